@@ -1,0 +1,96 @@
+//! What the tests of every room share: a skip that is counted, and the questions a test asks before it needs
+//! root or a tool of the system.
+//!
+//! Not for production code: only `[dev-dependencies]` may name this crate, which is why it may print and read
+//! the environment where library rooms may not.
+//!
+//! # A test that cannot run here
+//!
+//! ```
+//! // with `#[test]` above it
+//! fn formats_an_image() {
+//!     if !seekwell_testing::root() {
+//!         return seekwell_testing::skip("formats_an_image", "needs root to attach a loop device");
+//!     }
+//!     let Some(mkfs) = seekwell_testing::tool("mkfs.xfs") else {
+//!         return seekwell_testing::skip("formats_an_image", "mkfs.xfs is not installed (package xfsprogs)");
+//!     };
+//!     assert!(mkfs.is_absolute());
+//! }
+//! ```
+//!
+//! The test harness swallows the output of a passing test, so a printed skip alone would be lost.
+//! [`skip`] therefore also appends its line to the file named by [`SKIP_LOG`], which `cargo xtask test` sets and
+//! counts at the end.
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// Environment variable with the path of the file that collects skips; unset outside `cargo xtask test`.
+pub const SKIP_LOG: &str = "SEEKWELL_SKIP_LOG";
+
+/// Folders of system tools that an ordinary user's `PATH` leaves out on Debian.
+const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Says that `test` did not run, and why: `SKIPPED: <test>: <reason>` on standard error and, under
+/// `cargo xtask test`, in the skip log. The caller returns right after.
+///
+/// Line breaks inside either argument become blanks, so that one skip stays one line.
+///
+/// # Panics
+///
+/// When the skip log is named but cannot be written: a skip nobody counts would be a silent pass.
+pub fn skip(test: &str, reason: &str) {
+    let line = skip_line(test, reason);
+    eprint_line(&line);
+    if let Some(log) = env::var_os(SKIP_LOG)
+        && let Err(error) = append(Path::new(&log), &line)
+    {
+        panic!("cannot record the skip of {test} in {}: {error}", Path::new(&log).display());
+    }
+}
+
+/// Whether this process runs as root (effective user id 0), as mkfs on a loop device, mount and scheduler changes need.
+#[must_use]
+pub fn root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The executable `name` on `PATH`, or in the system folders that `PATH` may leave out; `None` when not installed.
+#[must_use]
+pub fn tool(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    find_tool(name, env::split_paths(&path).chain(SYSTEM_FOLDERS.iter().map(PathBuf::from)))
+}
+
+fn find_tool(name: &str, folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    folders.map(|folder| folder.join(name)).find(|candidate| is_executable(candidate))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+}
+
+fn skip_line(test: &str, reason: &str) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("SKIPPED: {}: {}\n", one_line(test), one_line(reason))
+}
+
+#[allow(
+    clippy::print_stderr,
+    reason = "telling the person who runs the test is this crate's purpose"
+)]
+fn eprint_line(line: &str) {
+    eprint!("{line}");
+}
+
+/// One write call on an append-only descriptor, because tests of several threads and processes share the log.
+fn append(log: &Path, line: &str) -> io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(log)?.write_all(line.as_bytes())
+}

@@ -1,0 +1,3 @@
+//! `cargo xtask`: see the library for what each command does.
+
+fn main() {}
