@@ -1,4 +1,15 @@
-//! What keeps the Seekwell tree in order: `tidy` (budgets and dependency arrows), `docs` (documents generated
-//! from the code) and `test` (every check and every test, skips counted).
+//! What keeps the Seekwell tree in order: [`tidy`] (budgets and dependency arrows), [`docs`] (documents
+//! generated from the code) and [`suite`] (every check and every test in one run, skips counted).
 //!
-//! Not part of the product: nothing under `crates/` may depend on it.
+//! Not part of the product: nothing under `crates/` may depend on it, and it decides nothing at run time.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's command line tool: talking to the terminal is its job"
+)]
+
+pub mod docs;
+pub mod suite;
+pub mod tidy;
+pub mod tree;

@@ -1,0 +1,107 @@
+//! The messages between a place and an agent: one request in, progress and one record out.
+
+use crate::lab::{TrialSettings, Workload};
+use crate::record::Record;
+use crate::stack::Stack;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Where the agent finds a block device of its stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceHandle {
+    /// An image, open read-write under this descriptor of the agent; it becomes a loop device.
+    Image {
+        /// Descriptor number in the agent.
+        fd: i32,
+        /// Logical sector size of the loop device.
+        sector: Bytes,
+        /// Allocated bytes and a digest of the extents when the image was made.
+        layout: ImageLayout,
+    },
+    /// A claimed disk or partition.
+    Claimed {
+        /// Stable path.
+        path: PathBuf,
+        /// Identity in the claim, checked again before every mkfs.
+        claim: String,
+    },
+    /// A device that exists only for this trial (virtual place).
+    Given {
+        /// Path in the agent's own view.
+        path: PathBuf,
+    },
+}
+
+/// What an image looks like to the filesystem that holds it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageLayout {
+    /// Bytes allocated (`st_blocks` × 512).
+    pub allocated: Bytes,
+    /// Digest over the extents as FIEMAP tells them; `None` where FIEMAP is not to be had (tmpfs).
+    pub extents: Option<u64>,
+    /// Number of extents.
+    pub extent_count: Option<u32>,
+}
+
+/// One trial for an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRequest {
+    /// Version of these messages, see [`crate::FORMAT`].
+    pub format: String,
+    /// Id of the run, for names of cgroups and of the undo list.
+    pub run: String,
+    /// Index of the trial.
+    pub trial: u32,
+    /// Seed of everything random in the trial.
+    pub seed: u64,
+    /// The stack to bring up.
+    pub stack: Stack,
+    /// The workload to run.
+    pub workload: Workload,
+    /// How trials are run.
+    pub settings: TrialSettings,
+    /// Comparable queue settings for stacks that set none of their own.
+    pub defaults: QueueDefaults,
+    /// The data device.
+    pub device: DeviceHandle,
+    /// The external journal device.
+    pub journal: Option<DeviceHandle>,
+    /// RAM of the machine, for a memory limit of a quarter.
+    pub ram: Option<Bytes>,
+    /// Where the undo list is kept; `None` where nothing outlives the agent (virtual place).
+    pub undo: Option<PathBuf>,
+    /// An empty directory for mount points, made by the runner.
+    pub work: PathBuf,
+}
+
+/// Queue settings made equal across the stacks compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueDefaults {
+    /// `queue/nr_requests`.
+    pub nr_requests: u32,
+    /// `queue/read_ahead_kb`.
+    pub read_ahead_kb: u32,
+}
+
+impl Default for QueueDefaults {
+    /// What a SATA disk has in today's kernels: 64 tags would differ by scheduler, 128 KiB of
+    /// read-ahead is the kernel's default for disks (loop devices get 2560 or more).
+    fn default() -> Self {
+        Self { nr_requests: 128, read_ahead_kb: 128 }
+    }
+}
+
+/// What an agent says while it works, one JSON object per line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentMessage {
+    /// A step began.
+    Step {
+        /// Its name.
+        name: String,
+    },
+    /// The trial is over; the last message.
+    Record(Box<Record>),
+}

@@ -1,0 +1,380 @@
+//! The catalogue of filesystems: one definition each, as data.
+//!
+//! Arguments are templates: `{dev}` is the data device, `{journal}` the journal device,
+//! `{journal_mib}` the journal's size in MiB, `{journal_blocks}` in blocks of 4 KiB,
+//! `{block}` the block size in bytes, `{dir}` the mount point. Adding a filesystem is adding an
+//! entry here.
+
+use crate::units::Bytes;
+
+/// Block size that every filesystem with a choice is made with, so that stacks are comparable.
+pub const BLOCK_SIZE: Bytes = Bytes::kib(4);
+
+/// How a filesystem places its journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalDefinition {
+    /// Formats the journal device before mkfs; empty when mkfs does it.
+    pub prepare: &'static [&'static str],
+    /// Arguments of mkfs for a journal on `{journal}`.
+    pub external_mkfs: &'static [&'static str],
+    /// Mount options for a journal on `{journal}`.
+    pub external_mount: &'static [&'static str],
+    /// Arguments of mkfs that set the size of an internal journal; empty when it has no choice.
+    pub internal_mkfs: &'static [&'static str],
+    /// Smallest journal that mkfs takes.
+    pub minimum: Bytes,
+    /// Size when the lab names none, the same inside and outside.
+    pub default: Bytes,
+    /// Whether `data=journal|ordered|writeback` exist.
+    pub data_modes: bool,
+}
+
+/// Definition of a filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilesystemDefinition {
+    /// As labs call it.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub doc: &'static str,
+    /// Type for mount and in `/proc/filesystems`; `None` for a raw device.
+    pub kernel_type: Option<&'static str>,
+    /// Kernel configuration that brings it.
+    pub kernel_config: &'static str,
+    /// The mkfs program and the arguments that always stand.
+    pub mkfs: &'static [&'static str],
+    /// Arguments that make stacks comparable: no lazy initialisation, equal block size.
+    pub comparable: &'static [&'static str],
+    /// Arguments that keep mkfs from discarding; empty when it never does.
+    pub no_discard: &'static [&'static str],
+    /// Arguments that make mkfs discard, where that is not its default.
+    pub discard: &'static [&'static str],
+    /// Last arguments, the device among them.
+    pub target: &'static [&'static str],
+    /// Mount options that make stacks comparable.
+    pub mount: &'static [&'static str],
+    /// Mount option for online discard; `None` when it has none.
+    pub discard_mount: Option<&'static str>,
+    /// Mount option that keeps the kernel from discarding, where it does by default.
+    pub no_discard_mount: Option<&'static str>,
+    /// Journal placement; `None` when it has no journal or no choice.
+    pub journal: Option<JournalDefinition>,
+    /// Checks without repairing; exit status 0 is clean. Empty when there is no checker.
+    pub fsck: &'static [&'static str],
+    /// Debian package of mkfs and fsck.
+    pub package: &'static str,
+    /// Smallest device that mkfs takes.
+    pub minimum: Bytes,
+    /// What survives a power cut after fsync, in words for the report.
+    pub durability: &'static str,
+}
+
+impl FilesystemDefinition {
+    /// Whether this is the device itself without a filesystem.
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        self.kernel_type.is_none()
+    }
+}
+
+const NOTHING: &[&str] = &[];
+
+/// ext3 and ext4 share everything of their journal.
+const EXT_JOURNAL: JournalDefinition = JournalDefinition {
+    prepare: &[
+        "mke2fs",
+        "-q",
+        "-F",
+        "-b",
+        "{block}",
+        "-E",
+        "nodiscard",
+        "-O",
+        "journal_dev",
+        "{journal}",
+        "{journal_blocks}",
+    ],
+    external_mkfs: &["-J", "device={journal}"],
+    external_mount: NOTHING,
+    internal_mkfs: &["-J", "size={journal_mib}"],
+    minimum: Bytes::mib(4),
+    default: Bytes::mib(64),
+    data_modes: true,
+};
+
+const EXT_NO_JOURNAL_DURABILITY: &str = "fsynced data; the tree needs fsck after a power cut";
+const JOURNALLED_DURABILITY: &str = "fsynced data; metadata journalled";
+
+const EXT4: FilesystemDefinition = FilesystemDefinition {
+    name: "ext4",
+    doc: "ext4 with a journal and extents.",
+    kernel_type: Some("ext4"),
+    kernel_config: "CONFIG_EXT4_FS",
+    mkfs: &["mkfs.ext4", "-q", "-F"],
+    comparable: &["-b", "{block}", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    no_discard: &["-E", "nodiscard"],
+    discard: &["-E", "discard"],
+    target: &["{dev}"],
+    mount: NOTHING,
+    discard_mount: Some("discard"),
+    no_discard_mount: Some("nodiscard"),
+    journal: Some(EXT_JOURNAL),
+    fsck: &["e2fsck", "-f", "-n", "{dev}"],
+    package: "e2fsprogs",
+    minimum: Bytes::mib(16),
+    durability: JOURNALLED_DURABILITY,
+};
+
+/// Every filesystem that a lab can name.
+pub const FILESYSTEMS: &[FilesystemDefinition] = &[
+    FilesystemDefinition {
+        name: "ext2",
+        doc: "ext2: block pointers, no journal.",
+        kernel_type: Some("ext2"),
+        kernel_config: "CONFIG_EXT2_FS",
+        mkfs: &["mkfs.ext2", "-q", "-F"],
+        comparable: &["-b", "{block}", "-E", "lazy_itable_init=0"],
+        journal: None,
+        discard_mount: None,
+        no_discard_mount: None,
+        durability: EXT_NO_JOURNAL_DURABILITY,
+        ..EXT4
+    },
+    FilesystemDefinition {
+        name: "ext3",
+        doc: "ext3: block pointers and a journal.",
+        kernel_type: Some("ext3"),
+        kernel_config: "CONFIG_EXT4_FS with CONFIG_EXT4_USE_FOR_EXT2",
+        mkfs: &["mkfs.ext3", "-q", "-F"],
+        ..EXT4
+    },
+    EXT4,
+    FilesystemDefinition {
+        name: "ext4-nojournal",
+        doc: "ext4 without a journal.",
+        mkfs: &["mkfs.ext4", "-q", "-F", "-O", "^has_journal"],
+        comparable: &["-b", "{block}", "-E", "lazy_itable_init=0"],
+        journal: None,
+        durability: EXT_NO_JOURNAL_DURABILITY,
+        ..EXT4
+    },
+    FilesystemDefinition {
+        name: "xfs",
+        doc: "XFS: extents, allocation groups, metadata log.",
+        kernel_type: Some("xfs"),
+        kernel_config: "CONFIG_XFS_FS",
+        mkfs: &["mkfs.xfs", "-q", "-f"],
+        comparable: &["-b", "size={block}"],
+        no_discard: &["-K"],
+        discard: NOTHING,
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: Some("discard"),
+        no_discard_mount: None,
+        journal: Some(JournalDefinition {
+            prepare: NOTHING,
+            external_mkfs: &["-l", "logdev={journal},size={journal_mib}m"],
+            external_mount: &["logdev={journal}"],
+            internal_mkfs: &["-l", "size={journal_mib}m"],
+            minimum: Bytes::mib(64),
+            default: Bytes::mib(64),
+            data_modes: false,
+        }),
+        fsck: &["xfs_repair", "-n", "{dev}"],
+        package: "xfsprogs",
+        minimum: Bytes::mib(300),
+        durability: JOURNALLED_DURABILITY,
+    },
+    FilesystemDefinition {
+        name: "btrfs",
+        doc: "Btrfs: copy on write, checksums.",
+        kernel_type: Some("btrfs"),
+        kernel_config: "CONFIG_BTRFS_FS",
+        mkfs: &["mkfs.btrfs", "-q", "-f"],
+        comparable: &["-s", "{block}"],
+        no_discard: &["-K"],
+        discard: NOTHING,
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: Some("discard=async"),
+        no_discard_mount: Some("nodiscard"),
+        journal: None,
+        fsck: &["btrfs", "check", "--readonly", "{dev}"],
+        package: "btrfs-progs",
+        minimum: Bytes::mib(128),
+        durability: "fsynced data; copy on write, checksummed",
+    },
+    FilesystemDefinition {
+        name: "f2fs",
+        doc: "F2FS: log-structured, made for flash.",
+        kernel_type: Some("f2fs"),
+        kernel_config: "CONFIG_F2FS_FS",
+        mkfs: &["mkfs.f2fs", "-q", "-f"],
+        comparable: NOTHING,
+        no_discard: &["-t", "0"],
+        discard: &["-t", "1"],
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: Some("discard"),
+        no_discard_mount: Some("nodiscard"),
+        journal: None,
+        fsck: &["fsck.f2fs", "--dry-run", "{dev}"],
+        package: "f2fs-tools",
+        minimum: Bytes::mib(64),
+        durability: "fsynced data; log-structured",
+    },
+    FilesystemDefinition {
+        name: "jfs",
+        doc: "JFS: extents, metadata log.",
+        kernel_type: Some("jfs"),
+        kernel_config: "CONFIG_JFS_FS",
+        mkfs: &["mkfs.jfs", "-q"],
+        comparable: NOTHING,
+        no_discard: NOTHING,
+        discard: NOTHING,
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: Some("discard"),
+        no_discard_mount: None,
+        journal: Some(JournalDefinition {
+            prepare: &["mkfs.jfs", "-q", "-J", "journal_dev", "{journal}"],
+            external_mkfs: &["-J", "device={journal}"],
+            external_mount: NOTHING,
+            internal_mkfs: &["-s", "{journal_mib}"],
+            minimum: Bytes::mib(1),
+            default: Bytes::mib(64),
+            data_modes: false,
+        }),
+        fsck: &["fsck.jfs", "-n", "{dev}"],
+        package: "jfsutils",
+        minimum: Bytes::mib(16),
+        durability: JOURNALLED_DURABILITY,
+    },
+    FilesystemDefinition {
+        name: "reiserfs",
+        doc: "ReiserFS 3.6: balanced trees, tails, metadata journal.",
+        kernel_type: Some("reiserfs"),
+        kernel_config: "CONFIG_REISERFS_FS (removed in Linux 6.13)",
+        mkfs: &["mkfs.reiserfs", "-q", "-ff"],
+        comparable: &["-b", "{block}"],
+        no_discard: NOTHING,
+        discard: NOTHING,
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: None,
+        no_discard_mount: None,
+        journal: Some(JournalDefinition {
+            prepare: NOTHING,
+            external_mkfs: &["-j", "{journal}", "-s", "{journal_blocks}"],
+            external_mount: &["jdev={journal}"],
+            internal_mkfs: NOTHING,
+            minimum: Bytes::mib(32),
+            default: Bytes::mib(32),
+            data_modes: true,
+        }),
+        fsck: &["fsck.reiserfs", "--check", "-q", "-y", "{dev}"],
+        package: "reiserfsprogs",
+        minimum: Bytes::mib(64),
+        durability: JOURNALLED_DURABILITY,
+    },
+    FilesystemDefinition {
+        name: "nilfs2",
+        doc: "NILFS2: log-structured with continuous snapshots.",
+        kernel_type: Some("nilfs2"),
+        kernel_config: "CONFIG_NILFS2_FS",
+        mkfs: &["mkfs.nilfs2", "-q", "-f"],
+        comparable: &["-b", "{block}"],
+        no_discard: &["-K"],
+        discard: NOTHING,
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: Some("discard"),
+        no_discard_mount: Some("nodiscard"),
+        journal: None,
+        fsck: NOTHING,
+        package: "nilfs-tools",
+        minimum: Bytes::mib(134),
+        durability: "fsynced data; log-structured",
+    },
+    FilesystemDefinition {
+        name: "bcachefs",
+        doc: "bcachefs: copy on write, checksums.",
+        kernel_type: Some("bcachefs"),
+        kernel_config: "CONFIG_BCACHEFS_FS (left Linux in 6.18)",
+        mkfs: &["mkfs.bcachefs", "-q", "-f"],
+        comparable: &["--block_size={block}"],
+        no_discard: NOTHING,
+        discard: &["--discard"],
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: Some("discard"),
+        no_discard_mount: None,
+        journal: None,
+        fsck: &["fsck.bcachefs", "-n", "{dev}"],
+        package: "bcachefs-tools",
+        minimum: Bytes::mib(64),
+        durability: "fsynced data; copy on write, checksummed",
+    },
+    FilesystemDefinition {
+        name: "vfat",
+        doc: "FAT32: cameras, boot partitions.",
+        kernel_type: Some("vfat"),
+        kernel_config: "CONFIG_VFAT_FS",
+        mkfs: &["mkfs.vfat"],
+        comparable: &["-F", "32"],
+        no_discard: NOTHING,
+        discard: NOTHING,
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: Some("discard"),
+        no_discard_mount: None,
+        journal: None,
+        fsck: &["fsck.vfat", "-n", "{dev}"],
+        package: "dosfstools",
+        minimum: Bytes::mib(64),
+        durability: "fsynced data; the tree needs fsck after a power cut",
+    },
+    FilesystemDefinition {
+        name: "exfat",
+        doc: "exFAT: large memory cards.",
+        kernel_type: Some("exfat"),
+        kernel_config: "CONFIG_EXFAT_FS",
+        mkfs: &["mkfs.exfat"],
+        comparable: NOTHING,
+        no_discard: NOTHING,
+        discard: NOTHING,
+        target: &["{dev}"],
+        mount: NOTHING,
+        discard_mount: Some("discard"),
+        no_discard_mount: None,
+        journal: None,
+        fsck: &["fsck.exfat", "-n", "{dev}"],
+        package: "exfatprogs",
+        minimum: Bytes::mib(8),
+        durability: "fsynced data; the tree needs fsck after a power cut",
+    },
+    FilesystemDefinition {
+        name: "raw",
+        doc: "The block device itself, without a filesystem.",
+        kernel_type: None,
+        kernel_config: "",
+        mkfs: NOTHING,
+        comparable: NOTHING,
+        no_discard: NOTHING,
+        discard: NOTHING,
+        target: NOTHING,
+        mount: NOTHING,
+        discard_mount: None,
+        no_discard_mount: None,
+        journal: None,
+        fsck: NOTHING,
+        package: "",
+        minimum: Bytes(4096),
+        durability: "flushed data; there is no tree",
+    },
+];
+
+/// The definition of a filesystem by name.
+#[must_use]
+pub fn filesystem(name: &str) -> Option<&'static FilesystemDefinition> {
+    FILESYSTEMS.iter().find(|definition| definition.name == name)
+}

@@ -1,0 +1,130 @@
+//! The lab: a question about storage, its axes and how it is to be judged.
+
+use crate::stack::{Device, Filesystem, Journal, Memory, Scheduler};
+use crate::units::Nanos;
+use crate::workloads::WorkloadParams;
+use serde::{Deserialize, Serialize};
+
+/// A validated lab: every name is known, every value is in range, lists of settings are expanded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lab {
+    /// Short name; also the default name of the run file.
+    pub name: String,
+    /// The question in the user's words.
+    pub question: String,
+    /// All randomness of a run (order, file contents, offsets) derives from this.
+    pub seed: u64,
+    /// Axis: block devices, settings already expanded into variants.
+    pub devices: Vec<Device>,
+    /// Axis: journal placements.
+    pub journals: Vec<Journal>,
+    /// Axis: filesystems with their mkfs and mount options.
+    pub filesystems: Vec<Filesystem>,
+    /// Axis: I/O schedulers.
+    pub schedulers: SchedulerAxis,
+    /// Axis: memory limits.
+    pub memories: Vec<Memory>,
+    /// Axis: workloads.
+    pub workloads: Vec<Workload>,
+    /// Combinations that the user does not want.
+    pub exclusions: Vec<Match>,
+    /// Combinations that the user demands by name in addition to the product of the axes; when
+    /// `stacks_only`, instead of it.
+    pub stacks: Vec<Match>,
+    /// Only the stacks named explicitly, not the product of the axes.
+    pub stacks_only: bool,
+    /// How the winner is found.
+    pub judge: Judge,
+    /// How trials are run.
+    pub trial: TrialSettings,
+}
+
+/// The scheduler axis: a list, or all that the kernel offers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SchedulerAxis {
+    /// Every scheduler that the devices of the place offer.
+    All,
+    /// These.
+    These(Vec<Scheduler>),
+}
+
+/// Names one value per axis; an axis left out matches all its values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Match {
+    /// Device name.
+    pub device: Option<String>,
+    /// Journal name.
+    pub journal: Option<String>,
+    /// Filesystem name.
+    pub filesystem: Option<String>,
+    /// Scheduler name.
+    pub scheduler: Option<String>,
+    /// Memory name.
+    pub memory: Option<String>,
+    /// Workload name.
+    pub workload: Option<String>,
+}
+
+/// A workload of a lab: its parts run one after the other in one trial, beside others if asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Name, unique in the lab.
+    pub name: String,
+    /// What runs, in order. Never empty.
+    pub parts: Vec<WorkloadParams>,
+    /// What runs beside the parts, with threads of its own, from just before the first measured
+    /// step of the last part until its end.
+    pub beside: Vec<WorkloadParams>,
+}
+
+/// Which way a metric is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Smaller is better: times, latencies.
+    Lower,
+    /// Larger is better: rates.
+    Higher,
+}
+
+/// How the winner is found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judge {
+    /// `STEP.METRIC`.
+    pub metric: String,
+    /// Which way it is good.
+    pub better: Better,
+    /// Stacks within this relative distance are a tie; 0.02 is 2 %.
+    pub tie: f64,
+    /// Confidence of the intervals, 0.5 to 0.999.
+    pub confidence: f64,
+    /// When to stop.
+    pub effort: Effort,
+}
+
+/// When a run stops collecting rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// After so many complete rounds.
+    Rounds(u32),
+    /// No new round is begun when it would not end within this time; at least 6 rounds are made.
+    Budget(Nanos),
+}
+
+/// How trials are run, the same for every stack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialSettings {
+    /// CPUs that agent and workload are pinned to; `None` pins to the place's default.
+    pub cpus: Option<Vec<u32>>,
+    /// Keep the block event stream of every trial (tracefs); off by default.
+    pub block_events: bool,
+    /// Keep every single I/O's latency; off by default.
+    pub single_ios: bool,
+    /// Interval of the timeline.
+    pub sample_interval: Nanos,
+    /// A trial that takes longer is ended and marked failed.
+    pub timeout: Nanos,
+    /// Run a fsck after the steps.
+    pub fsck: bool,
+}

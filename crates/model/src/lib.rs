@@ -1,0 +1,53 @@
+//! The nouns of Seekwell as plain data.
+//!
+//! Here live the units, the lab, the stack, the plan, the trial's request and record, the verdict,
+//! and three catalogues: filesystems, workload kinds and metrics. Everything that two rooms must
+//! agree on is here, so that the rooms need not know each other.
+//!
+//! This room never does I/O, reads no clock, and decides nothing.
+
+pub mod agent;
+pub mod bench;
+pub mod field;
+pub mod filesystems;
+pub mod lab;
+pub mod metrics;
+pub mod plan;
+pub mod record;
+pub mod stack;
+pub mod units;
+pub mod verdict;
+pub mod warning;
+pub mod workloads;
+
+/// Version of the run file, of the JSON of a run and of the messages to an agent.
+///
+/// `MAJOR.MINOR`: a reader refuses a newer major version and ignores unknown fields of a newer
+/// minor one.
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// A format version, written `MAJOR.MINOR`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FormatVersion {
+    /// Raised when an older reader would misread the data.
+    pub major: u32,
+    /// Raised when something was added that an older reader may ignore.
+    pub minor: u32,
+}
+
+impl std::fmt::Display for FormatVersion {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl std::str::FromStr for FormatVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed = text.split_once('.').and_then(|(major, minor)| {
+            Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
+        });
+        parsed.ok_or_else(|| format!("'{text}' is no format version (expected MAJOR.MINOR)"))
+    }
+}

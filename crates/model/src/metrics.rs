@@ -1,0 +1,94 @@
+//! The catalogue of metrics that steps report: one definition each.
+
+use crate::lab::Better;
+
+/// Unit of a metric's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Operations or files per second.
+    PerSecond,
+    /// Megabytes (10⁶ bytes) per second.
+    MegabytesPerSecond,
+    /// Bytes.
+    Bytes,
+    /// A count.
+    Count,
+    /// A ratio without unit.
+    Ratio,
+}
+
+impl Unit {
+    /// As printed after a number.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Nanoseconds => "ns",
+            Self::PerSecond => "/s",
+            Self::MegabytesPerSecond => "MB/s",
+            Self::Bytes => "B",
+            Self::Count => "",
+            Self::Ratio => "×",
+        }
+    }
+}
+
+/// Definition of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricDefinition {
+    /// Name behind the dot of `STEP.METRIC`.
+    pub name: &'static str,
+    /// Unit of its value.
+    pub unit: Unit,
+    /// Which way it is good.
+    pub better: Better,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+macro_rules! metrics {
+    ($($name:literal $unit:ident $better:ident $doc:literal)*) => {
+        /// Every metric that a step of Seekwell can report. A `command` adds those that its
+        /// patterns name.
+        pub const METRICS: &[MetricDefinition] = &[$(MetricDefinition {
+            name: $name, unit: Unit::$unit, better: Better::$better, doc: $doc,
+        }),*];
+    };
+}
+
+metrics! {
+    "elapsed" Seconds Lower "Time until the last call of the step returned. Written data may still be in memory."
+    "elapsed_durable" Seconds Lower "Time until the data is on the device: elapsed plus syncfs and a flush of the device."
+    "undurable_bytes" Bytes Lower "Bytes that were dirty or under write-back when the last call of the step returned."
+    "ops" Count Higher "Operations completed."
+    "iops" PerSecond Higher "Operations per second."
+    "read_iops" PerSecond Higher "Read operations per second."
+    "write_iops" PerSecond Higher "Write operations per second."
+    "mb_per_s" MegabytesPerSecond Higher "Application bytes per second of elapsed time, in units of 10^6 bytes."
+    "mb_per_s_durable" MegabytesPerSecond Higher "Application bytes per second of elapsed_durable, in units of 10^6 bytes."
+    "files_per_s" PerSecond Higher "Files handled per second of elapsed time."
+    "latency_mean" Nanoseconds Lower "Mean completion latency (clat) of one operation."
+    "latency_p50" Nanoseconds Lower "Median completion latency."
+    "latency_p99" Nanoseconds Lower "99th percentile of the completion latency."
+    "latency_p999" Nanoseconds Lower "99.9th percentile of the completion latency."
+    "latency_max" Nanoseconds Lower "Largest completion latency."
+    "cpu_ns_per_op" Nanoseconds Lower "CPU time of all threads of the step per operation."
+    "cpu" Seconds Lower "CPU time, user and system, of the agent and its children during the step."
+    "app_bytes" Bytes Lower "Bytes that the workload read or wrote."
+    "device_read_bytes" Bytes Lower "Bytes that the device was asked to read during the step."
+    "device_written_bytes" Bytes Lower "Bytes that the device was asked to write during the step, journal device included."
+    "written_per_byte" Ratio Lower "Bytes written to the device per byte written by the workload: wear."
+    "read_per_byte" Ratio Lower "Bytes read from the device per byte read by the workload; below 1 the cache answered."
+    "latency_ratio" Ratio Lower "Mean latency together with the workload beside it, relative to alone."
+    "exit_status" Count Lower "Exit status of the command."
+}
+
+/// The definition of a metric by name.
+#[must_use]
+pub fn metric(name: &str) -> Option<&'static MetricDefinition> {
+    METRICS.iter().find(|definition| definition.name == name)
+}

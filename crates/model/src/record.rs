@@ -1,0 +1,288 @@
+//! The record of one trial: what was asked, what was in force, what was measured.
+
+use crate::units::Bytes;
+use crate::warning::Warning;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How a trial ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Every step ran; the values may be compared.
+    Ok,
+    /// Every step ran, and something makes the values doubtful: they are kept and never ranked.
+    Marked,
+    /// A step failed; nothing of it is compared.
+    Failed {
+        /// Where: a step's name, or `setup`, `teardown`.
+        stage: String,
+        /// What happened and what to do.
+        reason: String,
+    },
+}
+
+impl Status {
+    /// The stable word of machine output.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Marked => "marked",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
+/// Queue settings of a block device as read back. `None` is "the kernel does not say".
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueSettings {
+    /// Scheduler in force.
+    pub scheduler: Option<String>,
+    /// `queue/nr_requests`.
+    pub nr_requests: Option<u32>,
+    /// `queue/read_ahead_kb`.
+    pub read_ahead_kb: Option<u32>,
+    /// `queue/max_sectors_kb`.
+    pub max_sectors_kb: Option<u32>,
+    /// `queue/rotational`.
+    pub rotational: Option<bool>,
+    /// `queue/logical_block_size`.
+    pub logical_block_bytes: Option<u32>,
+    /// `queue/physical_block_size`.
+    pub physical_block_bytes: Option<u32>,
+    /// `queue/discard_max_bytes`.
+    pub discard_max_bytes: Option<u64>,
+    /// `queue/write_cache`.
+    pub write_cache: Option<String>,
+    /// `queue/iosched/*` by file name.
+    pub tunables: BTreeMap<String, String>,
+}
+
+/// A device as it was during the trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceInForce {
+    /// Kernel name, for example `loop3`.
+    pub kernel_name: String,
+    /// Size in bytes.
+    pub size: Bytes,
+    /// Model, where the device has one.
+    pub model: Option<String>,
+    /// Serial number, where the device has one.
+    pub serial: Option<String>,
+    /// Firmware revision, where the device has one.
+    pub firmware: Option<String>,
+    /// Queue settings as read back after they were set.
+    pub queue: QueueSettings,
+}
+
+/// The stack as it was during the trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InForce {
+    /// Data device.
+    pub device: DeviceInForce,
+    /// Journal device, where there is an external one.
+    pub journal: Option<DeviceInForce>,
+    /// The mkfs command lines that were run, one text each.
+    pub mkfs: Vec<String>,
+    /// Mount options as `/proc/self/mountinfo` shows them.
+    pub mount: Option<String>,
+    /// Block size of the filesystem as `statfs` says.
+    pub block_bytes: Option<u32>,
+    /// Journal size as read back from the filesystem.
+    pub journal_bytes: Option<Bytes>,
+    /// Memory limit in force.
+    pub memory_limit: Option<Bytes>,
+    /// `v1` or `v2` of the memory cgroup; v1 does not limit write-back.
+    pub memory_cgroup: Option<String>,
+    /// Swap that was on, in bytes.
+    pub swap: Option<Bytes>,
+    /// CPUs that agent and workload were pinned to.
+    pub cpus: Vec<u32>,
+}
+
+/// One sample of the timeline: iostat's columns over the interval that ends at `at_ns`, and the
+/// state of memory at that time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// End of the interval, nanoseconds since the trial began.
+    pub at_ns: u64,
+    /// Reads completed per second.
+    #[serde(rename = "r/s")]
+    pub reads_per_s: f64,
+    /// Writes completed per second.
+    #[serde(rename = "w/s")]
+    pub writes_per_s: f64,
+    /// KiB read per second.
+    #[serde(rename = "rkB/s")]
+    pub read_kib_per_s: f64,
+    /// KiB written per second.
+    #[serde(rename = "wkB/s")]
+    pub written_kib_per_s: f64,
+    /// Read requests merged per second.
+    #[serde(rename = "rrqm/s")]
+    pub reads_merged_per_s: f64,
+    /// Write requests merged per second.
+    #[serde(rename = "wrqm/s")]
+    pub writes_merged_per_s: f64,
+    /// Mean time of reads from queueing to completion in ms; `None` when there were none.
+    #[serde(rename = "r_await")]
+    pub read_await_ms: Option<f64>,
+    /// Mean time of writes from queueing to completion in ms; `None` when there were none.
+    #[serde(rename = "w_await")]
+    pub write_await_ms: Option<f64>,
+    /// Mean queue length.
+    #[serde(rename = "aqu-sz")]
+    pub queue_size: f64,
+    /// Mean size of reads in KiB; `None` when there were none.
+    #[serde(rename = "rareq-sz")]
+    pub read_request_kib: Option<f64>,
+    /// Mean size of writes in KiB; `None` when there were none.
+    #[serde(rename = "wareq-sz")]
+    pub write_request_kib: Option<f64>,
+    /// Flushes completed per second; `None` on kernels that do not count them.
+    #[serde(rename = "f/s")]
+    pub flushes_per_s: Option<f64>,
+    /// Share of the interval in which the device had work, in percent.
+    #[serde(rename = "%util")]
+    pub utilisation_percent: f64,
+    /// Dirty page cache of the machine in bytes.
+    pub dirty_bytes: Option<u64>,
+    /// Page cache under write-back in bytes.
+    pub writeback_bytes: Option<u64>,
+    /// `/proc/pressure/io`, some, share of the interval stalled in percent.
+    pub io_pressure_percent: Option<f64>,
+    /// `/proc/pressure/cpu`, some.
+    pub cpu_pressure_percent: Option<f64>,
+    /// `/proc/pressure/memory`, some.
+    pub memory_pressure_percent: Option<f64>,
+}
+
+/// Totals of a block device over a step, from its counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceTotals {
+    /// Reads completed.
+    pub reads: u64,
+    /// Reads merged.
+    pub reads_merged: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Writes merged.
+    pub writes_merged: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Bytes discarded; `None` on kernels that do not count them.
+    pub discarded_bytes: Option<u64>,
+    /// Flushes; `None` on kernels that do not count them.
+    pub flushes: Option<u64>,
+    /// Time with work in progress, in ms.
+    pub busy_ms: u64,
+}
+
+/// One step of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// Name.
+    pub name: String,
+    /// Begin, nanoseconds since the trial began.
+    pub started_ns: u64,
+    /// End of the last call, nanoseconds since the trial began.
+    pub ended_ns: u64,
+    /// Metrics by name; units in [`crate::metrics`]. Absent is not measured, never 0.
+    pub metrics: BTreeMap<String, f64>,
+    /// Latency histograms by operation kind (`read`, `write`, `fsync`, `create`, `unlink` …), as
+    /// HDR histogram V2 bytes, values in nanoseconds.
+    pub histograms: BTreeMap<String, Vec<u8>>,
+    /// Counters of the data device over the step, durability included.
+    pub device: Option<DeviceTotals>,
+    /// Counters of the external journal device.
+    pub journal: Option<DeviceTotals>,
+    /// Doubts about this step.
+    pub warnings: Vec<Warning>,
+}
+
+/// A SMART reading, as `smartctl -j` gave it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SmartReading {
+    /// Before the trial; `None` is unknown.
+    pub before: Option<serde_json::Value>,
+    /// After the trial; `None` is unknown.
+    pub after: Option<serde_json::Value>,
+}
+
+/// One block event, when the stream was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockEvent {
+    /// Nanoseconds since the trial began.
+    pub at_ns: u64,
+    /// Issue or completion.
+    pub complete: bool,
+    /// First sector, 512 bytes each.
+    pub sector: u64,
+    /// Sectors.
+    pub sectors: u32,
+    /// `R`, `W`, `D`, `F` for read, write, discard, flush.
+    pub operation: char,
+    /// Process that issued it; 0 for the kernel or when completed in an interrupt.
+    pub pid: u32,
+}
+
+/// The stream of block events of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockEvents {
+    /// Events in order.
+    pub events: Vec<BlockEvent>,
+    /// Events that the kernel dropped: the stream has holes when this is not 0.
+    pub lost: u64,
+}
+
+/// What one trial found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// How it ended.
+    pub status: Status,
+    /// The stack as it was.
+    pub in_force: InForce,
+    /// Steps in order, `mkfs`, `mount`, `umount` and `fsck` among them.
+    pub steps: Vec<StepRecord>,
+    /// Timeline of the data device.
+    pub timeline: Vec<Sample>,
+    /// Timeline of the external journal device.
+    pub journal_timeline: Vec<Sample>,
+    /// Cost of reading the clock once, as measured by the engine.
+    pub clock_cost_ns: Option<f64>,
+    /// SMART data of the data device.
+    pub smart: Option<SmartReading>,
+    /// Block events, when asked for.
+    pub block_events: Option<BlockEvents>,
+    /// Fingerprint of a virtual trial; `None` in other places.
+    pub fingerprint: Option<String>,
+    /// Wall time from the agent's first to its last instruction.
+    pub elapsed_ns: u64,
+    /// Doubts about the trial as a whole.
+    pub warnings: Vec<Warning>,
+}
+
+impl Record {
+    /// A metric by `STEP.METRIC`. `None` when it was not measured.
+    #[must_use]
+    pub fn metric(&self, path: &str) -> Option<f64> {
+        let (step, metric) = path.split_once('.')?;
+        self.steps.iter().find(|candidate| candidate.name == step)?.metrics.get(metric).copied()
+    }
+
+    /// All metrics by `STEP.METRIC`.
+    #[must_use]
+    pub fn metrics(&self) -> BTreeMap<String, f64> {
+        let step_metrics = |step: &StepRecord| {
+            let name = step.name.clone();
+            step.metrics
+                .clone()
+                .into_iter()
+                .map(move |(metric, value)| (format!("{name}.{metric}"), value))
+        };
+        self.steps.iter().flat_map(step_metrics).collect()
+    }
+}

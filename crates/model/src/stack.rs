@@ -1,0 +1,261 @@
+//! The stack: one storage configuration, and the values of the axes it is made of.
+
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What a block device is made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backing {
+    /// A loop device with direct I/O on an image that was written in full once.
+    Loop {
+        /// Size of the image.
+        size: Bytes,
+        /// Directory for the nameless image; `None` is the run's scratch directory.
+        directory: Option<PathBuf>,
+        /// Logical sector size, 512 or 4096.
+        sector: Bytes,
+    },
+    /// A loop device with direct I/O on an image in tmpfs: the upper bound.
+    Ram {
+        /// Size of the image.
+        size: Bytes,
+        /// Logical sector size, 512 or 4096.
+        sector: Bytes,
+    },
+    /// A whole disk by stable path (`/dev/disk/by-id/…`), claimed.
+    Disk {
+        /// Stable path.
+        path: PathBuf,
+    },
+    /// A partition by stable path, claimed.
+    Partition {
+        /// Stable path.
+        path: PathBuf,
+    },
+    /// A modelled device of the virtual place.
+    Model {
+        /// Name of a device file.
+        model: String,
+        /// Size, when it is not to be the model's own.
+        size: Option<Bytes>,
+    },
+}
+
+impl Backing {
+    /// Whether the runner makes an image for it.
+    #[must_use]
+    pub fn is_image(&self) -> bool {
+        matches!(self, Self::Loop { .. } | Self::Ram { .. })
+    }
+
+    /// Size, where the lab states it.
+    #[must_use]
+    pub fn size(&self) -> Option<Bytes> {
+        match self {
+            Self::Loop { size, .. } | Self::Ram { size, .. } => Some(*size),
+            Self::Model { size, .. } => *size,
+            Self::Disk { .. } | Self::Partition { .. } => None,
+        }
+    }
+}
+
+/// Volatile write cache of a device as the kernel presents it (`queue/write_cache`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteCache {
+    /// `write back`.
+    WriteBack,
+    /// `write through`.
+    WriteThrough,
+}
+
+/// Settings of a device; `None` means the comparable default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceSettings {
+    /// `queue/write_cache`.
+    pub write_cache: Option<WriteCache>,
+    /// `queue/read_ahead_kb`.
+    pub read_ahead_kb: Option<u32>,
+    /// `queue/max_sectors_kb`.
+    pub max_sectors_kb: Option<u32>,
+    /// `queue/nr_requests`.
+    pub nr_requests: Option<u32>,
+    /// `queue/rotational`.
+    pub rotational: Option<bool>,
+    /// Advanced power management level (`hdparm -B`), 1 to 255.
+    pub apm: Option<u8>,
+    /// Further hdparm arguments, for example `-M128`.
+    pub hdparm: Vec<String>,
+}
+
+/// One value of the device axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Name; variants of one device are `NAME[setting=value]`.
+    pub name: String,
+    /// What it is made from. Variants of one device share one image.
+    pub backing: Backing,
+    /// Name of the device that this is a variant of, or its own.
+    pub base: String,
+    /// What is set on it.
+    pub settings: DeviceSettings,
+}
+
+/// Journalling mode of ext3 and ext4 (`data=`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DataMode {
+    /// Data goes through the journal.
+    Journal,
+    /// Data is written before the metadata that names it is committed.
+    Ordered,
+    /// No order between data and metadata.
+    Writeback,
+}
+
+impl DataMode {
+    /// As in the mount option `data=`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Journal => "journal",
+            Self::Ordered => "ordered",
+            Self::Writeback => "writeback",
+        }
+    }
+}
+
+/// One value of the journal axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journal {
+    /// Name, unique in the lab.
+    pub name: String,
+    /// `None`: inside the filesystem.
+    pub external: Option<Backing>,
+    /// Size; `None` is the comparable default of the run.
+    pub size: Option<Bytes>,
+    /// `data=` mode; `None` is the filesystem's own default.
+    pub data: Option<DataMode>,
+}
+
+impl Journal {
+    /// The journal inside the filesystem, at its default size and mode.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self { name: "internal".to_owned(), external: None, size: None, data: None }
+    }
+}
+
+/// When an overlay's upper layer reaches the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WriteBack {
+    /// At the end of the steps, inside `elapsed_durable` of the last writing step.
+    End,
+    /// Never: what was written is lost with the trial.
+    Never,
+}
+
+/// A writable layer in RAM above a read-only filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlay {
+    /// Size of the tmpfs that holds the upper layer.
+    pub upper: Bytes,
+    /// When the upper layer reaches the device.
+    pub write_back: WriteBack,
+}
+
+/// One value of the filesystem axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filesystem {
+    /// Name, unique in the lab; by default the type with its options.
+    pub name: String,
+    /// Name of its definition in [`crate::filesystems`].
+    pub kind: String,
+    /// Further arguments for mkfs, after the comparable defaults.
+    pub mkfs: Vec<String>,
+    /// Mount options, after the comparable defaults.
+    pub mount: Vec<String>,
+    /// Whether mkfs and mount may discard; off unless discard is the question.
+    pub discard: bool,
+    /// A writable layer in RAM above it.
+    pub overlay: Option<Overlay>,
+}
+
+/// One value of the scheduler axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduler {
+    /// Name, unique in the lab; by default the scheduler's own.
+    pub name: String,
+    /// As the kernel calls it: `none`, `mq-deadline`, `kyber`, `bfq`.
+    pub kind: String,
+    /// `queue/nr_requests`; `None` is the comparable default.
+    pub nr_requests: Option<u32>,
+    /// `queue/read_ahead_kb`; `None` is the comparable default.
+    pub read_ahead_kb: Option<u32>,
+    /// `queue/iosched/*` by file name.
+    pub tunables: BTreeMap<String, String>,
+}
+
+impl Scheduler {
+    /// A scheduler as the kernel has it, with nothing tuned.
+    #[must_use]
+    pub fn plain(kind: &str) -> Self {
+        Self {
+            name: kind.to_owned(),
+            kind: kind.to_owned(),
+            nr_requests: None,
+            read_ahead_kb: None,
+            tunables: BTreeMap::new(),
+        }
+    }
+}
+
+/// How much memory agent and workload may use, page cache included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryLimit {
+    /// A quarter of the machine's RAM.
+    Quarter,
+    /// No limit.
+    Unlimited,
+    /// So many bytes.
+    Limit(Bytes),
+}
+
+/// One value of the memory axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Name, unique in the lab.
+    pub name: String,
+    /// The limit.
+    pub limit: MemoryLimit,
+}
+
+impl Memory {
+    /// The default: a quarter of the machine's RAM.
+    #[must_use]
+    pub fn quarter() -> Self {
+        Self { name: "quarter".to_owned(), limit: MemoryLimit::Quarter }
+    }
+}
+
+/// One storage configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Unique and readable: the names on the axes that have more than one value, joined by `/`.
+    pub label: String,
+    /// Block device.
+    pub device: Device,
+    /// Journal placement.
+    pub journal: Journal,
+    /// Filesystem.
+    pub filesystem: Filesystem,
+    /// I/O scheduler of the data device, and of the journal device.
+    pub scheduler: Scheduler,
+    /// Memory limit.
+    pub memory: Memory,
+}

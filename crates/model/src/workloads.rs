@@ -1,0 +1,173 @@
+//! The catalogue of workload kinds: parameters, their definitions, and an outline of the steps.
+//!
+//! How a step runs is the business of the room `workload`; what it is called, what may be set and
+//! what it will cost is stated here, because labs, plans, reports and the command line need it.
+
+pub mod command;
+pub mod io;
+pub mod mail;
+
+use crate::field::{Field, Values};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use command::CommandParams;
+pub use io::IoParams;
+pub use mail::MailParams;
+
+/// Parameters of one workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadParams {
+    /// Reads or writes of one size over a file or a raw device: `seek`, `stream`.
+    Io(IoParams),
+    /// A tree of many small files.
+    Mail(MailParams),
+    /// A shell command.
+    Command(CommandParams),
+}
+
+/// How a step meets the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheState {
+    /// Remounted and caches dropped before the step.
+    Cold,
+    /// As the step before left it.
+    Warm,
+    /// Past the cache: `O_DIRECT`.
+    Direct,
+}
+
+impl CacheState {
+    /// Reads the word that labs use; anything unknown is `None`.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "cold" => Some(Self::Cold),
+            "warm" => Some(Self::Warm),
+            "direct" => Some(Self::Direct),
+            _ => None,
+        }
+    }
+}
+
+/// What a step will do, as far as can be said before it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepOutline {
+    /// Name, unique in the workload.
+    pub name: String,
+    /// Whether it writes: then it reports `elapsed_durable`.
+    pub writes: bool,
+    /// Whether it is measured, or only prepares.
+    pub measured: bool,
+    /// How it meets the page cache.
+    pub cache: CacheState,
+    /// Application bytes it will read or write; `None` when unknown.
+    pub bytes: Option<Bytes>,
+    /// Operations it will make; `None` when it is bound by time or unknown.
+    pub operations: Option<u64>,
+    /// Time it will take, where the parameters state it.
+    pub time_ns: Option<u64>,
+    /// Metrics beyond those that every step has.
+    pub metrics: Vec<String>,
+}
+
+/// Metrics that every step reports.
+pub const COMMON_METRICS: &[&str] =
+    &["elapsed", "cpu", "device_read_bytes", "device_written_bytes"];
+
+/// Metrics that every writing step reports besides.
+pub const WRITING_METRICS: &[&str] = &["elapsed_durable", "undurable_bytes", "written_per_byte"];
+
+/// Steps around the workload that the agent times in every trial on a filesystem; they report the
+/// common metrics, `mkfs` and `umount` also `elapsed_durable`.
+pub const HOUSEKEEPING_STEPS: &[&str] = &["mkfs", "mount", "umount", "fsck"];
+
+impl StepOutline {
+    /// Whether the step reports this metric.
+    #[must_use]
+    pub fn reports(&self, metric: &str) -> bool {
+        COMMON_METRICS.contains(&metric)
+            || (self.writes && WRITING_METRICS.contains(&metric))
+            || self.metrics.iter().any(|name| name == metric)
+    }
+}
+
+/// Definition of a workload kind.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkloadKind {
+    /// As labs and `bench` call it.
+    pub name: &'static str,
+    /// What it does and what it is for, one to three sentences.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub fields: &'static [Field],
+    /// Whether it runs on a raw device as well as in a filesystem.
+    pub on_raw: bool,
+    /// Builds the parameters from checked values; an error names the field and the mend.
+    pub build: fn(&Values) -> Result<WorkloadParams, FieldConflict>,
+}
+
+/// Values that are each right and do not go together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; {remedy}")]
+pub struct FieldConflict {
+    /// The field that the message points at.
+    pub field: &'static str,
+    /// What is wrong.
+    pub problem: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+/// Every workload kind.
+pub const WORKLOAD_KINDS: &[&WorkloadKind] =
+    &[&io::SEEK, &io::STREAM, &mail::MAIL, &command::COMMAND];
+
+/// The definition of a workload kind by name.
+#[must_use]
+pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
+    WORKLOAD_KINDS.iter().find(|kind| kind.name == name).copied()
+}
+
+impl WorkloadParams {
+    /// Name of the kind in the catalogue.
+    #[must_use]
+    pub fn kind_name(&self) -> &str {
+        match self {
+            Self::Io(io) => &io.kind,
+            Self::Mail(_) => "mail",
+            Self::Command(_) => "command",
+        }
+    }
+
+    /// The steps in order.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        match self {
+            Self::Io(io) => io.steps(),
+            Self::Mail(mail) => mail.steps(),
+            Self::Command(command) => command.steps(),
+        }
+    }
+
+    /// Bytes that the workload keeps on the device at its largest; `None` when unknown.
+    #[must_use]
+    pub fn data_set(&self) -> Option<Bytes> {
+        match self {
+            Self::Io(io) => io.file_size,
+            Self::Mail(mail) => Some(mail.predicted_bytes()),
+            Self::Command(_) => None,
+        }
+    }
+
+    /// Whether it can run on a raw device.
+    #[must_use]
+    pub fn on_raw(&self) -> bool {
+        workload_kind(self.kind_name()).is_some_and(|kind| kind.on_raw)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! `command`: any shell command, timed, with metrics read from its output.
+
+use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Parameters of `command`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CommandParams {
+    /// Name of the measured step.
+    pub step: String,
+    /// Command that prepares; not measured.
+    pub prepare: Option<String>,
+    /// Command that is measured.
+    pub run: String,
+    /// How the measured command meets the page cache.
+    pub cache: CacheState,
+    /// Metrics by name: a regular expression whose first group is a number in the output.
+    pub metrics: BTreeMap<String, String>,
+    /// Exit status that counts as success.
+    pub expect_status: u8,
+    /// The command is ended after this time and the trial is marked failed.
+    pub timeout: Option<Nanos>,
+    /// Whether the command may be run on a raw device: it names `{dev}` and not `{dir}`.
+    pub raw: bool,
+}
+
+/// The user's own command.
+pub const COMMAND: WorkloadKind = WorkloadKind {
+    name: "command",
+    doc: "Any shell command, run with /bin/sh: wall time, exit status, I/O, and metrics read from its output. `{dir}` stands for the mounted directory, `{dev}` for the block device.",
+    fields: &[
+        Field {
+            name: "step",
+            kind: FieldKind::Text,
+            default: Some("\"command\""),
+            required: false,
+            doc: "Name of the measured step.",
+        },
+        Field {
+            name: "run",
+            kind: FieldKind::Text,
+            default: None,
+            required: true,
+            doc: "The command. `{dir}` is the mounted directory and also the working directory; `{dev}` is the block device, which may be written to only on a raw stack.",
+        },
+        Field {
+            name: "prepare",
+            kind: FieldKind::Text,
+            default: None,
+            required: false,
+            doc: "A command that is run before, not measured; a failure fails the trial.",
+        },
+        Field {
+            name: "cache",
+            kind: FieldKind::Choice(&["cold", "warm"]),
+            default: Some("\"cold\""),
+            required: false,
+            doc: "`cold`: remounted and caches dropped after `prepare`. `warm`: as it is.",
+        },
+        Field {
+            name: "metrics",
+            kind: FieldKind::TextTable,
+            default: None,
+            required: false,
+            doc: "Metrics by name: a regular expression whose first group is a number in the command's output. Judge them as STEP.NAME.",
+        },
+        Field {
+            name: "expect_status",
+            kind: FieldKind::Integer { min: 0, max: 255 },
+            default: Some("0"),
+            required: false,
+            doc: "Exit status that counts as success; any other fails the trial.",
+        },
+        Field {
+            name: "timeout",
+            kind: FieldKind::Duration,
+            default: None,
+            required: false,
+            doc: "Ends the command after this time and marks the trial failed.",
+        },
+    ],
+    on_raw: true,
+    build,
+};
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let run = values.text("run").unwrap_or_default().to_owned();
+    let step = values.text("step").unwrap_or("command").to_owned();
+    let metrics = values.table("metrics");
+    let taken = |name: &&String| crate::metrics::metric(name).is_some();
+    if let Some(name) = metrics.keys().find(taken) {
+        return Err(FieldConflict {
+            field: "metrics",
+            problem: format!("'{name}' is the name of a metric that every command already has"),
+            remedy: format!("choose another name, for example my_{name}"),
+        });
+    }
+    let status = values.integer("expect_status").unwrap_or(0);
+    Ok(WorkloadParams::Command(CommandParams {
+        raw: !run.contains("{dir}"),
+        step,
+        prepare: values.text("prepare").map(str::to_owned),
+        run,
+        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Cold),
+        metrics,
+        expect_status: u8::try_from(status).unwrap_or(0),
+        timeout: values.duration("timeout"),
+    }))
+}
+
+impl CommandParams {
+    /// The preparing step, if there is one, and the measured step.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let outline =
+            |name: String, measured: bool, cache: CacheState, metrics: Vec<String>| StepOutline {
+                name,
+                writes: true,
+                measured,
+                cache,
+                bytes: None,
+                operations: None,
+                time_ns: None,
+                metrics,
+            };
+        let mut steps = Vec::new();
+        if self.prepare.is_some() {
+            steps.push(outline(format!("{}-prepare", self.step), false, CacheState::Warm, vec![]));
+        }
+        let mut metrics = vec!["exit_status".to_owned()];
+        metrics.extend(self.metrics.keys().cloned());
+        steps.push(outline(self.step.clone(), true, self.cache, metrics));
+        steps
+    }
+}

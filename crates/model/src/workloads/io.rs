@@ -1,0 +1,223 @@
+//! `seek` and `stream`: reads or writes of one size over a file or a raw device.
+
+use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Which engine issues the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// `pread` and `pwrite`, one operation at a time per thread.
+    Psync,
+    /// io_uring, `depth` operations in flight per thread.
+    IoUring,
+}
+
+/// Order of the offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// Uniform over the blocks of the target, with repetition.
+    Random,
+    /// One after the other, wrapping at the end.
+    Sequential,
+}
+
+/// Parameters of `seek` and `stream`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IoParams {
+    /// `seek` or `stream`.
+    pub kind: String,
+    /// Name of the measured step.
+    pub step: String,
+    /// Bytes per operation.
+    pub size: Bytes,
+    /// Operations in all, over all threads; `None` when only time bounds the step.
+    pub count: Option<u64>,
+    /// Time bound; `None` when only the count does.
+    pub time: Option<Nanos>,
+    /// Threads.
+    pub threads: u32,
+    /// Operations in flight per thread.
+    pub depth: u32,
+    /// Engine.
+    pub engine: EngineKind,
+    /// Order of the offsets.
+    pub pattern: Pattern,
+    /// Percentage of reads, 0 to 100.
+    pub read_percent: u8,
+    /// How the step meets the page cache.
+    pub cache: CacheState,
+    /// Operations per second over all threads, queue time counted; `None` is as fast as it goes.
+    pub rate: Option<u64>,
+    /// Size of the file, or of the part of the raw device that is used; `None` is the whole
+    /// device, and on a filesystem half of what is free.
+    pub file_size: Option<Bytes>,
+    /// fdatasync after every so many writes of a thread; 0 is never.
+    pub fsync_every: u32,
+}
+
+macro_rules! io_fields {
+    ($size:literal, $cache:literal, $file:literal) => {
+        &[
+            Field { name: "step", kind: FieldKind::Text, default: None, required: false,
+                doc: "Name of the measured step; by default the kind's name." },
+            Field { name: "size", kind: FieldKind::Size { min: Bytes(512), max: Bytes::mib(64) }, default: Some($size), required: false,
+                doc: "Bytes per operation, a multiple of the device's sector with `cache = \"direct\"`." },
+            Field { name: "count", kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 }, default: None, required: false,
+                doc: "Operations over all threads. Without `count` and `time` the step runs 2 s." },
+            Field { name: "time", kind: FieldKind::Duration, default: None, required: false,
+                doc: "Ends the step after this time, or at `count`, whichever comes first." },
+            Field { name: "threads", kind: FieldKind::Integer { min: 1, max: 1024 }, default: Some("1"), required: false,
+                doc: "Threads, each with offsets of its own." },
+            Field { name: "depth", kind: FieldKind::Integer { min: 1, max: 4096 }, default: Some("1"), required: false,
+                doc: "Operations in flight per thread; above 1 needs `engine = \"io_uring\"`." },
+            Field { name: "engine", kind: FieldKind::Choice(&["psync", "io_uring"]), default: Some("\"psync\""), required: false,
+                doc: "`psync`: pread and pwrite. `io_uring`: registered buffers and files, batched submission." },
+            Field { name: "write", kind: FieldKind::Bool, default: Some("false"), required: false,
+                doc: "Write instead of read." },
+            Field { name: "mix", kind: FieldKind::Integer { min: 0, max: 100 }, default: None, required: false,
+                doc: "Percentage of reads among reads and writes." },
+            Field { name: "cache", kind: FieldKind::Choice(&["direct", "cold", "warm"]), default: Some($cache), required: false,
+                doc: "`direct`: past the page cache. `cold`: through it, remounted and dropped before. `warm`: as it is." },
+            Field { name: "rate", kind: FieldKind::Integer { min: 1, max: 100_000_000 }, default: None, required: false,
+                doc: "Operations per second over all threads. Latency then counts from the time an operation was due (open loop)." },
+            Field { name: "file_size", kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 50) }, default: Some($file), required: false,
+                doc: "Size of the file that is used, written in full before the step; on a raw device how much of it is used." },
+            Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: 1_000_000_000 }, default: Some("0"), required: false,
+                doc: "fdatasync after every so many writes of a thread; 0 is never." },
+        ]
+    };
+}
+
+/// Random access.
+pub const SEEK: WorkloadKind = WorkloadKind {
+    name: "seek",
+    doc: "Random reads or writes of one size over a file or a raw device: access time, operations per second and their latency histogram.",
+    fields: io_fields!("\"4KiB\"", "\"direct\"", "\"256MiB\""),
+    on_raw: true,
+    build: |values| build("seek", Pattern::Random, values),
+};
+
+/// Sequential access.
+pub const STREAM: WorkloadKind = WorkloadKind {
+    name: "stream",
+    doc: "Sequential reads or writes over a file or a raw device, through the page cache by default: a copy, a backup, a download. Useful beside another workload.",
+    fields: io_fields!("\"1MiB\"", "\"cold\"", "\"256MiB\""),
+    on_raw: true,
+    build: |values| build("stream", Pattern::Sequential, values),
+};
+
+const DEFAULT_TIME: Nanos = Nanos::seconds(2);
+
+fn conflict(field: &'static str, problem: String, remedy: &str) -> FieldConflict {
+    FieldConflict { field, problem, remedy: remedy.to_owned() }
+}
+
+fn narrow(values: &Values, field: &str, default: u32) -> u32 {
+    values.integer(field).and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
+}
+
+fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let engine = match values.text("engine") {
+        Some("io_uring") => EngineKind::IoUring,
+        _ => EngineKind::Psync,
+    };
+    let depth = narrow(values, "depth", 1);
+    if depth > 1 && engine == EngineKind::Psync {
+        let problem =
+            format!("depth {depth} with the psync engine, which has one operation in flight");
+        return Err(conflict(
+            "depth",
+            problem,
+            "write engine = \"io_uring\", or threads instead of depth",
+        ));
+    }
+    if values.bool("write") && values.integer("mix").is_some() {
+        let problem = "write and mix together".to_owned();
+        return Err(conflict("mix", problem, "keep write = true, or mix = 0 which is the same"));
+    }
+    let size = values.size("size").unwrap_or(Bytes::kib(4));
+    let file_size = values.size("file_size");
+    if file_size.is_some_and(|file| file < size) {
+        let problem = format!("file_size is smaller than one operation of {size}");
+        return Err(conflict("file_size", problem, "make file_size at least as large as size"));
+    }
+    let read_percent = match values.integer("mix") {
+        Some(percent) => u8::try_from(percent.min(100)).unwrap_or(100),
+        None if values.bool("write") => 0,
+        None => 100,
+    };
+    let count = values.integer("count");
+    let time = values.duration("time").or(if count.is_none() { Some(DEFAULT_TIME) } else { None });
+    Ok(WorkloadParams::Io(IoParams {
+        kind: kind.to_owned(),
+        step: values.text("step").unwrap_or(kind).to_owned(),
+        size,
+        count,
+        time,
+        threads: narrow(values, "threads", 1),
+        depth,
+        engine,
+        pattern,
+        read_percent,
+        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Direct),
+        rate: values.integer("rate"),
+        file_size,
+        fsync_every: narrow(values, "fsync_every", 0),
+    }))
+}
+
+const IO_METRICS: &[&str] = &[
+    "ops",
+    "iops",
+    "mb_per_s",
+    "latency_mean",
+    "latency_p50",
+    "latency_p99",
+    "latency_p999",
+    "latency_max",
+    "cpu_ns_per_op",
+    "app_bytes",
+];
+
+impl IoParams {
+    /// `populate` where there is a file to write first, and the measured step.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let mut metrics: Vec<String> = IO_METRICS.iter().map(|name| (*name).to_owned()).collect();
+        if self.read_percent > 0 {
+            metrics.extend(["read_iops", "read_per_byte"].map(str::to_owned));
+        }
+        if self.read_percent < 100 {
+            metrics.extend(["write_iops", "mb_per_s_durable"].map(str::to_owned));
+        }
+        let populate = StepOutline {
+            name: format!("{}-populate", self.step),
+            writes: true,
+            measured: false,
+            cache: CacheState::Warm,
+            bytes: self.file_size,
+            operations: None,
+            time_ns: None,
+            metrics: vec![
+                "app_bytes".to_owned(),
+                "mb_per_s".to_owned(),
+                "mb_per_s_durable".to_owned(),
+            ],
+        };
+        let measured = StepOutline {
+            name: self.step.clone(),
+            writes: self.read_percent < 100,
+            measured: true,
+            cache: self.cache,
+            bytes: self.count.and_then(|count| count.checked_mul(self.size.0)).map(Bytes),
+            operations: self.count,
+            time_ns: self.time.map(|time| time.0),
+            metrics,
+        };
+        vec![populate, measured]
+    }
+}
