@@ -2,7 +2,7 @@
 
 use crate::stack::{Device, Filesystem, Journal, Memory, Scheduler};
 use crate::units::Nanos;
-use crate::workloads::WorkloadParams;
+use crate::workloads::{StepOutline, WorkloadParams};
 use serde::{Deserialize, Serialize};
 
 /// A validated lab: every name is known, every value is in range, lists of settings are expanded.
@@ -75,6 +75,61 @@ pub struct Workload {
     /// What runs beside the parts, with threads of its own, from just before the first measured
     /// step of the last part until its end.
     pub beside: Vec<WorkloadParams>,
+}
+
+/// Suffix of the step that measures alone what the next step measures with another workload
+/// beside it.
+pub const ALONE: &str = "-alone";
+
+/// A step of a workload, and what runs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadStep {
+    /// Index into [`Workload::parts`], or into [`Workload::beside`] when `beside`.
+    pub part: usize,
+    /// Whether it runs beside the others.
+    pub beside: bool,
+    /// What it does.
+    pub outline: StepOutline,
+}
+
+impl Workload {
+    /// Whether the last part runs together with others.
+    #[must_use]
+    pub fn is_accompanied(&self) -> bool {
+        !self.beside.is_empty()
+    }
+
+    /// All steps in order. With a workload beside, every measured step of the last part comes
+    /// twice: alone under its name with [`ALONE`], then together under its own name with the
+    /// metric `latency_ratio`; the steps of what runs beside come last.
+    #[must_use]
+    pub fn outlines(&self) -> Vec<WorkloadStep> {
+        let mut steps = Vec::new();
+        for (part, params) in self.parts.iter().enumerate() {
+            let accompanied = self.is_accompanied() && part + 1 == self.parts.len();
+            for mut outline in params.steps() {
+                if accompanied && outline.measured {
+                    let mut alone = outline.clone();
+                    alone.name.push_str(ALONE);
+                    steps.push(WorkloadStep { part, beside: false, outline: alone });
+                    outline.metrics.push("latency_ratio".to_owned());
+                }
+                steps.push(WorkloadStep { part, beside: false, outline });
+            }
+        }
+        for (part, params) in self.beside.iter().enumerate() {
+            let beside = |outline| WorkloadStep { part, beside: true, outline };
+            steps.extend(params.steps().into_iter().map(beside));
+        }
+        steps
+    }
+
+    /// Whether some step reports this metric, given as `STEP.METRIC`.
+    #[must_use]
+    pub fn reports(&self, path: &str) -> bool {
+        let Some((name, metric)) = path.split_once('.') else { return false };
+        self.outlines().iter().any(|step| step.outline.name == name && step.outline.reports(metric))
+    }
 }
 
 /// Which way a metric is good.
