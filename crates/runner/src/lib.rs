@@ -1,0 +1,8 @@
+//! From a plan to a verdict: the order of the trials, rounds, stopping and resuming.
+//!
+//! The runner asks a place for one trial after the other, keeps every record at once in the run
+//! file, and hands the judged metric to the statistics. It never touches a device itself, and it
+//! does not know what a trial does.
+
+pub mod order;
+pub mod predict;

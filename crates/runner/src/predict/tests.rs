@@ -1,0 +1,65 @@
+use super::*;
+use seekwell_model::field::{Value, Values};
+use seekwell_model::stack::{
+    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler,
+};
+use seekwell_model::workloads::{WorkloadParams, workload_kind};
+
+fn stack(filesystem: &str) -> Stack {
+    let backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
+    Stack {
+        label: "default".into(),
+        device: Device {
+            name: "d".into(),
+            backing,
+            base: "d".into(),
+            settings: DeviceSettings::default(),
+        },
+        journal: Journal::internal(),
+        filesystem: Filesystem {
+            name: filesystem.into(),
+            kind: filesystem.into(),
+            mkfs: vec![],
+            mount: vec![],
+            discard: false,
+            overlay: None,
+        },
+        scheduler: Scheduler::plain("none"),
+        memory: Memory::quarter(),
+    }
+}
+
+fn workload(kind: &str, values: &[(&'static str, Value)]) -> Workload {
+    let mut checked = Values::default();
+    for (name, value) in values {
+        checked.set(name, value.clone());
+    }
+    let params: WorkloadParams = (workload_kind(kind).unwrap().build)(&checked).unwrap();
+    Workload { name: kind.into(), parts: vec![params], beside: vec![] }
+}
+
+#[test]
+fn a_trial_with_more_to_do_is_predicted_to_take_longer_and_write_more() {
+    let facts = PlaceFacts::default();
+    let few = cost(&stack("ext4"), &workload("mail", &[("files", Value::Integer(100))]), &facts);
+    let many =
+        cost(&stack("ext4"), &workload("mail", &[("files", Value::Integer(10_000))]), &facts);
+    assert!(many.time_ns > few.time_ns);
+    assert!(many.written > few.written);
+}
+
+#[test]
+fn a_time_bound_step_costs_its_time() {
+    let facts = PlaceFacts::default();
+    let time = |seconds| {
+        let time = Value::Duration(seekwell_model::units::Nanos::seconds(seconds));
+        cost(&stack("raw"), &workload("seek", &[("time", time)]), &facts).time_ns
+    };
+    assert_eq!(time(30) - time(10), 20_000_000_000);
+}
+
+#[test]
+fn bytes_of_a_command_are_unknown_not_zero() {
+    let command = workload("command", &[("run", Value::Text("true".into()))]);
+    assert_eq!(cost(&stack("ext4"), &command, &PlaceFacts::default()).written, None);
+}
