@@ -12,6 +12,14 @@ use std::str::FromStr;
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
+/// A place on a block device: the number of its 512-byte sector, as the Linux block layer counts
+/// whatever the logical block size is.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Lba(pub u64);
+
 /// Why a size or a duration could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not a {what}; write {example}")]
