@@ -1,0 +1,15 @@
+//! Models of disks and flash: how long a request takes, and what survives when the power fails.
+//!
+//! A model is a pure function of the requests, the virtual time at which each is submitted, the device file
+//! and a seed. Times are whole nanoseconds; the same calls give the same answers on every machine.
+//!
+//! What this room is not: it moves no data, opens no file or socket, reads no clock and knows neither
+//! virtio nor the kernel. Whoever carries requests here keeps the content.
+
+pub mod evidence;
+pub mod model;
+
+pub use model::{
+    Completion, Geometry, LostRange, LostWrites, Model, Operation, Refused, Request, SectorRange,
+};
+pub use seekwell_model::units::Lba;
