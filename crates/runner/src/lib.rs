@@ -4,5 +4,8 @@
 //! file, and hands the judged metric to the statistics. It never touches a device itself, and it
 //! does not know what a trial does.
 
+pub mod execute;
+#[cfg(test)]
+mod fixture;
 pub mod order;
 pub mod predict;

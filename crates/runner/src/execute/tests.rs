@@ -1,0 +1,168 @@
+use super::*;
+use crate::fixture;
+use seekwell_model::units::Nanos;
+
+/// A scripted place: the result of a trial is a function of candidate and round.
+struct Scripted<F>(F, Vec<(u32, u32)>);
+
+impl<F: FnMut(&PlannedTrial) -> Result<Record, String>> Place for Scripted<F> {
+    fn run(
+        &mut self,
+        _plan: &Plan,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, Box<dyn Error + Send + Sync>> {
+        progress("step");
+        self.1.push((trial.round, trial.candidate));
+        (self.0)(trial).map_err(Into::into)
+    }
+}
+
+#[derive(Default)]
+struct Kept(Vec<u32>, Option<u32>);
+
+impl Keeper for Kept {
+    fn keep(
+        &mut self,
+        trial: &PlannedTrial,
+        _: &Record,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if self.1 == Some(trial.index) {
+            return Err("no space left".into());
+        }
+        self.0.push(trial.index);
+        Ok(())
+    }
+}
+
+fn run<F: FnMut(&PlannedTrial) -> Result<Record, String>>(
+    execution: &mut Execution<'_>,
+    script: F,
+) -> (Result<Ended, RunError>, Vec<(u32, u32)>, Vec<u32>) {
+    let mut place = Scripted(script, vec![]);
+    let mut kept = Kept::default();
+    let stop = AtomicBool::new(false);
+    let ended = execution.run(&mut place, &mut kept, &stop, &mut |_| {});
+    (ended, place.1, kept.0)
+}
+
+#[test]
+fn every_round_runs_every_candidate_once_and_keeps_each_record() {
+    let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(7));
+    let mut execution = Execution::new(&plan, Records::new());
+    let (ended, ran, kept) = run(&mut execution, |_| Ok(fixture::record(1.0)));
+    assert_eq!(ended.unwrap(), Ended::Complete);
+    assert_eq!(kept, (0..21).collect::<Vec<_>>());
+    let planned: Vec<_> = plan.trials.iter().map(|trial| (trial.round, trial.candidate)).collect();
+    assert_eq!(ran, planned);
+}
+
+#[test]
+fn resuming_runs_exactly_what_is_missing() {
+    let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(6));
+    let mut whole = Execution::new(&plan, Records::new());
+    run(&mut whole, |_| Ok(fixture::record(1.0))).0.unwrap();
+    let mut records = whole.into_records();
+    for lost in [4, 9, 17] {
+        records.remove(&lost);
+    }
+    let mut resumed = Execution::new(&plan, records);
+    let (ended, _, kept) = run(&mut resumed, |_| Ok(fixture::record(1.0)));
+    assert_eq!(ended.unwrap(), Ended::Complete);
+    assert_eq!(kept, [4, 9, 17]);
+}
+
+#[test]
+fn a_stopped_run_says_so_and_keeps_what_it_had() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let mut execution = Execution::new(&plan, Records::new());
+    let stop = AtomicBool::new(false);
+    let mut place = Scripted(
+        |trial: &PlannedTrial| {
+            if trial.index == 4 {
+                stop.store(true, Ordering::Relaxed);
+            }
+            Ok(fixture::record(1.0))
+        },
+        vec![],
+    );
+    let mut kept = Kept::default();
+    let ended = execution.run(&mut place, &mut kept, &stop, &mut |_| {}).unwrap();
+    assert_eq!((ended, kept.0), (Ended::Stopped, vec![0, 1, 2, 3, 4]));
+}
+
+#[test]
+fn a_candidate_that_keeps_failing_is_not_tried_for_ever() {
+    let plan = fixture::plan(&["good", "bad"], Effort::Rounds(10));
+    let mut execution = Execution::new(&plan, Records::new());
+    let (_, ran, _) = run(&mut execution, |trial| {
+        Ok(if trial.candidate == 1 {
+            fixture::failed("mkfs said no")
+        } else {
+            fixture::record(1.0)
+        })
+    });
+    assert_eq!(ran.iter().filter(|(_, candidate)| *candidate == 1).count(), 3);
+    assert_eq!(ran.iter().filter(|(_, candidate)| *candidate == 0).count(), 10);
+}
+
+#[test]
+fn one_failure_among_successes_is_only_that() {
+    let plan = fixture::plan(&["a"], Effort::Rounds(10));
+    let mut execution = Execution::new(&plan, Records::new());
+    let (_, ran, _) = run(&mut execution, |trial| {
+        Ok(if trial.round % 3 == 0 { fixture::failed("once") } else { fixture::record(1.0) })
+    });
+    assert_eq!(ran.len(), 10);
+}
+
+#[test]
+fn a_budget_buys_rounds_at_the_measured_cost_and_at_least_six() {
+    // Each scripted trial says that it took one second; two candidates make two seconds a round.
+    for (budget_s, rounds) in [(1, 6), (12, 6), (30, 15), (31, 15)] {
+        let plan = fixture::plan(&["a", "b"], Effort::Budget(Nanos::seconds(budget_s)));
+        let mut execution = Execution::new(&plan, Records::new());
+        let (ended, ran, _) = run(&mut execution, |_| Ok(fixture::record(1.0)));
+        assert_eq!(ended.unwrap(), Ended::Complete);
+        assert_eq!(ran.len(), rounds * 2, "budget {budget_s} s");
+    }
+}
+
+#[test]
+fn a_broken_place_ends_the_run_and_names_the_trial() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let mut execution = Execution::new(&plan, Records::new());
+    let (ended, _, kept) = run(&mut execution, |trial| {
+        if trial.index == 3 { Err("image is gone".into()) } else { Ok(fixture::record(1.0)) }
+    });
+    assert!(matches!(ended, Err(RunError::Place { index: 3, .. })));
+    assert_eq!(kept, [0, 1, 2]);
+}
+
+#[test]
+fn a_record_that_cannot_be_kept_ends_the_run() {
+    let plan = fixture::plan(&["a"], Effort::Rounds(6));
+    let mut execution = Execution::new(&plan, Records::new());
+    let mut place = Scripted(|_: &PlannedTrial| Ok(fixture::record(1.0)), vec![]);
+    let mut kept = Kept(vec![], Some(2));
+    let stop = AtomicBool::new(false);
+    let ended = execution.run(&mut place, &mut kept, &stop, &mut |_| {});
+    assert!(matches!(ended, Err(RunError::Keep { index: 2, .. })));
+    assert_eq!(kept.0, [0, 1]);
+}
+
+#[test]
+fn time_left_shrinks_as_trials_end() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let mut execution = Execution::new(&plan, Records::new());
+    let mut place = Scripted(|_: &PlannedTrial| Ok(fixture::record(1.0)), vec![]);
+    let mut left = vec![];
+    let mut watch = |event: Event<'_>| {
+        if let Event::Began { left_ns, done, total, .. } = event {
+            left.push((done, total, left_ns / 1_000_000_000));
+        }
+    };
+    let stop = AtomicBool::new(false);
+    execution.run(&mut place, &mut Kept::default(), &stop, &mut watch).unwrap();
+    assert_eq!(left[1..], (1..12).map(|done| (done, 12, 12 - done)).collect::<Vec<_>>());
+}

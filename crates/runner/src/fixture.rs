@@ -1,0 +1,109 @@
+//! Plans and records for the tests of this room.
+
+use crate::order;
+use seekwell_model::lab::{Better, Effort, Judge, Lab, SchedulerAxis, TrialSettings, Workload};
+use seekwell_model::plan::{Candidate, PlaceFacts, Plan};
+use seekwell_model::record::{InForce, Record, Status, StepRecord};
+use seekwell_model::stack::{
+    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
+};
+use seekwell_model::units::{Bytes, Nanos};
+use std::collections::BTreeMap;
+
+pub fn stack(label: &str) -> Stack {
+    let backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
+    Stack {
+        label: label.into(),
+        device: Device {
+            name: "d".into(),
+            backing,
+            base: "d".into(),
+            settings: DeviceSettings::default(),
+        },
+        journal: Journal::internal(),
+        filesystem: Filesystem {
+            name: label.into(),
+            kind: "ext4".into(),
+            mkfs: vec![],
+            mount: vec![],
+            discard: false,
+            overlay: None,
+        },
+        scheduler: Scheduler::plain("none"),
+        memory: Memory::quarter(),
+    }
+}
+
+pub fn lab(effort: Effort, workloads: Vec<Workload>) -> Lab {
+    Lab {
+        name: "test".into(),
+        question: "which?".into(),
+        seed: 42,
+        devices: vec![],
+        journals: vec![],
+        filesystems: vec![],
+        schedulers: SchedulerAxis::All,
+        memories: vec![],
+        workloads,
+        exclusions: vec![],
+        stacks: vec![],
+        stacks_only: false,
+        judge: Judge {
+            metric: "step.elapsed".into(),
+            better: Better::Lower,
+            tie: 0.02,
+            confidence: 0.95,
+            effort,
+        },
+        trial: TrialSettings {
+            cpus: None,
+            block_events: false,
+            single_ios: false,
+            sample_interval: Nanos(100_000_000),
+            timeout: Nanos::seconds(600),
+            fsck: false,
+        },
+    }
+}
+
+pub fn workload(step: &str) -> Workload {
+    let mut values = seekwell_model::field::Values::default();
+    values.set("run", seekwell_model::field::Value::Text("true".into()));
+    values.set("step", seekwell_model::field::Value::Text(step.into()));
+    let kind = seekwell_model::workloads::workload_kind("command").unwrap();
+    Workload { name: step.into(), parts: vec![(kind.build)(&values).unwrap()], beside: vec![] }
+}
+
+pub fn plan(labels: &[&str], effort: Effort) -> Plan {
+    let stacks: Vec<Stack> = labels.iter().map(|label| stack(label)).collect();
+    let candidates =
+        (0..labels.len()).map(|index| Candidate { stack: index as u32, workload: 0 }).collect();
+    let expanded = order::Expanded { stacks, candidates, left_out: vec![], warnings: vec![] };
+    order::plan(&lab(effort, vec![workload("step")]), expanded, &PlaceFacts::default()).unwrap()
+}
+
+pub fn record(elapsed_s: f64) -> Record {
+    let step = StepRecord {
+        name: "step".into(),
+        metrics: BTreeMap::from([("elapsed".to_owned(), elapsed_s)]),
+        ..StepRecord::default()
+    };
+    Record {
+        status: Status::Ok,
+        in_force: InForce::default(),
+        steps: vec![step],
+        timeline: vec![],
+        journal_timeline: vec![],
+        clock_cost_ns: None,
+        smart: None,
+        block_events: None,
+        fingerprint: None,
+        elapsed_ns: 1_000_000_000,
+        warnings: vec![],
+    }
+}
+
+pub fn failed(reason: &str) -> Record {
+    let status = Status::Failed { stage: "step".into(), reason: reason.into() };
+    Record { status, steps: vec![], ..record(1.0) }
+}
