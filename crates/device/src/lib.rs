@@ -7,8 +7,17 @@
 //! virtio nor the kernel. Whoever carries requests here keeps the content.
 
 pub mod evidence;
+pub mod file;
+pub mod fixed;
+pub mod measured;
 pub mod model;
 
+mod build;
+mod clock;
+mod front;
+
+pub use build::build;
+pub use file::{DeviceError, DeviceFile, load};
 pub use model::{
     Completion, Geometry, LostRange, LostWrites, Model, Operation, Refused, Request, SectorRange,
 };

@@ -157,7 +157,8 @@ impl Geometry {
             return if sectors == 0 { Ok(()) } else { Err(Refused::Malformed { id }) };
         }
         let block = u64::from(self.logical_block / 512).max(1);
-        if sectors == 0 || !lba.0.is_multiple_of(block) || !u64::from(sectors).is_multiple_of(block) {
+        if sectors == 0 || !lba.0.is_multiple_of(block) || !u64::from(sectors).is_multiple_of(block)
+        {
             return Err(Refused::Malformed { id });
         }
         let end = lba.0.checked_add(u64::from(sectors));
@@ -204,7 +205,9 @@ pub enum Refused {
         limit: u32,
     },
     /// The device does not know the operation.
-    #[error("request {id}: the device does not support {operation:?}; look at its geometry before asking")]
+    #[error(
+        "request {id}: the device does not support {operation:?}; look at its geometry before asking"
+    )]
     Unsupported {
         /// The request.
         id: u64,
@@ -212,7 +215,9 @@ pub enum Refused {
         operation: Operation,
     },
     /// As many requests are outstanding as the device takes.
-    #[error("request {id} is one more than the device's queue of {depth} takes; wait for a completion")]
+    #[error(
+        "request {id} is one more than the device's queue of {depth} takes; wait for a completion"
+    )]
     QueueFull {
         /// The request.
         id: u64,
@@ -220,7 +225,9 @@ pub enum Refused {
         depth: u32,
     },
     /// The time is earlier than one the model was told before.
-    #[error("request {id} comes at {at_ns} ns, but the device is already at {now_ns} ns; time must not go back")]
+    #[error(
+        "request {id} comes at {at_ns} ns, but the device is already at {now_ns} ns; time must not go back"
+    )]
     TimeWentBack {
         /// The request.
         id: u64,

@@ -1,0 +1,42 @@
+//! From a device file to a model.
+
+use crate::file::{DeviceFile, Parameters};
+use crate::fixed::Fixed;
+use crate::measured::Measured;
+use crate::model::{Geometry, Model};
+
+/// The model of a device, switched on at time 0.
+///
+/// The seed decides what a data sheet cannot: at which angle the disk stands, which cells are slower. The same
+/// file and seed give the same device.
+#[must_use]
+pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
+    // No model that exists so far has a part left to chance.
+    let _ = seed;
+    let geometry = geometry(file);
+    match &file.parameters {
+        Parameters::Ram(p) => Box::new(Fixed::new(geometry, &p.as_fixed())),
+        Parameters::Fixed(p) => Box::new(Fixed::new(geometry, p)),
+        Parameters::Measured(p) => Box::new(Measured::new(geometry, p)),
+    }
+}
+
+/// What the device presents, by its file.
+pub(crate) fn geometry(file: &DeviceFile) -> Geometry {
+    let presented = &file.presented;
+    let (turns, write_cache) = match &file.parameters {
+        Parameters::Ram(_) | Parameters::Fixed(_) | Parameters::Measured(_) => (false, false),
+    };
+    let sectors = |kib: u32| kib.saturating_mul(2);
+    Geometry {
+        sectors_512: presented.sectors,
+        logical_block: presented.logical_block,
+        physical_block: presented.physical_block,
+        queue_depth: file.queue_depth(),
+        max_request_bytes: file.max_request_bytes(),
+        rotational: presented.rotational.unwrap_or(turns),
+        write_cache,
+        max_discard_sectors: presented.max_discard_kib.map(sectors),
+        max_write_zeroes_sectors: presented.max_write_zeroes_kib.map(sectors),
+    }
+}

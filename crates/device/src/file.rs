@@ -1,0 +1,419 @@
+//! A device file: the parameters of one model in TOML, each with its source.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::fixed::{FixedParameters, RamParameters};
+use crate::measured::MeasuredParameters;
+
+mod provenance;
+
+#[cfg(test)]
+mod tests;
+
+/// Sectors that no model may exceed: 2^50 of 512 bytes, far beyond any device, so that products of sectors and
+/// nanoseconds stay inside 64 bits with room to spare.
+const MOST_SECTORS: u64 = 1 << 50;
+
+/// A device file, read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceFile {
+    /// The name labs use for it, for example `maxtor-6y080l0`.
+    pub name: String,
+    /// What it stands for, for people.
+    pub title: String,
+    /// What it presents to the block layer, apart from what follows from its parameters.
+    pub presented: Presented,
+    /// The way to the host that was chosen; `None` when the file names none.
+    pub bus: Option<Bus>,
+    /// The model and its parameters.
+    pub parameters: Parameters,
+    /// Where each value comes from, by dotted key; a key of a table speaks for all values in it.
+    pub sources: BTreeMap<String, String>,
+    /// What a value that no source fixes may lie between, by dotted key: lowest and highest.
+    pub ranges: BTreeMap<String, [f64; 2]>,
+    /// Names of all ways to the host in the file; the first is chosen unless another is asked for.
+    pub buses: Vec<String>,
+    table: Table,
+}
+
+/// The models.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameters {
+    /// Memory.
+    Ram(RamParameters),
+    /// A fixed latency and bandwidth.
+    Fixed(FixedParameters),
+    /// Latencies measured at some sizes.
+    Measured(MeasuredParameters),
+}
+
+/// What a device presents to the block layer, whatever its model.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Presented {
+    /// Capacity in sectors of 512 bytes.
+    pub sectors: u64,
+    /// Smallest unit of a request, in bytes.
+    #[serde(default = "sector_bytes")]
+    pub logical_block: u32,
+    /// Smallest unit written without reading first, in bytes.
+    #[serde(default = "sector_bytes")]
+    pub physical_block: u32,
+    /// Requests taken at once.
+    pub queue_depth: u32,
+    /// Longest read or write, in KiB.
+    pub max_request_kib: u32,
+    /// Longest discard in KiB; absent when the device knows none.
+    pub max_discard_kib: Option<u32>,
+    /// Longest write-zeroes in KiB; absent when the device knows none.
+    pub max_write_zeroes_kib: Option<u32>,
+    /// Whether the block layer takes it for a disk that turns; by default as the model is.
+    pub rotational: Option<bool>,
+}
+
+/// A way to the host: one card may be used in a slot, in an adaptor or in a reader.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bus {
+    /// Its name, for example `usb2`.
+    pub name: String,
+    /// Cost of each command, in microseconds.
+    pub command_us: f64,
+    /// Cost of each block of 512 bytes beside its transfer, in microseconds (programmed I/O interrupts once a block).
+    #[serde(default)]
+    pub sector_us: f64,
+    /// Rate while data moves, in 10^6 bytes a second.
+    pub mb_per_s: f64,
+    /// Longest read or write on this bus in KiB; absent when the device alone sets the limit.
+    pub max_request_kib: Option<u32>,
+    /// Requests taken at once on this bus; absent when the device alone sets the limit.
+    pub queue_depth: Option<u32>,
+}
+
+const fn sector_bytes() -> u32 {
+    512
+}
+
+/// Why a device file is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// It is not TOML, or a value is missing, unknown or of the wrong kind.
+    #[error("device file{}: {}{reason}", at_line(*.line), of_key(.key))]
+    Syntax {
+        /// Dotted key; empty when the text is not TOML at all.
+        key: String,
+        /// Line in the text, counted from 1, if known.
+        line: Option<usize>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A value that cannot be.
+    #[error("device file: {key} = {value}: {reason}")]
+    Value {
+        /// Dotted key.
+        key: String,
+        /// The value as written.
+        value: String,
+        /// Why it cannot be and what could.
+        reason: String,
+    },
+    /// A value without a source.
+    #[error("device file: {key} has no source; say in [sources] where the value comes from")]
+    NoSource {
+        /// Dotted key.
+        key: String,
+    },
+    /// A source or a range for a value that is not there.
+    #[error(
+        "device file: [{table}] names {key}, which the file does not have; remove it or mend its name"
+    )]
+    NoSuchKey {
+        /// `sources` or `ranges`.
+        table: &'static str,
+        /// Dotted key.
+        key: String,
+    },
+    /// A bus that the file does not have.
+    #[error("device file: there is no bus '{name}'; it has {known}")]
+    NoSuchBus {
+        /// What was asked for.
+        name: String,
+        /// What there is, for people.
+        known: String,
+    },
+}
+
+fn at_line(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(" line {line}"))
+}
+
+fn of_key(key: &str) -> String {
+    if key.is_empty() || key == "." { String::new() } else { format!("{key}: ") }
+}
+
+impl DeviceError {
+    /// The dotted key it is about, if it is about one.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Syntax { key, .. } if key.is_empty() => None,
+            Self::Syntax { key, .. } | Self::Value { key, .. } => Some(key),
+            Self::NoSource { key } | Self::NoSuchKey { key, .. } => Some(key),
+            Self::NoSuchBus { .. } => Some("bus"),
+        }
+    }
+}
+
+/// A value that cannot be, said by the model that knows why.
+pub(crate) fn refuse(key: &str, value: impl ToString, reason: impl Into<String>) -> DeviceError {
+    DeviceError::Value { key: key.to_owned(), value: value.to_string(), reason: reason.into() }
+}
+
+/// Refuses `value` unless it lies within `low` and `high`, both included.
+pub(crate) fn within(key: &str, value: f64, low: f64, high: f64) -> Result<(), DeviceError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(refuse(key, value, format!("must lie between {low} and {high}")))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    name: String,
+    title: String,
+    kind: Kind,
+    presented: Presented,
+    #[serde(default)]
+    bus: Vec<Bus>,
+    ram: Option<RamParameters>,
+    fixed: Option<FixedParameters>,
+    measured: Option<MeasuredParameters>,
+    #[serde(default)]
+    sources: BTreeMap<String, String>,
+    #[serde(default)]
+    ranges: BTreeMap<String, [f64; 2]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Ram,
+    Fixed,
+    Measured,
+}
+
+impl Kind {
+    const ALL: [(Self, &'static str); 3] =
+        [(Self::Ram, "ram"), (Self::Fixed, "fixed"), (Self::Measured, "measured")];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// Reads and checks a device file given as text.
+///
+/// # Errors
+///
+/// [`DeviceError`] names the key and the reason: a text that is not TOML, a missing or unknown key, a value that
+/// cannot be, a value without a source.
+pub fn load(text: &str) -> Result<DeviceFile, DeviceError> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| DeviceError::Syntax {
+        key: String::new(),
+        line: error.span().map(|span| line_of(text, span.start)),
+        reason: first_line(error.message()),
+    })?;
+    DeviceFile::from_table(table, None).map_err(|error| error.with_line(text))
+}
+
+fn line_of(text: &str, position: usize) -> usize {
+    text.bytes().take(position).filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn first_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().to_owned()
+}
+
+impl DeviceError {
+    /// Adds the line of the key, where the key can be found in the text.
+    fn with_line(mut self, text: &str) -> Self {
+        if let Self::Syntax { key, line, .. } = &mut self {
+            *line = provenance::line_of_key(text, key);
+        }
+        self
+    }
+}
+
+impl DeviceFile {
+    fn from_table(table: Table, bus: Option<&str>) -> Result<Self, DeviceError> {
+        let raw: Raw = serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(
+            |error: serde_path_to_error::Error<toml::de::Error>| DeviceError::Syntax {
+                key: error.path().to_string(),
+                line: None,
+                reason: first_line(error.inner().message()),
+            },
+        )?;
+        provenance::check(&table, &raw.sources, &raw.ranges)?;
+        let name = raw.name.clone();
+        let well_named = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || !name.chars().all(well_named) {
+            return Err(refuse("name", name, "use small letters, digits and '-'"));
+        }
+        raw.presented.check()?;
+        let buses: Vec<String> = raw.bus.iter().map(|bus| bus.name.clone()).collect();
+        let chosen = choose_bus(&raw.bus, bus)?;
+        let file = Self {
+            name,
+            title: raw.title.clone(),
+            presented: raw.presented.clone(),
+            bus: chosen,
+            sources: raw.sources.clone(),
+            ranges: raw.ranges.clone(),
+            buses,
+            table,
+            parameters: parameters(raw)?,
+        };
+        file.check()?;
+        Ok(file)
+    }
+
+    /// The same device on another of its buses.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoSuchBus`].
+    pub fn on_bus(&self, name: &str) -> Result<Self, DeviceError> {
+        Self::from_table(self.table.clone(), Some(name))
+    }
+
+    /// The same device with one number changed, for example to the end of its range. The key is dotted.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoSuchKey`] when the file has no such number, or what the changed file is refused for.
+    pub fn with(&self, key: &str, value: f64) -> Result<Self, DeviceError> {
+        let mut table = self.table.clone();
+        let place = provenance::number_at(&mut table, key)
+            .ok_or_else(|| DeviceError::NoSuchKey { table: "with", key: key.to_owned() })?;
+        *place = match place {
+            Value::Integer(_) if value.fract() == 0.0 && value.abs() < 9e15 => {
+                Value::Integer(value as i64)
+            }
+            _ => Value::Float(value),
+        };
+        if let Some(Value::Table(ranges)) = table.get_mut("ranges") {
+            ranges.remove(key);
+        }
+        Self::from_table(table, self.bus.as_ref().map(|bus| bus.name.as_str()))
+    }
+
+    /// Longest read or write in bytes: the device's limit or the bus's.
+    #[must_use]
+    pub fn max_request_bytes(&self) -> u32 {
+        let bus = self.bus.as_ref().and_then(|bus| bus.max_request_kib);
+        bus.unwrap_or(u32::MAX).min(self.presented.max_request_kib).saturating_mul(1024)
+    }
+
+    /// Requests taken at once: the device's limit or the bus's.
+    #[must_use]
+    pub fn queue_depth(&self) -> u32 {
+        let bus = self.bus.as_ref().and_then(|bus| bus.queue_depth);
+        bus.unwrap_or(u32::MAX).min(self.presented.queue_depth)
+    }
+
+    fn check(&self) -> Result<(), DeviceError> {
+        match &self.parameters {
+            Parameters::Ram(p) => p.check(),
+            Parameters::Fixed(p) => p.check(),
+            Parameters::Measured(p) => p.check(),
+        }
+    }
+}
+
+fn choose_bus(buses: &[Bus], name: Option<&str>) -> Result<Option<Bus>, DeviceError> {
+    for (index, bus) in buses.iter().enumerate() {
+        bus.check(&format!("bus.{index}"))?;
+        if buses.iter().take(index).any(|other| other.name == bus.name) {
+            return Err(refuse(&format!("bus.{index}.name"), &bus.name, "is used twice"));
+        }
+    }
+    let Some(name) = name else { return Ok(buses.first().cloned()) };
+    let found = buses.iter().find(|bus| bus.name == name).cloned();
+    found.map(Some).ok_or_else(|| {
+        let names: Vec<&str> = buses.iter().map(|bus| bus.name.as_str()).collect();
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        DeviceError::NoSuchBus { name: name.to_owned(), known }
+    })
+}
+
+fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
+    let kind = raw.kind;
+    let given = [
+        (Kind::Ram, raw.ram.is_some()),
+        (Kind::Fixed, raw.fixed.is_some()),
+        (Kind::Measured, raw.measured.is_some()),
+    ];
+    if let Some((extra, _)) = given.iter().find(|(other, is_there)| *is_there && *other != kind) {
+        let reason = format!("belongs to another kind of device; this one is '{}'", kind.name());
+        return Err(refuse(extra.name(), "[…]", reason));
+    }
+    let found = match kind {
+        Kind::Ram => raw.ram.map(Parameters::Ram),
+        Kind::Fixed => raw.fixed.map(Parameters::Fixed),
+        Kind::Measured => raw.measured.map(Parameters::Measured),
+    };
+    found.ok_or_else(|| {
+        refuse("kind", kind.name(), format!("needs a table [{}] with its parameters", kind.name()))
+    })
+}
+
+impl Presented {
+    fn check(&self) -> Result<(), DeviceError> {
+        let block = |key: &str, bytes: u32| {
+            if bytes.is_power_of_two() && (512..=65536).contains(&bytes) {
+                return Ok(());
+            }
+            Err(refuse(key, bytes, "must be a power of two from 512 to 65536 bytes"))
+        };
+        block("presented.logical_block", self.logical_block)?;
+        block("presented.physical_block", self.physical_block)?;
+        if self.physical_block < self.logical_block {
+            let reason = "must not be smaller than the logical block";
+            return Err(refuse("presented.physical_block", self.physical_block, reason));
+        }
+        let step = u64::from(self.logical_block / 512);
+        if self.sectors == 0 || self.sectors > MOST_SECTORS || !self.sectors.is_multiple_of(step) {
+            let reason = "must be a positive whole number of logical blocks, below 2^50 sectors";
+            return Err(refuse("presented.sectors", self.sectors, reason));
+        }
+        within("presented.queue_depth", self.queue_depth.into(), 1.0, 65536.0)?;
+        let least = f64::from(self.logical_block.div_ceil(1024));
+        within("presented.max_request_kib", self.max_request_kib.into(), least, 65536.0)?;
+        for (key, limit) in [
+            ("presented.max_discard_kib", self.max_discard_kib),
+            ("presented.max_write_zeroes_kib", self.max_write_zeroes_kib),
+        ] {
+            within(key, limit.unwrap_or(self.max_request_kib).into(), least, 4_194_304.0)?;
+        }
+        Ok(())
+    }
+}
+
+impl Bus {
+    fn check(&self, key: &str) -> Result<(), DeviceError> {
+        within(&format!("{key}.command_us"), self.command_us, 0.0, 1e6)?;
+        within(&format!("{key}.sector_us"), self.sector_us, 0.0, 1e6)?;
+        within(&format!("{key}.mb_per_s"), self.mb_per_s, 1e-3, 1e6)?;
+        if let Some(limit) = self.max_request_kib {
+            within(&format!("{key}.max_request_kib"), limit.into(), 1.0, 65536.0)?;
+        }
+        if let Some(depth) = self.queue_depth {
+            within(&format!("{key}.queue_depth"), depth.into(), 1.0, 65536.0)?;
+        }
+        Ok(())
+    }
+}

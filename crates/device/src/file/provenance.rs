@@ -1,0 +1,110 @@
+//! Where the values of a device file come from: every value has a source, every source and range a value.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::{DeviceError, refuse, within};
+
+/// Tables and keys that say what the file is rather than how the device behaves.
+const TALK: [&str; 5] = ["name", "title", "kind", "sources", "ranges"];
+
+/// Checks `[sources]` and `[ranges]` against the values.
+pub(super) fn check(
+    table: &Table,
+    sources: &BTreeMap<String, String>,
+    ranges: &BTreeMap<String, [f64; 2]>,
+) -> Result<(), DeviceError> {
+    let mut keys = Vec::new();
+    for (name, value) in table.iter().filter(|(name, _)| !TALK.contains(&name.as_str())) {
+        collect(name, value, &mut keys);
+    }
+    for (key, source) in sources {
+        if !keys.iter().any(|known| speaks_for(key, known)) {
+            return Err(DeviceError::NoSuchKey { table: "sources", key: key.clone() });
+        }
+        if source.trim().is_empty() {
+            return Err(refuse(
+                &format!("sources.{key}"),
+                "''",
+                "must say where the value comes from",
+            ));
+        }
+    }
+    if let Some(key) = keys.iter().find(|key| !sources.keys().any(|name| speaks_for(name, key))) {
+        return Err(DeviceError::NoSource { key: key.clone() });
+    }
+    let mut table = table.clone();
+    for (key, [low, high]) in ranges {
+        let missing = || DeviceError::NoSuchKey { table: "ranges", key: key.clone() };
+        let value = number_at(&mut table, key).ok_or_else(missing)?;
+        let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+        within(key, number.ok_or_else(missing)?, *low, *high)?;
+    }
+    Ok(())
+}
+
+/// Whether a source for `name` covers `key`: the same key, or a table around it.
+fn speaks_for(name: &str, key: &str) -> bool {
+    key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The dotted keys of all values below `value`; tables in an array are numbered, other arrays are one value.
+fn collect(key: &str, value: &Value, keys: &mut Vec<String>) {
+    match value {
+        Value::Table(table) => {
+            for (name, value) in table {
+                collect(&format!("{key}.{name}"), value, keys);
+            }
+        }
+        Value::Array(items) if items.iter().any(Value::is_table) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(&format!("{key}.{index}"), item, keys);
+            }
+        }
+        _ => keys.push(key.to_owned()),
+    }
+}
+
+/// The number under a dotted key.
+pub(super) fn number_at<'t>(table: &'t mut Table, key: &str) -> Option<&'t mut Value> {
+    let mut parts = key.split('.');
+    let mut value = table.get_mut(parts.next()?)?;
+    for part in parts {
+        value = match value {
+            Value::Table(table) => table.get_mut(part)?,
+            Value::Array(items) => items.get_mut(part.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    (value.is_float() || value.is_integer()).then_some(value)
+}
+
+/// The line, counted from 1, on which the value of a dotted key is written; of its table when only that is there.
+pub(super) fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    let key = key.replace('[', ".").replace(']', "");
+    let (parent, last) = key.rsplit_once('.').unwrap_or(("", key.as_str()));
+    let mut table = String::new();
+    let mut fallback = None;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(header) = line.strip_prefix('[').filter(|_| !line.contains('=')) {
+            table = header.trim_matches(['[', ']']).to_owned();
+            if table == key || (table == parent && fallback.is_none()) {
+                fallback = Some(index + 1);
+            }
+        }
+        let name = line.split('=').next().unwrap_or_default().trim();
+        let is_here = table == parent || numberless(parent) == table;
+        if is_here && line.contains('=') && name == last {
+            return Some(index + 1);
+        }
+    }
+    fallback
+}
+
+/// The key without the numbers of array elements, as headers write it.
+fn numberless(key: &str) -> String {
+    let parts: Vec<&str> = key.split('.').filter(|part| part.parse::<usize>().is_err()).collect();
+    parts.join(".")
+}
