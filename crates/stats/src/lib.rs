@@ -7,8 +7,36 @@
 //! Not for: reading clocks, files or the environment, running anything, or knowing what a
 //! filesystem is. A stack is an index here, a round is a row of numbers.
 
+//! # From values to a verdict
+//!
+//! [`compare`] takes the judged metric of every trial, by stack and round, and says which stack
+//! leads, how every other compares, and whether that is a winner, a tie or not resolved:
+//!
+//! ```
+//! use seekwell_stats::{Better, Question, Verdict, compare};
+//!
+//! // Seconds of two stacks in six rounds; the second is about 10 % slower in every one.
+//! let ext4 = [10.0, 10.4, 9.8, 10.1, 11.0, 10.2].map(Some).to_vec();
+//! let xfs = [11.1, 11.4, 10.7, 11.2, 12.0, 11.3].map(Some).to_vec();
+//! let found = compare(&[ext4, xfs], &Question::new(Better::Lower, 0.02, 0.95))?;
+//! assert_eq!(found.verdict, Verdict::Winner { stack: 0 });
+//! let ratio = found.rows[1].ratio.expect("six shared rounds");
+//! assert!(ratio.low > 1.08 && ratio.high < 1.12);
+//! # Ok::<(), seekwell_stats::PairedError>(())
+//! ```
+
+pub mod additive;
+pub mod estimate;
 pub mod histogram;
+pub mod interval;
+pub mod paired;
 pub mod rng;
+pub mod serial;
+pub mod special;
 
 pub use histogram::{Histogram, HistogramError};
+pub use interval::{Interval, Method};
+pub use paired::{
+    Better, Comparison, PairedError, Question, Row, Standing, Unresolved, Verdict, compare,
+};
 pub use rng::{Rng, derive_seed, seeded};

@@ -1,0 +1,280 @@
+use super::*;
+use crate::rng::seeded;
+use proptest::prelude::*;
+
+fn stacks(rows: &[&[f64]]) -> Vec<Vec<Option<f64>>> {
+    rows.iter().map(|row| row.iter().copied().map(Some).collect()).collect()
+}
+
+fn question(tie: f64) -> Question {
+    Question::new(Better::Lower, tie, 0.95)
+}
+
+/// Rounds of stacks with given effects, spread and a strong common drift.
+fn noisy(seed: u64, effects: &[f64], rounds: usize, spread: f64) -> Vec<Vec<Option<f64>>> {
+    let mut rng = seeded(seed);
+    let mut values = vec![Vec::new(); effects.len()];
+    for round in 0..rounds {
+        for (stack, effect) in effects.iter().enumerate() {
+            let log = effect + 0.1 * round as f64 + spread * rng.normal();
+            values[stack].push(Some(log.exp()));
+        }
+    }
+    values
+}
+
+#[test]
+fn a_clear_difference_has_a_winner_and_its_ratio() {
+    let found = compare(&noisy(1, &[0.2, 0.0, 0.4], 8, 0.01), &question(0.02)).unwrap();
+    assert_eq!(found.verdict, Verdict::Winner { stack: 1 });
+    assert_eq!(found.baseline, Some(1));
+    let ratio = found.rows[0].ratio.unwrap();
+    assert!(ratio.contains(0.2f64.exp()), "{ratio:?}");
+    assert!((ratio.centre / 0.2f64.exp() - 1.0).abs() < 0.02);
+    let joint = found.rows[0].joint.unwrap();
+    assert!(joint.low < ratio.low && joint.high > ratio.high);
+    assert_eq!(found.rows[0].standing, Standing::Worse);
+    assert_eq!(found.rows[1].standing, Standing::Leader);
+    assert_eq!(found.rows[0].rounds_better, 0);
+    // The drift of 10 % per round overlaps the raw values, so A12 is not 0.
+    assert!(found.rows[0].a12.unwrap() < 0.5);
+}
+
+#[test]
+fn higher_is_better_turns_the_leader_not_the_ratio() {
+    let values = noisy(2, &[0.0, 0.3], 8, 0.01);
+    let found = compare(&values, &Question::new(Better::Higher, 0.02, 0.95)).unwrap();
+    assert_eq!(found.verdict, Verdict::Winner { stack: 1 });
+    let ratio = found.rows[0].ratio.unwrap();
+    assert!((ratio.centre / (-0.3f64).exp() - 1.0).abs() < 0.02, "stack over leader");
+    assert!(ratio.low < ratio.centre && ratio.centre < ratio.high);
+    assert!((found.rows[0].hodges_lehmann.unwrap() / (-0.3f64).exp() - 1.0).abs() < 0.02);
+    let turned = compare(&values, &question(0.02)).unwrap();
+    assert_eq!(turned.verdict, Verdict::Winner { stack: 0 });
+}
+
+#[test]
+fn five_rounds_never_decide() {
+    let values = noisy(3, &[0.0, 1.0], 5, 0.001);
+    let found = compare(&values, &question(0.02)).unwrap();
+    let Verdict::Unresolved { candidates, reason, rounds_needed } = found.verdict else {
+        panic!("{:?}", found.verdict)
+    };
+    assert_eq!(candidates, vec![0, 1]);
+    assert_eq!(reason, Unresolved::TooFewRounds { have: 5, need: 6 });
+    assert_eq!(rounds_needed, Some(6));
+    assert!(found.rows[1].ratio.is_some(), "the interval is shown all the same");
+    let exact = stacks(&[&[1.0; 5], &[1.0; 5]]);
+    assert!(matches!(
+        compare(&exact, &question(0.02)).unwrap().verdict,
+        Verdict::Unresolved { reason: Unresolved::TooFewRounds { have: 5, need: 6 }, .. }
+    ));
+}
+
+#[test]
+fn a_lower_minimum_than_six_is_not_taken() {
+    let mut lax = question(0.02);
+    lax.min_rounds = 2;
+    let found = compare(&noisy(3, &[0.0, 1.0], 5, 0.001), &lax).unwrap();
+    assert!(matches!(found.verdict, Verdict::Unresolved { .. }));
+    let mut strict = question(0.02);
+    strict.min_rounds = 9;
+    let found = compare(&noisy(3, &[0.0, 1.0], 8, 0.001), &strict).unwrap();
+    assert!(matches!(found.verdict, Verdict::Unresolved { rounds_needed: Some(9), .. }));
+}
+
+#[test]
+fn incomplete_rounds_do_not_count() {
+    let mut values = noisy(4, &[0.0, 1.0], 8, 0.001);
+    values[0][1] = None;
+    values[1][4] = None;
+    values[1][6] = None;
+    let found = compare(&values, &question(0.02)).unwrap();
+    assert_eq!(found.rows[1].rounds, 5);
+    assert!(matches!(found.verdict, Verdict::Unresolved { .. }));
+}
+
+#[test]
+fn zero_variance_is_an_exact_tie_or_an_exact_difference() {
+    let tie = compare(&stacks(&[&[3.0; 6], &[3.0; 6]]), &question(0.0)).unwrap();
+    assert_eq!(tie.verdict, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
+    let ratio = tie.rows[1].ratio.unwrap();
+    assert_eq!((ratio.low, ratio.centre, ratio.high), (1.0, 1.0, 1.0));
+    assert_eq!(ratio.method, Method::Exact);
+
+    let values = stacks(&[&[3.0; 6], &[2.0; 6]]);
+    let winner = compare(&values, &question(0.02)).unwrap();
+    assert_eq!(winner.verdict, Verdict::Winner { stack: 1 });
+    let ratio = winner.rows[0].joint.unwrap();
+    assert!((ratio.low - 1.5).abs() < 1e-15 && ratio.low == ratio.high);
+
+    // Small but exact: inside the stated width it does not matter, and is called a tie.
+    let small = compare(&stacks(&[&[1.0; 6], &[1.01; 6]]), &question(0.02)).unwrap();
+    assert_eq!(small.verdict, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
+}
+
+#[test]
+fn equal_stacks_with_little_noise_tie() {
+    let found = compare(&noisy(5, &[0.0, 0.0, 0.0, 0.5], 40, 0.01), &question(0.02)).unwrap();
+    let Verdict::Tie { mut set, not_better } = found.verdict else { panic!("{:?}", found.verdict) };
+    assert_eq!(Some(set[0]), found.baseline, "the leader comes first");
+    set.sort_unstable();
+    assert_eq!(set, vec![0, 1, 2]);
+    assert_eq!(not_better, Vec::<usize>::new());
+    assert_eq!(found.rows[3].standing, Standing::Worse);
+}
+
+#[test]
+fn not_better_is_neither_beaten_nor_tied() {
+    // The second stack scatters widely above the first: it may be equal, may be 6 % worse, but
+    // cannot be 2 % better.
+    let base = [0.0; 10];
+    let spread = [0.09, -0.02, 0.07, 0.00, 0.05, 0.08, -0.01, 0.02, 0.03, 0.00];
+    let values = stacks(&[
+        &base.map(|v: f64| v.exp()),
+        &spread.map(|v: f64| v.exp()),
+        &base.map(|v: f64| (v + 0.001).exp()),
+    ]);
+    let mut wide = question(0.02);
+    wide.confidence = 0.99;
+    let found = compare(&values, &wide).unwrap();
+    assert_eq!(found.verdict, Verdict::Tie { set: vec![0, 2], not_better: vec![1] });
+}
+
+#[test]
+fn much_noise_is_not_resolved_and_says_how_much_more() {
+    let found = compare(&noisy(6, &[0.0, 0.0], 6, 0.1), &question(0.02)).unwrap();
+    let Verdict::Unresolved { candidates, reason, rounds_needed } = found.verdict else {
+        panic!("{:?}", found.verdict)
+    };
+    assert_eq!(candidates.len(), 2);
+    assert_eq!(reason, Unresolved::TooWide);
+    let rounds = rounds_needed.unwrap();
+    assert!((7..5000).contains(&rounds), "{rounds}");
+}
+
+#[test]
+fn a_stack_without_values_takes_no_part() {
+    let mut values = noisy(7, &[0.0, 0.5, 0.0], 8, 0.01);
+    values[2] = vec![None; 8];
+    let found = compare(&values, &question(0.02)).unwrap();
+    assert_eq!(found.verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(found.rows[2].standing, Standing::Absent);
+    assert_eq!(found.rows[2].ratio, None);
+}
+
+#[test]
+fn one_stack_or_none_has_no_verdict() {
+    let none = compare(&[vec![None; 8]], &question(0.02)).unwrap();
+    assert_eq!(none.baseline, None);
+    assert!(matches!(none.verdict, Verdict::Unresolved { reason: Unresolved::NoData, .. }));
+    let empty = compare(&[], &question(0.02)).unwrap();
+    assert!(matches!(empty.verdict, Verdict::Unresolved { reason: Unresolved::NoData, .. }));
+    let one = compare(&stacks(&[&[1.0; 8]]), &question(0.02)).unwrap();
+    assert!(matches!(one.verdict, Verdict::Unresolved { reason: Unresolved::OneStack, .. }));
+}
+
+#[test]
+fn bad_input_is_refused_in_words() {
+    let zero = compare(&stacks(&[&[1.0, 2.0], &[1.0, 0.0]]), &question(0.02)).unwrap_err();
+    assert_eq!(zero, PairedError::NotPositive { stack: 1, round: 1, value: 0.0 });
+    assert_eq!(
+        zero.to_string(),
+        "value 0 of stack 1 in round 1 has no ratio: the judged metric must be a positive \
+         number; judge another metric, or mark the trial failed"
+    );
+    let nan = compare(&stacks(&[&[f64::NAN]]), &question(0.02)).unwrap_err();
+    assert!(matches!(nan, PairedError::NotPositive { .. }));
+    let uneven = compare(&stacks(&[&[1.0], &[1.0, 2.0]]), &question(0.02)).unwrap_err();
+    assert_eq!(uneven, PairedError::RoundCount { stack: 1, found: 2, expected: 1 });
+    for (tie, confidence) in [(0.02, 1.0), (0.02, 0.0), (-0.1, 0.95), (f64::NAN, 0.95)] {
+        let bad = Question::new(Better::Lower, tie, confidence);
+        assert!(matches!(compare(&[], &bad), Err(PairedError::Question { .. })));
+    }
+}
+
+#[test]
+fn rounds_for_solves_its_own_inequality() {
+    let rounds = rounds_for(0.1, 0.02, 0.05).unwrap();
+    let reach = |n: u64| t_quantile_upper(0.025, n as f64 - 1.0) * 0.1 / (n as f64).sqrt();
+    assert!(reach(rounds) <= 0.02 && reach(rounds - 1) > 0.02, "{rounds}");
+    assert_eq!(rounds_for(0.1, 0.0, 0.05), None);
+    assert_eq!(rounds_for(0.1, -1.0, 0.05), None);
+    assert_eq!(rounds_for(0.1, 1e-9, 0.05), None);
+    assert_eq!(rounds_for(0.0, 0.0, 0.05), Some(2));
+    assert_eq!(rounds_for(0.1, f64::NAN, 0.05), None);
+}
+
+#[test]
+fn identical_stacks_rarely_have_a_winner() {
+    let runs = 2000;
+    let wrong = (0..runs)
+        .filter(|&seed| {
+            let found = compare(&noisy(seed, &[0.0, 0.0], 10, 0.05), &question(0.02)).unwrap();
+            matches!(found.verdict, Verdict::Winner { .. })
+        })
+        .count();
+    assert!(wrong as f64 / (runs as f64) <= 0.06, "{wrong} of {runs}");
+}
+
+#[test]
+fn joint_intervals_cover_together() {
+    // The leader is picked from the data; all ratios to it must be right at once.
+    let effects = [0.0, 0.01, 0.02, 0.03, 0.05];
+    let runs = 1000;
+    let all_right = (0..runs)
+        .filter(|&seed| {
+            let found = compare(&noisy(seed, &effects, 10, 0.03), &question(0.02)).unwrap();
+            let leader = found.baseline.unwrap();
+            found.rows.iter().all(|row| {
+                let truth = (effects[row.stack] - effects[leader]).exp();
+                row.stack == leader || row.joint.unwrap().contains(truth)
+            })
+        })
+        .count();
+    assert!(all_right as f64 / f64::from(runs as u32) >= 0.94, "{all_right} of {runs}");
+}
+
+proptest! {
+    #[test]
+    fn a_common_factor_per_round_changes_nothing(
+        seed in 0u64..1000,
+        factors in proptest::collection::vec(0.1f64..10.0, 8),
+    ) {
+        let values = noisy(seed, &[0.0, 0.05, 0.1], 8, 0.02);
+        let scaled: Vec<Vec<Option<f64>>> = values
+            .iter()
+            .map(|row| row.iter().zip(&factors).map(|(v, f)| v.map(|v| v * f)).collect())
+            .collect();
+        let a = compare(&values, &question(0.02)).unwrap();
+        let b = compare(&scaled, &question(0.02)).unwrap();
+        prop_assert_eq!(a.verdict, b.verdict);
+        for (a, b) in a.rows.iter().zip(&b.rows) {
+            let (a, b) = (a.ratio.unwrap(), b.ratio.unwrap());
+            prop_assert!((a.low / b.low - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn holes_and_few_rounds_never_panic(
+        values in proptest::collection::vec(
+            proptest::collection::vec(proptest::option::of(1u8..4), 7), 0..5),
+        tie in 0.0f64..0.5,
+    ) {
+        let values: Vec<Vec<Option<f64>>> = values
+            .into_iter()
+            .map(|row| row.into_iter().map(|v| v.map(f64::from)).collect())
+            .collect();
+        let found = compare(&values, &question(tie)).unwrap();
+        if let Verdict::Winner { stack } = found.verdict {
+            for row in found.rows.iter().filter(|row| row.stack != stack) {
+                prop_assert!(row.standing == Standing::Absent || row.rounds >= 6);
+            }
+        }
+        for row in &found.rows {
+            if let Some(ratio) = row.ratio {
+                prop_assert!(ratio.low > 0.0 && ratio.low <= ratio.high);
+            }
+        }
+    }
+}

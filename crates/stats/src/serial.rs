@@ -1,0 +1,47 @@
+//! Dependence of successive values: whether a series of rounds is as good as independent.
+
+use crate::estimate::{autocorrelation, mean, variance};
+use crate::special::normal_cdf;
+
+/// Chance at which an independent series is called dependent. Loose on purpose: the mark asks
+/// for a look, and a missed dependence makes intervals too narrow.
+const MARK_BELOW: f64 = 0.05;
+
+/// Whether a series depends on its own past, by von Neumann's ratio
+/// (1941) against positive dependence. `false` for fewer than 6 values: nothing can be
+/// seen there.
+#[must_use]
+pub fn is_autocorrelated(series: &[f64]) -> bool {
+    von_neumann(series).is_some_and(|p| p < MARK_BELOW)
+}
+
+/// One-sided p value of positive serial dependence from von Neumann's ratio of the mean square
+/// of successive differences to the variance, normal approximation; `None` for fewer than 6
+/// values or a constant series.
+#[must_use]
+pub fn von_neumann(series: &[f64]) -> Option<f64> {
+    let spread = variance(series)?;
+    if series.len() < 6 || spread == 0.0 {
+        return None;
+    }
+    let n = series.len() as f64;
+    let successive: f64 = series.windows(2).map(|w| (w[1] - w[0]).powi(2)).sum();
+    let ratio = successive / (spread * (n - 1.0));
+    // Mean and variance of the ratio for independent normal values.
+    let expected = 2.0;
+    let width = (4.0 * (n - 2.0) / (n * n - 1.0)).sqrt();
+    Some(normal_cdf((ratio - expected) / width))
+}
+
+/// Number of independent values that would fix the mean as well as this series does, from its
+/// correlation at lag 1 taken as first-order autoregressive; at most the length.
+#[must_use]
+pub fn effective_count(series: &[f64]) -> Option<f64> {
+    mean(series)?;
+    let n = series.len() as f64;
+    let rho = autocorrelation(series, 1).unwrap_or(0.0).clamp(0.0, 0.99);
+    Some((n * (1.0 - rho) / (1.0 + rho)).clamp(1.0, n))
+}
+
+#[cfg(test)]
+mod tests;
