@@ -7,5 +7,6 @@
 pub mod execute;
 #[cfg(test)]
 mod fixture;
+pub mod judge;
 pub mod order;
 pub mod predict;

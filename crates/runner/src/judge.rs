@@ -1,0 +1,283 @@
+//! From the records of a run to its verdict.
+
+use crate::execute::Records;
+use seekwell_model::lab::Better;
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::{Record, Status};
+use seekwell_model::verdict::{Ratio, Verdict, VerdictKind};
+use seekwell_model::warning::Warning;
+use seekwell_stats::paired::{self, Comparison, Question, Row, Unresolved, Verdict as Decision};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Values of the judged metric: per stack, one entry per round.
+///
+/// Only trials that ended well count: a marked trial is kept and never ranked. Where several
+/// workloads report the metric, a stack's value of a round is their geometric mean, and missing
+/// when one of them is.
+#[must_use]
+pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
+    let metric = &plan.lab.judge.metric;
+    let rounds = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;
+    let judged: Vec<bool> =
+        plan.workloads.iter().map(|workload| workload.reports(metric)).collect();
+    let mut logs: Vec<Vec<Option<f64>>> = vec![vec![Some(0.0); rounds]; plan.stacks.len()];
+    let mut parts = vec![0_u32; plan.stacks.len()];
+    let found: BTreeMap<(u32, u32), f64> = records
+        .values()
+        .filter(|(_, record)| record.status == Status::Ok)
+        .filter_map(|(trial, record)| {
+            Some(((trial.candidate, trial.round), record.metric(metric)?))
+        })
+        .collect();
+    for (candidate, pair) in plan.candidates.iter().enumerate() {
+        if !judged.get(pair.workload as usize).copied().unwrap_or(false) {
+            continue;
+        }
+        let stack = pair.stack as usize;
+        parts[stack] += 1;
+        for (round, sum) in logs[stack].iter_mut().enumerate() {
+            let value = found.get(&(candidate as u32, round as u32)).map(|value| value.ln());
+            *sum = sum.zip(value).map(|(sum, value)| sum + value);
+        }
+    }
+    let mean = |(row, parts): (Vec<Option<f64>>, u32)| {
+        let geometric = |log: f64| (parts > 0).then(|| (log / f64::from(parts)).exp());
+        row.into_iter().map(|log| log.and_then(geometric)).collect()
+    };
+    logs.into_iter().zip(parts).map(mean).collect()
+}
+
+/// The verdict of a run as far as it got.
+#[must_use]
+pub fn judge(plan: &Plan, records: &Records) -> Verdict {
+    let judge = &plan.lab.judge;
+    let better = match judge.better {
+        Better::Lower => paired::Better::Lower,
+        Better::Higher => paired::Better::Higher,
+    };
+    let question = Question::new(better, judge.tie, judge.confidence);
+    let values = judged_values(plan, records);
+    match paired::compare(&values, &question) {
+        Ok(comparison) => verdict(plan, &values, &comparison),
+        Err(error) => Verdict {
+            kind: VerdictKind::Unresolved,
+            reason: error.to_string(),
+            ..blank(plan, &values)
+        },
+    }
+}
+
+fn blank(plan: &Plan, values: &[Vec<Option<f64>>]) -> Verdict {
+    let judge = &plan.lab.judge;
+    let complete = |round: &usize| {
+        let mut present =
+            values.iter().filter(|rounds| rounds.iter().any(Option::is_some)).peekable();
+        present.peek().is_some() && present.all(|rounds| rounds[*round].is_some())
+    };
+    let rounds = (0..values.first().map_or(0, Vec::len)).filter(complete).count();
+    Verdict {
+        kind: VerdictKind::Unresolved,
+        stacks: vec![],
+        baseline: None,
+        ratios: vec![],
+        reason: String::new(),
+        metric: judge.metric.clone(),
+        better: judge.better,
+        confidence: judge.confidence,
+        tie: judge.tie,
+        rounds: rounds as u32,
+    }
+}
+
+fn verdict(plan: &Plan, values: &[Vec<Option<f64>>], comparison: &Comparison) -> Verdict {
+    let label = |stack: &usize| plan.stacks[*stack].label.clone();
+    let (kind, set, reason) = match &comparison.verdict {
+        Decision::Winner { stack } => {
+            (VerdictKind::Winner, vec![label(stack)], winner_reason(plan, comparison))
+        }
+        Decision::Tie { set, not_better } => {
+            let also: Vec<String> = not_better.iter().map(label).collect();
+            (VerdictKind::Tie, set.iter().map(label).collect(), tie_reason(plan, &also))
+        }
+        Decision::Unresolved { candidates, reason, rounds_needed } => (
+            VerdictKind::Unresolved,
+            candidates.iter().map(label).collect(),
+            unresolved_reason(*reason, *rounds_needed, values),
+        ),
+    };
+    let mut ratios: Vec<Ratio> = comparison
+        .rows
+        .iter()
+        .map(|row| ratio(label(&row.stack), row, &values[row.stack]))
+        .collect();
+    let worse = |ratio: &Ratio| match (ratio.ratio, plan.lab.judge.better) {
+        (None, _) => f64::INFINITY,
+        (Some(ratio), Better::Lower) => ratio,
+        (Some(ratio), Better::Higher) => -ratio,
+    };
+    ratios.sort_by(|left, right| worse(left).total_cmp(&worse(right)));
+    Verdict {
+        kind,
+        stacks: set,
+        baseline: comparison.baseline.as_ref().map(label),
+        ratios,
+        reason,
+        ..blank(plan, values)
+    }
+}
+
+/// A row of the table. The interval is the joint one: it is what decided.
+fn ratio(stack: String, row: &Row, values: &[Option<f64>]) -> Ratio {
+    let interval = row.joint.as_ref();
+    Ratio {
+        stack,
+        ratio: interval.map(|interval| interval.centre),
+        low: interval.map(|interval| interval.low),
+        high: interval.map(|interval| interval.high),
+        median: median(values),
+        pairs: row.rounds as u32,
+    }
+}
+
+fn median(values: &[Option<f64>]) -> Option<f64> {
+    let mut present: Vec<f64> = values.iter().flatten().copied().collect();
+    present.sort_by(f64::total_cmp);
+    let middle = present.len() / 2;
+    match present.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(present[middle]),
+        _ => Some(f64::midpoint(present[middle - 1], present[middle])),
+    }
+}
+
+fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    if (percent - percent.round()).abs() < 1e-9 {
+        format!("{percent:.0} %")
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+fn winner_reason(plan: &Plan, comparison: &Comparison) -> String {
+    let rivals = comparison.rows.iter().filter(|row| row.rounds > 0).count().saturating_sub(1);
+    format!(
+        "better than each of the {rivals} others in paired rounds; the intervals hold together at {}",
+        percent(plan.lab.judge.confidence)
+    )
+}
+
+fn tie_reason(plan: &Plan, not_better: &[String]) -> String {
+    let width = percent(plan.lab.judge.tie);
+    let mut text = format!("no other is better by more than the tie width of {width}");
+    if !not_better.is_empty() {
+        text.push_str("; shown not to be better, but possibly worse: ");
+        text.push_str(&not_better.join(", "));
+    }
+    text
+}
+
+fn unresolved_reason(
+    reason: Unresolved,
+    rounds_needed: Option<u64>,
+    values: &[Vec<Option<f64>>],
+) -> String {
+    let have = values.first().map_or(0, Vec::len);
+    match (reason, rounds_needed) {
+        (Unresolved::NoData, _) => {
+            "no trial of any stack ended well; see the reasons of the failed trials".to_owned()
+        }
+        (Unresolved::OneStack, _) => {
+            "only one stack has values: there is nothing to compare it with".to_owned()
+        }
+        (Unresolved::TooFewRounds { have, need }, _) => {
+            format!(
+                "only {have} complete paired rounds, at least {need} are needed; set rounds = {need} or a larger budget"
+            )
+        }
+        (Unresolved::TooWide, Some(needed)) => format!(
+            "the intervals are too wide after {have} rounds; about {needed} rounds would decide it, or a wider tie"
+        ),
+        (Unresolved::TooWide, None) => format!(
+            "the intervals are too wide after {have} rounds, and how many would decide it cannot be said; use more rounds or a wider tie"
+        ),
+    }
+}
+
+/// Doubts about the run as a whole: what was left out, what failed, what was marked. Equal doubts
+/// of many trials are said once with their number.
+#[must_use]
+pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
+    let mut all = plan.warnings.clone();
+    all.extend(failures(plan, records));
+    let mut counted: BTreeMap<(String, String), (Warning, u32, BTreeSet<String>)> = BTreeMap::new();
+    for (trial, record) in records {
+        let label = &plan.pair(trial).0.label;
+        for warning in
+            record.warnings.iter().chain(record.steps.iter().flat_map(|step| &step.warnings))
+        {
+            let key = (warning.code.clone(), warning.remedy.clone());
+            let entry = counted.entry(key).or_insert_with(|| (warning.clone(), 0, BTreeSet::new()));
+            entry.1 += 1;
+            entry.2.insert(label.clone());
+        }
+    }
+    all.extend(
+        counted.into_values().map(|(warning, times, stacks)| summed(warning, times, &stacks)),
+    );
+    if plan.lab.judge.metric.ends_with(".elapsed") {
+        all.extend(not_durable(plan, records));
+    }
+    all
+}
+
+fn summed(mut warning: Warning, times: u32, stacks: &BTreeSet<String>) -> Warning {
+    if times > 1 {
+        let mut names: Vec<&str> = stacks.iter().take(4).map(String::as_str).collect();
+        if stacks.len() > names.len() {
+            names.push("…");
+        }
+        warning.text = format!("{} ({times} times, in {})", warning.text, names.join(", "));
+    }
+    warning
+}
+
+fn failures(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
+    let mut by_reason: BTreeMap<(String, String), u32> = BTreeMap::new();
+    for (trial, record) in records {
+        if let Status::Failed { stage, reason } = &record.status {
+            let stack = plan.pair(trial).0.label.clone();
+            *by_reason.entry((stack, format!("{stage}: {reason}"))).or_default() += 1;
+        }
+    }
+    let warning = |((stack, what), times): ((String, String), u32)| {
+        let trials = if times == 1 { "trial" } else { "trials" };
+        let text = format!("{stack}: {times} {trials} failed in {what}");
+        Warning::new(
+            "trial-failed",
+            text,
+            "mend the cause and run the lab again, or exclude the stack",
+        )
+    };
+    by_reason.into_iter().map(warning).collect()
+}
+
+/// The verdict judges `elapsed`: how much was still in memory then.
+fn not_durable(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Option<Warning> {
+    let step = plan.lab.judge.metric.strip_suffix(".elapsed")?;
+    let undurable = format!("{step}.undurable_bytes");
+    let largest = records
+        .iter()
+        .filter_map(|(_, record)| record.metric(&undurable))
+        .max_by(f64::total_cmp)?;
+    let text =
+        format!("not yet on the device when {step} was judged: up to {:.0} MB", largest / 1e6);
+    Some(Warning::new(
+        "not-durable",
+        text,
+        format!("judge {step}.elapsed_durable to count the write-back"),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

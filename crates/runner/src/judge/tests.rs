@@ -1,0 +1,107 @@
+use super::*;
+use crate::fixture;
+use crate::order::round_order;
+use seekwell_model::lab::Effort;
+
+/// Records of 8 rounds in which the elapsed time of a stack is `base[stack]` times a noise that is
+/// the same for every run of the test.
+fn records(plan: &Plan, rounds: u32, base: &[f64], noise: f64) -> Records {
+    let mut random = seekwell_stats::seeded(3);
+    let mut all = Records::new();
+    for round in 0..rounds {
+        for trial in round_order(plan.lab.seed, plan.candidates.len() as u32, round) {
+            let factor = (random.normal() * noise).exp();
+            let record = fixture::record(base[trial.candidate as usize] * factor);
+            all.insert(trial.index, (trial, record));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_clear_difference_makes_a_winner_with_an_interval_below_one_for_nobody_else() {
+    let plan = fixture::plan(&["slow", "fast", "middle"], Effort::Rounds(8));
+    let verdict = judge(&plan, &records(&plan, 8, &[2.0, 1.0, 1.5], 0.02));
+    assert_eq!(verdict.kind, VerdictKind::Winner);
+    assert_eq!(verdict.stacks, ["fast"]);
+    assert_eq!(verdict.baseline.as_deref(), Some("fast"));
+    let order: Vec<&str> = verdict.ratios.iter().map(|ratio| ratio.stack.as_str()).collect();
+    assert_eq!(order, ["fast", "middle", "slow"]);
+    let slow = &verdict.ratios[2];
+    assert!(
+        slow.low.unwrap() < 2.0 && 2.0 < slow.high.unwrap() && slow.low.unwrap() > 1.8,
+        "{slow:?}"
+    );
+    assert_eq!((verdict.rounds, slow.pairs), (8, 8));
+}
+
+#[test]
+fn equal_numbers_are_an_exact_tie() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let verdict = judge(&plan, &records(&plan, 6, &[1.0, 1.0], 0.0));
+    assert_eq!(verdict.kind, VerdictKind::Tie);
+    assert_eq!(verdict.stacks.len(), 2);
+}
+
+#[test]
+fn five_rounds_never_make_a_winner() {
+    let plan = fixture::plan(&["slow", "fast"], Effort::Rounds(6));
+    let verdict = judge(&plan, &records(&plan, 5, &[9.0, 1.0], 0.01));
+    assert_eq!(verdict.kind, VerdictKind::Unresolved);
+    assert!(verdict.reason.contains("5 complete paired rounds"), "{}", verdict.reason);
+}
+
+#[test]
+fn noise_without_difference_is_not_resolved_and_says_how_many_rounds_it_takes() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(8));
+    let verdict = judge(&plan, &records(&plan, 8, &[1.0, 1.01], 0.3));
+    assert_eq!(verdict.kind, VerdictKind::Unresolved);
+    assert!(verdict.reason.contains("rounds would decide it"), "{}", verdict.reason);
+}
+
+#[test]
+fn failed_and_marked_trials_are_missing_values_not_zeros() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let mut all = records(&plan, 6, &[1.0, 2.0], 0.01);
+    let mut of_b = all.values_mut().filter(|(trial, _)| trial.candidate == 1);
+    of_b.next().unwrap().1 = fixture::failed("no space");
+    of_b.next().unwrap().1.status = Status::Marked;
+    let values = judged_values(&plan, &all);
+    assert_eq!(values[1].iter().filter(|value| value.is_none()).count(), 2);
+    assert_eq!(values[0].iter().filter(|value| value.is_none()).count(), 0);
+    let verdict = judge(&plan, &all);
+    assert_eq!((verdict.kind, verdict.rounds), (VerdictKind::Unresolved, 4));
+}
+
+#[test]
+fn a_run_without_a_single_good_trial_says_so() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let verdict = judge(&plan, &Records::new());
+    assert_eq!((verdict.kind, verdict.rounds), (VerdictKind::Unresolved, 0));
+    assert!(verdict.reason.contains("no trial"), "{}", verdict.reason);
+}
+
+#[test]
+fn workloads_that_share_the_metric_are_joined_by_their_geometric_mean() {
+    let mut plan = fixture::plan(&["a"], Effort::Rounds(6));
+    plan.workloads.push(fixture::workload("step"));
+    plan.candidates.push(seekwell_model::plan::Candidate { stack: 0, workload: 1 });
+    let all = records(&plan, 6, &[2.0, 8.0], 0.0);
+    for value in &judged_values(&plan, &all)[0] {
+        assert!((value.unwrap() - 4.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn equal_warnings_of_many_trials_are_said_once() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let mut all = records(&plan, 6, &[1.0, 2.0], 0.01);
+    for (_, record) in all.values_mut() {
+        record.warnings.push(Warning::new("hot", "it is hot", "cool it"));
+    }
+    let list: Vec<_> = all.into_values().collect();
+    let found = warnings(&plan, &list);
+    let hot: Vec<_> = found.iter().filter(|warning| warning.code == "hot").collect();
+    assert_eq!(hot.len(), 1);
+    assert_eq!(hot[0].text, "it is hot (12 times, in a, b)");
+}
