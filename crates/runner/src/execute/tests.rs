@@ -35,10 +35,13 @@ impl Keeper for Kept {
     }
 }
 
+/// How a scripted run ended, which (round, candidate) it ran, and which trials were kept.
+type Ran = (Result<Ended, RunError>, Vec<(u32, u32)>, Vec<u32>);
+
 fn run<F: FnMut(&PlannedTrial) -> Result<Record, String>>(
     execution: &mut Execution<'_>,
     script: F,
-) -> (Result<Ended, RunError>, Vec<(u32, u32)>, Vec<u32>) {
+) -> Ran {
     let mut place = Scripted(script, vec![]);
     let mut kept = Kept::default();
     let stop = AtomicBool::new(false);
