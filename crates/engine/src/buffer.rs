@@ -1,0 +1,178 @@
+//! Memory of one thread: aligned for direct I/O, filled with data that does not compress.
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use seekwell_stats::{derive_seed, seeded};
+use std::ffi::c_void;
+use std::io;
+use std::ptr::NonNull;
+
+/// Alignment of every buffer in bytes: a page, which every device accepts for direct I/O.
+pub const ALIGNMENT: usize = 4096;
+
+/// Written data does not repeat within so many bytes of a thread's writes. Filesystems compress
+/// at most 128 KiB (btrfs) to 1 MiB (f2fs) at a time, so that they find nothing to compress.
+pub const UNREPEATED_BYTES: usize = 1 << 20;
+
+/// Written data differs at least once in every so many bytes from all data written before: the
+/// block that deduplicating storage compares.
+const STAMP_EVERY: usize = 4096;
+
+/// Largest memory of one thread: the kernel registers no larger buffer with a ring.
+pub const LARGEST_BYTES: usize = 1 << 30;
+
+/// What an [`Arena`] must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArenaShape {
+    /// Bytes per operation.
+    pub block_bytes: u32,
+    /// Operations in flight.
+    pub depth: u32,
+    /// Whether anything is read.
+    pub reads: bool,
+    /// Whether anything is written.
+    pub writes: bool,
+}
+
+impl ArenaShape {
+    fn stride(self) -> usize {
+        (self.block_bytes as usize).next_multiple_of(ALIGNMENT)
+    }
+
+    /// Blocks of data that each slot writes in turn.
+    fn blocks_per_slot(self) -> usize {
+        if !self.writes {
+            return 0;
+        }
+        UNREPEATED_BYTES
+            .div_ceil((self.block_bytes as usize).max(1) * self.depth as usize)
+            .clamp(1, MOST_BLOCKS)
+    }
+
+    /// Bytes of memory.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        let blocks = usize::from(self.reads) + self.blocks_per_slot();
+        self.stride().saturating_mul(self.depth as usize).saturating_mul(blocks)
+    }
+}
+
+/// Blocks below a page still occupy one each; this keeps their memory at 8 MiB.
+const MOST_BLOCKS: usize = 2048;
+
+/// The buffers of one thread: for every slot one to read into, and several to write from in turn.
+/// Slots share no buffer, so that no data changes under a write in flight.
+#[derive(Debug)]
+pub struct Arena {
+    memory: NonNull<c_void>,
+    shape: ArenaShape,
+    length: usize,
+    /// First byte of the buffers that are written from.
+    write_base: usize,
+    /// Next block to write from, per slot.
+    turns: Box<[u32]>,
+    /// Mixed into the stamp of every block.
+    serial: u64,
+}
+
+// SAFETY: the mapping belongs to this value alone; nothing in it is tied to a thread.
+unsafe impl Send for Arena {}
+
+impl Arena {
+    /// Maps the memory and fills what is written from with random data of the seed.
+    ///
+    /// # Errors
+    /// When the kernel gives no memory.
+    pub fn new(shape: ArenaShape, seed: u64) -> io::Result<Self> {
+        let length = shape.bytes().max(ALIGNMENT);
+        // SAFETY: a new private mapping at an address of the kernel's choice touches no memory of
+        // anybody else.
+        let memory = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::POPULATE,
+            )?
+        };
+        let memory = NonNull::new(memory).ok_or(io::ErrorKind::OutOfMemory)?;
+        let write_base = if shape.reads { shape.stride() * shape.depth as usize } else { 0 };
+        let turns = vec![0; shape.depth as usize].into_boxed_slice();
+        let serial = derive_seed(seed, "stamps");
+        let arena = Self { memory, shape, length, write_base, turns, serial };
+        if shape.writes {
+            arena.fill(seed);
+        }
+        Ok(arena)
+    }
+
+    fn fill(&self, seed: u64) {
+        let mut rng = seeded(derive_seed(seed, "content"));
+        for offset in (self.write_base..self.length).step_by(8) {
+            self.store(offset, rng.next_u64());
+        }
+    }
+
+    /// Stores eight bytes at a multiple of 8 inside the memory.
+    #[inline]
+    fn store(&self, offset: usize, value: u64) {
+        assert!(offset + 8 <= self.length, "store beyond the arena");
+        // SAFETY: the eight bytes lie inside the mapping as just checked, and are aligned because
+        // the mapping is and all callers step by 8 or by pages. No reference to this memory
+        // exists; the kernel does not read it meanwhile, since the slot has nothing in flight.
+        unsafe { self.memory.as_ptr().cast::<u8>().add(offset).cast::<u64>().write(value) };
+    }
+
+    /// Offset of the buffer that a slot reads into.
+    #[inline]
+    #[must_use]
+    pub fn read_buffer(&self, slot: u32) -> usize {
+        slot as usize * self.shape.stride()
+    }
+
+    /// Offset of a buffer for a slot to write from; its data differs from what was handed out
+    /// before in every 4 KiB. The slot must have nothing in flight.
+    #[inline]
+    pub fn write_buffer(&mut self, slot: u32) -> usize {
+        let blocks = self.shape.blocks_per_slot();
+        let turn = &mut self.turns[slot as usize];
+        let block = slot as usize * blocks + *turn as usize;
+        *turn = if *turn as usize + 1 < blocks { *turn + 1 } else { 0 };
+        let start = self.write_base + block * self.shape.stride();
+        for offset in (0..self.shape.block_bytes as usize).step_by(STAMP_EVERY) {
+            // An odd constant makes the stamps of 2^64 blocks differ, and leaves no two alike
+            // that a compressor would see.
+            self.serial = self.serial.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            self.store(start + offset, self.serial);
+        }
+        start
+    }
+
+    /// Address of a buffer for the kernel. Valid as long as the arena lives.
+    ///
+    /// # Panics
+    /// When the buffer does not lie inside the memory.
+    #[inline]
+    #[must_use]
+    pub fn address(&self, buffer: usize, length: u32) -> *mut u8 {
+        assert!(buffer + length as usize <= self.length, "buffer beyond the arena");
+        // SAFETY: the offset lies inside the mapping as just checked.
+        unsafe { self.memory.as_ptr().cast::<u8>().add(buffer) }
+    }
+
+    /// Bytes of memory.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping made in `new`; nothing refers to it any more. A failure
+        // would leave memory mapped, which harms nobody.
+        let _ = unsafe { munmap(self.memory.as_ptr(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! The engine's clock, and what reading it costs.
+
+use rustix::time::{ClockId, Timespec};
+
+/// A clock that never goes back, and that can wait.
+pub trait Clock {
+    /// Nanoseconds since an arbitrary moment that stays the same for the life of the process.
+    fn now_ns(&self) -> u64;
+
+    /// Returns at `deadline_ns` or later.
+    fn sleep_until_ns(&self, deadline_ns: u64);
+}
+
+/// The kernel's `CLOCK_MONOTONIC`.
+///
+/// Not the processor's cycle counter, though that is cheaper to read: where a trial runs in
+/// virtual time only the kernel's clock shows that time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MonotonicClock;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+fn nanoseconds(time: Timespec) -> u64 {
+    (time.tv_sec as u64).wrapping_mul(NS_PER_S).wrapping_add(time.tv_nsec as u64)
+}
+
+impl Clock for MonotonicClock {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        nanoseconds(rustix::time::clock_gettime(ClockId::Monotonic))
+    }
+
+    fn sleep_until_ns(&self, deadline_ns: u64) {
+        let deadline = Timespec {
+            tv_sec: (deadline_ns / NS_PER_S) as i64,
+            tv_nsec: (deadline_ns % NS_PER_S) as i64,
+        };
+        // A signal ends the sleep early; the time asked for has then not come yet.
+        while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &deadline).is_err()
+            && self.now_ns() < deadline_ns
+        {}
+    }
+}
+
+/// CPU time, user and system, that the calling thread has used, in ns.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    nanoseconds(rustix::time::clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// What a clock costs and how fine it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockCost {
+    /// Cost of one reading in ns: the median over batches of readings. A latency holds about one
+    /// of them (half of the reading before and half of the one after).
+    pub cost_ns: f64,
+    /// Smallest step seen between two readings that differ, in ns; `None` when no two differed.
+    pub precision_ns: Option<u64>,
+}
+
+const BATCHES: usize = 31;
+const READINGS_PER_BATCH: u64 = 64;
+
+impl ClockCost {
+    /// Reads the clock about 2,000 times and states what that took.
+    pub fn measure<C: Clock>(clock: &C) -> Self {
+        let mut batch_ns = [0_u64; BATCHES];
+        let mut precision_ns: Option<u64> = None;
+        for batch in &mut batch_ns {
+            let start = clock.now_ns();
+            let mut previous = start;
+            for _ in 0..READINGS_PER_BATCH {
+                let now = clock.now_ns();
+                let step = now.saturating_sub(previous);
+                if step > 0 {
+                    precision_ns = Some(precision_ns.map_or(step, |finest| finest.min(step)));
+                }
+                previous = now;
+            }
+            *batch = previous.saturating_sub(start);
+        }
+        batch_ns.sort_unstable();
+        let median_ns = batch_ns[BATCHES / 2];
+        Self { cost_ns: median_ns as f64 / READINGS_PER_BATCH as f64, precision_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,341 @@
+//! The loop of one thread: takes operations from the source, hands them to an engine, times and
+//! counts the completions.
+
+use crate::buffer::Arena;
+use crate::clock::Clock;
+use crate::operation::{Completion, Engine, Operation, OperationKind, Wait};
+use crate::progress::{Progress, Separated};
+use crate::source::{Next, Source};
+use seekwell_stats::Histogram;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Sleeps and waits end at least this often, so that a stop is seen in time.
+const LONGEST_NAP_NS: u64 = 20_000_000;
+
+/// What the threads of a job see of each other and of the caller.
+#[derive(Clone, Copy, Debug)]
+pub struct Signals<'a> {
+    /// The caller's wish to stop.
+    pub stop: Option<&'a AtomicBool>,
+    /// Set by a thread that failed, so that the others stop.
+    pub failed: &'a Separated<AtomicBool>,
+    /// Counters to watch the job by.
+    pub progress: Option<&'a Progress>,
+}
+
+impl Signals<'_> {
+    #[inline]
+    fn stopped(&self) -> bool {
+        self.failed.0.load(Ordering::Relaxed)
+            || self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}
+
+/// One operation that was kept singly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SingleOperation {
+    /// When it began, in ns on the clock; with a rate, when it was due.
+    pub begun_ns: u64,
+    /// How long it took.
+    pub latency_ns: u64,
+    /// What it did.
+    pub kind: OperationKind,
+    /// Offset in the target in bytes.
+    pub offset: u64,
+}
+
+/// Why a thread ended early.
+#[derive(Debug)]
+pub enum Failure {
+    /// An operation failed.
+    Operation {
+        /// Which.
+        operation: Operation,
+        /// Why.
+        source: io::Error,
+    },
+    /// An operation transferred less than it should.
+    Short {
+        /// Which.
+        operation: Operation,
+        /// Bytes transferred.
+        transferred: u32,
+    },
+    /// Operations could not be handed over.
+    Submit(io::Error),
+}
+
+/// What one thread counted.
+#[derive(Debug)]
+pub struct Tally {
+    /// Latencies of reads in ns.
+    pub read: Histogram,
+    /// Latencies of writes in ns.
+    pub write: Histogram,
+    /// Latencies of fsyncs in ns.
+    pub fsync: Histogram,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Reads and writes completed.
+    pub ops: u64,
+    /// Operations that were due by the end and never issued.
+    pub owed: u64,
+    /// Begin of the loop on the clock.
+    pub started_ns: u64,
+    /// Last completion on the clock; the begin when nothing completed.
+    pub ended_ns: u64,
+    /// Whether the caller's stop ended it.
+    pub stopped: bool,
+    /// The first operations singly, as many as were asked for.
+    pub samples: Vec<SingleOperation>,
+    /// Why it ended early, if it did.
+    pub failure: Option<Failure>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    operation: Operation,
+    begun_ns: u64,
+    due: bool,
+}
+
+/// The loop and its state. Everything is allocated when it is made.
+#[derive(Debug)]
+pub struct Driver<'a> {
+    source: Source,
+    arena: &'a mut Arena,
+    block_bytes: u32,
+    batch: u32,
+    slots: Box<[Slot]>,
+    /// Numbers of free slots: the first `free` entries.
+    free_slots: Box<[u32]>,
+    free: usize,
+    tally: Tally,
+}
+
+/// Sizes of a [`Driver`].
+#[derive(Clone, Copy, Debug)]
+pub struct DriverShape {
+    /// Bytes per operation.
+    pub block_bytes: u32,
+    /// Operations in flight.
+    pub depth: u32,
+    /// Completions to wait for.
+    pub batch: u32,
+    /// Operations kept singly.
+    pub keep_samples: usize,
+}
+
+/// What the refill found to do.
+enum Refill {
+    /// Slots are full or the source is empty for now.
+    Wait,
+    /// Nothing before this time, ns since the begin.
+    Until(u64),
+    /// The source has finished.
+    Finished,
+}
+
+impl<'a> Driver<'a> {
+    /// Allocates the state of a thread.
+    #[must_use]
+    pub fn new(source: Source, arena: &'a mut Arena, shape: DriverShape) -> Self {
+        let depth = shape.depth as usize;
+        let idle = Operation { kind: OperationKind::Read, offset: 0, length: 0, buffer: 0 };
+        Self {
+            source,
+            arena,
+            block_bytes: shape.block_bytes,
+            batch: shape.batch,
+            slots: vec![Slot { operation: idle, begun_ns: 0, due: false }; depth].into(),
+            free_slots: (0..shape.depth).rev().collect(),
+            free: depth,
+            tally: Tally {
+                read: Histogram::new(),
+                write: Histogram::new(),
+                fsync: Histogram::new(),
+                bytes_read: 0,
+                bytes_written: 0,
+                ops: 0,
+                owed: 0,
+                started_ns: 0,
+                ended_ns: 0,
+                stopped: false,
+                samples: Vec::with_capacity(shape.keep_samples),
+                failure: None,
+            },
+        }
+    }
+
+    /// Runs the loop to its end.
+    pub fn drive<C: Clock, E: Engine>(
+        mut self,
+        clock: &C,
+        engine: &mut E,
+        signals: Signals<'_>,
+        thread: u32,
+    ) -> Tally {
+        let start_ns = clock.now_ns();
+        self.tally.started_ns = start_ns;
+        self.tally.ended_ns = start_ns;
+        let mut now_ns = start_ns;
+        loop {
+            if self.source.is_over(now_ns - start_ns) || signals.stopped() {
+                self.tally.stopped |= !self.source.is_over(now_ns - start_ns);
+                self.source.finish();
+            }
+            let before = self.free;
+            let refill = self.refill(engine, start_ns, now_ns);
+            if self.in_flight() == 0 {
+                match refill {
+                    Refill::Until(due_ns) => {
+                        let nap = (start_ns + due_ns).min(now_ns + LONGEST_NAP_NS);
+                        clock.sleep_until_ns(nap);
+                        now_ns = clock.now_ns();
+                        continue;
+                    }
+                    Refill::Wait | Refill::Finished => break,
+                }
+            }
+            if self.free < before {
+                self.begin(self.free..before, clock.now_ns());
+            }
+            if let Err(error) = engine.submit(self.wait(&refill, start_ns, now_ns)) {
+                self.fail(Failure::Submit(error));
+                break;
+            }
+            now_ns = clock.now_ns();
+            while let Some(completion) = engine.next_completion() {
+                self.complete(completion, now_ns);
+            }
+            if let Some(progress) = signals.progress {
+                let bytes = self.tally.bytes_read + self.tally.bytes_written;
+                progress.store(thread, self.tally.ops, bytes);
+            }
+        }
+        self.tally.owed = self.source.owed(now_ns - start_ns);
+        self.tally
+    }
+
+    #[inline]
+    fn in_flight(&self) -> usize {
+        self.slots.len() - self.free
+    }
+
+    /// Queues operations until the slots are full or there is nothing to do.
+    #[inline]
+    fn refill<E: Engine>(&mut self, engine: &mut E, start_ns: u64, now_ns: u64) -> Refill {
+        if self.tally.failure.is_some() {
+            return Refill::Finished;
+        }
+        while self.free > 0 {
+            match self.source.next(now_ns - start_ns, self.in_flight() > 0) {
+                Next::Issue { kind, offset, due_ns } => {
+                    self.free -= 1;
+                    let number = self.free_slots[self.free];
+                    let operation = self.operation(kind, offset, number);
+                    let slot = &mut self.slots[number as usize];
+                    slot.operation = operation;
+                    slot.due = due_ns.is_some();
+                    slot.begun_ns = start_ns + due_ns.unwrap_or(0);
+                    engine.queue(number, &operation);
+                    if kind == OperationKind::Fsync {
+                        return Refill::Wait;
+                    }
+                }
+                Next::NotBefore(due_ns) => return Refill::Until(due_ns),
+                Next::Drain => return Refill::Wait,
+                Next::Finished => return Refill::Finished,
+            }
+        }
+        Refill::Wait
+    }
+
+    #[inline]
+    fn operation(&mut self, kind: OperationKind, offset: u64, slot: u32) -> Operation {
+        let (length, buffer) = match kind {
+            OperationKind::Read => (self.block_bytes, self.arena.read_buffer(slot)),
+            OperationKind::Write => (self.block_bytes, self.arena.write_buffer(slot)),
+            OperationKind::Fsync => (0, 0),
+        };
+        Operation { kind, offset, length, buffer }
+    }
+
+    /// Slots that were just taken still stand above the free ones: they begin now, unless they
+    /// were due at a time of their own.
+    #[inline]
+    fn begin(&mut self, taken: std::ops::Range<usize>, now_ns: u64) {
+        for index in taken {
+            let slot = &mut self.slots[self.free_slots[index] as usize];
+            if !slot.due {
+                slot.begun_ns = now_ns;
+            }
+        }
+    }
+
+    #[inline]
+    fn wait(&self, refill: &Refill, start_ns: u64, now_ns: u64) -> Wait {
+        // Waiting for more than is in flight would never end.
+        let completions = match refill {
+            Refill::Wait => self.batch.min(self.in_flight() as u32),
+            Refill::Until(_) | Refill::Finished => 1,
+        };
+        let timeout_ns = match refill {
+            Refill::Until(due_ns) => Some((start_ns + due_ns).saturating_sub(now_ns)),
+            Refill::Wait | Refill::Finished => None,
+        };
+        Wait { completions, timeout_ns: timeout_ns.map(|nap| nap.min(LONGEST_NAP_NS)) }
+    }
+
+    #[inline]
+    fn complete(&mut self, completion: Completion, now_ns: u64) {
+        let slot = self.slots[completion.slot as usize];
+        self.free_slots[self.free] = completion.slot;
+        self.free += 1;
+        let Operation { kind, offset, length, .. } = slot.operation;
+        if completion.result != length as i32 {
+            self.fail(failure(slot.operation, completion.result));
+            return;
+        }
+        let latency_ns = now_ns.saturating_sub(slot.begun_ns);
+        self.tally.ended_ns = now_ns;
+        match kind {
+            OperationKind::Read => {
+                self.tally.read.record(latency_ns);
+                self.tally.bytes_read += u64::from(length);
+                self.tally.ops += 1;
+            }
+            OperationKind::Write => {
+                self.tally.write.record(latency_ns);
+                self.tally.bytes_written += u64::from(length);
+                self.tally.ops += 1;
+            }
+            OperationKind::Fsync => self.tally.fsync.record(latency_ns),
+        }
+        if self.tally.samples.len() < self.tally.samples.capacity() {
+            let begun_ns = slot.begun_ns;
+            self.tally.samples.push(SingleOperation { begun_ns, latency_ns, kind, offset });
+        }
+    }
+
+    /// Keeps the first failure: later ones are often its consequence.
+    #[cold]
+    fn fail(&mut self, failure: Failure) {
+        self.source.finish();
+        self.tally.failure.get_or_insert(failure);
+    }
+}
+
+#[cold]
+fn failure(operation: Operation, result: i32) -> Failure {
+    match u32::try_from(result) {
+        Ok(transferred) => Failure::Short { operation, transferred },
+        Err(_) => Failure::Operation { operation, source: io::Error::from_raw_os_error(-result) },
+    }
+}
+
+#[cfg(test)]
+mod tests;

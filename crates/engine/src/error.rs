@@ -1,0 +1,113 @@
+//! What can go wrong with a job.
+
+use crate::operation::OperationKind;
+use std::io;
+
+/// Why a job ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// The job cannot be run as described.
+    #[error("{problem}; {remedy}")]
+    Invalid {
+        /// What is wrong.
+        problem: String,
+        /// What to change.
+        remedy: String,
+    },
+    /// Memory, threads or a ring could not be set up.
+    #[error("cannot {action}: {source}; {remedy}")]
+    Setup {
+        /// What was being done.
+        action: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+        /// What to change.
+        remedy: &'static str,
+    },
+    /// The kernel would not take operations.
+    #[error("cannot submit operations after {completed} completed: {source}")]
+    Submit {
+        /// Reads and writes that completed before, over all threads.
+        completed: u64,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// An operation failed.
+    #[error(
+        "{operation} of {length} bytes at offset {offset} failed after {completed} operations: \
+         {source}; {}", remedy(*.operation, .source)
+    )]
+    Operation {
+        /// Which kind.
+        operation: OperationKind,
+        /// Offset in the target in bytes.
+        offset: u64,
+        /// Bytes that were to be transferred.
+        length: u32,
+        /// Reads and writes that completed before, over all threads.
+        completed: u64,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// An operation transferred less than it should.
+    #[error(
+        "{operation} at offset {offset} transferred {transferred} of {length} bytes after \
+         {completed} operations; {}", short_remedy(*.operation)
+    )]
+    Short {
+        /// Which kind.
+        operation: OperationKind,
+        /// Offset in the target in bytes.
+        offset: u64,
+        /// Bytes that were to be transferred.
+        length: u32,
+        /// Bytes that were.
+        transferred: u32,
+        /// Reads and writes that completed before, over all threads.
+        completed: u64,
+    },
+    /// A thread of the job panicked: a defect of this program.
+    #[error("a thread of the job panicked; please report this defect")]
+    Panicked,
+}
+
+fn remedy(operation: OperationKind, source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EIO) => {
+            "the device could not do it: see dmesg and smartctl, and replace the device or the cable"
+        }
+        Some(libc::ENOSPC) => "it is full: use less data or a larger device",
+        Some(libc::EDQUOT) => "the quota is used up: use less data or raise the quota",
+        Some(libc::EINVAL) => {
+            "size and offset must be multiples of the device's logical sector for direct I/O, and \
+             the filesystem must support it"
+        }
+        Some(libc::EBADF | libc::EPERM | libc::EROFS) if operation != OperationKind::Read => {
+            "the target is read-only or was opened for reading"
+        }
+        Some(libc::ENXIO | libc::ENODEV) => "the device is gone: see dmesg",
+        _ => "see dmesg for what the kernel says about it",
+    }
+}
+
+fn short_remedy(operation: OperationKind) -> &'static str {
+    match operation {
+        OperationKind::Read => {
+            "the target ends there: it is smaller than stated, or was truncated meanwhile"
+        }
+        OperationKind::Write | OperationKind::Fsync => "the target is full or ends there",
+    }
+}
+
+impl JobError {
+    /// Reads and writes that completed before the error, where operations had begun.
+    #[must_use]
+    pub fn completed(&self) -> Option<u64> {
+        match self {
+            Self::Submit { completed, .. }
+            | Self::Operation { completed, .. }
+            | Self::Short { completed, .. } => Some(*completed),
+            Self::Invalid { .. } | Self::Setup { .. } | Self::Panicked => None,
+        }
+    }
+}

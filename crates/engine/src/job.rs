@@ -1,0 +1,221 @@
+//! What a job is asked to do.
+
+use crate::buffer::{ArenaShape, LARGEST_BYTES};
+use crate::error::JobError;
+use crate::progress::Progress;
+use seekwell_model::workloads::io::{EngineKind, Pattern};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The part of the target that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub offset: u64,
+    /// Bytes. A rest smaller than a block at the end is not used.
+    pub length: u64,
+}
+
+/// Which engine performs the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// `pread` and `pwrite`.
+    Psync,
+    /// io_uring with registered buffers and a registered file.
+    IoUring,
+    /// Nothing is called: what remains is the cost of the loop.
+    Null,
+}
+
+impl From<EngineKind> for EngineChoice {
+    fn from(kind: EngineKind) -> Self {
+        match kind {
+            EngineKind::Psync => Self::Psync,
+            EngineKind::IoUring => Self::IoUring,
+        }
+    }
+}
+
+/// A job: what to do with a target, for how long.
+#[derive(Clone, Debug)]
+pub struct Job<'a> {
+    /// An open file or block device. Opened with `O_DIRECT` exactly when `direct`.
+    pub target: BorrowedFd<'a>,
+    /// The part of it that is used.
+    pub span: Span,
+    /// Bytes per operation.
+    pub block_bytes: u32,
+    /// Order of the offsets.
+    pub pattern: Pattern,
+    /// Percentage of reads, 0 to 100.
+    pub read_percent: u8,
+    /// Threads.
+    pub threads: u32,
+    /// Operations in flight per thread; 1 with psync.
+    pub depth: u32,
+    /// Completions to wait for before new operations are submitted; at most the depth. 1 refills
+    /// at once; more trades latency for fewer system calls.
+    pub batch: u32,
+    /// Engine.
+    pub engine: EngineChoice,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Operations per second over all threads (open loop): an operation's latency then counts
+    /// from the time it was due. `None` is as fast as it goes.
+    pub rate: Option<u64>,
+    /// Reads and writes over all threads.
+    pub count: Option<u64>,
+    /// Time bound in ns. Operations in flight then are awaited and counted.
+    pub time_ns: Option<u64>,
+    /// `fdatasync` after every so many writes of a thread, when those are complete; 0 is never.
+    pub fsync_every: u32,
+    /// Offsets, mix and data derive from it.
+    pub seed: u64,
+    /// Ends the job soon after it becomes true.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// Counters to watch the job by.
+    pub progress: Option<Arc<Progress>>,
+    /// Keep so many single operations per thread, the first ones.
+    pub keep_samples: usize,
+}
+
+impl<'a> Job<'a> {
+    /// Random direct reads by one psync thread, not bound: set `count`, `time_ns` or `stop`.
+    #[must_use]
+    pub fn new(target: BorrowedFd<'a>, span: Span, block_bytes: u32) -> Self {
+        Self {
+            target,
+            span,
+            block_bytes,
+            pattern: Pattern::Random,
+            read_percent: 100,
+            threads: 1,
+            depth: 1,
+            batch: 1,
+            engine: EngineChoice::Psync,
+            direct: true,
+            rate: None,
+            count: None,
+            time_ns: None,
+            fsync_every: 0,
+            seed: 0,
+            stop: None,
+            progress: None,
+            keep_samples: 0,
+        }
+    }
+
+    /// Memory that each thread needs.
+    #[must_use]
+    pub fn arena_shape(&self) -> ArenaShape {
+        ArenaShape {
+            block_bytes: self.block_bytes,
+            depth: self.depth,
+            reads: self.read_percent > 0,
+            writes: self.read_percent < 100,
+        }
+    }
+
+    /// Checks what can be checked before anything runs.
+    ///
+    /// # Errors
+    /// [`JobError::Invalid`], saying what to change.
+    pub fn check(&self) -> Result<(), JobError> {
+        let invalid = |problem: String, remedy: &str| {
+            Err(JobError::Invalid { problem, remedy: remedy.to_owned() })
+        };
+        if self.block_bytes == 0 || self.threads == 0 || self.depth == 0 || self.read_percent > 100
+        {
+            let problem = format!(
+                "size {} B, {} threads, depth {}, {} % reads",
+                self.block_bytes, self.threads, self.depth, self.read_percent
+            );
+            return invalid(problem, "size, threads and depth start at 1, reads end at 100 %");
+        }
+        if self.engine == EngineChoice::Psync && self.depth > 1 {
+            let problem = format!("depth {} with psync, which has no queue", self.depth);
+            return invalid(problem, "use io_uring, or threads instead of depth");
+        }
+        if self.batch == 0 || self.batch > self.depth {
+            let problem = format!("batch {} at depth {}", self.batch, self.depth);
+            return invalid(problem, "keep the batch between 1 and the depth");
+        }
+        if self.count.is_none() && self.time_ns.is_none() && self.stop.is_none() {
+            return invalid("nothing ends the job".to_owned(), "set a count or a time");
+        }
+        self.check_span()?;
+        if self.arena_shape().bytes() > LARGEST_BYTES {
+            let problem = format!(
+                "depth {} of {} B needs {} MiB of memory per thread",
+                self.depth,
+                self.block_bytes,
+                self.arena_shape().bytes() >> 20
+            );
+            return invalid(problem, "keep it below 1 GiB with a smaller depth or size");
+        }
+        self.check_direct()
+    }
+
+    fn check_span(&self) -> Result<(), JobError> {
+        let Span { offset, length } = self.span;
+        let block = u64::from(self.block_bytes);
+        let needed = match self.pattern {
+            Pattern::Random => block,
+            Pattern::Sequential => block.saturating_mul(self.threads.into()),
+        };
+        if length < needed {
+            return Err(JobError::Invalid {
+                problem: format!(
+                    "the target has {length} bytes, smaller than the {needed} that {} of {block} \
+                     bytes need",
+                    if needed == block { "one operation" } else { "one operation per thread" }
+                ),
+                remedy: "use a larger target, a smaller size or fewer threads".to_owned(),
+            });
+        }
+        // The kernel's offsets are signed.
+        if offset.checked_add(length).is_none_or(|end| i64::try_from(end).is_err()) {
+            return Err(JobError::Invalid {
+                problem: format!("{length} bytes from offset {offset} end beyond 2^63"),
+                remedy: "use a smaller part of the target".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn check_direct(&self) -> Result<(), JobError> {
+        if self.engine == EngineChoice::Null {
+            return Ok(());
+        }
+        let aligned = self.block_bytes.is_multiple_of(512) && self.span.offset.is_multiple_of(512);
+        if self.direct && !aligned {
+            return Err(JobError::Invalid {
+                problem: format!(
+                    "direct I/O of {} B from offset {}",
+                    self.block_bytes, self.span.offset
+                ),
+                remedy: "use multiples of the device's logical sector, 512 B or 4 KiB".to_owned(),
+            });
+        }
+        let flags = rustix::fs::fcntl_getfl(self.target).map_err(|source| JobError::Setup {
+            action: "read the flags of the target",
+            source: source.into(),
+            remedy: "give an open file",
+        })?;
+        if flags.contains(rustix::fs::OFlags::DIRECT) != self.direct {
+            return Err(JobError::Invalid {
+                problem: format!(
+                    "the job {} direct I/O and the target was opened {} O_DIRECT",
+                    if self.direct { "wants" } else { "does not want" },
+                    if self.direct { "without" } else { "with" }
+                ),
+                remedy: "open the target accordingly".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Operations in, completions out: the contract between the loop and an engine.
+
+use std::fmt;
+use std::io;
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationKind {
+    /// Reads one block.
+    Read,
+    /// Writes one block.
+    Write,
+    /// `fdatasync` of the target.
+    Fsync,
+}
+
+impl OperationKind {
+    /// The stable word of histograms and messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Fsync => "fsync",
+        }
+    }
+}
+
+impl fmt::Display for OperationKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}
+
+/// One operation for an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// What it does.
+    pub kind: OperationKind,
+    /// Offset in the target in bytes; 0 for an fsync.
+    pub offset: u64,
+    /// Bytes to transfer; 0 for an fsync.
+    pub length: u32,
+    /// Offset of the memory in the thread's [`crate::buffer::Arena`].
+    pub buffer: usize,
+}
+
+/// The end of one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot that was given with the operation.
+    pub slot: u32,
+    /// Bytes transferred, or the negated `errno`.
+    pub result: i32,
+}
+
+/// How long [`Engine::submit`] waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Until so many operations are complete.
+    pub completions: u32,
+    /// But no longer than this, in ns from now; `None` is as long as it takes.
+    pub timeout_ns: Option<u64>,
+}
+
+/// Something that performs operations.
+pub trait Engine {
+    /// Queues an operation under a slot number below the depth that the engine was made with.
+    /// No slot is queued again before its completion was taken.
+    fn queue(&mut self, slot: u32, operation: &Operation);
+
+    /// Begins what is queued, then waits.
+    ///
+    /// # Errors
+    /// When the operations could not be handed over. Failures of a single operation are told by
+    /// its completion.
+    fn submit(&mut self, wait: Wait) -> io::Result<()>;
+
+    /// Takes one completion; `None` when there is none yet.
+    fn next_completion(&mut self) -> Option<Completion>;
+}

@@ -1,0 +1,89 @@
+//! `pread` and `pwrite`: one operation at a time.
+
+use crate::buffer::Arena;
+use crate::operation::{Completion, Engine, Operation, OperationKind, Wait};
+use rustix::io::Errno;
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::BorrowedFd;
+
+/// Synchronous system calls. Its depth is 1.
+#[derive(Debug)]
+pub struct Psync<'a> {
+    target: BorrowedFd<'a>,
+    memory: *mut u8,
+    memory_bytes: usize,
+    queued: Option<(u32, Operation)>,
+    done: Option<Completion>,
+    arena: PhantomData<*mut Arena>,
+}
+
+impl<'a> Psync<'a> {
+    /// An engine for one thread.
+    ///
+    /// # Safety
+    /// The arena must live as long as the engine, and only the loop that drives the engine may
+    /// touch its memory.
+    #[must_use]
+    pub unsafe fn new(target: BorrowedFd<'a>, arena: &Arena) -> Self {
+        Self {
+            target,
+            memory: arena.address(0, 0),
+            memory_bytes: arena.length(),
+            queued: None,
+            done: None,
+            arena: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn perform(&self, operation: &Operation) -> Result<usize, Errno> {
+        let length = operation.length as usize;
+        assert!(operation.buffer + length <= self.memory_bytes, "buffer beyond the arena");
+        match operation.kind {
+            OperationKind::Read => {
+                // SAFETY: the bytes lie inside the arena as just checked, it lives as long as
+                // this engine, and nobody else touches them during the call.
+                let buffer = unsafe {
+                    std::slice::from_raw_parts_mut(self.memory.add(operation.buffer), length)
+                };
+                rustix::io::pread(self.target, buffer, operation.offset)
+            }
+            OperationKind::Write => {
+                // SAFETY: as for reading.
+                let buffer = unsafe {
+                    std::slice::from_raw_parts(self.memory.add(operation.buffer), length)
+                };
+                rustix::io::pwrite(self.target, buffer, operation.offset)
+            }
+            OperationKind::Fsync => rustix::fs::fdatasync(self.target).map(|()| 0),
+        }
+    }
+}
+
+impl Engine for Psync<'_> {
+    #[inline]
+    fn queue(&mut self, slot: u32, operation: &Operation) {
+        self.queued = Some((slot, *operation));
+    }
+
+    #[inline]
+    fn submit(&mut self, _wait: Wait) -> io::Result<()> {
+        if let Some((slot, operation)) = self.queued.take() {
+            let result = loop {
+                match self.perform(&operation) {
+                    Err(Errno::INTR) => {}
+                    Ok(bytes) => break bytes as i32,
+                    Err(error) => break -error.raw_os_error(),
+                }
+            };
+            self.done = Some(Completion { slot, result });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn next_completion(&mut self) -> Option<Completion> {
+        self.done.take()
+    }
+}

@@ -1,0 +1,370 @@
+//! Runs a job: sets the threads up, lets them go together, adds up what they counted.
+
+use crate::buffer::Arena;
+use crate::clock::{ClockCost, MonotonicClock, thread_cpu_ns};
+use crate::drive::{Driver, DriverShape, Failure, Signals, SingleOperation, Tally};
+use crate::error::JobError;
+use crate::job::{EngineChoice, Job};
+use crate::null::Null;
+use crate::operation::Engine;
+use crate::progress::Separated;
+use crate::psync::Psync;
+use crate::source::Source;
+use crate::uring::Uring;
+use rustix::thread::set_current_timer_slack;
+use seekwell_stats::{Histogram, derive_seed};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What a job found.
+#[derive(Clone, Debug)]
+pub struct JobResult {
+    /// Reads and writes completed.
+    pub ops: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Latencies of reads in ns.
+    pub read: Histogram,
+    /// Latencies of writes in ns.
+    pub write: Histogram,
+    /// Latencies of fsyncs in ns; they are not among `ops`.
+    pub fsync: Histogram,
+    /// From the begin of the first thread to the last completion of any.
+    pub elapsed_ns: u64,
+    /// CPU time, user and system, of the threads while they ran their loops, and of the kernel's
+    /// io_uring workers that ran for them.
+    pub cpu_ns: u64,
+    /// Each thread by itself, in order.
+    pub threads: Vec<ThreadSummary>,
+    /// The open loop's account, where a rate was asked for.
+    pub rate: Option<RateReport>,
+    /// What reading the clock costs.
+    pub clock: ClockCost,
+    /// Begin of the first thread, in ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// Last completion, in ns of `CLOCK_MONOTONIC`.
+    pub ended_ns: u64,
+    /// Whether the caller's stop ended it.
+    pub stopped: bool,
+    /// Single operations, as many as were asked for, in order of their begin.
+    pub samples: Vec<SingleOperation>,
+}
+
+/// One thread of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadSummary {
+    /// Reads and writes completed.
+    pub ops: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// From its begin to its last completion.
+    pub elapsed_ns: u64,
+    /// CPU time, user and system.
+    pub cpu_ns: u64,
+}
+
+/// Whether an open loop kept its rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateReport {
+    /// Operations per second asked for.
+    pub requested: u64,
+    /// Operations per second completed.
+    pub achieved: f64,
+    /// Operations that were due by the end and had not begun: their waiting is in no histogram.
+    pub owed: u64,
+}
+
+impl JobResult {
+    /// Latencies of reads and writes together.
+    #[must_use]
+    pub fn latencies(&self) -> Histogram {
+        let mut all = self.read.clone();
+        all.merge(&self.write);
+        all
+    }
+
+    /// Operations per second; `None` when no time passed.
+    #[must_use]
+    pub fn iops(&self) -> Option<f64> {
+        (self.elapsed_ns > 0).then(|| self.ops as f64 * 1e9 / self.elapsed_ns as f64)
+    }
+}
+
+struct Finished {
+    tally: Tally,
+    cpu_ns: u64,
+}
+
+/// Lets the threads go together, once all that could be started are set up.
+#[derive(Debug, Default)]
+struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct GateState {
+    ready: usize,
+    open: bool,
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, GateState> {
+        // The state is two plain values: a panic elsewhere cannot have left it half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Called by a thread that is set up, or has failed to: waits for the others.
+    fn pass(&self) {
+        let mut state = self.lock();
+        state.ready += 1;
+        self.changed.notify_all();
+        while !state.open {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits for `threads` threads and lets them go.
+    fn open(&self, threads: usize) {
+        let mut state = self.lock();
+        while state.ready < threads {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.open = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Runs a job on the kernel's clock and returns when all its threads have ended.
+///
+/// # Errors
+/// [`JobError`]: the job cannot be run as described, cannot be set up, or an operation failed.
+/// The first failure of any thread stops them all.
+pub fn run(job: &Job<'_>) -> Result<JobResult, JobError> {
+    job.check()?;
+    let clock = ClockCost::measure(&MonotonicClock);
+    let gate = Gate::default();
+    let failed = Separated(AtomicBool::new(false));
+    let outcomes = std::thread::scope(|scope| {
+        let (gate, failed) = (&gate, &failed);
+        let mut handles = Vec::with_capacity(job.threads as usize);
+        let mut not_started = None;
+        for thread in 0..job.threads {
+            let builder = std::thread::Builder::new().name(format!("io-{thread}"));
+            match builder.spawn_scoped(scope, move || work(job, thread, gate, failed)) {
+                Ok(handle) => handles.push(handle),
+                Err(source) => {
+                    failed.0.store(true, Ordering::Relaxed);
+                    not_started = Some(Err(JobError::Setup {
+                        action: "start a thread",
+                        source,
+                        remedy: "use fewer threads, or raise the limit of processes (ulimit -u)",
+                    }));
+                    break;
+                }
+            }
+        }
+        gate.open(handles.len());
+        let joined =
+            handles.into_iter().map(|handle| handle.join().unwrap_or(Err(JobError::Panicked)));
+        not_started.into_iter().chain(joined).collect::<Vec<_>>()
+    });
+    combine(job, clock, outcomes)
+}
+
+/// One thread, from its set-up to its tally. Passes the gate in any case, or nobody would.
+fn work(
+    job: &Job<'_>,
+    thread: u32,
+    gate: &Gate,
+    failed: &Separated<AtomicBool>,
+) -> Result<Finished, JobError> {
+    // Without this the kernel may let a sleep last 50 µs longer, which would count as latency. A
+    // kernel that refuses makes rate-limited latencies that much longer, no more.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let seed = derive_seed(job.seed, &format!("data {thread}"));
+    let arena = Arena::new(job.arena_shape(), seed).map_err(|source| JobError::Setup {
+        action: "map the buffers",
+        source,
+        remedy: "use a smaller size or depth, or fewer threads",
+    });
+    let (mut arena, source) = match (arena, Source::new(job, thread)) {
+        (Ok(arena), Some(source)) => (arena, source),
+        (arena, _) => {
+            failed.0.store(true, Ordering::Relaxed);
+            gate.pass();
+            return Err(arena.err().unwrap_or(JobError::Invalid {
+                problem: format!("no block of the target is left for thread {thread}"),
+                remedy: "use a larger target or fewer threads".to_owned(),
+            }));
+        }
+    };
+    let context = Work { job, thread, gate, failed };
+    match job.engine {
+        EngineChoice::Null => Ok(context.drive(source, &mut arena, &mut Null::new(job.depth))),
+        EngineChoice::Psync => {
+            // SAFETY: the arena outlives the engine, and only `drive` touches it.
+            let mut engine = unsafe { Psync::new(job.target, &arena) };
+            Ok(context.drive(source, &mut arena, &mut engine))
+        }
+        EngineChoice::IoUring => {
+            // SAFETY: as for psync.
+            match unsafe { Uring::new(job.target, &arena, job.depth) } {
+                Ok(mut engine) => Ok(context.drive(source, &mut arena, &mut engine)),
+                Err(error) => {
+                    failed.0.store(true, Ordering::Relaxed);
+                    gate.pass();
+                    Err(error)
+                }
+            }
+        }
+    }
+}
+
+struct Work<'a> {
+    job: &'a Job<'a>,
+    thread: u32,
+    gate: &'a Gate,
+    failed: &'a Separated<AtomicBool>,
+}
+
+impl Work<'_> {
+    fn drive<E: Engine>(&self, source: Source, arena: &mut Arena, engine: &mut E) -> Finished {
+        let shape = DriverShape {
+            block_bytes: self.job.block_bytes,
+            depth: self.job.depth,
+            batch: self.job.batch,
+            keep_samples: self.job.keep_samples,
+        };
+        let driver = Driver::new(source, arena, shape);
+        let signals = Signals {
+            stop: self.job.stop.as_deref(),
+            failed: self.failed,
+            progress: self.job.progress.as_deref(),
+        };
+        self.gate.pass();
+        let before_ns = thread_cpu_ns();
+        let tally = driver.drive(&MonotonicClock, engine, signals, self.thread);
+        let own_ns = thread_cpu_ns().saturating_sub(before_ns);
+        if tally.failure.is_some() {
+            self.failed.0.store(true, Ordering::Relaxed);
+        }
+        let workers_ns = match self.job.engine {
+            EngineChoice::IoUring => kernel_workers_cpu_ns(),
+            EngineChoice::Psync | EngineChoice::Null => 0,
+        };
+        Finished { tally, cpu_ns: own_ns + workers_ns }
+    }
+}
+
+/// CPU time of the kernel's workers (`iou-wrk-TID`) that serve the calling thread's rings: they
+/// are threads of this process. Workers that have already ended are not seen.
+fn kernel_workers_cpu_ns() -> u64 {
+    let name = format!("iou-wrk-{}", rustix::thread::gettid().as_raw_nonzero());
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return 0 };
+    tasks
+        .flatten()
+        .filter(|task| {
+            std::fs::read_to_string(task.path().join("comm"))
+                .is_ok_and(|comm| comm.trim_end() == name)
+        })
+        .filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok())
+        .filter_map(|text| text.split_ascii_whitespace().next()?.parse::<u64>().ok())
+        .sum()
+}
+
+fn combine(
+    job: &Job<'_>,
+    clock: ClockCost,
+    outcomes: Vec<Result<Finished, JobError>>,
+) -> Result<JobResult, JobError> {
+    let mut threads = Vec::with_capacity(outcomes.len());
+    for outcome in outcomes {
+        threads.push(outcome?);
+    }
+    let ops = threads.iter().map(|thread| thread.tally.ops).sum();
+    // The earliest failure is the cause; what other threads met after it may be its consequence.
+    let failed = threads.iter_mut().filter(|thread| thread.tally.failure.is_some());
+    if let Some(failure) = failed
+        .min_by_key(|thread| thread.tally.ended_ns)
+        .and_then(|thread| thread.tally.failure.take())
+    {
+        return Err(error(failure, ops));
+    }
+    let started_ns = threads.iter().map(|thread| thread.tally.started_ns).min().unwrap_or(0);
+    let ended_ns = threads.iter().map(|thread| thread.tally.ended_ns).max().unwrap_or(0);
+    let elapsed_ns = ended_ns.saturating_sub(started_ns);
+    let mut result = JobResult {
+        ops,
+        bytes_read: 0,
+        bytes_written: 0,
+        read: Histogram::new(),
+        write: Histogram::new(),
+        fsync: Histogram::new(),
+        elapsed_ns,
+        cpu_ns: 0,
+        threads: Vec::with_capacity(threads.len()),
+        rate: None,
+        clock,
+        started_ns,
+        ended_ns,
+        stopped: false,
+        samples: Vec::new(),
+    };
+    let mut owed = 0;
+    for Finished { tally, cpu_ns } in threads {
+        add(&mut result, &tally, cpu_ns);
+        owed += tally.owed;
+        result.samples.extend(tally.samples);
+    }
+    result.samples.sort_by_key(|sample| sample.begun_ns);
+    result.rate = job.rate.map(|requested| RateReport {
+        requested,
+        achieved: result.iops().unwrap_or(0.0),
+        owed,
+    });
+    Ok(result)
+}
+
+fn add(result: &mut JobResult, tally: &Tally, cpu_ns: u64) {
+    let bytes = tally.bytes_read + tally.bytes_written;
+    result.bytes_read += tally.bytes_read;
+    result.bytes_written += tally.bytes_written;
+    result.read.merge(&tally.read);
+    result.write.merge(&tally.write);
+    result.fsync.merge(&tally.fsync);
+    result.cpu_ns += cpu_ns;
+    result.stopped |= tally.stopped;
+    result.threads.push(ThreadSummary {
+        ops: tally.ops,
+        bytes,
+        elapsed_ns: tally.ended_ns.saturating_sub(tally.started_ns),
+        cpu_ns,
+    });
+}
+
+fn error(failure: Failure, completed: u64) -> JobError {
+    match failure {
+        Failure::Operation { operation, source } => JobError::Operation {
+            operation: operation.kind,
+            offset: operation.offset,
+            length: operation.length,
+            completed,
+            source,
+        },
+        Failure::Short { operation, transferred } => JobError::Short {
+            operation: operation.kind,
+            offset: operation.offset,
+            length: operation.length,
+            transferred,
+            completed,
+        },
+        Failure::Submit(source) => JobError::Submit { completed, source },
+    }
+}
+
+#[cfg(test)]
+mod tests;
