@@ -1,0 +1,91 @@
+//! What can go wrong while watching.
+
+use std::path::PathBuf;
+
+/// Why something could not be observed.
+#[derive(Debug, thiserror::Error)]
+pub enum ObserveError {
+    /// A kernel file could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried: "open", "read", "write", "create", "remove".
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// A name that cannot be a block device of the kernel.
+    #[error(
+        "'{name}' is no kernel name of a block device; write it as in /proc/partitions, for example 'sda' or 'loop3'"
+    )]
+    DeviceName {
+        /// The name given.
+        name: String,
+    },
+    /// The kernel knows no such device, or does not count for it.
+    #[error(
+        "the kernel has no counters for block device '{name}' under {}; \
+         is it attached, and are /sys and /proc mounted?",
+        root.display()
+    )]
+    NoCounters {
+        /// Kernel name of the device.
+        name: String,
+        /// Root of the tree that was searched.
+        root: PathBuf,
+    },
+    /// A kernel file does not hold what its documentation says.
+    #[error("{} holds '{text}', expected {expected}", path.display())]
+    Malformed {
+        /// Which file.
+        path: PathBuf,
+        /// What it holds, shortened.
+        text: String,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// The tracing filesystem is not to be had.
+    #[error(
+        "cannot reach tracefs: {source}; the block event stream needs root and a kernel with \
+         CONFIG_BLK_DEV_IO_TRACE or CONFIG_FTRACE, leave it off elsewhere"
+    )]
+    NoTracefs {
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// A name for a tracing instance that this program would not have made.
+    #[error(
+        "'{name}' is not a tracing instance of this program; its names begin with 'seekwell-' and hold no '/'"
+    )]
+    InstanceName {
+        /// The name given.
+        name: String,
+    },
+    /// A thread could not be started.
+    #[error("cannot start the {what} thread: {source}")]
+    Thread {
+        /// Which.
+        what: &'static str,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// A program ran and gave nothing usable.
+    #[error("{program} {problem}")]
+    Program {
+        /// Its path.
+        program: String,
+        /// What happened and what to do.
+        problem: String,
+    },
+}
+
+impl ObserveError {
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}

@@ -1,0 +1,67 @@
+//! State of the machine's memory and pressure, read without allocation.
+
+/// Dirty page cache and page cache under write-back, of the whole machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryState {
+    /// `Dirty` of `/proc/meminfo` in bytes.
+    pub dirty_bytes: Option<u64>,
+    /// `Writeback` of `/proc/meminfo` in bytes.
+    pub writeback_bytes: Option<u64>,
+}
+
+impl MemoryState {
+    /// Reads the content of `/proc/meminfo`. What is not there is absent.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Self {
+        let mut state = Self::default();
+        for line in text.split(|byte| *byte == b'\n') {
+            if let Some(value) = line.strip_prefix(b"Dirty:") {
+                state.dirty_bytes = kib(value);
+            } else if let Some(value) = line.strip_prefix(b"Writeback:") {
+                state.writeback_bytes = kib(value);
+            }
+        }
+        state
+    }
+}
+
+/// `    1234 kB` in bytes.
+fn kib(value: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(value).ok()?;
+    let number: u64 = text.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    number.checked_mul(1024)
+}
+
+/// Stall times since boot, `some` line of `/proc/pressure/*`, in µs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PressureTotals {
+    /// Tasks waiting for I/O.
+    pub io_us: Option<u64>,
+    /// Tasks waiting for a CPU.
+    pub cpu_us: Option<u64>,
+    /// Tasks waiting for memory.
+    pub memory_us: Option<u64>,
+}
+
+impl PressureTotals {
+    /// `total=` of the `some` line in µs.
+    #[must_use]
+    pub fn parse_total(text: &[u8]) -> Option<u64> {
+        let line = text.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"some "))?;
+        let total =
+            line.split(|byte| *byte == b' ').find_map(|word| word.strip_prefix(b"total="))?;
+        std::str::from_utf8(total).ok()?.parse().ok()
+    }
+
+    /// Share of an interval that was stalled, in percent: the cumulative total is exact at every
+    /// reading, where the averages beside it lag by ten seconds and more. `None` when either end
+    /// is absent, the interval is empty, or the counter was reset.
+    #[must_use]
+    pub fn percent(before: Option<u64>, after: Option<u64>, interval_ns: u64) -> Option<f64> {
+        let stalled_us = after?.checked_sub(before?)?;
+        (interval_ns > 0).then(|| stalled_us as f64 * 1e3 / interval_ns as f64 * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;
