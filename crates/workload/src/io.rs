@@ -1,0 +1,115 @@
+//! `seek` and `stream`: operations of one size over a file or a raw device.
+
+mod measure;
+mod populate;
+
+pub use measure::Measure;
+pub use populate::Populate;
+
+use crate::error::WorkloadError;
+use crate::step::{Step, StepContext};
+use seekwell_engine::Span;
+use seekwell_model::units::Bytes;
+use seekwell_model::workloads::{CacheState, IoParams};
+use std::path::{Path, PathBuf};
+
+/// Which of the workloads of a trial this is: they must not meet in one file or one place of a
+/// raw device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The workload itself.
+    Main,
+    /// One that runs beside it, by its index.
+    Beside(usize),
+}
+
+impl Place {
+    /// Name of a file or directory of this workload.
+    #[must_use]
+    pub fn name(self, stem: &str) -> String {
+        match self {
+            Self::Main => stem.to_owned(),
+            Self::Beside(index) => format!("beside-{index}-{stem}"),
+        }
+    }
+}
+
+/// The steps of an `io` workload.
+#[must_use]
+pub fn steps(params: &IoParams, place: Place) -> Vec<Box<dyn Step>> {
+    let mut outlines = params.steps().into_iter();
+    let mut steps: Vec<Box<dyn Step>> = Vec::new();
+    let setting = Setting { params: params.clone(), place };
+    if let Some(outline) = outlines.next() {
+        steps.push(Box::new(Populate::new(outline, setting.clone())));
+    }
+    if let Some(outline) = outlines.next() {
+        steps.push(Box::new(Measure::new(outline, setting)));
+    }
+    steps
+}
+
+/// What the steps of an `io` workload have in common.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The parameters.
+    pub params: IoParams,
+    /// Which workload of the trial it is.
+    pub place: Place,
+}
+
+impl Setting {
+    /// The file in a mounted directory.
+    fn path(&self, directory: &Path) -> PathBuf {
+        directory.join(self.place.name(&format!("{}.data", self.params.step)))
+    }
+
+    fn direct(&self) -> bool {
+        self.params.cache == CacheState::Direct
+    }
+
+    fn unfit(&self, problem: String, remedy: &str) -> WorkloadError {
+        WorkloadError::Unfit { step: self.params.step.clone(), problem, remedy: remedy.to_owned() }
+    }
+
+    /// The mounted directory.
+    fn directory<'a>(&self, context: &StepContext<'a>) -> Result<&'a Path, WorkloadError> {
+        context.directory.ok_or_else(|| {
+            self.unfit(
+                "has neither a directory nor a raw device".to_owned(),
+                "mount one, or use raw",
+            )
+        })
+    }
+
+    /// The part of a raw device that is used: from its begin, and for a workload beside another
+    /// from its end.
+    fn raw_span(&self, context: &StepContext<'_>) -> Result<Span, WorkloadError> {
+        let unit = u64::from(context.sector_bytes.max(1));
+        let device_bytes = context.device_bytes - context.device_bytes % unit;
+        let length = self.params.file_size.map_or(device_bytes, |size| size.0 - size.0 % unit);
+        if length > device_bytes {
+            let problem =
+                format!("uses {} of a device of {}", Bytes(length), Bytes(context.device_bytes));
+            return Err(self.unfit(problem, "make file_size smaller or the device larger"));
+        }
+        let offset = match self.place {
+            Place::Main => 0,
+            Place::Beside(_) => device_bytes - length,
+        };
+        Ok(Span { offset, length })
+    }
+
+    /// Direct operations must be whole sectors.
+    fn check_sector(&self, context: &StepContext<'_>) -> Result<(), WorkloadError> {
+        let sector = u64::from(context.sector_bytes.max(1));
+        if self.direct() && !self.params.size.0.is_multiple_of(sector) {
+            let problem = format!(
+                "makes direct operations of {} on a device with sectors of {sector} B",
+                self.params.size
+            );
+            return Err(self.unfit(problem, "use a multiple of the sector, or cache = \"cold\""));
+        }
+        Ok(())
+    }
+}

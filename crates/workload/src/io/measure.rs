@@ -1,0 +1,143 @@
+//! The measured operations.
+
+use super::Setting;
+use crate::error::WorkloadError;
+use crate::outcome::StepOutcome;
+use crate::step::{Step, StepContext};
+use crate::target::{self, Access, OpenTarget};
+use seekwell_engine::{Job, JobResult, RateReport, Span, run};
+use seekwell_model::warning::Warning;
+use seekwell_model::workloads::{IoParams, StepOutline};
+use seekwell_stats::derive_seed;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The step.
+#[derive(Debug)]
+pub struct Measure {
+    outline: StepOutline,
+    setting: Setting,
+}
+
+/// An open loop that completed less than this part of what it was asked for did not keep its rate.
+const KEPT_RATE: f64 = 0.99;
+
+impl Measure {
+    /// The step with its outline.
+    #[must_use]
+    pub fn new(outline: StepOutline, setting: Setting) -> Self {
+        Self { outline, setting }
+    }
+
+    fn target(&self, context: &StepContext<'_>) -> Result<OpenTarget, WorkloadError> {
+        let params = &self.setting.params;
+        let access = Access { write: params.read_percent < 100, direct: self.setting.direct() };
+        if context.raw {
+            let span = self.setting.raw_span(context)?;
+            let file = target::open_device(context, access, &self.outline.name)?;
+            return Ok(OpenTarget { file, path: context.device.to_owned(), span });
+        }
+        let path = self.setting.path(self.setting.directory(context)?);
+        let file = target::open(&path, access).map_err(|source| {
+            if access.direct && source.raw_os_error() == Some(libc::EINVAL) {
+                let problem = format!("cannot open {} for direct I/O", path.display());
+                return self.setting.unfit(problem, "use cache = \"cold\" on this filesystem");
+            }
+            WorkloadError::file("open", &path)(source)
+        })?;
+        if access.direct {
+            // What populating left in the cache would make the kernel look there first.
+            target::drop_cached(&file).map_err(WorkloadError::file("drop the cache of", &path))?;
+        }
+        let length = file.metadata().map_err(WorkloadError::file("stat", &path))?.len();
+        Ok(OpenTarget { file, path, span: Span { offset: 0, length } })
+    }
+}
+
+/// The job that the parameters describe.
+///
+/// # Errors
+/// None of its own: [`run`] checks the job.
+pub(crate) fn job<'a>(
+    params: &IoParams,
+    target: &'a OpenTarget,
+    direct: bool,
+    seed: u64,
+    stop: Option<Arc<AtomicBool>>,
+) -> Job<'a> {
+    // The catalogue bounds the size at 64 MiB.
+    let block_bytes = u32::try_from(params.size.0).unwrap_or(u32::MAX);
+    let mut job = Job::new(target.file.as_fd(), target.span, block_bytes);
+    job.pattern = params.pattern;
+    job.read_percent = params.read_percent;
+    job.threads = params.threads;
+    job.depth = params.depth;
+    job.engine = params.engine.into();
+    job.direct = direct;
+    job.rate = params.rate;
+    job.count = params.count;
+    job.time_ns = params.time.map(|time| time.0);
+    job.fsync_every = params.fsync_every;
+    job.seed = seed;
+    job.stop = stop;
+    job
+}
+
+/// The metrics of the outline, from a job's result.
+pub(crate) fn outcome(params: &IoParams, result: JobResult) -> StepOutcome {
+    let all = result.latencies();
+    let rate = result.rate;
+    let (reads, writes) = (result.read.count(), result.write.count());
+    let mut outcome = StepOutcome::from(result);
+    outcome.set("ops", outcome.ops as f64);
+    outcome.set_bytes();
+    outcome.set_latencies(&all);
+    outcome.set_per_second("iops", outcome.ops as f64);
+    if params.read_percent > 0 {
+        outcome.set_per_second("read_iops", reads as f64);
+    }
+    if params.read_percent < 100 {
+        outcome.set_per_second("write_iops", writes as f64);
+    }
+    if outcome.ops > 0 {
+        outcome.set("cpu_ns_per_op", outcome.cpu_ns as f64 / outcome.ops as f64);
+    }
+    outcome.warnings.extend(rate.and_then(rate_warning));
+    outcome
+}
+
+fn rate_warning(rate: RateReport) -> Option<Warning> {
+    if rate.achieved >= KEPT_RATE * rate.requested as f64 {
+        return None;
+    }
+    let mut text = format!(
+        "{:.0} of {} operations per second were achieved, so that latencies hold the time in an \
+         ever longer queue",
+        rate.achieved, rate.requested
+    );
+    if rate.owed > 0 {
+        text.push_str(&format!("; {} that were due never began and are in no latency", rate.owed));
+    }
+    Some(Warning::new("rate-not-kept", text, "lower the rate until it is kept"))
+}
+
+impl Step for Measure {
+    fn outline(&self) -> &StepOutline {
+        &self.outline
+    }
+
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        self.setting.check_sector(context)?;
+        let target = self.target(context)?;
+        let params = &self.setting.params;
+        let seed = derive_seed(context.seed, &self.setting.place.name(&params.step));
+        let job = job(params, &target, self.setting.direct(), seed, context.stop.clone());
+        let result = run(&job).map_err(|source| WorkloadError::Job {
+            step: self.outline.name.clone(),
+            target: target.path.clone(),
+            source,
+        })?;
+        Ok(outcome(params, result))
+    }
+}

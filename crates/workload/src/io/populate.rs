@@ -1,0 +1,128 @@
+//! Writes the file or the part of the device in full, so that what is measured is no hole.
+
+use super::Setting;
+use crate::error::WorkloadError;
+use crate::outcome::StepOutcome;
+use crate::step::{Step, StepContext};
+use crate::target::{self, Access, OpenTarget};
+use seekwell_engine::{Job, JobError, Span, run};
+use seekwell_model::workloads::StepOutline;
+use seekwell_model::workloads::io::Pattern;
+use seekwell_stats::derive_seed;
+use std::fs::OpenOptions;
+use std::os::fd::AsFd;
+
+/// Bytes per write: large enough that no device is slowed by the number of them.
+const WRITE_BYTES: u32 = 1 << 20;
+
+/// The step.
+#[derive(Debug)]
+pub struct Populate {
+    outline: StepOutline,
+    setting: Setting,
+}
+
+impl Populate {
+    /// The step with its outline.
+    #[must_use]
+    pub fn new(outline: StepOutline, setting: Setting) -> Self {
+        Self { outline, setting }
+    }
+
+    fn target(&self, context: &StepContext<'_>) -> Result<(OpenTarget, bool), WorkloadError> {
+        if context.raw {
+            let span = self.setting.raw_span(context)?;
+            let sector = context.sector_bytes.max(1);
+            // Whole sectors from the begin to the end: the last write is as short as it must be.
+            let direct = self.setting.direct() && span.length.is_multiple_of(sector.into());
+            let access = Access { write: true, direct };
+            let file = target::open_device(context, access, &self.outline.name)?;
+            return Ok((OpenTarget { file, path: context.device.to_owned(), span }, direct));
+        }
+        let directory = self.setting.directory(context)?;
+        let path = self.setting.path(directory);
+        // Through the page cache even when the measured step is direct: the filesystem then lays
+        // the file out as it does for programs.
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .map_err(WorkloadError::file("create", &path))?;
+        let length = match self.setting.params.file_size {
+            Some(size) => size.0,
+            None => {
+                let free = target::free_bytes(directory)
+                    .map_err(WorkloadError::file("find the free space of", directory))?;
+                free / 2
+            }
+        };
+        let length = length - length % 512;
+        Ok((OpenTarget { file, path, span: Span { offset: 0, length } }, false))
+    }
+}
+
+/// One pass over a span with writes of one size.
+fn write_pass(
+    target: &OpenTarget,
+    span: Span,
+    block_bytes: u32,
+    direct: bool,
+    context: &StepContext<'_>,
+    label: &str,
+) -> Result<StepOutcome, JobError> {
+    let mut job = Job::new(target.file.as_fd(), span, block_bytes);
+    job.pattern = Pattern::Sequential;
+    job.read_percent = 0;
+    job.direct = direct;
+    job.count = Some(span.length / u64::from(block_bytes));
+    job.seed = derive_seed(context.seed, label);
+    job.stop.clone_from(&context.stop);
+    Ok(run(&job)?.into())
+}
+
+impl Step for Populate {
+    fn outline(&self) -> &StepOutline {
+        &self.outline
+    }
+
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        let (target, direct) = self.target(context)?;
+        let size = self.setting.params.size;
+        if target.span.length < size.0 {
+            let problem = format!("has {} bytes for operations of {size}", target.span.length);
+            return Err(self.setting.unfit(problem, "make file_size larger or size smaller"));
+        }
+        let name = self.setting.place.name(&self.outline.name);
+        let failed = |source| WorkloadError::Job {
+            step: self.outline.name.clone(),
+            target: target.path.clone(),
+            source,
+        };
+        let Span { offset, length } = target.span;
+        let rest = length % u64::from(WRITE_BYTES);
+        let parts = [
+            (Span { offset, length: length - rest }, WRITE_BYTES),
+            (Span { offset: offset + length - rest, length: rest }, rest as u32),
+        ];
+        let mut outcome = StepOutcome::default();
+        for (span, block_bytes) in parts.into_iter().filter(|(span, _)| span.length > 0) {
+            let part =
+                write_pass(&target, span, block_bytes, direct, context, &name).map_err(failed)?;
+            outcome.ops += part.ops;
+            outcome.app_bytes_written += part.app_bytes_written;
+            outcome.cpu_ns += part.cpu_ns;
+            outcome.elapsed_ns += part.elapsed_ns;
+            outcome.clock_cost_ns = part.clock_cost_ns;
+            for (kind, histogram) in part.histograms {
+                outcome.histograms.entry(kind).or_default().merge(&histogram);
+            }
+        }
+        if outcome.app_bytes_written != length {
+            return Err(WorkloadError::Stopped { step: self.outline.name.clone() });
+        }
+        outcome.set_bytes();
+        Ok(outcome)
+    }
+}

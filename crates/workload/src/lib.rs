@@ -1,0 +1,31 @@
+//! The workloads of the field, each a sequence of steps over the engine.
+//!
+//! For: turning the parameters of a workload into steps that can be run one by one, on a mounted
+//! filesystem or on a raw device; running one beside another; running one now without a lab.
+//!
+//! Not for: bringing a stack up, dropping caches, making data durable, reading the device's
+//! counters (all that happens around a step and is its caller's business), or knowing a
+//! filesystem by name.
+
+pub mod error;
+pub mod io;
+pub mod outcome;
+pub mod step;
+pub mod target;
+
+use io::Place;
+use seekwell_model::workloads::WorkloadParams;
+
+pub use error::WorkloadError;
+pub use outcome::StepOutcome;
+pub use step::{Step, StepContext};
+
+/// The steps of a workload in the order in which they are to run, as
+/// [`WorkloadParams::steps`] outlines them.
+#[must_use]
+pub fn steps(params: &WorkloadParams) -> Vec<Box<dyn Step>> {
+    match params {
+        WorkloadParams::Io(io) => io::steps(io, Place::Main),
+        WorkloadParams::Mail(_) | WorkloadParams::Command(_) => Vec::new(),
+    }
+}

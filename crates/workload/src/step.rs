@@ -1,0 +1,57 @@
+//! What the caller of a workload sees: steps, and what they are given to run.
+
+use crate::error::WorkloadError;
+use crate::outcome::StepOutcome;
+use seekwell_model::workloads::StepOutline;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One step of a workload. Steps of one workload share what they must know of each other; they
+/// run in order, and a step may run twice in a row (alone, and beside another workload).
+pub trait Step: Send {
+    /// What it will do.
+    fn outline(&self) -> &StepOutline;
+
+    /// Runs it. No file of the mounted filesystem is open when it returns, so that the caller can
+    /// unmount.
+    ///
+    /// # Errors
+    /// [`WorkloadError`], saying what failed, where, and what to do.
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError>;
+}
+
+/// What a step is given to run.
+#[derive(Clone, Debug)]
+pub struct StepContext<'a> {
+    /// Root of the mounted filesystem; `None` on a raw device.
+    pub directory: Option<&'a Path>,
+    /// The block device.
+    pub device: &'a Path,
+    /// The block device opened for writing, its identity checked by whoever opened it. Steps
+    /// write to a raw device through this alone.
+    pub device_file: Option<&'a File>,
+    /// Whether the device is used without a filesystem.
+    pub raw: bool,
+    /// Everything random in the workload derives from this.
+    pub seed: u64,
+    /// CPUs that the caller pinned itself and the workload to; empty when it did not.
+    pub cpus: &'a [u32],
+    /// Ends the step early when it becomes true.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// Size of the device.
+    pub device_bytes: u64,
+    /// Logical sector of the device.
+    pub sector_bytes: u32,
+    /// An empty directory in memory, for what must not touch the device.
+    pub scratch: Option<&'a Path>,
+}
+
+impl StepContext<'_> {
+    /// Whether the caller wants the step to end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,99 @@
+//! The file or the part of a raw device that an `io` step works on.
+
+use crate::error::WorkloadError;
+use crate::step::StepContext;
+use rustix::fs::{Advice, Mode, OFlags};
+use seekwell_engine::Span;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// How a target is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// For writing too.
+    pub write: bool,
+    /// Past the page cache.
+    pub direct: bool,
+}
+
+impl Access {
+    fn flags(self) -> OFlags {
+        let mut flags = OFlags::CLOEXEC | if self.write { OFlags::RDWR } else { OFlags::RDONLY };
+        flags.set(OFlags::DIRECT, self.direct);
+        flags
+    }
+}
+
+/// A target that is open.
+#[derive(Debug)]
+pub struct OpenTarget {
+    /// The file or device.
+    pub file: File,
+    /// Its path, for messages.
+    pub path: PathBuf,
+    /// The part of it that is used.
+    pub span: Span,
+}
+
+/// Opens an existing path.
+///
+/// # Errors
+/// What the kernel says.
+pub fn open(path: &Path, access: Access) -> io::Result<File> {
+    Ok(File::from(rustix::fs::open(path, access.flags(), Mode::empty())?))
+}
+
+/// Opens what a descriptor refers to once more, with flags of its own: unlike a duplicate it does
+/// not share `O_DIRECT` with the first, and unlike a path it cannot have become another device.
+///
+/// # Errors
+/// What the kernel says; `ENOENT` where /proc is not mounted.
+pub fn reopen(file: &File, access: Access) -> io::Result<File> {
+    open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), access)
+}
+
+/// Opens the raw device of a context: for reading by its path, for writing through the checked
+/// descriptor.
+///
+/// # Errors
+/// When there is no checked descriptor to write through, or the device cannot be opened.
+pub fn open_device(
+    context: &StepContext<'_>,
+    access: Access,
+    step: &str,
+) -> Result<File, WorkloadError> {
+    let opened = match context.device_file {
+        Some(checked) => reopen(checked, access),
+        None if !access.write => open(context.device, access),
+        None => {
+            return Err(WorkloadError::Unfit {
+                step: step.to_owned(),
+                problem: format!(
+                    "would write to {}, which was not opened for writing",
+                    context.device.display()
+                ),
+                remedy: "claim the device first".to_owned(),
+            });
+        }
+    };
+    opened.map_err(WorkloadError::file("open", context.device))
+}
+
+/// Drops the clean cached pages of an open file.
+///
+/// # Errors
+/// What the kernel says.
+pub fn drop_cached(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
+}
+
+/// Bytes that an ordinary user may still write in the filesystem of a directory.
+///
+/// # Errors
+/// What the kernel says.
+pub fn free_bytes(directory: &Path) -> io::Result<u64> {
+    let facts = rustix::fs::statvfs(directory)?;
+    Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+}
