@@ -2,8 +2,8 @@
 //!
 //! Arguments are templates: `{dev}` is the data device, `{journal}` the journal device,
 //! `{journal_mib}` the journal's size in MiB, `{journal_blocks}` in blocks of 4 KiB,
-//! `{block}` the block size in bytes, `{dir}` the mount point. Adding a filesystem is adding an
-//! entry here.
+//! `{block}` the block size in bytes, `{block_sectors}` in logical sectors of the device, `{dir}` the
+//! mount point. Adding a filesystem is adding an entry here.
 
 use crate::units::Bytes;
 
@@ -21,8 +21,14 @@ pub struct JournalDefinition {
     pub external_mount: &'static [&'static str],
     /// Arguments of mkfs that set the size of an internal journal; empty when it has no choice.
     pub internal_mkfs: &'static [&'static str],
+    /// Arguments of fsck for a journal on `{journal}`; empty where fsck finds it by itself.
+    pub external_fsck: &'static [&'static str],
+    /// Whether mkfs fills the whole journal device: then the device must have the journal's size.
+    pub fills_device: bool,
     /// Smallest journal that mkfs takes.
     pub minimum: Bytes,
+    /// An internal journal may be at most one part in so many of the device.
+    pub internal_divisor: u64,
     /// Size when the lab names none, the same inside and outside.
     pub default: Bytes,
     /// Whether `data=journal|ordered|writeback` exist.
@@ -42,6 +48,9 @@ pub struct FilesystemDefinition {
     pub kernel_config: &'static str,
     /// The mkfs program and the arguments that always stand.
     pub mkfs: &'static [&'static str],
+    /// Options of mkfs with a list of suboptions as value that must stand once: repeated, mke2fs
+    /// forgets all but the last `-E`, and mkfs.xfs refuses a suboption that comes twice.
+    pub merged: &'static [&'static str],
     /// Arguments that make stacks comparable: no lazy initialisation, equal block size.
     pub comparable: &'static [&'static str],
     /// Arguments that keep mkfs from discarding; empty when it never does.
@@ -96,7 +105,10 @@ const EXT_JOURNAL: JournalDefinition = JournalDefinition {
     external_mkfs: &["-J", "device={journal}"],
     external_mount: NOTHING,
     internal_mkfs: &["-J", "size={journal_mib}"],
+    external_fsck: NOTHING,
+    fills_device: false,
     minimum: Bytes::mib(4),
+    internal_divisor: 2,
     default: Bytes::mib(64),
     data_modes: true,
 };
@@ -110,6 +122,7 @@ const EXT4: FilesystemDefinition = FilesystemDefinition {
     kernel_type: Some("ext4"),
     kernel_config: "CONFIG_EXT4_FS",
     mkfs: &["mkfs.ext4", "-q", "-F"],
+    merged: &["-E", "-J"],
     comparable: &["-b", "{block}", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     no_discard: &["-E", "nodiscard"],
     discard: &["-E", "discard"],
@@ -163,6 +176,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("xfs"),
         kernel_config: "CONFIG_XFS_FS",
         mkfs: &["mkfs.xfs", "-q", "-f"],
+        merged: &["-b", "-d", "-i", "-l", "-m", "-n", "-r", "-s"],
         comparable: &["-b", "size={block}"],
         no_discard: &["-K"],
         discard: NOTHING,
@@ -175,7 +189,11 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
             external_mkfs: &["-l", "logdev={journal},size={journal_mib}m"],
             external_mount: &["logdev={journal}"],
             internal_mkfs: &["-l", "size={journal_mib}m"],
+            external_fsck: &["-l", "{journal}"],
+            fills_device: false,
             minimum: Bytes::mib(64),
+            // The log lies in one of at least four allocation groups.
+            internal_divisor: 5,
             default: Bytes::mib(64),
             data_modes: false,
         }),
@@ -190,6 +208,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("btrfs"),
         kernel_config: "CONFIG_BTRFS_FS",
         mkfs: &["mkfs.btrfs", "-q", "-f"],
+        merged: NOTHING,
         comparable: &["-s", "{block}"],
         no_discard: &["-K"],
         discard: NOTHING,
@@ -209,6 +228,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("f2fs"),
         kernel_config: "CONFIG_F2FS_FS",
         mkfs: &["mkfs.f2fs", "-q", "-f"],
+        merged: NOTHING,
         comparable: NOTHING,
         no_discard: &["-t", "0"],
         discard: &["-t", "1"],
@@ -228,6 +248,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("jfs"),
         kernel_config: "CONFIG_JFS_FS",
         mkfs: &["mkfs.jfs", "-q"],
+        merged: NOTHING,
         comparable: NOTHING,
         no_discard: NOTHING,
         discard: NOTHING,
@@ -240,7 +261,11 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
             external_mkfs: &["-J", "device={journal}"],
             external_mount: NOTHING,
             internal_mkfs: &["-s", "{journal_mib}"],
+            external_fsck: NOTHING,
+            fills_device: true,
             minimum: Bytes::mib(1),
+            // mkfs.jfs: "Log too large" above a tenth.
+            internal_divisor: 10,
             default: Bytes::mib(64),
             data_modes: false,
         }),
@@ -255,6 +280,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("reiserfs"),
         kernel_config: "CONFIG_REISERFS_FS (removed in Linux 6.13)",
         mkfs: &["mkfs.reiserfs", "-q", "-ff"],
+        merged: NOTHING,
         comparable: &["-b", "{block}"],
         no_discard: NOTHING,
         discard: NOTHING,
@@ -266,8 +292,11 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
             prepare: NOTHING,
             external_mkfs: &["-j", "{journal}", "-s", "{journal_blocks}"],
             external_mount: &["jdev={journal}"],
-            internal_mkfs: NOTHING,
-            minimum: Bytes::mib(32),
+            internal_mkfs: &["-s", "{journal_blocks}"],
+            external_fsck: &["-j", "{journal}"],
+            fills_device: false,
+            minimum: Bytes::mib(4),
+            internal_divisor: 2,
             default: Bytes::mib(32),
             data_modes: true,
         }),
@@ -282,6 +311,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("nilfs2"),
         kernel_config: "CONFIG_NILFS2_FS",
         mkfs: &["mkfs.nilfs2", "-q", "-f"],
+        merged: NOTHING,
         comparable: &["-b", "{block}"],
         no_discard: &["-K"],
         discard: NOTHING,
@@ -301,6 +331,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("bcachefs"),
         kernel_config: "CONFIG_BCACHEFS_FS (left Linux in 6.18)",
         mkfs: &["mkfs.bcachefs", "-q", "-f"],
+        merged: NOTHING,
         comparable: &["--block_size={block}"],
         no_discard: NOTHING,
         discard: &["--discard"],
@@ -320,7 +351,8 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("vfat"),
         kernel_config: "CONFIG_VFAT_FS",
         mkfs: &["mkfs.vfat"],
-        comparable: &["-F", "32"],
+        merged: NOTHING,
+        comparable: &["-F", "32", "-s", "{block_sectors}"],
         no_discard: NOTHING,
         discard: NOTHING,
         target: &["{dev}"],
@@ -330,7 +362,8 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         journal: None,
         fsck: &["fsck.vfat", "-n", "{dev}"],
         package: "dosfstools",
-        minimum: Bytes::mib(64),
+        // FAT32 needs 65,525 clusters.
+        minimum: Bytes::mib(260),
         durability: "fsynced data; the tree needs fsck after a power cut",
     },
     FilesystemDefinition {
@@ -339,7 +372,8 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: Some("exfat"),
         kernel_config: "CONFIG_EXFAT_FS",
         mkfs: &["mkfs.exfat"],
-        comparable: NOTHING,
+        merged: NOTHING,
+        comparable: &["-c", "{block}"],
         no_discard: NOTHING,
         discard: NOTHING,
         target: &["{dev}"],
@@ -358,6 +392,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         kernel_type: None,
         kernel_config: "",
         mkfs: NOTHING,
+        merged: NOTHING,
         comparable: NOTHING,
         no_discard: NOTHING,
         discard: NOTHING,
