@@ -1,7 +1,8 @@
-//! What keeps the Seekwell tree in order: [`tidy`] (budgets and dependency arrows), [`docs`] (documents
-//! generated from the code) and [`suite`] (every check and every test in one run, skips counted).
+//! What keeps the Seekwell tree in order: [`tidy`] (budgets and dependency arrows), [`docs`]
+//! (documents generated from the code) and [`suite`] (every check and every test in one run, skips
+//! counted).
 //!
-//! Not part of the product: nothing under `crates/` may depend on it, and it decides nothing at run time.
+//! Not part of the product: nothing under `crates/` may depend on it.
 
 #![allow(
     clippy::print_stdout,

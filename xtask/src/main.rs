@@ -1,6 +1,9 @@
 //! `cargo xtask tidy | docs [--check] | test`: see the library for what each command does.
 
-#![allow(clippy::print_stderr, reason = "a developer's command line tool: errors go to standard error")]
+#![allow(
+    clippy::print_stderr,
+    reason = "a developer's command line tool: errors go to standard error"
+)]
 
 use std::path::Path;
 use std::process::ExitCode;

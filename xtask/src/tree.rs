@@ -1,4 +1,5 @@
-//! The files of a checkout: what git tracks or would track, so that build output and ignored files stay out.
+//! The files of a checkout: what git tracks or would track, so that build output and ignored files
+//! stay out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +31,7 @@ impl Tree {
         let mut files = BTreeMap::new();
         for path in paths {
             let whole = root.join(&path);
-            // A file deleted but not yet committed is still listed, and a link has its text elsewhere.
+            // A file deleted but not yet committed is still listed; a link has its text elsewhere.
             if !whole.symlink_metadata().is_ok_and(|facts| facts.is_file()) {
                 continue;
             }

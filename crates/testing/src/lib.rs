@@ -1,8 +1,8 @@
-//! What the tests of every room share: a skip that is counted, and the questions a test asks before it needs
-//! root or a tool of the system.
+//! What the tests of every room share: a skip that is counted, and the questions a test asks before
+//! it needs root or a tool of the system.
 //!
-//! Not for production code: only `[dev-dependencies]` may name this crate, which is why it may print and read
-//! the environment where library rooms may not.
+//! Not for production code: only `[dev-dependencies]` may name this crate, which is why it may print
+//! and read the environment where library rooms may not.
 //!
 //! # A test that cannot run here
 //!
@@ -13,15 +13,15 @@
 //!         return seekwell_testing::skip("formats_an_image", "needs root to attach a loop device");
 //!     }
 //!     let Some(mkfs) = seekwell_testing::tool("mkfs.xfs") else {
-//!         return seekwell_testing::skip("formats_an_image", "mkfs.xfs is not installed (package xfsprogs)");
+//!         return seekwell_testing::skip("formats_an_image", "mkfs.xfs is not installed");
 //!     };
 //!     assert!(mkfs.is_absolute());
 //! }
 //! ```
 //!
 //! The test harness swallows the output of a passing test, so a printed skip alone would be lost.
-//! [`skip`] therefore also appends its line to the file named by [`SKIP_LOG`], which `cargo xtask test` sets and
-//! counts at the end.
+//! [`skip`] therefore also appends its line to the file named by [`SKIP_LOG`], which `cargo xtask
+//! test` sets and counts at the end.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -32,7 +32,8 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 mod tests;
 
-/// Environment variable with the path of the file that collects skips; unset outside `cargo xtask test`.
+/// Environment variable with the path of the file that collects skips; unset outside `cargo xtask
+/// test`.
 pub const SKIP_LOG: &str = "SEEKWELL_SKIP_LOG";
 
 /// Folders of system tools that an ordinary user's `PATH` leaves out on Debian.
@@ -56,13 +57,15 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// Whether this process runs as root (effective user id 0), as mkfs on a loop device, mount and scheduler changes need.
+/// Whether this process runs as root (effective user id 0), as loop devices, mounts and changes of
+/// the scheduler need.
 #[must_use]
 pub fn root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The executable `name` on `PATH`, or in the system folders that `PATH` may leave out; `None` when not installed.
+/// The executable `name` on `PATH`, or in the system folders that `PATH` may leave out; `None` when
+/// not installed.
 #[must_use]
 pub fn tool(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -90,7 +93,7 @@ fn eprint_line(line: &str) {
     eprint!("{line}");
 }
 
-/// One write call on an append-only descriptor, because tests of several threads and processes share the log.
+/// One write call on an append-only descriptor: threads and processes share the log.
 fn append(log: &Path, line: &str) -> io::Result<()> {
     OpenOptions::new().create(true).append(true).open(log)?.write_all(line.as_bytes())
 }

@@ -1,0 +1,101 @@
+//! `cargo xtask docs`: documents generated from the code's own definitions, so that they cannot
+//! drift.
+//!
+//! To add one: in the room that owns the definitions, write a pure function that returns the whole
+//! text, and name it with its file in [`documents`]. `cargo xtask docs` writes it, and `cargo xtask
+//! docs --check` (part of `make test`) fails when the committed file differs.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+#[cfg(test)]
+mod tests;
+
+/// A generated file.
+pub struct Document {
+    /// Path from the root of the tree.
+    pub path: &'static str,
+    /// Its whole text.
+    pub generate: fn() -> String,
+}
+
+/// Every generated document of the project.
+fn documents() -> Vec<Document> {
+    vec![]
+}
+
+/// Writes each document whose text changed.
+///
+/// # Errors
+///
+/// When a file cannot be read or written.
+pub fn write(root: &Path) -> Result<bool> {
+    for path in write_all(root, &documents())? {
+        println!("written: {path}");
+    }
+    Ok(true)
+}
+
+/// Prints each document whose committed text differs from the code's; whether none did.
+///
+/// # Errors
+///
+/// When a file cannot be read.
+pub fn check(root: &Path) -> Result<bool> {
+    let stale = stale(root, &documents())?;
+    for finding in &stale {
+        println!("{finding}");
+    }
+    Ok(stale.is_empty())
+}
+
+fn write_all(root: &Path, documents: &[Document]) -> Result<Vec<&'static str>> {
+    let mut written = Vec::new();
+    for document in documents {
+        let path = root.join(document.path);
+        let text = (document.generate)();
+        if committed(&path)?.as_ref() == Some(&text) {
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        written.push(document.path);
+    }
+    Ok(written)
+}
+
+fn stale(root: &Path, documents: &[Document]) -> Result<Vec<String>> {
+    let mut stale = Vec::new();
+    for document in documents {
+        let expected = (document.generate)();
+        let what = match committed(&root.join(document.path))? {
+            None => (1, "missing"),
+            Some(text) if text != expected => (first_difference(&text, &expected), "out of date"),
+            Some(_) => continue,
+        };
+        let (line, what) = what;
+        stale.push(format!(
+            "{}:{line}: {what}, the code's definitions say otherwise, run `cargo xtask docs`",
+            document.path
+        ));
+    }
+    Ok(stale)
+}
+
+fn committed(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// The first line, counted from 1, in which two texts differ.
+fn first_difference(left: &str, right: &str) -> usize {
+    left.lines().zip(right.lines()).take_while(|(left, right)| left == right).count() + 1
+}

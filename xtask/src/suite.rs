@@ -1,0 +1,136 @@
+//! `cargo xtask test`: every check and every test in one run, ended by one line of counts.
+//!
+//! A test that could not run here is counted as skipped, with its reason: the harness's own
+//! `ignored`, and what [`seekwell_testing::skip`] wrote to its log. What the tests leave on the
+//! machine (loop devices, mounts, queue settings, processes, temporary files) fails the run.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use seekwell_testing::SKIP_LOG;
+
+use crate::{docs, tidy};
+
+mod machine;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+use machine::Machine;
+use tally::Tally;
+
+/// How long a detached loop device or a guardian may take to be gone.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// Runs everything and prints the counts; whether nothing failed and something ran.
+///
+/// # Errors
+///
+/// When cargo cannot be started or the machine's state cannot be read.
+pub fn command(root: &Path) -> Result<bool> {
+    let mut tally = Tally::default();
+    let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    for (name, outcome) in [
+        ("formatting", headed("cargo fmt", || cargo(root, &["fmt", "--all", "--check"]))),
+        ("clippy", headed("cargo clippy", || cargo(root, &clippy))),
+        ("tidy", headed("tidy", || tidy::command(root))),
+        ("generated documents", headed("docs --check", || docs::check(root))),
+    ] {
+        if !outcome? {
+            tally.fail(name, "see above");
+        }
+    }
+    let mut cargo_test = cargo_command(root);
+    cargo_test.args(["test", "--workspace", "--no-fail-fast", "--locked"]);
+    headed("cargo test", || run_tests(&mut cargo_test, Machine::look, SETTLE, &mut tally))?;
+    print!("{tally}");
+    Ok(tally.is_good())
+}
+
+fn headed<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    eprintln!("== {title}");
+    work()
+}
+
+fn cargo_command(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Result<bool> {
+    let status = cargo_command(root)
+        .args(arguments)
+        .status()
+        .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
+    Ok(status.success())
+}
+
+/// Runs all tests by the command `cargo_test`, with a temporary folder and a skip log of their own.
+fn run_tests(
+    cargo_test: &mut Command,
+    look: impl Fn() -> Result<Machine>,
+    settle: Duration,
+    tally: &mut Tally,
+) -> Result<()> {
+    let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let temporary = scratch.path().join("tmp");
+    fs::create_dir(&temporary)?;
+    let log = scratch.path().join("skips");
+    let before = look()?;
+    let succeeded = stream(cargo_test.env("TMPDIR", &temporary).env(SKIP_LOG, &log), tally)?;
+    if !succeeded && !tally.has_failed_tests() {
+        tally.fail("cargo test", "a test did not build, or a test binary ended without a result");
+    }
+    match fs::read_to_string(&log) {
+        Ok(text) => tally.add_skips(&text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).context("cannot read the log of skipped tests"),
+    }
+    let marker = format!("{SKIP_LOG}={}", log.display());
+    let left = settled(settle, || {
+        let mut left = look()?.new_since(&before);
+        left.extend(machine::processes_with(&marker)?);
+        left.extend(files_in(&temporary)?);
+        Ok(left)
+    })?;
+    for thing in left {
+        tally.fail("clean-up", &thing);
+    }
+    Ok(())
+}
+
+/// Shows what the tests print while it comes, and counts it; whether cargo reports success.
+fn stream(cargo_test: &mut Command, tally: &mut Tally) -> Result<bool> {
+    let mut child = cargo_test.stdout(Stdio::piped()).spawn().context("cannot run cargo test")?;
+    let output = child.stdout.take().context("cargo test has no output")?;
+    let mut reader = BufReader::new(output);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        let text = String::from_utf8_lossy(&line);
+        print!("{text}");
+        tally.add_line(text.trim_end());
+        line.clear();
+    }
+    Ok(child.wait()?.success())
+}
+
+/// What is still left after the time `settle`, or nothing as soon as nothing is.
+fn settled(settle: Duration, left: impl Fn() -> Result<Vec<String>>) -> Result<Vec<String>> {
+    let started = Instant::now();
+    loop {
+        let left = left()?;
+        if left.is_empty() || started.elapsed() > settle {
+            return Ok(left);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn files_in(folder: &Path) -> Result<Vec<String>> {
+    fs::read_dir(folder)?.map(|entry| Ok(format!("file {}", entry?.path().display()))).collect()
+}

@@ -1,0 +1,108 @@
+use super::*;
+
+fn tally(output: &str, skips: &str) -> Tally {
+    let mut tally = Tally::default();
+    output.lines().for_each(|line| tally.add_line(line));
+    tally.add_skips(skips);
+    tally
+}
+
+const GOOD: &str = "\
+running 3 tests
+test tests::a ... ok
+test tests::b ... ok
+test tests::needs_disk ... ignored, needs a spare disk
+
+test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+running 40 tests
+test result: ok. 40 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.52s
+";
+
+#[test]
+fn counts_are_summed_over_all_binaries() {
+    let tally = tally(GOOD, "");
+    assert!(tally.is_good());
+    assert_eq!(
+        tally.to_string(),
+        "SKIPPED: tests::needs_disk: needs a spare disk\n42 passed, 0 failed, 1 skipped\n"
+    );
+}
+
+#[test]
+fn a_test_that_skipped_itself_did_not_pass() {
+    let skips = "SKIPPED: a: needs root\nSKIPPED: two_cases: no mkfs.jfs: here\nSKIPPED: two_cases: no fio\n";
+    let tally = tally(GOOD, skips);
+    assert!(tally.is_good());
+    assert_eq!(
+        tally.to_string(),
+        "SKIPPED: tests::needs_disk: needs a spare disk\n\
+         SKIPPED: a: needs root\n\
+         SKIPPED: two_cases: no mkfs.jfs: here\n\
+         SKIPPED: two_cases: no fio\n\
+         40 passed, 0 failed, 4 skipped\n"
+    );
+}
+
+#[test]
+fn failures_are_named_and_fail_the_run() {
+    let output = "\
+test tests::a ... FAILED
+test tests::c - should panic ... FAILED
+test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+";
+    let mut tally = tally(output, "");
+    assert!(tally.has_failed_tests());
+    tally.fail("tidy", "see above");
+    assert!(!tally.is_good());
+    assert_eq!(
+        tally.to_string(),
+        "FAILED: tests::a\nFAILED: tests::c - should panic\nFAILED: tidy: see above\n\
+         3 passed, 3 failed, 0 skipped\n"
+    );
+}
+
+#[test]
+fn a_failed_check_alone_fails_the_run() {
+    let mut tally = tally(GOOD, "");
+    tally.fail("clippy", "see above");
+    assert!(!tally.has_failed_tests());
+    assert!(!tally.is_good());
+}
+
+#[test]
+fn a_run_without_tests_or_with_skips_alone_is_no_success() {
+    let empty = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+    assert!(!tally(empty, "").is_good());
+    assert_eq!(
+        tally(empty, "").to_string(),
+        "FAILED: no test ran\n0 passed, 0 failed, 0 skipped\n"
+    );
+    let one = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+    assert!(!tally(one, "SKIPPED: only: needs root\n").is_good());
+}
+
+#[test]
+fn a_result_behind_the_output_of_a_child_process_counts() {
+    let output = "writing superblock... donetest result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+    assert_eq!(tally(output, "").to_string(), "7 passed, 0 failed, 0 skipped\n");
+}
+
+#[test]
+fn an_ignored_test_without_a_reason_says_so() {
+    let output = format!("{GOOD}test src/lib.rs - f (line 3) ... ignored\n");
+    assert!(
+        tally(&output, "")
+            .to_string()
+            .contains("SKIPPED: src/lib.rs - f (line 3): ignored, no reason given\n")
+    );
+}
+
+#[test]
+fn a_broken_skip_log_is_a_failure() {
+    let tally = tally(GOOD, "SKIPPED: cut off");
+    assert!(!tally.is_good());
+    assert!(
+        tally.to_string().contains("FAILED: skip log: a line that is no skip: SKIPPED: cut off\n")
+    );
+}

@@ -1,0 +1,84 @@
+//! The runner against a small package whose tests do everything that it must notice.
+
+use super::*;
+
+const MANIFEST: &str =
+    "[package]\nname = \"fixture\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
+
+fn plant(root: &Path, tests: &str) {
+    fs::create_dir(root.join("src")).unwrap();
+    fs::create_dir(root.join("tests")).unwrap();
+    fs::write(root.join("Cargo.toml"), MANIFEST).unwrap();
+    fs::write(root.join("src/lib.rs"), "").unwrap();
+    fs::write(root.join("tests/t.rs"), tests).unwrap();
+    assert!(cargo(root, &["generate-lockfile", "--offline"]).unwrap());
+}
+
+fn run(tests: &str) -> Tally {
+    let folder = tempfile::tempdir().unwrap();
+    plant(folder.path(), tests);
+    let mut tally = Tally::default();
+    let mut cargo_test = cargo_command(folder.path());
+    cargo_test.args(["test", "--no-fail-fast", "--offline"]).stderr(Stdio::null());
+    run_tests(&mut cargo_test, || Ok(Machine::default()), Duration::ZERO, &mut tally).unwrap();
+    tally
+}
+
+#[test]
+fn skips_failures_and_forgotten_files_are_counted() {
+    let tally = run(r#"
+use std::io::Write;
+#[test] fn good() {}
+#[test] fn bad() { panic!("on purpose") }
+#[test] #[ignore = "too slow"] fn slow() {}
+#[test] fn skips_itself() {
+    let log = std::env::var_os("SEEKWELL_SKIP_LOG").unwrap();
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+    log.write_all(b"SKIPPED: skips_itself: needs root\n").unwrap();
+}
+#[test] fn forgets_a_file() {
+    std::fs::write(std::env::temp_dir().join("forgotten"), "").unwrap();
+}
+"#);
+    let summary = tally.to_string();
+    let lines: Vec<&str> = summary.lines().collect();
+    assert_eq!(
+        lines[..3],
+        ["SKIPPED: slow: too slow", "SKIPPED: skips_itself: needs root", "FAILED: bad"]
+    );
+    assert!(lines[3].starts_with("FAILED: clean-up: file /"), "{summary}");
+    assert!(lines[3].ends_with("/tmp/forgotten"), "{summary}");
+    assert_eq!(lines[4..], ["2 passed, 2 failed, 2 skipped"]);
+    assert!(!tally.is_good());
+}
+
+#[test]
+fn a_test_binary_that_dies_is_a_failure() {
+    let tally = run("#[test] fn dies() { std::process::abort() }");
+    assert_eq!(
+        tally.to_string(),
+        "FAILED: cargo test: a test did not build, or a test binary ended without a result\n\
+         FAILED: no test ran\n\
+         0 passed, 1 failed, 0 skipped\n"
+    );
+}
+
+#[test]
+fn tests_in_order_are_good() {
+    let tally = run("#[test] fn good() {}");
+    assert_eq!(tally.to_string(), "1 passed, 0 failed, 0 skipped\n");
+    assert!(tally.is_good());
+}
+
+#[test]
+fn what_settles_in_time_is_not_left_behind() {
+    let looks = std::cell::Cell::new(0);
+    let left = settled(Duration::from_secs(60), || {
+        looks.set(looks.get() + 1);
+        Ok(if looks.get() < 3 { vec!["loop device".to_owned()] } else { Vec::new() })
+    });
+    assert_eq!(left.unwrap(), [""; 0]);
+    assert_eq!(looks.get(), 3);
+    let left = settled(Duration::ZERO, || Ok(vec!["loop device".to_owned()]));
+    assert_eq!(left.unwrap(), ["loop device"]);
+}

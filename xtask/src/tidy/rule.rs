@@ -1,0 +1,179 @@
+//! The rules: what each is called, why it exists and how to get right.
+
+/// What a check stands for: its name in `xtask/tidy.toml`, why it exists and how to get right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// A Rust file that does not parse cannot be judged.
+    Syntax,
+    /// A function of more than `super::size::FUNCTION_LINES` lines.
+    FunctionLength,
+    /// A production file of more than `super::size::FILE_LINES` lines.
+    FileLength,
+    /// `unwrap` or `expect` in production code without a reason beside it.
+    Unwrap,
+    /// A lint switched off without a reason.
+    AllowReason,
+    /// An unsafe block or impl without a SAFETY comment.
+    Safety,
+    /// A crate outside the workspace's lints, or a lint missing there.
+    Lints,
+    /// `missing_docs` switched off.
+    Docs,
+    /// A dependency against the arrows of the design.
+    Arrow,
+    /// Printing, ending the process or reading the environment outside `cli`.
+    Door,
+    /// A `mod.rs` with more than declarations.
+    ModRs,
+    /// A module named after no concept.
+    VagueName,
+    /// Unit tests inside a production file.
+    InlineTests,
+    /// A path, tool or host of the place where the code was written.
+    Workplace,
+    /// A lock file that points anywhere but the public registry.
+    Lock,
+    /// An entry of `xtask/tidy.toml` that is wrong or fits nothing.
+    Exceptions,
+}
+
+/// The words of one rule.
+pub(super) struct RuleText {
+    pub(super) rule: Rule,
+    pub(super) name: &'static str,
+    why: &'static str,
+    remedy: &'static str,
+}
+
+/// In the order of [`Rule`]'s variants, which a test checks.
+pub(super) const RULES: [RuleText; 16] = [
+    RuleText {
+        rule: Rule::Syntax,
+        name: "syntax",
+        why: "no other rule can look at it",
+        remedy: "mend the syntax",
+    },
+    RuleText {
+        rule: Rule::FunctionLength,
+        name: "function-length",
+        why: "a reader should see the whole function at once",
+        remedy: "split it where the story has chapters",
+    },
+    RuleText {
+        rule: Rule::FileLength,
+        name: "file-length",
+        why: "a file should hold one concept",
+        remedy: "move a concept, with its tests, to a file of its own",
+    },
+    RuleText {
+        rule: Rule::Unwrap,
+        name: "unwrap",
+        why: "a panic tells the user neither where nor what to do",
+        remedy: "return a typed error, or say why it cannot fail: #[allow(..., reason = \"...\")]",
+    },
+    RuleText {
+        rule: Rule::AllowReason,
+        name: "allow-reason",
+        why: "the next reader cannot tell whether it still holds",
+        remedy: "add reason = \"...\" or remove the attribute",
+    },
+    RuleText {
+        rule: Rule::Safety,
+        name: "safety",
+        why: "nobody can check an unsafe block whose conditions are not written",
+        remedy: "write // SAFETY: and the reason directly above it",
+    },
+    RuleText {
+        rule: Rule::Lints,
+        name: "lints",
+        why: "the compiler checks only what is switched on",
+        remedy: "write that entry",
+    },
+    RuleText {
+        rule: Rule::Docs,
+        name: "docs",
+        why: "a public item without its shape, units and errors cannot be used safely",
+        remedy: "document the items",
+    },
+    RuleText {
+        rule: Rule::Arrow,
+        name: "arrow",
+        why: "dependencies point one way, from cli down to model",
+        remedy: "move what both need to a lower room",
+    },
+    RuleText {
+        rule: Rule::Door,
+        name: "door",
+        why: "a library that reaches for the terminal or the environment cannot be tested",
+        remedy: "return the value and let cli do it",
+    },
+    RuleText {
+        rule: Rule::ModRs,
+        name: "mod-rs",
+        why: "many files bear that name and none says what it holds",
+        remedy: "move the logic to a file named after its concept",
+    },
+    RuleText {
+        rule: Rule::VagueName,
+        name: "vague-name",
+        why: "such a module attracts everything that has no home",
+        remedy: "name it after what it holds",
+    },
+    RuleText {
+        rule: Rule::InlineTests,
+        name: "inline-tests",
+        why: "a file's length must show its production code",
+        remedy: "write `#[cfg(test)] mod tests;` and move the tests to the sibling file",
+    },
+    RuleText {
+        rule: Rule::Workplace,
+        name: "workplace",
+        why: "it means nothing on any other machine",
+        remedy: "say it without that name",
+    },
+    RuleText {
+        rule: Rule::Lock,
+        name: "lock",
+        why: "a build must not depend on one place's mirror",
+        remedy: "restore the lock file with the public registry",
+    },
+    RuleText {
+        rule: Rule::Exceptions,
+        name: "exceptions",
+        why: "exceptions are worth something only while each of them is true",
+        remedy: "mend or remove the entry",
+    },
+];
+
+impl Rule {
+    fn text(self) -> &'static RuleText {
+        &RULES[self as usize]
+    }
+
+    /// The name used in `xtask/tidy.toml`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.text().name
+    }
+
+    /// What goes wrong without it, as a fragment.
+    #[must_use]
+    pub fn why(self) -> &'static str {
+        self.text().why
+    }
+
+    /// What to do about a finding, as a fragment.
+    #[must_use]
+    pub fn remedy(self) -> &'static str {
+        self.text().remedy
+    }
+
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        RULES.iter().find(|text| text.name == name).map(|text| text.rule)
+    }
+
+    /// Whether an exception states how far over the limit it reaches.
+    pub(super) fn has_limit(self) -> bool {
+        matches!(self, Self::FunctionLength | Self::FileLength)
+    }
+}
