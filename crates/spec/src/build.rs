@@ -1,0 +1,204 @@
+//! Makes the lab of checked tables: names, defaults, and what single fields cannot say.
+
+pub(crate) mod coherence;
+mod devices;
+mod filesystems;
+mod judge;
+mod matches;
+mod queues;
+mod trial;
+mod workloads;
+
+use crate::source::{Problem, Source, Span, shorten};
+use crate::walk::Checked;
+use seekwell_model::field::Value;
+use seekwell_model::lab::{Lab, SchedulerAxis};
+
+pub(crate) use matches::device_matches;
+
+/// Where the values of the lab stand, index by index as in the lab; `None` where the lab does not
+/// write the value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Positions {
+    pub(crate) devices: Vec<Option<Span>>,
+    pub(crate) device_sizes: Vec<Option<Span>>,
+    pub(crate) journals: Vec<Option<Span>>,
+    pub(crate) filesystems: Vec<Option<Span>>,
+    pub(crate) schedulers: Vec<Option<Span>>,
+    pub(crate) memories: Vec<Option<Span>>,
+    pub(crate) workloads: Vec<Option<Span>>,
+    pub(crate) exclusions: Vec<Option<Span>>,
+    pub(crate) stacks: Vec<Option<Span>>,
+    pub(crate) effort: Option<Span>,
+}
+
+/// A value of an axis with the place of its name, or of its table where it has no name.
+pub(crate) struct Named<T> {
+    pub(crate) value: T,
+    pub(crate) span: Option<Span>,
+}
+
+type Axis<T> = Vec<Named<T>>;
+
+/// Longest name of a value of an axis, in characters.
+const NAME_LENGTH: usize = 80;
+
+/// The lab that the tables describe.
+pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), Problem> {
+    let empty = Checked::default();
+    let head = root.table("lab").unwrap_or(&empty);
+    let (devices, device_sizes) = devices::devices(root.tables("device"))?;
+    let journals = devices::journals(root.tables("journal"))?;
+    let filesystems = filesystems::filesystems(root.tables("filesystem"))?;
+    let schedulers = queues::schedulers(root)?;
+    let memories = queues::memories(root)?;
+    let workloads = workloads::workloads(root.tables("workload"))?;
+    let (scheduler_axis, scheduler_spans) = match schedulers {
+        None => (SchedulerAxis::All, Vec::new()),
+        Some(axis) => {
+            let (values, spans) = split(axis);
+            (SchedulerAxis::These(values), spans)
+        }
+    };
+    let (devices, device_spans) = split(devices);
+    let (journals, journal_spans) = split(journals);
+    let (filesystems, filesystem_spans) = split(filesystems);
+    let (memories, memory_spans) = split(memories);
+    let (workloads, workload_spans) = split(workloads);
+    let judge = judge::judge(root.table("judge"), &workloads)?;
+    let trial = trial::trial(root.table("trial"))?;
+    let effort = root.table("judge").and_then(|table| {
+        table.places.get("rounds").or(table.places.get("budget")).map(|place| place.value)
+    });
+    let mut lab = Lab {
+        name: lab_name(head, source)?,
+        question: head.values.text("question").unwrap_or_default().to_owned(),
+        seed: head.values.integer("seed").unwrap_or(1),
+        devices,
+        journals,
+        filesystems,
+        schedulers: scheduler_axis,
+        memories,
+        workloads,
+        exclusions: Vec::new(),
+        stacks: Vec::new(),
+        stacks_only: head.values.bool("stacks_only"),
+        judge,
+        trial,
+    };
+    let exclusions = matches::matches(root.tables("exclude"), &lab)?;
+    let stacks = matches::matches(root.tables("stack"), &lab)?;
+    let (exclusions, exclusion_spans) = split(exclusions);
+    let (stacks, stack_spans) = split(stacks);
+    (lab.exclusions, lab.stacks) = (exclusions, stacks);
+    let positions = Positions {
+        devices: device_spans,
+        device_sizes,
+        journals: journal_spans,
+        filesystems: filesystem_spans,
+        schedulers: scheduler_spans,
+        memories: memory_spans,
+        workloads: workload_spans,
+        exclusions: exclusion_spans,
+        stacks: stack_spans,
+        effort,
+    };
+    coherence::check(&lab, root, &positions)?;
+    Ok((lab, positions))
+}
+
+fn split<T>(axis: Axis<T>) -> (Vec<T>, Vec<Option<Span>>) {
+    axis.into_iter().map(|named| (named.value, named.span)).unzip()
+}
+
+/// The lab's own name, else that of its file.
+fn lab_name(head: &Checked, source: &Source) -> Result<String, Problem> {
+    if let Some(name) = head.values.text("name") {
+        let name = name_checked(name, head.place("name"))?;
+        if name.starts_with('.') {
+            let message = "a lab's name also names its run file and may not begin with a dot";
+            return Err(Problem::new(
+                head.place("name"),
+                message,
+                "write a name that begins with a letter",
+            ));
+        }
+        return Ok(name);
+    }
+    let file = source.file.rsplit('/').next().unwrap_or_default();
+    let stem = file.strip_suffix(".toml").unwrap_or(file);
+    let stem: String = stem.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+    Ok(if stem.is_empty() { "lab".to_owned() } else { stem.chars().take(NAME_LENGTH).collect() })
+}
+
+/// A name that can stand in a label.
+fn name_checked(name: &str, span: Option<Span>) -> Result<String, Problem> {
+    let bad = name.chars().find(|c| matches!(c, '/' | '*' | '"') || c.is_control());
+    if let Some(bad) = bad {
+        let shown = shorten(&bad.to_string(), 1);
+        let message =
+            format!("a name may not contain '{shown}': names are joined by '/' to labels");
+        return Err(Problem::new(span, message, "write a name of letters, digits and -"));
+    }
+    if name.trim() != name {
+        let message = "a name may not begin or end with a space";
+        return Err(Problem::new(span, message, format!("write name = \"{}\"", name.trim())));
+    }
+    if name.chars().count() > NAME_LENGTH {
+        let message =
+            format!("a name of more than {NAME_LENGTH} characters makes labels unreadable");
+        return Err(Problem::new(span, message, "write a shorter name"));
+    }
+    Ok(name.to_owned())
+}
+
+/// The name that the table gives, else one made of what the value is.
+fn name_or(table: &Checked, made: impl FnOnce() -> String) -> Result<Named<String>, Problem> {
+    match table.values.text("name") {
+        Some(name) => {
+            let span = table.place("name");
+            Ok(Named { value: name_checked(name, span)?, span })
+        }
+        None => Ok(Named { value: label_safe(&made()), span: table.span }),
+    }
+}
+
+/// Makes a name out of options, which may contain what a name may not.
+fn label_safe(text: &str) -> String {
+    let safe: String = text
+        .chars()
+        .map(|c| if matches!(c, '/' | '*' | '"') || c.is_control() { '-' } else { c })
+        .collect();
+    shorten(&safe, NAME_LENGTH)
+}
+
+/// Refuses the second of two equal names.
+fn unique<'a>(
+    what: &str,
+    names: impl IntoIterator<Item = (&'a str, Option<Span>)>,
+) -> Result<(), Problem> {
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, span) in names {
+        if !seen.insert(name) {
+            let message = format!("two {what} are named \"{name}\"");
+            return Err(Problem::new(span, message, "give each a name of its own: name = \"…\""));
+        }
+    }
+    Ok(())
+}
+
+/// A whole number of a checked field as `u32`; the field's range keeps it inside.
+fn narrow(value: Option<u64>) -> Option<u32> {
+    value.and_then(|number| u32::try_from(number).ok())
+}
+
+/// A value as it stands in names of variants.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Bool(truth) => u8::from(*truth).to_string(),
+        Value::Integer(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::Size(bytes) => bytes.to_string(),
+        other => format!("{other:?}"),
+    }
+}

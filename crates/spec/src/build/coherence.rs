@@ -1,0 +1,157 @@
+//! What only the lab as a whole can tell: sizes that do not fit each other, names used twice.
+
+use super::{Positions, device_matches};
+use crate::source::{Problem, Span};
+use crate::walk::Checked;
+use seekwell_model::filesystems::filesystem;
+use seekwell_model::lab::{Lab, Match, Workload};
+use seekwell_model::stack::{Backing, Device, Filesystem};
+use seekwell_model::units::Bytes;
+use seekwell_model::workloads::WorkloadParams;
+use std::path::Path;
+
+/// Checks across the axes. Combinations that the lab excludes need not fit.
+pub(super) fn check(lab: &Lab, root: &Checked, positions: &Positions) -> Result<(), Problem> {
+    check_paths(lab, root, positions)?;
+    check_data_modes(lab, root)?;
+    check_sizes(lab, positions)?;
+    if lab.stacks_only && lab.stacks.is_empty() {
+        let place = root.table("lab").and_then(|table| table.place("stacks_only"));
+        let message = "stacks_only without a [[stack]] leaves nothing to run";
+        return Err(Problem::new(place, message, "write a [[stack]], or leave stacks_only out"));
+    }
+    Ok(())
+}
+
+/// A device cannot hold data and its own journal, nor be two devices.
+fn check_paths(lab: &Lab, root: &Checked, positions: &Positions) -> Result<(), Problem> {
+    let path = |backing: &Backing| match backing {
+        Backing::Disk { path } | Backing::Partition { path } => Some(path.clone()),
+        _ => None,
+    };
+    let mut seen: Vec<(&str, std::path::PathBuf)> = Vec::new();
+    for (device, span) in lab.devices.iter().zip(&positions.devices) {
+        let Some(path) = path(&device.backing) else { continue };
+        match seen.iter().find(|(base, other)| *other == path && *base != device.base) {
+            Some((base, _)) => {
+                return Err(twice(*span, &path, base));
+            }
+            None => seen.push((&device.base, path)),
+        }
+    }
+    for (journal, table) in lab.journals.iter().zip(root.tables("journal")) {
+        let Some(path) = journal.external.as_ref().and_then(path) else { continue };
+        if let Some((base, _)) = seen.iter().find(|(_, other)| *other == path) {
+            return Err(twice(table.span, &path, base));
+        }
+    }
+    Ok(())
+}
+
+fn twice(span: Option<Span>, path: &Path, base: &str) -> Problem {
+    let message = format!("{} is already the device \"{base}\"", path.display());
+    Problem::new(
+        span,
+        message,
+        "name another device; values of settings go into lists below [device.settings]",
+    )
+}
+
+/// `data=` must mean something to at least one filesystem.
+fn check_data_modes(lab: &Lab, root: &Checked) -> Result<(), Problem> {
+    let has_modes = |filesystem_of: &Filesystem| {
+        let journal = filesystem(&filesystem_of.kind).and_then(|definition| definition.journal);
+        journal.is_some_and(|journal| journal.data_modes)
+    };
+    for (journal, table) in lab.journals.iter().zip(root.tables("journal")) {
+        if journal.data.is_some() && !lab.filesystems.iter().any(has_modes) {
+            let message = "none of the lab's filesystems has `data=` modes";
+            let remedy = "leave `data` out, or add ext3, ext4 or reiserfs";
+            return Err(Problem::new(table.place("data"), message, remedy));
+        }
+    }
+    for (value, table) in lab.filesystems.iter().zip(root.tables("filesystem")) {
+        let option = table
+            .texts("mount")
+            .find(|(text, _)| text.split(',').any(|option| option.starts_with("data=")));
+        let journal = lab.journals.iter().find(|journal| journal.data.is_some());
+        if let (Some((_, span)), Some(journal)) = (option, journal) {
+            let message = format!(
+                "filesystem \"{}\" and journal \"{}\" both set the `data=` mode",
+                value.name, journal.name
+            );
+            return Err(Problem::new(span, message, "keep `data` in [[journal]]"));
+        }
+    }
+    Ok(())
+}
+
+/// Images must be large enough for the filesystems and for the data.
+fn check_sizes(lab: &Lab, positions: &Positions) -> Result<(), Problem> {
+    for (device, place) in lab.devices.iter().zip(&positions.device_sizes) {
+        let Some(size) = device.backing.size() else { continue };
+        let place = *place;
+        for kind in &lab.filesystems {
+            let Some(definition) = filesystem(&kind.kind) else { continue };
+            if size < definition.minimum && !excluded(lab, device, kind, None) {
+                let message = format!(
+                    "a device of {size} is too small for {}, which needs {}",
+                    kind.name, definition.minimum
+                );
+                let remedy =
+                    format!("write size = \"{}\" or more, or exclude the pair", definition.minimum);
+                return Err(Problem::new(place, message, remedy));
+            }
+            for workload in &lab.workloads {
+                let needed = data_set(workload);
+                let runs = !definition.is_raw() || crate::expand::runs_on_raw(workload);
+                if needed > size && runs && !excluded(lab, device, kind, Some(workload)) {
+                    let message = format!(
+                        "a device of {size} cannot hold the {} of workload \"{}\"",
+                        readable(needed),
+                        workload.name
+                    );
+                    let enough =
+                        Bytes::mib(needed.0.saturating_mul(5).div_ceil(4 * Bytes::mib(1).0));
+                    let remedy =
+                        format!("write size = \"{enough}\" or more, or make the workload smaller");
+                    return Err(Problem::new(place, message, remedy));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that the parts of a workload and what runs beside them keep at the most.
+pub(crate) fn data_set(workload: &Workload) -> Bytes {
+    let all = workload.parts.iter().chain(&workload.beside);
+    Bytes(all.filter_map(WorkloadParams::data_set).fold(0, |sum, next| sum.saturating_add(next.0)))
+}
+
+/// Rounded to what a person reads.
+pub(crate) fn readable(bytes: Bytes) -> String {
+    match bytes.0 {
+        0..=9_999 => format!("{} B", bytes.0),
+        10_000..=9_999_999 => format!("{:.0} KiB", bytes.0 as f64 / 1024.0),
+        10_000_000..=9_999_999_999 => format!("{:.0} MiB", bytes.0 as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", bytes.0 as f64 / 1_073_741_824.0),
+    }
+}
+
+/// Whether the lab excludes the pair of device and filesystem (and workload) whatever the other
+/// axes are.
+fn excluded(lab: &Lab, device: &Device, kind: &Filesystem, workload: Option<&Workload>) -> bool {
+    let rules_out = |rule: &Match| {
+        let others = [&rule.journal, &rule.scheduler, &rule.memory];
+        others.iter().all(|axis| axis.is_none())
+            && rule.device.as_ref().is_none_or(|name| device_matches(device, name))
+            && rule.filesystem.as_ref().is_none_or(|name| *name == kind.name)
+            && match (&rule.workload, workload) {
+                (None, _) => true,
+                (Some(name), Some(workload)) => *name == workload.name,
+                (Some(_), None) => false,
+            }
+    };
+    lab.exclusions.iter().any(rules_out)
+}

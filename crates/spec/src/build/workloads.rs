@@ -1,0 +1,99 @@
+//! Workloads: parts that run one after the other, and what runs beside them.
+
+use super::{Axis, Named, name_or, unique};
+use crate::source::{Problem, Span, shorten};
+use crate::walk::Checked;
+use seekwell_model::lab::{ALONE, Workload};
+use seekwell_model::workloads::{HOUSEKEEPING_STEPS, WorkloadParams, workload_kind};
+
+/// The workload axis.
+pub(super) fn workloads(tables: &[Checked]) -> Result<Axis<Workload>, Problem> {
+    if tables.is_empty() {
+        let message = "no workload: a lab needs at least one [[workload]]";
+        return Err(Problem::new(None, message, "write [[workload]] and below it kind = \"mail\""));
+    }
+    let mut axis = Vec::new();
+    for table in tables {
+        let mut parts = vec![params(table)?];
+        for then in table.tables("then") {
+            parts.push(params(then)?);
+        }
+        let beside = table.tables("beside").iter().map(params).collect::<Result<Vec<_>, _>>()?;
+        let name = name_or(table, || default_name(&parts, &beside))?;
+        let value = Workload { name: name.value, parts, beside };
+        let tables: Vec<_> = std::iter::once(table)
+            .chain(table.tables("then"))
+            .chain(table.tables("beside"))
+            .collect();
+        check_steps(&value, &tables)?;
+        let span = if table.has("name") { name.span } else { table.place("kind") };
+        axis.push(Named { value, span });
+    }
+    unique("workloads", axis.iter().map(|named| (named.value.name.as_str(), named.span)))?;
+    Ok(axis)
+}
+
+fn params(table: &Checked) -> Result<WorkloadParams, Problem> {
+    let kind = table.values.text("kind").unwrap_or_default();
+    let Some(kind) = workload_kind(kind) else {
+        let message = format!("unknown workload kind \"{}\"", shorten(kind, 40));
+        return Err(Problem::new(table.place("kind"), message, "write kind = \"mail\""));
+    };
+    if let Some(step) = table.values.text("step") {
+        check_step_name(step, table.place("step"))?;
+    }
+    (kind.build)(&table.values).map_err(|conflict| {
+        Problem::new(table.place(conflict.field), conflict.problem, conflict.remedy)
+    })
+}
+
+/// Kinds joined by `+`, and what runs beside them.
+fn default_name(parts: &[WorkloadParams], beside: &[WorkloadParams]) -> String {
+    let kinds = |params: &[WorkloadParams]| {
+        params.iter().map(WorkloadParams::kind_name).collect::<Vec<_>>().join("+")
+    };
+    match beside.is_empty() {
+        true => kinds(parts),
+        false => format!("{} beside {}", kinds(parts), kinds(beside)),
+    }
+}
+
+/// A step's name stands before the dot of `STEP.METRIC`.
+fn check_step_name(step: &str, span: Option<Span>) -> Result<(), Problem> {
+    let bad = step.chars().any(|c| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
+    if bad || step.chars().count() > 40 {
+        let message = "the name of a step is made of letters, digits, - and _, at most 40";
+        return Err(Problem::new(span, message, "write step = \"small-reads\""));
+    }
+    if HOUSEKEEPING_STEPS.contains(&step) {
+        let message = format!("\"{step}\" is the name of a step that every trial has");
+        return Err(Problem::new(span, message, format!("write step = \"my-{step}\"")));
+    }
+    Ok(())
+}
+
+/// Metrics are found by the step's name, so no two steps of a workload may share one. `tables` are
+/// those of the parts, then of what runs beside.
+fn check_steps(workload: &Workload, tables: &[&Checked]) -> Result<(), Problem> {
+    let mut seen: Vec<String> = Vec::new();
+    for step in workload.outlines() {
+        let name = &step.outline.name;
+        if seen.contains(name) {
+            let index = if step.beside { workload.parts.len() + step.part } else { step.part };
+            let span = tables.get(index).and_then(|table| {
+                let step = table.places.get("step").or_else(|| table.places.get("kind"));
+                step.map(|place| place.value).or(table.span)
+            });
+            let message =
+                format!("two steps of workload \"{}\" are named \"{name}\"", workload.name);
+            let plain = name.strip_suffix(ALONE).unwrap_or(name);
+            return Err(Problem::new(
+                span,
+                message,
+                format!("write step = \"{plain}-2\" in one of them"),
+            ));
+        }
+        seen.push(name.clone());
+    }
+    Ok(())
+}

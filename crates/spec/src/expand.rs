@@ -1,0 +1,468 @@
+//! The product of the axes, minus what the lab excludes and what cannot be run.
+
+mod doubts;
+mod journals;
+mod reasons;
+
+use crate::build::device_matches;
+use crate::diagnostic::Diagnostic;
+use crate::lab_file::LabFile;
+use crate::source::{Problem, Span};
+use reasons::{Reason, Rules};
+use seekwell_model::lab::{Effort, Lab, Match, SchedulerAxis, Workload};
+use seekwell_model::plan::{Candidate, LeftOut, PlaceFacts};
+use seekwell_model::stack::{Scheduler, Stack};
+use seekwell_model::warning::Warning;
+use seekwell_model::workloads::WorkloadParams;
+use std::collections::{HashMap, HashSet};
+
+/// Most pairs of stack and workload that the axes of a lab may make, impossible ones included.
+pub const MAX_CANDIDATES: u64 = 100_000;
+
+/// Most trials that a lab may ask for.
+pub const MAX_TRIALS: u64 = 1_000_000;
+
+/// What the axes of a lab make on a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expansion {
+    /// Stacks that can run, with unique labels, in the order of the axes.
+    pub stacks: Vec<Stack>,
+    /// Pairs of stack and workload that can run, in the order of the axes. Indices into `stacks`
+    /// and into the lab's workloads.
+    pub candidates: Vec<Candidate>,
+    /// What was left out and why.
+    pub left_out: Vec<LeftOut>,
+    /// Doubts that can be had before anything ran.
+    pub warnings: Vec<Warning>,
+}
+
+/// Whether a workload can run on a raw device: each of its parts, and what runs beside them.
+pub(crate) fn runs_on_raw(workload: &Workload) -> bool {
+    workload.parts.iter().chain(&workload.beside).all(|params| match params {
+        WorkloadParams::Command(command) => {
+            let prepare = command.prepare.as_deref().unwrap_or_default();
+            command.raw && !prepare.contains("{dir}")
+        }
+        other => other.on_raw(),
+    })
+}
+
+/// Makes the stacks of a lab, and the pairs of stack and workload that can run on a place with
+/// these facts.
+///
+/// # Errors
+///
+/// When a stack named by `[[stack]]` cannot run, when a filesystem or a workload is left with no
+/// stack, or when the axes make more than [`MAX_CANDIDATES`] pairs or [`MAX_TRIALS`] trials.
+pub fn expand(file: &LabFile, facts: &PlaceFacts) -> Result<Expansion, Diagnostic> {
+    expansion(file, facts).map_err(|problem| file.source.diagnostic(problem))
+}
+
+fn expansion(file: &LabFile, facts: &PlaceFacts) -> Result<Expansion, Problem> {
+    let lab = &file.lab;
+    let schedulers = schedulers(lab, facts)?;
+    let axes = Axes { lab, schedulers: &schedulers };
+    check_size(file, &axes)?;
+    let rules = Rules::new(&axes, facts);
+    let mut product = Product::new(&axes, &rules);
+    if !lab.stacks_only {
+        product.add_all(&axes.whole());
+    }
+    for (index, named) in lab.stacks.iter().enumerate() {
+        let span = file.positions.stacks.get(index).copied().flatten();
+        product.add_named(index, &axes.select(named), span)?;
+    }
+    product.check_nothing_lost(file)?;
+    let mut warnings = doubts::doubts(&axes, &product.stacks, &product.candidates, facts);
+    warnings.extend(product.unused_values());
+    let left_out = product.left_out();
+    Ok(Expansion { stacks: product.stacks, candidates: product.candidates, left_out, warnings })
+}
+
+/// The schedulers of the lab on this place.
+fn schedulers(lab: &Lab, facts: &PlaceFacts) -> Result<Vec<Scheduler>, Problem> {
+    match &lab.schedulers {
+        SchedulerAxis::These(these) => Ok(these.clone()),
+        SchedulerAxis::All if facts.schedulers.is_empty() => {
+            let message = "the lab leaves the schedulers to the place, and the place does not say which it offers";
+            let remedy = "write [scheduler] and below it choose = [\"none\", \"mq-deadline\"]";
+            Err(Problem::new(None, message, remedy))
+        }
+        SchedulerAxis::All => {
+            Ok(facts.schedulers.iter().map(|kind| Scheduler::plain(kind)).collect())
+        }
+    }
+}
+
+/// Refuses what would take hours to plan and years to run, before any of it is made.
+fn check_size(file: &LabFile, axes: &Axes<'_>) -> Result<(), Problem> {
+    let count = |selection: &Selection| {
+        selection.iter().fold(1_u64, |product, axis| product.saturating_mul(axis.len() as u64))
+    };
+    let whole = if file.lab.stacks_only { 0 } else { count(&axes.whole()) };
+    let named = file.lab.stacks.iter().map(|named| count(&axes.select(named)));
+    let candidates = named.fold(whole, u64::saturating_add);
+    if candidates > MAX_CANDIDATES {
+        let message = format!(
+            "the axes make {candidates} pairs of stack and workload ({}); the limit is {MAX_CANDIDATES}",
+            axes.sizes()
+        );
+        let remedy = "write shorter axes, or stacks_only = true and the [[stack]]s that matter";
+        return Err(Problem::new(None, message, remedy));
+    }
+    let rounds = match file.lab.judge.effort {
+        Effort::Rounds(rounds) => u64::from(rounds),
+        Effort::Budget(_) => crate::tables::MIN_ROUNDS,
+    };
+    if candidates.saturating_mul(rounds) > MAX_TRIALS {
+        let message = format!(
+            "{candidates} pairs of stack and workload in {rounds} rounds are {} trials; the limit is {MAX_TRIALS}",
+            candidates.saturating_mul(rounds)
+        );
+        return Err(Problem::new(
+            file.positions.effort,
+            message,
+            "write shorter axes or fewer rounds",
+        ));
+    }
+    Ok(())
+}
+
+/// Index on each axis: device, journal, filesystem, scheduler, memory, workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Combination {
+    device: usize,
+    journal: usize,
+    filesystem: usize,
+    scheduler: usize,
+    memory: usize,
+    workload: usize,
+}
+
+/// Indices on each axis, in the order of [`Combination`].
+type Selection = [Vec<usize>; 6];
+
+/// The axes with the schedulers of the place.
+struct Axes<'a> {
+    lab: &'a Lab,
+    schedulers: &'a [Scheduler],
+}
+
+impl Axes<'_> {
+    fn whole(&self) -> Selection {
+        self.lengths().map(|length| (0..length).collect())
+    }
+
+    fn lengths(&self) -> [usize; 6] {
+        let lab = self.lab;
+        [
+            lab.devices.len(),
+            lab.journals.len(),
+            lab.filesystems.len(),
+            self.schedulers.len(),
+            lab.memories.len(),
+            lab.workloads.len(),
+        ]
+    }
+
+    /// For the message about too many: `10 devices × 3 journals …`.
+    fn sizes(&self) -> String {
+        let words =
+            ["devices", "journals", "filesystems", "schedulers", "memory limits", "workloads"];
+        let parts = self.lengths().into_iter().zip(words).filter(|(length, _)| *length > 1);
+        parts.map(|(length, word)| format!("{length} {word}")).collect::<Vec<_>>().join(" × ")
+    }
+
+    /// The values that a match names.
+    fn select(&self, wanted: &Match) -> Selection {
+        fn pick<T>(
+            values: &[T],
+            name: Option<&String>,
+            is: impl Fn(&T, &str) -> bool,
+        ) -> Vec<usize> {
+            let hit = |value: &T| name.is_none_or(|name| is(value, name));
+            (0..values.len()).filter(|index| hit(&values[*index])).collect()
+        }
+        let lab = self.lab;
+        [
+            pick(&lab.devices, wanted.device.as_ref(), device_matches),
+            pick(&lab.journals, wanted.journal.as_ref(), |value, name| value.name == name),
+            pick(&lab.filesystems, wanted.filesystem.as_ref(), |value, name| value.name == name),
+            pick(self.schedulers, wanted.scheduler.as_ref(), |value, name| value.name == name),
+            pick(&lab.memories, wanted.memory.as_ref(), |value, name| value.name == name),
+            pick(&lab.workloads, wanted.workload.as_ref(), |value, name| value.name == name),
+        ]
+    }
+
+    /// Names on the axes that have more than one value.
+    fn label(&self, at: &Combination) -> String {
+        let lab = self.lab;
+        let names = [
+            (lab.devices.len(), &lab.devices[at.device].name),
+            (lab.journals.len(), &lab.journals[at.journal].name),
+            (lab.filesystems.len(), &lab.filesystems[at.filesystem].name),
+            (self.schedulers.len(), &self.schedulers[at.scheduler].name),
+            (lab.memories.len(), &lab.memories[at.memory].name),
+        ];
+        let several = names.iter().filter(|(length, _)| *length > 1);
+        let label = several.map(|(_, name)| name.as_str()).collect::<Vec<_>>().join("/");
+        if label.is_empty() { "default".to_owned() } else { label }
+    }
+}
+
+/// All combinations of a selection, the last axis fastest.
+fn combinations(selection: &Selection) -> impl Iterator<Item = Combination> + '_ {
+    let [devices, journals, filesystems, schedulers, memories, workloads] = selection;
+    devices.iter().flat_map(move |&device| {
+        journals.iter().flat_map(move |&journal| {
+            filesystems.iter().flat_map(move |&filesystem| {
+                schedulers.iter().flat_map(move |&scheduler| {
+                    memories.iter().flat_map(move |&memory| {
+                        workloads.iter().map(move |&workload| Combination {
+                            device,
+                            journal,
+                            filesystem,
+                            scheduler,
+                            memory,
+                            workload,
+                        })
+                    })
+                })
+            })
+        })
+    })
+}
+
+/// Stacks and candidates as they are collected.
+struct Product<'a> {
+    axes: &'a Axes<'a>,
+    rules: &'a Rules<'a>,
+    exclusions: Vec<[Vec<bool>; 6]>,
+    stacks: Vec<Stack>,
+    candidates: Vec<Candidate>,
+    /// Stack by combination, the workload set to 0 and the journal to the first that is the same.
+    known: HashMap<Combination, u32>,
+    taken: HashSet<(u32, usize)>,
+    named: HashSet<(u32, usize)>,
+    /// How often a reason left out a pair with this filesystem and workload.
+    lost: HashMap<(Reason, usize, usize), u64>,
+    /// How often a reason left out a pair.
+    totals: HashMap<Reason, u64>,
+    /// Reasons in the order in which they first applied.
+    order: Vec<Reason>,
+    used: [Vec<bool>; 6],
+}
+
+impl<'a> Product<'a> {
+    fn new(axes: &'a Axes<'a>, rules: &'a Rules<'a>) -> Self {
+        let lengths = axes.lengths();
+        let members = |rule: &Match| {
+            let selection = axes.select(rule);
+            let mut member = lengths.map(|length| vec![false; length]);
+            for (axis, indices) in member.iter_mut().zip(selection) {
+                indices.into_iter().for_each(|index| axis[index] = true);
+            }
+            member
+        };
+        Self {
+            axes,
+            rules,
+            exclusions: axes.lab.exclusions.iter().map(members).collect(),
+            stacks: Vec::new(),
+            candidates: Vec::new(),
+            known: HashMap::new(),
+            taken: HashSet::new(),
+            named: HashSet::new(),
+            lost: HashMap::new(),
+            totals: HashMap::new(),
+            order: Vec::new(),
+            used: lengths.map(|length| vec![false; length]),
+        }
+    }
+
+    fn add_all(&mut self, selection: &Selection) {
+        for at in combinations(selection) {
+            let reason = self.excluded(&at).or_else(|| self.rules.impossible(&at));
+            match reason {
+                Some(reason) => self.lose(reason, &at),
+                None => {
+                    if self.add(&at).is_none() {
+                        self.lose(Reason::SameStack(at.journal, at.filesystem), &at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the stacks that a `[[stack]]` names; at least one of them must be possible.
+    fn add_named(
+        &mut self,
+        index: usize,
+        selection: &Selection,
+        span: Option<Span>,
+    ) -> Result<(), Problem> {
+        let mut first_reason = None;
+        let mut possible = false;
+        for at in combinations(selection) {
+            if let Some(reason) = self.rules.impossible(&at) {
+                first_reason = first_reason.or(Some(reason));
+                self.lose(reason, &at);
+                continue;
+            }
+            possible = true;
+            self.add(&at);
+            let stack = self.stack(&at);
+            if !self.named.insert((stack, at.workload)) {
+                self.lose(Reason::NamedTwice(index), &at);
+            }
+        }
+        if possible {
+            return Ok(());
+        }
+        let (why, remedy) = match first_reason {
+            Some(reason) => {
+                let text = self.rules.text(reason);
+                (format!("{}: {}", text.what, text.why), text.remedy)
+            }
+            None => (
+                "the place offers none of the schedulers it names".to_owned(),
+                "name a scheduler that the place offers".to_owned(),
+            ),
+        };
+        Err(Problem::new(span, format!("this stack cannot be run: {why}"), remedy))
+    }
+
+    fn excluded(&self, at: &Combination) -> Option<Reason> {
+        let indices = indices(at);
+        let hit = |rule: &[Vec<bool>; 6]| rule.iter().zip(indices).all(|(axis, index)| axis[index]);
+        self.exclusions.iter().position(hit).map(Reason::Excluded)
+    }
+
+    fn lose(&mut self, reason: Reason, at: &Combination) {
+        *self.lost.entry((reason, at.filesystem, at.workload)).or_insert(0) += 1;
+        if !self.totals.contains_key(&reason) {
+            self.order.push(reason);
+        }
+        *self.totals.entry(reason).or_insert(0) += 1;
+    }
+
+    /// The stack of a combination, made when it is new.
+    fn stack(&mut self, at: &Combination) -> u32 {
+        let key = Combination { workload: 0, journal: self.rules.same_journal(at), ..*at };
+        let next = u32::try_from(self.stacks.len()).unwrap_or(u32::MAX);
+        let (axes, rules) = (self.axes, self.rules);
+        let stacks = &mut self.stacks;
+        *self.known.entry(key).or_insert_with(|| {
+            stacks.push(Stack {
+                label: axes.label(at),
+                device: axes.lab.devices[at.device].clone(),
+                journal: rules.journal(at),
+                filesystem: axes.lab.filesystems[at.filesystem].clone(),
+                scheduler: axes.schedulers[at.scheduler].clone(),
+                memory: axes.lab.memories[at.memory].clone(),
+            });
+            next
+        })
+    }
+
+    /// Adds a pair; `None` when it is there already.
+    fn add(&mut self, at: &Combination) -> Option<()> {
+        let stack = self.stack(at);
+        for (axis, index) in self.used.iter_mut().zip(indices(at)) {
+            axis[index] = true;
+        }
+        let workload = u32::try_from(at.workload).unwrap_or(u32::MAX);
+        self.taken.insert((stack, at.workload)).then(|| {
+            self.candidates.push(Candidate { stack, workload });
+        })
+    }
+
+    /// Every filesystem and every workload must be left with a stack, unless only named stacks
+    /// were asked for.
+    fn check_nothing_lost(&self, file: &LabFile) -> Result<(), Problem> {
+        if self.axes.lab.stacks_only {
+            return Ok(());
+        }
+        let [_, _, filesystems, _, _, workloads] = &self.used;
+        let lab = self.axes.lab;
+        if let Some(index) = filesystems.iter().position(|used| !used) {
+            let span = file.positions.filesystems.get(index).copied().flatten();
+            let what = format!("filesystem \"{}\"", lab.filesystems[index].name);
+            return Err(self.nothing_left(&what, span, |(_, filesystem, _)| *filesystem == index));
+        }
+        if let Some(index) = workloads.iter().position(|used| !used) {
+            let span = file.positions.workloads.get(index).copied().flatten();
+            let what = format!("workload \"{}\"", lab.workloads[index].name);
+            return Err(self.nothing_left(&what, span, |(_, _, workload)| *workload == index));
+        }
+        Ok(())
+    }
+
+    fn nothing_left(
+        &self,
+        what: &str,
+        span: Option<Span>,
+        concerns: impl Fn(&(Reason, usize, usize)) -> bool,
+    ) -> Problem {
+        let mut counts: HashMap<Reason, u64> = HashMap::new();
+        for (key, count) in self.lost.iter().filter(|(key, _)| concerns(key)) {
+            *counts.entry(key.0).or_insert(0) += count;
+        }
+        // The first of the most frequent ones, so that the message does not depend on hashing.
+        let main = self.order.iter().rev().max_by_key(|reason| counts.get(reason).copied());
+        let (why, remedy) = main.map_or_else(Default::default, |reason| {
+            let text = self.rules.text(*reason);
+            let why =
+                if what == text.what { text.why } else { format!("{}: {}", text.what, text.why) };
+            (why, text.remedy)
+        });
+        Problem::new(span, format!("no stack is left for {what}: {why}"), remedy)
+    }
+
+    fn left_out(&self) -> Vec<LeftOut> {
+        let of = |reason: &Reason| {
+            let text = self.rules.text(*reason);
+            let mut why = text.why;
+            if !text.remedy.is_empty() {
+                why = format!("{why}; {}", text.remedy);
+            }
+            let count = self.totals.get(reason).copied().unwrap_or_default();
+            LeftOut { what: text.what, reason: why, count }
+        };
+        self.order.iter().map(of).collect()
+    }
+
+    /// Values of the other axes that nothing uses: not wrong, but probably not meant.
+    fn unused_values(&self) -> Vec<Warning> {
+        let lab = self.axes.lab;
+        let [devices, journals, filesystems, schedulers, memories, workloads] = &self.used;
+        let names = |used: &[bool], word: &str, name: &dyn Fn(usize) -> String| -> Vec<String> {
+            let unused = (0..used.len()).filter(|index| !used[*index]);
+            unused.map(|index| format!("{word} \"{}\"", name(index))).collect()
+        };
+        let mut unused = names(devices, "device", &|index| lab.devices[index].name.clone());
+        unused.extend(names(journals, "journal", &|index| lab.journals[index].name.clone()));
+        unused
+            .extend(names(filesystems, "filesystem", &|index| lab.filesystems[index].name.clone()));
+        unused.extend(names(schedulers, "scheduler", &|index| {
+            self.axes.schedulers[index].name.clone()
+        }));
+        unused.extend(names(memories, "memory limit", &|index| lab.memories[index].name.clone()));
+        unused.extend(names(workloads, "workload", &|index| lab.workloads[index].name.clone()));
+        let warning = |what: &String| {
+            Warning::new(
+                "unused-value",
+                format!("no stack uses {what}"),
+                "see what was left out and why, or take it out of the lab",
+            )
+        };
+        unused.iter().map(warning).collect()
+    }
+}
+
+fn indices(at: &Combination) -> [usize; 6] {
+    [at.device, at.journal, at.filesystem, at.scheduler, at.memory, at.workload]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! Doubts that can be had before anything ran.
+
+use super::Axes;
+use super::journals::size_of;
+use crate::build::coherence::{data_set, readable};
+use seekwell_model::lab::Workload;
+use seekwell_model::plan::{Candidate, PlaceFacts};
+use seekwell_model::stack::{MemoryLimit, Stack};
+use seekwell_model::units::Bytes;
+use seekwell_model::warning::Warning;
+use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS};
+
+/// Share of a device from which data leaves a filesystem too little room to work normally.
+const NEARLY_FULL: f64 = 0.8;
+
+/// All doubts about a lab on a place.
+pub(super) fn doubts(
+    axes: &Axes<'_>,
+    stacks: &[Stack],
+    candidates: &[Candidate],
+    facts: &PlaceFacts,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for workload in &axes.lab.workloads {
+        warnings.extend(in_memory(axes, workload, facts));
+        warnings.extend(nearly_full(axes, workload, facts));
+        warnings.extend(not_judged(axes, workload));
+    }
+    warnings.extend(not_durable(axes));
+    warnings.extend(ends_by_time(axes));
+    warnings.extend(housekeeping_on_raw(axes, stacks));
+    warnings.extend(same_settings(axes));
+    warnings.extend(nothing_to_compare(stacks, candidates));
+    warnings
+}
+
+/// Data that fits into memory is measured there, not on the device.
+fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option<Warning> {
+    let cached: Vec<String> = workload
+        .outlines()
+        .into_iter()
+        .filter(|step| step.outline.measured && step.outline.cache != CacheState::Direct)
+        .map(|step| step.outline.name)
+        .collect();
+    let data = Some(data_set(workload)).filter(|data| data.0 > 0 && !cached.is_empty())?;
+    let limit = |limit: MemoryLimit| match limit {
+        MemoryLimit::Limit(bytes) => Some(bytes),
+        MemoryLimit::Quarter => facts.ram.map(|ram| Bytes(ram.0 / 4)),
+        MemoryLimit::Unlimited => facts.ram,
+    };
+    let limits = axes.lab.memories.iter().filter_map(|memory| limit(memory.limit));
+    let largest = limits.max().filter(|limit| data.0 < limit.0.saturating_mul(2))?;
+    let text = format!(
+        "workload \"{}\" has {} of data, less than twice the memory limit of {}: {} may be served from memory",
+        workload.name,
+        readable(data),
+        readable(largest),
+        cached.join(", ")
+    );
+    let enough = Bytes::mib((data.0 / 2).max(Bytes::mib(16).0) >> 20);
+    let remedy = format!("use more data, cache = \"direct\", or [memory] choose = [\"{enough}\"]");
+    Some(Warning::new("data-set-in-memory", text, remedy))
+}
+
+/// Filesystems behave differently when they are nearly full.
+fn nearly_full(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option<Warning> {
+    let data = data_set(workload);
+    let full = |size: Bytes| data.0 <= size.0 && data.0 as f64 > size.0 as f64 * NEARLY_FULL;
+    let device =
+        axes.lab.devices.iter().find(|device| size_of(&device.backing, facts).is_some_and(full))?;
+    let text = format!(
+        "the {} of workload \"{}\" nearly fill device \"{}\": filesystems slow down there, and some run out of space",
+        readable(data),
+        workload.name,
+        device.name
+    );
+    Some(Warning::new(
+        "device-nearly-full",
+        text,
+        "make the device at least a quarter larger than the data",
+    ))
+}
+
+fn judged<'a>(axes: &'a Axes<'_>) -> Option<(&'a str, &'a str)> {
+    axes.lab.judge.metric.split_once('.')
+}
+
+/// A workload without the judged step runs, and does not count.
+fn not_judged(axes: &Axes<'_>, workload: &Workload) -> Option<Warning> {
+    let metric = &axes.lab.judge.metric;
+    let (step, _) = judged(axes)?;
+    if HOUSEKEEPING_STEPS.contains(&step) || workload.reports(metric) {
+        return None;
+    }
+    let text = format!("workload \"{}\" does not report the judged metric {metric}", workload.name);
+    Some(Warning::new(
+        "workload-not-judged",
+        text,
+        "its numbers are kept; judge it in a lab of its own",
+    ))
+}
+
+/// Writing that is judged when the last call returns is partly judged in memory.
+fn not_durable(axes: &Axes<'_>) -> Option<Warning> {
+    let (step, metric) = judged(axes)?;
+    let durable = match metric {
+        "elapsed" => "elapsed_durable",
+        "mb_per_s" => "mb_per_s_durable",
+        "files_per_s" => "elapsed_durable",
+        _ => return None,
+    };
+    let outlines = axes.lab.workloads.iter().flat_map(Workload::outlines).map(|step| step.outline);
+    let mut writing = outlines.filter(|outline| outline.name == step && outline.writes);
+    writing.find(|outline| outline.cache != CacheState::Direct)?;
+    let text = format!(
+        "{step}.{metric} is taken when the last call returns; written data may still be in memory then"
+    );
+    Some(Warning::new("judged-without-durability", text, format!("judge {step}.{durable}")))
+}
+
+/// A step that ends by time takes that time on every stack.
+fn ends_by_time(axes: &Axes<'_>) -> Option<Warning> {
+    let (step, metric) = judged(axes)?;
+    if !metric.starts_with("elapsed") {
+        return None;
+    }
+    let mut outlines =
+        axes.lab.workloads.iter().flat_map(Workload::outlines).map(|step| step.outline);
+    let bound = |outline: &seekwell_model::workloads::StepOutline| {
+        outline.name == step && outline.time_ns.is_some() && outline.operations.is_none()
+    };
+    outlines.find(bound)?;
+    let text =
+        format!("step {step} ends by time, so {step}.{metric} is nearly the same on every stack");
+    Some(Warning::new(
+        "judged-by-fixed-time",
+        text,
+        format!("judge {step}.iops, or set count instead of time"),
+    ))
+}
+
+/// A raw device has no mkfs and no mount to time.
+fn housekeeping_on_raw(axes: &Axes<'_>, stacks: &[Stack]) -> Option<Warning> {
+    let (step, metric) = judged(axes)?;
+    let raw = stacks.iter().any(|stack| stack.filesystem.kind == "raw");
+    if HOUSEKEEPING_STEPS.contains(&step) && raw {
+        let text = format!("raw stacks have no {step}.{metric}");
+        return Some(Warning::new(
+            "workload-not-judged",
+            text,
+            "their numbers are kept and not ranked",
+        ));
+    }
+    if step == "fsck" && !axes.lab.trial.fsck {
+        let text = "fsck is judged, and trials run none".to_owned();
+        return Some(Warning::new(
+            "workload-not-judged",
+            text,
+            "write [trial] and below it fsck = true",
+        ));
+    }
+    None
+}
+
+/// Two names for one thing compare it with itself: useful to see chance at work, else a mistake.
+fn same_settings(axes: &Axes<'_>) -> Vec<Warning> {
+    let lab = axes.lab;
+    let mut pairs: Vec<(&str, &str, &str)> = Vec::new();
+    for (index, one) in lab.filesystems.iter().enumerate().take(200) {
+        let same = |other: &&seekwell_model::stack::Filesystem| {
+            let other =
+                seekwell_model::stack::Filesystem { name: one.name.clone(), ..(*other).clone() };
+            other == *one
+        };
+        if let Some(other) = lab.filesystems[..index].iter().find(same) {
+            pairs.push(("filesystems", &other.name, &one.name));
+        }
+    }
+    for (index, one) in axes.schedulers.iter().enumerate().take(200) {
+        let same = |other: &&seekwell_model::stack::Scheduler| {
+            let other =
+                seekwell_model::stack::Scheduler { name: one.name.clone(), ..(*other).clone() };
+            other == *one
+        };
+        if let Some(other) = axes.schedulers[..index].iter().find(same) {
+            pairs.push(("schedulers", &other.name, &one.name));
+        }
+    }
+    let warning = |(what, first, second): &(&str, &str, &str)| {
+        Warning::new(
+            "same-settings",
+            format!(
+                "{what} \"{first}\" and \"{second}\" differ in name only: their difference is chance"
+            ),
+            "keep both to see how large chance is (an A/A test), or take one out",
+        )
+    };
+    pairs.iter().map(warning).collect()
+}
+
+/// One stack makes no comparison.
+fn nothing_to_compare(stacks: &[Stack], candidates: &[Candidate]) -> Option<Warning> {
+    if stacks.len() != 1 || candidates.is_empty() {
+        return None;
+    }
+    let text =
+        format!("there is one stack, \"{}\", and nothing to compare it with", stacks[0].label);
+    Some(Warning::new("one-stack", text, "add a second value to an axis"))
+}

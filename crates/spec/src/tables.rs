@@ -1,0 +1,475 @@
+//! The tables of a lab: what may stand in them, within which limits, and what it means.
+
+use crate::definition::{Entry, Form, TableDefinition};
+use seekwell_model::field::{Field, FieldKind};
+use seekwell_model::filesystems::FILESYSTEMS;
+use seekwell_model::units::Bytes;
+use seekwell_model::workloads::{WORKLOAD_KINDS, workload_kind};
+
+/// Names of the catalogue of filesystems.
+pub const FILESYSTEM_NAMES: &[&str] = &{
+    let mut names = [""; FILESYSTEMS.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = FILESYSTEMS[index].name;
+        index += 1;
+    }
+    names
+};
+
+/// Names of the catalogue of workload kinds.
+pub const WORKLOAD_NAMES: &[&str] = &{
+    let mut names = [""; WORKLOAD_KINDS.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = WORKLOAD_KINDS[index].name;
+        index += 1;
+    }
+    names
+};
+
+/// Schedulers that a lab can name; a lab that names none gets whatever the kernel offers.
+pub const SCHEDULERS: &[&str] = &["none", "mq-deadline", "kyber", "bfq", "adios"];
+
+/// Fewest rounds: below six paired rounds even a stack that is ahead in every one of them can be
+/// so by chance more often than 1 in 20.
+pub const MIN_ROUNDS: u64 = 6;
+
+const TEXT: FieldKind = FieldKind::Text;
+
+const fn integer(min: u64, max: u64) -> FieldKind {
+    FieldKind::Integer { min, max }
+}
+
+const fn size(min: Bytes, max: Bytes) -> FieldKind {
+    FieldKind::Size { min, max }
+}
+
+const IMAGE_SIZE: FieldKind = size(Bytes::mib(1), Bytes(1 << 50));
+
+const SECTOR: Entry =
+    Entry::new("sector", size(Bytes(512), Bytes(4096)), "Logical sector size: 512 or 4096.")
+        .default("512");
+
+const LOOP: TableDefinition = TableDefinition {
+    header: "loop",
+    doc: "A loop device with direct I/O on an image that is written in full once, nameless, and gone after the run. `loop = \"1GiB\"` is short for `loop = { size = \"1GiB\" }`.",
+    entries: &[
+        Entry::new("size", IMAGE_SIZE, "Size of the image.").required(),
+        Entry::new(
+            "directory",
+            TEXT,
+            "Absolute path of the directory for the image, on the storage that is to be measured. Without it the run's scratch directory.",
+        ),
+        SECTOR,
+    ],
+    by_kind: None,
+};
+
+const RAM: TableDefinition = TableDefinition {
+    header: "ram",
+    doc: "A loop device with direct I/O on an image in tmpfs: the upper bound of what software allows. `ram = \"1GiB\"` is short for `ram = { size = \"1GiB\" }`.",
+    entries: &[Entry::new("size", IMAGE_SIZE, "Size of the image.").required(), SECTOR],
+    by_kind: None,
+};
+
+const STABLE_PATH_WHY: &str =
+    "kernel names such as /dev/sdb change from boot to boot, and a trial formats what it names";
+
+const DISK: TableDefinition = TableDefinition {
+    header: "disk",
+    doc: "A whole disk. It must have been claimed with `seekwell claim`; every trial formats it. `disk = \"/dev/disk/by-id/…\"` is short for `disk = { path = \"…\" }`.",
+    entries: &[Entry::new(
+        "path",
+        TEXT,
+        "Stable path below `/dev/disk/by-id` or `/dev/disk/by-path`.",
+    )
+    .required()
+    .why(STABLE_PATH_WHY)],
+    by_kind: None,
+};
+
+const PARTITION: TableDefinition = TableDefinition {
+    header: "partition",
+    doc: "A partition. It must have been claimed with `seekwell claim`; every trial formats it. `partition = \"/dev/disk/by-partuuid/…\"` is short for `partition = { path = \"…\" }`.",
+    entries: &[Entry::new(
+        "path",
+        TEXT,
+        "Stable path below `/dev/disk/by-id`, `by-path`, `by-partuuid` or `by-partlabel`.",
+    )
+    .required()
+    .why(STABLE_PATH_WHY)],
+    by_kind: None,
+};
+
+const MODEL: TableDefinition = TableDefinition {
+    header: "model",
+    doc: "A modelled device of the virtual place. `model = \"maxtor-6y080l0\"` is short for `model = { name = \"maxtor-6y080l0\" }`.",
+    entries: &[
+        Entry::new("name", TEXT, "Name of a device model, see `seekwell device list`.").required(),
+        Entry::new("size", IMAGE_SIZE, "Size, when it is not to be the model's own."),
+    ],
+    by_kind: None,
+};
+
+const LOOP_ENTRY: Entry =
+    Entry::new("loop", IMAGE_SIZE, LOOP.doc).form(Form::TableOr(&LOOP, "size"));
+const RAM_ENTRY: Entry = Entry::new("ram", IMAGE_SIZE, RAM.doc).form(Form::TableOr(&RAM, "size"));
+const DISK_ENTRY: Entry =
+    Entry::new("disk", TEXT, DISK.doc).form(Form::TableOr(&DISK, "path")).why(STABLE_PATH_WHY);
+const PARTITION_ENTRY: Entry = Entry::new("partition", TEXT, PARTITION.doc)
+    .form(Form::TableOr(&PARTITION, "path"))
+    .why(STABLE_PATH_WHY);
+const MODEL_ENTRY: Entry = Entry::new("model", TEXT, MODEL.doc).form(Form::TableOr(&MODEL, "name"));
+
+/// What a device or a journal can be made from.
+pub(crate) const BACKINGS: [&str; 5] = ["loop", "ram", "disk", "partition", "model"];
+
+const NR_REQUESTS_WHY: &str = "the kernel takes no queue shorter than 4 requests";
+
+const SETTINGS: TableDefinition = TableDefinition {
+    header: "[device.settings]",
+    doc: "Settings of the device: set before each trial, read back, restored at the end. What is left out is made equal across the stacks. A list makes one variant of the device per value, named `NAME[setting=value]`.",
+    entries: &[
+        Entry::new(
+            "write_cache",
+            FieldKind::Choice(&["write-back", "write-through"]),
+            "`queue/write_cache`: whether the kernel flushes the device's volatile cache.",
+        )
+        .form(Form::Variants),
+        Entry::new("read_ahead_kb", integer(0, 1 << 20), "`queue/read_ahead_kb`.")
+            .form(Form::Variants),
+        Entry::new(
+            "max_sectors_kb",
+            integer(4, 1 << 16),
+            "`queue/max_sectors_kb`: the largest request.",
+        )
+        .form(Form::Variants),
+        Entry::new(
+            "nr_requests",
+            integer(4, 1 << 16),
+            "`queue/nr_requests`; a scheduler's own `nr_requests` goes before it.",
+        )
+        .form(Form::Variants)
+        .why(NR_REQUESTS_WHY),
+        Entry::new("rotational", FieldKind::Bool, "`queue/rotational`.").form(Form::Variants),
+        Entry::new(
+            "apm",
+            integer(1, 255),
+            "Advanced power management level (`hdparm -B`) of a disk.",
+        )
+        .form(Form::Variants),
+        Entry::new(
+            "hdparm",
+            FieldKind::TextList,
+            "Further hdparm settings of a disk, for example `[\"-M128\"]`. Only settings that can be read back and restored: -A -a -B -M -Q -S -W, with their value.",
+        ),
+    ],
+    by_kind: None,
+};
+
+/// `[lab]`.
+pub const LAB: TableDefinition = TableDefinition {
+    header: "[lab]",
+    doc: "What the lab is called and what it asks.",
+    entries: &[
+        Entry::new(
+            "name",
+            TEXT,
+            "Short name; also the default name of the run file. Without it the name of the lab's file.",
+        ),
+        Entry::new("question", TEXT, "The question in your words; it heads the report."),
+        Entry::new(
+            "seed",
+            integer(0, i64::MAX as u64),
+            "All randomness of a run (order, file contents, offsets) derives from this.",
+        )
+        .default("1"),
+        Entry::new(
+            "stacks_only",
+            FieldKind::Bool,
+            "Run only the stacks named by `[[stack]]`, not the product of the axes.",
+        )
+        .default("false"),
+    ],
+    by_kind: None,
+};
+
+/// `[[device]]`.
+pub const DEVICE: TableDefinition = TableDefinition {
+    header: "[[device]]",
+    doc: "Axis: block devices. Each is made from exactly one of `loop`, `ram`, `disk`, `partition` and `model`. A lab without this table runs on a loop device of 1 GiB named `scratch`.",
+    entries: &[
+        Entry::new(
+            "name",
+            TEXT,
+            "Name, unique among devices. Without it what the device is made from.",
+        ),
+        LOOP_ENTRY,
+        RAM_ENTRY,
+        DISK_ENTRY,
+        PARTITION_ENTRY,
+        MODEL_ENTRY,
+        Entry::table("settings", Form::Table(&SETTINGS), SETTINGS.doc),
+    ],
+    by_kind: None,
+};
+
+/// `[[journal]]`.
+pub const JOURNAL: TableDefinition = TableDefinition {
+    header: "[[journal]]",
+    doc: "Axis: journal placements. Without `loop`, `ram`, `disk`, `partition` or `model` the journal is inside the filesystem. A lab without this table has the journal inside. Stacks with a filesystem that cannot place its journal outside are left out and listed.",
+    entries: &[
+        Entry::new(
+            "name",
+            TEXT,
+            "Name, unique among journals. Without it `internal` or what the journal's device is made from.",
+        ),
+        LOOP_ENTRY,
+        RAM_ENTRY,
+        DISK_ENTRY,
+        PARTITION_ENTRY,
+        MODEL_ENTRY,
+        Entry::new(
+            "size",
+            size(Bytes::mib(1), Bytes::gib(32)),
+            "Size of the journal, whole MiB. Without it the same size in every stack of a filesystem.",
+        ),
+        Entry::new(
+            "data",
+            FieldKind::Choice(&["journal", "ordered", "writeback"]),
+            "`data=` mode of ext3, ext4 and reiserfs. Without it the filesystem's own default.",
+        ),
+    ],
+    by_kind: None,
+};
+
+const OVERLAY: TableDefinition = TableDefinition {
+    header: "overlay",
+    doc: "A writable layer in RAM (overlayfs, upper in tmpfs) above the filesystem, which is mounted read-only: spares a flash card. `overlay = \"256MiB\"` is short for `overlay = { upper = \"256MiB\" }`.",
+    entries: &[
+        Entry::new("upper", size(Bytes::mib(1), Bytes(1 << 44)), "Size of the tmpfs that holds the upper layer.").required(),
+        Entry::new("write_back", FieldKind::Choice(&["end", "never"]), "`end`: written to the device after the steps, inside `elapsed_durable` of the last writing step. `never`: lost with the trial.").default("\"end\""),
+    ],
+    by_kind: None,
+};
+
+/// `[[filesystem]]`.
+pub const FILESYSTEM: TableDefinition = TableDefinition {
+    header: "[[filesystem]]",
+    doc: "Axis: filesystems with their mkfs and mount options. A lab without this table runs on ext4.",
+    entries: &[
+        Entry::new(
+            "type",
+            FieldKind::Choice(FILESYSTEM_NAMES),
+            "Which filesystem; see the catalogue below.",
+        )
+        .required(),
+        Entry::new(
+            "name",
+            TEXT,
+            "Name, unique among filesystems. Without it the type with its options.",
+        ),
+        Entry::new(
+            "mkfs",
+            FieldKind::TextList,
+            "Further arguments of mkfs, after those that make stacks comparable; one list element per argument.",
+        ),
+        Entry::new(
+            "mount",
+            FieldKind::TextList,
+            "Mount options, after those that make stacks comparable.",
+        ),
+        Entry::new("discard", FieldKind::Bool, "Whether mkfs and mount may discard.")
+            .default("false"),
+        Entry::new("overlay", size(Bytes::mib(1), Bytes(1 << 44)), OVERLAY.doc)
+            .form(Form::TableOr(&OVERLAY, "upper")),
+    ],
+    by_kind: None,
+};
+
+const SCHEDULER_KIND: FieldKind = FieldKind::Choice(SCHEDULERS);
+
+/// `[scheduler]`.
+pub const SCHEDULER_CHOICE: TableDefinition = TableDefinition {
+    header: "[scheduler]",
+    doc: "Axis: I/O schedulers as the kernel has them. A lab without `[scheduler]` and `[[scheduler]]` runs every scheduler that the kernel offers.",
+    entries: &[Entry::new("choose", SCHEDULER_KIND, "Which schedulers.")
+        .form(Form::Each)
+        .required()],
+    by_kind: None,
+};
+
+/// `[[scheduler]]`.
+pub const SCHEDULER: TableDefinition = TableDefinition {
+    header: "[[scheduler]]",
+    doc: "Axis: I/O schedulers with their settings, instead of `[scheduler]`. Set anew in every trial, scheduler first, read back, restored at the end.",
+    entries: &[
+        Entry::new("kind", SCHEDULER_KIND, "As the kernel calls it.").required(),
+        Entry::new(
+            "name",
+            TEXT,
+            "Name, unique among schedulers. Without it the kind with its settings.",
+        ),
+        Entry::new(
+            "nr_requests",
+            integer(4, 1 << 16),
+            "`queue/nr_requests`. Without it the same in every stack.",
+        )
+        .why(NR_REQUESTS_WHY),
+        Entry::new(
+            "read_ahead_kb",
+            integer(0, 1 << 20),
+            "`queue/read_ahead_kb`. Without it the same in every stack.",
+        ),
+        Entry::new(
+            "tunables",
+            FieldKind::TextTable,
+            "Files of `queue/iosched/` by name, for example `{ low_latency = \"0\" }`.",
+        ),
+    ],
+    by_kind: None,
+};
+
+const LIMIT_DOC: &str = "`\"quarter\"` of the machine's RAM, `\"unlimited\"`, or a size such as `\"512MiB\"`: what agent and workload may use, page cache included.";
+
+/// `[memory]`.
+pub const MEMORY_CHOICE: TableDefinition = TableDefinition {
+    header: "[memory]",
+    doc: "Axis: memory limits. A lab without `[memory]` and `[[memory]]` runs with a quarter of the machine's RAM.",
+    entries: &[Entry::new("choose", TEXT, LIMIT_DOC).form(Form::Each).required()],
+    by_kind: None,
+};
+
+/// `[[memory]]`.
+pub const MEMORY: TableDefinition = TableDefinition {
+    header: "[[memory]]",
+    doc: "Axis: memory limits with names, instead of `[memory]`.",
+    entries: &[
+        Entry::new("limit", TEXT, LIMIT_DOC).required(),
+        Entry::new("name", TEXT, "Name, unique among memory limits. Without it the limit."),
+    ],
+    by_kind: None,
+};
+
+fn workload_fields(kind: &str) -> Option<&'static [Field]> {
+    workload_kind(kind).map(|kind| kind.fields)
+}
+
+const WORKLOAD_KIND_ENTRY: Entry = Entry::new(
+    "kind",
+    FieldKind::Choice(WORKLOAD_NAMES),
+    "Which workload; each kind has parameters of its own, see the catalogue below.",
+)
+.required();
+
+const THEN: TableDefinition = TableDefinition {
+    header: "[[workload.then]]",
+    doc: "A further part that runs after the ones before it, in the same trial on the same filesystem.",
+    entries: &[WORKLOAD_KIND_ENTRY],
+    by_kind: Some(workload_fields),
+};
+
+const BESIDE: TableDefinition = TableDefinition {
+    header: "[[workload.beside]]",
+    doc: "What runs beside the last part, with threads of its own. Both report; each measured step of the last part is run alone first (as `STEP-alone`), then together, and reports `latency_ratio`.",
+    entries: &[WORKLOAD_KIND_ENTRY],
+    by_kind: Some(workload_fields),
+};
+
+/// `[[workload]]`.
+pub const WORKLOAD: TableDefinition = TableDefinition {
+    header: "[[workload]]",
+    doc: "Axis: workloads. The only table that a lab must have.",
+    entries: &[
+        WORKLOAD_KIND_ENTRY,
+        Entry::new(
+            "name",
+            TEXT,
+            "Name, unique among workloads. Without it the kinds of its parts.",
+        ),
+        Entry::table("then", Form::Tables(&THEN), THEN.doc),
+        Entry::table("beside", Form::Tables(&BESIDE), BESIDE.doc),
+    ],
+    by_kind: Some(workload_fields),
+};
+
+const MATCH_ENTRIES: &[Entry] = &[
+    Entry::new("device", TEXT, "Names of devices; the name of a device with settings as lists stands for all its variants.").form(Form::Variants),
+    Entry::new("journal", TEXT, "Names of journals.").form(Form::Variants),
+    Entry::new("filesystem", TEXT, "Names of filesystems.").form(Form::Variants),
+    Entry::new("scheduler", TEXT, "Names of schedulers.").form(Form::Variants),
+    Entry::new("memory", TEXT, "Names of memory limits.").form(Form::Variants),
+    Entry::new("workload", TEXT, "Names of workloads.").form(Form::Variants),
+];
+
+/// `[[exclude]]`.
+pub const EXCLUDE: TableDefinition = TableDefinition {
+    header: "[[exclude]]",
+    doc: "Combinations that are not wanted: one name or a list of names per axis; an axis left out matches all its values.",
+    entries: MATCH_ENTRIES,
+    by_kind: None,
+};
+
+/// `[[stack]]`.
+pub const STACK: TableDefinition = TableDefinition {
+    header: "[[stack]]",
+    doc: "Combinations demanded by name, besides the product of the axes and in spite of `[[exclude]]`; with `stacks_only = true` instead of the product. An axis left out matches all its values. One that cannot be run is an error.",
+    entries: MATCH_ENTRIES,
+    by_kind: None,
+};
+
+/// `[judge]`.
+pub const JUDGE: TableDefinition = TableDefinition {
+    header: "[judge]",
+    doc: "How the winner is found.",
+    entries: &[
+        Entry::new("metric", TEXT, "`STEP.METRIC`, see the steps of the workloads and the metrics below. Without it the first measured step of the first workload that writes, by `elapsed_durable`; where none writes, the first measured step by its rate."),
+        Entry::new("better", FieldKind::Choice(&["lower", "higher"]), "Which way the metric is good. Without it what the catalogue of metrics says."),
+        Entry::new("tie", FieldKind::Number { min: 0.0, max: 0.5 }, "Stacks within this relative distance of each other are a tie.").form(Form::Percent).default("\"2%\""),
+        Entry::new("confidence", FieldKind::Number { min: 0.5, max: 0.999 }, "Confidence of the intervals.").default("0.95"),
+        Entry::new("rounds", integer(MIN_ROUNDS, 1000), "Complete rounds, each with one trial of every stack. Without `rounds` and `budget` 10 rounds are made.")
+            .why("fewer than 6 paired rounds can never make a winner: a stack may be ahead in all of them by chance"),
+        Entry::new("budget", FieldKind::Duration, "No new round is begun that would not end within this time; at least 6 rounds are made. Instead of `rounds`."),
+    ],
+    by_kind: None,
+};
+
+/// `[trial]`.
+pub const TRIAL: TableDefinition = TableDefinition {
+    header: "[trial]",
+    doc: "How trials are run, the same for every stack.",
+    entries: &[
+        Entry::new("cpus", integer(0, 8191), "CPUs that agent and workload are pinned to. Without it the place's default, which is recorded.").form(Form::Each),
+        Entry::new("block_events", FieldKind::Bool, "Keep the block event stream of every trial (tracefs).").default("false"),
+        Entry::new("single_ios", FieldKind::Bool, "Keep the latency of every single I/O.").default("false"),
+        Entry::new("sample_interval", FieldKind::Duration, "Interval of the timeline, 10 ms to 60 s.").default("\"100ms\""),
+        Entry::new("timeout", FieldKind::Duration, "A trial that takes longer is ended and marked failed; 1 s to 30 days.").default("\"1h\""),
+        Entry::new("fsck", FieldKind::Bool, "Check the filesystem after the steps; the step `fsck` reports its time.").default("false"),
+    ],
+    by_kind: None,
+};
+
+/// The lab as a whole.
+pub const ROOT: TableDefinition = TableDefinition {
+    header: "",
+    doc: "A lab is a TOML file: axes, and a question about their combinations. Every table but `[[workload]]` may be left out.",
+    entries: &[
+        Entry::table("lab", Form::Table(&LAB), LAB.doc),
+        Entry::table("device", Form::Tables(&DEVICE), DEVICE.doc),
+        Entry::table("journal", Form::Tables(&JOURNAL), JOURNAL.doc),
+        Entry::table("filesystem", Form::Tables(&FILESYSTEM), FILESYSTEM.doc),
+        Entry::table(
+            "scheduler",
+            Form::TableOrTables(&SCHEDULER_CHOICE, &SCHEDULER),
+            SCHEDULER.doc,
+        ),
+        Entry::table("memory", Form::TableOrTables(&MEMORY_CHOICE, &MEMORY), MEMORY.doc),
+        Entry::table("workload", Form::Tables(&WORKLOAD), WORKLOAD.doc),
+        Entry::table("exclude", Form::Tables(&EXCLUDE), EXCLUDE.doc),
+        Entry::table("stack", Form::Tables(&STACK), STACK.doc),
+        Entry::table("judge", Form::Table(&JUDGE), JUDGE.doc),
+        Entry::table("trial", Form::Table(&TRIAL), TRIAL.doc),
+    ],
+    by_kind: None,
+};

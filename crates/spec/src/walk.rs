@@ -1,0 +1,306 @@
+//! Checks a TOML table against its definition: unknown keys, types, ranges, defaults.
+
+mod kinds;
+
+use crate::definition::{Entry, Form, TableDefinition};
+use crate::source::{Problem, Source, Span};
+use seekwell_model::field::{Value, Values};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+pub(crate) use kinds::{nearest, quote_list};
+
+/// Where an entry was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) key: Span,
+    pub(crate) value: Span,
+}
+
+/// A table whose every entry is known and in range.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Checked {
+    /// The header or the inline table; `None` for a table that the lab does not write.
+    pub(crate) span: Option<Span>,
+    /// Single values and lists of text, defaults filled in.
+    pub(crate) values: Values,
+    /// Where the entries that the lab writes are.
+    pub(crate) places: BTreeMap<&'static str, Place>,
+    /// Elements of lists, each with its place.
+    pub(crate) lists: BTreeMap<&'static str, Vec<(Value, Span)>>,
+    /// Tables below this one.
+    pub(crate) tables: BTreeMap<&'static str, Vec<Checked>>,
+    /// Whether the entry of this name was written as one table, not as a list of tables.
+    pub(crate) single: BTreeMap<&'static str, bool>,
+}
+
+impl Checked {
+    /// Where the value of an entry is, else where the table is.
+    pub(crate) fn place(&self, name: &str) -> Option<Span> {
+        self.places.get(name).map(|place| place.value).or(self.span)
+    }
+
+    /// Whether the lab writes this entry.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// The tables of an entry; empty when the lab writes none.
+    pub(crate) fn tables(&self, name: &str) -> &[Checked] {
+        self.tables.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The only table of an entry.
+    pub(crate) fn table(&self, name: &str) -> Option<&Checked> {
+        self.tables(name).first()
+    }
+
+    /// The elements of a list; empty when the lab writes none.
+    pub(crate) fn list(&self, name: &str) -> &[(Value, Span)] {
+        self.lists.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The texts of a list with their places.
+    pub(crate) fn texts(&self, name: &str) -> impl Iterator<Item = (&str, Span)> {
+        self.list(name).iter().filter_map(|(value, span)| match value {
+            Value::Text(text) => Some((text.as_str(), *span)),
+            _ => None,
+        })
+    }
+}
+
+/// A table that the lab does not write: nothing but the defaults.
+pub(crate) fn with_defaults(definition: &TableDefinition) -> Checked {
+    let mut table = Checked::default();
+    for entry in definition.entries {
+        if let Some(value) = kinds::default_value(entry) {
+            table.values.set(entry.field.name, value);
+        }
+    }
+    table
+}
+
+/// Checks tables against their definitions.
+pub(crate) struct Walker<'a> {
+    pub(crate) source: &'a Source,
+}
+
+type Item<'i> = Spanned<DeValue<'i>>;
+
+impl Walker<'_> {
+    /// Checks one table. `span` is what messages about the table as a whole point at.
+    pub(crate) fn table(
+        &self,
+        table: &DeTable<'_>,
+        definition: &'static TableDefinition,
+        span: Option<Span>,
+    ) -> Result<Checked, Problem> {
+        let mut checked = Checked { span, ..Checked::default() };
+        let kind = table.get("kind").and_then(|value| value.get_ref().as_str());
+        let entries = definition.entries_for(kind);
+        let mut items: Vec<_> = table.iter().collect();
+        items.sort_by_key(|(key, _)| key.span().start);
+        // The kind decides what else may stand here, so its own mistakes come first.
+        items.sort_by_key(|(key, _)| definition.by_kind.is_none() || key.get_ref() != "kind");
+        for (key, item) in items {
+            let place = Place { key: key.span().into(), value: item.span().into() };
+            let found = entries.iter().find(|entry| entry.field.name == key.get_ref().as_ref());
+            let entry =
+                found.ok_or_else(|| unknown_key(key.get_ref(), place.key, definition, &entries))?;
+            checked.places.insert(entry.field.name, place);
+            self.entry(entry, item, place, &mut checked)?;
+        }
+        for entry in &entries {
+            if checked.has(entry.field.name) {
+                continue;
+            }
+            if entry.field.required {
+                return Err(missing(entry, definition, span));
+            }
+            if let Some(value) = kinds::default_value(entry) {
+                checked.values.set(entry.field.name, value);
+            }
+        }
+        Ok(checked)
+    }
+
+    fn entry(
+        &self,
+        entry: &Entry,
+        item: &Item<'_>,
+        place: Place,
+        checked: &mut Checked,
+    ) -> Result<(), Problem> {
+        let name = entry.field.name;
+        match entry.form {
+            Form::One | Form::Percent => {
+                let value = self.value(entry, item)?;
+                if let (Value::List(_), DeValue::Array(array)) = (&value, item.get_ref()) {
+                    checked.lists.insert(name, kinds::text_items(array));
+                }
+                checked.values.set(name, value);
+            }
+            Form::Variants | Form::Each => {
+                checked.lists.insert(name, self.list(entry, item)?);
+            }
+            Form::Table(definition) => {
+                let table = self.one_table(item, definition, place, name)?;
+                checked.tables.insert(name, vec![table]);
+            }
+            Form::TableOr(definition, short) => {
+                let table = match item.get_ref() {
+                    DeValue::Table(table) => self.table(table, definition, Some(place.value))?,
+                    _ => self.short(entry, item, definition, short, place)?,
+                };
+                checked.tables.insert(name, vec![table]);
+            }
+            Form::Tables(definition) => {
+                checked.tables.insert(name, self.many_tables(item, definition, place, name)?);
+            }
+            Form::TableOrTables(one, many) => {
+                let single = matches!(item.get_ref(), DeValue::Table(_));
+                checked.single.insert(name, single);
+                let tables = if single {
+                    vec![self.one_table(item, one, place, name)?]
+                } else {
+                    self.many_tables(item, many, place, name)?
+                };
+                checked.tables.insert(name, tables);
+            }
+        }
+        Ok(())
+    }
+
+    /// A single value that stands for one field of a table.
+    fn short(
+        &self,
+        entry: &Entry,
+        item: &Item<'_>,
+        definition: &'static TableDefinition,
+        short: &'static str,
+        place: Place,
+    ) -> Result<Checked, Problem> {
+        let mut table = with_defaults(definition);
+        table.span = Some(place.value);
+        table.values.set(short, self.value(entry, item)?);
+        table.places.insert(short, place);
+        Ok(table)
+    }
+
+    fn one_table(
+        &self,
+        item: &Item<'_>,
+        definition: &'static TableDefinition,
+        place: Place,
+        name: &str,
+    ) -> Result<Checked, Problem> {
+        match item.get_ref() {
+            DeValue::Table(table) => self.table(table, definition, Some(header(item, place))),
+            DeValue::Array(array) if array.len() > 0 => {
+                let message = format!("`{name}` is one table, not a list of tables");
+                let remedy = format!("write {}", definition.header);
+                Err(Problem::new(place.key, message, remedy))
+            }
+            _ => {
+                let message =
+                    format!("`{name}` is a table, not {}", self.source.slice(place.value));
+                Err(Problem::new(place.value, message, write_table(definition)))
+            }
+        }
+    }
+
+    fn many_tables(
+        &self,
+        item: &Item<'_>,
+        definition: &'static TableDefinition,
+        place: Place,
+        name: &str,
+    ) -> Result<Vec<Checked>, Problem> {
+        let array = match item.get_ref() {
+            DeValue::Array(array) => array,
+            DeValue::Table(_) => {
+                let message = format!("`{name}` is a list of tables, not one table");
+                let remedy = format!("write {} with double brackets", definition.header);
+                return Err(Problem::new(place.key, message, remedy));
+            }
+            _ => {
+                let shown = self.source.slice(place.value);
+                let message = format!("`{name}` is a list of tables, not {shown}");
+                return Err(Problem::new(place.value, message, write_table(definition)));
+            }
+        };
+        if array.len() == 0 {
+            let message = format!("the list `{name}` is empty");
+            let remedy = match name {
+                "workload" => "write at least one [[workload]]".to_owned(),
+                _ => format!("leave `{name}` out for its default, or write {}", definition.header),
+            };
+            return Err(Problem::new(place.value, message, remedy));
+        }
+        let table = |item: &Item<'_>| match item.get_ref() {
+            DeValue::Table(table) => self.table(table, definition, Some(header(item, place))),
+            _ => {
+                let span = Span::from(item.span());
+                let message =
+                    format!("`{name}` is a list of tables; {} is none", self.source.slice(span));
+                Err(Problem::new(span, message, write_table(definition)))
+            }
+        };
+        array.iter().map(table).collect()
+    }
+}
+
+/// The header of a table; a table that has none of its own (`a.b = 1` makes `a`) is its key.
+fn header(item: &Item<'_>, place: Place) -> Span {
+    let span = Span::from(item.span());
+    if span.start == span.end { place.key } else { span }
+}
+
+fn write_table(definition: &TableDefinition) -> String {
+    match definition.header {
+        header if header.starts_with('[') => format!("write {header} and its fields below it"),
+        header => format!("write {header} = {{ … }}"),
+    }
+}
+
+fn unknown_key(key: &str, span: Span, definition: &TableDefinition, entries: &[Entry]) -> Problem {
+    let names: Vec<&str> = entries.iter().map(|entry| entry.field.name).collect();
+    let shown = crate::source::shorten(key, 60);
+    let (message, known) = if definition.header.is_empty() {
+        (format!("unknown table `{shown}`"), "a lab has the tables")
+    } else {
+        (format!("unknown key `{shown}` in {}", definition.header), "it takes")
+    };
+    let remedy = match nearest(key, names.iter().copied()) {
+        Some(near) if definition.header.is_empty() => {
+            let form = entries.iter().find(|entry| entry.field.name == near).map(|e| e.form);
+            format!("did you mean {}?", table_header(near, form))
+        }
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("{known} {}", names.join(", ")),
+    };
+    Problem::new(span, message, remedy)
+}
+
+fn table_header(name: &str, form: Option<Form>) -> String {
+    match form {
+        Some(Form::Tables(_)) => format!("[[{name}]]"),
+        _ => format!("[{name}]"),
+    }
+}
+
+fn missing(entry: &Entry, definition: &TableDefinition, span: Option<Span>) -> Problem {
+    let name = entry.field.name;
+    let example = kinds::example(entry);
+    let message = format!("{} lacks `{name}`", definition.header);
+    let remedy = match entry.form {
+        Form::Each => format!("write {name} = [{example}]"),
+        _ => format!("write {name} = {example}"),
+    };
+    let choices = kinds::choices(entry).map(|all| format!(" or another of {all}"));
+    Problem::new(span, message, remedy + &choices.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;
