@@ -23,7 +23,10 @@ pub struct Document {
 
 /// Every generated document of the project.
 fn documents() -> Vec<Document> {
-    vec![]
+    vec![Document {
+        path: "docs/lab-reference.md",
+        generate: seekwell_spec::reference::lab_reference_markdown,
+    }]
 }
 
 /// Writes each document whose text changed.

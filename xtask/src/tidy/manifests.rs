@@ -13,11 +13,11 @@ use crate::tree::Tree;
 const LAYERS: [&[&str]; 8] = [
     &["model"],
     &["spec", "stats", "trace", "device"],
-    &["host", "engine", "observe", "capture", "store"],
+    &["host", "engine", "observe", "capture", "store", "report"],
     &["workload"],
     &["agent"],
     &["virtual"],
-    &["runner", "report"],
+    &["runner"],
     &["cli"],
 ];
 

@@ -25,7 +25,8 @@ fn a_room_knows_the_layers_below_it() {
             "agent",
             "[dev-dependencies]\nseekwell-testing.workspace = true\nseekwell-host.workspace = true\n",
         ),
-        ("report", "[dev-dependencies]\nseekwell-store.workspace = true\n"),
+        ("report", "[dev-dependencies]\nseekwell-spec.workspace = true\n"),
+        ("runner", "[dependencies]\nseekwell-report.workspace = true\n"),
     ] {
         assert_eq!(
             with(room, &format!("seekwell-{room}"), dependencies),
@@ -59,9 +60,9 @@ fn a_room_knows_nothing_above_or_beside_it() {
             "5: `seekwell` in [build-dependencies] though `cli` is above `engine` [arrow]",
         ),
         (
-            "runner",
-            "[dependencies]\nseekwell-report.workspace = true\n",
-            "5: `seekwell-report` in [dependencies] though `report` is of the same layer as `runner` [arrow]",
+            "report",
+            "[dev-dependencies]\nseekwell-store.workspace = true\n",
+            "5: `seekwell-store` in [dev-dependencies] though `store` is of the same layer as `report` [arrow]",
         ),
         (
             "report",

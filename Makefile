@@ -1,0 +1,21 @@
+# What a fresh machine with a Rust toolchain needs. For everything else see CONTRIBUTING.md.
+
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test packages
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: packages ## build, run labs/demo.toml on this machine's kernel, write demo.html (at most 10 minutes)
+	$(CARGO) build --release --locked --package seekwell
+	scripts/demo $(TARGET)/release/seekwell
+
+test: packages ## every check and every test; as root the privileged ones too; ends with the counts
+	$(CARGO) xtask test
+
+packages: ## install the Debian packages that are missing (apt, with sudo when not root)
+	@scripts/install-packages
