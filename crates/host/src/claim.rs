@@ -1,0 +1,279 @@
+//! Claims: a person's word that everything on a disk may be destroyed.
+//!
+//! A claim names the disk by what it is, not by its name of today. It says that the disk may be
+//! written, and nothing about whether that is safe now: the guard looks at that each time.
+
+use crate::error::{Error, Result};
+use crate::guard::{self, Context, Purpose, tree};
+use crate::identity::{self, Identity};
+use crate::mounts;
+use crate::program;
+use crate::sysfs::{self, System};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[cfg(test)]
+mod tests;
+
+/// Shortest end of a serial number that counts as having read it.
+const TAIL: usize = 4;
+
+/// What a person sees before claiming a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimCard {
+    /// As it was named.
+    pub target: PathBuf,
+    /// A path that stays the same, where there is one.
+    pub stable_path: Option<PathBuf>,
+    /// What it is.
+    pub identity: Identity,
+    /// What is on it and its partitions: `sdb1: ext4 label`, as far as can be told.
+    pub signatures: Vec<String>,
+    /// Where it or a part of it is mounted.
+    pub mounts: Vec<String>,
+    /// Why it cannot be claimed now; `None` when it can.
+    pub refusal: Option<guard::Refusal>,
+}
+
+impl ClaimCard {
+    /// What has to be typed, in words.
+    #[must_use]
+    pub fn question(&self) -> String {
+        match usable_serial(&self.identity) {
+            Some(serial) => {
+                format!("the last {} characters of its serial number", TAIL.min(serial.len()))
+            }
+            None => "its size in sectors of 512 bytes, because it has no serial number".to_owned(),
+        }
+    }
+}
+
+/// A claimed device, as kept on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Raised when an older reader would misread it.
+    pub format: u32,
+    /// The stable path, or the one that was named.
+    pub path: PathBuf,
+    /// What it is.
+    pub identity: Identity,
+    /// For a device without a serial number: the boot in which it was claimed, and only in which
+    /// the claim holds.
+    pub boot: Option<String>,
+    /// When it was claimed, in seconds since 1970.
+    pub claimed_unix_s: u64,
+}
+
+impl Claim {
+    /// The identity as one line, for requests to an agent.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        key(&self.identity)
+    }
+}
+
+/// Some disks report blanks or zeros.
+fn usable_serial(identity: &Identity) -> Option<&str> {
+    let serial = identity.serial.as_deref()?;
+    serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0').then_some(serial)
+}
+
+/// What stays the same of a device when it is plugged in elsewhere; without a serial number, what
+/// stays the same while it stays plugged in.
+fn key(identity: &Identity) -> String {
+    let part = identity
+        .partition
+        .map_or_else(String::new, |(index, start)| format!(" partition {index} at {start}"));
+    let disk = match usable_serial(identity) {
+        Some(serial) => {
+            format!("{} {serial}", identity.model.as_deref().unwrap_or("disk"))
+        }
+        None => format!(
+            "{} {} seq {}",
+            identity.kernel_name,
+            identity.number,
+            identity.diskseq.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
+        ),
+    };
+    format!("{disk}{part} of {} sectors", identity.sectors())
+}
+
+/// Collects what a person has to see before claiming a device.
+///
+/// # Errors
+/// When there is no such block device.
+pub fn describe(system: &System, target: &Path, run_file: Option<&Path>) -> Result<ClaimCard> {
+    let (node, device) = guard::block_device(system, target)?;
+    let context = Context { claims: PathBuf::new(), run_file: run_file.map(Path::to_owned) };
+    let refusal = guard::check(system, target, Purpose::Claim, &context).err();
+    let parts = device.with_parts();
+    let signatures = parts
+        .iter()
+        .filter_map(|part| {
+            let on_part = signatures(system, &system.dev.join(&part.name));
+            (!on_part.is_empty()).then(|| format!("{}: {}", part.name, on_part.join(", ")))
+        })
+        .collect();
+    let mounted = tree::main_mounts(system)?.into_iter().filter_map(|line| {
+        let part = parts.iter().find(|part| {
+            part.number == line.number
+                || tree::Device::by_path(system, &line.source).as_ref() == Some(part)
+        })?;
+        Some(format!("{} on {}", part.name, line.target.display()))
+    });
+    let mut mounts: Vec<String> = mounted.collect();
+    mounts.sort();
+    mounts.dedup();
+    let swaps = mounts::swaps(system)?;
+    mounts.extend(parts.iter().filter_map(|part| {
+        let swapped = swaps.iter().any(|path| *path == system.dev.join(&part.name));
+        swapped.then(|| format!("{} as swap", part.name))
+    }));
+    Ok(ClaimCard {
+        target: target.to_owned(),
+        stable_path: identity::stable_path(system, &node),
+        identity: Identity::read(system, &device, None),
+        signatures,
+        mounts,
+        refusal,
+    })
+}
+
+/// Types and labels that libblkid finds; empty without wipefs.
+fn signatures(system: &System, node: &Path) -> Vec<String> {
+    let Some(text) = node.to_str() else { return Vec::new() };
+    let arguments = ["--no-act", "--parsable", "--output", "TYPE,LABEL", text];
+    let output = program::run(system, "wipefs", "util-linux", &arguments).unwrap_or_default();
+    let lines = output.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| line.replace(',', " ").trim().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+/// Makes a claim, when what was typed is on the card and the guard has nothing against it.
+///
+/// # Errors
+/// The guard's refusal, or that the typed text is wrong.
+pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) -> Result<Claim> {
+    if let Some(refusal) = &card.refusal {
+        return Err(refusal.clone().into());
+    }
+    if !answers(&card.identity, typed) {
+        return Err(Error::Argument(format!(
+            "'{}' is not {}: nothing was claimed",
+            sysfs::shortened(typed),
+            card.question()
+        )));
+    }
+    let context = Context { claims: claims.to_owned(), run_file: None };
+    let now = guard::check(system, &card.target, Purpose::Claim, &context)?;
+    if key(now.identity()) != key(&card.identity) {
+        return Err(Error::Argument(format!(
+            "{} is {} now and was {} on the card: nothing was claimed",
+            card.target.display(),
+            now.identity(),
+            card.identity
+        )));
+    }
+    let identity = now.identity().clone();
+    let boot = if usable_serial(&identity).is_some() { None } else { Some(system.boot_id()?) };
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let path = card.stable_path.clone().unwrap_or_else(|| card.target.clone());
+    let claim = Claim { format: 1, path, identity, boot, claimed_unix_s: seconds };
+    write(claims, &claim)?;
+    Ok(claim)
+}
+
+/// The end of the serial number, at least four characters of it, or the number of sectors.
+fn answers(identity: &Identity, typed: &str) -> bool {
+    let typed = typed.trim();
+    match usable_serial(identity) {
+        Some(serial) => {
+            typed.chars().count() >= TAIL.min(serial.chars().count())
+                && serial.to_ascii_lowercase().ends_with(&typed.to_ascii_lowercase())
+        }
+        None => typed.parse() == Ok(identity.sectors()),
+    }
+}
+
+fn file_of(claims: &Path, identity: &Identity) -> PathBuf {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    claims.join(format!("{}.json", key(identity).chars().map(safe).collect::<String>()))
+}
+
+/// Whole or not at all: a torn claim must not be readable.
+fn write(claims: &Path, claim: &Claim) -> Result<()> {
+    fs::create_dir_all(claims).map_err(Error::io("make the folder of claims", claims))?;
+    let path = file_of(claims, &claim.identity);
+    let draft = path.with_extension("new");
+    let text = serde_json::to_string_pretty(claim).map_err(|source| Error::Io {
+        action: "encode the claim",
+        path: path.clone(),
+        source: source.into(),
+    })?;
+    let mut file = File::create(&draft).map_err(Error::io("write the claim", &draft))?;
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(Error::io("write the claim", &draft))?;
+    fs::rename(&draft, &path).map_err(Error::io("write the claim", &path))
+}
+
+/// Every claim in the folder; a file that is no claim is an error, because a claim that cannot be
+/// read may be one that somebody relies on having released.
+///
+/// # Errors
+/// When the folder or a file cannot be read.
+pub fn list(claims: &Path) -> Result<Vec<Claim>> {
+    let mut found = Vec::new();
+    for name in sysfs::names(claims) {
+        let path = claims.join(name);
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text = sysfs::read(&path)?;
+        let claim = serde_json::from_str(&text).map_err(|_| Error::Format {
+            path,
+            content: sysfs::shortened(&text),
+            expected: "a claim; remove the file and claim the device again",
+        })?;
+        found.push(claim);
+    }
+    Ok(found)
+}
+
+/// The claim on a device, if there is one that still holds.
+pub(crate) fn find(system: &System, claims: &Path, identity: &Identity) -> Result<Option<Claim>> {
+    let boot = system.boot_id()?;
+    let holds = |claim: &Claim| {
+        let this_boot = claim.boot.as_ref().is_none_or(|claimed| *claimed == boot);
+        this_boot && key(&claim.identity) == key(identity)
+    };
+    Ok(list(claims)?.into_iter().find(holds))
+}
+
+/// The claim on what a path leads to now.
+///
+/// # Errors
+/// When there is no such device, or the claims cannot be read.
+pub fn lookup(system: &System, claims: &Path, target: &Path) -> Result<Option<Claim>> {
+    let (_, device) = guard::block_device(system, target)?;
+    find(system, claims, &Identity::read(system, &device, None))
+}
+
+/// Takes a claim back. Returns it, or `None` when there was none.
+///
+/// # Errors
+/// When there is no such device, or the file cannot be removed.
+pub fn release(system: &System, claims: &Path, target: &Path) -> Result<Option<Claim>> {
+    let Some(claim) = lookup(system, claims, target)? else { return Ok(None) };
+    let path = file_of(claims, &claim.identity);
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(Some(claim)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("remove the claim", path)(error)),
+    }
+}

@@ -1,0 +1,159 @@
+//! What can go wrong on the host, as data: what, where, why, and what to do.
+
+use seekwell_model::units::Bytes;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Result of this room.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An operation on the host that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file, a directory or a node could not be used.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was attempted, as an infinitive.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A system call that concerns no path failed.
+    #[error("cannot {action}: {source}; {remedy}")]
+    Call {
+        /// What was attempted, as an infinitive.
+        action: String,
+        /// Why.
+        source: io::Error,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A file of the kernel has a content that was not expected.
+    #[error("{} holds '{content}', expected {expected}", path.display())]
+    Format {
+        /// Which.
+        path: PathBuf,
+        /// Its content, shortened.
+        content: String,
+        /// What should have been there.
+        expected: &'static str,
+    },
+    /// An image does not fit.
+    #[error(
+        "an image of {needed} does not fit into {place}: {available} are free; \
+         free some space, make the device smaller or name another directory"
+    )]
+    NoSpace {
+        /// Bytes to be written.
+        needed: Bytes,
+        /// Bytes that may be used.
+        available: Bytes,
+        /// Directory, or memory.
+        place: String,
+    },
+    /// The filesystem of the scratch directory cannot hold images.
+    #[error(
+        "{} is on a filesystem that cannot hold nameless images ({source}); \
+         name a scratch directory on ext4, xfs, btrfs or tmpfs", directory.display()
+    )]
+    NoTemporaryFiles {
+        /// Scratch directory.
+        directory: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A loop device came up without direct I/O.
+    #[error(
+        "{device} does not use direct I/O on its image, so it would measure the host's page cache; \
+         use a logical sector size of at least {needed} or a scratch directory on another filesystem"
+    )]
+    NotDirect {
+        /// Kernel name of the loop device.
+        device: String,
+        /// Smallest sector size that would do, as far as is known.
+        needed: Bytes,
+    },
+    /// Something did not come to an end in time.
+    #[error("{what} after {:.1} s; {remedy}", waited.as_secs_f64())]
+    Timeout {
+        /// What still was the case.
+        what: String,
+        /// How long was waited.
+        waited: Duration,
+        /// What to do.
+        remedy: String,
+    },
+    /// A program of the system is not installed.
+    #[error("{program} is not installed; install it with: {install}")]
+    MissingProgram {
+        /// Its name.
+        program: String,
+        /// A command that brings it.
+        install: String,
+    },
+    /// A program of the system failed.
+    #[error("'{command}' failed ({status}){}", last_lines(stderr))]
+    Program {
+        /// The command line.
+        command: String,
+        /// Exit status or signal in words.
+        status: String,
+        /// The last lines that it printed; may be empty.
+        stderr: String,
+    },
+    /// The kernel refused to mount.
+    #[error("cannot mount {} as {kind}: {why}", source_path.display())]
+    Mount {
+        /// Block device.
+        source_path: PathBuf,
+        /// Filesystem type.
+        kind: String,
+        /// What the kernel said.
+        why: String,
+    },
+    /// A setting that this device does not have or does not take.
+    #[error("{device}: {what}; {remedy}")]
+    Setting {
+        /// Kernel name.
+        device: String,
+        /// What is wrong.
+        what: String,
+        /// What to write instead.
+        remedy: String,
+    },
+    /// An argument for mkfs or mount that would reach another device or file.
+    #[error("{}", .0)]
+    Argument(String),
+    /// The guard refused.
+    #[error(transparent)]
+    Refused(#[from] crate::guard::Refusal),
+}
+
+impl Error {
+    /// Wraps an I/O error with what was attempted on which path.
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// The same for errors of system calls.
+    pub(crate) fn errno(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(rustix::io::Errno) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source: source.into() }
+    }
+}
+
+fn last_lines(stderr: &str) -> String {
+    let text = stderr.trim();
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}

@@ -1,0 +1,239 @@
+//! The guard: the only door to writing on a device or an existing file.
+//!
+//! It refuses whatever is in use, was in use by a layer that is not running now, carries the running
+//! system, or was not claimed by a person. What it lets pass gets a [`WriteToken`]; formatting and
+//! raw writing take one, so that code which forgets the guard does not compile. No flag forces
+//! anything.
+//!
+//! A check is only as old as its use: identity, exclusive open and mounts are looked at again
+//! immediately before each mkfs ([`WriteToken::recheck`]). `O_EXCL` cannot be held meanwhile, because
+//! mkfs and mount would be refused too.
+
+use crate::claim;
+use crate::identity::Identity;
+use crate::nodes::NodeKind;
+use crate::sysfs::System;
+use std::path::{Path, PathBuf};
+
+mod refusal;
+mod signature;
+mod token;
+pub(crate) mod tree;
+mod usage;
+
+#[cfg(test)]
+mod tests;
+
+pub use refusal::{Refusal, RefusalKind};
+pub use token::{FILE_MARK, WriteToken, create_file, given, own_file, scratch};
+
+use tree::Device;
+use usage::Suspect;
+
+/// What a device is looked at for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be claimed: everything is checked but the claim.
+    Claim,
+    /// To be written: it must be claimed.
+    Write,
+}
+
+/// What the guard has to know beside the system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Folder with the claims.
+    pub claims: PathBuf,
+    /// The run file, which must not be on the device; `None` where there is none.
+    pub run_file: Option<PathBuf>,
+}
+
+/// A block device that may be written, as far as could be seen a moment ago.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    system: System,
+    target: PathBuf,
+    node: PathBuf,
+    identity: Identity,
+    context: Context,
+}
+
+impl Verified {
+    /// Its node, links resolved.
+    #[must_use]
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Checks everything again, and that it still is the same device.
+    ///
+    /// # Errors
+    /// The reason, when it must not be written any more.
+    pub fn recheck(&self) -> Result<(), Refusal> {
+        let now = check(&self.system, &self.target, Purpose::Write, &self.context)?;
+        same(&self.target, &self.identity, &now.identity)
+    }
+
+    /// Checks everything again and gives the right to write.
+    ///
+    /// # Errors
+    /// The reason, when it must not be written.
+    pub fn permit(self) -> Result<WriteToken, Refusal> {
+        self.recheck()?;
+        Ok(WriteToken::claimed(self))
+    }
+}
+
+/// Whether two looks at a path met one device.
+fn same(target: &Path, before: &Identity, now: &Identity) -> Result<(), Refusal> {
+    if before == now {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        target,
+        RefusalKind::Changed,
+        format!("it was {before} when it was checked and is {now} now"),
+        "find out which disk it is, then claim that one",
+    ))
+}
+
+/// Looks at a block device from all sides.
+///
+/// # Errors
+/// The first reason not to write to it. What cannot be read is a reason.
+pub fn check(
+    system: &System,
+    target: &Path,
+    purpose: Purpose,
+    context: &Context,
+) -> Result<Verified, Refusal> {
+    let (node, device) = block_device(system, target)?;
+    Suspect::new(system, target, &device).check(context.run_file.as_deref())?;
+    not_read_only(target, &device)?;
+    for part in device.with_parts() {
+        let part_node = if part == device { node.clone() } else { system.dev.join(&part.name) };
+        no_member(system, target, &part, &part_node)?;
+    }
+    let identity = exclusive_identity(system, target, &node, &device)?;
+    if purpose == Purpose::Write {
+        claimed(system, target, &identity, context)?;
+    }
+    let (system, target, context) = (system.clone(), target.to_owned(), context.clone());
+    Ok(Verified { system, target, node, identity, context })
+}
+
+/// The node and the device behind a path.
+pub(crate) fn block_device(system: &System, target: &Path) -> Result<(PathBuf, Device), Refusal> {
+    let missing = |error: std::io::Error| {
+        Refusal::new(
+            target,
+            RefusalKind::Missing,
+            format!("there is no device ({error})"),
+            "look at 'lsblk' and /dev/disk/by-id for what there is",
+        )
+    };
+    let node = system.nodes.canonical(target).map_err(missing)?;
+    let number = match system.nodes.kind(&node).map_err(missing)? {
+        NodeKind::Block(number) => number,
+        NodeKind::Regular(_) | NodeKind::Directory(_) | NodeKind::Other => {
+            return Err(Refusal::new(
+                target,
+                RefusalKind::NotOurs,
+                "it is no block device, and existing files are never written",
+                "name a disk, or a file that does not exist yet",
+            ));
+        }
+    };
+    let device = Device::by_number(system, number).ok_or_else(|| {
+        let error = format!("sysfs does not know the device {number}");
+        Refusal::unreadable(target, &error)
+    })?;
+    Ok((node, device))
+}
+
+fn not_read_only(target: &Path, device: &Device) -> Result<(), Refusal> {
+    match device.attribute("ro").as_deref() {
+        Some("0") => Ok(()),
+        Some(_) => Err(Refusal::new(
+            target,
+            RefusalKind::ReadOnly,
+            format!("{} is read-only", device.name),
+            "open its write protection, or name another device",
+        )),
+        None => {
+            let error = format!("sysfs does not say whether {} is read-only", device.name);
+            Err(Refusal::unreadable(target, &error))
+        }
+    }
+}
+
+fn no_member(system: &System, target: &Path, part: &Device, node: &Path) -> Result<(), Refusal> {
+    let found = signature::layer(system, part, node).map_err(|error| {
+        let error = format!("{}: {error}", node.display());
+        Refusal::unreadable(target, &error)
+    })?;
+    let Some(layer) = found else { return Ok(()) };
+    Err(Refusal::new(
+        target,
+        RefusalKind::Member,
+        format!("{} carries the mark of {layer}", part.name),
+        format!(
+            "if it may be destroyed, wipe that mark yourself: wipefs -a {}; then claim it again",
+            node.display()
+        ),
+    ))
+}
+
+/// The exclusive open is the one question that the kernel answers for all namespaces.
+fn exclusive_identity(
+    system: &System,
+    target: &Path,
+    node: &Path,
+    device: &Device,
+) -> Result<Identity, Refusal> {
+    let probe = system.nodes.probe(node).map_err(|error| {
+        if error.raw_os_error() == Some(libc::EBUSY) {
+            return Refusal::new(
+                target,
+                RefusalKind::Busy,
+                "the kernel says that it is in use (O_EXCL: EBUSY), though no mount or layer can be seen",
+                "look in other containers and at lazily unmounted filesystems, or name another device",
+            );
+        }
+        Refusal::unreadable(target, &error)
+    })?;
+    if probe.number != device.number {
+        return Err(Refusal::new(
+            target,
+            RefusalKind::Changed,
+            format!("it became {} while it was checked", probe.number),
+            "check again",
+        ));
+    }
+    Ok(Identity::read(system, device, Some(&probe)))
+}
+
+fn claimed(
+    system: &System,
+    target: &Path,
+    identity: &Identity,
+    context: &Context,
+) -> Result<(), Refusal> {
+    let found = claim::find(system, &context.claims, identity)
+        .map_err(|error| Refusal::unreadable(target, &error))?;
+    if found.is_some() {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        target,
+        RefusalKind::NotClaimed,
+        format!("{identity} was not claimed"),
+        format!("if everything on it may be destroyed: seekwell claim {}", target.display()),
+    ))
+}

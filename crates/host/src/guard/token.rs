@@ -1,0 +1,270 @@
+//! The right to write, and who gets it.
+
+use super::refusal::{Refusal, RefusalKind};
+use super::tree::Device;
+use super::usage::Suspect;
+use super::{Verified, block_device, exclusive_identity, same};
+use crate::identity::Identity;
+use crate::loop_device::{self, LoopDevice};
+use crate::sysfs::System;
+use rustix::fs::{FileType, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, open, stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Extended attribute of files that Seekwell made; its value is the id of the run.
+pub const FILE_MARK: &str = "user.seekwell.run";
+
+/// `PROC_PID_INIT_INO` of the kernel: the inode of the first PID namespace.
+const FIRST_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+
+/// The right to write to one device or file. Only the guard gives it; it is looked at again with
+/// [`WriteToken::recheck`] immediately before each use.
+#[derive(Debug)]
+pub struct WriteToken {
+    path: PathBuf,
+    subject: Subject,
+}
+
+#[derive(Debug)]
+enum Subject {
+    Claimed(Box<Verified>),
+    Scratch { system: System, identity: Box<Identity>, image: OwnedFd },
+    Given { system: System, identity: Box<Identity> },
+    File { device: u64, inode: u64 },
+}
+
+impl WriteToken {
+    pub(super) fn claimed(verified: Verified) -> Self {
+        Self { path: verified.node().to_owned(), subject: Subject::Claimed(Box::new(verified)) }
+    }
+
+    /// Node of the device, or the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Name of the device in sysfs; `None` for a file.
+    #[must_use]
+    pub fn kernel_name(&self) -> Option<&str> {
+        self.identity().map(|identity| identity.kernel_name.as_str())
+    }
+
+    /// What device it is; `None` for a file.
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        match &self.subject {
+            Subject::Claimed(verified) => Some(verified.identity()),
+            Subject::Scratch { identity, .. } | Subject::Given { identity, .. } => Some(identity),
+            Subject::File { .. } => None,
+        }
+    }
+
+    /// Whether it is an image of this run: then not even the zeroing and discarding of a mkfs may
+    /// change how the host holds it.
+    #[must_use]
+    pub fn is_scratch(&self) -> bool {
+        matches!(self.subject, Subject::Scratch { .. })
+    }
+
+    /// Looks again, as thoroughly as when the right was given.
+    ///
+    /// # Errors
+    /// The reason, when it must not be written any more.
+    pub fn recheck(&self) -> Result<(), Refusal> {
+        match &self.subject {
+            Subject::Claimed(verified) => verified.recheck(),
+            Subject::Scratch { system, identity, image } => {
+                let (node, device) = block_device(system, &self.path)?;
+                let now = unused_identity(system, &node, &device)?;
+                same(&self.path, identity, &now)?;
+                backed_by(&self.path, &node, image)
+            }
+            Subject::Given { system, identity } => {
+                let (node, device) = block_device(system, &self.path)?;
+                let now = unused_identity(system, &node, &device)?;
+                same(&self.path, identity, &now)
+            }
+            Subject::File { device, inode } => {
+                let facts = stat(&self.path).map_err(|error| missing_file(&self.path, error))?;
+                if (facts.st_dev, facts.st_ino) == (*device, *inode) {
+                    return Ok(());
+                }
+                Err(Refusal::new(
+                    &self.path,
+                    RefusalKind::Changed,
+                    "another file has taken its name",
+                    "name a file that nobody else touches",
+                ))
+            }
+        }
+    }
+
+    /// Looks again and opens for reading and writing. `direct` is `O_DIRECT`.
+    ///
+    /// # Errors
+    /// The reason, when it must not be written any more or cannot be opened.
+    pub fn open(&self, direct: bool) -> crate::Result<File> {
+        self.recheck()?;
+        let mut flags = OFlags::RDWR | OFlags::CLOEXEC;
+        flags.set(OFlags::DIRECT, direct);
+        let file = open(&self.path, flags, Mode::empty())
+            .map_err(crate::Error::errno("open for writing", &self.path))?;
+        if let Subject::File { device, inode } = &self.subject {
+            // The name may have been given to another file between the look and the opening.
+            let facts = fstat(&file).map_err(crate::Error::errno("examine", &self.path))?;
+            if (facts.st_dev, facts.st_ino) != (*device, *inode) {
+                self.recheck()?;
+            }
+        }
+        Ok(File::from(file))
+    }
+}
+
+/// The right to write to a loop device of this run, for who holds its image: a nameless file, or one
+/// that Seekwell made.
+///
+/// # Errors
+/// When the device has another file behind it, the image is somebody's file, or the device is in use.
+pub fn scratch(
+    system: &System,
+    device: &LoopDevice,
+    image: impl AsFd,
+) -> Result<WriteToken, Refusal> {
+    let path = device.path().to_owned();
+    let unreadable = |error: Errno| Refusal::unreadable(&path, &error);
+    let facts = fstat(&image).map_err(unreadable)?;
+    if facts.st_nlink != 0 && !has_mark(&image) {
+        return Err(Refusal::new(
+            &path,
+            RefusalKind::NotOurs,
+            "its image is a file with a name that Seekwell did not make",
+            "use a scratch image, or claim the device",
+        ));
+    }
+    let image = image.as_fd().try_clone_to_owned();
+    let image = image.map_err(|error| Refusal::unreadable(&path, &error))?;
+    let (node, found) = block_device(system, &path)?;
+    backed_by(&path, &node, &image)?;
+    let identity = Box::new(unused_identity(system, &node, &found)?);
+    let subject = Subject::Scratch { system: system.clone(), identity, image };
+    let token = WriteToken { path: node, subject };
+    token.recheck()?;
+    Ok(token)
+}
+
+/// The right to write to a device that was made for a kernel of our own. Only process 1 of the first
+/// PID namespace has it: that is an agent that a kernel was booted for, and never one on a machine
+/// where anything else runs.
+///
+/// # Errors
+/// For every other process, and when the device is in use.
+pub fn given(system: &System, path: &Path) -> Result<WriteToken, Refusal> {
+    let namespace = stat(system.proc.join("self/ns/pid"));
+    let first = namespace.is_ok_and(|facts| facts.st_ino == FIRST_PID_NAMESPACE);
+    if std::process::id() != 1 || !first {
+        return Err(Refusal::new(
+            path,
+            RefusalKind::NotClaimed,
+            "a device without a claim is written only by the first process of a kernel of its own",
+            format!("if everything on it may be destroyed: seekwell claim {}", path.display()),
+        ));
+    }
+    let (node, device) = block_device(system, path)?;
+    let identity = Box::new(unused_identity(system, &node, &device)?);
+    Ok(WriteToken { path: node, subject: Subject::Given { system: system.clone(), identity } })
+}
+
+/// Not in use, and what it is.
+fn unused_identity(system: &System, node: &Path, device: &Device) -> Result<Identity, Refusal> {
+    let suspect = Suspect::new(system, node, device);
+    suspect.not_used_by_kernel()?;
+    exclusive_identity(system, node, node, device)
+}
+
+fn backed_by(path: &Path, node: &Path, image: &OwnedFd) -> Result<(), Refusal> {
+    let unreadable = |error: Errno| Refusal::unreadable(path, &error);
+    let opened = open(node, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(unreadable)?;
+    let behind = loop_device::backing_inode(opened.as_fd()).map_err(unreadable)?;
+    let facts = fstat(image).map_err(unreadable)?;
+    if behind == (facts.st_dev, facts.st_ino) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        path,
+        RefusalKind::NotOurs,
+        "another file than the run's image is behind it",
+        "claim it, if everything on it may be destroyed",
+    ))
+}
+
+fn has_mark(file: impl AsFd) -> bool {
+    let mut value = [0_u8; 256];
+    fgetxattr(file, FILE_MARK, value.as_mut_slice()).is_ok_and(|length| length > 0)
+}
+
+fn missing_file(path: &Path, error: Errno) -> Refusal {
+    let kind = if error == Errno::NOENT { RefusalKind::Missing } else { RefusalKind::Unreadable };
+    Refusal::new(path, kind, format!("it cannot be examined ({error})"), "name another file")
+}
+
+/// Makes a file that did not exist, marks it as ours, and gives the right to write to it.
+///
+/// Where the filesystem keeps no extended attributes the file can be written now and not by a later
+/// run.
+///
+/// # Errors
+/// When it exists: then [`own_file`] may give the right.
+pub fn create_file(path: &Path, run: &str) -> Result<WriteToken, Refusal> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = open(path, flags, Mode::from_bits_retain(0o644)).map_err(|error| match error {
+        Errno::EXIST => Refusal::new(
+            path,
+            RefusalKind::NotOurs,
+            "it exists, and existing files are never written",
+            "name a file that does not exist yet",
+        ),
+        _ => missing_file(path, error),
+    })?;
+    match fsetxattr(&file, FILE_MARK, run.as_bytes(), XattrFlags::CREATE) {
+        Ok(()) | Err(Errno::OPNOTSUPP) => file_token(path, &file),
+        Err(error) => Err(Refusal::unreadable(path, &error)),
+    }
+}
+
+/// The right to write to an existing file that an earlier run made.
+///
+/// # Errors
+/// When it does not carry our mark.
+pub fn own_file(path: &Path) -> Result<WriteToken, Refusal> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = open(path, flags, Mode::empty()).map_err(|error| missing_file(path, error))?;
+    let facts = fstat(&file).map_err(|error| missing_file(path, error))?;
+    let regular = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
+    if !regular || !has_mark(&file) {
+        return Err(Refusal::new(
+            path,
+            RefusalKind::NotOurs,
+            "it exists and Seekwell did not make it",
+            "name a file that does not exist yet",
+        ));
+    }
+    if facts.st_nlink > 1 {
+        return Err(Refusal::new(
+            path,
+            RefusalKind::NotOurs,
+            "it has a second name, so somebody else may rely on it",
+            "name a file that does not exist yet",
+        ));
+    }
+    file_token(path, &file)
+}
+
+fn file_token(path: &Path, file: &OwnedFd) -> Result<WriteToken, Refusal> {
+    let facts = fstat(file).map_err(|error| missing_file(path, error))?;
+    let subject = Subject::File { device: facts.st_dev, inode: facts.st_ino };
+    let path = std::fs::canonicalize(path).map_err(|error| Refusal::unreadable(path, &error))?;
+    Ok(WriteToken { path, subject })
+}

@@ -1,0 +1,177 @@
+//! How block devices contain and carry each other, as sysfs tells.
+
+use crate::error::Result;
+use crate::mounts::{self, MountLine};
+use crate::nodes::{DeviceNumber, NodeKind};
+use crate::sysfs::{self, System};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One block device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Device {
+    pub name: String,
+    pub number: DeviceNumber,
+    pub folder: PathBuf,
+}
+
+impl Device {
+    /// By number.
+    pub(crate) fn by_number(system: &System, number: DeviceNumber) -> Option<Self> {
+        let link = system.sys.join("dev/block").join(number.to_string());
+        let folder = fs::canonicalize(link).ok()?;
+        let name = folder.file_name()?.to_str()?.to_owned();
+        Some(Self { name, number, folder })
+    }
+
+    /// By kernel name.
+    pub(crate) fn by_name(system: &System, name: &str) -> Option<Self> {
+        let folder = fs::canonicalize(system.block(name)).ok()?;
+        let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
+        Some(Self { name: name.to_owned(), number, folder })
+    }
+
+    /// By a path to its node.
+    pub(crate) fn by_path(system: &System, path: &Path) -> Option<Self> {
+        match system.nodes.kind(path) {
+            Ok(NodeKind::Block(number)) => Self::by_number(system, number),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+        sysfs::read_optional(&self.folder.join(name))
+    }
+
+    pub(crate) fn is_partition(&self) -> bool {
+        self.folder.join("partition").exists()
+    }
+
+    /// The disk that a partition is cut from.
+    pub(crate) fn disk(&self) -> Option<Self> {
+        if !self.is_partition() {
+            return None;
+        }
+        let folder = self.folder.parent()?.to_owned();
+        let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
+        let name = folder.file_name()?.to_str()?.to_owned();
+        Some(Self { name, number, folder })
+    }
+
+    /// Partitions of a disk.
+    pub(crate) fn partitions(&self) -> Vec<Self> {
+        sysfs::names(&self.folder)
+            .into_iter()
+            .filter_map(|name| {
+                let folder = self.folder.join(&name);
+                if !folder.join("partition").exists() {
+                    return None;
+                }
+                let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
+                Some(Self { name, number, folder })
+            })
+            .collect()
+    }
+
+    /// First sector and number of sectors, 512 bytes each, on the disk.
+    fn range(&self) -> Option<(u64, u64)> {
+        let number = |name: &str| self.attribute(name)?.parse::<u64>().ok();
+        Some((number("start")?, number("size")?))
+    }
+
+    /// Partitions of the same disk that share sectors with this one: an extended partition holds
+    /// the logical ones, and tables may be broken.
+    fn overlapping(&self) -> Vec<Self> {
+        let (Some(disk), Some((start, size))) = (self.disk(), self.range()) else {
+            return Vec::new();
+        };
+        let shares = |other: &Self| {
+            other.name != self.name
+                && other.range().is_some_and(|(first, count)| {
+                    first < start.saturating_add(size) && start < first.saturating_add(count)
+                })
+        };
+        disk.partitions().into_iter().filter(shares).collect()
+    }
+
+    /// The device and all of its parts: what a write to it can destroy.
+    pub(crate) fn with_parts(&self) -> Vec<Self> {
+        let mut parts = vec![self.clone()];
+        parts.extend(self.partitions());
+        parts.extend(self.overlapping());
+        parts
+    }
+
+    /// The same and the disk around a partition, whose use as a whole covers the partition.
+    pub(crate) fn concerned(&self) -> Vec<Self> {
+        let mut devices = self.with_parts();
+        devices.extend(self.disk());
+        devices
+    }
+
+    /// Names of layers that hold it (`holders`).
+    pub(crate) fn holders(&self) -> Vec<String> {
+        sysfs::names(&self.folder.join("holders"))
+    }
+}
+
+/// The device, and every device below it on which its content lies: the disk of a partition, the
+/// slaves of a mapped device, the device of a loop device's file.
+pub(crate) fn below(system: &System, device: &Device, lines: &[MountLine]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut open = vec![device.clone()];
+    while let Some(next) = open.pop() {
+        if !names.insert(next.name.clone()) {
+            continue;
+        }
+        open.extend(next.disk());
+        let slaves = sysfs::names(&next.folder.join("slaves"));
+        open.extend(slaves.iter().filter_map(|name| Device::by_name(system, name)));
+        if let Some(file) = next.attribute("loop/backing_file") {
+            let path = PathBuf::from(file.trim_end_matches(" (deleted)"));
+            match system.nodes.kind(&path) {
+                Ok(NodeKind::Block(number)) => open.extend(Device::by_number(system, number)),
+                Ok(NodeKind::Regular(number)) => open.extend(behind(system, number, lines)),
+                _ => {}
+            }
+        }
+    }
+    names
+}
+
+/// The devices behind a filesystem, by the number that `stat` gives for it. btrfs invents one, so
+/// its mount is asked for its source and its members.
+pub(crate) fn behind(system: &System, number: DeviceNumber, lines: &[MountLine]) -> Vec<Device> {
+    if let Some(device) = Device::by_number(system, number) {
+        return vec![device];
+    }
+    let mut found: Vec<Device> = lines
+        .iter()
+        .filter(|line| line.number == number)
+        .filter_map(|line| Device::by_path(system, &line.source))
+        .collect();
+    let members = btrfs_sets(system).into_iter().filter(|members| {
+        members.iter().any(|member| found.iter().any(|device| device.name == *member))
+    });
+    let names: BTreeSet<String> = members.flatten().collect();
+    found.extend(names.iter().filter_map(|name| Device::by_name(system, name)));
+    found
+}
+
+/// Kernel names of the devices of every mounted btrfs.
+pub(crate) fn btrfs_sets(system: &System) -> Vec<Vec<String>> {
+    let folder = system.sys.join("fs/btrfs");
+    sysfs::names(&folder)
+        .into_iter()
+        .map(|id| sysfs::names(&folder.join(id).join("devices")))
+        .filter(|members| !members.is_empty())
+        .collect()
+}
+
+/// Mounts of process 1 and of this process.
+pub(crate) fn main_mounts(system: &System) -> Result<Vec<MountLine>> {
+    let mut lines = mounts::of(&system.proc.join("1/mountinfo"))?;
+    lines.extend(mounts::of_self(system)?);
+    Ok(lines)
+}

@@ -1,0 +1,282 @@
+//! Whether a device is in use: by the running system, mounts, swap, other layers, other processes.
+
+use super::refusal::{Refusal, RefusalKind};
+use super::tree::{self, Device};
+use crate::error::Error;
+use crate::mounts::{self, MountLine};
+use crate::nodes::{DeviceNumber, NodeKind};
+use crate::sysfs::{self, System};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the running system lives.
+const SYSTEM_MOUNTS: [&str; 6] = ["/", "/boot", "/boot/efi", "/usr", "/var", "/home"];
+
+/// A device that somebody may be using, and everything that a write to it can reach.
+pub(crate) struct Suspect<'a> {
+    pub system: &'a System,
+    /// As the user named it, for messages.
+    pub target: &'a Path,
+    pub device: &'a Device,
+    /// It, its parts, and the disk around it.
+    pub concerned: Vec<Device>,
+}
+
+impl<'a> Suspect<'a> {
+    pub(crate) fn new(system: &'a System, target: &'a Path, device: &'a Device) -> Self {
+        Self { system, target, device, concerned: device.concerned() }
+    }
+
+    fn refuse(&self, kind: RefusalKind, reason: String, remedy: &str) -> Refusal {
+        Refusal::new(self.target, kind, reason, remedy)
+    }
+
+    fn unreadable(&self, error: &Error) -> Refusal {
+        Refusal::unreadable(self.target, error)
+    }
+
+    fn part(&self, number: DeviceNumber) -> Option<&Device> {
+        self.concerned.iter().find(|device| device.number == number)
+    }
+
+    fn part_at(&self, path: &Path) -> Option<&Device> {
+        match self.system.nodes.kind(path) {
+            Ok(NodeKind::Block(number)) => self.part(number),
+            _ => None,
+        }
+    }
+
+    /// All questions in order, the most telling answer first.
+    pub(crate) fn check(&self, run_file: Option<&Path>) -> Result<(), Refusal> {
+        self.not_the_system(run_file)?;
+        self.not_used_by_kernel()?;
+        self.not_open_elsewhere()
+    }
+
+    /// Swap, mounts and layers.
+    pub(crate) fn not_used_by_kernel(&self) -> Result<(), Refusal> {
+        self.not_swap()?;
+        self.not_mounted()?;
+        self.not_held()
+    }
+
+    fn not_the_system(&self, run_file: Option<&Path>) -> Result<(), Refusal> {
+        let lines = tree::main_mounts(self.system).map_err(|error| self.unreadable(&error))?;
+        let parts: BTreeSet<String> =
+            self.device.with_parts().into_iter().map(|part| part.name).collect();
+        let without_device = without_device(self.system);
+        for line in &lines {
+            let Some(place) = SYSTEM_MOUNTS.iter().find(|place| line.target == Path::new(place))
+            else {
+                continue;
+            };
+            let mut devices = tree::behind(self.system, line.number, &lines);
+            devices.extend(Device::by_path(self.system, &line.source));
+            if devices.is_empty() && !without_device.contains(&line.kind) {
+                let kind = &line.kind;
+                let error = format!(
+                    "the device of {place} ({kind} on {}) is not known",
+                    line.source.display()
+                );
+                return Err(Refusal::unreadable(self.target, &error));
+            }
+            self.not_below(&devices, &lines, &parts, place)?;
+        }
+        if let Some(folder) = run_file.and_then(Path::parent) {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            let number = match self.system.nodes.kind(folder) {
+                Ok(NodeKind::Directory(number)) => number,
+                _ => return Ok(()),
+            };
+            let devices = tree::behind(self.system, number, &lines);
+            self.not_below(&devices, &lines, &parts, "the run file")?;
+        }
+        Ok(())
+    }
+
+    fn not_below(
+        &self,
+        devices: &[Device],
+        lines: &[MountLine],
+        parts: &BTreeSet<String>,
+        what: &str,
+    ) -> Result<(), Refusal> {
+        for device in devices {
+            let below = tree::below(self.system, device, lines);
+            if let Some(name) = below.intersection(parts).next() {
+                return Err(self.refuse(
+                    RefusalKind::System,
+                    format!(
+                        "{what} of the running system is on {}, which lies on {name}",
+                        device.name
+                    ),
+                    "name another disk",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn not_swap(&self) -> Result<(), Refusal> {
+        let swaps = mounts::swaps(self.system).map_err(|error| self.unreadable(&error))?;
+        for path in swaps {
+            if let Some(part) = self.part_at(&path) {
+                return Err(self.refuse(
+                    RefusalKind::Swap,
+                    format!("{} is swapped to as {}", part.name, path.display()),
+                    "name another device, or switch that swap off for good: swapoff, then remove it from /etc/fstab",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn not_mounted(&self) -> Result<(), Refusal> {
+        let members = tree::btrfs_sets(self.system).into_iter().flatten();
+        let names: Vec<&str> = self.concerned.iter().map(|device| device.name.as_str()).collect();
+        if let Some(name) = members.into_iter().find(|name| names.contains(&name.as_str())) {
+            return Err(self.refuse(
+                RefusalKind::Mounted,
+                format!("{name} is a member of a mounted btrfs"),
+                "unmount that filesystem first, if it may be destroyed",
+            ));
+        }
+        let mut sources: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+        for (process, lines) in all_mounts(self.system).map_err(|error| self.unreadable(&error))? {
+            for line in lines {
+                let by_number = self.part(line.number).map(|part| part.name.clone());
+                let part = by_number.or_else(|| {
+                    let ask = || self.part_at(&line.source).map(|part| part.name.clone());
+                    sources.entry(line.source.clone()).or_insert_with(ask).clone()
+                });
+                if let Some(part) = part {
+                    let target = line.target.display();
+                    return Err(self.refuse(
+                        RefusalKind::Mounted,
+                        format!("{part} is mounted on {target} (seen by process {process})"),
+                        &format!("unmount it first, if it may be destroyed: umount {target}"),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn not_held(&self) -> Result<(), Refusal> {
+        for device in &self.concerned {
+            if let Some(holder) = device.holders().first() {
+                let label = Device::by_name(self.system, holder)
+                    .and_then(|found| found.attribute("dm/name"))
+                    .map(|name| format!(" ({name})"));
+                return Err(self.refuse(
+                    RefusalKind::Held,
+                    format!("{} is part of {holder}{}", device.name, label.unwrap_or_default()),
+                    "name another device, or take that layer down first, if it may be destroyed",
+                ));
+            }
+        }
+        for attached in crate::loop_device::attached(self.system) {
+            let backing = PathBuf::from(&attached.backing_file);
+            if let Some(part) = self.part_at(&backing) {
+                return Err(self.refuse(
+                    RefusalKind::Held,
+                    format!("{} is the backing device of {}", part.name, attached.kernel_name),
+                    &format!("detach it first: losetup -d /dev/{}", attached.kernel_name),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A virtual machine that uses a raw disk holds it by nothing but an open descriptor.
+    fn not_open_elsewhere(&self) -> Result<(), Refusal> {
+        let ours = ancestors(self.system);
+        for process in processes(self.system) {
+            if ours.contains(&process) {
+                continue;
+            }
+            let folder = self.system.proc.join(process.to_string());
+            for descriptor in sysfs::names(&folder.join("fd")) {
+                let Some(part) = self.part_at(&folder.join("fd").join(&descriptor)) else {
+                    continue;
+                };
+                if opened_for_writing(&folder.join("fdinfo").join(&descriptor)) {
+                    let name = sysfs::read_optional(&folder.join("comm")).unwrap_or_default();
+                    return Err(self.refuse(
+                        RefusalKind::Busy,
+                        format!("process {process} ({name}) has {} open for writing", part.name),
+                        "end that process first",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Filesystem types that need no device.
+fn without_device(system: &System) -> BTreeSet<String> {
+    let text = sysfs::read_optional(&system.proc.join("filesystems")).unwrap_or_default();
+    let named = text.lines().filter_map(|line| line.strip_prefix("nodev"));
+    named.map(|name| name.trim().to_owned()).chain(["rootfs".to_owned()]).collect()
+}
+
+fn processes(system: &System) -> Vec<u32> {
+    sysfs::names(&system.proc).iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+/// Mounts of every mount namespace that can be seen, with a process that sees it. Process 1 and this
+/// one must be readable; one that ends meanwhile is no error.
+fn all_mounts(system: &System) -> Result<Vec<(u32, Vec<MountLine>)>, Error> {
+    let own = std::process::id();
+    let mut all = vec![(1, mounts::of(&system.proc.join("1/mountinfo"))?)];
+    all.push((own, mounts::of_self(system)?));
+    let mut namespaces = BTreeSet::new();
+    for process in processes(system) {
+        let folder = system.proc.join(process.to_string());
+        if let Ok(namespace) = fs::read_link(folder.join("ns/mnt"))
+            && !namespaces.insert(namespace)
+        {
+            continue;
+        }
+        match mounts::of(&folder.join("mountinfo")) {
+            Ok(lines) => all.push((process, lines)),
+            Err(Error::Io { source, .. }) if has_ended(&source) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(all)
+}
+
+/// `EINVAL` is what the kernel answers for a process on its way out.
+fn has_ended(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH | libc::EINVAL))
+}
+
+/// This process and those that started it.
+fn ancestors(system: &System) -> BTreeSet<u32> {
+    let mut found = BTreeSet::from([std::process::id()]);
+    let mut next = Some(PathBuf::from("self"));
+    while let Some(process) = next.take() {
+        let status = sysfs::read_optional(&system.proc.join(process).join("status"));
+        let parent = status.and_then(|text| {
+            text.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())
+        });
+        if let Some(parent) = parent.filter(|parent| *parent > 1)
+            && found.insert(parent)
+        {
+            next = Some(PathBuf::from(parent.to_string()));
+        }
+    }
+    found
+}
+
+/// `flags:` of `/proc/PID/fdinfo/N` is octal; its last two bits are the access mode.
+fn opened_for_writing(fdinfo: &Path) -> bool {
+    let text = sysfs::read_optional(fdinfo).unwrap_or_default();
+    let flags = text
+        .lines()
+        .find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & libc::O_ACCMODE.cast_unsigned() != 0)
+}

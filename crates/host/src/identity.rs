@@ -1,0 +1,119 @@
+//! What a block device is, beyond its name: names change from boot to boot.
+
+use crate::guard::tree::Device;
+use crate::nodes::Probe;
+use crate::sysfs::{self, System};
+use seekwell_model::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// What a block device is. Two looks at the same device give equal values as long as it stays
+/// plugged in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Name in sysfs, for example `sdb` or `sdb1`.
+    pub kernel_name: String,
+    /// `MAJOR:MINOR`.
+    pub number: String,
+    /// Size.
+    pub size: Bytes,
+    /// Model of the disk.
+    pub model: Option<String>,
+    /// Serial number of the disk.
+    pub serial: Option<String>,
+    /// Firmware revision of the disk.
+    pub firmware: Option<String>,
+    /// World-wide name of the disk.
+    pub wwid: Option<String>,
+    /// Number of the partition and its first sector of 512 bytes; `None` for a whole disk.
+    pub partition: Option<(u32, u64)>,
+    /// Number that the kernel gave to this disk when it appeared; never given twice in one boot.
+    pub diskseq: Option<u64>,
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.model.as_deref().unwrap_or("a device without a model name"))?;
+        match &self.serial {
+            Some(serial) => write!(formatter, ", serial {serial}")?,
+            None => write!(formatter, " and without a serial number")?,
+        }
+        write!(formatter, ", {} sectors, {}", self.sectors(), self.kernel_name)
+    }
+}
+
+impl Identity {
+    /// Size in sectors of 512 bytes.
+    #[must_use]
+    pub fn sectors(&self) -> u64 {
+        self.size.0 / 512
+    }
+
+    pub(crate) fn read(system: &System, device: &Device, probe: Option<&Probe>) -> Self {
+        let disk = device.disk();
+        let whole = disk.as_ref().unwrap_or(device);
+        let sectors = device.attribute("size").and_then(|text| text.parse::<u64>().ok());
+        let size = probe.map(|probe| probe.size_bytes).or_else(|| Some(sectors? * 512));
+        let number = |name: &str| device.attribute(name).and_then(|text| text.parse().ok());
+        let text = |names: &[&str]| {
+            let found = names.iter().filter_map(|name| whole.attribute(name));
+            found.map(|text| text.trim().to_owned()).find(|text| !text.is_empty())
+        };
+        let in_sysfs = whole.attribute("diskseq").and_then(|text| text.parse().ok());
+        Self {
+            kernel_name: device.name.clone(),
+            number: device.number.to_string(),
+            size: Bytes(size.unwrap_or_default()),
+            model: text(&["device/model", "device/name"])
+                .or_else(|| from_udev(system, whole, "ID_MODEL")),
+            serial: text(&["device/serial", "serial"])
+                .or_else(|| vital_product_serial(&whole.folder))
+                .or_else(|| from_udev(system, whole, "ID_SERIAL_SHORT")),
+            firmware: text(&["device/firmware_rev", "device/rev", "device/fwrev"])
+                .or_else(|| from_udev(system, whole, "ID_REVISION")),
+            wwid: text(&["wwid", "device/wwid"]).or_else(|| from_udev(system, whole, "ID_WWN")),
+            partition: number("partition")
+                .and_then(|index| Some((u32::try_from(index).ok()?, number("start")?))),
+            diskseq: probe.and_then(|probe| probe.diskseq).or(in_sysfs),
+        }
+    }
+}
+
+/// SCSI and SATA disks have their serial number in page 0x80 of their vital product data: four
+/// bytes of header, then text.
+fn vital_product_serial(folder: &Path) -> Option<String> {
+    let page = fs::read(folder.join("device/vpd_pg80")).ok()?;
+    let text = String::from_utf8_lossy(page.get(4..)?).trim_matches(['\0', ' ']).to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// A property in udev's database.
+fn from_udev(system: &System, device: &Device, key: &str) -> Option<String> {
+    let file = system.run.join("udev/data").join(format!("b{}", device.number));
+    let text = sysfs::read_optional(&file)?;
+    let property = |line: &str| {
+        Some(line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('=')?.to_owned())
+    };
+    text.lines().find_map(property).filter(|value| !value.is_empty())
+}
+
+/// A path that names the same device after a reboot: `/dev/disk/by-id` before `by-path`; `None` when
+/// udev made no such link.
+pub(crate) fn stable_path(system: &System, node: &Path) -> Option<PathBuf> {
+    ["disk/by-id", "disk/by-path"].iter().find_map(|folder| {
+        let folder = system.dev.join(folder);
+        let leads_there = |name: &String| {
+            system.nodes.canonical(&folder.join(name)).is_ok_and(|target| target == node)
+        };
+        // wwn- and nvme-eui names are stable too, but say nothing to people.
+        let mut names: Vec<String> =
+            sysfs::names(&folder).into_iter().filter(leads_there).collect();
+        names.sort_by_key(|name| (name.starts_with("wwn-") || name.contains("eui."), name.clone()));
+        names.first().map(|name| folder.join(name))
+    })
+}

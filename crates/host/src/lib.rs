@@ -1,0 +1,29 @@
+//! Linux facts and changes: images, loop devices, queues, filesystems, memory limits, namespaces;
+//! the guard against writing to a disk in use; and the undo list that puts everything back.
+//!
+//! Whatever formats a device, opens it for writing or mounts it passes through here. Only the guard
+//! gives out a [`guard::WriteToken`], and nothing here writes to a device without one.
+//!
+//! This room never measures, prints, ends the process or reads the environment, and decides nothing
+//! about labs. It knows filesystems only as entries of the catalogue in `seekwell_model`.
+
+mod blkdev;
+pub mod caches;
+pub mod claim;
+pub mod error;
+mod fiemap;
+pub mod guard;
+mod hdparm;
+pub mod identity;
+pub mod image;
+pub mod loop_device;
+pub mod memory;
+mod mounts;
+pub mod namespace;
+mod nodes;
+mod program;
+pub mod queue;
+pub mod sysfs;
+pub mod undo;
+
+pub use error::{Error, Result};

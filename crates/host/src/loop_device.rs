@@ -1,0 +1,273 @@
+//! Loop devices: attached in one step with direct I/O, freed by the kernel with the last descriptor.
+
+use crate::blkdev;
+use crate::error::{Error, Result};
+use crate::sysfs::{self, System};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, open, statx};
+use rustix::io::Errno;
+use rustix::ioctl::{Getter, Ioctl, IoctlOutput, Opcode, Setter, ioctl};
+use seekwell_model::units::Bytes;
+use std::ffi::c_void;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// `LOOP_CONFIGURE` of `linux/loop.h`, Linux 5.8.
+const CONFIGURE: Opcode = 0x4C0A;
+/// `LOOP_GET_STATUS64`.
+const GET_STATUS: Opcode = 0x4C05;
+/// `LOOP_CTL_GET_FREE`.
+const GET_FREE: Opcode = 0x4C82;
+
+/// `LO_FLAGS_AUTOCLEAR`.
+const AUTOCLEAR: u32 = 4;
+/// `LO_FLAGS_DIRECT_IO`.
+const DIRECT_IO: u32 = 16;
+
+/// Another process may take a free device between the question and the attachment.
+const ATTEMPTS: u32 = 64;
+const RETRY_AFTER: Duration = Duration::from_millis(5);
+const POLL: Duration = Duration::from_millis(5);
+
+/// `struct loop_info64`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Info {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    sizelimit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`.
+#[repr(C)]
+struct Config {
+    fd: u32,
+    block_size: u32,
+    info: Info,
+    reserved: [u64; 8],
+}
+
+/// `LOOP_CTL_GET_FREE` answers by its return value, which no pattern of rustix covers.
+struct GetFree;
+
+// SAFETY: the ioctl takes no argument and returns the number of the device.
+unsafe impl Ioctl for GetFree {
+    type Output = u32;
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        GET_FREE
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn output_from_ptr(output: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
+        u32::try_from(output).map_err(|_| Errno::INVAL)
+    }
+}
+
+/// An attached loop device. The kernel detaches it when this descriptor and all others are closed
+/// and nothing is mounted from it: nothing has to run for that, so it also happens after a kill.
+#[derive(Debug)]
+pub struct LoopDevice {
+    path: PathBuf,
+    kernel_name: String,
+    file: File,
+    size: Bytes,
+    sector: Bytes,
+}
+
+impl LoopDevice {
+    /// Its node, for example `/dev/loop3`.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its name in sysfs, for example `loop3`.
+    #[must_use]
+    pub fn kernel_name(&self) -> &str {
+        &self.kernel_name
+    }
+
+    /// The descriptor that keeps it attached, open read-write.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its size.
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// Its logical sector size.
+    #[must_use]
+    pub fn sector(&self) -> Bytes {
+        self.sector
+    }
+}
+
+/// A loop device in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Name in sysfs.
+    pub kernel_name: String,
+    /// File as the kernel shows it; ` (deleted)` follows the name of one without a name.
+    pub backing_file: String,
+    /// Whether it reads and writes past the host's page cache.
+    pub direct: bool,
+    /// Whether the kernel frees it with the last descriptor.
+    pub autoclear: bool,
+}
+
+/// Attaches an image with direct I/O and autoclear, all in one system call, so that there is no
+/// moment at which a kill would leave it behind.
+///
+/// `sector` is the logical sector size. `limit` shows only the first bytes of the image: a journal
+/// device that some mkfs fills entirely gets its exact size so.
+///
+/// # Errors
+/// [`Error::NotDirect`] when the kernel attached it without direct I/O; the device is free again.
+pub fn attach(
+    system: &System,
+    image: impl AsFd,
+    sector: Bytes,
+    limit: Option<Bytes>,
+) -> Result<LoopDevice> {
+    let (kernel_name, path, file) = configure(system, image.as_fd(), sector, limit)?;
+    if !is_direct(system, &kernel_name) {
+        let needed = direct_alignment(image.as_fd());
+        return Err(Error::NotDirect { device: kernel_name, needed });
+    }
+    let size = blkdev::size_bytes(file.as_fd()).map_err(Error::io("read the size of", &path))?;
+    Ok(LoopDevice { path, kernel_name, file, size: Bytes(size), sector })
+}
+
+fn configure(
+    system: &System,
+    image: BorrowedFd<'_>,
+    sector: Bytes,
+    limit: Option<Bytes>,
+) -> Result<(String, PathBuf, File)> {
+    let control = system.dev.join("loop-control");
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let control_node = open(&control, flags, Mode::empty())
+        .map_err(Error::errno("open (root is needed)", &control))?;
+    let mut last = Errno::BUSY;
+    for _ in 0..ATTEMPTS {
+        // SAFETY: GetFree passes no pointer.
+        let number = unsafe { ioctl(&control_node, GetFree) }
+            .map_err(Error::errno("get a free loop device from", &control))?;
+        let kernel_name = format!("loop{number}");
+        let path = system.dev.join(&kernel_name);
+        let node = open(&path, flags, Mode::empty()).map_err(Error::errno("open", &path))?;
+        let config = config(image, sector, limit);
+        // SAFETY: LOOP_CONFIGURE reads a struct loop_config, which Config mirrors field by field.
+        match unsafe { ioctl(&node, Setter::<CONFIGURE, Config>::new(config)) } {
+            Ok(()) => return Ok((kernel_name, path, File::from(node))),
+            Err(error @ Errno::BUSY) => last = error,
+            Err(error) => return Err(Error::errno("attach an image to", &path)(error)),
+        }
+        sleep(RETRY_AFTER);
+    }
+    Err(Error::errno("attach an image to a free loop device of", &control)(last))
+}
+
+fn config(image: BorrowedFd<'_>, sector: Bytes, limit: Option<Bytes>) -> Config {
+    let mut file_name = [0; 64];
+    file_name[..8].copy_from_slice(b"seekwell");
+    let info = Info {
+        device: 0,
+        inode: 0,
+        rdevice: 0,
+        offset: 0,
+        sizelimit: limit.map_or(0, |bytes| bytes.0),
+        number: 0,
+        encrypt_type: 0,
+        encrypt_key_size: 0,
+        flags: AUTOCLEAR | DIRECT_IO,
+        file_name,
+        crypt_name: [0; 64],
+        encrypt_key: [0; 32],
+        init: [0; 2],
+    };
+    let block_size = u32::try_from(sector.0).unwrap_or(u32::MAX);
+    Config { fd: image.as_raw_fd().cast_unsigned(), block_size, info, reserved: [0; 8] }
+}
+
+fn is_direct(system: &System, kernel_name: &str) -> bool {
+    sysfs::read_optional(&system.block(kernel_name).join("loop/dio")).as_deref() == Some("1")
+}
+
+/// Smallest sector for direct I/O on a file, by `statx`; 4 KiB where the kernel does not say.
+fn direct_alignment(image: BorrowedFd<'_>) -> Bytes {
+    let facts = statx(image, "", AtFlags::EMPTY_PATH, StatxFlags::from_bits_retain(0x2000));
+    let alignment = facts.map_or(0, |facts| u64::from(facts.stx_dio_offset_align));
+    if alignment == 0 { Bytes::kib(4) } else { Bytes(alignment) }
+}
+
+/// Waits until a loop device is free.
+///
+/// # Errors
+/// [`Error::Timeout`] with what it is still attached to.
+pub fn wait_detached(system: &System, kernel_name: &str, timeout: Duration) -> Result<()> {
+    let backing = system.block(kernel_name).join("loop/backing_file");
+    let begin = Instant::now();
+    loop {
+        let Some(file) = sysfs::read_optional(&backing) else { return Ok(()) };
+        let waited = begin.elapsed();
+        if waited >= timeout {
+            return Err(Error::Timeout {
+                what: format!("{kernel_name} is still attached to {file}"),
+                waited,
+                remedy: format!(
+                    "find who holds it with 'lsof /dev/{kernel_name}' and 'grep {kernel_name} /proc/*/mountinfo'"
+                ),
+            });
+        }
+        sleep(POLL);
+    }
+}
+
+/// Every loop device that has a file.
+#[must_use]
+pub fn attached(system: &System) -> Vec<Attached> {
+    let folder = system.sys.join("class/block");
+    let loops = sysfs::names(&folder).into_iter().filter(|name| name.starts_with("loop"));
+    loops
+        .filter_map(|kernel_name| {
+            let attributes = folder.join(&kernel_name).join("loop");
+            let flag =
+                |name: &str| sysfs::read_optional(&attributes.join(name)).as_deref() == Some("1");
+            let backing_file = sysfs::read_optional(&attributes.join("backing_file"))?;
+            let (direct, autoclear) = (flag("dio"), flag("autoclear"));
+            Some(Attached { kernel_name, backing_file, direct, autoclear })
+        })
+        .collect()
+}
+
+/// Device and inode of the file behind a loop device.
+pub(crate) fn backing_inode(device: BorrowedFd<'_>) -> rustix::io::Result<(u64, u64)> {
+    // SAFETY: LOOP_GET_STATUS64 stores one struct loop_info64, which Info mirrors field by field.
+    let info = unsafe { ioctl(device, Getter::<GET_STATUS, Info>::new()) }?;
+    Ok((info.device, info.inode))
+}

@@ -1,0 +1,247 @@
+//! Memory: how much there is, how much a trial may use, and whether swap is on.
+
+use crate::error::{Error, Result};
+use crate::mounts::{self, MountLine};
+use crate::sysfs::{self, System};
+use crate::undo::{Target, Undo};
+use seekwell_model::units::Bytes;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// The kernel needs a moment until a group that was just left may be removed.
+const REMOVAL: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(10);
+
+/// Version of the memory controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CgroupVersion {
+    /// Its own hierarchy. Limits memory; write-back is not limited by it.
+    V1,
+    /// The unified hierarchy.
+    V2,
+}
+
+impl CgroupVersion {
+    /// As records have it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+        }
+    }
+
+    fn limit_file(self) -> &'static str {
+        match self {
+            Self::V1 => "memory.limit_in_bytes",
+            Self::V2 => "memory.max",
+        }
+    }
+}
+
+/// Where the memory controller is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Controller {
+    pub version: CgroupVersion,
+    pub root: PathBuf,
+}
+
+/// A group with a memory limit; this process is in it.
+#[derive(Debug)]
+pub struct MemoryGroup {
+    directory: PathBuf,
+    home: PathBuf,
+    version: CgroupVersion,
+    limit: Bytes,
+}
+
+impl MemoryGroup {
+    /// The limit in force, as read back.
+    #[must_use]
+    pub fn limit(&self) -> Bytes {
+        self.limit
+    }
+
+    /// Version of the controller.
+    #[must_use]
+    pub fn version(&self) -> CgroupVersion {
+        self.version
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Puts another process into it; children follow on their own.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn enter(&self, pid: u32) -> Result<()> {
+        write(&self.directory.join("cgroup.procs"), &pid.to_string())
+    }
+
+    /// Puts this process back to where it was and removes the group.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when another process is still in it; the undo list removes it then.
+    pub fn remove(self, undo: &mut Undo) -> Result<()> {
+        // "0" is the writer itself, whatever its number in this PID namespace.
+        write(&self.home.join("cgroup.procs"), "0")?;
+        remove_group(&self.directory)?;
+        undo.forget(&Target::CgroupDirectory { path: self.directory })
+    }
+}
+
+/// Limits this process and its future children to so many bytes of memory, page cache included.
+///
+/// `name` becomes part of the group's name and should hold the run's id. The group is in the undo
+/// list before it exists.
+///
+/// # Errors
+/// Without root or without a memory controller.
+pub fn limit(system: &System, name: &str, limit: Bytes, undo: &mut Undo) -> Result<MemoryGroup> {
+    let controller = controller(system)?.ok_or_else(|| Error::Setting {
+        device: "memory limit".to_owned(),
+        what: "the kernel has no memory controller (CONFIG_MEMCG)".to_owned(),
+        remedy: "write memory = \"unlimited\" in the lab or boot with cgroup_enable=memory"
+            .to_owned(),
+    })?;
+    let home = own_group(system, &controller)?;
+    let directory = controller.root.join(group_name(name));
+    if controller.version == CgroupVersion::V2 {
+        enable_controller(&controller.root)?;
+    }
+    undo.record(&Target::CgroupDirectory { path: directory.clone() })?;
+    match fs::create_dir(&directory) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(Error::io("make the memory group (root is needed)", &directory)(error));
+        }
+        _ => {}
+    }
+    let file = directory.join(controller.version.limit_file());
+    write(&file, &limit.0.to_string())?;
+    let in_force = sysfs::read_number::<u64>(&file)?.ok_or_else(|| Error::Format {
+        path: file.clone(),
+        content: "nothing".to_owned(),
+        expected: "the limit just written",
+    })?;
+    write(&directory.join("cgroup.procs"), "0")?;
+    Ok(MemoryGroup { directory, home, version: controller.version, limit: Bytes(in_force) })
+}
+
+fn group_name(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    format!("seekwell-{}", name.chars().map(safe).collect::<String>())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(Error::io("write", path))
+}
+
+/// Version of the memory controller in use; `None` when there is none.
+///
+/// # Errors
+/// When procfs cannot be read.
+pub fn version(system: &System) -> Result<Option<CgroupVersion>> {
+    Ok(controller(system)?.map(|found| found.version))
+}
+
+/// Finds the controller: on a hybrid system it is in exactly one of the two hierarchies.
+pub(crate) fn controller(system: &System) -> Result<Option<Controller>> {
+    let lines = mounts::of_self(system)?;
+    let has_memory = |line: &&MountLine| {
+        line.kind == "cgroup" && line.super_options.split(',').any(|option| option == "memory")
+    };
+    if let Some(line) = lines.iter().find(has_memory) {
+        return Ok(Some(Controller { version: CgroupVersion::V1, root: line.target.clone() }));
+    }
+    let unified = lines.iter().filter(|line| line.kind == "cgroup2").find(|line| {
+        let controllers = sysfs::read_optional(&line.target.join("cgroup.controllers"));
+        controllers.is_some_and(|text| text.split_whitespace().any(|name| name == "memory"))
+    });
+    Ok(unified.map(|line| Controller { version: CgroupVersion::V2, root: line.target.clone() }))
+}
+
+/// Left switched on afterwards: others may have begun to rely on it, and it limits nobody.
+fn enable_controller(root: &Path) -> Result<()> {
+    let file = root.join("cgroup.subtree_control");
+    if sysfs::read(&file)?.split_whitespace().any(|name| name == "memory") {
+        return Ok(());
+    }
+    write(&file, "+memory")
+}
+
+/// The group of this process, to go back to.
+fn own_group(system: &System, controller: &Controller) -> Result<PathBuf> {
+    let path = system.proc.join("self/cgroup");
+    let text = sysfs::read(&path)?;
+    let own = text.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (number, names, group) = (parts.next()?, parts.next()?, parts.next()?);
+        let ours = match controller.version {
+            CgroupVersion::V1 => names.split(',').any(|name| name == "memory"),
+            CgroupVersion::V2 => number == "0" && names.is_empty(),
+        };
+        ours.then(|| group.trim_start_matches('/').to_owned())
+    });
+    let group = own.ok_or_else(|| Error::Format {
+        path,
+        content: sysfs::shortened(&text),
+        expected: "a line of the memory controller",
+    })?;
+    Ok(controller.root.join(group))
+}
+
+/// Removes an empty group; one that is gone already is fine.
+pub(crate) fn remove_group(directory: &Path) -> Result<()> {
+    let begin = Instant::now();
+    loop {
+        match fs::remove_dir(directory) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && begin.elapsed() < REMOVAL => {}
+            Err(error) => return Err(Error::io("remove the memory group", directory)(error)),
+        }
+        sleep(POLL);
+    }
+}
+
+/// A line of `/proc/meminfo`; `None` when this kernel has no such line.
+pub(crate) fn meminfo(system: &System, key: &str) -> Result<Option<Bytes>> {
+    let path = system.proc.join("meminfo");
+    let text = sysfs::read(&path)?;
+    let Some(value) = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))
+    else {
+        return Ok(None);
+    };
+    let kib = value.trim().trim_end_matches("kB").trim().parse();
+    kib.map(|count: u64| Some(Bytes::kib(count))).map_err(|_| Error::Format {
+        path,
+        content: sysfs::shortened(value),
+        expected: "a number of kB",
+    })
+}
+
+/// RAM of the machine (`MemTotal`); `None` when the kernel does not say.
+///
+/// # Errors
+/// When `/proc/meminfo` cannot be read.
+pub fn ram(system: &System) -> Result<Option<Bytes>> {
+    meminfo(system, "MemTotal")
+}
+
+/// Swap that is on (`SwapTotal`), 0 when none is; `None` when the kernel does not say.
+///
+/// # Errors
+/// When `/proc/meminfo` cannot be read.
+pub fn swap(system: &System) -> Result<Option<Bytes>> {
+    meminfo(system, "SwapTotal")
+}

@@ -1,0 +1,115 @@
+//! What can only be asked of a device node itself: which device it is, and whether anybody holds it.
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
+use std::fmt::Debug;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Number of a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct DeviceNumber {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl std::fmt::Display for DeviceNumber {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl DeviceNumber {
+    pub(crate) fn from_raw(raw: u64) -> Self {
+        Self { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
+    }
+
+    /// Reads `MAJOR:MINOR`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    }
+}
+
+/// What a path leads to, links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    Block(DeviceNumber),
+    /// With the device that its filesystem is on.
+    Regular(DeviceNumber),
+    /// With the device that its filesystem is on.
+    Directory(DeviceNumber),
+    Other,
+}
+
+/// What an exclusive open of a block device tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Probe {
+    pub number: DeviceNumber,
+    pub size_bytes: u64,
+    /// `None` on kernels before 5.15.
+    pub diskseq: Option<u64>,
+}
+
+/// The questions to device nodes. A test answers them from a script, because no test may need a
+/// spare disk.
+pub(crate) trait Nodes: Debug + Send + Sync {
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
+    fn kind(&self, path: &Path) -> io::Result<NodeKind>;
+    /// Opens with `O_EXCL`, which fails with `EBUSY` when a filesystem, swap or another layer of
+    /// the kernel holds the device, in whatever namespace, and closes again.
+    fn probe(&self, path: &Path) -> io::Result<Probe>;
+    /// Bytes at an offset; fewer at the end of the device.
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
+}
+
+/// The kernel's own answers.
+#[derive(Debug)]
+pub(crate) struct Kernel;
+
+impl Nodes for Kernel {
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
+    }
+
+    fn kind(&self, path: &Path) -> io::Result<NodeKind> {
+        let facts = stat(path)?;
+        let filesystem = DeviceNumber::from_raw(facts.st_dev);
+        Ok(match FileType::from_raw_mode(facts.st_mode) {
+            FileType::BlockDevice => NodeKind::Block(DeviceNumber::from_raw(facts.st_rdev)),
+            FileType::RegularFile => NodeKind::Regular(filesystem),
+            FileType::Directory => NodeKind::Directory(filesystem),
+            _ => NodeKind::Other,
+        })
+    }
+
+    fn probe(&self, path: &Path) -> io::Result<Probe> {
+        let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let node = open(path, flags, Mode::empty())?;
+        let facts = fstat(&node)?;
+        Ok(Probe {
+            number: DeviceNumber::from_raw(facts.st_rdev),
+            size_bytes: crate::blkdev::size_bytes(node.as_fd())?,
+            diskseq: crate::blkdev::diskseq(node.as_fd()),
+        })
+    }
+
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let file = File::open(path)?;
+        let mut bytes = vec![0; length];
+        let mut filled = 0;
+        while filled < length {
+            let position = offset + filled as u64;
+            match file.read_at(&mut bytes[filled..], position) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,330 @@
+//! Request queues: which scheduler, how many requests, how much read-ahead; set, read back, put back.
+//!
+//! The kernel clamps some values silently, a switch of scheduler resets others, and all of them
+//! outlive a loop device. So every old value goes to the undo list first, the scheduler is set before
+//! everything else, and each value is read again.
+
+use crate::error::{Error, Result};
+use crate::hdparm;
+use crate::sysfs::{self, System};
+use crate::undo::{Restored, Target, Undo};
+use seekwell_model::agent::QueueDefaults;
+use seekwell_model::record::QueueSettings;
+use seekwell_model::stack::{DeviceSettings, Scheduler, WriteCache};
+use seekwell_model::warning::Warning;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) const SCHEDULER: &str = "scheduler";
+const NR_REQUESTS: &str = "nr_requests";
+const READ_AHEAD: &str = "read_ahead_kb";
+const MAX_SECTORS: &str = "max_sectors_kb";
+const ROTATIONAL: &str = "rotational";
+const WRITE_CACHE: &str = "write_cache";
+const DISCARD: &str = "discard_max_bytes";
+const DISCARD_HARDWARE: &str = "discard_max_hw_bytes";
+
+/// What else the kernel changes when the scheduler is switched: bfq turns write-back throttling off.
+const WRITEBACK_THROTTLING: &str = "wbt_lat_usec";
+
+/// Settings wanted for a queue; `None` leaves a setting as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Scheduler; set anew even when it is in force, so that its tunables begin at their defaults.
+    pub scheduler: Option<String>,
+    /// `iosched/*` by file name.
+    pub tunables: BTreeMap<String, String>,
+    /// `nr_requests`.
+    pub nr_requests: Option<u32>,
+    /// `read_ahead_kb`.
+    pub read_ahead_kb: Option<u32>,
+    /// `max_sectors_kb`.
+    pub max_sectors_kb: Option<u32>,
+    /// `rotational`.
+    pub rotational: Option<bool>,
+    /// `write_cache`.
+    pub write_cache: Option<WriteCache>,
+    /// Whether discards reach the device: `false` sets `discard_max_bytes` to 0, `true` to what the
+    /// hardware takes.
+    pub discard: Option<bool>,
+    /// Flags and values for hdparm, for example `-B128`.
+    pub hdparm: Vec<String>,
+}
+
+impl Wanted {
+    /// What a stack asks for: the scheduler's settings before the device's before the comparable
+    /// defaults.
+    #[must_use]
+    pub fn new(
+        device: &DeviceSettings,
+        scheduler: &Scheduler,
+        defaults: &QueueDefaults,
+        discard: bool,
+    ) -> Self {
+        let apm = device.apm.map(|level| format!("-B{level}"));
+        Self {
+            scheduler: Some(scheduler.kind.clone()),
+            tunables: scheduler.tunables.clone(),
+            nr_requests: scheduler
+                .nr_requests
+                .or(device.nr_requests)
+                .or(Some(defaults.nr_requests)),
+            read_ahead_kb: scheduler
+                .read_ahead_kb
+                .or(device.read_ahead_kb)
+                .or(Some(defaults.read_ahead_kb)),
+            max_sectors_kb: device.max_sectors_kb,
+            rotational: device.rotational,
+            write_cache: device.write_cache,
+            discard: Some(discard),
+            hdparm: apm.into_iter().chain(device.hdparm.iter().cloned()).collect(),
+        }
+    }
+}
+
+/// The scheduler in brackets, or the only word.
+pub(crate) fn in_force(text: &str) -> Option<String> {
+    let marked = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    marked.or_else(|| text.split_whitespace().next()).map(str::to_owned)
+}
+
+/// Schedulers that a device offers, in the kernel's order.
+///
+/// # Errors
+/// When there is no such device.
+pub fn schedulers(system: &System, kernel_name: &str) -> Result<Vec<String>> {
+    let text = sysfs::read(&system.queue(kernel_name)?.join(SCHEDULER))?;
+    Ok(text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect())
+}
+
+/// Settings in force. A partition has those of its disk.
+///
+/// # Errors
+/// When there is no such device, or a file holds no number.
+pub fn read(system: &System, kernel_name: &str) -> Result<QueueSettings> {
+    let queue = system.queue(kernel_name)?;
+    let number = |name: &str| sysfs::read_number::<u32>(&queue.join(name));
+    let tunables = queue.join("iosched");
+    Ok(QueueSettings {
+        scheduler: sysfs::read_optional(&queue.join(SCHEDULER)).as_deref().and_then(in_force),
+        nr_requests: number(NR_REQUESTS)?,
+        read_ahead_kb: number(READ_AHEAD)?,
+        max_sectors_kb: number(MAX_SECTORS)?,
+        rotational: number(ROTATIONAL)?.map(|value| value != 0),
+        logical_block_bytes: number("logical_block_size")?,
+        physical_block_bytes: number("physical_block_size")?,
+        discard_max_bytes: sysfs::read_number(&queue.join(DISCARD))?,
+        write_cache: sysfs::read_optional(&queue.join(WRITE_CACHE)),
+        tunables: sysfs::names(&tunables)
+            .into_iter()
+            .filter_map(|name| Some((name.clone(), sysfs::read_optional(&tunables.join(name))?)))
+            .collect(),
+    })
+}
+
+/// The whole disk whose queue a device uses.
+fn disk_of(system: &System, kernel_name: &str) -> Result<String> {
+    let queue = system.queue(kernel_name)?;
+    let real = fs::canonicalize(&queue).map_err(Error::io("find", &queue))?;
+    let disk = real.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    Ok(disk.unwrap_or(kernel_name).to_owned())
+}
+
+/// Sets what is wanted, reads each value back, and says what came out otherwise.
+///
+/// # Errors
+/// When the kernel lacks the scheduler or a tunable, a setting cannot be written at all, or the
+/// undo list cannot.
+pub fn apply(
+    system: &System,
+    kernel_name: &str,
+    wanted: &Wanted,
+    undo: &mut Undo,
+) -> Result<Vec<Warning>> {
+    let device = disk_of(system, kernel_name)?;
+    let mut setter = Setter { system, device: &device, undo, warnings: Vec::new() };
+    if let Some(scheduler) = &wanted.scheduler {
+        setter.switch(scheduler)?;
+    }
+    let text = |number: Option<u32>| number.map(|value| value.to_string());
+    setter.set(NR_REQUESTS, text(wanted.nr_requests))?;
+    setter.set(READ_AHEAD, text(wanted.read_ahead_kb))?;
+    for (name, value) in &wanted.tunables {
+        setter.tune(name, value)?;
+    }
+    setter.set(MAX_SECTORS, text(wanted.max_sectors_kb))?;
+    setter.set(ROTATIONAL, wanted.rotational.map(|on| u8::from(on).to_string()))?;
+    let cache = wanted.write_cache.map(|cache| match cache {
+        WriteCache::WriteBack => "write back".to_owned(),
+        WriteCache::WriteThrough => "write through".to_owned(),
+    });
+    setter.set(WRITE_CACHE, cache)?;
+    setter.allow_discard(wanted.discard)?;
+    for argument in &wanted.hdparm {
+        let (flag, value) = hdparm::split(&device, argument)?;
+        setter.undo.record(&Target::Hdparm { device: device.clone(), flag: flag.to_owned() })?;
+        hdparm::set(system, &device, flag, value)?;
+    }
+    Ok(setter.warnings)
+}
+
+/// Puts a device's settings back as they were before the run, and marks that in the undo list. To be
+/// called before a loop device is let go: after that another run may have it.
+///
+/// # Errors
+/// When the undo list cannot be written.
+pub fn restore(system: &System, kernel_name: &str, undo: &mut Undo) -> Result<Restored> {
+    let device = disk_of(system, kernel_name)?;
+    undo.restore_where(|target| target.device() == Some(device.as_str()))
+}
+
+struct Setter<'a> {
+    system: &'a System,
+    device: &'a str,
+    undo: &'a mut Undo,
+    warnings: Vec<Warning>,
+}
+
+impl Setter<'_> {
+    fn target(&self, attribute: &str) -> Target {
+        Target::Queue { device: self.device.to_owned(), attribute: attribute.to_owned() }
+    }
+
+    fn path(&self, attribute: &str) -> Result<std::path::PathBuf> {
+        Ok(self.system.queue(self.device)?.join(attribute))
+    }
+
+    fn scheduler(&self) -> Result<String> {
+        let path = self.path(SCHEDULER)?;
+        let text = sysfs::read(&path)?;
+        in_force(&text).ok_or(Error::Format {
+            path,
+            content: sysfs::shortened(&text),
+            expected: "names of schedulers",
+        })
+    }
+
+    fn switch(&mut self, wanted: &str) -> Result<()> {
+        let offered = schedulers(self.system, self.device)?;
+        if !offered.iter().any(|name| name == wanted) {
+            return Err(Error::Setting {
+                device: self.device.to_owned(),
+                what: format!("the kernel offers no scheduler '{wanted}'"),
+                remedy: format!(
+                    "choose one of {}, or load it: modprobe {}",
+                    offered.join(", "),
+                    if wanted == "kyber" { "kyber-iosched" } else { wanted }
+                ),
+            });
+        }
+        let current = self.scheduler()?;
+        self.record_before_switch(&current)?;
+        let path = self.path(SCHEDULER)?;
+        if current == wanted && wanted != "none" {
+            // Writing the name in force is ignored, and the tunables of the last trial would stay.
+            fs::write(&path, "none").map_err(Error::io("write", &path))?;
+        }
+        fs::write(&path, wanted).map_err(Error::io("write", &path))?;
+        let now = self.scheduler()?;
+        if now == wanted {
+            return Ok(());
+        }
+        Err(Error::Setting {
+            device: self.device.to_owned(),
+            what: format!("the scheduler stayed '{now}' when '{wanted}' was written"),
+            remedy: "look at the kernel's log".to_owned(),
+        })
+    }
+
+    /// Everything that the switch will reset.
+    fn record_before_switch(&mut self, current: &str) -> Result<()> {
+        self.undo.record(&self.target(SCHEDULER))?;
+        self.undo.record(&self.target(NR_REQUESTS))?;
+        self.undo.record(&self.target(WRITEBACK_THROTTLING))?;
+        for name in sysfs::names(&self.path("iosched")?) {
+            self.undo.record(&self.tunable(current, &name))?;
+        }
+        Ok(())
+    }
+
+    fn tunable(&self, scheduler: &str, name: &str) -> Target {
+        Target::Tunable {
+            device: self.device.to_owned(),
+            scheduler: scheduler.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn set(&mut self, attribute: &str, value: Option<String>) -> Result<()> {
+        let Some(value) = value else { return Ok(()) };
+        let path = self.path(attribute)?;
+        let Some(current) = sysfs::read_optional(&path) else {
+            self.warn(attribute, &value, "the device does not have this setting");
+            return Ok(());
+        };
+        if current == value {
+            return Ok(());
+        }
+        self.undo.record(&self.target(attribute))?;
+        self.write(attribute, &path, &value);
+        Ok(())
+    }
+
+    fn tune(&mut self, name: &str, value: &str) -> Result<()> {
+        let scheduler = self.scheduler()?;
+        let folder = self.path("iosched")?;
+        let names = sysfs::names(&folder);
+        if !names.iter().any(|known| known == name) {
+            return Err(Error::Setting {
+                device: self.device.to_owned(),
+                what: format!("the scheduler {scheduler} has no tunable '{name}'"),
+                remedy: if names.is_empty() {
+                    "remove it: this scheduler has none".to_owned()
+                } else {
+                    format!("use one of {}", names.join(", "))
+                },
+            });
+        }
+        self.undo.record(&self.tunable(&scheduler, name))?;
+        self.write(&format!("iosched/{name}"), &folder.join(name), value);
+        Ok(())
+    }
+
+    /// A value that the kernel refuses or changes is said and not fatal: the stack is measured with
+    /// what is in force.
+    fn write(&mut self, attribute: &str, path: &Path, value: &str) {
+        if let Err(error) = fs::write(path, value) {
+            self.warn(attribute, value, &format!("the kernel refused it ({error})"));
+            return;
+        }
+        let now = sysfs::read_optional(path).unwrap_or_default();
+        if now != value {
+            self.warn(attribute, value, &format!("the kernel made it {now}"));
+        }
+    }
+
+    fn allow_discard(&mut self, allowed: Option<bool>) -> Result<()> {
+        let value = match allowed {
+            None => None,
+            Some(false) => Some("0".to_owned()),
+            Some(true) => sysfs::read_optional(&self.path(DISCARD_HARDWARE)?),
+        };
+        // A device without discard needs no warning that discards are off.
+        if allowed == Some(false) && sysfs::read_optional(&self.path(DISCARD)?).is_none() {
+            return Ok(());
+        }
+        self.set(DISCARD, value)
+    }
+
+    fn warn(&mut self, attribute: &str, value: &str, why: &str) {
+        self.warnings.push(Warning::new(
+            "queue-setting",
+            format!("{}: {attribute} = {value} was asked for, {why}", self.device),
+            "compare only stacks with the same value in force, or ask for one that the device takes",
+        ));
+    }
+}

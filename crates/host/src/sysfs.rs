@@ -1,0 +1,167 @@
+//! Where the kernel's files are, so that a test can put a tree of its own in their place.
+
+use crate::error::{Error, Result};
+use crate::nodes::{Kernel, Nodes};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
+
+/// Folders with the system's programs, in the order of search. The caller's `PATH` is not asked: a
+/// program of the same name in a user's folder must not format disks as root.
+const PROGRAM_FOLDERS: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// The roots of the kernel's and the system's files.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// sysfs, `/sys`.
+    pub sys: PathBuf,
+    /// procfs, `/proc`.
+    pub proc: PathBuf,
+    /// Device nodes, `/dev`.
+    pub dev: PathBuf,
+    /// Run-time state, `/run`: udev's database is there.
+    pub run: PathBuf,
+    /// Folders that programs are looked for in, in this order.
+    pub programs: Vec<PathBuf>,
+    pub(crate) nodes: Arc<dyn Nodes>,
+}
+
+impl Default for System {
+    fn default() -> Self {
+        Self::host()
+    }
+}
+
+impl System {
+    /// This machine.
+    #[must_use]
+    pub fn host() -> Self {
+        Self {
+            sys: "/sys".into(),
+            proc: "/proc".into(),
+            dev: "/dev".into(),
+            run: "/run".into(),
+            programs: PROGRAM_FOLDERS.iter().map(PathBuf::from).collect(),
+            nodes: Arc::new(Kernel),
+        }
+    }
+
+    /// A tree with `sys`, `proc`, `dev`, `run` and `bin` below one folder, for tests.
+    #[must_use]
+    pub fn rooted_at(root: &Path) -> Self {
+        Self {
+            sys: root.join("sys"),
+            proc: root.join("proc"),
+            dev: root.join("dev"),
+            run: root.join("run"),
+            programs: vec![root.join("bin")],
+            nodes: Arc::new(Kernel),
+        }
+    }
+
+    /// The executable of that name; `None` when it is not installed.
+    #[must_use]
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        let executable = |path: &PathBuf| {
+            path.metadata()
+                .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+        };
+        self.programs.iter().map(|folder| folder.join(name)).find(executable)
+    }
+
+    /// Id of this boot (`/proc/sys/kernel/random/boot_id`).
+    ///
+    /// # Errors
+    /// When procfs cannot be read.
+    pub fn boot_id(&self) -> Result<String> {
+        read(&self.proc.join("sys/kernel/random/boot_id"))
+    }
+
+    /// Folder of a block device, whole or partition, in `class/block`; it may not exist.
+    #[must_use]
+    pub fn block(&self, kernel_name: &str) -> PathBuf {
+        self.sys.join("class/block").join(kernel_name)
+    }
+
+    /// Folder of the queue of a block device; a partition has that of its disk.
+    ///
+    /// # Errors
+    /// When there is no such device.
+    pub fn queue(&self, kernel_name: &str) -> Result<PathBuf> {
+        let block = self.block(kernel_name);
+        let own = block.join("queue");
+        if own.is_dir() {
+            return Ok(own);
+        }
+        let real = fs::canonicalize(&block).map_err(Error::io("find", &block))?;
+        let parents = real.parent().map(|disk| disk.join("queue")).filter(|queue| queue.is_dir());
+        parents.ok_or_else(|| Error::Setting {
+            device: kernel_name.to_owned(),
+            what: "has no request queue".to_owned(),
+            remedy: "name a disk, a partition or a loop device".to_owned(),
+        })
+    }
+}
+
+/// Reads a file of the kernel without the line end.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(path: &Path) -> Result<String> {
+    let mut text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+    text.truncate(text.trim_end().len());
+    Ok(text)
+}
+
+/// Reads a file of the kernel that may be missing, or may not be read on this device.
+#[must_use]
+pub fn read_optional(path: &Path) -> Option<String> {
+    read(path).ok()
+}
+
+/// Reads a number; `None` when the file is missing.
+///
+/// # Errors
+/// When it is there and is no number.
+pub fn read_number<T: FromStr>(path: &Path) -> Result<Option<T>> {
+    let text = match read(path) {
+        Ok(text) => text,
+        // EINVAL is what attributes answer that do not apply to the device's present state.
+        Err(Error::Io { source, .. })
+            if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    text.parse().map(Some).map_err(|_| Error::Format {
+        path: path.to_owned(),
+        content: shortened(&text),
+        expected: "a number",
+    })
+}
+
+/// At most 60 characters, for messages.
+pub(crate) fn shortened(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.chars().take(60).collect()
+}
+
+/// Names in a folder, sorted; empty when there is no such folder.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
