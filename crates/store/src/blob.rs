@@ -1,0 +1,244 @@
+//! Timelines and block events as compact blobs: columns of optional 64-bit values.
+//!
+//! A blob is one version byte, the number of columns (1 byte), the number of rows (u32, little
+//! endian) and a zlib stream. The stream holds, per column, one byte (0: every row has a value,
+//! 1: none has, 2: a bitmap follows, lowest bit first) and then the values of the rows that have
+//! one, each XORed with the one before and the eight bytes of all values apart: first all lowest
+//! bytes, then all second ones. Slowly changing columns become runs of zeros that deflate well.
+//! Nothing is rounded.
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use seekwell_model::record::{BlockEvent, BlockEvents, Sample};
+use std::io::{Read, Write};
+
+const VERSION: u8 = 1;
+const HEADER: usize = 6;
+/// No trial has blobs of this size; a damaged one must not take all memory.
+const LARGEST_UNPACKED: u64 = 1 << 30;
+
+/// Why a blob could not be read: the words that end "the timeline …".
+pub(crate) type Problem = String;
+
+/// Deflates bytes.
+pub(crate) fn deflate(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    // Writing to memory does not fail.
+    written.unwrap_or_default()
+}
+
+/// Inflates what [`deflate`] made.
+pub(crate) fn inflate(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+    let mut inflated = Vec::new();
+    let mut decoder = ZlibDecoder::new(bytes).take(LARGEST_UNPACKED);
+    decoder.read_to_end(&mut inflated).map_err(|error| format!("cannot be unpacked ({error})"))?;
+    if inflated.len() as u64 == LARGEST_UNPACKED {
+        return Err("is larger than any trial makes".to_owned());
+    }
+    Ok(inflated)
+}
+
+fn pack<const COLUMNS: usize>(rows: &[[Option<u64>; COLUMNS]]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    for column in 0..COLUMNS {
+        let values: Vec<u64> = rows.iter().filter_map(|row| row[column]).collect();
+        if values.len() == rows.len() {
+            plain.push(0);
+        } else if values.is_empty() {
+            plain.push(1);
+        } else {
+            plain.push(2);
+            let bit = |row: &[Option<u64>; COLUMNS]| u8::from(row[column].is_some());
+            plain.extend(
+                rows.chunks(8)
+                    .map(|chunk| chunk.iter().rev().fold(0, |bits, row| bits << 1 | bit(row))),
+            );
+        }
+        let mut before = 0;
+        let changes: Vec<[u8; 8]> = values
+            .iter()
+            .map(|value| (value ^ std::mem::replace(&mut before, *value)).to_le_bytes())
+            .collect();
+        for byte in 0..8 {
+            plain.extend(changes.iter().map(|change| change[byte]));
+        }
+    }
+    let count = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+    let mut blob = vec![VERSION, COLUMNS as u8];
+    blob.extend(count.to_le_bytes());
+    blob.extend(deflate(&plain));
+    blob
+}
+
+/// Takes bytes off the front.
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Problem> {
+        let split = self.0.split_at_checked(length);
+        let (front, rest) = split.ok_or_else(|| "ends early".to_owned())?;
+        self.0 = rest;
+        Ok(front)
+    }
+
+    /// One column of `rows` values.
+    fn column(&mut self, rows: usize) -> Result<Vec<Option<u64>>, Problem> {
+        let present: Vec<bool> = match self.take(1)? {
+            [0] => vec![true; rows],
+            [1] => vec![false; rows],
+            [2] => {
+                let bitmap = self.take(rows.div_ceil(8))?;
+                (0..rows).map(|row| bitmap[row / 8] >> (row % 8) & 1 == 1).collect()
+            }
+            _ => return Err("has an unknown kind of column".to_owned()),
+        };
+        let count = present.iter().filter(|here| **here).count();
+        let bytes = self.take(count.checked_mul(8).ok_or("is too long")?)?;
+        let mut before = 0;
+        let mut values = (0..count).map(|index| {
+            let change = std::array::from_fn(|byte| bytes[byte * count + index]);
+            before ^= u64::from_le_bytes(change);
+            before
+        });
+        Ok(present.into_iter().map(|here| if here { values.next() } else { None }).collect())
+    }
+}
+
+/// Reads rows; columns that a newer minor version added behind ours are ignored.
+fn unpack<const COLUMNS: usize>(blob: &[u8]) -> Result<Vec<[Option<u64>; COLUMNS]>, Problem> {
+    let header = blob.get(..HEADER).ok_or("ends early")?;
+    if header[0] != VERSION {
+        return Err(format!("has the unknown version {}", header[0]));
+    }
+    if usize::from(header[1]) < COLUMNS {
+        return Err(format!("has {} columns, expected {COLUMNS}", header[1]));
+    }
+    let rows = u32::from_le_bytes([header[2], header[3], header[4], header[5]]) as usize;
+    let plain = inflate(&blob[HEADER..])?;
+    // The first column of both kinds of blob is the time, which every row has.
+    if plain.len() / 8 < rows {
+        return Err("ends early".to_owned());
+    }
+    let mut table = vec![[None; COLUMNS]; rows];
+    let mut cursor = Cursor(&plain);
+    for column in 0..COLUMNS {
+        for (row, value) in table.iter_mut().zip(cursor.column(rows)?) {
+            row[column] = value;
+        }
+    }
+    Ok(table)
+}
+
+/// Samples as a blob.
+pub(crate) fn pack_samples(samples: &[Sample]) -> Vec<u8> {
+    let some = |value: f64| Some(value.to_bits());
+    let rows: Vec<[Option<u64>; 19]> = samples
+        .iter()
+        .map(|sample| {
+            [
+                Some(sample.at_ns),
+                some(sample.reads_per_s),
+                some(sample.writes_per_s),
+                some(sample.read_kib_per_s),
+                some(sample.written_kib_per_s),
+                some(sample.reads_merged_per_s),
+                some(sample.writes_merged_per_s),
+                sample.read_await_ms.map(f64::to_bits),
+                sample.write_await_ms.map(f64::to_bits),
+                some(sample.queue_size),
+                sample.read_request_kib.map(f64::to_bits),
+                sample.write_request_kib.map(f64::to_bits),
+                sample.flushes_per_s.map(f64::to_bits),
+                some(sample.utilisation_percent),
+                sample.dirty_bytes,
+                sample.writeback_bytes,
+                sample.io_pressure_percent.map(f64::to_bits),
+                sample.cpu_pressure_percent.map(f64::to_bits),
+                sample.memory_pressure_percent.map(f64::to_bits),
+            ]
+        })
+        .collect();
+    pack(&rows)
+}
+
+/// Reads what [`pack_samples`] made.
+pub(crate) fn unpack_samples(blob: &[u8]) -> Result<Vec<Sample>, Problem> {
+    unpack::<19>(blob)?.into_iter().map(sample_of).collect()
+}
+
+fn sample_of(row: [Option<u64>; 19]) -> Result<Sample, Problem> {
+    let whole = |column: usize| row[column].ok_or_else(|| format!("lacks column {column}"));
+    let number = |column: usize| whole(column).map(f64::from_bits);
+    let optional = |column: usize| row[column].map(f64::from_bits);
+    Ok(Sample {
+        at_ns: whole(0)?,
+        reads_per_s: number(1)?,
+        writes_per_s: number(2)?,
+        read_kib_per_s: number(3)?,
+        written_kib_per_s: number(4)?,
+        reads_merged_per_s: number(5)?,
+        writes_merged_per_s: number(6)?,
+        read_await_ms: optional(7),
+        write_await_ms: optional(8),
+        queue_size: number(9)?,
+        read_request_kib: optional(10),
+        write_request_kib: optional(11),
+        flushes_per_s: optional(12),
+        utilisation_percent: number(13)?,
+        dirty_bytes: row[14],
+        writeback_bytes: row[15],
+        io_pressure_percent: optional(16),
+        cpu_pressure_percent: optional(17),
+        memory_pressure_percent: optional(18),
+    })
+}
+
+/// Block events as a blob: the number of lost ones (u64, little endian), then the columns.
+pub(crate) fn pack_events(stream: &BlockEvents) -> Vec<u8> {
+    let rows: Vec<[Option<u64>; 6]> = stream
+        .events
+        .iter()
+        .map(|event| {
+            [
+                Some(event.at_ns),
+                Some(u64::from(event.complete)),
+                Some(event.sector),
+                Some(u64::from(event.sectors)),
+                Some(u64::from(u32::from(event.operation))),
+                Some(u64::from(event.pid)),
+            ]
+        })
+        .collect();
+    let mut blob = stream.lost.to_le_bytes().to_vec();
+    blob.extend(pack(&rows));
+    blob
+}
+
+/// Reads what [`pack_events`] made.
+pub(crate) fn unpack_events(blob: &[u8]) -> Result<BlockEvents, Problem> {
+    let (lost, rows) = blob.split_first_chunk::<8>().ok_or("ends early")?;
+    let events = unpack::<6>(rows)?.into_iter().map(event_of).collect::<Option<_>>();
+    let events = events.ok_or("holds an event that cannot be")?;
+    Ok(BlockEvents { events, lost: u64::from_le_bytes(*lost) })
+}
+
+fn event_of(row: [Option<u64>; 6]) -> Option<BlockEvent> {
+    let narrow = |column: usize| u32::try_from(row[column]?).ok();
+    Some(BlockEvent {
+        at_ns: row[0]?,
+        complete: match row[1]? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        },
+        sector: row[2]?,
+        sectors: narrow(3)?,
+        operation: char::from_u32(narrow(4)?)?,
+        pid: narrow(5)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

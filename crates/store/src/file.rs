@@ -1,0 +1,463 @@
+//! The run file itself.
+
+use crate::attempt::{AttemptRow, Parts};
+use crate::error::StoreError;
+use crate::lock::WriterLock;
+use crate::schema::{APPLICATION_ID, SCHEMA, format_of, user_version};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, OptionalExtension, params};
+use seekwell_model::FORMAT;
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::Record;
+use seekwell_model::verdict::Verdict;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a statement waits for another process that reads or writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+const PLAN: &str = "plan";
+const ENVIRONMENT: &str = "environment";
+const WRITER: &str = "writer";
+const TOOL: &str = "tool";
+const CREATED_AT: &str = "created_at";
+
+/// A run file, open for reading or for appending.
+#[derive(Debug)]
+pub struct RunFile {
+    path: PathBuf,
+    connection: Connection,
+    /// Held by the one writer. Declared last, so that the connection closes first.
+    lock: Option<WriterLock>,
+}
+
+type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+impl RunFile {
+    /// Makes the file of a new run and opens it for appending. The file appears complete or not
+    /// at all; nothing is ever overwritten.
+    ///
+    /// `environment` is an object that says where the run is made; its `place` names the place.
+    ///
+    /// # Errors
+    /// When the path is taken or cannot be written.
+    pub fn create(path: &Path, plan: &Plan, environment: &Value) -> Result<Self> {
+        let image = Self::image(path, plan, environment)?;
+        let lock = publish(path, &image)?;
+        Self::connect(path, Some(lock))
+    }
+
+    /// Opens a run for reading. Another process may be writing to it: what is read is then the
+    /// state after one of its trials.
+    ///
+    /// # Errors
+    /// When the file is missing, not a run, damaged, or of a newer major format.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = Self::connect(path, None)?;
+        file.connection.pragma_update(None, "query_only", true).map_err(file.failed("open"))?;
+        Ok(file)
+    }
+
+    /// Opens a run to go on with it, and checks the whole file first.
+    ///
+    /// # Errors
+    /// As [`RunFile::open`], and when another process writes to it.
+    pub fn open_for_append(path: &Path) -> Result<Self> {
+        if let Err(source) = std::fs::metadata(path) {
+            return Err(missing(path, "open", source));
+        }
+        let lock = WriterLock::open(path).map_err(|source| missing(path, "open", source))?;
+        let Some(lock) = lock else {
+            let holder = Self::open(path).and_then(|file| file.meta(WRITER)).ok().flatten();
+            let holder = holder.unwrap_or_else(|| "another process".to_owned());
+            return Err(StoreError::Locked { path: path.to_owned(), holder });
+        };
+        let file = Self::connect(path, Some(lock))?;
+        file.check_integrity()?;
+        file.set_meta(WRITER, &writer())?;
+        Ok(file)
+    }
+
+    /// Keeps the record of a trial, durably and as a whole. Appending a trial again is another
+    /// attempt: earlier ones stay in the file, the last one counts. A verdict that was set before
+    /// is forgotten, because it does not know this record.
+    ///
+    /// # Errors
+    /// When the disk is full or fails; what was kept before stays.
+    pub fn append(&mut self, trial: &PlannedTrial, record: &Record) -> Result<()> {
+        self.writable()?;
+        let encode = |source| self.encode("a record", source);
+        let parts = Parts::of(record).map_err(encode)?;
+        let path = self.path.clone();
+        let failed = |source| sqlite_error(&path, "append to", source);
+        let transaction = self.connection.transaction().map_err(failed)?;
+        parts.insert(&transaction, trial, &now()).map_err(failed)?;
+        transaction.execute("DELETE FROM verdict", []).map_err(failed)?;
+        transaction.commit().map_err(failed)
+    }
+
+    /// Indices of the trials that need not be run again: those whose last attempt did not fail.
+    /// A run that is resumed runs what is missing here, trials that failed or were interrupted
+    /// included.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn completed(&self) -> Result<BTreeSet<u32>> {
+        let query = "SELECT trial FROM last_attempt WHERE status <> 'failed'";
+        let read = || -> rusqlite::Result<BTreeSet<u32>> {
+            self.connection.prepare(query)?.query_map([], |row| row.get(0))?.collect()
+        };
+        read().map_err(self.failed("read"))
+    }
+
+    /// The last attempt of every trial, by trial index.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a record is damaged.
+    pub fn records(&self) -> Result<Vec<(PlannedTrial, Record)>> {
+        self.attempts_of("last_attempt ORDER BY trial")
+    }
+
+    /// Every attempt at every trial, in the order in which they were made.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a record is damaged.
+    pub fn attempts(&self) -> Result<Vec<(PlannedTrial, Record)>> {
+        self.attempts_of("attempt ORDER BY id")
+    }
+
+    fn attempts_of(&self, source: &str) -> Result<Vec<(PlannedTrial, Record)>> {
+        let query = format!("SELECT {} FROM {source}", AttemptRow::COLUMNS);
+        let mut statement = self.connection.prepare(&query).map_err(self.failed("read"))?;
+        let rows = statement.query_map([], AttemptRow::read).map_err(self.failed("read"))?;
+        let mut attempts = Vec::new();
+        for row in rows {
+            let row = row.map_err(self.failed("read"))?;
+            let record = row.record(&self.connection).map_err(self.failed("read"))?;
+            attempts.push((row.trial, record.map_err(|problem| self.damaged(problem))?));
+        }
+        Ok(attempts)
+    }
+
+    /// Keeps the verdict, in place of an earlier one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn set_verdict(&mut self, verdict: &Verdict) -> Result<()> {
+        self.writable()?;
+        let json = self.to_json("the verdict", verdict)?;
+        let statement = "INSERT OR REPLACE INTO verdict VALUES (1, ?)";
+        self.connection.execute(statement, [json]).map_err(self.failed("append to"))?;
+        Ok(())
+    }
+
+    /// The verdict over all records of the file. `None` while trials are being added.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn verdict(&self) -> Result<Option<Verdict>> {
+        let query = "SELECT value FROM verdict WHERE id = 1";
+        let row = self.connection.query_row(query, [], |row| row.get::<_, String>(0)).optional();
+        let json = row.map_err(self.failed("read"))?;
+        json.map(|json| self.parse_json("the verdict", &json)).transpose()
+    }
+
+    /// The plan with its lab.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn plan(&self) -> Result<Plan> {
+        let json = self.required_meta(PLAN)?;
+        self.parse_json("the plan", &json)
+    }
+
+    /// Where the run was made, as [`RunFile::create`] was given it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn environment(&self) -> Result<Value> {
+        let json = self.required_meta(ENVIRONMENT)?;
+        self.parse_json("the environment", &json)
+    }
+
+    /// Name of the place in which the run was made: `place` of the environment, or `unknown`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn place(&self) -> Result<String> {
+        let environment = self.environment()?;
+        Ok(environment.get("place").and_then(Value::as_str).unwrap_or("unknown").to_owned())
+    }
+
+    /// Program and version that made the file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn tool(&self) -> Result<String> {
+        self.required_meta(TOOL)
+    }
+
+    /// When the file was made, in RFC 3339.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn created_at(&self) -> Result<String> {
+        self.required_meta(CREATED_AT)
+    }
+
+    /// Path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a copy of the state after the last trial, as a run file of its own; another process
+    /// may go on writing. Nothing is overwritten.
+    ///
+    /// # Errors
+    /// When the path is taken or cannot be written.
+    pub fn export(&mut self, path: &Path) -> Result<()> {
+        let failed = |source| sqlite_error(&self.path, "read", source);
+        let image = self.connection.serialize(MAIN_DB).map_err(failed)?;
+        publish(path, &image).map(|_| ())
+    }
+}
+
+impl RunFile {
+    /// The bytes of a new run file.
+    fn image(path: &Path, plan: &Plan, environment: &Value) -> Result<Vec<u8>> {
+        let failed = |source| sqlite_error(path, "prepare", source);
+        let json = |what, value: serde_json::Result<String>| {
+            value.map_err(|source| StoreError::Encode { what, path: path.to_owned(), source })
+        };
+        let mut connection = Connection::open_in_memory().map_err(failed)?;
+        let meta = [
+            ("format", FORMAT.to_string()),
+            (TOOL, concat!("seekwell ", env!("CARGO_PKG_VERSION")).to_owned()),
+            (CREATED_AT, now()),
+            (WRITER, writer()),
+            (ENVIRONMENT, json("the environment", serde_json::to_string(environment))?),
+            (PLAN, json("the plan", serde_json::to_string(plan))?),
+        ];
+        let mut fill = || -> rusqlite::Result<Vec<u8>> {
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+            connection.pragma_update(None, "user_version", user_version(FORMAT))?;
+            let transaction = connection.transaction()?;
+            transaction.execute_batch(SCHEMA)?;
+            for (key, value) in &meta {
+                transaction.execute("INSERT INTO meta VALUES (?, ?)", params![key, value])?;
+            }
+            let mut insert = transaction.prepare("INSERT INTO candidate VALUES (?, ?, ?)")?;
+            for (id, candidate) in (0_u32..).zip(&plan.candidates) {
+                let stack = plan.stacks.get(candidate.stack as usize).map(|stack| &stack.label);
+                let workload = plan.workloads.get(candidate.workload as usize).map(|w| &w.name);
+                insert.execute(params![id, stack, workload])?;
+            }
+            drop(insert);
+            transaction.commit()?;
+            Ok(connection.serialize(MAIN_DB)?.to_vec())
+        };
+        fill().map_err(failed)
+    }
+
+    fn connect(path: &Path, lock: Option<WriterLock>) -> Result<Self> {
+        if let Err(source) = std::fs::metadata(path) {
+            return Err(missing(path, "open", source));
+        }
+        // Reading too may have to roll back what a killed writer left.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_EXRESCODE;
+        let failed = |source| sqlite_error(path, "open", source);
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        let file = Self { path: path.to_owned(), connection, lock };
+        file.connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        file.check_identity()?;
+        let pragmas = [("trusted_schema", "OFF"), ("synchronous", "EXTRA")];
+        for (name, value) in pragmas {
+            file.connection.pragma_update(None, name, value).map_err(failed)?;
+        }
+        Ok(file)
+    }
+
+    /// Whose file it is, and which format it has.
+    fn check_identity(&self) -> Result<()> {
+        let pragma = |name: &str| -> Result<i64> {
+            let value = self.connection.pragma_query_value(None, name, |row| row.get(0));
+            value.map_err(self.failed("open"))
+        };
+        let application = pragma("application_id")?;
+        if application == 0 && pragma("page_count")? == 0 {
+            return Err(StoreError::Empty { path: self.path.clone() });
+        }
+        if application != i64::from(APPLICATION_ID) {
+            let what = "an SQLite file of another program";
+            return Err(StoreError::NotARun { path: self.path.clone(), what });
+        }
+        // SQLite takes a last page that is cut as if zeros followed.
+        let (pages, page_bytes) = (pragma("page_count")?, pragma("page_size")?);
+        let length = std::fs::metadata(&self.path)
+            .map_err(|source| missing(&self.path, "open", source))?
+            .len();
+        if length < pages.saturating_mul(page_bytes).unsigned_abs() {
+            let expected = pages * page_bytes;
+            return Err(self.damaged(format!("it has {length} of its {expected} bytes")));
+        }
+        let version = pragma("user_version")?;
+        match format_of(version) {
+            Some(found) if found.major > FORMAT.major => Err(StoreError::NewerFormat {
+                path: self.path.clone(),
+                found,
+                supported: FORMAT,
+                tool: self.tool().unwrap_or_else(|_| "a newer seekwell".to_owned()),
+            }),
+            Some(found) if found.major > 0 => Ok(()),
+            _ => Err(self.damaged(format!("it states the impossible format number {version}"))),
+        }
+    }
+
+    fn check_integrity(&self) -> Result<()> {
+        let query = "PRAGMA quick_check(1)";
+        let answer = self.connection.query_row(query, [], |row| row.get::<_, String>(0));
+        match answer.map_err(self.failed("check"))? {
+            answer if answer == "ok" => Ok(()),
+            problem => Err(self.damaged(problem)),
+        }
+    }
+
+    fn meta(&self, key: &str) -> Result<Option<String>> {
+        let query = "SELECT value FROM meta WHERE key = ?";
+        let row = self.connection.query_row(query, [key], |row| row.get(0)).optional();
+        row.map_err(self.failed("read"))
+    }
+
+    fn required_meta(&self, key: &str) -> Result<String> {
+        self.meta(key)?.ok_or_else(|| self.damaged(format!("'{key}' is not in it")))
+    }
+
+    fn set_meta(&self, key: &str, value: &str) -> Result<()> {
+        let statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)";
+        self.connection.execute(statement, [key, value]).map_err(self.failed("write"))?;
+        Ok(())
+    }
+
+    fn writable(&self) -> Result<()> {
+        let refused = || StoreError::ReadOnly { path: self.path.clone() };
+        self.lock.as_ref().map(|_| ()).ok_or_else(refused)
+    }
+
+    fn to_json(&self, what: &'static str, value: &impl Serialize) -> Result<String> {
+        serde_json::to_string(value).map_err(|source| self.encode(what, source))
+    }
+
+    fn parse_json<T: DeserializeOwned>(&self, what: &str, json: &str) -> Result<T> {
+        let wrong = |error| self.damaged(format!("{what} cannot be understood ({error})"));
+        serde_json::from_str(json).map_err(wrong)
+    }
+
+    fn encode(&self, what: &'static str, source: serde_json::Error) -> StoreError {
+        StoreError::Encode { what, path: self.path.clone(), source }
+    }
+
+    fn damaged(&self, problem: String) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), problem }
+    }
+
+    fn failed(&self, action: &'static str) -> impl Fn(rusqlite::Error) -> StoreError + '_ {
+        move |source| sqlite_error(&self.path, action, source)
+    }
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().to_string()
+}
+
+/// Who writes, for the message to the one who may not.
+fn writer() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    // The time makes every text different: SQLite writes nothing, and so does not clear away the
+    // journal of a killed writer, when a row stays the same.
+    format!("process {} on {host} (since {})", std::process::id(), now())
+}
+
+fn missing(path: &Path, action: &'static str, source: std::io::Error) -> StoreError {
+    let path = path.to_owned();
+    match source.kind() {
+        std::io::ErrorKind::NotFound => StoreError::Missing { path },
+        _ => StoreError::Io { action, path, source },
+    }
+}
+
+/// Says what an error of SQLite means for a run file.
+fn sqlite_error(path: &Path, action: &'static str, source: rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => {
+            StoreError::NotARun { path, what: "no SQLite file at all" }
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            StoreError::Damaged { path, problem: "SQLite finds it cut off or overwritten".into() }
+        }
+        Some(ErrorCode::DiskFull) => StoreError::Full { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Locked { path, holder: "another SQLite program".to_owned() }
+        }
+        _ => StoreError::Sqlite { action, path, source },
+    }
+}
+
+/// Puts the bytes under `path`, whole and durable or not at all, and takes the writer's lock
+/// before anyone can see the file.
+fn publish(path: &Path, image: &[u8]) -> Result<WriterLock> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let failed = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_owned() },
+        std::io::ErrorKind::StorageFull => StoreError::Full { path: path.to_owned() },
+        _ => StoreError::Io { action: "create", path: path.to_owned(), source },
+    };
+    let lock = write_nameless(folder, path, image)
+        .or_else(|error| match error.raw_os_error() {
+            // Filesystems without nameless files (NFS, FAT), and kernels without /proc.
+            Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT) => write_named(path, image),
+            _ => Err(error),
+        })
+        .map_err(failed)?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    Ok(lock)
+}
+
+/// Writes a file without a name and links it: a process killed in between leaves nothing.
+fn write_nameless(folder: &Path, path: &Path, image: &[u8]) -> std::io::Result<WriterLock> {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+    use std::os::fd::AsRawFd;
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o644))?);
+    file.write_all(image)?;
+    file.sync_all()?;
+    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let lock = WriterLock::take(file)?.ok_or(std::io::ErrorKind::WouldBlock)?;
+    rustix::fs::linkat(CWD, &nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+    Ok(lock)
+}
+
+fn write_named(path: &Path, image: &[u8]) -> std::io::Result<WriterLock> {
+    let mut file = File::options().read(true).write(true).create_new(true).open(path)?;
+    let written = file.write_all(image).and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        // Half a file is of no use; the first error is the one to tell.
+        let _ = std::fs::remove_file(path);
+        return Err(error);
+    }
+    WriterLock::take(file)?.ok_or_else(|| std::io::ErrorKind::WouldBlock.into())
+}
+
+#[cfg(test)]
+mod tests;

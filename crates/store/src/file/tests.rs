@@ -1,0 +1,366 @@
+use super::*;
+use crate::fixture::{environment, plan, record, trial};
+use seekwell_model::record::{BlockEvent, BlockEvents, Sample, Status};
+use seekwell_model::verdict::VerdictKind;
+use std::os::unix::fs::FileExt;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn create(folder: &tempfile::TempDir) -> RunFile {
+    RunFile::create(&folder.path().join("mail.seekwell"), &plan(), &environment()).unwrap()
+}
+
+fn names(folder: &tempfile::TempDir) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn verdict() -> Verdict {
+    Verdict {
+        kind: VerdictKind::Winner,
+        stacks: vec!["xfs/none".to_owned()],
+        baseline: Some("xfs/none".to_owned()),
+        ratios: vec![],
+        reason: "because".to_owned(),
+        metric: "unpack.elapsed_durable".to_owned(),
+        better: seekwell_model::lab::Better::Lower,
+        confidence: 0.95,
+        tie: 0.02,
+        rounds: 6,
+    }
+}
+
+/// Path, instead of the temporary folder, for golden messages.
+fn told<T: std::fmt::Debug>(result: Result<T>, path: &Path) -> String {
+    result.unwrap_err().to_string().replace(&path.display().to_string(), "RUN")
+}
+
+#[test]
+fn everything_comes_back_after_closing() {
+    let folder = folder();
+    let mut file = create(&folder);
+    let records: Vec<(PlannedTrial, Record)> =
+        (0..4).map(|index| (trial(index), record(index))).collect();
+    // Not in order: a run that was resumed fills holes.
+    for index in [2, 0, 3, 1] {
+        file.append(&records[index].0, &records[index].1).unwrap();
+    }
+    file.set_verdict(&verdict()).unwrap();
+    drop(file);
+    assert_eq!(names(&folder), ["mail.seekwell"]);
+
+    let file = RunFile::open(&folder.path().join("mail.seekwell")).unwrap();
+    assert_eq!(file.plan().unwrap(), plan());
+    assert_eq!(file.environment().unwrap(), environment());
+    assert_eq!(file.place().unwrap(), "host");
+    assert_eq!(file.records().unwrap(), records);
+    assert_eq!(file.verdict().unwrap(), Some(verdict()));
+    assert!(file.tool().unwrap().starts_with("seekwell "));
+    file.created_at().unwrap().parse::<jiff::Timestamp>().unwrap();
+}
+
+#[test]
+fn blobs_and_odd_numbers_survive() {
+    let folder = folder();
+    let mut file = create(&folder);
+    let mut full = record(0);
+    full.timeline = vec![Sample { at_ns: 5, reads_per_s: 0.1 + 0.2, ..Sample::default() }];
+    full.journal_timeline = vec![Sample { dirty_bytes: Some(7), ..Sample::default() }];
+    let event =
+        BlockEvent { at_ns: 1, complete: true, sector: 2, sectors: 3, operation: 'W', pid: 4 };
+    full.block_events = Some(BlockEvents { events: vec![event], lost: 9 });
+    full.steps[0].histograms.insert("read".to_owned(), vec![1, 2, 3]);
+    full.steps[1].histograms.insert("write".to_owned(), vec![0; 1000]);
+    full.steps[1].metrics.insert("elapsed".to_owned(), 1.000_000_000_000_000_2);
+    let planned = PlannedTrial { seed: u64::MAX, ..trial(0) };
+    file.append(&planned, &full).unwrap();
+    assert_eq!(file.records().unwrap(), vec![(planned, full)]);
+}
+
+#[test]
+fn a_metric_that_is_no_number_is_left_out_with_a_warning() {
+    let folder = folder();
+    let mut file = create(&folder);
+    let mut odd = record(0);
+    odd.steps[0].metrics.insert("iops".to_owned(), f64::NAN);
+    file.append(&trial(0), &odd).unwrap();
+    let (_, back) = &file.records().unwrap()[0];
+    assert_eq!(back.steps[0].metrics.get("iops"), None);
+    assert_eq!(back.steps[0].warnings[0].code, "not-a-number");
+    assert_eq!(back.steps[0].warnings[0].text, "mkfs.iops was NaN and is left out");
+}
+
+#[test]
+fn a_failed_trial_is_kept_and_not_completed_and_a_retry_counts() {
+    let folder = folder();
+    let mut file = create(&folder);
+    let failed = Record {
+        status: Status::Failed { stage: "unpack".to_owned(), reason: "EIO".to_owned() },
+        ..record(1)
+    };
+    let marked = Record { status: Status::Marked, ..record(2) };
+    file.append(&trial(0), &record(0)).unwrap();
+    file.append(&trial(1), &failed).unwrap();
+    file.append(&trial(2), &marked).unwrap();
+    assert_eq!(file.completed().unwrap(), BTreeSet::from([0, 2]));
+    assert_eq!(file.records().unwrap()[1].1, failed);
+
+    file.append(&trial(1), &record(1)).unwrap();
+    assert_eq!(file.completed().unwrap(), BTreeSet::from([0, 1, 2]));
+    assert_eq!(file.records().unwrap().len(), 3);
+    assert_eq!(file.records().unwrap()[1].1, record(1));
+    let statuses: Vec<_> =
+        file.attempts().unwrap().iter().map(|(_, record)| record.status.word()).collect();
+    assert_eq!(statuses, ["ok", "failed", "marked", "ok"]);
+}
+
+#[test]
+fn a_record_after_the_verdict_forgets_the_verdict() {
+    let folder = folder();
+    let mut file = create(&folder);
+    file.set_verdict(&verdict()).unwrap();
+    assert_eq!(file.verdict().unwrap(), Some(verdict()));
+    file.append(&trial(0), &record(0)).unwrap();
+    assert_eq!(file.verdict().unwrap(), None);
+}
+
+#[test]
+fn sql_users_find_values_by_name() {
+    let folder = folder();
+    let mut file = create(&folder);
+    file.append(&trial(0), &record(0)).unwrap();
+    file.append(&trial(1), &record(1)).unwrap();
+    let query = "SELECT stack, workload, round, value FROM value
+                 WHERE step = 'unpack' AND metric = 'elapsed_durable' ORDER BY trial";
+    let mut statement = file.connection.prepare(query).unwrap();
+    let rows: Vec<(String, String, u32, f64)> = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .unwrap()
+        .map(|row| row.unwrap())
+        .collect();
+    let mail = || "mail".to_owned();
+    assert_eq!(
+        rows,
+        vec![("ext4/none".to_owned(), mail(), 0, 2.0), ("xfs/none".to_owned(), mail(), 0, 2.125)]
+    );
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let folder = folder();
+    let path = folder.path().join("taken");
+    std::fs::write(&path, "a letter").unwrap();
+    assert_eq!(
+        told(RunFile::create(&path, &plan(), &environment()), &path),
+        "RUN exists and is not overwritten; name another file with -o, go on with it by --resume, or move it away"
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "a letter");
+    assert_eq!(names(&folder), ["taken"]);
+    let mut file = create(&folder);
+    assert!(matches!(file.export(&path), Err(StoreError::Exists { .. })));
+}
+
+#[test]
+fn files_without_nameless_neighbours_are_made_by_name() {
+    let folder = folder();
+    let path = folder.path().join("run");
+    let lock = write_named(&path, b"bytes").unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"bytes");
+    assert!(WriterLock::open(&path).unwrap().is_none());
+    drop(lock);
+    let again = write_named(&path, b"other").unwrap_err();
+    assert_eq!(again.kind(), std::io::ErrorKind::AlreadyExists);
+    assert_eq!(std::fs::read(&path).unwrap(), b"bytes");
+}
+
+#[test]
+fn an_export_is_a_run_of_its_own() {
+    let folder = folder();
+    let mut file = create(&folder);
+    file.append(&trial(0), &record(0)).unwrap();
+    let copy = folder.path().join("copy.seekwell");
+    file.export(&copy).unwrap();
+    file.append(&trial(1), &record(1)).unwrap();
+    let copy = RunFile::open_for_append(&copy).unwrap();
+    assert_eq!(copy.records().unwrap(), vec![(trial(0), record(0))]);
+}
+
+#[test]
+fn one_writer_at_a_time_and_readers_beside() {
+    let folder = folder();
+    let mut file = create(&folder);
+    let path = file.path().to_owned();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let refused = told(RunFile::open_for_append(&path), &path);
+    let begin = format!("RUN is being written by process {} on {host} (since ", std::process::id());
+    assert!(refused.starts_with(&begin), "{refused}");
+    assert!(refused.ends_with("); wait for it, or end it with its own Ctrl-C"), "{refused}");
+    let reader = RunFile::open(&path).unwrap();
+    file.append(&trial(0), &record(0)).unwrap();
+    assert_eq!(reader.records().unwrap().len(), 1);
+    drop(reader);
+    drop(file);
+    drop(RunFile::open_for_append(&path).unwrap());
+}
+
+#[test]
+fn a_reader_cannot_append() {
+    let folder = folder();
+    let path = create(&folder).path().to_owned();
+    let mut reader = RunFile::open(&path).unwrap();
+    assert!(matches!(reader.append(&trial(0), &record(0)), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(reader.set_verdict(&verdict()), Err(StoreError::ReadOnly { .. })));
+    assert_eq!(reader.records().unwrap(), vec![]);
+}
+
+#[test]
+fn what_is_no_run_is_told_apart() {
+    let folder = folder();
+    let path = folder.path().join("x");
+    assert_eq!(told(RunFile::open(&path), &path), "there is no run file RUN; check the path");
+    assert_eq!(
+        told(RunFile::open_for_append(&path), &path),
+        "there is no run file RUN; check the path"
+    );
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(
+        told(RunFile::open(&path), &path),
+        "RUN is empty: no run was ever written to it; remove it and begin the run anew"
+    );
+    std::fs::write(&path, "[lab]\nname = \"mail\"\n".repeat(300)).unwrap();
+    assert_eq!(
+        told(RunFile::open(&path), &path),
+        "RUN is not a run file of seekwell but no SQLite file at all; give the path of a file that 'seekwell run' wrote"
+    );
+    std::fs::remove_file(&path).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE letters (text)").unwrap();
+    drop(other);
+    assert_eq!(
+        told(RunFile::open(&path), &path),
+        "RUN is not a run file of seekwell but an SQLite file of another program; give the path of a file that 'seekwell run' wrote"
+    );
+    assert!(matches!(RunFile::open(folder.path()), Err(StoreError::Sqlite { .. })));
+    assert_eq!(names(&folder), ["x"]);
+}
+
+fn with_format(folder: &tempfile::TempDir, version: i64) -> PathBuf {
+    let path = create(folder).path().to_owned();
+    let raw = Connection::open(&path).unwrap();
+    raw.pragma_update(None, "user_version", version).unwrap();
+    raw.execute("UPDATE meta SET value = 'seekwell 7.1.0' WHERE key = 'tool'", []).unwrap();
+    path
+}
+
+#[test]
+fn a_newer_major_format_is_refused_in_words() {
+    let folder = folder();
+    let path = with_format(&folder, (2 << 16) + 3);
+    let expected = "RUN has format 2.3 (written by seekwell 7.1.0), and this program reads up to 1.0; update seekwell to read it";
+    assert_eq!(told(RunFile::open(&path), &path), expected);
+    assert_eq!(told(RunFile::open_for_append(&path), &path), expected);
+}
+
+#[test]
+fn a_newer_minor_format_is_read() {
+    let folder = folder();
+    let path = with_format(&folder, (1 << 16) + 9);
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch("ALTER TABLE attempt ADD COLUMN temperature REAL").unwrap();
+    drop(raw);
+    let mut file = RunFile::open_for_append(&path).unwrap();
+    file.append(&trial(0), &record(0)).unwrap();
+    assert_eq!(file.records().unwrap(), vec![(trial(0), record(0))]);
+}
+
+#[test]
+fn an_impossible_format_is_damage() {
+    let folder = folder();
+    let path = with_format(&folder, 5);
+    assert!(
+        told(RunFile::open(&path), &path)
+            .starts_with("RUN is damaged: it states the impossible format number 5;")
+    );
+}
+
+/// A run with twelve trials.
+fn filled(folder: &tempfile::TempDir) -> (PathBuf, Vec<(PlannedTrial, Record)>) {
+    let mut file = create(folder);
+    let mut records = Vec::new();
+    for index in 0..12 {
+        let mut full = record(index);
+        full.steps[0].histograms.insert("read".to_owned(), (0..=255).cycle().take(3000).collect());
+        file.append(&trial(index), &full).unwrap();
+        records.push((trial(index), full));
+    }
+    (file.path().to_owned(), records)
+}
+
+#[test]
+fn a_file_cut_anywhere_is_refused_and_never_half_read() {
+    let folder = folder();
+    let (path, records) = filled(&folder);
+    let whole = std::fs::read(&path).unwrap();
+    for step in 0..40 {
+        let cut = whole.len() * step / 40;
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        assert!(RunFile::open(&path).is_err(), "cut at {cut} of {}", whole.len());
+        assert!(RunFile::open_for_append(&path).is_err(), "cut at {cut}");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    assert_eq!(RunFile::open(&path).unwrap().records().unwrap(), records);
+}
+
+#[test]
+fn a_changed_byte_is_noticed_or_without_effect() {
+    let folder = folder();
+    let (path, records) = filled(&folder);
+    let length = std::fs::metadata(&path).unwrap().len();
+    let (mut refused, mut same) = (0, 0);
+    for step in 0..400 {
+        let at = length * step / 400 + 37 % (length / 400).max(1);
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 0x11], at).unwrap();
+        match RunFile::open(&path).and_then(|run| run.records()) {
+            Ok(read) => {
+                // Records carry their checksum; rows that no longer are found make fewer records.
+                assert!(read.iter().all(|pair| records.contains(pair)), "byte {at}");
+                same += 1;
+            }
+            Err(_) => refused += 1,
+        }
+        file.write_all_at(&byte, at).unwrap();
+    }
+    assert!(refused > 100 && same > 0, "{refused} refused, {same} without effect");
+    assert_eq!(RunFile::open(&path).unwrap().records().unwrap(), records);
+}
+
+#[test]
+fn a_full_disk_is_said_and_what_was_kept_stays() {
+    let folder = folder();
+    let mut file = create(&folder);
+    file.append(&trial(0), &record(0)).unwrap();
+    let pages: i64 =
+        file.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    // SQLite's own limit fails as a full disk does (SQLITE_FULL).
+    file.connection.pragma_update(None, "max_page_count", pages).unwrap();
+    let mut large = record(1);
+    large.steps[0].name = "x".repeat(100_000);
+    let path = file.path().to_owned();
+    assert_eq!(
+        told(file.append(&trial(1), &large), &path),
+        "no space is left for RUN; trials that were written before are kept: make room and go on with --resume"
+    );
+    file.connection.pragma_update(None, "max_page_count", 1_000_000).unwrap();
+    assert_eq!(file.records().unwrap(), vec![(trial(0), record(0))]);
+    file.append(&trial(1), &record(1)).unwrap();
+    assert_eq!(file.completed().unwrap(), BTreeSet::from([0, 1]));
+}
