@@ -5,23 +5,13 @@
 //! tests) and handed back as data. This room changes nothing on a device, and it does not decide
 //! whether a trial counts: it reports doubts as warnings, and others judge.
 
-mod block_events;
-mod clock;
-mod counters;
+pub mod block_events;
+pub mod clock;
+pub mod counters;
 mod error;
-mod machine;
-mod marks;
-mod smart;
-mod timeline;
+pub mod machine;
+pub mod marks;
+pub mod smart;
+pub mod timeline;
 
-pub use block_events::{
-    BlockEventOptions, BlockEventStream, DeviceNumber, INSTANCE_PREFIX, instance_name,
-    remove_instance,
-};
-pub use clock::monotonic_ns;
-pub use counters::{DeviceCounters, sample_between, totals_between};
 pub use error::ObserveError;
-pub use machine::{MemoryState, PressureTotals};
-pub use marks::{StepBytes, read_per_byte, step_warnings, written_per_byte};
-pub use smart::{SMART_TIMEOUT, read_smart};
-pub use timeline::{Timeline, TimelineOptions, Timelines};
