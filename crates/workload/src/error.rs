@@ -1,5 +1,6 @@
 //! What can go wrong in a workload.
 
+use crate::mail::Totals;
 use seekwell_engine::JobError;
 use std::io;
 use std::path::PathBuf;
@@ -37,6 +38,71 @@ pub enum WorkloadError {
         /// What to change.
         remedy: String,
     },
+    /// A step handled another number of files or bytes than the tree has.
+    #[error(
+        "step {step} handled {} files and {} bytes where the tree has {} files and {} bytes; \
+         something else changed the tree, or the filesystem lost data: see dmesg",
+        .found.files, .found.bytes, .expected.files, .expected.bytes
+    )]
+    Totals {
+        /// The step.
+        step: String,
+        /// What it handled.
+        found: Totals,
+        /// What the tree has.
+        expected: Totals,
+    },
+    /// An archive cannot be read.
+    #[error(
+        "cannot read {} as a tar archive: {source}; give a complete, uncompressed tar file",
+        .path.display()
+    )]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// An archive holds something that is not unpacked.
+    #[error(
+        "{}: entry '{entry}' {reason}; nothing was unpacked, remove it from the archive",
+        .path.display()
+    )]
+    Refused {
+        /// The archive.
+        path: PathBuf,
+        /// The entry as the archive names it.
+        entry: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A command did not do what it should.
+    #[error("command of step {step} {problem}{}", last_output(.output))]
+    Command {
+        /// The step.
+        step: String,
+        /// What happened.
+        problem: String,
+        /// Last lines of its output; empty when it said nothing.
+        output: String,
+    },
+    /// A metric could not be read from a command's output.
+    #[error("pattern '{pattern}' of {step}.{metric} {problem}; {remedy}")]
+    Pattern {
+        /// The step.
+        step: String,
+        /// The metric.
+        metric: String,
+        /// The pattern.
+        pattern: String,
+        /// What is wrong.
+        problem: String,
+        /// What to change.
+        remedy: String,
+    },
+    /// The thread of a workload beside another panicked: a defect of this program.
+    #[error("the workload beside this one panicked; please report this defect")]
+    Panicked,
     /// The caller's stop ended a step whose result is only of use when complete.
     #[error("step {step} was stopped before its end")]
     Stopped {
@@ -58,12 +124,19 @@ fn remedy(source: &io::Error) -> &'static str {
     }
 }
 
+fn last_output(output: &str) -> String {
+    if output.is_empty() {
+        return "; it printed nothing".to_owned();
+    }
+    format!("; the last it printed:\n{output}")
+}
+
 impl WorkloadError {
     /// For `map_err`: names what was being done to which path.
     pub(crate) fn file<E: Into<io::Error>>(
         action: &'static str,
         path: &std::path::Path,
-    ) -> impl FnOnce(E) -> Self {
+    ) -> impl FnOnce(E) -> Self + use<E> {
         let path = path.to_owned();
         move |source| Self::File { action, path, source: source.into() }
     }

@@ -7,8 +7,11 @@
 //! counters (all that happens around a step and is its caller's business), or knowing a
 //! filesystem by name.
 
+pub mod beside;
+pub mod command;
 pub mod error;
 pub mod io;
+pub mod mail;
 pub mod outcome;
 pub mod step;
 pub mod target;
@@ -16,6 +19,7 @@ pub mod target;
 use io::Place;
 use seekwell_model::workloads::WorkloadParams;
 
+pub use beside::{Beside, BesideStep};
 pub use error::WorkloadError;
 pub use outcome::StepOutcome;
 pub use step::{Step, StepContext};
@@ -24,8 +28,13 @@ pub use step::{Step, StepContext};
 /// [`WorkloadParams::steps`] outlines them.
 #[must_use]
 pub fn steps(params: &WorkloadParams) -> Vec<Box<dyn Step>> {
+    steps_at(params, Place::Main)
+}
+
+fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
     match params {
-        WorkloadParams::Io(io) => io::steps(io, Place::Main),
-        WorkloadParams::Mail(_) | WorkloadParams::Command(_) => Vec::new(),
+        WorkloadParams::Io(io) => io::steps(io, place),
+        WorkloadParams::Mail(mail) => mail::steps(mail, place),
+        WorkloadParams::Command(command) => command::steps(command),
     }
 }

@@ -28,23 +28,13 @@ pub struct StepOutcome {
     pub elapsed_ns: u64,
     /// Cost of reading the clock once; `None` where the engine did not run.
     pub clock_cost_ns: Option<f64>,
+    /// Whether the caller's stop ended the step early: its totals are those of a part.
+    pub stopped: bool,
     /// Doubts.
     pub warnings: Vec<Warning>,
 }
 
 impl StepOutcome {
-    /// Sets a metric.
-    pub fn set(&mut self, metric: &str, value: f64) {
-        self.metrics.insert(metric.to_owned(), value);
-    }
-
-    /// Sets a metric to an amount per second of elapsed time, unless no time passed.
-    pub fn set_per_second(&mut self, metric: &str, amount: f64) {
-        if self.elapsed_ns > 0 {
-            self.set(metric, amount * 1e9 / self.elapsed_ns as f64);
-        }
-    }
-
     /// Keeps a histogram that is not empty.
     pub fn keep(&mut self, kind: &str, histogram: Histogram) {
         if !histogram.is_empty() {
@@ -52,26 +42,66 @@ impl StepOutcome {
         }
     }
 
-    /// Sets `app_bytes` and `mb_per_s` from the bytes read and written.
-    pub fn set_bytes(&mut self) {
+    /// Sets those of the named metrics that follow from counts, times and histograms. One that
+    /// cannot be known (a latency when nothing completed) stays absent.
+    pub fn compute(&mut self, metrics: &[String]) {
         let bytes = (self.app_bytes_read + self.app_bytes_written) as f64;
-        self.set("app_bytes", bytes);
-        self.set_per_second("mb_per_s", bytes / 1e6);
-    }
-
-    /// Sets the latency metrics from the latencies of all operations, unless there are none.
-    pub fn set_latencies(&mut self, all: &Histogram) {
-        if let Some(mean) = all.mean_ns() {
-            self.set("latency_mean", mean);
-        }
-        let quantiles = [("latency_p50", 0.5), ("latency_p99", 0.99), ("latency_p999", 0.999)];
-        for (metric, quantile) in quantiles {
-            if let Some(value) = all.percentile_ns(quantile) {
-                self.set(metric, value as f64);
+        let count = |kind: &str| self.histograms.get(kind).map_or(0, Histogram::count) as f64;
+        let (reads, writes) = (count("read"), count("write"));
+        let latencies = self.latencies();
+        let percentile = |q: f64| latencies.percentile_ns(q).map(|value| value as f64);
+        let seconds = (self.elapsed_ns > 0).then_some(self.elapsed_ns as f64 / 1e9);
+        let per_second = |amount: f64| seconds.map(|seconds| amount / seconds);
+        let ops = self.ops as f64;
+        for metric in metrics {
+            let value = match metric.as_str() {
+                "ops" => Some(ops),
+                "iops" | "files_per_s" => per_second(ops),
+                "read_iops" => per_second(reads),
+                "write_iops" => per_second(writes),
+                "app_bytes" => Some(bytes),
+                "mb_per_s" => per_second(bytes / 1e6),
+                "latency_mean" => latencies.mean_ns(),
+                "latency_p50" => percentile(0.5),
+                "latency_p99" => percentile(0.99),
+                "latency_p999" => percentile(0.999),
+                "latency_max" => latencies.max_ns().map(|value| value as f64),
+                "cpu_ns_per_op" => (self.ops > 0).then(|| self.cpu_ns as f64 / ops),
+                _ => None,
+            };
+            if let Some(value) = value {
+                self.metrics.insert(metric.clone(), value);
             }
         }
-        if let Some(max) = all.max_ns() {
-            self.set("latency_max", max as f64);
+    }
+
+    /// Latencies of reads and writes together.
+    fn latencies(&self) -> Histogram {
+        let mut all = Histogram::new();
+        for histogram in ["read", "write"].iter().filter_map(|kind| self.histograms.get(*kind)) {
+            all.merge(histogram);
+        }
+        all
+    }
+
+    /// Adds a later run of the same step: counts, times and histograms are summed. Metrics that
+    /// follow from those are for the caller to compute again; of others the later value stays.
+    pub fn add(&mut self, later: Self) {
+        self.ops += later.ops;
+        self.app_bytes_read += later.app_bytes_read;
+        self.app_bytes_written += later.app_bytes_written;
+        self.cpu_ns += later.cpu_ns;
+        self.elapsed_ns += later.elapsed_ns;
+        self.clock_cost_ns = later.clock_cost_ns.or(self.clock_cost_ns);
+        self.stopped |= later.stopped;
+        self.metrics.extend(later.metrics);
+        for (kind, histogram) in later.histograms {
+            self.histograms.entry(kind).or_default().merge(&histogram);
+        }
+        for warning in later.warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
         }
     }
 }
@@ -86,6 +116,7 @@ impl From<JobResult> for StepOutcome {
             cpu_ns: job.cpu_ns,
             elapsed_ns: job.elapsed_ns,
             clock_cost_ns: Some(job.clock.cost_ns),
+            stopped: job.stopped,
             ..Self::default()
         };
         outcome.keep("read", job.read);

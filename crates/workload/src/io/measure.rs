@@ -1,11 +1,11 @@
 //! The measured operations.
 
-use super::Setting;
+use super::{Place, Setting};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access, OpenTarget};
-use seekwell_engine::{Job, JobResult, RateReport, Span, run};
+use seekwell_engine::{Job, RateReport, Span, run};
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{IoParams, StepOutline};
 use seekwell_stats::derive_seed;
@@ -84,29 +84,6 @@ pub(crate) fn job<'a>(
     job
 }
 
-/// The metrics of the outline, from a job's result.
-pub(crate) fn outcome(params: &IoParams, result: JobResult) -> StepOutcome {
-    let all = result.latencies();
-    let rate = result.rate;
-    let (reads, writes) = (result.read.count(), result.write.count());
-    let mut outcome = StepOutcome::from(result);
-    outcome.set("ops", outcome.ops as f64);
-    outcome.set_bytes();
-    outcome.set_latencies(&all);
-    outcome.set_per_second("iops", outcome.ops as f64);
-    if params.read_percent > 0 {
-        outcome.set_per_second("read_iops", reads as f64);
-    }
-    if params.read_percent < 100 {
-        outcome.set_per_second("write_iops", writes as f64);
-    }
-    if outcome.ops > 0 {
-        outcome.set("cpu_ns_per_op", outcome.cpu_ns as f64 / outcome.ops as f64);
-    }
-    outcome.warnings.extend(rate.and_then(rate_warning));
-    outcome
-}
-
 fn rate_warning(rate: RateReport) -> Option<Warning> {
     if rate.achieved >= KEPT_RATE * rate.requested as f64 {
         return None;
@@ -132,12 +109,20 @@ impl Step for Measure {
         let target = self.target(context)?;
         let params = &self.setting.params;
         let seed = derive_seed(context.seed, &self.setting.place.name(&params.step));
-        let job = job(params, &target, self.setting.direct(), seed, context.stop.clone());
+        let mut job = job(params, &target, self.setting.direct(), seed, context.stop.clone());
+        if self.setting.place != Place::Main && job.stop.is_some() {
+            // Beside another workload it runs as long as that one does.
+            (job.count, job.time_ns) = (None, None);
+        }
         let result = run(&job).map_err(|source| WorkloadError::Job {
             step: self.outline.name.clone(),
             target: target.path.clone(),
             source,
         })?;
-        Ok(outcome(params, result))
+        let warning = result.rate.and_then(rate_warning);
+        let mut outcome = StepOutcome::from(result);
+        outcome.warnings.extend(warning);
+        outcome.compute(&self.outline.metrics);
+        Ok(outcome)
     }
 }

@@ -110,19 +110,12 @@ impl Step for Populate {
         for (span, block_bytes) in parts.into_iter().filter(|(span, _)| span.length > 0) {
             let part =
                 write_pass(&target, span, block_bytes, direct, context, &name).map_err(failed)?;
-            outcome.ops += part.ops;
-            outcome.app_bytes_written += part.app_bytes_written;
-            outcome.cpu_ns += part.cpu_ns;
-            outcome.elapsed_ns += part.elapsed_ns;
-            outcome.clock_cost_ns = part.clock_cost_ns;
-            for (kind, histogram) in part.histograms {
-                outcome.histograms.entry(kind).or_default().merge(&histogram);
-            }
+            outcome.add(part);
         }
         if outcome.app_bytes_written != length {
             return Err(WorkloadError::Stopped { step: self.outline.name.clone() });
         }
-        outcome.set_bytes();
+        outcome.compute(&self.outline.metrics);
         Ok(outcome)
     }
 }

@@ -1,0 +1,221 @@
+//! `mail`: a tree of many small files is unpacked, read in two orders and removed.
+//!
+//! The sequence of system calls is that of `tar x`, `tar c | wc -c` and `rm -r` of GNU tar and
+//! coreutils, with the tree itself kept in memory instead of in an archive.
+
+pub mod archive;
+pub mod content;
+pub mod read;
+pub mod remove;
+pub mod tree;
+pub mod unpack;
+pub mod walk;
+
+use crate::error::WorkloadError;
+use crate::io::Place;
+use crate::outcome::StepOutcome;
+use crate::step::{Step, StepContext};
+use rustix::fs::{Mode, OFlags};
+use seekwell_engine::clock::thread_cpu_ns;
+use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_model::workloads::MailParams;
+use seekwell_stats::Histogram;
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tree::Tree;
+
+/// Bytes per read and write: tar's record of 20 blocks.
+pub const RECORD_BYTES: usize = 10_240;
+
+/// The steps of a `mail` workload.
+#[must_use]
+pub fn steps(params: &MailParams, place: Place) -> Vec<Box<dyn Step>> {
+    let shared = Shared::new(params.clone(), place);
+    let step = |outline: seekwell_model::workloads::StepOutline| -> Box<dyn Step> {
+        let shared = shared.clone();
+        match outline.name.as_str() {
+            "unpack" => Box::new(unpack::Unpack::new(outline, shared)),
+            "read_archive" => Box::new(read::ReadArchive::new(outline, shared)),
+            "read_directory" => Box::new(read::ReadDirectory::new(outline, shared)),
+            _ => Box::new(remove::Remove::new(outline, shared)),
+        }
+    };
+    params.steps().into_iter().map(step).collect()
+}
+
+/// What the steps of one workload know together.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    params: Arc<MailParams>,
+    place: Place,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The tree, once the first step has made it.
+    tree: Option<Arc<Tree>>,
+    /// Names of the unpacked copies, oldest first: more than one when steps run twice.
+    copies: VecDeque<String>,
+    /// Copies ever made, for their names.
+    made: usize,
+}
+
+impl Shared {
+    fn new(params: MailParams, place: Place) -> Self {
+        Self { params: Arc::new(params), place, state: Arc::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change of the state is one assignment or push: a panic leaves it whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tree: made from the seed, or read from the user's archive.
+    fn tree(&self, seed: u64) -> Result<Arc<Tree>, WorkloadError> {
+        if let Some(tree) = &self.state().tree {
+            return Ok(Arc::clone(tree));
+        }
+        let tree = Arc::new(match &self.params.tar {
+            None => Tree::seeded(&self.params, seed),
+            Some(path) => archive::scan(path)?,
+        });
+        self.state().tree = Some(Arc::clone(&tree));
+        Ok(tree)
+    }
+
+    /// The name of the next copy; it counts as unpacked from now on.
+    fn new_copy(&self) -> String {
+        let mut state = self.state();
+        state.made += 1;
+        let stem = if state.made == 1 { "mail".to_owned() } else { format!("mail-{}", state.made) };
+        let name = self.place.name(&stem);
+        state.copies.push_back(name.clone());
+        name
+    }
+
+    fn newest_copy(&self, step: &str) -> Result<String, WorkloadError> {
+        self.state().copies.back().cloned().ok_or_else(|| missing(step))
+    }
+
+    fn take_oldest_copy(&self, step: &str) -> Result<String, WorkloadError> {
+        self.state().copies.pop_front().ok_or_else(|| missing(step))
+    }
+}
+
+fn missing(step: &str) -> WorkloadError {
+    WorkloadError::Unfit {
+        step: step.to_owned(),
+        problem: "has no unpacked tree".to_owned(),
+        remedy: "run unpack before it".to_owned(),
+    }
+}
+
+/// The mounted directory that a step works in.
+fn directory<'a>(step: &str, context: &StepContext<'a>) -> Result<&'a Path, WorkloadError> {
+    context.directory.ok_or_else(|| WorkloadError::Unfit {
+        step: step.to_owned(),
+        problem: "needs a filesystem".to_owned(),
+        remedy: "use a filesystem other than raw".to_owned(),
+    })
+}
+
+/// An open directory of a copy, and its path for messages.
+#[derive(Debug)]
+pub struct Root {
+    /// The descriptor that paths are relative to.
+    pub directory: OwnedFd,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+impl Root {
+    /// Opens a copy.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn open(path: PathBuf) -> Result<Self, WorkloadError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(&path, flags, Mode::empty())
+            .map_err(WorkloadError::file("open", &path))?;
+        Ok(Self { directory, path })
+    }
+
+    /// For `map_err`: names what was being done to a path below this directory.
+    fn failed(
+        &self,
+        action: &'static str,
+        below: &str,
+    ) -> impl FnOnce(rustix::io::Errno) -> WorkloadError + use<> {
+        WorkloadError::file(action, &self.path.join(below))
+    }
+}
+
+/// Times the calls of a step by kind.
+#[derive(Debug)]
+struct Meter {
+    clock: MonotonicClock,
+    kinds: Vec<(&'static str, Histogram)>,
+    started_ns: u64,
+    cpu_before_ns: u64,
+}
+
+impl Meter {
+    /// A meter for these kinds of calls, started now.
+    fn start(kinds: &[&'static str]) -> Self {
+        let kinds = kinds.iter().map(|kind| (*kind, Histogram::new())).collect();
+        let clock = MonotonicClock;
+        Self { clock, kinds, started_ns: clock.now_ns(), cpu_before_ns: thread_cpu_ns() }
+    }
+
+    /// Makes a call and counts its time under the kind with this index.
+    #[inline]
+    fn time<T>(&mut self, kind: usize, call: impl FnOnce() -> T) -> T {
+        let before_ns = self.clock.now_ns();
+        let result = call();
+        let latency_ns = self.clock.now_ns().saturating_sub(before_ns);
+        self.kinds[kind].1.record(latency_ns);
+        result
+    }
+
+    /// The outcome up to now.
+    fn finish(self) -> StepOutcome {
+        let elapsed_ns = self.clock.now_ns().saturating_sub(self.started_ns);
+        let mut histograms = BTreeMap::new();
+        for (kind, histogram) in self.kinds {
+            if !histogram.is_empty() {
+                histograms.insert(kind.to_owned(), histogram);
+            }
+        }
+        StepOutcome {
+            elapsed_ns,
+            cpu_ns: thread_cpu_ns().saturating_sub(self.cpu_before_ns),
+            histograms,
+            ..StepOutcome::default()
+        }
+    }
+}
+
+/// Files and bytes that a step handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Files.
+    pub files: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Totals {
+    /// An error unless a finished step handled exactly what the tree holds.
+    fn check(self, step: &str, expected: Self) -> Result<(), WorkloadError> {
+        if self == expected {
+            return Ok(());
+        }
+        Err(WorkloadError::Totals { step: step.to_owned(), found: self, expected })
+    }
+}
+
+#[cfg(test)]
+mod tests;

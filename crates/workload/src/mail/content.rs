@@ -1,0 +1,61 @@
+//! What the files of a seeded tree contain: data that does not compress and costs next to nothing.
+
+use super::RECORD_BYTES;
+use seekwell_stats::{Rng, derive_seed, seeded};
+
+/// Random data that files are cut from. Filesystems compress at most 1 MiB at a time.
+const POOL_BYTES: usize = 1 << 20;
+
+/// Every so many bytes of a file a stamp makes the block differ from all others: the block that
+/// deduplicating storage compares.
+const STAMP_EVERY: usize = 4096;
+
+/// Endless content.
+#[derive(Debug)]
+pub struct Content {
+    /// The pool, and its begin once more so that no record ends at its end.
+    pool: Vec<u8>,
+    rng: Rng,
+    position: usize,
+    /// Bytes until the next stamp.
+    until_stamp: usize,
+}
+
+impl Content {
+    /// Content of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let mut rng = seeded(derive_seed(seed, "mail content"));
+        let mut pool = Vec::with_capacity(POOL_BYTES + RECORD_BYTES);
+        while pool.len() < POOL_BYTES {
+            pool.extend_from_slice(&rng.next_u64().to_le_bytes());
+        }
+        pool.extend_from_within(..RECORD_BYTES);
+        Self { pool, rng, position: 0, until_stamp: 0 }
+    }
+
+    /// Begins a file: elsewhere in the pool than the last one.
+    pub fn begin_file(&mut self) {
+        self.position = self.rng.index(POOL_BYTES / 8) * 8;
+        self.until_stamp = 0;
+    }
+
+    /// The next bytes of the file, at most one record.
+    pub fn next_bytes(&mut self, wanted: u64) -> &[u8] {
+        let length = usize::try_from(wanted).unwrap_or(RECORD_BYTES).min(RECORD_BYTES);
+        let start = self.position;
+        let mut stamp = self.until_stamp;
+        while stamp < length {
+            let end = (stamp + 8).min(length);
+            let bytes = self.rng.next_u64().to_le_bytes();
+            self.pool[start + stamp..start + end].copy_from_slice(&bytes[..end - stamp]);
+            stamp += STAMP_EVERY;
+        }
+        self.until_stamp = stamp - length;
+        self.position = (start + length) % POOL_BYTES;
+        &self.pool[start..start + length]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Which files a mail tree has, in the order of its archive.
+
+use super::Totals;
+use seekwell_model::workloads::MailParams;
+use seekwell_model::workloads::mail::LARGEST_FILE;
+use seekwell_stats::{Rng, derive_seed, seeded};
+use std::fmt::Write;
+
+/// A tree of files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    /// Files in archive order.
+    files: Vec<FileEntry>,
+    names: Names,
+    /// Bytes that reading every file gives.
+    bytes: u64,
+}
+
+/// One file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileEntry {
+    /// Index of its directory, in a seeded tree.
+    directory: u32,
+    /// Number in its directory, in a seeded tree.
+    number: u32,
+    /// Bytes.
+    size: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Names {
+    /// `f00012/345`, from the numbers.
+    Numbered {
+        /// How many directories there are.
+        directories: u32,
+    },
+    /// As the archive has them.
+    Listed(Vec<Box<str>>),
+}
+
+impl Tree {
+    /// A seeded tree: directories whose sizes fall as 1/rank, so that the first is the largest,
+    /// and lognormal file sizes.
+    #[must_use]
+    pub fn seeded(params: &MailParams, seed: u64) -> Self {
+        let mut rng = seeded(derive_seed(seed, "mail sizes"));
+        let counts = directory_sizes(params.files, params.directories);
+        let mut files = Vec::with_capacity(usize::try_from(params.files).unwrap_or(0));
+        for (directory, count) in counts.iter().enumerate() {
+            for number in 1..=*count {
+                let size = file_size(params, &mut rng);
+                files.push(FileEntry { directory: directory as u32, number: number as u32, size });
+            }
+        }
+        let bytes = files.iter().map(|file| file.size).sum();
+        Self { files, names: Names::Numbered { directories: counts.len() as u32 }, bytes }
+    }
+
+    /// A tree of listed files with their sizes, in this order.
+    #[must_use]
+    pub fn listed(files: Vec<(Box<str>, u64)>) -> Self {
+        let bytes = files.iter().map(|(_, size)| size).sum();
+        let (names, files) = files
+            .into_iter()
+            .map(|(name, size)| (name, FileEntry { directory: 0, number: 0, size }))
+            .unzip();
+        Self { files, names: Names::Listed(names), bytes }
+    }
+
+    /// How many files it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether it has no file.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What reading every file must give.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        Totals { files: self.files.len() as u64, bytes: self.bytes }
+    }
+
+    /// Size of a file in bytes.
+    #[must_use]
+    pub fn size(&self, file: usize) -> u64 {
+        self.files[file].size
+    }
+
+    /// Path of a file below the root, written into `path`.
+    pub fn path<'a>(&'a self, file: usize, path: &'a mut String) -> &'a str {
+        match &self.names {
+            Names::Listed(names) => &names[file],
+            Names::Numbered { .. } => {
+                let FileEntry { directory, number, .. } = self.files[file];
+                path.clear();
+                push_directory(directory, path);
+                // Writing to a string cannot fail.
+                let _ = write!(path, "/{number}");
+                path
+            }
+        }
+    }
+
+    /// The directory that must be made before this file of a seeded tree, written into `path`;
+    /// `None` when an earlier file lies in it too.
+    pub fn new_directory<'a>(&self, file: usize, path: &'a mut String) -> Option<&'a str> {
+        let FileEntry { directory, number, .. } = self.files[file];
+        if number != 1 {
+            return None;
+        }
+        path.clear();
+        push_directory(directory, path);
+        Some(path)
+    }
+}
+
+fn push_directory(directory: u32, path: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = write!(path, "f{directory:05}");
+}
+
+/// Files per directory: one each, and the rest in proportion to 1, 1/2, 1/3 … Never rising.
+fn directory_sizes(files: u64, directories: u64) -> Vec<u64> {
+    let directories = directories.clamp(1, files.max(1));
+    let harmonic: f64 = (1..=directories).map(|rank| 1.0 / rank as f64).sum();
+    let rest = files.saturating_sub(directories);
+    let mut sizes: Vec<u64> = (1..=directories)
+        .map(|rank| 1 + (rest as f64 / (rank as f64 * harmonic)).floor() as u64)
+        .collect();
+    // Rounding down left some over, at most one per directory: the largest take them.
+    let left = files.saturating_sub(sizes.iter().sum());
+    let share = sizes.len() as u64;
+    for (index, size) in sizes.iter_mut().enumerate() {
+        *size += left / share + u64::from((index as u64) < left % share);
+    }
+    sizes
+}
+
+/// A lognormal size of at least one byte, cut at the catalogue's largest.
+fn file_size(params: &MailParams, rng: &mut Rng) -> u64 {
+    let size = params.median_size.0 as f64 * (params.spread * rng.normal()).exp();
+    (size.round() as u64).clamp(1, LARGEST_FILE.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! Unpacks the tree: makes directories, creates, fills and closes files in archive order.
+
+use super::content::Content;
+use super::tree::Tree;
+use super::{Meter, RECORD_BYTES, Root, Shared, Totals, archive, directory};
+use crate::error::WorkloadError;
+use crate::outcome::StepOutcome;
+use crate::step::{Step, StepContext};
+use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
+use seekwell_model::workloads::StepOutline;
+use std::os::fd::OwnedFd;
+
+/// The step.
+#[derive(Debug)]
+pub struct Unpack {
+    outline: StepOutline,
+    shared: Shared,
+}
+
+/// Kinds of calls, and their indices in [`KINDS`].
+const KINDS: &[&str] = &["mkdir", "create", "write", "utimens", "close", "link"];
+const MKDIR: usize = 0;
+const CREATE: usize = 1;
+const WRITE: usize = 2;
+const UTIMENS: usize = 3;
+const CLOSE: usize = 4;
+const LINK: usize = 5;
+
+/// Time that files get, in seconds since 1970: like tar, unpacking sets it.
+const FILE_TIME_S: i64 = 1_262_304_000;
+
+impl Unpack {
+    /// The step with its outline.
+    #[must_use]
+    pub fn new(outline: StepOutline, shared: Shared) -> Self {
+        Self { outline, shared }
+    }
+}
+
+/// Writes into a copy, and counts and times every call.
+#[derive(Debug)]
+pub(super) struct Unpacker {
+    root: Root,
+    meter: Meter,
+    totals: Totals,
+    written: u64,
+}
+
+impl Unpacker {
+    pub(super) fn new(root: Root) -> Self {
+        let meter = Meter::start(KINDS);
+        Self { root, meter, totals: Totals::default(), written: 0 }
+    }
+
+    pub(super) fn make_directory(&mut self, path: &str) -> Result<(), WorkloadError> {
+        let root = &self.root;
+        self.meter
+            .time(MKDIR, || rustix::fs::mkdirat(&root.directory, path, Mode::from_raw_mode(0o755)))
+            .map_err(root.failed("make the directory", path))
+    }
+
+    pub(super) fn create(&mut self, path: &str) -> Result<OwnedFd, WorkloadError> {
+        let flags = OFlags::WRONLY
+            | OFlags::CREATE
+            | OFlags::EXCL
+            | OFlags::NOFOLLOW
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
+        let root = &self.root;
+        self.meter
+            .time(CREATE, || {
+                rustix::fs::openat(&root.directory, path, flags, Mode::from_raw_mode(0o600))
+            })
+            .map_err(root.failed("create", path))
+    }
+
+    /// Writes all bytes; each call is counted.
+    pub(super) fn write(
+        &mut self,
+        file: &OwnedFd,
+        path: &str,
+        mut bytes: &[u8],
+    ) -> Result<(), WorkloadError> {
+        while !bytes.is_empty() {
+            let root = &self.root;
+            let written = self
+                .meter
+                .time(WRITE, || rustix::io::retry_on_intr(|| rustix::io::write(file, bytes)))
+                .map_err(root.failed("write to", path))?;
+            if written == 0 {
+                return Err(root.failed("write to", path)(rustix::io::Errno::NOSPC));
+            }
+            self.written += written as u64;
+            bytes = &bytes[written..];
+        }
+        Ok(())
+    }
+
+    /// Sets the file's time and closes it; it counts as a file of the tree.
+    pub(super) fn close(
+        &mut self,
+        file: OwnedFd,
+        path: &str,
+        size: u64,
+    ) -> Result<(), WorkloadError> {
+        let time = Timespec { tv_sec: FILE_TIME_S, tv_nsec: 0 };
+        let times = Timestamps { last_access: time, last_modification: time };
+        let root = &self.root;
+        self.meter
+            .time(UTIMENS, || rustix::fs::futimens(&file, &times))
+            .map_err(root.failed("set the time of", path))?;
+        self.meter.time(CLOSE, || drop(file));
+        self.totals.files += 1;
+        self.totals.bytes += size;
+        Ok(())
+    }
+
+    /// Makes a hard link; it counts as a file of the tree with the size of the first.
+    pub(super) fn hard_link(
+        &mut self,
+        existing: &str,
+        path: &str,
+        size: u64,
+    ) -> Result<(), WorkloadError> {
+        let (root, at) = (&self.root, &self.root.directory);
+        let flags = rustix::fs::AtFlags::empty();
+        self.meter
+            .time(LINK, || rustix::fs::linkat(at, existing, at, path, flags))
+            .map_err(root.failed("link", path))?;
+        self.totals.files += 1;
+        self.totals.bytes += size;
+        Ok(())
+    }
+
+    pub(super) fn symbolic_link(&mut self, target: &str, path: &str) -> Result<(), WorkloadError> {
+        let root = &self.root;
+        self.meter
+            .time(LINK, || rustix::fs::symlinkat(target, &root.directory, path))
+            .map_err(root.failed("link", path))
+    }
+
+    fn finish(self) -> (StepOutcome, Totals) {
+        let mut outcome = self.meter.finish();
+        outcome.ops = self.totals.files;
+        outcome.app_bytes_written = self.written;
+        (outcome, self.totals)
+    }
+}
+
+fn unpack_seeded(
+    tree: &Tree,
+    content: &mut Content,
+    unpacker: &mut Unpacker,
+    context: &StepContext<'_>,
+) -> Result<(), WorkloadError> {
+    let mut buffer = String::with_capacity(64);
+    for file in 0..tree.len() {
+        if context.is_stopped() {
+            return Ok(());
+        }
+        if let Some(directory) = tree.new_directory(file, &mut buffer) {
+            unpacker.make_directory(directory)?;
+        }
+        let path = tree.path(file, &mut buffer);
+        let size = tree.size(file);
+        let descriptor = unpacker.create(path)?;
+        content.begin_file();
+        let mut left = size;
+        while left > 0 {
+            let bytes = content.next_bytes(left);
+            unpacker.write(&descriptor, path, bytes)?;
+            left -= left.min(RECORD_BYTES as u64);
+        }
+        unpacker.close(descriptor, path, size)?;
+    }
+    Ok(())
+}
+
+impl Step for Unpack {
+    fn outline(&self) -> &StepOutline {
+        &self.outline
+    }
+
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        let name = &self.outline.name;
+        let mounted = directory(name, context)?;
+        let tree = self.shared.tree(context.seed)?;
+        let copy = self.shared.new_copy();
+        let path = mounted.join(&copy);
+        std::fs::create_dir(&path).map_err(WorkloadError::file("make the directory", &path))?;
+        let root = Root::open(path)?;
+        let mut source_ns = None;
+        let (mut outcome, totals) = if let Some(tar) = &self.shared.params.tar {
+            source_ns = Some(archive::reading_time_ns(tar)?);
+            let mut unpacker = Unpacker::new(root);
+            archive::unpack(tar, &mut unpacker, context)?;
+            unpacker.finish()
+        } else {
+            let mut content = Content::new(seekwell_stats::derive_seed(context.seed, &copy));
+            let mut unpacker = Unpacker::new(root);
+            unpack_seeded(&tree, &mut content, &mut unpacker, context)?;
+            unpacker.finish()
+        };
+        outcome.stopped = context.is_stopped();
+        if !outcome.stopped {
+            totals.check(name, tree.totals())?;
+        }
+        outcome.warnings.extend(archive::source_bound(name, source_ns, outcome.elapsed_ns));
+        outcome.compute(&self.outline.metrics);
+        Ok(outcome)
+    }
+}
