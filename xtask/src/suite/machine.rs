@@ -1,8 +1,9 @@
-//! What tests could leave on the machine: attached loop devices, mounts, queue settings, processes.
+//! What tests could leave on the machine: attached loop devices, mounts, settings of the kernel,
+//! memory groups, undo lists, processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -10,58 +11,105 @@ use anyhow::{Context, Result};
 mod tests;
 
 /// Queue settings that a trial changes and puts back.
-const QUEUE_SETTINGS: [&str; 2] = ["scheduler", "nr_requests"];
+const QUEUE_SETTINGS: [&str; 5] =
+    ["scheduler", "nr_requests", "read_ahead_kb", "max_sectors_kb", "wbt_lat_usec"];
+
+/// Those of them that outlive a loop device; attaching sets the others anew.
+const LASTING_LOOP_SETTINGS: [&str; 2] = ["scheduler", "nr_requests"];
+
+/// Shows what was last written to it, which is not a state.
+const NO_SETTING: &str = "drop_caches";
+
+/// Where to look.
+struct Places {
+    sys_block: PathBuf,
+    mounts: PathBuf,
+    sysctls: PathBuf,
+    /// Folders in which what is called `seekwell-…` is ours.
+    groups: Vec<PathBuf>,
+    undo_lists: PathBuf,
+}
+
+impl Places {
+    fn of_this_machine() -> Self {
+        let groups = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified"];
+        Self {
+            sys_block: "/sys/block".into(),
+            mounts: "/proc/self/mounts".into(),
+            sysctls: "/proc/sys/vm".into(),
+            groups: groups.map(PathBuf::from).to_vec(),
+            undo_lists: "/var/lib/seekwell/undo".into(),
+        }
+    }
+}
 
 /// The state of the machine's storage at one moment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Machine {
-    /// Loop device and the file behind it.
-    loops: BTreeSet<String>,
-    /// Source, place and type of each mount.
-    mounts: BTreeSet<String>,
-    /// By device and setting; these outlive a loop device.
-    queues: BTreeMap<String, String>,
+    /// Attached loop devices, mounts, groups and undo lists, in words.
+    things: BTreeSet<String>,
+    /// Settings by device and name.
+    settings: BTreeMap<String, String>,
 }
 
 impl Machine {
     /// Reads the state in force now.
     pub(super) fn look() -> Result<Self> {
-        Self::look_in(Path::new("/sys/block"), Path::new("/proc/self/mounts"))
+        Self::look_at(&Places::of_this_machine())
     }
 
-    fn look_in(sys_block: &Path, mounts: &Path) -> Result<Self> {
+    fn look_at(places: &Places) -> Result<Self> {
         let mut machine = Self::default();
-        let table = fs::read_to_string(mounts).context("cannot read the table of mounts")?;
+        let table =
+            fs::read_to_string(&places.mounts).context("cannot read the table of mounts")?;
         for line in table.lines() {
+            // Options of a mount may change by themselves.
             let fields: Vec<&str> = line.split(' ').take(3).collect();
-            machine.mounts.insert(fields.join(" "));
+            machine.things.insert(format!("mount {}", fields.join(" ")));
         }
-        let Ok(devices) = fs::read_dir(sys_block) else { return Ok(machine) };
-        for device in devices {
-            let device = device?;
-            let name = device.file_name().to_string_lossy().into_owned();
-            // Only an attached loop device has this file.
-            if let Ok(file) = fs::read_to_string(device.path().join("loop/backing_file")) {
-                machine.loops.insert(format!("{name} on {}", file.trim()));
-            }
-            for setting in QUEUE_SETTINGS {
-                if let Ok(value) = fs::read_to_string(device.path().join("queue").join(setting)) {
-                    machine.queues.insert(format!("{name} {setting}"), value.trim().to_owned());
-                }
-            }
+        for device in files(&places.sys_block) {
+            machine.add_device(&device);
+        }
+        for file in files(&places.sysctls).iter().filter(|file| !file.ends_with(NO_SETTING)) {
+            machine.add_setting(format!("sysctl {}", file.display()), file);
+        }
+        let groups = places.groups.iter().flat_map(|folder| files(folder));
+        for group in groups.filter(|path| name(path).starts_with("seekwell-")) {
+            machine.things.insert(format!("memory group {}", group.display()));
+        }
+        for list in files(&places.undo_lists) {
+            machine.things.insert(format!("undo list {}", list.display()));
         }
         Ok(machine)
     }
 
+    fn add_device(&mut self, device: &Path) {
+        let name = name(device);
+        // Only an attached loop device has this file.
+        if let Ok(file) = fs::read_to_string(device.join("loop/backing_file")) {
+            self.things.insert(format!("loop device {name} on {}", file.trim()));
+        }
+        let settings: &[&str] =
+            if name.starts_with("loop") { &LASTING_LOOP_SETTINGS } else { &QUEUE_SETTINGS };
+        for setting in settings {
+            self.add_setting(format!("{name} {setting}"), &device.join("queue").join(setting));
+        }
+    }
+
+    fn add_setting(&mut self, key: String, file: &Path) {
+        if let Ok(value) = fs::read_to_string(file) {
+            self.settings.insert(key, value.trim().to_owned());
+        }
+    }
+
     /// What is here now and was not, or not so, `before`.
     pub(super) fn new_since(&self, before: &Self) -> Vec<String> {
-        let loops = self.loops.difference(&before.loops).map(|name| format!("loop device {name}"));
-        let mounts = self.mounts.difference(&before.mounts).map(|name| format!("mount {name}"));
         let changed = |(key, value): (&String, &String)| match before.normal(key) {
             Some(old) if old != value => Some(format!("{key}: `{value}`, was `{old}`")),
             _ => None,
         };
-        loops.chain(mounts).chain(self.queues.iter().filter_map(changed)).collect()
+        let things = self.things.difference(&before.things).cloned();
+        things.chain(self.settings.iter().filter_map(changed)).collect()
     }
 
     /// The value a setting should have: the one it had; for a loop device that is new, that of the
@@ -69,10 +117,20 @@ impl Machine {
     fn normal(&self, key: &str) -> Option<&String> {
         let like_loop0 = || {
             let (device, setting) = key.split_once(' ')?;
-            device.starts_with("loop").then(|| self.queues.get(&format!("loop0 {setting}")))?
+            device.starts_with("loop").then(|| self.settings.get(&format!("loop0 {setting}")))?
         };
-        self.queues.get(key).or_else(like_loop0)
+        self.settings.get(key).or_else(like_loop0)
     }
+}
+
+/// What a folder holds; nothing where there is no such folder, as on a kernel without the feature.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.flatten().map(|entry| entry.path()).collect()
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// Every process that inherited `marker` (`NAME=value`) in its environment.

@@ -2,63 +2,121 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-/// A block device in a fake sysfs.
-fn plant(sys: &Path, device: &str, scheduler: &str, file: Option<&str>) {
-    let folder = sys.join(device);
-    fs::create_dir_all(folder.join("queue")).unwrap();
-    fs::write(folder.join("queue/scheduler"), format!("{scheduler}\n")).unwrap();
-    fs::write(folder.join("queue/nr_requests"), "128\n").unwrap();
-    if let Some(file) = file {
-        fs::create_dir_all(folder.join("loop")).unwrap();
-        fs::write(folder.join("loop/backing_file"), format!("{file}\n")).unwrap();
+const MOUNTS: &str = "/dev/vda / ext4 rw,relatime 0 0\nproc /proc proc rw 0 0\n";
+
+/// A machine of files.
+struct Fake {
+    folder: tempfile::TempDir,
+}
+
+impl Fake {
+    fn new() -> Self {
+        let fake = Self { folder: tempfile::tempdir().unwrap() };
+        fake.write("mounts", MOUNTS);
+        fake.queue("loop0", "[none] bfq");
+        fake.queue("vda", "[none] bfq");
+        fake.write("vm/swappiness", "60");
+        fake.write("vm/drop_caches", "0");
+        fake
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("{text}\n")).unwrap();
+    }
+
+    fn queue(&self, device: &str, scheduler: &str) {
+        self.write(&format!("block/{device}/queue/scheduler"), scheduler);
+        self.write(&format!("block/{device}/queue/nr_requests"), "128");
+        self.write(&format!("block/{device}/queue/read_ahead_kb"), "128");
+    }
+
+    fn attach(&self, device: &str, file: &str) {
+        self.write(&format!("block/{device}/loop/backing_file"), file);
+    }
+
+    fn look(&self) -> Machine {
+        let at = |name: &str| self.folder.path().join(name);
+        Machine::look_at(&Places {
+            sys_block: at("block"),
+            mounts: at("mounts"),
+            sysctls: at("vm"),
+            groups: vec![at("cgroup"), at("cgroup/memory")],
+            undo_lists: at("undo"),
+        })
+        .unwrap()
+    }
+
+    /// What is new after `change`, with the machine's folder left out of the words.
+    fn after(&self, change: impl FnOnce(&Self)) -> Vec<String> {
+        let before = self.look();
+        assert_eq!(self.look().new_since(&before), [""; 0]);
+        change(self);
+        let folder = format!("{}/", self.folder.path().display());
+        self.look().new_since(&before).iter().map(|thing| thing.replace(&folder, "")).collect()
     }
 }
 
-const MOUNTS: &str = "/dev/vda / ext4 rw,relatime 0 0\nproc /proc proc rw 0 0\n";
-
 #[test]
-fn what_is_new_is_named_and_what_was_there_is_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let (sys, mounts) = (folder.path().join("block"), folder.path().join("mounts"));
-    plant(&sys, "loop0", "[none] bfq", None);
-    plant(&sys, "loop1", "[none] bfq", Some("/old.img"));
-    fs::write(&mounts, MOUNTS).unwrap();
-    let before = Machine::look_in(&sys, &mounts).unwrap();
-    assert_eq!(before.new_since(&before), [""; 0]);
-
-    plant(&sys, "loop0", "none [bfq]", Some("/new image.img"));
-    plant(&sys, "loop8", "none [bfq]", None);
-    plant(&sys, "loop9", "[none] bfq", None);
-    fs::write(&mounts, format!("{MOUNTS}/dev/loop0 /mnt/a xfs rw 0 0\n")).unwrap();
-    let after = Machine::look_in(&sys, &mounts).unwrap();
+fn loop_devices_mounts_groups_and_undo_lists_left_behind_are_named() {
+    let fake = Fake::new();
+    fake.attach("loop1", "/old.img");
+    let left = fake.after(|fake| {
+        fake.attach("loop0", "/new image.img");
+        fake.write("mounts", &format!("{MOUNTS}/dev/loop0 /mnt/a xfs rw 0 0"));
+        fake.write("cgroup/memory/seekwell-run/tasks", "");
+        fake.write("cgroup/memory/system.slice/tasks", "");
+        fake.write("undo/run-1", "");
+    });
     assert_eq!(
-        after.new_since(&before),
+        left,
         [
             "loop device loop0 on /new image.img",
+            "memory group cgroup/memory/seekwell-run",
             "mount /dev/loop0 /mnt/a xfs",
+            "undo list undo/run-1",
+        ]
+    );
+}
+
+#[test]
+fn settings_left_changed_are_named() {
+    let left = Fake::new().after(|fake| {
+        fake.queue("loop0", "none [bfq]");
+        fake.queue("loop8", "none [bfq]");
+        fake.queue("loop9", "[none] bfq");
+        fake.write("block/loop0/queue/read_ahead_kb", "2560");
+        fake.write("block/vda/queue/read_ahead_kb", "4096");
+        fake.write("vm/swappiness", "0");
+        fake.write("vm/drop_caches", "3");
+    });
+    assert_eq!(
+        left,
+        [
             "loop0 scheduler: `none [bfq]`, was `[none] bfq`",
             "loop8 scheduler: `none [bfq]`, was `[none] bfq`",
+            "sysctl vm/swappiness: `0`, was `60`",
+            "vda read_ahead_kb: `4096`, was `128`",
         ]
     );
 }
 
 #[test]
 fn what_went_away_or_only_changed_its_mount_options_is_not_left_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let (sys, mounts) = (folder.path().join("block"), folder.path().join("mounts"));
-    plant(&sys, "loop0", "[none] bfq", Some("/old.img"));
-    fs::write(&mounts, MOUNTS).unwrap();
-    let before = Machine::look_in(&sys, &mounts).unwrap();
-    fs::remove_file(sys.join("loop0/loop/backing_file")).unwrap();
-    fs::write(&mounts, "/dev/vda / ext4 ro 0 0\n").unwrap();
-    let after = Machine::look_in(&sys, &mounts).unwrap();
-    assert_eq!(after.new_since(&before), [""; 0]);
+    let fake = Fake::new();
+    fake.attach("loop0", "/old.img");
+    let left = fake.after(|fake| {
+        fs::remove_file(fake.folder.path().join("block/loop0/loop/backing_file")).unwrap();
+        fake.write("mounts", "/dev/vda / ext4 ro 0 0");
+    });
+    assert_eq!(left, [""; 0]);
 }
 
 #[test]
 fn this_machine_can_be_read() {
     let machine = Machine::look().unwrap();
-    assert!(!machine.mounts.is_empty());
+    assert!(machine.things.iter().any(|thing| thing.starts_with("mount ")), "{machine:?}");
 }
 
 #[test]
