@@ -1,9 +1,11 @@
 //! From a device file to a model.
 
+use crate::bus::Link;
 use crate::file::{DeviceFile, Parameters};
 use crate::fixed::Fixed;
 use crate::measured::Measured;
 use crate::model::{Geometry, Model};
+use crate::rotating::Disk;
 
 /// The model of a device, switched on at time 0.
 ///
@@ -11,10 +13,10 @@ use crate::model::{Geometry, Model};
 /// file and seed give the same device.
 #[must_use]
 pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
-    // No model that exists so far has a part left to chance.
-    let _ = seed;
     let geometry = geometry(file);
-    match &file.parameters {
+    let link = Link::new(file.bus());
+    match file.parameters() {
+        Parameters::Rotating(p) => Box::new(Disk::new(geometry, p, link, seed)),
         Parameters::Ram(p) => Box::new(Fixed::new(geometry, &p.as_fixed())),
         Parameters::Fixed(p) => Box::new(Fixed::new(geometry, p)),
         Parameters::Measured(p) => Box::new(Measured::new(geometry, p)),
@@ -22,9 +24,10 @@ pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
 }
 
 /// What the device presents, by its file.
-pub(crate) fn geometry(file: &DeviceFile) -> Geometry {
+fn geometry(file: &DeviceFile) -> Geometry {
     let presented = &file.presented;
-    let (turns, write_cache) = match &file.parameters {
+    let (turns, write_cache) = match file.parameters() {
+        Parameters::Rotating(p) => (true, p.buffer.write_back),
         Parameters::Ram(_) | Parameters::Fixed(_) | Parameters::Measured(_) => (false, false),
     };
     let sectors = |kib: u32| kib.saturating_mul(2);

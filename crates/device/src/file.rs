@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use crate::fixed::{FixedParameters, RamParameters};
 use crate::measured::MeasuredParameters;
+use crate::rotating::RotatingParameters;
 
 mod provenance;
 
@@ -17,31 +18,25 @@ mod tests;
 /// nanoseconds stay inside 64 bits with room to spare.
 const MOST_SECTORS: u64 = 1 << 50;
 
-/// A device file, read and checked.
+/// A device file, read and checked. Only [`load`] and its own methods make one, so what it says holds together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFile {
-    /// The name labs use for it, for example `maxtor-6y080l0`.
-    pub name: String,
-    /// What it stands for, for people.
-    pub title: String,
-    /// What it presents to the block layer, apart from what follows from its parameters.
-    pub presented: Presented,
-    /// The way to the host that was chosen; `None` when the file names none.
-    pub bus: Option<Bus>,
-    /// The model and its parameters.
-    pub parameters: Parameters,
-    /// Where each value comes from, by dotted key; a key of a table speaks for all values in it.
-    pub sources: BTreeMap<String, String>,
-    /// What a value that no source fixes may lie between, by dotted key: lowest and highest.
-    pub ranges: BTreeMap<String, [f64; 2]>,
-    /// Names of all ways to the host in the file; the first is chosen unless another is asked for.
-    pub buses: Vec<String>,
+    name: String,
+    title: String,
+    pub(crate) presented: Presented,
+    pub(crate) bus: Option<Bus>,
+    pub(crate) parameters: Parameters,
+    sources: BTreeMap<String, String>,
+    ranges: BTreeMap<String, [f64; 2]>,
+    buses: Vec<String>,
     table: Table,
 }
 
 /// The models.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parameters {
+    /// A disk that turns.
+    Rotating(Box<RotatingParameters>),
     /// Memory.
     Ram(RamParameters),
     /// A fixed latency and bandwidth.
@@ -189,6 +184,7 @@ struct Raw {
     presented: Presented,
     #[serde(default)]
     bus: Vec<Bus>,
+    rotating: Option<Box<RotatingParameters>>,
     ram: Option<RamParameters>,
     fixed: Option<FixedParameters>,
     measured: Option<MeasuredParameters>,
@@ -201,14 +197,19 @@ struct Raw {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
+    Rotating,
     Ram,
     Fixed,
     Measured,
 }
 
 impl Kind {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::Ram, "ram"), (Self::Fixed, "fixed"), (Self::Measured, "measured")];
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Rotating, "rotating"),
+        (Self::Ram, "ram"),
+        (Self::Fixed, "fixed"),
+        (Self::Measured, "measured"),
+    ];
 
     fn name(self) -> &'static str {
         Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
@@ -281,6 +282,48 @@ impl DeviceFile {
         Ok(file)
     }
 
+    /// The name labs use for it, for example `maxtor-6y080l0`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it stands for, for people.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The model and its parameters.
+    #[must_use]
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The way to the host that was chosen; `None` when the file names none.
+    #[must_use]
+    pub fn bus(&self) -> Option<&Bus> {
+        self.bus.as_ref()
+    }
+
+    /// Names of all ways to the host in the file; the first is chosen unless another is asked for.
+    #[must_use]
+    pub fn buses(&self) -> &[String] {
+        &self.buses
+    }
+
+    /// Where each value comes from, by dotted key; the key of a table speaks for all values in it.
+    #[must_use]
+    pub fn sources(&self) -> &BTreeMap<String, String> {
+        &self.sources
+    }
+
+    /// What a value that no source fixes may lie between, by dotted key: lowest and highest.
+    #[must_use]
+    pub fn ranges(&self) -> &BTreeMap<String, [f64; 2]> {
+        &self.ranges
+    }
+
     /// The same device on another of its buses.
     ///
     /// # Errors
@@ -327,6 +370,7 @@ impl DeviceFile {
 
     fn check(&self) -> Result<(), DeviceError> {
         match &self.parameters {
+            Parameters::Rotating(p) => p.check(&self.presented),
             Parameters::Ram(p) => p.check(),
             Parameters::Fixed(p) => p.check(),
             Parameters::Measured(p) => p.check(),
@@ -353,6 +397,7 @@ fn choose_bus(buses: &[Bus], name: Option<&str>) -> Result<Option<Bus>, DeviceEr
 fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
     let kind = raw.kind;
     let given = [
+        (Kind::Rotating, raw.rotating.is_some()),
         (Kind::Ram, raw.ram.is_some()),
         (Kind::Fixed, raw.fixed.is_some()),
         (Kind::Measured, raw.measured.is_some()),
@@ -362,6 +407,7 @@ fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
         return Err(refuse(extra.name(), "[…]", reason));
     }
     let found = match kind {
+        Kind::Rotating => raw.rotating.map(Parameters::Rotating),
         Kind::Ram => raw.ram.map(Parameters::Ram),
         Kind::Fixed => raw.fixed.map(Parameters::Fixed),
         Kind::Measured => raw.measured.map(Parameters::Measured),

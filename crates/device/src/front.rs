@@ -103,6 +103,24 @@ impl Front {
         self.done.first().map(|completion| completion.at_ns.max(self.now_ns))
     }
 
+    pub(crate) const fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.outstanding.is_empty()
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<Request> {
+        self.outstanding.get(&id).copied()
+    }
+
+    /// Whether an outstanding request that came before touches the same sectors, one of the two writing.
+    pub(crate) fn is_in_conflict(&self, id: u64) -> bool {
+        let Some(request) = self.outstanding.get(&id) else { return false };
+        self.outstanding.range(..id).any(|(_, earlier)| conflict(earlier, request))
+    }
+
     pub(crate) fn outstanding(&self) -> impl DoubleEndedIterator<Item = &Request> {
         self.outstanding.values()
     }

@@ -6,19 +6,24 @@
 //! What this room is not: it moves no data, opens no file or socket, reads no clock and knows neither
 //! virtio nor the kernel. Whoever carries requests here keeps the content.
 
+pub mod accuracy;
 pub mod evidence;
 pub mod file;
 pub mod fixed;
 pub mod measured;
 pub mod model;
+pub mod rotating;
 
 mod build;
+mod bus;
 mod clock;
+mod extents;
 mod front;
+mod volatile;
 
 pub use build::build;
 pub use file::{DeviceError, DeviceFile, load};
 pub use model::{
-    Completion, Geometry, LostRange, LostWrites, Model, Operation, Refused, Request, SectorRange,
+    Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,
+    SectorRange,
 };
-pub use seekwell_model::units::Lba;

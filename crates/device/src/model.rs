@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use seekwell_model::units::Lba;
+pub use seekwell_model::units::Lba;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;

@@ -1,0 +1,480 @@
+//! The disk as a whole: electronics, bus, buffer and arm, driven by events in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::ops::Range;
+
+use rand_core::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::RotatingParameters;
+use super::mechanics::{Arm, Cursor, Mechanics};
+use super::segments::Segments;
+use crate::bus::Link;
+use crate::clock::ns;
+use crate::evidence::{Evidence, RotatingEvidence};
+use crate::front::{Front, whole};
+use crate::model::{
+    Completion, Geometry, Lba, LostWrites, Model, Operation, Refused, Request, SectorRange,
+};
+use crate::volatile::{Pieces, Volatile, lost, tidy};
+
+/// What happens at an instant, apart from what the arm does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// A read that needs the arm may be chosen from now on.
+    Ready,
+    /// A read's data may go over the bus.
+    Fetch(u64),
+    /// A write's command is understood; it wants room in the buffer and the bus.
+    Store(u64),
+    /// A write's data is in the buffer.
+    Stored(u64),
+    /// A flush's command is understood.
+    Flush(u64),
+    /// A request is done.
+    Complete(u64),
+}
+
+/// A read that waits for the arm.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) request: Request,
+    pub(super) ready_ns: u64,
+}
+
+/// A request that is done once all data that arrived up to `seq` in `range` is on the medium.
+#[derive(Clone, Debug)]
+pub(super) struct Durability {
+    pub(super) id: u64,
+    pub(super) seq: u64,
+    pub(super) range: Range<u64>,
+}
+
+/// What the arm does.
+#[derive(Clone, Debug)]
+pub(super) enum Motion {
+    Still,
+    Reading(Stream),
+    /// Sectors of `range` are written from the cursor on.
+    Writing {
+        range: Range<u64>,
+        pieces: Pieces,
+        cursor: Cursor,
+        end_ns: u64,
+    },
+}
+
+/// A run of sectors being read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    /// Where they go; `None` without a read buffer.
+    pub(super) segment: Option<usize>,
+    /// A place the run has reached.
+    pub(super) cursor: Cursor,
+    /// Up to here somebody waits for them.
+    pub(super) must: u64,
+    /// When that has passed; `None` once it has been seen to.
+    pub(super) must_ns: Option<u64>,
+    /// Up to here they are read if nothing better is to be done.
+    pub(super) limit: u64,
+    /// When that will have passed.
+    pub(super) limit_ns: u64,
+}
+
+/// Parameters in nanoseconds and sectors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    read_hit_ns: u64,
+    read_sequential_ns: u64,
+    read_miss_ns: u64,
+    write_ns: u64,
+    write_sequential_ns: u64,
+    flush_ns: u64,
+    pub(super) read_ahead: u64,
+    pub(super) read_ahead_after: u32,
+    pub(super) resumes_read_ahead: bool,
+    keeps_delivered: bool,
+    serves_written: bool,
+    write_clears: bool,
+    write_back: bool,
+    pub(super) write_sectors: u64,
+    pub(super) destage_delay_ns: u64,
+    pub(super) destage_run: u64,
+    pub(super) destage_window: usize,
+    pub(super) age_limit_ns: u64,
+    pub(super) passed_over_ns: u64,
+}
+
+/// A rotating disk.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    pub(super) front: Front,
+    pub(super) times: Times,
+    pub(super) link: Link,
+    pub(super) mechanics: Mechanics,
+    pub(super) arm: Arm,
+    pub(super) motion: Motion,
+    pub(super) waiting: Vec<Waiting>,
+    /// Requests that touch sectors of an earlier one that is not done.
+    held: BTreeSet<u64>,
+    /// Writes that found no room.
+    blocked: VecDeque<u64>,
+    /// Sectors that are on their way over the bus.
+    arriving: u64,
+    events: BinaryHeap<Reverse<(u64, u64, What)>>,
+    order: u64,
+    controller_free_ns: u64,
+    bus_free_ns: u64,
+    pub(super) segments: Segments,
+    pub(super) volatile: Volatile,
+    pub(super) durabilities: Vec<Durability>,
+    last_end: u64,
+    last_read_end: u64,
+    pub(super) sequential_reads: u32,
+    pub(super) physical_sectors: u64,
+    pub(super) seen: RotatingEvidence,
+}
+
+impl Disk {
+    pub(crate) fn new(
+        geometry: Geometry,
+        parameters: &RotatingParameters,
+        link: Link,
+        seed: u64,
+    ) -> Self {
+        let turn_ns = parameters.turn_ns();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        #[allow(
+            clippy::expect_used,
+            reason = "the same parameters were built once when the file was checked"
+        )]
+        let mechanics = parameters
+            .mechanics(geometry.sectors_512, random.next_u64() % turn_ns)
+            .expect("parameters were checked");
+        let buffer = &parameters.buffer;
+        let sectors = |kib: u32| u64::from(kib) * 2;
+        let overhead = &parameters.overhead;
+        let times = Times {
+            read_hit_ns: ns(overhead.read_hit_us),
+            read_sequential_ns: ns(overhead.read_sequential_us.unwrap_or(overhead.read_hit_us)),
+            read_miss_ns: ns(overhead.read_miss_us),
+            write_ns: ns(overhead.write_us),
+            write_sequential_ns: ns(overhead.write_sequential_us.unwrap_or(overhead.write_us)),
+            flush_ns: ns(overhead.flush_us),
+            read_ahead: sectors(buffer.read_ahead_kib),
+            read_ahead_after: buffer.read_ahead_after,
+            resumes_read_ahead: buffer.resumes_read_ahead,
+            keeps_delivered: buffer.keeps_delivered,
+            serves_written: buffer.serves_written,
+            write_clears: buffer.write_clears,
+            write_back: buffer.write_back,
+            write_sectors: sectors(buffer.write_kib),
+            destage_delay_ns: ns(buffer.destage_delay_us),
+            destage_run: sectors(buffer.destage_run_kib),
+            destage_window: buffer.destage_window as usize,
+            age_limit_ns: ns(buffer.age_limit_ms * 1e3),
+            passed_over_ns: ns(parameters.passed_over_ms * 1e3),
+        };
+        Self {
+            front: Front::new(geometry),
+            times,
+            link,
+            mechanics,
+            arm: Arm::default(),
+            motion: Motion::Still,
+            waiting: Vec::new(),
+            held: BTreeSet::new(),
+            blocked: VecDeque::new(),
+            arriving: 0,
+            events: BinaryHeap::new(),
+            order: 0,
+            controller_free_ns: 0,
+            bus_free_ns: 0,
+            segments: Segments::new(buffer.read_segments, sectors(buffer.segment_kib)),
+            volatile: Volatile::default(),
+            durabilities: Vec::new(),
+            last_end: u64::MAX,
+            last_read_end: u64::MAX,
+            sequential_reads: 0,
+            physical_sectors: u64::from(geometry.physical_block / 512).max(1),
+            seen: RotatingEvidence::default(),
+        }
+    }
+
+    fn push(&mut self, at_ns: u64, what: What) {
+        self.order += 1;
+        self.events.push(Reverse((at_ns, self.order, what)));
+    }
+
+    pub(super) fn push_fetch(&mut self, at_ns: u64, id: u64) {
+        self.push(at_ns, What::Fetch(id));
+    }
+
+    pub(super) fn push_complete(&mut self, at_ns: u64, id: u64) {
+        self.push(at_ns, What::Complete(id));
+    }
+
+    fn next_internal_ns(&self) -> Option<u64> {
+        let event = self.events.peek().map(|event| event.0.0);
+        let motion = self.motion_event_ns();
+        [event, motion].into_iter().flatten().min()
+    }
+
+    fn catch_up(&mut self, now_ns: u64) {
+        while let Some(at_ns) = self.next_internal_ns().filter(|at_ns| *at_ns <= now_ns) {
+            self.front.pass_time(at_ns);
+            match self.events.peek().copied().filter(|event| event.0.0 == at_ns) {
+                Some(Reverse((_, _, what))) => {
+                    self.events.pop();
+                    self.happen(at_ns, what);
+                }
+                None => self.motion_event(at_ns),
+            }
+        }
+        self.front.pass_time(now_ns);
+    }
+
+    fn happen(&mut self, at_ns: u64, what: What) {
+        match what {
+            What::Ready => self.choose(at_ns),
+            What::Fetch(id) => {
+                let Some(request) = self.front.get(id) else { return };
+                let range = request.lba.0..request.end();
+                self.segments.deliver(&range, self.times.keeps_delivered);
+                let done_ns = self.occupy_bus(at_ns, request.sectors);
+                self.push(done_ns, What::Complete(id));
+            }
+            What::Store(id) => {
+                self.blocked.push_back(id);
+                self.admit_writes(at_ns);
+            }
+            What::Stored(id) => self.stored(at_ns, id),
+            What::Flush(id) => {
+                let range = 0..self.front.geometry().sectors_512;
+                let seq = self.volatile.latest_seq();
+                self.durabilities.push(Durability { id, seq, range });
+                self.settle_durabilities(at_ns);
+                self.choose(at_ns);
+            }
+            What::Complete(id) => self.complete(at_ns, id),
+        }
+    }
+
+    fn occupy_bus(&mut self, at_ns: u64, sectors: u32) -> u64 {
+        let start = at_ns.max(self.bus_free_ns);
+        self.bus_free_ns = start + self.link.transfer_ns(sectors.into());
+        self.bus_free_ns
+    }
+
+    fn complete(&mut self, at_ns: u64, id: u64) {
+        self.front.finish(id, at_ns);
+        let free: Vec<u64> =
+            self.held.iter().copied().filter(|id| !self.front.is_in_conflict(*id)).collect();
+        for id in free {
+            self.held.remove(&id);
+            self.start(at_ns, id);
+        }
+    }
+
+    /// The electronics take the command up.
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        let sequential = request.lba.0 == self.last_end;
+        if request.operation != Operation::Flush {
+            self.last_end = request.end();
+        }
+        match request.operation {
+            Operation::Read => self.start_read(now_ns, request, sequential),
+            Operation::Flush => {
+                let at_ns = self.command(now_ns, self.times.flush_ns);
+                self.push(at_ns, What::Flush(id));
+            }
+            // The device presents neither discard nor write-zeroes, so nothing else gets here.
+            Operation::Write | Operation::Discard | Operation::WriteZeroes => {
+                let overhead =
+                    if sequential { self.times.write_sequential_ns } else { self.times.write_ns };
+                let at_ns = self.command(now_ns, overhead);
+                self.push(at_ns, What::Store(id));
+            }
+        }
+    }
+
+    /// When a command that costs the electronics `overhead_ns` is understood.
+    fn command(&mut self, now_ns: u64, overhead_ns: u64) -> u64 {
+        self.controller_free_ns =
+            now_ns.max(self.controller_free_ns) + self.link.command_ns + overhead_ns;
+        self.controller_free_ns
+    }
+
+    fn start_read(&mut self, now_ns: u64, request: Request, sequential: bool) {
+        let follows = request.lba.0 == self.last_read_end;
+        self.sequential_reads = if follows { self.sequential_reads.saturating_add(1) } else { 0 };
+        self.last_read_end = request.end();
+        self.note_progress(now_ns);
+        let hit = if sequential { self.times.read_sequential_ns } else { self.times.read_hit_ns };
+        if self.is_buffered(&request) {
+            self.seen.read_hits += 1;
+            let ready_ns = self.command(now_ns, hit);
+            self.push(ready_ns, What::Fetch(request.id));
+            self.read_on(now_ns, request.end());
+            return;
+        }
+        if let Some(passed_ns) = self.join_stream(now_ns, &request) {
+            self.seen.read_partial_hits += 1;
+            let ready_ns = self.command(now_ns, hit);
+            let spare = self.link.transfer_ns(u64::from(request.sectors).saturating_sub(1));
+            self.push(ready_ns.max(passed_ns.saturating_sub(spare)), What::Fetch(request.id));
+            return;
+        }
+        self.seen.read_misses += 1;
+        let ready_ns = self.command(now_ns, self.times.read_miss_ns);
+        self.waiting.push(Waiting { request, ready_ns });
+        self.push(ready_ns, What::Ready);
+    }
+
+    /// Whether the buffer alone can serve a read.
+    pub(super) fn is_buffered(&self, request: &Request) -> bool {
+        let range = request.lba.0..request.end();
+        self.segments.covers(&range) || (self.times.serves_written && self.volatile.covers(range))
+    }
+
+    /// Writes that wait for room get it in their order, as far as it goes.
+    pub(super) fn admit_writes(&mut self, at_ns: u64) {
+        while let Some(id) = self.blocked.front().copied() {
+            let Some(request) = self.front.get(id) else { return };
+            let sectors = u64::from(request.sectors);
+            let taken = self.volatile.sectors() + self.arriving + self.writing_sectors();
+            if taken > 0 && taken + sectors > self.times.write_sectors {
+                self.choose(at_ns);
+                return;
+            }
+            self.blocked.pop_front();
+            self.arriving += sectors;
+            let done_ns = self.occupy_bus(at_ns, request.sectors);
+            self.push(done_ns, What::Stored(id));
+        }
+    }
+
+    pub(super) fn is_short_of_room(&self) -> bool {
+        !self.blocked.is_empty()
+    }
+
+    fn stored(&mut self, at_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        let range = request.lba.0..request.end();
+        self.arriving -= u64::from(request.sectors);
+        if self.times.write_clears {
+            self.stop_reading_at(at_ns, 0);
+            self.segments.clear();
+        } else {
+            self.stop_reading_at(at_ns, range.start);
+            self.segments.forget(&range);
+        }
+        let seq = self.volatile.insert(range.clone(), id, at_ns);
+        if self.times.write_back && !request.fua {
+            self.seen.writes_cached += 1;
+            self.complete(at_ns, id);
+        } else {
+            self.durabilities.push(Durability { id, seq, range });
+        }
+        self.choose(at_ns);
+    }
+}
+
+impl Model for Disk {
+    fn geometry(&self) -> Geometry {
+        self.front.geometry()
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
+        self.front.check(now_ns, &request)?;
+        self.catch_up(now_ns);
+        self.front.admit(request)?;
+        if self.front.is_in_conflict(request.id) {
+            self.held.insert(request.id);
+        } else {
+            self.start(now_ns, request.id);
+        }
+        Ok(())
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        if let Some(at_ns) = self.front.unfetched_ns() {
+            return Some(at_ns);
+        }
+        if self.front.is_idle() {
+            return None;
+        }
+        let event = self.events.peek().map(|event| event.0.0);
+        [event, self.motion_event_ns()].into_iter().flatten().min()
+    }
+
+    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
+        self.catch_up(now_ns);
+        self.front.fetch(completions);
+    }
+
+    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
+        self.catch_up(now_ns);
+        let mut answer = LostWrites::default();
+        let now_ns = self.front.now_ns();
+        if let Motion::Writing { range, pieces, cursor, .. } = &self.motion {
+            let passed = self.mechanics.passed(*cursor, range.end, now_ns, true);
+            for (piece, layers) in pieces.iter().filter(|(piece, _)| piece.end > passed) {
+                answer.lost.extend(lost(piece.start.max(passed)..piece.end, layers));
+            }
+            if let Some(torn) = self.mechanics.under_head(*cursor, range.end, now_ns, true) {
+                let lba = Lba(torn - torn % self.physical_sectors);
+                answer.damaged.push(SectorRange { lba, sectors: self.physical_sectors });
+            }
+        }
+        let in_flight: Vec<Request> = self.front.drop_all();
+        let buffered = self.volatile.lose();
+        let arrived = |id: u64| {
+            buffered.iter().chain(&answer.lost).any(|lost| lost.id == id)
+                || self.durabilities.iter().any(|durability| durability.id == id)
+        };
+        let unseen = in_flight.iter().filter(|request| request.operation.writes());
+        let unseen: Vec<_> = unseen.filter(|request| !arrived(request.id)).map(whole).collect();
+        answer.lost.extend(buffered);
+        answer.lost.extend(unseen);
+        answer.lost = tidy(answer.lost);
+        self.forget_all(now_ns);
+        answer
+    }
+
+    fn oldest_volatile_write(&self) -> Option<u64> {
+        let outstanding =
+            self.front.outstanding().find(|request| request.operation.writes()).map(|r| r.id);
+        let writing = match &self.motion {
+            Motion::Writing { pieces, .. } => {
+                pieces.iter().flat_map(|(_, layers)| layers.ids.iter().copied()).min()
+            }
+            _ => None,
+        };
+        [outstanding, writing, self.volatile.oldest_id()].into_iter().flatten().min()
+    }
+
+    fn evidence(&self) -> Evidence {
+        Evidence { rotating: Some(self.seen.clone()), ..self.front.totals() }
+    }
+}
+
+impl Disk {
+    fn forget_all(&mut self, now_ns: u64) {
+        self.stop_motion(now_ns);
+        self.waiting.clear();
+        self.held.clear();
+        self.blocked.clear();
+        self.arriving = 0;
+        self.events.clear();
+        self.controller_free_ns = now_ns;
+        self.bus_free_ns = now_ns;
+        self.segments.clear();
+        self.durabilities.clear();
+        self.last_end = u64::MAX;
+        self.last_read_end = u64::MAX;
+        self.sequential_reads = 0;
+    }
+}

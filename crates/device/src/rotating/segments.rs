@@ -1,0 +1,94 @@
+//! The read buffer: a few segments, each holding one run of sectors.
+
+use std::ops::Range;
+
+#[cfg(test)]
+mod tests;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Segment {
+    held: Range<u64>,
+    /// Larger is more recent; 0 was never used.
+    used: u64,
+}
+
+/// All segments.
+#[derive(Clone, Debug)]
+pub(crate) struct Segments {
+    list: Vec<Segment>,
+    /// Sectors in a segment.
+    size: u64,
+    uses: u64,
+}
+
+impl Segments {
+    pub(crate) fn new(count: u32, size: u64) -> Self {
+        Self { list: vec![Segment::default(); count as usize], size, uses: 0 }
+    }
+
+    /// The first sector at or behind `sector` that no segment holds in one piece with it.
+    pub(crate) fn held_until(&self, sector: u64) -> u64 {
+        let holding = self.list.iter().filter(|segment| segment.held.contains(&sector));
+        holding.map(|segment| segment.held.end).max().unwrap_or(sector)
+    }
+
+    pub(crate) fn covers(&self, range: &Range<u64>) -> bool {
+        self.held_until(range.start) >= range.end
+    }
+
+    /// A segment for a run that starts at `sector`: the one that ends there, or the one longest unused.
+    /// `None` when there is no buffer.
+    pub(crate) fn open(&mut self, sector: u64) -> Option<usize> {
+        self.uses += 1;
+        let going_on = self
+            .list
+            .iter()
+            .position(|segment| segment.held.end == sector && !segment.held.is_empty());
+        let oldest = || (0..self.list.len()).min_by_key(|index| self.list[*index].used);
+        let index = going_on.or_else(oldest)?;
+        let segment = self.list.get_mut(index)?;
+        if going_on.is_none() {
+            segment.held = sector..sector;
+        }
+        segment.used = self.uses;
+        Some(index)
+    }
+
+    /// Sectors up to `end` were read into segment `index`; the oldest fall out when it is full.
+    pub(crate) fn extend(&mut self, index: usize, end: u64) {
+        if let Some(segment) = self.list.get_mut(index)
+            && end > segment.held.end
+        {
+            let start = segment.held.start.max(end.saturating_sub(self.size));
+            segment.held = start..end;
+        }
+    }
+
+    /// The data of `range` went to the host; a buffer that does not keep it forgets all up to its end.
+    pub(crate) fn deliver(&mut self, range: &Range<u64>, keep: bool) {
+        self.uses += 1;
+        for segment in self.list.iter_mut().filter(|segment| segment.held.contains(&range.start)) {
+            segment.used = self.uses;
+            if !keep {
+                segment.held.start = range.end.min(segment.held.end);
+            }
+        }
+    }
+
+    /// New data for `range`: what was read before is stale.
+    pub(crate) fn forget(&mut self, range: &Range<u64>) {
+        for segment in &mut self.list {
+            let Range { start, end } = segment.held;
+            if start < range.end && range.start < end {
+                segment.held =
+                    if start < range.start { start..range.start } else { range.end.min(end)..end };
+            }
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        for segment in &mut self.list {
+            *segment = Segment::default();
+        }
+    }
+}

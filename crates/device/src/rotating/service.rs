@@ -1,0 +1,354 @@
+//! What the arm does next: which read or which data from the buffer, and reading ahead when nobody asks.
+
+use std::ops::Range;
+
+use super::disk::{Disk, Motion, Stream, Waiting};
+use super::mechanics::Cursor;
+use crate::model::Request;
+use crate::volatile::Pieces;
+
+/// Something the arm could do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// The waiting read at this index.
+    Read(usize),
+    /// Data in the buffer around this sector.
+    Destage(u64),
+}
+
+impl Disk {
+    /// When the arm wants attention; `None` while it stands still and has nothing to do.
+    pub(super) fn motion_event_ns(&self) -> Option<u64> {
+        match &self.motion {
+            Motion::Still => {
+                let since = self.volatile.oldest_since_ns().filter(|_| self.waiting.is_empty())?;
+                Some((since + self.times.destage_delay_ns).max(self.front.now_ns()))
+            }
+            Motion::Reading(stream) => Some(stream.must_ns.unwrap_or(stream.limit_ns)),
+            Motion::Writing { end_ns, .. } => Some(*end_ns),
+        }
+    }
+
+    /// The arm has come to the end of something.
+    pub(super) fn motion_event(&mut self, now_ns: u64) {
+        match &mut self.motion {
+            Motion::Reading(stream) => {
+                stream.must_ns = None;
+                if stream.limit_ns <= now_ns {
+                    self.stop_motion(now_ns);
+                }
+            }
+            Motion::Writing { .. } => {
+                self.stop_motion(now_ns);
+                self.settle_durabilities(now_ns);
+                self.admit_writes(now_ns);
+            }
+            Motion::Still => {}
+        }
+        self.choose(now_ns);
+    }
+
+    /// Takes note of how far a run of reading has come, so that the buffer knows and the run need not be
+    /// followed from its start again. Says which sector is next.
+    pub(super) fn note_progress(&mut self, now_ns: u64) -> Option<u64> {
+        let Motion::Reading(stream) = &mut self.motion else { return None };
+        let passed = self.mechanics.passed(stream.cursor, stream.limit, now_ns, false);
+        let track = self.mechanics.walk(stream.cursor, stream.limit, now_ns, false);
+        if track.lba < stream.limit {
+            stream.cursor = track;
+        }
+        if let Some(segment) = stream.segment {
+            self.segments.extend(segment, passed);
+        }
+        Some(passed)
+    }
+
+    /// Ends whatever the arm does and leaves it where it is.
+    pub(super) fn stop_motion(&mut self, now_ns: u64) {
+        let passed = self.note_progress(now_ns);
+        match &self.motion {
+            Motion::Still => {}
+            Motion::Reading(stream) => {
+                let last = passed.unwrap_or(stream.limit).min(stream.limit - 1);
+                self.arm = self.mechanics.arm_at(last.max(stream.cursor.lba));
+            }
+            Motion::Writing { range, .. } => self.arm = self.mechanics.arm_at(range.end - 1),
+        }
+        self.motion = Motion::Still;
+    }
+
+    /// Reads no further than `sector`, unless somebody waits for more.
+    pub(super) fn stop_reading_at(&mut self, now_ns: u64, sector: u64) {
+        let Some(passed) = self.note_progress(now_ns) else { return };
+        let Motion::Reading(stream) = &mut self.motion else { return };
+        let limit = sector.max(stream.must).max(passed);
+        if limit >= stream.limit {
+            return;
+        }
+        stream.limit = limit;
+        stream.limit_ns = self.mechanics.end_ns(stream.cursor, limit, false);
+        if stream.must_ns.is_none() && stream.limit_ns <= now_ns {
+            self.stop_motion(now_ns);
+        }
+    }
+
+    /// Whether the arm may be given something new: not while somebody waits for what passes.
+    fn is_free(&self, now_ns: u64) -> bool {
+        match &self.motion {
+            Motion::Still => true,
+            Motion::Writing { .. } => false,
+            Motion::Reading(stream) => stream.must_ns.is_none_or(|must_ns| must_ns <= now_ns),
+        }
+    }
+
+    /// How far reading ahead goes behind a read that ends at `end`.
+    fn ahead_limit(&self, end: u64) -> u64 {
+        if self.sequential_reads < self.times.read_ahead_after {
+            return end;
+        }
+        (end + self.times.read_ahead).min(self.front.geometry().sectors_512)
+    }
+
+    /// The buffer served a read up to `end`: reading ahead goes on, or starts again once half of it is used up.
+    pub(super) fn read_on(&mut self, now_ns: u64, end: u64) {
+        let wanted = self.ahead_limit(end);
+        match &mut self.motion {
+            Motion::Reading(stream)
+                if (stream.cursor.lba..=stream.limit).contains(&end) && wanted > stream.limit =>
+            {
+                stream.limit = wanted;
+                stream.limit_ns = self.mechanics.end_ns(stream.cursor, wanted, false);
+            }
+            Motion::Still if self.times.resumes_read_ahead && self.waiting.is_empty() => {
+                let from = self.segments.held_until(end.saturating_sub(1));
+                if from >= end && from + self.times.read_ahead.div_ceil(2) <= wanted {
+                    self.read_from(now_ns, from, from, wanted);
+                    self.note_must_seen();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_must_seen(&mut self) {
+        if let Motion::Reading(stream) = &mut self.motion {
+            stream.must_ns = None;
+        }
+    }
+
+    /// Lets a read share the run that passes, if its data is about to come: when its last sector has passed.
+    pub(super) fn join_stream(&mut self, now_ns: u64, request: &Request) -> Option<u64> {
+        let oldest = self.waiting.iter().map(|waiting| waiting.ready_ns).min();
+        if oldest.is_some_and(|ready_ns| ready_ns + self.times.passed_over_ns < now_ns) {
+            return None;
+        }
+        let passed = self.note_progress(now_ns)?;
+        let wanted = self.ahead_limit(request.end());
+        let Motion::Reading(stream) = &mut self.motion else { return None };
+        let to_come = (passed..=stream.limit).contains(&request.lba.0);
+        let begun = stream.segment.is_some() && self.segments.held_until(request.lba.0) == passed;
+        if !(to_come || (begun && request.lba.0 < passed)) {
+            return None;
+        }
+        let passed_ns = self.mechanics.end_ns(stream.cursor, request.end(), false);
+        if request.end() > stream.must {
+            stream.must = request.end();
+            stream.must_ns = Some(passed_ns);
+        }
+        stream.limit = stream.limit.max(wanted).max(stream.must);
+        stream.limit_ns = self.mechanics.end_ns(stream.cursor, stream.limit, false);
+        Some(passed_ns)
+    }
+
+    /// Gives the free arm the best of what there is to do.
+    pub(super) fn choose(&mut self, now_ns: u64) {
+        if !self.is_free(now_ns) {
+            return;
+        }
+        self.note_progress(now_ns);
+        self.serve_from_buffer(now_ns);
+        let Some(choice) = self.best(now_ns) else { return };
+        self.stop_motion(now_ns);
+        match choice {
+            Choice::Read(index) => {
+                let waiting = self.waiting.remove(index);
+                self.seek_and_read(now_ns, &waiting);
+            }
+            Choice::Destage(sector) => self.destage(now_ns, sector),
+        }
+    }
+
+    /// Reads that waited for the arm while the buffer came to hold their data.
+    fn serve_from_buffer(&mut self, now_ns: u64) {
+        let mut index = 0;
+        while let Some(waiting) = self.waiting.get(index).copied() {
+            if waiting.ready_ns <= now_ns && self.is_buffered(&waiting.request) {
+                self.waiting.remove(index);
+                self.push_fetch(now_ns, waiting.request.id);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    fn best(&mut self, now_ns: u64) -> Option<Choice> {
+        let ready = |waiting: &Waiting| waiting.ready_ns <= now_ns;
+        let oldest = self.waiting.iter().enumerate().filter(|(_, waiting)| ready(waiting));
+        let oldest = oldest.min_by_key(|(_, waiting)| waiting.ready_ns);
+        if let Some((index, waiting)) = oldest
+            && waiting.ready_ns + self.times.passed_over_ns < now_ns
+        {
+            return Some(Choice::Read(index));
+        }
+        let mut choices: Vec<(u64, Choice)> = Vec::new();
+        for (index, waiting) in self.waiting.iter().enumerate().filter(|(_, w)| ready(w)) {
+            choices.push((waiting.request.lba.0, Choice::Read(index)));
+        }
+        choices.extend(self.urgent(now_ns).into_iter().map(|at| (at, Choice::Destage(at))));
+        if choices.is_empty() && matches!(self.motion, Motion::Still) {
+            let idle = self.idle_destage(now_ns);
+            choices.extend(idle.into_iter().map(|at| (at, Choice::Destage(at))));
+        }
+        let arm = match &self.motion {
+            Motion::Reading(stream) => self.mechanics.arm_at(stream.cursor.lba),
+            _ => self.arm,
+        };
+        let reach = |choice: &(u64, Choice)| {
+            let write = matches!(choice.1, Choice::Destage(_));
+            self.mechanics.approach(arm, now_ns, choice.0, write, 0).at_ns
+        };
+        choices.into_iter().min_by_key(reach).map(|(_, choice)| choice)
+    }
+
+    /// Data that must go to the medium even if reads wait: somebody waits for it, or for its room, or it is old.
+    fn urgent(&mut self, now_ns: u64) -> Vec<u64> {
+        let window = self.times.destage_window;
+        let mut starts = Vec::new();
+        for durability in &self.durabilities {
+            let range = durability.range.clone();
+            let left = window.saturating_sub(starts.len());
+            if left == 0 {
+                break;
+            }
+            starts.extend(self.volatile.starts_within(range, durability.seq, self.arm_lba(), left));
+        }
+        if !starts.is_empty() {
+            return starts;
+        }
+        if self.is_short_of_room() {
+            return self.volatile.next_starts(self.arm_lba(), window);
+        }
+        let old = self.volatile.oldest_since_ns();
+        match old.filter(|since| since + self.times.age_limit_ns <= now_ns) {
+            Some(_) => self.volatile.oldest_sector().into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    fn idle_destage(&mut self, now_ns: u64) -> Vec<u64> {
+        let since = self.volatile.oldest_since_ns();
+        if since.is_none_or(|since| since + self.times.destage_delay_ns > now_ns) {
+            return Vec::new();
+        }
+        self.volatile.next_starts(self.arm_lba(), self.times.destage_window)
+    }
+
+    /// A sector near the arm, from which the buffer's data is looked through.
+    fn arm_lba(&self) -> u64 {
+        match &self.motion {
+            Motion::Reading(stream) => stream.cursor.lba,
+            _ => self.mechanics.layout.first_lba_of(self.arm.cylinder),
+        }
+    }
+
+    fn seek_and_read(&mut self, now_ns: u64, waiting: &Waiting) {
+        let request = waiting.request;
+        let start = self.segments.held_until(request.lba.0);
+        let must = request.end();
+        let (first_ns, end_ns) = self.read_from(now_ns, start, must, self.ahead_limit(must));
+        // The bus starts as late as it can without making the data wait, and not before the first sector is there.
+        let spare = self.link.transfer_ns(u64::from(request.sectors).saturating_sub(1));
+        self.push_fetch(first_ns.max(end_ns.saturating_sub(spare)), request.id);
+    }
+
+    /// Sends the arm to `start` to read up to `must`, and up to `limit` if there is a buffer for it. Says when the
+    /// first sector and when all up to `must` have passed.
+    fn read_from(&mut self, now_ns: u64, start: u64, must: u64, limit: u64) -> (u64, u64) {
+        let cursor = self.travel(now_ns, start, false);
+        let segment = self.segments.open(start);
+        let limit = if segment.is_some() { limit } else { must };
+        let must_ns = self.mechanics.end_ns(cursor, must, false);
+        let limit_ns = self.mechanics.end_ns(cursor, limit, false);
+        let must_left = Some(must_ns);
+        self.motion =
+            Motion::Reading(Stream { segment, cursor, must, must_ns: must_left, limit, limit_ns });
+        self.seen.transfer_ns += must_ns - cursor.at_ns;
+        (self.mechanics.end_ns(cursor, start + 1, false), must_ns)
+    }
+
+    /// Moves the arm to `lba` and counts what that took.
+    fn travel(&mut self, now_ns: u64, lba: u64, write: bool) -> Cursor {
+        let approach = self.mechanics.approach(self.arm, now_ns, lba, write, 0);
+        self.seen.seeks += u64::from(approach.cylinders > 0);
+        self.seen.seek_cylinders += u64::from(approach.cylinders);
+        self.seen.seek_ns += approach.move_ns;
+        self.seen.rotation_ns += approach.wait_ns;
+        Cursor { lba, at_ns: approach.at_ns }
+    }
+
+    fn destage(&mut self, now_ns: u64, sector: u64) {
+        let range = self.volatile.run_around(sector, self.times.destage_run);
+        if range.is_empty() {
+            return;
+        }
+        let pieces = self.volatile.take(range.clone());
+        let mut cursor = self.travel(now_ns, range.start, true);
+        let turns = self.missing_edges(&range);
+        if turns > 0 {
+            self.seen.read_modify_writes += 1;
+            cursor.at_ns += turns * self.mechanics.layout.turn_ns;
+        }
+        let end_ns = self.mechanics.end_ns(cursor, range.end, true);
+        self.seen.transfer_ns += end_ns - cursor.at_ns;
+        self.seen.destages += 1;
+        self.motion = Motion::Writing { range, pieces, cursor, end_ns };
+    }
+
+    /// Turns lost to reading physical blocks that the run covers only in part, unless the buffer has them.
+    fn missing_edges(&self, range: &Range<u64>) -> u64 {
+        let block = self.physical_sectors;
+        let (head, tail) = (range.start - range.start % block, range.end.next_multiple_of(block));
+        let is_missing = |edge: Range<u64>| !edge.is_empty() && !self.segments.covers(&edge);
+        let first = is_missing(head..range.start);
+        let last = is_missing(range.end..tail);
+        let per_track = u64::from(self.mechanics.layout.place(range.start).sectors_per_track);
+        if first && last && tail - head > per_track { 2 } else { u64::from(first || last) }
+    }
+
+    pub(super) fn writing_sectors(&self) -> u64 {
+        match &self.motion {
+            Motion::Writing { range, .. } => range.end - range.start,
+            _ => 0,
+        }
+    }
+
+    /// Completes what waited for data to be durable, as far as it is.
+    pub(super) fn settle_durabilities(&mut self, now_ns: u64) {
+        let writing: &Pieces = match &self.motion {
+            Motion::Writing { pieces, .. } => pieces,
+            _ => &Vec::new(),
+        };
+        let volatile = &self.volatile;
+        let (done, open): (Vec<_>, Vec<_>) = self.durabilities.drain(..).partition(|waits| {
+            let under_way = writing.iter().any(|(range, layers)| {
+                let meets = range.start < waits.range.end && waits.range.start < range.end;
+                meets && layers.first_seq <= waits.seq
+            });
+            !under_way && !volatile.holds(waits.range.clone(), waits.seq)
+        });
+        self.durabilities = open;
+        for waits in done {
+            self.push_complete(now_ns, waits.id);
+        }
+    }
+}
