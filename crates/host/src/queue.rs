@@ -209,18 +209,6 @@ impl Setter<'_> {
     }
 
     fn switch(&mut self, wanted: &str) -> Result<()> {
-        let offered = schedulers(self.system, self.device)?;
-        if !offered.iter().any(|name| name == wanted) {
-            return Err(Error::Setting {
-                device: self.device.to_owned(),
-                what: format!("the kernel offers no scheduler '{wanted}'"),
-                remedy: format!(
-                    "choose one of {}, or load it: modprobe {}",
-                    offered.join(", "),
-                    if wanted == "kyber" { "kyber-iosched" } else { wanted }
-                ),
-            });
-        }
         let current = self.scheduler()?;
         self.record_before_switch(&current)?;
         let path = self.path(SCHEDULER)?;
@@ -228,7 +216,10 @@ impl Setter<'_> {
             // Writing the name in force is ignored, and the tunables of the last trial would stay.
             fs::write(&path, "none").map_err(Error::io("write", &path))?;
         }
-        fs::write(&path, wanted).map_err(Error::io("write", &path))?;
+        // A scheduler that is a module is not offered before it is loaded; writing its name loads it.
+        if let Err(error) = fs::write(&path, wanted) {
+            return Err(self.no_scheduler(wanted, &error));
+        }
         let now = self.scheduler()?;
         if now == wanted {
             return Ok(());
@@ -238,6 +229,15 @@ impl Setter<'_> {
             what: format!("the scheduler stayed '{now}' when '{wanted}' was written"),
             remedy: "look at the kernel's log".to_owned(),
         })
+    }
+
+    fn no_scheduler(&self, wanted: &str, error: &std::io::Error) -> Error {
+        let offered = schedulers(self.system, self.device).unwrap_or_default();
+        Error::Setting {
+            device: self.device.to_owned(),
+            what: format!("the kernel does not take the scheduler '{wanted}' ({error})"),
+            remedy: format!("choose one of {}", offered.join(", ")),
+        }
     }
 
     /// Everything that the switch will reset.

@@ -28,6 +28,8 @@ pub struct System {
     pub dev: PathBuf,
     /// Run-time state, `/run`: udev's database is there.
     pub run: PathBuf,
+    /// Kernel modules, `/lib/modules`.
+    pub modules: PathBuf,
     /// Folders that programs are looked for in, in this order.
     pub programs: Vec<PathBuf>,
     pub(crate) nodes: Arc<dyn Nodes>,
@@ -48,12 +50,13 @@ impl System {
             proc: "/proc".into(),
             dev: "/dev".into(),
             run: "/run".into(),
+            modules: "/lib/modules".into(),
             programs: PROGRAM_FOLDERS.iter().map(PathBuf::from).collect(),
             nodes: Arc::new(Kernel),
         }
     }
 
-    /// A tree with `sys`, `proc`, `dev`, `run` and `bin` below one folder, for tests.
+    /// A tree with `sys`, `proc`, `dev`, `run`, `modules` and `bin` below one folder, for tests.
     #[must_use]
     pub fn rooted_at(root: &Path) -> Self {
         Self {
@@ -61,6 +64,7 @@ impl System {
             proc: root.join("proc"),
             dev: root.join("dev"),
             run: root.join("run"),
+            modules: root.join("modules"),
             programs: vec![root.join("bin")],
             nodes: Arc::new(Kernel),
         }

@@ -1,0 +1,218 @@
+//! What this machine has: for plans, for the run file, and for `doctor`.
+
+use crate::error::Result;
+use crate::guard::tree::Device;
+use crate::identity::Identity;
+use crate::memory;
+use crate::program;
+use crate::queue;
+use crate::sysfs::{self, System};
+use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
+use seekwell_model::plan::PlaceFacts;
+use seekwell_model::record::DeviceInForce;
+use seekwell_model::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+mod doctor;
+
+#[cfg(test)]
+mod tests;
+
+pub use doctor::{Finding, State, findings};
+
+/// Programs whose versions belong to a run, with the argument that shows them.
+const VERSIONS: [(&str, &str); 12] = [
+    ("mke2fs", "-V"),
+    ("mkfs.xfs", "-V"),
+    ("mkfs.btrfs", "--version"),
+    ("mkfs.f2fs", "-V"),
+    ("mkfs.jfs", "-V"),
+    ("mkfs.reiserfs", "-V"),
+    ("mkfs.nilfs2", "-V"),
+    ("mkfs.bcachefs", "--version"),
+    ("mkfs.vfat", "--help"),
+    ("mkfs.exfat", "-V"),
+    ("smartctl", "--version"),
+    ("hdparm", "-V"),
+];
+
+/// The machine that a run was made on. `None` is "not known".
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// `uname -r`.
+    pub kernel_release: Option<String>,
+    /// `uname -v`.
+    pub kernel_version: Option<String>,
+    /// Model of the first CPU.
+    pub cpu_model: Option<String>,
+    /// CPUs that are online, as ranges.
+    pub cpus_online: Option<String>,
+    /// Frequency governors in use, each once.
+    pub cpu_governors: Vec<String>,
+    /// RAM.
+    pub ram: Option<Bytes>,
+    /// Swap that is on.
+    pub swap: Option<Bytes>,
+    /// `v1` or `v2` of the memory controller.
+    pub memory_cgroup: Option<String>,
+    /// Name of the distribution.
+    pub distribution: Option<String>,
+    /// First line that each program says about itself, by name.
+    pub programs: BTreeMap<String, String>,
+}
+
+/// What a plan depends on. `disks` are paths as the lab names them.
+///
+/// What cannot be read is absent, never invented.
+#[must_use]
+pub fn gather(system: &System, disks: &[PathBuf]) -> PlaceFacts {
+    let known = FILESYSTEMS.iter().filter_map(|definition| definition.kernel_type);
+    let mut kernel_filesystems: Vec<String> = Vec::new();
+    for kind in known {
+        if mounts(system, kind) && !kernel_filesystems.iter().any(|name| name == kind) {
+            kernel_filesystems.push(kind.to_owned());
+        }
+    }
+    let mut programs: Vec<String> = FILESYSTEMS
+        .iter()
+        .flat_map(programs_of)
+        .filter(|name| system.program(name).is_some())
+        .map(str::to_owned)
+        .collect();
+    programs.sort();
+    programs.dedup();
+    let size = |path: &PathBuf| {
+        let sectors = Device::by_path(system, path)?.attribute("size")?.parse::<u64>().ok()?;
+        Some((path.display().to_string(), Bytes(sectors * 512)))
+    };
+    PlaceFacts {
+        schedulers: schedulers(system),
+        kernel_filesystems,
+        programs,
+        ram: memory::ram(system).ok().flatten(),
+        disk_sizes: disks.iter().filter_map(size).collect(),
+    }
+}
+
+/// Programs that the catalogue names for a filesystem.
+pub(crate) fn programs_of(definition: &FilesystemDefinition) -> impl Iterator<Item = &'static str> {
+    let prepare = definition.journal.and_then(|journal| journal.prepare.first().copied());
+    [definition.mkfs.first().copied(), definition.fsck.first().copied(), prepare]
+        .into_iter()
+        .flatten()
+}
+
+/// Whether the kernel mounts this type, or would load a module for it.
+pub(crate) fn mounts(system: &System, kind: &str) -> bool {
+    let listed = sysfs::read_optional(&system.proc.join("filesystems")).unwrap_or_default();
+    let built_in = listed.lines().any(|line| line.split_whitespace().last() == Some(kind));
+    built_in || has_module(system, &format!("fs-{kind}"))
+}
+
+fn has_module(system: &System, alias: &str) -> bool {
+    let Some(release) = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease")) else {
+        return false;
+    };
+    let aliases = system.modules.join(release).join("modules.alias");
+    let text = sysfs::read_optional(&aliases).unwrap_or_default();
+    text.lines().any(|line| line.split_whitespace().nth(1) == Some(alias))
+}
+
+/// Schedulers that loop devices and disks take, those that are modules included.
+fn schedulers(system: &System) -> Vec<String> {
+    let blocks = sysfs::names(&system.sys.join("class/block"));
+    let preferred = blocks.iter().filter(|name| name.starts_with("loop"));
+    let mut names = preferred
+        .chain(blocks.iter())
+        .find_map(|name| queue::schedulers(system, name).ok().filter(|names| names.len() > 1))
+        .unwrap_or_default();
+    for name in ["mq-deadline", "kyber", "bfq"] {
+        if !names.iter().any(|known| known == name)
+            && has_module(system, &format!("{name}-iosched"))
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// Describes the machine for the run file. Runs each program of the catalogue once.
+#[must_use]
+pub fn environment(system: &System) -> Environment {
+    let kernel = |name: &str| sysfs::read_optional(&system.proc.join("sys/kernel").join(name));
+    let processors = sysfs::read_optional(&system.proc.join("cpuinfo")).unwrap_or_default();
+    let online = system.sys.join("devices/system/cpu/online");
+    let versions = VERSIONS.iter().filter_map(|(name, argument)| {
+        Some(((*name).to_owned(), version(system, name, argument)?))
+    });
+    Environment {
+        kernel_release: kernel("osrelease"),
+        kernel_version: kernel("version"),
+        cpu_model: after_colon(&processors, "model name"),
+        cpus_online: sysfs::read_optional(&online),
+        cpu_governors: governors(system),
+        ram: memory::ram(system).ok().flatten(),
+        swap: memory::swap(system).ok().flatten(),
+        memory_cgroup: memory::version(system).ok().flatten().map(|found| found.word().to_owned()),
+        distribution: distribution(Path::new("/etc/os-release")),
+        programs: versions.collect(),
+    }
+}
+
+/// Frequency governors in use, each once.
+fn governors(system: &System) -> Vec<String> {
+    let folder = system.sys.join("devices/system/cpu");
+    let governor =
+        |cpu: &String| sysfs::read_optional(&folder.join(cpu).join("cpufreq/scaling_governor"));
+    let mut governors: Vec<String> = sysfs::names(&folder).iter().filter_map(governor).collect();
+    governors.sort();
+    governors.dedup();
+    governors
+}
+
+fn after_colon(text: &str, key: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+fn distribution(path: &Path) -> Option<String> {
+    let text = sysfs::read_optional(path)?;
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim_matches('"').to_owned())
+}
+
+/// The first line with a digit that a program says about itself, on either stream and whatever its
+/// exit status: some of them count the question as a mistake.
+fn version(system: &System, name: &str, argument: &str) -> Option<String> {
+    let path = system.program(name)?;
+    let output = program::command(system, &path).arg(argument).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let mut lines = text.lines().map(str::trim);
+    lines.find(|line| line.bytes().any(|byte| byte.is_ascii_digit())).map(str::to_owned)
+}
+
+/// A block device as it is now: identity and queue.
+///
+/// # Errors
+/// When there is no such device.
+pub fn device(system: &System, kernel_name: &str) -> Result<DeviceInForce> {
+    let queue = queue::read(system, kernel_name)?;
+    let found = Device::by_name(system, kernel_name);
+    let identity = found.map(|device| Identity::read(system, &device, None));
+    let identity = identity.ok_or_else(|| crate::Error::Setting {
+        device: kernel_name.to_owned(),
+        what: "sysfs has no number for it".to_owned(),
+        remedy: "check that the device is still there".to_owned(),
+    })?;
+    Ok(DeviceInForce {
+        kernel_name: kernel_name.to_owned(),
+        size: identity.size,
+        model: identity.model,
+        serial: identity.serial,
+        firmware: identity.firmware,
+        queue,
+    })
+}

@@ -1,0 +1,283 @@
+//! What this machine can measure, and the command that adds what is missing.
+
+use super::{mounts, programs_of, schedulers};
+use crate::caches;
+use crate::memory::{self, CgroupVersion};
+use crate::program;
+use crate::sysfs::{self, System};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, fstatvfs, open, statx};
+use rustix::io::Errno;
+use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
+use seekwell_model::units::Bytes;
+use std::path::Path;
+
+/// How far something can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// As it should be.
+    Ready,
+    /// With a restriction that the text names.
+    Limited,
+    /// Not at all.
+    Missing,
+}
+
+/// One line of `doctor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: String,
+    /// How far it can be used.
+    pub state: State,
+    /// What was seen.
+    pub detail: String,
+    /// What to do; `None` when there is nothing to do or nothing that helps.
+    pub remedy: Option<String>,
+}
+
+impl Finding {
+    fn new(what: &str, state: State, detail: impl Into<String>, remedy: Option<&str>) -> Self {
+        let remedy = remedy.map(str::to_owned);
+        Self { what: what.to_owned(), state, detail: detail.into(), remedy }
+    }
+
+    fn ready(what: &str, detail: impl Into<String>) -> Self {
+        Self::new(what, State::Ready, detail, None)
+    }
+}
+
+/// Looks at everything that a run on this machine may need. `scratch` is the folder for images.
+#[must_use]
+pub fn findings(system: &System, scratch: &Path) -> Vec<Finding> {
+    let mut found = vec![root(), loops(system), images(scratch), io_schedulers(system)];
+    found.extend(FILESYSTEMS.iter().filter_map(|definition| filesystem(system, definition)));
+    found.extend([
+        io_uring(system),
+        memory_limit(system),
+        swap(system),
+        write_back(system),
+        pressure(system),
+        block_events(system),
+        governor(system),
+    ]);
+    found.extend([
+        tool(system, "smartctl", "smartmontools", "SMART data before and after a trial"),
+        tool(system, "hdparm", "hdparm", "APM and other settings of disks"),
+        tool(system, "wipefs", "util-linux", "what is on a disk, for claims"),
+        tool(system, "fio", "fio", "fio job files"),
+    ]);
+    found
+}
+
+fn root() -> Finding {
+    if rustix::process::geteuid().is_root() {
+        return Finding::ready("root", "this is root");
+    }
+    let detail = "loop devices, mkfs, mount and schedulers need root";
+    Finding::new("root", State::Missing, detail, Some("run with sudo, or choose --place virtual"))
+}
+
+fn loops(system: &System) -> Finding {
+    let control = system.dev.join("loop-control");
+    match open(&control, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(_) => Finding::ready("loop devices", "scratch images can be attached"),
+        Err(Errno::NOENT) => Finding::new(
+            "loop devices",
+            State::Missing,
+            "there is no /dev/loop-control",
+            Some("modprobe loop"),
+        ),
+        Err(error) => Finding::new(
+            "loop devices",
+            State::Missing,
+            format!("/dev/loop-control cannot be opened: {error}"),
+            Some("run with sudo, outside a container"),
+        ),
+    }
+}
+
+/// Asks the kernel, by a nameless file that is gone at once.
+fn images(scratch: &Path) -> Finding {
+    let what = "scratch images";
+    let remedy = Some("name a scratch directory on ext4, xfs or tmpfs");
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let place = scratch.display();
+    let file = match open(scratch, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => file,
+        Err(error) => {
+            let detail = format!("no nameless file with direct I/O in {place}: {error}");
+            return Finding::new(what, State::Missing, detail, remedy);
+        }
+    };
+    let asked = StatxFlags::from_bits_retain(libc::STATX_DIOALIGN);
+    let alignment = statx(&file, "", AtFlags::EMPTY_PATH, asked)
+        .map_or(0, |facts| u64::from(facts.stx_dio_offset_align));
+    let free = fstatvfs(&file).map_or(0, |facts| facts.f_bavail.saturating_mul(facts.f_frsize));
+    let free_gib = free >> 30;
+    if alignment > 512 {
+        let detail =
+            format!("{place}: direct I/O from {} on, {free_gib} GiB free", Bytes(alignment));
+        let remedy = "write sector = \"4k\" in the lab, or name another scratch directory";
+        return Finding::new(what, State::Limited, detail, Some(remedy));
+    }
+    Finding::ready(what, format!("{place}: direct I/O, {free_gib} GiB free"))
+}
+
+fn io_schedulers(system: &System) -> Finding {
+    let names = schedulers(system);
+    let all = ["none", "mq-deadline", "kyber", "bfq"];
+    let missing: Vec<&str> =
+        all.into_iter().filter(|name| !names.iter().any(|known| known == name)).collect();
+    let list = names.join(", ");
+    if missing.is_empty() {
+        return Finding::ready("I/O schedulers", list);
+    }
+    let detail = if names.is_empty() { "not known".to_owned() } else { list };
+    let remedy = format!("use a kernel that has {}, or choose --place virtual", missing.join(", "));
+    let state = if names.is_empty() { State::Missing } else { State::Limited };
+    Finding::new("I/O schedulers", state, detail, Some(&remedy))
+}
+
+fn filesystem(system: &System, definition: &FilesystemDefinition) -> Option<Finding> {
+    let kind = definition.kernel_type?;
+    let missing: Vec<&str> =
+        programs_of(definition).filter(|name| system.program(name).is_none()).collect();
+    let install = program::install(definition.package);
+    let kernel =
+        format!("use a kernel with {}, or choose --place virtual", definition.kernel_config);
+    let what = format!("filesystem {}", definition.name);
+    let (detail, remedy) = match (mounts(system, kind), missing.is_empty()) {
+        (true, true) => return Some(Finding::ready(&what, "made, mounted and checked here")),
+        (true, false) => (format!("{} not installed", missing.join(", ")), install),
+        (false, true) => (format!("this kernel does not mount {kind}"), kernel),
+        (false, false) => (
+            format!("this kernel does not mount {kind}, and {} not installed", missing.join(", ")),
+            format!("{kernel}; {install}"),
+        ),
+    };
+    Some(Finding::new(&what, State::Missing, detail, Some(&remedy)))
+}
+
+/// Asks with an invalid argument: a kernel that has it says so, one that has not or forbids it says
+/// that.
+fn io_uring(system: &System) -> Finding {
+    // SAFETY: a null pointer for the parameters is answered with EFAULT and never followed.
+    let result = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, std::ptr::null_mut::<u8>()) };
+    let error = std::io::Error::last_os_error().raw_os_error();
+    match error {
+        Some(libc::EFAULT) if result < 0 => Finding::ready("io_uring", "engine io_uring works"),
+        Some(libc::EPERM) => {
+            let path = system.proc.join("sys/kernel/io_uring_disabled");
+            let value = sysfs::read_optional(&path).unwrap_or_else(|| "unknown".to_owned());
+            let detail =
+                format!("forbidden (kernel.io_uring_disabled = {value}, or a container's filter)");
+            let remedy = "sysctl kernel.io_uring_disabled=0, or use engine = \"psync\"";
+            Finding::new("io_uring", State::Missing, detail, Some(remedy))
+        }
+        _ => Finding::new(
+            "io_uring",
+            State::Missing,
+            "this kernel has none",
+            Some("use engine = \"psync\", or a kernel with CONFIG_IO_URING"),
+        ),
+    }
+}
+
+fn memory_limit(system: &System) -> Finding {
+    let what = "memory limit";
+    match memory::version(system) {
+        Ok(Some(CgroupVersion::V2)) => Finding::ready(what, "cgroup v2"),
+        Ok(Some(CgroupVersion::V1)) => Finding::new(
+            what,
+            State::Limited,
+            "cgroup v1: limits memory, not write-back",
+            Some("boot with systemd.unified_cgroup_hierarchy=1"),
+        ),
+        Ok(None) | Err(_) => Finding::new(
+            what,
+            State::Missing,
+            "no memory controller",
+            Some("boot with cgroup_enable=memory, or write memory = \"unlimited\" in the lab"),
+        ),
+    }
+}
+
+fn swap(system: &System) -> Finding {
+    match memory::swap(system) {
+        Ok(Some(Bytes(0))) => Finding::ready("swap", "off"),
+        Ok(Some(size)) => Finding::new(
+            "swap",
+            State::Limited,
+            format!("{size} is on: a memory limit may swap instead of limiting the cache"),
+            Some("swapoff -a for the time of the run"),
+        ),
+        Ok(None) | Err(_) => Finding::new("swap", State::Limited, "not known", None),
+    }
+}
+
+fn write_back(system: &System) -> Finding {
+    let what = "write-back";
+    match caches::unwritten(system) {
+        Ok(unwritten) if unwritten.dirty.0 + unwritten.writeback.0 < 256 << 20 => {
+            Finding::ready(what, format!("{} MiB dirty", unwritten.dirty.0 >> 20))
+        }
+        Ok(unwritten) => Finding::new(
+            what,
+            State::Limited,
+            format!(
+                "{} MiB are dirty: something is writing on this machine",
+                unwritten.dirty.0 >> 20
+            ),
+            Some("wait for it, or run: sync"),
+        ),
+        Err(error) => Finding::new(what, State::Limited, error.to_string(), None),
+    }
+}
+
+fn pressure(system: &System) -> Finding {
+    if sysfs::read_optional(&system.proc.join("pressure/io")).is_some() {
+        return Finding::ready("pressure", "/proc/pressure is there");
+    }
+    let detail = "no /proc/pressure: timelines come without it";
+    Finding::new("pressure", State::Missing, detail, Some("boot with psi=1"))
+}
+
+fn block_events(system: &System) -> Finding {
+    let folders = ["kernel/tracing", "kernel/debug/tracing"];
+    let event = "events/block/block_rq_issue/format";
+    let found = folders.iter().find(|folder| system.sys.join(folder).join(event).exists());
+    if let Some(folder) = found {
+        return Finding::ready("block events", format!("tracefs is on /sys/{folder}"));
+    }
+    let remedy = Some("mount -t tracefs tracefs /sys/kernel/tracing");
+    Finding::new(
+        "block events",
+        State::Missing,
+        "tracefs is not mounted, or without block events",
+        remedy,
+    )
+}
+
+fn governor(system: &System) -> Finding {
+    let governors = super::governors(system);
+    match governors.as_slice() {
+        [] => Finding::ready("CPU frequency", "not in the kernel's hands"),
+        [one] if one == "performance" => Finding::ready("CPU frequency", "governor performance"),
+        several => Finding::new(
+            "CPU frequency",
+            State::Limited,
+            format!("governor {}: times depend on what ran before", several.join(", ")),
+            Some("cpupower frequency-set -g performance"),
+        ),
+    }
+}
+
+fn tool(system: &System, name: &str, package: &str, purpose: &str) -> Finding {
+    match system.program(name) {
+        Some(path) => Finding::ready(name, format!("{} ({purpose})", path.display())),
+        None => {
+            let remedy = program::install(package);
+            Finding::new(name, State::Missing, format!("for {purpose}"), Some(&remedy))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Keeps mkfs from zeroing and discarding through the block layer.
+//!
+//! On a loop device the kernel turns both into changes of the image's extents: after a plain
+//! mkfs.ext4 or mkfs.xfs the journal lies in extents that the host's filesystem counts as unwritten,
+//! and each first write to it pays for the conversion, while btrfs pays nothing. No option of these
+//! programs avoids it, so a seccomp filter answers "not supported", and they write zeros instead, as
+//! they would on a disk without such commands.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// `BLKDISCARD`, `BLKSECDISCARD`, `BLKZEROOUT` of `linux/fs.h`.
+const REQUESTS: [u32; 3] = [0x1277, 0x127D, 0x127F];
+
+/// `AUDIT_ARCH_*` of the architecture that this was built for; a program of another one runs
+/// without the filter.
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xC000_00B7;
+#[cfg(target_arch = "riscv64")]
+const ARCHITECTURE: u32 = 0xC000_00F3;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+const ARCHITECTURE: u32 = 0;
+
+/// Offsets in `struct seccomp_data`; the low half of an argument on a little-endian machine.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const SECOND_ARGUMENT: u32 = 24;
+
+const fn load(offset: u32) -> libc::sock_filter {
+    let code = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    libc::sock_filter { code, jt: 0, jf: 0, k: offset }
+}
+
+const fn jump_if_equal(value: u32, then: u8, otherwise: u8) -> libc::sock_filter {
+    let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    libc::sock_filter { code, jt: then, jf: otherwise, k: value }
+}
+
+const fn answer(action: u32) -> libc::sock_filter {
+    let code = (libc::BPF_RET | libc::BPF_K) as u16;
+    libc::sock_filter { code, jt: 0, jf: 0, k: action }
+}
+
+const ALLOW: libc::sock_filter = answer(libc::SECCOMP_RET_ALLOW);
+const NOT_SUPPORTED: libc::sock_filter = answer(libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32);
+
+/// fallocate on a block device is the same as `BLKZEROOUT` and `BLKDISCARD`.
+const FILTER: [libc::sock_filter; 11] = [
+    load(ARCH),
+    jump_if_equal(ARCHITECTURE, 0, 7),
+    load(NUMBER),
+    jump_if_equal(libc::SYS_fallocate as u32, 6, 0),
+    jump_if_equal(libc::SYS_ioctl as u32, 0, 4),
+    load(SECOND_ARGUMENT),
+    jump_if_equal(REQUESTS[0], 3, 0),
+    jump_if_equal(REQUESTS[1], 2, 0),
+    jump_if_equal(REQUESTS[2], 1, 0),
+    ALLOW,
+    NOT_SUPPORTED,
+];
+
+/// Makes a command end with the thread that runs it and, when `filtered`, run with the filter.
+/// A kernel without seccomp runs it without; the layout check of the image then tells.
+pub(super) fn restrict(command: &mut Command, filtered: bool) {
+    // SAFETY: the closure runs between fork and exec and makes only system calls on constants.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            if filtered {
+                install()?;
+            }
+            Ok(())
+        });
+    }
+}
+
+fn install() -> io::Result<()> {
+    let mut filter = FILTER;
+    let program = libc::sock_fprog { len: FILTER.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: PR_SET_NO_NEW_PRIVS takes numbers only.
+    if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel copies `len` instructions from `filter`, which lives until then.
+    let result =
+        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
+    match io::Error::last_os_error() {
+        _ if result == 0 => Ok(()),
+        error if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+        error => Err(error),
+    }
+}
