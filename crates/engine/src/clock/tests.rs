@@ -1,1 +1,42 @@
+use super::*;
+use crate::scripted::ScriptedClock;
 
+#[test]
+fn the_cost_of_a_reading_is_what_readings_take() {
+    let cost = ClockCost::measure(&ScriptedClock::new(5, 17));
+    assert_eq!(cost, ClockCost { cost_ns: 17.0, precision_ns: Some(17) });
+}
+
+#[test]
+fn a_clock_that_stands_still_has_no_precision_to_tell() {
+    let cost = ClockCost::measure(&ScriptedClock::new(5, 0));
+    assert_eq!(cost, ClockCost { cost_ns: 0.0, precision_ns: None });
+}
+
+#[test]
+fn the_kernels_clock_never_goes_back_and_sleeps_long_enough() {
+    let clock = MonotonicClock;
+    let begin_ns = clock.now_ns();
+    clock.sleep_until_ns(begin_ns + 2_000_000);
+    assert!(clock.now_ns() >= begin_ns + 2_000_000);
+    // A time that is over is not waited for.
+    clock.sleep_until_ns(begin_ns);
+}
+
+#[test]
+fn the_kernels_clock_costs_something() {
+    let cost = ClockCost::measure(&MonotonicClock);
+    assert!(cost.cost_ns > 0.0, "{cost:?}");
+    assert!(cost.precision_ns.is_some(), "{cost:?}");
+}
+
+#[test]
+fn cpu_time_grows_with_work() {
+    let before_ns = thread_cpu_ns();
+    let mut sum = 0_u64;
+    while thread_cpu_ns() == before_ns {
+        sum = std::hint::black_box(sum.wrapping_add(1));
+    }
+    let worked_ns = thread_cpu_ns();
+    assert!(worked_ns > before_ns);
+}
