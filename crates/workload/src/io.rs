@@ -4,6 +4,7 @@ mod measure;
 mod populate;
 
 pub use measure::Measure;
+pub(crate) use measure::{job as measured_job, rate_warning};
 pub use populate::Populate;
 
 use crate::error::WorkloadError;

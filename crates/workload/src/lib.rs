@@ -7,6 +7,7 @@
 //! counters (all that happens around a step and is its caller's business), or knowing a
 //! filesystem by name.
 
+pub mod bench;
 pub mod beside;
 pub mod command;
 pub mod error;
@@ -19,6 +20,7 @@ pub mod target;
 use io::Place;
 use seekwell_model::workloads::WorkloadParams;
 
+pub use bench::{BenchTarget, bench};
 pub use beside::{Beside, BesideStep};
 pub use error::WorkloadError;
 pub use outcome::StepOutcome;

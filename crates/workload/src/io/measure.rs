@@ -84,7 +84,8 @@ pub(crate) fn job<'a>(
     job
 }
 
-fn rate_warning(rate: RateReport) -> Option<Warning> {
+/// The doubt about an open loop that fell behind.
+pub(crate) fn rate_warning(rate: RateReport) -> Option<Warning> {
     if rate.achieved >= KEPT_RATE * rate.requested as f64 {
         return None;
     }

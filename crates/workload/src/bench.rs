@@ -1,0 +1,231 @@
+//! One workload now, on an existing file or device, without a lab.
+
+use crate::error::WorkloadError;
+use crate::io::measured_job;
+use crate::outcome::StepOutcome;
+use crate::target::{self, Access, OpenTarget};
+use rustix::fs::{FileType, SeekFrom};
+use seekwell_engine::{JobResult, Span, run};
+use seekwell_model::bench::{BenchResult, BenchStep, LatencySummary};
+use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::warning::Warning;
+use seekwell_model::workloads::{CacheState, IoParams, WorkloadParams};
+use seekwell_stats::Histogram;
+use std::fs::File;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What a bench runs on.
+#[derive(Clone, Copy, Debug)]
+pub struct BenchTarget<'a> {
+    /// An existing regular file or a block device. It is opened for reading only.
+    pub path: &'a Path,
+    /// The same opened for writing by whoever checked that it may be written; needed for
+    /// workloads that write.
+    pub writable: Option<&'a File>,
+    /// How much of it is used, from its begin; `None` is all of it.
+    pub length: Option<Bytes>,
+}
+
+/// Shorter than this, a result is mostly chance.
+const SHORTEST: Nanos = Nanos(500_000_000);
+
+/// Fewer operations than this, and a 99th percentile is one single operation.
+const FEWEST_OPS: u64 = 100;
+
+/// Reads are served from a cache when less than this part of them reached a device.
+const FROM_DEVICE: f64 = 0.9;
+
+/// Places of a file that are looked at for holes; one with more is fragmented, not sparse.
+const MOST_HOLES: usize = 10_000;
+
+/// Runs `seek` or `stream` on a target.
+///
+/// # Errors
+/// [`WorkloadError`]: the kind needs a lab, the target is unfit or too small, nobody opened it for
+/// a workload that writes, or an operation failed.
+pub fn bench(
+    params: &WorkloadParams,
+    target: BenchTarget<'_>,
+    seed: u64,
+    stop: Option<Arc<AtomicBool>>,
+) -> Result<BenchResult, WorkloadError> {
+    let WorkloadParams::Io(io) = params else {
+        return Err(WorkloadError::Unfit {
+            step: params.kind_name().to_owned(),
+            problem: "cannot be run on a single file or device".to_owned(),
+            remedy: "write a lab with this workload".to_owned(),
+        });
+    };
+    let open = open(io, target)?;
+    let mut warnings: Vec<Warning> = sparse(&open, io).into_iter().collect();
+    if io.cache == CacheState::Cold {
+        target::drop_cached(&open.file)
+            .map_err(WorkloadError::file("drop the cache of", &open.path))?;
+    }
+    let before = device_read_bytes();
+    let job = measured_job(io, &open, io.cache == CacheState::Direct, seed, stop);
+    let result = run(&job).map_err(|source| WorkloadError::Job {
+        step: io.step.clone(),
+        target: open.path.clone(),
+        source,
+    })?;
+    let after = device_read_bytes();
+    let from_device = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+    warnings.extend(doubts(io, &result, from_device));
+    Ok(BenchResult {
+        workload: io.kind.clone(),
+        target: target.path.display().to_string(),
+        steps: vec![step(io, result)],
+        warnings,
+    })
+}
+
+fn open(io: &IoParams, target: BenchTarget<'_>) -> Result<OpenTarget, WorkloadError> {
+    let unfit = |problem: String, remedy: &str| WorkloadError::Unfit {
+        step: io.step.clone(),
+        problem,
+        remedy: remedy.to_owned(),
+    };
+    let path = target.path;
+    // Looked at before it is opened: opening a pipe or a tape does something.
+    let kind = std::fs::metadata(path).map_err(WorkloadError::file("find", path))?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        let problem =
+            format!("needs a regular file or a block device, and {} is neither", path.display());
+        return Err(unfit(problem, "name a file or a device"));
+    }
+    let access = Access { write: io.read_percent < 100, direct: io.cache == CacheState::Direct };
+    let opened = match (access.write, target.writable) {
+        (false, _) => target::open(path, access),
+        (true, Some(checked)) => target::reopen(checked, access),
+        (true, None) => {
+            let problem = format!("writes, and {} was not opened for writing", path.display());
+            return Err(unfit(problem, "say --write, and claim a device before"));
+        }
+    };
+    let file = opened.map_err(|source| {
+        if access.direct && source.raw_os_error() == Some(libc::EINVAL) {
+            let problem = format!("cannot open {} for direct I/O", path.display());
+            return unfit(problem, "use cache = \"cold\" there");
+        }
+        WorkloadError::file("open", path)(source)
+    })?;
+    let length = rustix::fs::seek(&file, SeekFrom::End(0))
+        .map_err(WorkloadError::file("find the size of", path))?;
+    let length = target.length.map_or(length, |wanted| wanted.0.min(length));
+    Ok(OpenTarget { file, path: path.to_owned(), span: Span { offset: 0, length } })
+}
+
+fn step(io: &IoParams, result: JobResult) -> BenchStep {
+    let iops = result.iops().unwrap_or(0.0);
+    let latency_ns = summary(&result.latencies());
+    let outcome = StepOutcome::from(result);
+    let bytes = (outcome.app_bytes_read + outcome.app_bytes_written) as f64;
+    let timed = outcome.elapsed_ns > 0;
+    let worked = outcome.ops > 0;
+    BenchStep {
+        name: io.step.clone(),
+        ops: outcome.ops,
+        elapsed_ns: outcome.elapsed_ns,
+        iops,
+        mb_per_s: timed.then(|| bytes * 1e3 / outcome.elapsed_ns as f64),
+        cpu_ns_per_op: worked.then(|| outcome.cpu_ns as f64 / outcome.ops as f64),
+        latency_ns,
+    }
+}
+
+/// A histogram in five numbers; `None` when it is empty.
+#[must_use]
+pub fn summary(latencies: &Histogram) -> Option<LatencySummary> {
+    Some(LatencySummary {
+        mean: latencies.mean_ns()?,
+        p50: latencies.percentile_ns(0.5)?,
+        p99: latencies.percentile_ns(0.99)?,
+        p999: latencies.percentile_ns(0.999)?,
+        max: latencies.max_ns()?,
+    })
+}
+
+fn doubts(io: &IoParams, result: &JobResult, from_device: Option<u64>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if result.elapsed_ns < SHORTEST.0 || result.ops < FEWEST_OPS {
+        warnings.push(Warning::new(
+            "too-short",
+            format!("{} operations in {}", result.ops, Nanos(result.elapsed_ns)),
+            "let it run longer, for example with --time 5s",
+        ));
+    }
+    if let Some(bytes) = from_device.filter(|_| io.cache != CacheState::Warm)
+        && (bytes as f64) < FROM_DEVICE * result.bytes_read as f64
+    {
+        warnings.push(Warning::new(
+            "served-from-cache",
+            format!("of {} bytes read, {bytes} came from a device", result.bytes_read),
+            "use --direct, or a target at least twice as large as the memory",
+        ));
+    }
+    if result.bytes_written > 0 && io.cache != CacheState::Direct && io.fsync_every == 0 {
+        warnings.push(Warning::new(
+            "not-durable",
+            "written data may still be in memory when the clock stops",
+            "use --direct, or a lab, which reports elapsed_durable",
+        ));
+    }
+    warnings.extend(result.rate.and_then(crate::io::rate_warning));
+    warnings
+}
+
+/// Bytes that this process caused to be read from storage; `None` where the kernel does not count
+/// them.
+fn device_read_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/io").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
+}
+
+/// The doubt about reading a file with holes: a filesystem answers those without its device.
+fn sparse(open: &OpenTarget, io: &IoParams) -> Option<Warning> {
+    let facts = open.file.metadata().ok()?;
+    if io.read_percent == 0 || FileType::from_raw_mode(facts.mode()) != FileType::RegularFile {
+        return None;
+    }
+    let holes = hole_bytes(&open.file, open.span.length)?;
+    (holes > 0).then(|| {
+        Warning::new(
+            "sparse-file",
+            format!(
+                "{holes} of the {} bytes used are holes or were never written; reading them gives \
+                 zeros without the device",
+                open.span.length
+            ),
+            "write the file in full first, for example with dd or cp --sparse=never",
+        )
+    })
+}
+
+/// Bytes of holes and unwritten extents below `end`; `None` when the filesystem does not tell.
+fn hole_bytes(file: &File, end: u64) -> Option<u64> {
+    let (mut position, mut holes) = (0, 0);
+    for _ in 0..MOST_HOLES {
+        let hole = rustix::fs::seek(file, SeekFrom::Hole(position)).ok()?;
+        if hole >= end {
+            break;
+        }
+        position = match rustix::fs::seek(file, SeekFrom::Data(hole)) {
+            Ok(data) => data.min(end),
+            // No data after the hole.
+            Err(rustix::io::Errno::NXIO) => end,
+            Err(_) => return None,
+        };
+        holes += position - hole;
+        if position >= end {
+            break;
+        }
+    }
+    Some(holes)
+}
+
+#[cfg(test)]
+mod tests;
