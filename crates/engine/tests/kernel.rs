@@ -1,5 +1,7 @@
 //! psync and io_uring on a real file, a full device and a loop device that loses its backing.
 
+#![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
+
 use rustix::fs::{Mode, OFlags};
 use seekwell_engine::{EngineChoice, Job, JobError, JobResult, OperationKind, Span, run};
 use seekwell_model::workloads::io::Pattern;

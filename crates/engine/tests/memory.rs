@@ -1,5 +1,7 @@
 //! What a job allocates does not depend on how long it runs.
 
+#![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
+
 use seekwell_engine::{EngineChoice, Job, Span, run};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
