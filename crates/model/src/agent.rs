@@ -24,8 +24,10 @@ pub enum DeviceHandle {
     Claimed {
         /// Stable path.
         path: PathBuf,
-        /// Identity in the claim, checked again before every mkfs.
-        claim: String,
+        /// Directory of the claims: identity is checked against the claim before every mkfs.
+        claims: PathBuf,
+        /// The run file: the device that holds it is never written to.
+        run_file: PathBuf,
     },
     /// A device that exists only for this trial (virtual place).
     Given {

@@ -1,0 +1,430 @@
+//! The host as a place: makes the images, starts a guardian and one agent per trial, and hears
+//! what the agent says.
+
+mod link;
+mod messages;
+
+use crate::host_place::link::GuardianLink;
+use crate::host_place::messages::{Heard, Listener};
+use rustix::fd::OwnedFd;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Signal;
+use seekwell_host::image::{self, Image};
+use seekwell_host::namespace::{self, Child, Options};
+use seekwell_host::sysfs::System;
+use seekwell_host::undo::Undo;
+use seekwell_model::FORMAT;
+use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialRequest};
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::{InForce, Record, Status};
+use seekwell_model::stack::{Backing, Stack};
+use seekwell_model::units::Bytes;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Descriptor of the data image in the agent.
+const DATA_FD: i32 = 10;
+/// Descriptor of the journal image in the agent.
+const JOURNAL_FD: i32 = 11;
+/// After a kill the agent's namespace unmounts, which writes back what is dirty.
+const AGENT_END: Duration = Duration::from_secs(600);
+/// Where the agent finds mkfs and the like; nothing else of the caller's environment reaches it.
+const AGENT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// How much of an agent's talk is kept for the message about its failure.
+const KEPT_TALK: usize = 4096;
+
+/// What the host needs to be a place.
+#[derive(Clone, Debug)]
+pub struct HostOptions {
+    /// The seekwell program itself, started as agent and as guardian.
+    pub program: PathBuf,
+    /// Directory for the images of loop devices that name none.
+    pub scratch: PathBuf,
+    /// Directory for the undo list.
+    pub undo_directory: PathBuf,
+    /// Directory of the claims.
+    pub claims_directory: PathBuf,
+    /// The run file: the device that holds it is never written to.
+    pub run_file: PathBuf,
+}
+
+/// Why the host cannot go on as a place.
+#[derive(Debug, thiserror::Error)]
+pub enum HostPlaceError {
+    /// Something on the host failed.
+    #[error("{what}")]
+    Host {
+        /// What was attempted.
+        what: String,
+        /// Cause.
+        source: seekwell_host::error::Error,
+    },
+    /// A process could not be started or talked to.
+    #[error("{what}")]
+    Process {
+        /// What was attempted.
+        what: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A stack cannot be run here.
+    #[error("{0}")]
+    Stack(String),
+    /// What a trial changed could not be put back.
+    #[error("what the trial changed could not be put back: {0}; run seekwell doctor as root")]
+    PutBack(String),
+}
+
+fn host(what: &str) -> impl FnOnce(seekwell_host::error::Error) -> HostPlaceError + '_ {
+    move |source| HostPlaceError::Host { what: what.to_owned(), source }
+}
+
+fn process(what: &str) -> impl Fn(io::Error) -> HostPlaceError + '_ {
+    move |source| HostPlaceError::Process { what: what.to_owned(), source }
+}
+
+/// The host as a place.
+#[derive(Debug)]
+pub struct HostPlace {
+    system: System,
+    options: HostOptions,
+    run: String,
+    undo: PathBuf,
+    work: PathBuf,
+    ram: Option<Bytes>,
+    images: BTreeMap<String, Image>,
+    guardian: Option<GuardianLink>,
+    image_seed: u64,
+}
+
+/// How one start of an agent ended.
+enum Trial {
+    Recorded(Box<Record>),
+    /// It died without a record: what is known of why, and whether another start may go better.
+    Died {
+        stage: String,
+        reason: String,
+        again: bool,
+    },
+}
+
+impl HostPlace {
+    /// A place for this plan. Makes the undo list and starts the guardian; images are made when
+    /// the first trial needs them.
+    ///
+    /// # Errors
+    /// When the undo list cannot be made or the guardian cannot be started.
+    pub fn new(plan: &Plan, options: HostOptions) -> Result<Self, HostPlaceError> {
+        let system = System::host();
+        let run = format!("{}-{}", plan.lab.name, std::process::id());
+        let run: String =
+            run.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let work = options.undo_directory.join("mnt");
+        std::fs::create_dir_all(&work)
+            .map_err(process("cannot make the directory for mount points"))?;
+        let undo = options.undo_directory.join(format!("{run}.{}", seekwell_host::undo::EXTENSION));
+        Undo::create(&system, &undo, &run).map_err(host("cannot begin the undo list"))?;
+        let ram = seekwell_host::memory::ram(&system)
+            .map_err(host("cannot read the size of the memory"))?;
+        let mut place = Self {
+            system,
+            options,
+            run,
+            undo,
+            work,
+            ram,
+            images: BTreeMap::new(),
+            guardian: None,
+            image_seed: plan.lab.seed,
+        };
+        place.ensure_guardian()?;
+        Ok(place)
+    }
+
+    /// Runs one trial. An agent that dies without a record is started once more; dies it again,
+    /// the trial has failed.
+    ///
+    /// # Errors
+    /// When the host cannot go on as a place.
+    pub fn run_trial(
+        &mut self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, HostPlaceError> {
+        let (stack, _) = plan.pair(trial);
+        self.make_images(stack, progress)?;
+        let begun = Instant::now();
+        let mut outcome = self.attempt(plan, trial, progress)?;
+        if matches!(outcome, Trial::Died { again: true, .. }) {
+            outcome = self.attempt(plan, trial, progress)?;
+        }
+        match outcome {
+            Trial::Recorded(record) => Ok(*record),
+            Trial::Died { stage, reason, .. } => Ok(died(stage, reason, begun.elapsed())),
+        }
+    }
+
+    /// Ends the guardian, which puts back whatever is left, and frees the images.
+    ///
+    /// # Errors
+    /// When something could not be put back.
+    pub fn finish(mut self) -> Result<(), HostPlaceError> {
+        self.images.clear();
+        let said = self.guardian.take().map(GuardianLink::bye);
+        if let Some(Err(error)) = said {
+            // It died: then it is for the runner to put things back.
+            let restored = seekwell_host::undo::restore(&self.system, &self.undo)
+                .map_err(host("cannot put back what the run changed"))?;
+            if !restored.problems.is_empty() {
+                return Err(HostPlaceError::PutBack(format!(
+                    "{error}; {}",
+                    restored.problems.join("; ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn make_images(
+        &mut self,
+        stack: &Stack,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), HostPlaceError> {
+        let device = (format!("device {}", stack.device.base), &stack.device.backing);
+        let external = stack.journal.external.as_ref();
+        let journal = external.map(|backing| (format!("journal {}", stack.journal.name), backing));
+        for (name, backing) in std::iter::once(device).chain(journal) {
+            if backing.is_image() && !self.images.contains_key(&name) {
+                progress(&format!("writing the image of {name}"));
+                let image = self.make_image(&name, backing)?;
+                self.images.insert(name, image);
+            }
+        }
+        Ok(())
+    }
+
+    fn make_image(&self, name: &str, backing: &Backing) -> Result<Image, HostPlaceError> {
+        let seed = self.image_seed;
+        let made = match backing {
+            Backing::Loop { size, directory, .. } => {
+                let directory = directory.as_ref().unwrap_or(&self.options.scratch);
+                image::create(directory, *size, seed, &mut |_| {})
+            }
+            Backing::Ram { size, .. } => {
+                image::create_in_ram(&self.system, *size, seed, &mut |_| {})
+            }
+            Backing::Disk { .. } | Backing::Partition { .. } | Backing::Model { .. } => {
+                return Err(HostPlaceError::Stack(format!("{name} has no image")));
+            }
+        };
+        made.map_err(host(&format!("cannot make the image of {name}")))
+    }
+
+    /// The handle of a device for the agent, and the image to hand over, if it has one.
+    fn handle(
+        &self,
+        name: &str,
+        backing: &Backing,
+        fd: i32,
+    ) -> Result<(DeviceHandle, Option<&File>), HostPlaceError> {
+        match backing {
+            Backing::Loop { sector, .. } | Backing::Ram { sector, .. } => {
+                let image = self
+                    .images
+                    .get(name)
+                    .ok_or_else(|| HostPlaceError::Stack(format!("{name} has no image")))?;
+                let layout = image.layout().clone();
+                Ok((DeviceHandle::Image { fd, sector: *sector, layout }, Some(image.file())))
+            }
+            Backing::Disk { path } | Backing::Partition { path } => {
+                let claims = self.options.claims_directory.clone();
+                let run_file = self.options.run_file.clone();
+                Ok((DeviceHandle::Claimed { path: path.clone(), claims, run_file }, None))
+            }
+            Backing::Model { model, .. } => Err(HostPlaceError::Stack(format!(
+                "{name} is the modelled device '{model}', which exists only in the virtual place; use a loop, ram, disk or partition device"
+            ))),
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Trial, HostPlaceError> {
+        self.ensure_guardian()?;
+        let (child, stdout, stderr) = self.start_agent(plan, trial)?;
+        let watching = self.guardian.as_mut().map(|guardian| guardian.watch(child.pid));
+        if !matches!(watching, Some(Ok(()))) {
+            self.guardian = None;
+        }
+        let outcome = self.listen(plan, &child, stdout, stderr, progress);
+        // Whatever was heard, the agent must be gone before anything is put back.
+        let _ = namespace::send_signal(&child.pidfd, Signal::KILL);
+        let status = reap(&child)?;
+        self.put_back()?;
+        let mut heard = outcome?;
+        Ok(match heard.record.take() {
+            Some(record) => Trial::Recorded(record),
+            None => Trial::Died {
+                stage: heard.step.clone().unwrap_or_else(|| "setup".to_owned()),
+                reason: heard.why(&status),
+                again: heard.timed_out.is_none(),
+            },
+        })
+    }
+
+    fn start_agent(
+        &self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+    ) -> Result<(Child, OwnedFd, OwnedFd), HostPlaceError> {
+        let (stack, workload) = plan.pair(trial);
+        let (device, data_image) =
+            self.handle(&format!("device {}", stack.device.base), &stack.device.backing, DATA_FD)?;
+        let journal = match &stack.journal.external {
+            None => None,
+            Some(backing) => Some(self.handle(
+                &format!("journal {}", stack.journal.name),
+                backing,
+                JOURNAL_FD,
+            )?),
+        };
+        let (journal, journal_image) =
+            journal.map_or((None, None), |(handle, image)| (Some(handle), image));
+        let request = TrialRequest {
+            format: FORMAT.to_string(),
+            run: self.run.clone(),
+            trial: trial.index,
+            seed: trial.seed,
+            stack: stack.clone(),
+            workload: workload.clone(),
+            settings: plan.lab.trial.clone(),
+            defaults: QueueDefaults::default(),
+            device,
+            journal,
+            ram: self.ram,
+            undo: Some(self.undo.clone()),
+            work: self.work.clone(),
+        };
+        let input = request_file(&request).map_err(process("cannot write the agent's request"))?;
+        let pipe = || {
+            pipe_with(PipeFlags::CLOEXEC)
+                .map_err(|error| process("cannot make a pipe")(error.into()))
+        };
+        let ((stdout, their_stdout), (stderr, their_stderr)) = (pipe()?, pipe()?);
+        let mut descriptors =
+            vec![(0, input.as_fd()), (1, their_stdout.as_fd()), (2, their_stderr.as_fd())];
+        descriptors.extend(data_image.map(|image| (DATA_FD, image.as_fd())));
+        descriptors.extend(journal_image.map(|image| (JOURNAL_FD, image.as_fd())));
+        let arguments = [self.options.program.clone().into_os_string(), "agent".into()];
+        let environment = [("PATH".into(), AGENT_PATH.into()), ("LC_ALL".into(), "C".into())];
+        let options = Options {
+            pid_namespace: true,
+            mount_namespace: true,
+            fresh_proc: false,
+            die_with_parent: true,
+            new_session: true,
+        };
+        let child = namespace::spawn(&arguments, &environment, &descriptors, &options)
+            .map_err(host("cannot start the agent"))?;
+        Ok((child, stdout, stderr))
+    }
+
+    fn listen(
+        &self,
+        plan: &Plan,
+        child: &Child,
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Heard, HostPlaceError> {
+        let timeout = plan.lab.trial.timeout.to_duration();
+        let mut listener = Listener::new(stdout, stderr, KEPT_TALK);
+        listener
+            .listen(child.pidfd.as_fd(), timeout, &mut |message| {
+                if let AgentMessage::Step { name } = message {
+                    progress(name);
+                }
+            })
+            .map_err(process("cannot hear the agent"))
+    }
+
+    /// After a trial: the guardian puts back what the agent left, or the runner if it died.
+    fn put_back(&mut self) -> Result<(), HostPlaceError> {
+        if let Some(guardian) = &mut self.guardian {
+            match guardian.done() {
+                Ok(answer) if answer == "clear" => return Ok(()),
+                Ok(answer) => return Err(HostPlaceError::PutBack(answer)),
+                Err(_) => self.guardian = None,
+            }
+        }
+        let mut undo =
+            Undo::open(&self.system, &self.undo).map_err(host("cannot open the undo list"))?;
+        let restored =
+            undo.restore_where(|_| true).map_err(host("cannot put back what the trial changed"))?;
+        if restored.problems.is_empty() {
+            Ok(())
+        } else {
+            Err(HostPlaceError::PutBack(restored.problems.join("; ")))
+        }
+    }
+
+    fn ensure_guardian(&mut self) -> Result<(), HostPlaceError> {
+        if self.guardian.as_mut().is_some_and(GuardianLink::is_alive) {
+            return Ok(());
+        }
+        let link = GuardianLink::start(&self.options.program, &self.undo)
+            .map_err(process("cannot start the guardian"))?;
+        let mut undo =
+            Undo::open(&self.system, &self.undo).map_err(host("cannot open the undo list"))?;
+        undo.add_owner(link.pid()).map_err(host("cannot note the guardian in the undo list"))?;
+        self.guardian = Some(link);
+        Ok(())
+    }
+}
+
+/// Waits for the end of a killed agent and says how it ended.
+fn reap(child: &Child) -> Result<String, HostPlaceError> {
+    let ended =
+        namespace::ended(&child.pidfd, AGENT_END).map_err(host("cannot wait for the agent"))?;
+    if !ended {
+        let text = format!("the agent (process {}) does not end: a device may hang", child.pid);
+        return Err(HostPlaceError::Stack(text));
+    }
+    let status = namespace::wait(&child.pidfd).map_err(host("cannot reap the agent"))?;
+    Ok(format!("{status:?}"))
+}
+
+/// The request in a file without a name, so that it needs no thread to write it.
+fn request_file(request: &TrialRequest) -> io::Result<File> {
+    let mut file = File::from(memfd_create("seekwell-request", MemfdFlags::CLOEXEC)?);
+    let text = serde_json::to_vec(request).map_err(io::Error::other)?;
+    file.write_all(&text)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// The record of a trial whose agent died.
+fn died(stage: String, reason: String, elapsed: Duration) -> Record {
+    Record {
+        status: Status::Failed { stage, reason },
+        in_force: InForce::default(),
+        steps: vec![],
+        timeline: vec![],
+        journal_timeline: vec![],
+        clock_cost_ns: None,
+        smart: None,
+        block_events: None,
+        fingerprint: None,
+        elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
+        warnings: vec![],
+    }
+}

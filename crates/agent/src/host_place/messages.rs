@@ -1,0 +1,168 @@
+//! Hears what an agent says until it ends or its time is over.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use seekwell_model::agent::AgentMessage;
+use seekwell_model::record::Record;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// What was heard of one agent.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// Its record, if it lived to say it.
+    pub record: Option<Box<Record>>,
+    /// The last step that began.
+    pub step: Option<String>,
+    /// The end of what it wrote on standard error.
+    pub talk: String,
+    /// A line that is no message.
+    pub garbled: Option<String>,
+    /// Whether its time was over.
+    pub timed_out: Option<Duration>,
+}
+
+impl Heard {
+    /// Why there is no record.
+    pub fn why(&self, status: &str) -> String {
+        let mut why = match (self.timed_out, &self.garbled) {
+            (Some(limit), _) => format!(
+                "the trial did not end within {} s; raise [trial] timeout or make the workload smaller",
+                limit.as_secs()
+            ),
+            (None, Some(line)) => format!("the agent said something that is no message: {line}"),
+            (None, None) => format!("the agent ended without a record ({status})"),
+        };
+        let talk = self.talk.trim();
+        if !talk.is_empty() {
+            why.push_str(": ");
+            why.push_str(talk);
+        }
+        why
+    }
+}
+
+/// Reads both pipes of an agent.
+#[derive(Debug)]
+pub struct Listener {
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+    line: Vec<u8>,
+    talk: Vec<u8>,
+    keep: usize,
+}
+
+impl Listener {
+    /// Listens to these, keeping at most `keep` bytes of the talk.
+    pub fn new(stdout: OwnedFd, stderr: OwnedFd, keep: usize) -> Self {
+        Self { stdout: Some(stdout), stderr: Some(stderr), line: vec![], talk: vec![], keep }
+    }
+
+    /// Listens until the record came, the agent ended (`agent` is its pidfd), or the time is over.
+    pub fn listen(
+        &mut self,
+        agent: BorrowedFd<'_>,
+        limit: Duration,
+        on_message: &mut dyn FnMut(&AgentMessage),
+    ) -> io::Result<Heard> {
+        let begun = Instant::now();
+        let mut heard = Heard::default();
+        let mut ended = false;
+        while heard.record.is_none() && heard.garbled.is_none() {
+            let Some(left) = limit.checked_sub(begun.elapsed()) else {
+                heard.timed_out = Some(limit);
+                break;
+            };
+            // Once it has ended, one more look: its last words may still be in the pipes.
+            let wait = if ended { Duration::ZERO } else { left };
+            let [out, err, end] = self.ready(agent, wait)?;
+            if err {
+                self.read_talk()?;
+            }
+            if out {
+                self.read_messages(&mut heard, on_message)?;
+            }
+            if ended && !out && !err {
+                break;
+            }
+            ended |= end;
+        }
+        heard.talk = String::from_utf8_lossy(&self.talk).into_owned();
+        Ok(heard)
+    }
+
+    /// Which of standard output, standard error and the agent's end are ready.
+    fn ready(&self, agent: BorrowedFd<'_>, wait: Duration) -> io::Result<[bool; 3]> {
+        let mut fds = vec![PollFd::from_borrowed_fd(agent, PollFlags::IN)];
+        fds.extend(
+            self.stdout.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)),
+        );
+        fds.extend(
+            self.stderr.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)),
+        );
+        let timeout =
+            Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok([false; 3]),
+            Err(error) => return Err(error.into()),
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let out = self.stdout.is_some() && ready[1];
+        let err = self.stderr.is_some() && ready[if self.stdout.is_some() { 2 } else { 1 }];
+        Ok([out, err, ready[0]])
+    }
+
+    fn read_talk(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 4096];
+        let count = match &self.stderr {
+            Some(fd) => rustix::io::read(fd, &mut buffer)?,
+            None => 0,
+        };
+        if count == 0 {
+            self.stderr = None;
+        }
+        self.talk.extend_from_slice(&buffer[..count]);
+        let excess = self.talk.len().saturating_sub(self.keep);
+        self.talk.drain(..excess);
+        Ok(())
+    }
+
+    fn read_messages(
+        &mut self,
+        heard: &mut Heard,
+        on_message: &mut dyn FnMut(&AgentMessage),
+    ) -> io::Result<()> {
+        let mut buffer = vec![0; 64 << 10];
+        let count = match &self.stdout {
+            Some(fd) => rustix::io::read(fd, &mut buffer)?,
+            None => 0,
+        };
+        if count == 0 {
+            self.stdout = None;
+        }
+        self.line.extend_from_slice(&buffer[..count]);
+        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+            let rest = self.line.split_off(end + 1);
+            let line = std::mem::replace(&mut self.line, rest);
+            match serde_json::from_slice::<AgentMessage>(&line) {
+                Ok(message) => {
+                    on_message(&message);
+                    match message {
+                        AgentMessage::Step { name } => heard.step = Some(name),
+                        AgentMessage::Record(record) => heard.record = Some(record),
+                    }
+                }
+                Err(_) => {
+                    let text = String::from_utf8_lossy(&line);
+                    heard.garbled = Some(text.chars().take(200).collect());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,15 @@
+//! One trial from a fresh mkfs to a clean teardown, the process that runs it, and the guardian that
+//! can put everything back.
+//!
+//! `trial` is the same in every place; `host_place` starts it on this kernel as a child in its own
+//! mount and PID namespace; `guardian` watches both and restores what outlives them.
+//!
+//! This room never decides the order or the number of trials, and never compares.
+
+pub mod bring_up;
+pub mod guardian;
+pub mod host_place;
+pub mod measure;
+pub mod mounted;
+pub mod process;
+pub mod trial;

@@ -1,0 +1,168 @@
+//! The filesystem of a stack while it is mounted, with the layer in memory above it if there is one.
+
+use rustix::mount::{MountFlags, mount};
+use seekwell_host::filesystem;
+use seekwell_host::overlay::{self, OverlayMount};
+use seekwell_host::sysfs::System;
+use seekwell_host::{Error, caches};
+use seekwell_model::filesystems::FilesystemDefinition;
+use seekwell_model::stack::{Overlay, WriteBack};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Unmounting waits for the write-back of what is dirty; what takes longer hangs.
+const UNMOUNT: Duration = Duration::from_secs(300);
+
+/// Where a stack is mounted, and how.
+#[derive(Debug)]
+pub struct MountPlan {
+    definition: &'static FilesystemDefinition,
+    device: PathBuf,
+    options: Vec<String>,
+    base: PathBuf,
+    overlay: Option<Overlay>,
+}
+
+/// A mounted stack.
+#[derive(Debug)]
+pub struct Mounted {
+    plan: MountPlan,
+    layer: Option<OverlayMount>,
+}
+
+/// Mounts a small tmpfs on `work`, so that mount points leave nothing behind on the host: it goes
+/// with the mount namespace.
+///
+/// # Errors
+/// The kernel's.
+pub fn private_work(work: &Path) -> io::Result<()> {
+    mount(
+        "seekwell",
+        work,
+        "tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        Some(c"size=1m,mode=700"),
+    )?;
+    for name in ["base", "top", "layer"] {
+        fs::create_dir(work.join(name))?;
+    }
+    Ok(())
+}
+
+impl MountPlan {
+    /// A plan to mount `device` below `work`, which [`private_work`] made.
+    #[must_use]
+    pub fn new(
+        definition: &'static FilesystemDefinition,
+        device: &Path,
+        options: Vec<String>,
+        work: &Path,
+        overlay: Option<Overlay>,
+    ) -> Self {
+        Self { definition, device: device.to_owned(), options, base: work.to_owned(), overlay }
+    }
+
+    fn lower(&self) -> PathBuf {
+        self.base.join("base")
+    }
+
+    /// Mounts it.
+    ///
+    /// # Errors
+    /// The kernel's, with its own words.
+    pub fn mount(self) -> Result<Mounted, Error> {
+        let lower = self.lower();
+        let Some(overlay) = &self.overlay else {
+            filesystem::mount(self.definition, &self.device, &lower, &self.options)?;
+            return Ok(Mounted { plan: self, layer: None });
+        };
+        let mut options = self.options.clone();
+        options.push("ro".to_owned());
+        filesystem::mount(self.definition, &self.device, &lower, &options)?;
+        let layer =
+            overlay::mount(&lower, &self.base.join("layer"), &self.base.join("top"), overlay)?;
+        Ok(Mounted { plan: self, layer: Some(layer) })
+    }
+}
+
+impl Mounted {
+    /// Where the workload works.
+    #[must_use]
+    pub fn directory(&self) -> PathBuf {
+        match &self.layer {
+            Some(layer) => layer.target().to_owned(),
+            None => self.plan.lower(),
+        }
+    }
+
+    /// Where the filesystem itself is mounted.
+    #[must_use]
+    pub fn filesystem(&self) -> PathBuf {
+        self.plan.lower()
+    }
+
+    /// Mounts anew with dropped caches. Under a layer in memory only the caches are dropped: what
+    /// the layer holds is in memory by intent.
+    ///
+    /// # Errors
+    /// When the filesystem stays busy or cannot be mounted again.
+    pub fn make_cold(&self, system: &System) -> Result<(), Error> {
+        if self.layer.is_some() {
+            return caches::drop_caches(system);
+        }
+        let plan = &self.plan;
+        filesystem::remount_cold(
+            system,
+            plan.definition,
+            &plan.device,
+            &plan.lower(),
+            &plan.options,
+        )
+    }
+
+    /// Writes back everything that is dirty in it.
+    ///
+    /// # Errors
+    /// When a write-back fails: data was lost.
+    pub fn sync(&self) -> Result<(), Error> {
+        let path = self.directory();
+        let file =
+            File::open(&path).map_err(|source| Error::Io { action: "open", path, source })?;
+        caches::sync_filesystem(&file)
+    }
+
+    /// Whether the layer in memory is to reach the device at the end.
+    #[must_use]
+    pub fn writes_back(&self) -> bool {
+        self.layer.is_some()
+            && self.plan.overlay.is_some_and(|overlay| overlay.write_back == WriteBack::End)
+    }
+
+    /// Applies the layer in memory to the filesystem and syncs it; the layer is gone afterwards.
+    ///
+    /// # Errors
+    /// When something cannot be read or written.
+    pub fn write_back(&mut self) -> Result<(), Error> {
+        let Some(layer) = self.layer.take() else { return Ok(()) };
+        let upper = layer.unmount(UNMOUNT)?;
+        let plan = &self.plan;
+        filesystem::unmount(&plan.lower(), UNMOUNT)?;
+        filesystem::mount(plan.definition, &plan.device, &plan.lower(), &plan.options)?;
+        upper.write_back(&plan.lower())?;
+        upper.drop_layer(UNMOUNT)?;
+        self.sync()
+    }
+
+    /// Unmounts everything.
+    ///
+    /// # Errors
+    /// When something still uses it.
+    pub fn unmount(self) -> Result<(), Error> {
+        if let Some(layer) = self.layer {
+            layer.unmount(UNMOUNT)?.drop_layer(UNMOUNT)?;
+        }
+        filesystem::unmount(&self.plan.lower(), UNMOUNT)
+    }
+}

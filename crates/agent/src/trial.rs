@@ -1,0 +1,217 @@
+//! One trial: the stack is brought up, the steps run, the stack is taken down.
+
+use crate::bring_up::BroughtUp;
+use crate::measure::{beside_record, latency_ratio};
+use seekwell_model::agent::TrialRequest;
+use seekwell_model::lab::ALONE;
+use seekwell_model::record::{InForce, Record, Status, StepRecord};
+use seekwell_model::warning::Warning;
+use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
+use seekwell_observe::clock::monotonic_ns;
+use seekwell_workload::{Beside, Step, WorkloadError};
+
+/// Stage of what runs beside the measured workload.
+const BESIDE: &str = "beside";
+
+/// Where and why a trial failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct TrialError {
+    /// A step's name, `setup` or `teardown`.
+    pub stage: String,
+    /// What happened, with its causes, and what to do.
+    pub what: String,
+}
+
+impl TrialError {
+    /// A failure in a stage, with the chain of causes as one text.
+    pub fn new(stage: &str, error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut what = error.to_string();
+        let mut cause = error.source();
+        while let Some(next) = cause {
+            let message = next.to_string();
+            if !what.contains(&message) {
+                what = format!("{what}: {message}");
+            }
+            cause = next.source();
+        }
+        Self { stage: stage.to_owned(), what }
+    }
+
+    /// A failure for which there are only words.
+    pub fn words(stage: &str, what: impl Into<String>) -> Self {
+        Self { stage: stage.to_owned(), what: what.into() }
+    }
+
+    /// Wraps errors of a stage.
+    pub fn in_stage<E: std::error::Error + 'static>(stage: &str) -> impl FnOnce(E) -> Self + '_ {
+        move |error| Self::new(stage, &error)
+    }
+}
+
+/// Hears the name of each step that begins.
+pub type Say<'a> = dyn FnMut(&str) + 'a;
+
+/// Runs a trial. What fails is in the record.
+#[must_use]
+pub fn run(request: &TrialRequest, say: &mut Say<'_>) -> Record {
+    let origin_ns = monotonic_ns();
+    let mut record = blank_record();
+    let mut stack = BroughtUp::new(request, origin_ns);
+    let mut done = stack
+        .bring_up(&mut record, say)
+        .and_then(|()| run_workload(&mut stack, request, &mut record, say));
+    let down = stack.take_down(&mut record, say);
+    if done.is_ok() {
+        done = down;
+    }
+    if let Err(TrialError { stage, what }) = done {
+        record.status = Status::Failed { stage, reason: what };
+    }
+    record.elapsed_ns = monotonic_ns().saturating_sub(origin_ns);
+    record
+}
+
+fn blank_record() -> Record {
+    Record {
+        status: Status::Ok,
+        in_force: InForce::default(),
+        steps: vec![],
+        timeline: vec![],
+        journal_timeline: vec![],
+        clock_cost_ns: None,
+        smart: None,
+        block_events: None,
+        fingerprint: None,
+        elapsed_ns: 0,
+        warnings: vec![],
+    }
+}
+
+fn run_workload(
+    stack: &mut BroughtUp<'_>,
+    request: &TrialRequest,
+    record: &mut Record,
+    say: &mut Say<'_>,
+) -> Result<(), TrialError> {
+    let workload = &request.workload;
+    for (position, params) in workload.parts.iter().enumerate() {
+        let accompanied = workload.is_accompanied() && position + 1 == workload.parts.len();
+        for mut step in seekwell_workload::steps(params) {
+            let outline = step.outline().clone();
+            if stack.is_raw() && !outline.measured && matches!(params, WorkloadParams::Io(_)) {
+                // The image was written in full when it was made; a raw device has no file to lay
+                // out.
+                continue;
+            }
+            if accompanied && outline.measured {
+                run_accompanied(stack, request, step.as_mut(), &outline, record, say)?;
+            } else {
+                let done = run_step(stack, step.as_mut(), outline, record, say)?;
+                record.steps.push(done);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run_step(
+    stack: &BroughtUp<'_>,
+    step: &mut dyn Step,
+    outline: StepOutline,
+    record: &mut Record,
+    say: &mut Say<'_>,
+) -> Result<StepRecord, TrialError> {
+    stack.prepare(&outline)?;
+    say(&outline.name);
+    let observer = stack.observer(&outline.name)?;
+    let stage = outline.name.clone();
+    let directory = stack.directory();
+    let mut clock_cost = None;
+    let body = || -> Result<_, TrialError> {
+        let context = stack.context(directory.as_deref())?;
+        let outcome =
+            step.run(&context).map_err(|error: WorkloadError| TrialError::new(&stage, &error))?;
+        clock_cost = outcome.clock_cost_ns;
+        Ok(outcome)
+    };
+    let mut make_durable = || stack.make_durable(&outline.name);
+    let done = observer.workload(&outline, body, &mut make_durable)?;
+    record.clock_cost_ns = clock_cost.or(record.clock_cost_ns);
+    Ok(done)
+}
+
+/// Measures a step alone, and again with the others beside it. What runs beside has written its
+/// files before either, so that both see the same filesystem.
+fn run_accompanied(
+    stack: &mut BroughtUp<'_>,
+    request: &TrialRequest,
+    step: &mut dyn Step,
+    outline: &StepOutline,
+    record: &mut Record,
+    say: &mut Say<'_>,
+) -> Result<(), TrialError> {
+    let mut beside = prepare_beside(stack, request, record, say)?;
+    let mut alone = outline.clone();
+    alone.name.push_str(ALONE);
+    let done = run_step(stack, step, alone, record, say)?;
+    record.steps.push(done);
+    stack.prepare(outline)?;
+    let directory = stack.directory();
+    for companion in &mut beside {
+        companion
+            .start(&stack.context(directory.as_deref())?)
+            .map_err(TrialError::in_stage(BESIDE))?;
+    }
+    let together = run_step(stack, step, without_preparing(outline), record, say);
+    // They are ended also when the step failed, so that the filesystem can be unmounted.
+    let ended: Vec<_> = beside.iter_mut().map(Beside::stop).collect();
+    record.steps.push(together?);
+    if let Some(ratio) = latency_ratio(&record.steps, &outline.name)
+        && let Some(step) = record.steps.last_mut()
+    {
+        step.metrics.insert("latency_ratio".to_owned(), ratio);
+    }
+    for found in ended {
+        let found = found.map_err(TrialError::in_stage(BESIDE))?;
+        record.steps.extend(found.into_iter().map(beside_record));
+    }
+    Ok(())
+}
+
+/// A step that was prepared already: remounting under what runs beside it is not possible.
+fn without_preparing(outline: &StepOutline) -> StepOutline {
+    let mut prepared = outline.clone();
+    if prepared.cache == CacheState::Cold {
+        prepared.cache = CacheState::Warm;
+    }
+    prepared
+}
+
+fn prepare_beside(
+    stack: &BroughtUp<'_>,
+    request: &TrialRequest,
+    record: &mut Record,
+    say: &mut Say<'_>,
+) -> Result<Vec<Beside>, TrialError> {
+    let mut all = Vec::new();
+    let directory = stack.directory();
+    for (index, params) in request.workload.beside.iter().enumerate() {
+        say(&format!("{} {BESIDE}", params.kind_name()));
+        let context = stack.context(directory.as_deref())?;
+        let (beside, prepared) =
+            Beside::prepare(params, index, &context).map_err(TrialError::in_stage(BESIDE))?;
+        record.steps.extend(prepared.into_iter().map(beside_record));
+        all.push(beside);
+    }
+    stack.make_durable(BESIDE)?;
+    Ok(all)
+}
+
+/// A doubt that keeps a trial from being ranked.
+pub fn mark(record: &mut Record, warning: Warning) {
+    record.warnings.push(warning);
+    if record.status == Status::Ok {
+        record.status = Status::Marked;
+    }
+}
