@@ -24,7 +24,7 @@ pub struct PlaceFacts {
 /// A combination that the product of the axes makes and that cannot be run, or is not wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// What was left out: names on the axes, `*` for any.
+    /// What was left out: the values that matter by axis and name; any value on the other axes.
     pub what: String,
     /// Why.
     pub reason: String,
