@@ -5,7 +5,7 @@
 //! machine (loop devices, mounts, queue settings, processes, temporary files) fails the run.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -48,7 +48,9 @@ pub fn command(root: &Path) -> Result<bool> {
     }
     let mut cargo_test = cargo_command(root);
     cargo_test.args(["test", "--workspace", "--no-fail-fast", "--locked"]);
-    headed("cargo test", || run_tests(&mut cargo_test, Machine::look, SETTLE, &mut tally))?;
+    let show = &mut io::stdout();
+    let mut run = TestRun { cargo_test, look: Machine::look, settle: SETTLE, show };
+    headed("cargo test", || run.run(&mut tally))?;
     print!("{tally}");
     Ok(tally.is_good())
 }
@@ -72,53 +74,62 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs all tests by the command `cargo_test`, with a temporary folder and a skip log of their own.
-fn run_tests(
-    cargo_test: &mut Command,
-    look: impl Fn() -> Result<Machine>,
+/// A run of the tests.
+struct TestRun<'a, L> {
+    cargo_test: Command,
+    /// Reads the state of the machine.
+    look: L,
+    /// How long things may take to be gone.
     settle: Duration,
-    tally: &mut Tally,
-) -> Result<()> {
-    let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let temporary = scratch.path().join("tmp");
-    fs::create_dir(&temporary)?;
-    let log = scratch.path().join("skips");
-    let before = look()?;
-    let succeeded = stream(cargo_test.env("TMPDIR", &temporary).env(SKIP_LOG, &log), tally)?;
-    if !succeeded && !tally.has_failed_tests() {
-        tally.fail("cargo test", "a test did not build, or a test binary ended without a result");
-    }
-    match fs::read_to_string(&log) {
-        Ok(text) => tally.add_skips(&text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error).context("cannot read the log of skipped tests"),
-    }
-    let marker = format!("{SKIP_LOG}={}", log.display());
-    let left = settled(settle, || {
-        let mut left = look()?.new_since(&before);
-        left.extend(machine::processes_with(&marker)?);
-        left.extend(files_in(&temporary)?);
-        Ok(left)
-    })?;
-    for thing in left {
-        tally.fail("clean-up", &thing);
-    }
-    Ok(())
+    /// Gets what the tests print, while it comes.
+    show: &'a mut dyn Write,
 }
 
-/// Shows what the tests print while it comes, and counts it; whether cargo reports success.
-fn stream(cargo_test: &mut Command, tally: &mut Tally) -> Result<bool> {
-    let mut child = cargo_test.stdout(Stdio::piped()).spawn().context("cannot run cargo test")?;
-    let output = child.stdout.take().context("cargo test has no output")?;
-    let mut reader = BufReader::new(output);
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        let text = String::from_utf8_lossy(&line);
-        print!("{text}");
-        tally.add_line(text.trim_end());
-        line.clear();
+impl<L: Fn() -> Result<Machine>> TestRun<'_, L> {
+    /// Runs all tests, with a temporary folder and a skip log of their own.
+    fn run(&mut self, tally: &mut Tally) -> Result<()> {
+        let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let temporary = scratch.path().join("tmp");
+        fs::create_dir(&temporary)?;
+        let log = scratch.path().join("skips");
+        let before = (self.look)()?;
+        self.cargo_test.env("TMPDIR", &temporary).env(SKIP_LOG, &log);
+        if !self.stream(tally)? && !tally.has_failed_tests() {
+            let reason = "a test did not build, or a test binary ended without a result";
+            tally.fail("cargo test", reason);
+        }
+        match fs::read_to_string(&log) {
+            Ok(text) => tally.add_skips(&text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).context("cannot read the log of skipped tests"),
+        }
+        let marker = format!("{SKIP_LOG}={}", log.display());
+        let left = settled(self.settle, || {
+            let mut left = (self.look)()?.new_since(&before);
+            left.extend(machine::processes_with(&marker)?);
+            left.extend(files_in(&temporary)?);
+            Ok(left)
+        })?;
+        for thing in left {
+            tally.fail("clean-up", &thing);
+        }
+        Ok(())
     }
-    Ok(child.wait()?.success())
+
+    /// Shows and counts what the tests print; whether cargo reports success.
+    fn stream(&mut self, tally: &mut Tally) -> Result<bool> {
+        let mut child =
+            self.cargo_test.stdout(Stdio::piped()).spawn().context("cannot run cargo test")?;
+        let output = child.stdout.take().context("cargo test has no output")?;
+        let mut reader = BufReader::new(output);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            self.show.write_all(&line)?;
+            tally.add_line(String::from_utf8_lossy(&line).trim_end());
+            line.clear();
+        }
+        Ok(child.wait()?.success())
+    }
 }
 
 /// What is still left after the time `settle`, or nothing as soon as nothing is.

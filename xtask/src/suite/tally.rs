@@ -15,6 +15,8 @@ pub(super) struct Tally {
     failed_names: Vec<String>,
     failed_checks: Vec<(String, String)>,
     skips: Vec<Skip>,
+    /// Inside what the harness repeats of its failed tests, where anything may stand.
+    repeating: bool,
 }
 
 #[derive(Debug)]
@@ -29,11 +31,15 @@ impl Tally {
     /// Takes in one line of the harness's output.
     pub(super) fn add_line(&mut self, line: &str) {
         // What a child process prints may stand in front on the same line.
-        if let Some((_, counts)) = line.rsplit_once("test result: ") {
+        if line == "failures:" {
+            self.repeating = true;
+        } else if let Some((_, counts)) = line.rsplit_once("test result: ") {
+            self.repeating = false;
             self.passed += count_before(counts, "passed");
             self.failed += count_before(counts, "failed");
         } else if let Some((test, result)) =
             line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "))
+            && !self.repeating
         {
             self.add_result(test, result);
         }

@@ -20,7 +20,13 @@ fn run(tests: &str) -> Tally {
     let mut tally = Tally::default();
     let mut cargo_test = cargo_command(folder.path());
     cargo_test.args(["test", "--no-fail-fast", "--offline"]).stderr(Stdio::null());
-    run_tests(&mut cargo_test, || Ok(Machine::default()), Duration::ZERO, &mut tally).unwrap();
+    // Packages of the same name in one target folder would run each other's tests.
+    cargo_test.env("CARGO_TARGET_DIR", folder.path().join("target"));
+    let look = || Ok(Machine::default());
+    let mut shown = Vec::new();
+    let show = &mut shown;
+    TestRun { cargo_test, look, settle: Duration::ZERO, show }.run(&mut tally).unwrap();
+    assert!(String::from_utf8(shown).unwrap().contains("running"));
     tally
 }
 

@@ -106,3 +106,27 @@ fn a_broken_skip_log_is_a_failure() {
         tally.to_string().contains("FAILED: skip log: a line that is no skip: SKIPPED: cut off\n")
     );
 }
+
+#[test]
+fn what_a_failed_test_printed_names_no_test() {
+    let output = "\
+test tests::a ... FAILED
+
+failures:
+
+---- tests::a stdout ----
+test of the disk ... FAILED
+test of the other ... ignored, broken
+
+failures:
+    tests::a
+
+test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+test tests::b ... ignored, needs a disk
+";
+    assert_eq!(
+        tally(output, "").to_string(),
+        "SKIPPED: tests::b: needs a disk\nFAILED: tests::a\n0 passed, 1 failed, 1 skipped\n"
+    );
+}
