@@ -19,7 +19,7 @@ use seekwell_model::units::Bytes;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
@@ -37,7 +37,7 @@ const SYNC_EVERY: u64 = 64 << 20;
 const RESERVE: Bytes = Bytes::mib(16);
 
 /// `BTRFS_SUPER_MAGIC` of `linux/magic.h`.
-const BTRFS_MAGIC: i64 = 0x9123_683E;
+const BTRFS_MAGIC: i128 = 0x9123_683E;
 
 /// An image without a name: it vanishes with its last descriptor, whatever happens to the run.
 #[derive(Debug)]
@@ -125,7 +125,17 @@ pub fn create_in_ram(
             source: source.into(),
             remedy: "free some memory or make the device smaller",
         })?;
-    finish(File::from(file), size, seed, &place, progress)
+    finish(opened_anew(file)?, size, seed, &place, progress)
+}
+
+/// The same file through an open of its own: tmpfs allows direct I/O only on descriptors that went
+/// through its `open`, which `memfd_create` does not.
+fn opened_anew(file: OwnedFd) -> Result<File> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let opened = open(path.as_str(), flags, Mode::empty())
+        .map_err(Error::errno("open an image in memory through", &path))?;
+    Ok(File::from(opened))
 }
 
 fn require_space(size: Bytes, free: Bytes, place: &str) -> Result<()> {
@@ -139,7 +149,7 @@ fn require_space(size: Bytes, free: Bytes, place: &str) -> Result<()> {
 /// On btrfs every overwrite would move the image's extents. The flag only takes on an empty file;
 /// where it does not take, the layout check marks the trials.
 fn avoid_copy_on_write(file: impl AsFd) {
-    let on_btrfs = fstatfs(&file).is_ok_and(|facts| facts.f_type as i64 == BTRFS_MAGIC);
+    let on_btrfs = fstatfs(&file).is_ok_and(|facts| i128::from(facts.f_type) == BTRFS_MAGIC);
     if on_btrfs && let Ok(flags) = ioctl_getflags(&file) {
         let _ = ioctl_setflags(&file, flags | IFlags::NOCOW);
     }

@@ -25,8 +25,9 @@ const READ_AHEAD: &str = "read_ahead_kb";
 const MAX_SECTORS: &str = "max_sectors_kb";
 const ROTATIONAL: &str = "rotational";
 const WRITE_CACHE: &str = "write_cache";
-const DISCARD: &str = "discard_max_bytes";
+pub(crate) const DISCARD: &str = "discard_max_bytes";
 const DISCARD_HARDWARE: &str = "discard_max_hw_bytes";
+const DISCARD_GRANULARITY: &str = "discard_granularity";
 
 /// What else the kernel changes when the scheduler is switched: bfq turns write-back throttling off.
 const WRITEBACK_THROTTLING: &str = "wbt_lat_usec";
@@ -83,6 +84,25 @@ impl Wanted {
             discard: Some(discard),
             hdparm: apm.into_iter().chain(device.hdparm.iter().cloned()).collect(),
         }
+    }
+}
+
+/// What to write to `discard_max_bytes` so that it is `wanted`. What the device shows as its most is
+/// often no multiple of its granularity, which the kernel demands of what is written; the largest
+/// multiple that it takes means "as much as the device can".
+pub(crate) fn discard_value(queue: &Path, wanted: &str) -> String {
+    let number = |file: &str| {
+        sysfs::read_optional(&queue.join(file)).and_then(|text| text.parse::<u64>().ok())
+    };
+    let wanted_bytes = wanted.parse::<u64>().ok();
+    let hardware = number(DISCARD_HARDWARE);
+    match (wanted_bytes, hardware) {
+        (Some(bytes), Some(most)) if bytes > 0 && bytes >= most => {
+            let granularity = number(DISCARD_GRANULARITY).unwrap_or(512).max(512);
+            let most_sectors = u64::from(u32::MAX) * 512;
+            (most_sectors - most_sectors % granularity).to_string()
+        }
+        _ => wanted.to_owned(),
     }
 }
 
@@ -297,7 +317,11 @@ impl Setter<'_> {
     /// A value that the kernel refuses or changes is said and not fatal: the stack is measured with
     /// what is in force.
     fn write(&mut self, attribute: &str, path: &Path, value: &str) {
-        if let Err(error) = fs::write(path, value) {
+        let text = match path.parent() {
+            Some(queue) if attribute == DISCARD => discard_value(queue, value),
+            _ => value.to_owned(),
+        };
+        if let Err(error) = fs::write(path, text) {
             self.warn(attribute, value, &format!("the kernel refused it ({error})"));
             return;
         }

@@ -1,0 +1,194 @@
+//! One trial in this process, on real filesystems of this kernel. Needs root; the test's thread has
+//! a mount namespace of its own, so that nothing is mounted on the host.
+
+use seekwell_agent::trial;
+use seekwell_host::image;
+use seekwell_host::sysfs::System;
+use seekwell_model::FORMAT;
+use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialRequest};
+use seekwell_model::field::{Value, Values};
+use seekwell_model::lab::{TrialSettings, Workload};
+use seekwell_model::record::{Record, Status};
+use seekwell_model::stack::{
+    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, MemoryLimit, Scheduler, Stack,
+};
+use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::workloads::{WorkloadParams, workload_kind};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+fn params(kind: &str, values: &[(&'static str, Value)]) -> WorkloadParams {
+    let mut checked = Values::default();
+    for (name, value) in values {
+        checked.set(name, value.clone());
+    }
+    (workload_kind(kind).unwrap().build)(&checked).unwrap()
+}
+
+fn stack(filesystem: &str, size: Bytes) -> Stack {
+    Stack {
+        label: filesystem.to_owned(),
+        device: Device {
+            name: "scratch".into(),
+            backing: Backing::Ram { size, sector: Bytes(512) },
+            base: "scratch".into(),
+            settings: DeviceSettings::default(),
+        },
+        journal: Journal::internal(),
+        filesystem: Filesystem {
+            name: filesystem.into(),
+            kind: filesystem.into(),
+            mkfs: vec![],
+            mount: vec![],
+            discard: false,
+            overlay: None,
+        },
+        scheduler: Scheduler::plain("mq-deadline"),
+        memory: Memory { name: "all".into(), limit: MemoryLimit::Unlimited },
+    }
+}
+
+/// Runs a trial in a thread with its own mount namespace; the steps that were said, and the record.
+fn run(filesystem: &str, size: Bytes, workload: Workload) -> (Vec<String>, Record) {
+    let stack = stack(filesystem, size);
+    let made = image::create_in_ram(&System::host(), size, 1, &mut |_| {}).unwrap();
+    let layout = made.layout().clone();
+    let image = OwnedFd::from(made.into_file());
+    let work = tempfile::tempdir().unwrap();
+    let request = TrialRequest {
+        format: FORMAT.to_string(),
+        run: format!("test-{}", std::process::id()),
+        trial: 0,
+        seed: 7,
+        stack,
+        workload,
+        settings: TrialSettings {
+            cpus: None,
+            block_events: false,
+            single_ios: false,
+            sample_interval: Nanos(10_000_000),
+            timeout: Nanos::seconds(60),
+            fsck: true,
+        },
+        defaults: QueueDefaults::default(),
+        device: DeviceHandle::Image { fd: image.as_raw_fd(), sector: Bytes(512), layout },
+        journal: None,
+        ram: None,
+        undo: None,
+        work: work.path().to_owned(),
+    };
+    let trial = std::thread::spawn(move || {
+        // SAFETY: only this thread's mount namespace and working directory become its own.
+        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0);
+        let private = rustix::mount::MountPropagationFlags::PRIVATE
+            | rustix::mount::MountPropagationFlags::REC;
+        rustix::mount::mount_change("/", private).unwrap();
+        let mut said = vec![];
+        let record = trial::run(&request, &mut |name| said.push(name.to_owned()));
+        (said, record)
+    });
+    trial.join().unwrap()
+}
+
+fn can_run(test: &str, tool: &str) -> bool {
+    if !seekwell_testing::root() {
+        seekwell_testing::skip(test, "needs root for a loop device and mounts");
+        return false;
+    }
+    if seekwell_testing::tool(tool).is_none() {
+        seekwell_testing::skip(test, &format!("{tool} is not installed"));
+        return false;
+    }
+    true
+}
+
+fn mail_and_seek() -> Workload {
+    let mail = params(
+        "mail",
+        &[
+            ("files", Value::Integer(60)),
+            (
+                "steps",
+                Value::List(["read_archive", "read_directory", "remove"].map(str::to_owned).into()),
+            ),
+        ],
+    );
+    let seek = params(
+        "seek",
+        &[("count", Value::Integer(300)), ("file_size", Value::Size(Bytes::mib(4)))],
+    );
+    Workload { name: "both".into(), parts: vec![mail, seek], beside: vec![] }
+}
+
+#[test]
+fn every_filesystem_of_this_kernel_goes_through_a_whole_trial() {
+    for (filesystem, size) in [
+        ("ext2", 64),
+        ("ext3", 256),
+        ("ext4", 256),
+        ("ext4-nojournal", 64),
+        ("xfs", 400),
+        ("btrfs", 256),
+    ] {
+        let definition = seekwell_model::filesystems::filesystem(filesystem).unwrap();
+        let test =
+            format!("every_filesystem_of_this_kernel_goes_through_a_whole_trial ({filesystem})");
+        if !can_run(&test, definition.mkfs[0]) {
+            continue;
+        }
+        let (said, record) = run(filesystem, Bytes::mib(size), mail_and_seek());
+        assert_eq!(record.status, Status::Ok, "{filesystem}: {record:#?}");
+        let steps: Vec<&str> = record.steps.iter().map(|step| step.name.as_str()).collect();
+        assert_eq!(
+            steps,
+            [
+                "mkfs",
+                "mount",
+                "unpack",
+                "read_archive",
+                "read_directory",
+                "remove",
+                "seek-populate",
+                "seek",
+                "umount",
+                "fsck"
+            ],
+            "{filesystem}"
+        );
+        assert_eq!(said[1..], steps, "{filesystem}");
+        for metric in [
+            "unpack.elapsed_durable",
+            "read_archive.elapsed",
+            "seek.iops",
+            "mkfs.elapsed",
+            "fsck.elapsed",
+        ] {
+            assert!(
+                record.metric(metric).is_some_and(|value| value > 0.0),
+                "{filesystem}: {metric}"
+            );
+        }
+        assert!(record.metric("unpack.elapsed_durable") >= record.metric("unpack.elapsed"));
+        assert_eq!(record.in_force.device.queue.scheduler.as_deref(), Some("mq-deadline"));
+        assert_eq!(record.in_force.block_bytes, Some(4096), "{filesystem}");
+        let read = record.metric("read_archive.read_per_byte").unwrap();
+        assert!(
+            read > 0.9,
+            "{filesystem}: a cold read must come from the device, {read} of its bytes did"
+        );
+        assert!(!record.timeline.is_empty());
+    }
+}
+
+#[test]
+fn a_step_that_fails_is_named_and_the_stack_is_taken_down() {
+    if !can_run("a_step_that_fails_is_named_and_the_stack_is_taken_down", "mkfs.ext4") {
+        return;
+    }
+    let seek = params("seek", &[("file_size", Value::Size(Bytes::mib(300)))]);
+    let workload = Workload { name: "too large".into(), parts: vec![seek], beside: vec![] };
+    let (said, record) = run("ext4", Bytes::mib(256), workload);
+    let Status::Failed { stage, reason } = &record.status else { panic!("{:?}", record.status) };
+    assert_eq!(stage, "seek-populate");
+    assert!(reason.to_lowercase().contains("space"), "{reason}");
+    assert!(said.contains(&"umount".to_owned()), "{said:?}");
+}
