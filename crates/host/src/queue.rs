@@ -81,7 +81,9 @@ impl Wanted {
             max_sectors_kb: device.max_sectors_kb,
             rotational: device.rotational,
             write_cache: device.write_cache,
-            discard: Some(discard),
+            // Not forbidden where it is not asked for: mkfs and mount are told not to, and on a free
+            // loop device the kernel takes no value but 0, so that a 0 could not be put back.
+            discard: discard.then_some(true),
             hdparm: apm.into_iter().chain(device.hdparm.iter().cloned()).collect(),
         }
     }
