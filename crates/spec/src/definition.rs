@@ -12,8 +12,11 @@ pub struct TableDefinition {
     /// What may stand in it.
     pub entries: &'static [Entry],
     /// Further fields, by the value of the entry `kind`.
-    pub by_kind: Option<fn(&str) -> Option<&'static [Field]>>,
+    pub by_kind: Option<FieldsByKind>,
 }
+
+/// Finds the fields that a kind adds; `None` for a kind that does not exist.
+pub type FieldsByKind = fn(&str) -> Option<&'static [Field]>;
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]

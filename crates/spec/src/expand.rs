@@ -3,6 +3,7 @@
 mod doubts;
 mod journals;
 mod reasons;
+mod wording;
 
 use crate::build::device_matches;
 use crate::diagnostic::Diagnostic;
@@ -322,12 +323,14 @@ impl<'a> Product<'a> {
         let (why, remedy) = match first_reason {
             Some(reason) => {
                 let text = self.rules.text(reason);
-                (format!("{}: {}", text.what, text.why), text.remedy)
+                (format!("{}: {}", text.what, text.why), self.rules.mend(reason))
             }
-            None => (
-                "the place offers none of the schedulers it names".to_owned(),
-                "name a scheduler that the place offers".to_owned(),
-            ),
+            None => {
+                let offered: Vec<&str> =
+                    self.axes.schedulers.iter().map(|one| one.name.as_str()).collect();
+                let why = "the kernel does not offer its scheduler".to_owned();
+                (why, format!("name one that it offers: {}", offered.join(", ")))
+            }
         };
         Err(Problem::new(span, format!("this stack cannot be run: {why}"), remedy))
     }
@@ -388,18 +391,21 @@ impl<'a> Product<'a> {
         if let Some(index) = filesystems.iter().position(|used| !used) {
             let span = file.positions.filesystems.get(index).copied().flatten();
             let what = format!("filesystem \"{}\"", lab.filesystems[index].name);
-            return Err(self.nothing_left(&what, span, |(_, filesystem, _)| *filesystem == index));
+            return Err(
+                self.nothing_left(file, &what, span, |(_, filesystem, _)| *filesystem == index)
+            );
         }
         if let Some(index) = workloads.iter().position(|used| !used) {
             let span = file.positions.workloads.get(index).copied().flatten();
             let what = format!("workload \"{}\"", lab.workloads[index].name);
-            return Err(self.nothing_left(&what, span, |(_, _, workload)| *workload == index));
+            return Err(self.nothing_left(file, &what, span, |(_, _, workload)| *workload == index));
         }
         Ok(())
     }
 
     fn nothing_left(
         &self,
+        file: &LabFile,
         what: &str,
         span: Option<Span>,
         concerns: impl Fn(&(Reason, usize, usize)) -> bool,
@@ -410,13 +416,19 @@ impl<'a> Product<'a> {
         }
         // The first of the most frequent ones, so that the message does not depend on hashing.
         let main = self.order.iter().rev().max_by_key(|reason| counts.get(reason).copied());
-        let (why, remedy) = main.map_or_else(Default::default, |reason| {
-            let text = self.rules.text(*reason);
-            let why =
-                if what == text.what { text.why } else { format!("{}: {}", text.what, text.why) };
-            (why, text.remedy)
-        });
-        Problem::new(span, format!("no stack is left for {what}: {why}"), remedy)
+        let Some(reason) = main.copied() else {
+            let message = format!("no stack is left for {what}");
+            return Problem::new(span, message, "take it out of the lab");
+        };
+        let text = self.rules.text(reason);
+        let why = match text.what.strip_prefix(what) {
+            Some("") => text.why,
+            Some(rest) => format!("{}, {}", rest.trim_start(), text.why),
+            None => format!("{}: {}", text.what, text.why),
+        };
+        let span = span.or_else(|| self.rules.place(reason, &file.positions));
+        let message = format!("no stack is left for {what}: {why}");
+        Problem::new(span, message, self.rules.mend(reason))
     }
 
     fn left_out(&self) -> Vec<LeftOut> {
@@ -432,31 +444,39 @@ impl<'a> Product<'a> {
         self.order.iter().map(of).collect()
     }
 
-    /// Values of the other axes that nothing uses: not wrong, but probably not meant.
+    /// Values that nothing uses: not wrong, but probably not meant. What an `[[exclude]]` names, and
+    /// schedulers that the kernel does not offer, are told where they are left out.
     fn unused_values(&self) -> Vec<Warning> {
         let lab = self.axes.lab;
-        let [devices, journals, filesystems, schedulers, memories, workloads] = &self.used;
-        let names = |used: &[bool], word: &str, name: &dyn Fn(usize) -> String| -> Vec<String> {
-            let unused = (0..used.len()).filter(|index| !used[*index]);
-            unused.map(|index| format!("{word} \"{}\"", name(index))).collect()
-        };
-        let mut unused = names(devices, "device", &|index| lab.devices[index].name.clone());
-        unused.extend(names(journals, "journal", &|index| lab.journals[index].name.clone()));
-        unused
-            .extend(names(filesystems, "filesystem", &|index| lab.filesystems[index].name.clone()));
-        unused.extend(names(schedulers, "scheduler", &|index| {
-            self.axes.schedulers[index].name.clone()
-        }));
-        unused.extend(names(memories, "memory limit", &|index| lab.memories[index].name.clone()));
-        unused.extend(names(workloads, "workload", &|index| lab.workloads[index].name.clone()));
-        let warning = |what: &String| {
+        let mut names: Vec<(&str, &str)> = Vec::new();
+        names.extend(self.unused(0).map(|at| ("device", lab.devices[at].name.as_str())));
+        names.extend(self.unused(1).map(|at| ("journal", lab.journals[at].name.as_str())));
+        names.extend(self.unused(2).map(|at| ("filesystem", lab.filesystems[at].name.as_str())));
+        names.extend(self.unused(4).map(|at| ("memory limit", lab.memories[at].name.as_str())));
+        names.extend(self.unused(5).map(|at| ("workload", lab.workloads[at].name.as_str())));
+        let warning = |(word, name): &(&str, &str)| {
             Warning::new(
                 "unused-value",
-                format!("no stack uses {what}"),
+                format!("no stack uses {word} \"{name}\""),
                 "see what was left out and why, or take it out of the lab",
             )
         };
-        unused.iter().map(warning).collect()
+        names.iter().map(warning).collect()
+    }
+
+    /// Unused values of an axis, by its place in [`Combination`].
+    fn unused(&self, axis: usize) -> impl Iterator<Item = usize> + '_ {
+        let used = &self.used[axis];
+        (0..used.len()).filter(move |index| !used[*index] && !self.excludes_whole(axis, *index))
+    }
+
+    /// Whether one `[[exclude]]` takes out this value, whatever the other axes are.
+    fn excludes_whole(&self, axis: usize, index: usize) -> bool {
+        let whole = |rule: &[Vec<bool>; 6]| {
+            let mut others = rule.iter().enumerate().filter(|(other, _)| *other != axis);
+            rule[axis][index] && others.all(|(_, members)| members.iter().all(|one| *one))
+        };
+        self.exclusions.iter().any(whole)
     }
 }
 

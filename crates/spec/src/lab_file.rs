@@ -72,9 +72,11 @@ fn syntax(source: &Source, error: &toml::de::Error) -> Problem {
     let parser = text.lines().next().unwrap_or("not TOML");
     let remedy = if parser.contains("duplicate key") {
         "keep one of them; several tables of an axis have double brackets: [[device]]"
+    } else if parser.contains("invalid basic string") {
+        "end the text with \" on the same line"
     } else if parser.contains("string values must be quoted") {
         "put texts in quotes: name = \"…\""
-    } else if parser.contains("recursion limit") {
+    } else if parser.contains("recurs") {
         "write lists without lists inside"
     } else {
         "write TOML: KEY = VALUE on a line of its own below its [table]"

@@ -19,7 +19,7 @@ mod source;
 pub mod tables;
 mod walk;
 
-pub use definition::{Entry, Form, TableDefinition};
+pub use definition::{Entry, FieldsByKind, Form, TableDefinition};
 pub use diagnostic::Diagnostic;
 pub use expand::{Expansion, MAX_CANDIDATES, MAX_TRIALS, expand};
 pub use lab_file::{LabFile, MAX_LAB_BYTES, read_lab, read_lab_bytes};

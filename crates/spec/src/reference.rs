@@ -1,7 +1,351 @@
 //! The reference of the lab format, made from the definitions that the reader itself uses.
 
+use crate::definition::{Entry, Form, TableDefinition};
+use crate::tables::{self, ROOT};
+use crate::walk::{describe, grouped};
+use crate::{MAX_CANDIDATES, MAX_LAB_BYTES, MAX_TRIALS};
+use seekwell_model::field::{Field, FieldKind, Value, Values};
+use seekwell_model::filesystems::{BLOCK_SIZE, FILESYSTEMS, FilesystemDefinition};
+use seekwell_model::lab::Better;
+use seekwell_model::metrics::METRICS;
+use seekwell_model::units::Bytes;
+use seekwell_model::workloads::{
+    COMMON_METRICS, HOUSEKEEPING_STEPS, StepOutline, WORKLOAD_KINDS, WRITING_METRICS, WorkloadKind,
+};
+use std::fmt::Write;
+
+/// The lab that the reference begins with.
+pub const EXAMPLE: &str = r#"[lab]
+name = "mail"
+question = "which stack unpacks, reads and removes a mail tree fastest?"
+
+[[device]]
+name = "scratch"
+loop = { size = "2GiB" }
+
+[[journal]]
+name = "inside"
+
+[[journal]]
+name = "on-ram"
+ram = { size = "128MiB" }
+
+[[filesystem]]
+type = "ext3"
+mkfs = ["-O", "^dir_index"]
+mount = ["noatime"]
+
+[[filesystem]]
+type = "xfs"
+
+[scheduler]
+choose = ["none", "mq-deadline", "bfq"]
+
+[[workload]]
+kind = "mail"
+files = 100_000
+
+[judge]
+metric = "unpack.elapsed_durable"
+better = "lower"
+tie = "2%"
+confidence = 0.95
+budget = "30min"
+"#;
+
+const VALUES: &str = "\
+## Values
+
+| Kind | Written |
+| --- | --- |
+| text | `\"noatime\"` |
+| whole number, number | `100_000`, `0.95` |
+| size | `\"8GiB\"`, `\"512MiB\"`, `\"4k\"`, or a whole number of bytes; `k`, `m`, `g`, `t` and `KiB` … are powers of 1024, `kB`, `MB`, `GB`, `TB` powers of 1000 |
+| duration | `\"30min\"`, `\"90s\"`, `\"2h30min\"`, `\"100ms\"` |
+| list | `[\"none\", \"bfq\"]` |
+| one or a list | one value, or a list whose every value makes a variant |
+| table | `{ size = \"1GiB\" }`, or a header of its own such as `[device.settings]` |
+";
+
 /// The reference as Markdown.
 #[must_use]
 pub fn lab_reference_markdown() -> String {
-    String::new()
+    let mut text = String::new();
+    head(&mut text);
+    for entry in ROOT.entries {
+        match entry.form {
+            Form::TableOrTables(one, many) => {
+                table(&mut text, one, 2);
+                table(&mut text, many, 2);
+            }
+            Form::Table(definition) | Form::Tables(definition) => table(&mut text, definition, 2),
+            Form::TableOr(..) | Form::One | Form::Percent | Form::Variants | Form::Each => {}
+        }
+    }
+    workloads(&mut text);
+    filesystems(&mut text);
+    metrics(&mut text);
+    text
+}
+
+/// Writing to a `String` cannot fail.
+fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    let _ = writeln!(text, "{arguments}");
+}
+
+macro_rules! line {
+    ($text:expr) => { line($text, format_args!("")) };
+    ($text:expr, $($arguments:tt)*) => { line($text, format_args!($($arguments)*)) };
+}
+
+fn head(text: &mut String) {
+    line!(text, "# The lab format");
+    line!(text);
+    line!(
+        text,
+        "<!-- Made from the definitions in crates/spec and crates/model; after a change there run"
+    );
+    line!(text, "     `cargo run -p seekwell-spec --example write-reference`. -->");
+    line!(text);
+    line!(text, "{}", ROOT.doc);
+    line!(
+        text,
+        "The axes are multiplied: every device with every journal, filesystem, scheduler and memory \
+         limit is a *stack*, and every workload runs on every stack. Combinations that cannot be run \
+         are left out, and `seekwell plan` lists them with the reason. A stack is labelled by its \
+         names on the axes that have more than one value, joined by `/`."
+    );
+    line!(text);
+    line!(text, "```toml\n{EXAMPLE}```");
+    line!(text);
+    line!(
+        text,
+        "A lab is UTF-8 text of at most {}. It may make at most {} pairs of stack and \
+         workload, and {} trials. A mistake is reported with file, line, column and what to \
+         write instead.",
+        Bytes(MAX_LAB_BYTES as u64),
+        grouped(MAX_CANDIDATES).replace('_', ","),
+        grouped(MAX_TRIALS).replace('_', ","),
+    );
+    line!(text);
+    line!(text, "{VALUES}");
+}
+
+/// A table with the tables below it.
+fn table(text: &mut String, definition: &TableDefinition, level: usize) {
+    line!(text, "{} `{}`\n\n{}\n", "#".repeat(level), definition.header, definition.doc);
+    entries(text, definition.entries);
+    if definition.by_kind.is_some() {
+        line!(text, "And the parameters of its kind, see [workload kinds](#workload-kinds).\n");
+    }
+    for entry in definition.entries {
+        match entry.form {
+            // What a device and a journal can be made from is said once, with the device.
+            Form::TableOr(..) if definition.header == tables::JOURNAL.header => {}
+            Form::Table(below) | Form::Tables(below) | Form::TableOr(below, _) => {
+                table(text, below, level + 1);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn entries(text: &mut String, entries: &[Entry]) {
+    line!(text, "| Key | Takes | Default | Meaning |\n| --- | --- | --- | --- |");
+    for entry in entries {
+        let field = &entry.field;
+        let doc = match entry.form {
+            Form::TableOr(..) => field.doc.split_inclusive(". ").next().unwrap_or_default().trim(),
+            _ if entry.is_table() => first_sentence(field.doc),
+            _ => field.doc,
+        };
+        row(text, [&format!("`{}`", field.name), &takes(entry), &default(field), doc]);
+    }
+    line!(text);
+}
+
+fn first_sentence(doc: &str) -> &str {
+    doc.split_inclusive(". ").next().unwrap_or_default().trim()
+}
+
+fn row<const N: usize>(text: &mut String, cells: [&str; N]) {
+    let cells = cells.map(|cell| cell.replace('|', "\\|"));
+    line!(text, "| {} |", cells.join(" | "));
+}
+
+fn takes(entry: &Entry) -> String {
+    let kind = match entry.field.kind {
+        FieldKind::Choice(words) => {
+            words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+        }
+        _ => describe(entry),
+    };
+    match entry.form {
+        Form::One | Form::Percent => kind,
+        Form::Variants => format!("one or a list: {kind}"),
+        Form::Each => format!("a list: {kind}"),
+        Form::Table(_) => "a table".to_owned(),
+        Form::TableOr(_, short) => format!("a table, or its `{short}`: {kind}"),
+        Form::Tables(_) => "tables".to_owned(),
+        Form::TableOrTables(..) => "a table or tables".to_owned(),
+    }
+}
+
+fn default(field: &Field) -> String {
+    match field.default {
+        Some(default) => format!("`{default}`"),
+        None if field.required => "required".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn workloads(text: &mut String) {
+    line!(text, "## Workload kinds\n");
+    line!(
+        text,
+        "A workload is a sequence of steps; a measured one is judged as `STEP.METRIC`. Every step \
+         reports {}; a step that writes also reports {}. In every trial on a filesystem the steps {} \
+         are timed as well (`fsck` where `[trial]` asks for it), and `mkfs` and `umount` report \
+         `elapsed_durable`.\n",
+        code_list(COMMON_METRICS),
+        code_list(WRITING_METRICS),
+        code_list(HOUSEKEEPING_STEPS),
+    );
+    for kind in WORKLOAD_KINDS {
+        workload(text, kind);
+    }
+}
+
+fn workload(text: &mut String, kind: &WorkloadKind) {
+    line!(text, "### `{}`\n\n{}\n", kind.name, kind.doc);
+    let plain = |field: &Field| Entry { field: *field, form: Form::One, why: "" };
+    entries(text, &kind.fields.iter().map(plain).collect::<Vec<_>>());
+    let place = if kind.on_raw { "in a filesystem and on a raw device" } else { "in a filesystem" };
+    line!(text, "Runs {place}.\n");
+    line!(text, "| Step | Writes | Measured | Further metrics |\n| --- | --- | --- | --- |");
+    for (name, step) in all_steps(kind) {
+        let yes = |truth: bool| if truth { "yes" } else { "no" };
+        let metrics: Vec<&str> = step.metrics.iter().map(String::as_str).collect();
+        let metrics = code_list(&metrics);
+        row(text, [&name, yes(step.writes), yes(step.measured), &metrics]);
+    }
+    line!(text);
+}
+
+/// The steps of a kind with its defaults, once as it is and once writing, where it can do both.
+fn all_steps(kind: &WorkloadKind) -> Vec<(String, StepOutline)> {
+    let mut defaults = Values::default();
+    for field in kind.fields {
+        let entry = Entry { field: *field, form: Form::One, why: "" };
+        if let Some(value) = crate::walk::default_value(&entry) {
+            defaults.set(field.name, value);
+        } else if field.required || field.name == "prepare" {
+            defaults.set(field.name, Value::Text("…".to_owned()));
+        }
+    }
+    let mut variants = vec![defaults.clone()];
+    let both = kind.fields.iter().any(|field| field.name == "write");
+    if both {
+        defaults.set("write", Value::Bool(true));
+        variants.push(defaults);
+    }
+    let mut steps: Vec<(String, StepOutline)> = Vec::new();
+    for values in &variants {
+        for step in (kind.build)(values).map(|params| params.steps()).unwrap_or_default() {
+            let how = match (both && step.measured, step.writes) {
+                (false, _) => "",
+                (true, true) => " with `write` or `mix`",
+                (true, false) => " reading",
+            };
+            let named = (format!("`{}`{how}", step.name), step);
+            if !steps.contains(&named) {
+                steps.push(named);
+            }
+        }
+    }
+    steps
+}
+
+fn code_list(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn filesystems(text: &mut String) {
+    line!(text, "## Filesystems\n");
+    line!(
+        text,
+        "What stands in every mkfs and mount so that stacks are comparable comes first, then what \
+         `mkfs` and `mount` of the lab add.\n"
+    );
+    line!(
+        text,
+        "| `type` | What it is | Smallest device | Journal outside | Smallest journal | `data=` | After a power cut |\n\
+         | --- | --- | --- | --- | --- | --- | --- |"
+    );
+    for definition in FILESYSTEMS {
+        let journal = definition.journal;
+        let minimum = journal.map(|journal| journal.minimum.to_string()).unwrap_or_default();
+        row(
+            text,
+            [
+                &format!("`{}`", definition.name),
+                definition.doc,
+                &definition.minimum.to_string(),
+                if journal.is_some_and(|one| !one.external_mkfs.is_empty()) { "yes" } else { "" },
+                &minimum,
+                if journal.is_some_and(|one| one.data_modes) { "yes" } else { "" },
+                definition.durability,
+            ],
+        );
+    }
+    line!(text);
+    line!(
+        text,
+        "| `type` | mkfs of every stack | Debian package | Kernel |\n| --- | --- | --- | --- |"
+    );
+    for definition in FILESYSTEMS.iter().filter(|definition| !definition.is_raw()) {
+        row(
+            text,
+            [
+                &format!("`{}`", definition.name),
+                &format!("`{}`", mkfs_line(definition)),
+                definition.package,
+                definition.kernel_config,
+            ],
+        );
+    }
+    line!(text);
+}
+
+/// The command as it is run, on sectors of 512 bytes.
+fn mkfs_line(definition: &FilesystemDefinition) -> String {
+    let block = BLOCK_SIZE.0;
+    let arguments = [definition.mkfs, definition.comparable, definition.no_discard].concat();
+    let mut words: Vec<String> = Vec::new();
+    let mut arguments = arguments.into_iter();
+    while let Some(word) = arguments.next() {
+        let again = words.iter().position(|before| before == word);
+        match again.filter(|_| definition.merged.contains(&word)) {
+            Some(at) => {
+                let value = arguments.next().unwrap_or_default();
+                words[at + 1] = format!("{},{value}", words[at + 1]);
+            }
+            None => words.push(word.to_owned()),
+        }
+    }
+    words.extend(definition.target.iter().map(|word| (*word).to_owned()));
+    let line = words.join(" ").replace("{block}", &block.to_string());
+    line.replace("{block_sectors}", &(block / 512).to_string()).replace("{dev}", "DEVICE")
+}
+
+fn metrics(text: &mut String) {
+    line!(text, "## Metrics\n");
+    line!(text, "| Metric | Unit | Better | Meaning |\n| --- | --- | --- | --- |");
+    for metric in METRICS {
+        let better = match metric.better {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+        };
+        row(text, [&format!("`{}`", metric.name), metric.unit.symbol(), better, metric.doc]);
+    }
 }

@@ -41,6 +41,10 @@ const EXCERPT_WIDTH: usize = 100;
 /// Longest value that a message repeats, in characters.
 const VALUE_WIDTH: usize = 60;
 
+/// Longest message or remedy, in characters: the longest lists of names fit, a lab's own text that
+/// came in unshortened is cut.
+const MESSAGE_WIDTH: usize = 600;
+
 /// The text of a lab with the name of its file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Source {
@@ -72,9 +76,9 @@ impl Source {
             file: self.file.clone(),
             line: 1,
             column: 1,
-            message,
+            message: shorten(&message, MESSAGE_WIDTH),
             value: None,
-            remedy,
+            remedy: shorten(&remedy, MESSAGE_WIDTH),
             excerpt: String::new(),
         };
         let Some(span) = span else { return diagnostic };

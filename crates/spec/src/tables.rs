@@ -372,7 +372,7 @@ const THEN: TableDefinition = TableDefinition {
 
 const BESIDE: TableDefinition = TableDefinition {
     header: "[[workload.beside]]",
-    doc: "What runs beside the last part, with threads of its own. Both report; each measured step of the last part is run alone first (as `STEP-alone`), then together, and reports `latency_ratio`.",
+    doc: "What runs beside the last part, with threads of its own, as long as that takes: `count` and `time` do not end it. Both report; each measured step of the last part is run alone first (as `STEP-alone`), then together, and reports `latency_ratio`.",
     entries: &[WORKLOAD_KIND_ENTRY],
     by_kind: Some(workload_fields),
 };

@@ -1,6 +1,7 @@
 //! Checks a TOML table against its definition: unknown keys, types, ranges, defaults.
 
 mod kinds;
+mod unknown;
 
 use crate::definition::{Entry, Form, TableDefinition};
 use crate::source::{Problem, Source, Span};
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub(crate) use kinds::{nearest, quote_list};
+pub(crate) use kinds::{default_value, describe, grouped, nearest, quote_list};
 
 /// Where an entry was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -99,6 +100,7 @@ impl Walker<'_> {
         let mut checked = Checked { span, ..Checked::default() };
         let kind = table.get("kind").and_then(|value| value.get_ref().as_str());
         let entries = definition.entries_for(kind);
+        Self::check_kind_is_there(table, definition, span)?;
         let mut items: Vec<_> = table.iter().collect();
         items.sort_by_key(|(key, _)| key.span().start);
         // The kind decides what else may stand here, so its own mistakes come first.
@@ -106,8 +108,9 @@ impl Walker<'_> {
         for (key, item) in items {
             let place = Place { key: key.span().into(), value: item.span().into() };
             let found = entries.iter().find(|entry| entry.field.name == key.get_ref().as_ref());
-            let entry =
-                found.ok_or_else(|| unknown_key(key.get_ref(), place.key, definition, &entries))?;
+            let Some(entry) = found else {
+                return Err(unknown::problem(key, item, definition, &entries));
+            };
             checked.places.insert(entry.field.name, place);
             self.entry(entry, item, place, &mut checked)?;
         }
@@ -123,6 +126,22 @@ impl Walker<'_> {
             }
         }
         Ok(checked)
+    }
+
+    /// Without its kind a table's other keys cannot be judged, unless one is the kind misspelt.
+    fn check_kind_is_there(
+        table: &DeTable<'_>,
+        definition: &'static TableDefinition,
+        span: Option<Span>,
+    ) -> Result<(), Problem> {
+        let kind = definition.entries.iter().find(|entry| entry.field.name == "kind");
+        let mut keys = table.iter().map(|(key, _)| key.get_ref().as_ref());
+        match kind.filter(|_| definition.by_kind.is_some() && !table.contains_key("kind")) {
+            Some(kind) if !keys.any(|key| nearest(key, ["kind"]).is_some()) => {
+                Err(missing(kind, definition, span))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn entry(
@@ -197,7 +216,7 @@ impl Walker<'_> {
     ) -> Result<Checked, Problem> {
         match item.get_ref() {
             DeValue::Table(table) => self.table(table, definition, Some(header(item, place))),
-            DeValue::Array(array) if array.len() > 0 => {
+            DeValue::Array(array) if !array.is_empty() => {
                 let message = format!("`{name}` is one table, not a list of tables");
                 let remedy = format!("write {}", definition.header);
                 Err(Problem::new(place.key, message, remedy))
@@ -230,7 +249,7 @@ impl Walker<'_> {
                 return Err(Problem::new(place.value, message, write_table(definition)));
             }
         };
-        if array.len() == 0 {
+        if array.is_empty() {
             let message = format!("the list `{name}` is empty");
             let remedy = match name {
                 "workload" => "write at least one [[workload]]".to_owned(),
@@ -264,42 +283,17 @@ fn write_table(definition: &TableDefinition) -> String {
     }
 }
 
-fn unknown_key(key: &str, span: Span, definition: &TableDefinition, entries: &[Entry]) -> Problem {
-    let names: Vec<&str> = entries.iter().map(|entry| entry.field.name).collect();
-    let shown = crate::source::shorten(key, 60);
-    let (message, known) = if definition.header.is_empty() {
-        (format!("unknown table `{shown}`"), "a lab has the tables")
-    } else {
-        (format!("unknown key `{shown}` in {}", definition.header), "it takes")
-    };
-    let remedy = match nearest(key, names.iter().copied()) {
-        Some(near) if definition.header.is_empty() => {
-            let form = entries.iter().find(|entry| entry.field.name == near).map(|e| e.form);
-            format!("did you mean {}?", table_header(near, form))
-        }
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("{known} {}", names.join(", ")),
-    };
-    Problem::new(span, message, remedy)
-}
-
-fn table_header(name: &str, form: Option<Form>) -> String {
-    match form {
-        Some(Form::Tables(_)) => format!("[[{name}]]"),
-        _ => format!("[{name}]"),
-    }
-}
-
 fn missing(entry: &Entry, definition: &TableDefinition, span: Option<Span>) -> Problem {
     let name = entry.field.name;
     let example = kinds::example(entry);
     let message = format!("{} lacks `{name}`", definition.header);
-    let remedy = match entry.form {
-        Form::Each => format!("write {name} = [{example}]"),
-        _ => format!("write {name} = {example}"),
+    let remedy = match (entry.form, kinds::choices(entry)) {
+        (Form::Each, Some(all)) => format!("write {name} = [{all}], or some of them"),
+        (Form::Each, None) => format!("write {name} = [{example}]"),
+        (_, Some(all)) => format!("write {name} = \"…\" with one of {all}"),
+        (_, None) => format!("write {name} = {example}"),
     };
-    let choices = kinds::choices(entry).map(|all| format!(" or another of {all}"));
-    Problem::new(span, message, remedy + &choices.unwrap_or_default())
+    Problem::new(span, message, remedy)
 }
 
 #[cfg(test)]

@@ -34,7 +34,8 @@ fn check_paths(lab: &Lab, root: &Checked, positions: &Positions) -> Result<(), P
         let Some(path) = path(&device.backing) else { continue };
         match seen.iter().find(|(base, other)| *other == path && *base != device.base) {
             Some((base, _)) => {
-                return Err(twice(*span, &path, base));
+                let remedy = "values of settings go into lists below [device.settings]";
+                return Err(twice(*span, &path, base, remedy));
             }
             None => seen.push((&device.base, path)),
         }
@@ -42,19 +43,15 @@ fn check_paths(lab: &Lab, root: &Checked, positions: &Positions) -> Result<(), P
     for (journal, table) in lab.journals.iter().zip(root.tables("journal")) {
         let Some(path) = journal.external.as_ref().and_then(path) else { continue };
         if let Some((base, _)) = seen.iter().find(|(_, other)| *other == path) {
-            return Err(twice(table.span, &path, base));
+            return Err(twice(table.span, &path, base, "name another device for the journal"));
         }
     }
     Ok(())
 }
 
-fn twice(span: Option<Span>, path: &Path, base: &str) -> Problem {
+fn twice(span: Option<Span>, path: &Path, base: &str, remedy: &str) -> Problem {
     let message = format!("{} is already the device \"{base}\"", path.display());
-    Problem::new(
-        span,
-        message,
-        "name another device; values of settings go into lists below [device.settings]",
-    )
+    Problem::new(span, message, remedy)
 }
 
 /// `data=` must mean something to at least one filesystem.
@@ -129,13 +126,15 @@ pub(crate) fn data_set(workload: &Workload) -> Bytes {
     Bytes(all.filter_map(WorkloadParams::data_set).fold(0, |sum, next| sum.saturating_add(next.0)))
 }
 
-/// Rounded to what a person reads.
+/// As a person reads it: exact where that is short, else rounded.
 pub(crate) fn readable(bytes: Bytes) -> String {
+    let size = bytes.0 as f64;
     match bytes.0 {
-        0..=9_999 => format!("{} B", bytes.0),
-        10_000..=9_999_999 => format!("{:.0} KiB", bytes.0 as f64 / 1024.0),
-        10_000_000..=9_999_999_999 => format!("{:.0} MiB", bytes.0 as f64 / 1_048_576.0),
-        _ => format!("{:.1} GiB", bytes.0 as f64 / 1_073_741_824.0),
+        0..10_000 => format!("{bytes}"),
+        _ if bytes.0.is_multiple_of(Bytes::mib(1).0) => format!("{bytes}"),
+        10_000..10_000_000 => format!("{:.0} KiB", size / 1024.0),
+        10_000_000..10_000_000_000 => format!("{:.0} MiB", size / 1_048_576.0),
+        _ => format!("{:.1} GiB", size / 1_073_741_824.0),
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn journals(tables: &[Checked]) -> Result<Axis<Journal>, Problem> {
         let name = name_or(table, || kind)?;
         let size = table.values.size("size");
         let span = table.place("size");
-        if let Some(size) = size.filter(|size| size.0 % Bytes::mib(1).0 != 0) {
+        if let Some(size) = size.filter(|size| !size.0.is_multiple_of(Bytes::mib(1).0)) {
             let message = format!("a journal of {size} is no whole number of MiB");
             let whole = Bytes::mib(size.0.div_ceil(Bytes::mib(1).0));
             return Err(Problem::new(span, message, format!("write size = \"{whole}\"")));
@@ -116,7 +116,7 @@ fn backing(table: &Checked) -> Result<Option<(Backing, &'static str)>, Problem> 
 
 fn image_size(table: &Checked) -> Result<Bytes, Problem> {
     let size = table.values.size("size").unwrap_or(DEFAULT_DEVICE);
-    if size.0 % 4096 == 0 {
+    if size.0.is_multiple_of(4096) {
         return Ok(size);
     }
     let message = format!("an image of {size} does not end at a block of 4096 bytes");

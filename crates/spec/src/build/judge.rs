@@ -67,9 +67,12 @@ fn check_metric(path: &str, workloads: &[Workload], span: Option<Span>) -> Resul
     };
     let known: Vec<&StepOutline> = steps.iter().filter(|outline| outline.name == step).collect();
     if known.is_empty() {
-        let mut names: Vec<&str> = steps.iter().map(|outline| outline.name.as_str()).collect();
-        names.extend(HOUSEKEEPING_STEPS);
-        names.dedup();
+        let mut names: Vec<&str> = Vec::new();
+        for outline in &steps {
+            if !names.contains(&outline.name.as_str()) {
+                names.push(&outline.name);
+            }
+        }
         let message = format!("no workload has a step named \"{}\"", shorten(step, 40));
         let remedy = match nearest(step, names.iter().copied()) {
             Some(near) => format!("write metric = \"{near}.{}\"", shorten(name, 40)),

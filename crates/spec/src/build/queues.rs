@@ -83,8 +83,9 @@ pub(super) fn memories(root: &Checked) -> Result<Axis<Memory>, Problem> {
     let mut axis = Vec::new();
     if root.single.get("memory") == Some(&true) {
         for (text, span) in tables.iter().flat_map(|table| table.texts("choose")) {
-            let limit =
-                limit(text).map_err(|(message, remedy)| Problem::new(span, message, remedy))?;
+            let limit = limit(text).map_err(|(message, remedy)| {
+                Problem::new(span, message, format!("write {remedy}"))
+            })?;
             axis.push(Named { value: Memory { name: limit_name(limit), limit }, span: Some(span) });
         }
     } else {

@@ -3,7 +3,7 @@
 use super::{Axis, Named, name_or, unique};
 use crate::source::{Problem, Span, shorten};
 use crate::walk::Checked;
-use seekwell_model::lab::{ALONE, Workload};
+use seekwell_model::lab::Workload;
 use seekwell_model::workloads::{HOUSEKEEPING_STEPS, WorkloadParams, workload_kind};
 
 /// The workload axis.
@@ -42,6 +42,9 @@ fn params(table: &Checked) -> Result<WorkloadParams, Problem> {
     if let Some(step) = table.values.text("step") {
         check_step_name(step, table.place("step"))?;
     }
+    for (name, pattern) in table.values.table("metrics") {
+        check_pattern(&name, &pattern, table.place("metrics"))?;
+    }
     (kind.build)(&table.values).map_err(|conflict| {
         Problem::new(table.place(conflict.field), conflict.problem, conflict.remedy)
     })
@@ -72,6 +75,43 @@ fn check_step_name(step: &str, span: Option<Span>) -> Result<(), Problem> {
     Ok(())
 }
 
+/// A metric that a command prints: its name stands behind the dot of `STEP.METRIC`, its pattern has
+/// a group around the number.
+fn check_pattern(name: &str, pattern: &str, span: Option<Span>) -> Result<(), Problem> {
+    let shown = shorten(name, 40);
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_')) {
+        let message =
+            format!("the metric name \"{shown}\" is not made of letters, digits, - and _");
+        return Err(Problem::new(span, message, "write metrics = { tps = \"tps = ([0-9.]+)\" }"));
+    }
+    match regex::Regex::new(pattern) {
+        Ok(regex) if regex.captures_len() >= 2 => Ok(()),
+        Ok(_) => {
+            let message =
+                format!("the pattern of metric \"{shown}\" has no group that is its number");
+            Err(Problem::new(span, message, "put round brackets around the number: \"([0-9.]+)\""))
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            let message = format!(
+                "the pattern of metric \"{shown}\" is no regular expression: {}",
+                shorten(why, 100)
+            );
+            Err(Problem::new(span, message, "write a pattern such as \"tps = ([0-9.]+)\""))
+        }
+    }
+}
+
+/// The name that a lab can give to the measured step; `None` for kinds with several.
+fn step_of(params: &WorkloadParams) -> Option<&str> {
+    match params {
+        WorkloadParams::Io(io) => Some(&io.step),
+        WorkloadParams::Command(command) => Some(&command.step),
+        WorkloadParams::Mail(_) => None,
+    }
+}
+
 /// Metrics are found by the step's name, so no two steps of a workload may share one. `tables` are
 /// those of the parts, then of what runs beside.
 fn check_steps(workload: &Workload, tables: &[&Checked]) -> Result<(), Problem> {
@@ -80,18 +120,19 @@ fn check_steps(workload: &Workload, tables: &[&Checked]) -> Result<(), Problem> 
         let name = &step.outline.name;
         if seen.contains(name) {
             let index = if step.beside { workload.parts.len() + step.part } else { step.part };
-            let span = tables.get(index).and_then(|table| {
+            let table = tables.get(index);
+            let span = table.and_then(|table| {
                 let step = table.places.get("step").or_else(|| table.places.get("kind"));
                 step.map(|place| place.value).or(table.span)
             });
             let message =
                 format!("two steps of workload \"{}\" are named \"{name}\"", workload.name);
-            let plain = name.strip_suffix(ALONE).unwrap_or(name);
-            return Err(Problem::new(
-                span,
-                message,
-                format!("write step = \"{plain}-2\" in one of them"),
-            ));
+            let all: Vec<_> = workload.parts.iter().chain(&workload.beside).collect();
+            let remedy = match all.get(index).map(|params| step_of(params)) {
+                Some(Some(step)) => format!("write step = \"{step}-2\" in one of them"),
+                _ => "keep one of them: its steps have names of their own".to_owned(),
+            };
+            return Err(Problem::new(span, message, remedy));
         }
         seen.push(name.clone());
     }

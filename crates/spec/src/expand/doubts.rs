@@ -13,6 +13,9 @@ use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS};
 /// Share of a device from which data leaves a filesystem too little room to work normally.
 const NEARLY_FULL: f64 = 0.8;
 
+/// A memory limit below this slows mkfs and the workload's own code down.
+const LEAST_LIMIT: Bytes = Bytes::mib(128);
+
 /// All doubts about a lab on a place.
 pub(super) fn doubts(
     axes: &Axes<'_>,
@@ -36,29 +39,39 @@ pub(super) fn doubts(
 
 /// Data that fits into memory is measured there, not on the device.
 fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option<Warning> {
-    let cached: Vec<String> = workload
+    let cached: Vec<(String, Bytes)> = workload
         .outlines()
         .into_iter()
         .filter(|step| step.outline.measured && step.outline.cache != CacheState::Direct)
-        .map(|step| step.outline.name)
+        .filter_map(|step| {
+            let side = if step.beside { &workload.beside } else { &workload.parts };
+            let data = side.get(step.part)?.data_set()?;
+            Some((step.outline.name, data))
+        })
         .collect();
-    let data = Some(data_set(workload)).filter(|data| data.0 > 0 && !cached.is_empty())?;
     let limit = |limit: MemoryLimit| match limit {
         MemoryLimit::Limit(bytes) => Some(bytes),
         MemoryLimit::Quarter => facts.ram.map(|ram| Bytes(ram.0 / 4)),
         MemoryLimit::Unlimited => facts.ram,
     };
-    let limits = axes.lab.memories.iter().filter_map(|memory| limit(memory.limit));
-    let largest = limits.max().filter(|limit| data.0 < limit.0.saturating_mul(2))?;
+    let largest = axes.lab.memories.iter().filter_map(|memory| limit(memory.limit)).max()?;
+    let enough = Bytes(largest.0.saturating_mul(2));
+    let small: Vec<&(String, Bytes)> = cached.iter().filter(|(_, data)| *data < enough).collect();
+    let data = small.iter().map(|(_, data)| *data).max()?;
+    let steps: Vec<&str> = small.iter().map(|(name, _)| name.as_str()).collect();
     let text = format!(
-        "workload \"{}\" has {} of data, less than twice the memory limit of {}: {} may be served from memory",
+        "the data of workload \"{}\" ({}) is less than twice the memory limit of {}: memory may \
+         answer for the device in {}",
         workload.name,
         readable(data),
         readable(largest),
-        cached.join(", ")
+        steps.join(", ")
     );
-    let enough = Bytes::mib((data.0 / 2).max(Bytes::mib(16).0) >> 20);
-    let remedy = format!("use more data, cache = \"direct\", or [memory] choose = [\"{enough}\"]");
+    let half = Bytes::mib(data.0 >> 21);
+    let remedy = match half >= LEAST_LIMIT {
+        true => format!("use {} of data, or [memory] choose = [\"{half}\"]", readable(enough)),
+        false => format!("use {} of data", readable(enough)),
+    };
     Some(Warning::new("data-set-in-memory", text, remedy))
 }
 

@@ -6,6 +6,10 @@ use seekwell_model::plan::PlaceFacts;
 use seekwell_model::stack::{Backing, Journal};
 use seekwell_model::units::Bytes;
 
+/// By default a journal inside takes at most one part in so many of the device, so that enough is
+/// left for the data.
+const LEAST_DIVISOR: u64 = 4;
+
 /// The journal definition of a filesystem of the lab.
 pub(super) fn definition(axes: &Axes<'_>, index: usize) -> Option<JournalDefinition> {
     filesystem(&axes.lab.filesystems[index].kind)?.journal
@@ -22,46 +26,65 @@ pub(super) fn size_of(backing: &Backing, facts: &PlaceFacts) -> Option<Bytes> {
     }
 }
 
-/// Size of every journal of this filesystem that the lab gives no size: what the lab says once for
-/// another journal, else the definition's default as far as it fits into every device of the lab.
+/// Size of every journal of this filesystem that the lab gives no size: the same in all of them, so
+/// that they can be compared.
 pub(super) fn common_size(
     axes: &Axes<'_>,
     journal: &JournalDefinition,
     facts: &PlaceFacts,
 ) -> Bytes {
-    let mut stated: Vec<Bytes> = axes.lab.journals.iter().filter_map(|other| other.size).collect();
-    stated.sort_unstable();
-    stated.dedup();
-    if let [only] = stated[..] {
-        return only;
+    let lab = axes.lab;
+    if let Some(size) = size_of_the_others(&lab.journals).filter(|size| *size >= journal.minimum) {
+        return size;
     }
-    let outside = axes
-        .lab
-        .journals
-        .iter()
-        .filter_map(|other| other.external.as_ref())
-        .filter_map(|backing| size_of(backing, facts));
-    // Inside, a journal beyond a quarter of the device would leave too little for the data.
-    let inside = axes
-        .lab
+    let usable = |size: Bytes| {
+        let whole_mib = Bytes(size.0 >> 20 << 20);
+        Some(whole_mib).filter(|size| *size >= journal.minimum)
+    };
+    let externals = lab.journals.iter().filter_map(|other| other.external.as_ref());
+    let outside: Vec<Bytes> =
+        externals.filter_map(|backing| size_of(backing, facts)).filter_map(usable).collect();
+    let inside = lab
         .devices
         .iter()
         .filter_map(|device| size_of(&device.backing, facts))
-        .map(|size| Bytes(size.0 / 4));
-    let whole_mib = |size: Bytes| Bytes(size.0 >> 20 << 20);
-    let usable = outside.chain(inside).map(whole_mib).filter(|size| *size >= journal.minimum);
-    usable.fold(journal.default, Bytes::min)
+        .filter_map(|size| usable(Bytes(size.0 / journal.internal_divisor.max(LEAST_DIVISOR))));
+    // A journal that fills its device is as large as that.
+    let default = outside.iter().min().filter(|_| journal.fills_device);
+    let default = default.copied().unwrap_or(journal.default);
+    outside.iter().copied().chain(inside).fold(default, Bytes::min)
+}
+
+/// When the lab gives a size to the journals inside and none to those outside, or the reverse, the
+/// placement is compared, and the size it gives holds for both.
+fn size_of_the_others(journals: &[Journal]) -> Option<Bytes> {
+    let is_outside = |journal: &Journal| journal.external.is_some();
+    let (stated, open): (Vec<&Journal>, Vec<&Journal>) =
+        journals.iter().partition(|journal| journal.size.is_some());
+    let outside = is_outside(open.first()?);
+    if open.iter().any(|journal| is_outside(journal) != outside)
+        || stated.iter().any(|journal| is_outside(journal) == outside)
+    {
+        return None;
+    }
+    let size = stated.first()?.size;
+    size.filter(|_| stated.iter().all(|journal| journal.size == size))
 }
 
 /// The journal of a stack: what its filesystem does not have is taken off.
-pub(super) fn resolved(axes: &Axes<'_>, at: &Combination, common: Option<Bytes>) -> Journal {
+pub(super) fn resolved(
+    axes: &Axes<'_>,
+    at: &Combination,
+    common: Option<Bytes>,
+    facts: &PlaceFacts,
+) -> Journal {
     let stated = &axes.lab.journals[at.journal];
     match definition(axes, at.filesystem) {
         None => Journal { name: stated.name.clone(), ..Journal::internal() },
         Some(journal) => {
-            let fixed = stated.external.is_none() && journal.internal_mkfs.is_empty();
-            let size = if fixed { Some(journal.default) } else { stated.size.or(common) };
-            Journal { size, ..stated.clone() }
+            let device = stated.external.as_ref().and_then(|backing| size_of(backing, facts));
+            let filled = device.filter(|_| journal.fills_device);
+            Journal { size: filled.or(stated.size).or(common), ..stated.clone() }
         }
     }
 }

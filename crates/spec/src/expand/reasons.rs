@@ -34,33 +34,25 @@ pub(super) enum Reason {
     NamedTwice(usize),
 }
 
-/// A reason in words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Text {
-    /// The names on the axes that matter.
-    pub(super) what: String,
-    pub(super) why: String,
-    /// Empty where there is nothing to do.
-    pub(super) remedy: String,
-}
-
-type Why = Option<(String, String)>;
+/// Why, and what to do.
+pub(super) type Why = Option<(String, String)>;
 
 /// What is impossible on a place, worked out once.
 pub(super) struct Rules<'a> {
-    axes: &'a Axes<'a>,
-    filesystems: Vec<Why>,
-    schedulers: Vec<Why>,
+    pub(super) axes: &'a Axes<'a>,
+    facts: &'a PlaceFacts,
+    pub(super) filesystems: Vec<Why>,
+    pub(super) schedulers: Vec<Why>,
     /// By journal, then filesystem.
-    journals: Vec<Vec<Why>>,
+    pub(super) journals: Vec<Vec<Why>>,
     /// Journal size that is equal in all stacks of a filesystem, where the lab states none.
-    common: Vec<Option<Bytes>>,
+    pub(super) common: Vec<Option<Bytes>>,
     needs_filesystem: Vec<bool>,
     data_sets: Vec<Bytes>,
     device_sizes: Vec<Option<Bytes>>,
     /// Largest sector that divides all direct operations of a workload.
     alignment: Vec<u64>,
-    first_internal: Option<usize>,
+    pub(super) first_internal: Option<usize>,
 }
 
 impl<'a> Rules<'a> {
@@ -76,6 +68,7 @@ impl<'a> Rules<'a> {
         };
         Self {
             axes,
+            facts,
             filesystems: kinds.clone().map(|index| not_here(axes, facts, index)).collect(),
             schedulers: axes.schedulers.iter().map(|one| not_offered(&one.kind, facts)).collect(),
             journals: lab.journals.iter().map(journal_reasons).collect(),
@@ -92,13 +85,13 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn definition(&self, index: usize) -> Option<&'static FilesystemDefinition> {
+    pub(super) fn definition(&self, index: usize) -> Option<&'static FilesystemDefinition> {
         filesystem(&self.axes.lab.filesystems[index].kind)
     }
 
     /// The journal as the stack has it.
     pub(super) fn journal(&self, at: &Combination) -> Journal {
-        journals::resolved(self.axes, at, self.common[at.filesystem])
+        journals::resolved(self.axes, at, self.common[at.filesystem], self.facts)
     }
 
     /// The first journal that makes the same stack: a filesystem without a journal does not care
@@ -149,112 +142,28 @@ impl<'a> Rules<'a> {
         self.device_sizes[device].is_some_and(|size| size < minimum)
     }
 
-    /// Whether an internal journal leaves no room for the filesystem around it.
+    /// Whether an internal journal is larger than mkfs takes on this device.
     fn journal_too_large(&self, at: &Combination) -> bool {
         if self.axes.lab.journals[at.journal].external.is_some() {
             return false;
         }
-        let Some(definition) = journals::definition(self.axes, at.filesystem) else { return false };
-        let stated = self.axes.lab.journals[at.journal].size.or(self.common[at.filesystem]);
-        let size =
-            if definition.internal_mkfs.is_empty() { Some(definition.default) } else { stated };
-        let half = self.device_sizes[at.device].map(|size| Bytes(size.0 / 2));
-        matches!((size, half), (Some(size), Some(half)) if size > half)
+        let size = self.axes.lab.journals[at.journal].size.or(self.common[at.filesystem]);
+        let largest = self.largest_journal(at.device, at.filesystem);
+        matches!((size, largest), (Some(size), Some(largest)) if size > largest)
+    }
+
+    pub(super) fn largest_journal(&self, device: usize, filesystem: usize) -> Option<Bytes> {
+        let definition = journals::definition(self.axes, filesystem)?;
+        let device = self.device_sizes[device]?;
+        Some(Bytes(device.0 / definition.internal_divisor.max(1)))
     }
 
     /// Logical sector of a device, where the lab states it.
-    fn sector(&self, device: usize) -> u64 {
+    pub(super) fn sector(&self, device: usize) -> u64 {
         match self.axes.lab.devices[device].backing {
             Backing::Loop { sector, .. } | Backing::Ram { sector, .. } => sector.0,
             _ => 512,
         }
-    }
-
-    /// A reason in words.
-    pub(super) fn text(&self, reason: Reason) -> Text {
-        let lab = self.axes.lab;
-        let device = |index: usize| format!("device \"{}\"", lab.devices[index].name);
-        let journal = |index: usize| format!("journal \"{}\"", lab.journals[index].name);
-        let kind = |index: usize| format!("filesystem \"{}\"", lab.filesystems[index].name);
-        let workload = |index: usize| format!("workload \"{}\"", lab.workloads[index].name);
-        let plain =
-            |what: String, why: String, remedy: &str| Text { what, why, remedy: remedy.to_owned() };
-        let known = |what: String, why: &Why| {
-            let (why, remedy) = why.clone().unwrap_or_default();
-            Text { what, why, remedy }
-        };
-        match reason {
-            Reason::Excluded(index) => {
-                plain(self.excluded_names(index), "the lab excludes it".to_owned(), "")
-            }
-            Reason::Filesystem(index) => known(kind(index), &self.filesystems[index]),
-            Reason::Scheduler(index) => {
-                let what = format!("scheduler \"{}\"", self.axes.schedulers[index].name);
-                known(what, &self.schedulers[index])
-            }
-            Reason::Journal(j, f) => {
-                known(format!("{} with {}", kind(f), journal(j)), &self.journals[j][f])
-            }
-            Reason::JournalSize(d, j, f) => plain(
-                format!("{} with {} on {}", kind(f), journal(j), device(d)),
-                "the journal would take more than half of the device".to_owned(),
-                "make the device larger or the journal smaller",
-            ),
-            Reason::Device(d, f) => {
-                let minimum = self.definition(f).map_or(Bytes(0), |one| one.minimum);
-                let why = format!("the filesystem needs a device of at least {minimum}");
-                plain(format!("{} on {}", kind(f), device(d)), why, "use a larger device")
-            }
-            Reason::Raw(w, f) => plain(
-                format!("{} on {}", workload(w), kind(f)),
-                "it works on files, and a raw device has none".to_owned(),
-                "",
-            ),
-            Reason::Sector(w, d) => plain(
-                format!("{} on {}", workload(w), device(d)),
-                format!("its direct operations are no whole sectors of {} bytes", self.sector(d)),
-                "make `size` a multiple of the sector",
-            ),
-            Reason::DataSet(w, d) => plain(
-                format!("{} on {}", workload(w), device(d)),
-                "its data does not fit on the device".to_owned(),
-                "use a larger device or less data",
-            ),
-            Reason::SameStack(j, f) => {
-                let first = self.first_internal.unwrap_or(j);
-                plain(
-                    format!("{} with {}", kind(f), journal(j)),
-                    format!(
-                        "the same as with {}: the filesystem has no journal to set",
-                        journal(first)
-                    ),
-                    "",
-                )
-            }
-            Reason::NamedTwice(index) => plain(
-                self.match_names(&lab.stacks[index]),
-                "another [[stack]] names it too".to_owned(),
-                "",
-            ),
-        }
-    }
-
-    fn excluded_names(&self, index: usize) -> String {
-        self.match_names(&self.axes.lab.exclusions[index])
-    }
-
-    fn match_names(&self, wanted: &seekwell_model::lab::Match) -> String {
-        let axes = [
-            ("device", &wanted.device),
-            ("journal", &wanted.journal),
-            ("filesystem", &wanted.filesystem),
-            ("scheduler", &wanted.scheduler),
-            ("memory limit", &wanted.memory),
-            ("workload", &wanted.workload),
-        ];
-        let named =
-            axes.iter().filter_map(|(axis, name)| Some(format!("{axis} \"{}\"", name.as_ref()?)));
-        named.collect::<Vec<_>>().join(" with ")
     }
 }
 
@@ -339,6 +248,12 @@ fn journal_refused(axes: &Axes<'_>, facts: &PlaceFacts, journal: &Journal, index
         let device = journals::size_of(backing, facts);
         let common = journals::common_size(axes, &placement, facts);
         let needed = journal.size.unwrap_or(common).max(placement.minimum);
+        let stated = journal.size.filter(|_| placement.fills_device);
+        if let (Some(device), Some(size)) = (device, stated.filter(|size| Some(*size) < device)) {
+            let why =
+                format!("{name} fills the journal's device of {device}, and this says {size}");
+            return because(why, "leave the size of the journal out");
+        }
         if let Some(device) = device.filter(|device| *device < needed) {
             let why = format!("the journal needs {needed}, and its device has {device}");
             return because(why, "make the journal's device larger");
@@ -349,15 +264,6 @@ fn journal_refused(axes: &Axes<'_>, facts: &PlaceFacts, journal: &Journal, index
             let why =
                 format!("{name} takes no journal below {}, and this has {size}", placement.minimum);
             because(why, "make the journal larger")
-        }
-        Some(size)
-            if journal.external.is_none()
-                && placement.internal_mkfs.is_empty()
-                && size != placement.default =>
-        {
-            let why =
-                format!("{name} has an internal journal of {} and no other", placement.default);
-            because(why, "leave the size of the journal out")
         }
         _ => None,
     }

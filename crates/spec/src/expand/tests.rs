@@ -1,1 +1,289 @@
+use super::*;
+use crate::lab_file::read_lab_bytes;
+use proptest::prelude::*;
+use seekwell_model::units::Bytes;
+use std::collections::BTreeSet;
 
+fn file(text: &str) -> LabFile {
+    read_lab_bytes(text.as_bytes(), "lab.toml").unwrap_or_else(|mistake| panic!("{mistake}"))
+}
+
+fn facts() -> PlaceFacts {
+    PlaceFacts {
+        schedulers: ["none", "mq-deadline", "bfq"].map(str::to_owned).to_vec(),
+        ram: Some(Bytes::gib(8)),
+        ..PlaceFacts::default()
+    }
+}
+
+fn codes(expansion: &Expansion) -> Vec<&str> {
+    expansion.warnings.iter().map(|warning| warning.code.as_str()).collect()
+}
+
+#[test]
+fn labels_hold_the_names_on_axes_with_several_values_and_nothing_else() {
+    let one = "[scheduler]\nchoose = [\"none\"]\n[[workload]]\nkind = \"seek\"\n";
+    let expansion = expand(&file(one), &facts()).unwrap();
+    assert_eq!(expansion.stacks[0].label, "default");
+    assert_eq!(codes(&expansion), ["one-stack"]);
+    let three = "[[workload]]\nkind = \"seek\"\n";
+    let expansion = expand(&file(three), &facts()).unwrap();
+    let labels: Vec<&str> = expansion.stacks.iter().map(|stack| stack.label.as_str()).collect();
+    assert_eq!(labels, ["none", "mq-deadline", "bfq"]);
+}
+
+#[test]
+fn a_place_that_does_not_say_its_schedulers_needs_a_lab_that_names_them() {
+    let all = "[[workload]]\nkind = \"seek\"\n";
+    let mistake = expand(&file(all), &PlaceFacts::default()).unwrap_err();
+    assert!(mistake.message.contains("does not say which"), "{mistake}");
+    let named = format!("[scheduler]\nchoose = [\"kyber\"]\n{all}");
+    assert_eq!(expand(&file(&named), &PlaceFacts::default()).unwrap().candidates.len(), 1);
+}
+
+#[test]
+fn the_journal_has_the_same_size_inside_and_outside() {
+    let lab = "[[journal]]\nname = \"in\"\n[[journal]]\nname = \"out\"\nram = \"48MiB\"\n\
+               [[filesystem]]\ntype = \"ext3\"\n[[filesystem]]\ntype = \"reiserfs\"\n\
+               [[filesystem]]\ntype = \"jfs\"\n[scheduler]\nchoose = [\"none\"]\n\
+               [[workload]]\nkind = \"mail\"\n";
+    let expansion = expand(&file(lab), &facts()).unwrap();
+    let sizes: Vec<(&str, Option<Bytes>)> =
+        expansion.stacks.iter().map(|stack| (stack.label.as_str(), stack.journal.size)).collect();
+    let mib = |size| Some(Bytes::mib(size));
+    assert_eq!(
+        sizes,
+        [
+            ("in/ext3", mib(48)),
+            ("in/reiserfs", mib(32)),
+            ("in/jfs", mib(48)),
+            ("out/ext3", mib(48)),
+            ("out/reiserfs", mib(32)),
+            ("out/jfs", mib(48)),
+        ]
+    );
+}
+
+#[test]
+fn a_size_that_the_lab_gives_to_one_placement_holds_for_the_other() {
+    let lab = |inside: &str, outside: &str| {
+        format!(
+            "[[journal]]\nname = \"in\"\n{inside}\n[[journal]]\nname = \"out\"\nram = \"128MiB\"\n\
+             {outside}\n[scheduler]\nchoose = [\"none\"]\n[[workload]]\nkind = \"mail\"\n"
+        )
+    };
+    let sizes = |text: &str| -> Vec<u64> {
+        let expansion = expand(&file(text), &facts()).unwrap();
+        expansion.stacks.iter().map(|stack| stack.journal.size.unwrap().0 >> 20).collect()
+    };
+    assert_eq!(sizes(&lab("", "")), [64, 64]);
+    assert_eq!(sizes(&lab("size = \"8MiB\"", "")), [8, 8]);
+    assert_eq!(sizes(&lab("", "size = \"96MiB\"")), [96, 96]);
+    assert_eq!(sizes(&lab("size = \"8MiB\"", "size = \"96MiB\"")), [8, 96]);
+}
+
+#[test]
+fn a_journal_inside_a_small_device_is_made_smaller() {
+    let lab = "[[device]]\nloop = \"128MiB\"\n[scheduler]\nchoose = [\"none\"]\n\
+               [[workload]]\nkind = \"mail\"\nfiles = 100\n";
+    let expansion = expand(&file(lab), &facts()).unwrap();
+    assert_eq!(expansion.stacks[0].journal.size, Some(Bytes::mib(32)));
+}
+
+#[test]
+fn facts_that_nobody_gathered_refuse_nothing() {
+    let lab =
+        "[[filesystem]]\ntype = \"jfs\"\n[[workload]]\nkind = \"mail\"\n[trial]\nfsck = true\n";
+    let expansion = expand(&file(lab), &facts()).unwrap();
+    assert_eq!(expansion.candidates.len(), 3);
+    assert!(expansion.left_out.is_empty());
+}
+
+/// Many values on every axis, so that the product has this many pairs.
+fn large(filesystems: usize, memories: usize, rest: &str) -> String {
+    let mut text = String::new();
+    for index in 0..filesystems {
+        text += &format!("[[filesystem]]\ntype = \"ext4\"\nname = \"f{index}\"\n");
+    }
+    for index in 0..memories {
+        text += &format!("[[memory]]\nlimit = \"{}MiB\"\n", 16 + index);
+    }
+    text + "[scheduler]\nchoose = [\"none\", \"bfq\"]\n[[workload]]\nkind = \"seek\"\n" + rest
+}
+
+#[test]
+fn the_largest_lab_is_planned_and_the_next_one_is_refused() {
+    let expansion = expand(&file(&large(250, 200, "")), &facts()).unwrap();
+    assert_eq!(expansion.candidates.len(), 100_000);
+    let labels: BTreeSet<&str> =
+        expansion.stacks.iter().map(|stack| stack.label.as_str()).collect();
+    assert_eq!(labels.len(), 100_000);
+    let mistake = expand(&file(&large(251, 200, "")), &facts()).unwrap_err();
+    assert!(mistake.message.contains("the limit is 100000"), "{mistake}");
+    let many = large(250, 200, "[judge]\nrounds = 11\n");
+    let mistake = expand(&file(&many), &facts()).unwrap_err();
+    assert!(mistake.message.contains("the limit is 1000000"), "{mistake}");
+}
+
+#[test]
+fn named_stacks_are_not_multiplied_by_a_product_that_is_not_wanted() {
+    let only = "[lab]\nstacks_only = true\n[[stack]]\nfilesystem = \"f7\"\nmemory = \"17MiB\"\n";
+    let expansion = expand(&file(&(only.to_owned() + &large(900, 900, ""))), &facts()).unwrap();
+    assert_eq!(expansion.candidates.len(), 2);
+}
+
+const KINDS: [&str; 5] = ["ext3", "ext4", "xfs", "btrfs", "raw"];
+
+/// A lab with a choice of values on every axis, some exclusions and some named stacks.
+fn labs() -> impl Strategy<Value = String> {
+    let some =
+        |all: &'static [&'static str]| proptest::sample::subsequence(all.to_vec(), 1..=all.len());
+    let journals = some(&["in", "small", "out", "mode"]);
+    let rules = || {
+        let rule = (
+            proptest::option::of(0..5_usize),
+            proptest::option::of(0..3_usize),
+            proptest::option::of(0..4_usize),
+            proptest::option::of(0..2_usize),
+        );
+        proptest::collection::vec(rule, 0..3)
+    };
+    let workloads = some(&["seek", "mail"]);
+    (some(&KINDS), journals, some(&["none", "bfq", "kyber"]), workloads, rules(), rules()).prop_map(
+        |(kinds, journals, schedulers, workloads, exclusions, stacks)| {
+            let mut text = String::new();
+            for journal in &journals {
+                let rest = match *journal {
+                    "small" => "size = \"8MiB\"\n",
+                    "out" => "ram = \"128MiB\"\n",
+                    "mode" if kinds.contains(&"ext3") || kinds.contains(&"ext4") => {
+                        "data = \"writeback\"\n"
+                    }
+                    _ => "",
+                };
+                text += &format!("[[journal]]\nname = \"{journal}\"\n{rest}");
+            }
+            for kind in &kinds {
+                text += &format!("[[filesystem]]\ntype = \"{kind}\"\n");
+            }
+            text += &format!("[scheduler]\nchoose = {schedulers:?}\n");
+            for workload in &workloads {
+                text += &format!("[[workload]]\nkind = \"{workload}\"\n");
+            }
+            for (header, rules) in [("exclude", exclusions), ("stack", stacks)] {
+                for (kind, scheduler, journal, workload) in rules {
+                    let picks = [
+                        ("filesystem", kind.and_then(|at| kinds.get(at))),
+                        ("scheduler", scheduler.and_then(|at| schedulers.get(at))),
+                        ("journal", journal.and_then(|at| journals.get(at))),
+                        ("workload", workload.and_then(|at| workloads.get(at))),
+                    ];
+                    let named = picks.iter().filter_map(|(axis, name)| {
+                        name.map(|name| format!("{axis} = \"{name}\"\n"))
+                    });
+                    let named: String = named.collect();
+                    if !named.is_empty() {
+                        text += &format!("[[{header}]]\n{named}");
+                    }
+                }
+            }
+            text
+        },
+    )
+}
+
+/// Whether a pair can run on a place with these facts, worked out from the names alone.
+fn can_run(lab: &Lab, kind: &str, journal: &str, scheduler: &str, workload: &str) -> bool {
+    let has_mode = lab.journals.iter().any(|one| one.name == journal && one.data.is_some());
+    let journalled = matches!(kind, "ext3" | "ext4" | "xfs");
+    let misfits = [
+        scheduler == "kyber",
+        kind == "raw" && workload == "mail",
+        journal == "out" && !journalled,
+        journal == "small" && kind == "xfs",
+        has_mode && kind == "xfs",
+    ];
+    !misfits.contains(&true)
+}
+
+fn matches(rule: &Match, kind: &str, journal: &str, scheduler: &str, workload: &str) -> bool {
+    let is = |wanted: &Option<String>, name: &str| wanted.as_deref().is_none_or(|one| one == name);
+    is(&rule.filesystem, kind)
+        && is(&rule.journal, journal)
+        && is(&rule.scheduler, scheduler)
+        && is(&rule.workload, workload)
+}
+
+type Quad = (String, String, String, String);
+
+/// All pairs that must be there, the journal of a filesystem without one left empty; `None` when
+/// the lab must be refused.
+fn oracle(lab: &Lab) -> Option<BTreeSet<Quad>> {
+    let SchedulerAxis::These(schedulers) = &lab.schedulers else { return None };
+    let mut wanted = BTreeSet::new();
+    let mut possible = vec![0; lab.stacks.len()];
+    for (journal, kind, scheduler, workload) in lab.journals.iter().flat_map(|journal| {
+        lab.filesystems.iter().flat_map(move |kind| {
+            schedulers.iter().flat_map(move |scheduler| {
+                lab.workloads.iter().map(move |workload| (journal, kind, scheduler, workload))
+            })
+        })
+    }) {
+        let names = (&kind.kind, &journal.name, &scheduler.name, &workload.name);
+        if !can_run(lab, names.0, names.1, names.2, names.3) {
+            continue;
+        }
+        let hit = |rule: &Match| matches(rule, names.0, names.1, names.2, names.3);
+        for (index, rule) in lab.stacks.iter().enumerate().filter(|(_, rule)| hit(rule)) {
+            let _ = rule;
+            possible[index] += 1;
+        }
+        if !lab.exclusions.iter().any(hit) || lab.stacks.iter().any(hit) {
+            let journalled = matches!(names.0.as_str(), "ext3" | "ext4" | "xfs");
+            let journal = if journalled { names.1.clone() } else { String::new() };
+            wanted.insert((names.0.clone(), journal, names.2.clone(), names.3.clone()));
+        }
+    }
+    let used = |name: &str| wanted.iter().any(|quad| quad.0 == name || quad.3 == name);
+    let all_used = lab.filesystems.iter().all(|kind| used(&kind.kind))
+        && lab.workloads.iter().all(|workload| used(&workload.name));
+    (all_used && possible.iter().all(|count| *count > 0)).then_some(wanted)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// The product agrees with a search through all names, and nothing is lost unaccounted.
+    #[test]
+    fn the_expansion_is_what_a_search_through_all_names_finds(text in labs()) {
+        let file = file(&text);
+        let expansion = expand(&file, &facts());
+        let Some(wanted) = oracle(&file.lab) else {
+            prop_assert!(expansion.is_err());
+            return Ok(());
+        };
+        let expansion = expansion.map_err(|mistake| TestCaseError::fail(mistake.to_string()))?;
+        let found: Vec<Quad> = expansion.candidates.iter().map(|candidate| {
+            let stack = &expansion.stacks[candidate.stack as usize];
+            let journalled = matches!(stack.filesystem.kind.as_str(), "ext3" | "ext4" | "xfs");
+            let journal = if journalled { stack.journal.name.clone() } else { String::new() };
+            let workload = file.lab.workloads[candidate.workload as usize].name.clone();
+            (stack.filesystem.kind.clone(), journal, stack.scheduler.name.clone(), workload)
+        }).collect();
+        prop_assert_eq!(found.len(), wanted.len(), "a pair comes twice");
+        prop_assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), wanted);
+        let labels: BTreeSet<&str> =
+            expansion.stacks.iter().map(|stack| stack.label.as_str()).collect();
+        prop_assert_eq!(labels.len(), expansion.stacks.len(), "a label comes twice");
+        if file.lab.stacks.is_empty() {
+            let SchedulerAxis::These(schedulers) = &file.lab.schedulers else { unreachable!() };
+            let product = file.lab.journals.len() * file.lab.filesystems.len()
+                * schedulers.len() * file.lab.workloads.len();
+            let lost: u64 = expansion.left_out.iter().map(|left| left.count).sum();
+            prop_assert_eq!(lost + expansion.candidates.len() as u64, product as u64);
+        }
+        for left in &expansion.left_out {
+            prop_assert!(left.count > 0 && !left.reason.is_empty() && !left.what.is_empty());
+        }
+    }
+}

@@ -3,8 +3,9 @@
 use super::{Item, Walker};
 use crate::definition::{Entry, Form};
 use crate::source::{Problem, Span};
+use crate::tables::{FILESYSTEM_NAMES, SCHEDULERS, WORKLOAD_NAMES};
 use seekwell_model::field::{FieldKind, Value};
-use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::units::{Bytes, Nanos, UnitError};
 use std::collections::BTreeMap;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -12,6 +13,8 @@ use toml::de::{DeArray, DeTable, DeValue};
 enum Mismatch {
     /// Another type or out of range.
     Kind,
+    /// A word that is none of those to choose from.
+    Unknown,
     /// An empty text.
     Empty,
     /// A spelling mistake in a size or a duration.
@@ -27,12 +30,15 @@ impl Walker<'_> {
         convert(entry, item.get_ref()).map_err(|mismatch| {
             let name = entry.field.name;
             let shown = self.source.slice(span);
-            let why = if entry.why.is_empty() { String::new() } else { format!(": {}", entry.why) };
             let message = match mismatch {
                 Mismatch::Inner(problem) => return problem,
                 Mismatch::Empty => format!("`{name}` is empty"),
                 Mismatch::Unit(message) => format!("`{name}`: {message}"),
-                Mismatch::Kind => format!("`{name}` takes {}, not {shown}{why}", describe(entry)),
+                Mismatch::Unknown => format!("unknown {} {shown}", noun(entry)),
+                Mismatch::Kind => {
+                    let why = why(entry, item.get_ref());
+                    format!("`{name}` takes {}, not {shown}{why}", describe(entry))
+                }
             };
             Problem::new(span, message, remedy(entry, item.get_ref()))
         })
@@ -56,7 +62,7 @@ impl Walker<'_> {
                 return Err(Problem::new(span, message, format!("write {name} = [{example}]")));
             }
         };
-        if array.len() == 0 {
+        if array.is_empty() {
             let remedy = if entry.field.required {
                 format!("write {name} = [{}], or leave the table out", example(entry))
             } else {
@@ -95,9 +101,7 @@ fn convert(entry: &Entry, value: &DeValue<'_>) -> Result<Value, Mismatch> {
         (FieldKind::Text, DeValue::String(text)) => Ok(Value::Text(text.to_string())),
         (FieldKind::Size { min, max }, _) => {
             let bytes = match value {
-                DeValue::String(text) => {
-                    text.parse::<Bytes>().map_err(|error| unit(&error.to_string(), text))?
-                }
+                DeValue::String(text) => text.parse::<Bytes>().map_err(|error| unit(&error))?,
                 _ => Bytes(whole(value).ok_or(Mismatch::Kind)?),
             };
             let in_range = (min..=max).contains(&bytes);
@@ -105,12 +109,12 @@ fn convert(entry: &Entry, value: &DeValue<'_>) -> Result<Value, Mismatch> {
         }
         (FieldKind::Duration, DeValue::String(text)) => {
             let duration = text.parse::<Nanos>();
-            let duration = duration.map_err(|error| unit(&error.to_string(), text))?;
+            let duration = duration.map_err(|error| unit(&error))?;
             if duration.0 == 0 { Err(Mismatch::Kind) } else { Ok(Value::Duration(duration)) }
         }
         (FieldKind::Choice(words), DeValue::String(text)) => {
             let known = words.contains(&text.as_ref());
-            if known { Ok(Value::Text(text.to_string())) } else { Err(Mismatch::Kind) }
+            if known { Ok(Value::Text(text.to_string())) } else { Err(Mismatch::Unknown) }
         }
         (FieldKind::TextList, DeValue::Array(array)) => text_list(entry, array),
         (FieldKind::TextTable, DeValue::Table(table)) => text_table(entry, table),
@@ -118,11 +122,31 @@ fn convert(entry: &Entry, value: &DeValue<'_>) -> Result<Value, Mismatch> {
     }
 }
 
-/// The unit error names the text in full and an example of its own; the message shortens the one,
-/// the remedy has the other.
-fn unit(error: &str, text: &str) -> Mismatch {
-    let what = if error.contains("is not a size") { "size" } else { "duration" };
-    Mismatch::Unit(format!("\"{}\" is not a {what}", crate::source::shorten(text, 40)))
+/// The error's own example is left to the remedy, which knows the field.
+fn unit(error: &UnitError) -> Mismatch {
+    let shown = crate::source::shorten(&error.text, 40);
+    Mismatch::Unit(format!("\"{shown}\" is not a {}", error.what))
+}
+
+/// What the words of a choice are.
+fn noun(entry: &Entry) -> &'static str {
+    match entry.field.kind {
+        FieldKind::Choice(words) if words == FILESYSTEM_NAMES => "filesystem",
+        FieldKind::Choice(words) if words == SCHEDULERS => "scheduler",
+        FieldKind::Choice(words) if words == WORKLOAD_NAMES => "workload kind",
+        _ => entry.field.name,
+    }
+}
+
+/// Why a number is too small, where the entry says so.
+fn why(entry: &Entry, value: &DeValue<'_>) -> String {
+    match entry.field.kind {
+        FieldKind::Integer { min, .. } if !entry.why.is_empty() => {
+            let small = lenient(value).is_some_and(|number| number < i128::from(min));
+            if small { format!(": {}", entry.why) } else { String::new() }
+        }
+        _ => String::new(),
+    }
 }
 
 fn whole(value: &DeValue<'_>) -> Option<u64> {
@@ -194,7 +218,9 @@ pub(super) fn text_items(array: &DeArray<'_>) -> Vec<(Value, Span)> {
 pub(crate) fn describe(entry: &Entry) -> String {
     match entry.field.kind {
         FieldKind::Bool => "true or false".to_owned(),
-        FieldKind::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        FieldKind::Integer { min, max } => {
+            format!("a whole number from {} to {}", grouped(min), grouped(max))
+        }
         FieldKind::Number { min, max } if matches!(entry.form, Form::Percent) => {
             format!("a number from {min} to {max}, or \"{}%\" to \"{}%\"", min * 100.0, max * 100.0)
         }
@@ -208,6 +234,21 @@ pub(crate) fn describe(entry: &Entry) -> String {
     }
 }
 
+/// A number with its digits grouped as TOML allows, from five digits on.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
+    groups.join("_")
+}
+
 /// A value that the entry takes, as TOML.
 pub(crate) fn example(entry: &Entry) -> String {
     if let Some(default) = entry.field.default {
@@ -215,7 +256,7 @@ pub(crate) fn example(entry: &Entry) -> String {
     }
     match entry.field.kind {
         FieldKind::Bool => "true".to_owned(),
-        FieldKind::Integer { min, .. } => min.to_string(),
+        FieldKind::Integer { min, .. } => grouped(min),
         FieldKind::Number { min, .. } => min.to_string(),
         FieldKind::Text => match entry.field.name {
             "path" | "disk" => "\"/dev/disk/by-id/…\"".to_owned(),
@@ -224,7 +265,8 @@ pub(crate) fn example(entry: &Entry) -> String {
             _ => "\"…\"".to_owned(),
         },
         FieldKind::Size { min, max } => format!("\"{}\"", Bytes::gib(1).clamp(min, max)),
-        FieldKind::Duration => "\"30min\"".to_owned(),
+        FieldKind::Duration if entry.field.name == "budget" => "\"30min\"".to_owned(),
+        FieldKind::Duration => "\"10s\"".to_owned(),
         FieldKind::Choice(words) => format!("\"{}\"", words.first().unwrap_or(&"")),
         FieldKind::TextList => "[\"…\"]".to_owned(),
         FieldKind::TextTable => "{ name = \"…\" }".to_owned(),
@@ -247,15 +289,22 @@ fn remedy(entry: &Entry, value: &DeValue<'_>) -> String {
         (FieldKind::Choice(words), DeValue::String(text)) => {
             match nearest(text, words.iter().copied()) {
                 Some(near) => write(format!("\"{near}\"")),
-                None => write(example(entry)),
+                None => format!("write one of {}", quote_list(words.iter().copied())),
             }
+        }
+        (FieldKind::Number { max, .. }, _) if matches!(entry.form, Form::Percent) => {
+            // A bare 2 is meant as 2 %.
+            let percent =
+                lenient(value).filter(|number| (1..=(max * 100.0) as i128).contains(number));
+            write(percent.map_or(example(entry), |number| format!("\"{number}%\"")))
         }
         (FieldKind::Integer { min, max }, _) => match lenient(value) {
             Some(number) if value.as_str().is_some() => {
-                write(number.clamp(i128::from(min), i128::from(max)).to_string())
+                let inside = number.clamp(i128::from(min), i128::from(max));
+                write(u64::try_from(inside).map_or(example(entry), grouped))
             }
-            Some(number) if number > i128::from(max) => write(max.to_string()),
-            Some(_) => write(min.to_string()),
+            Some(number) if number > i128::from(max) => write(grouped(max)),
+            Some(_) => write(grouped(min)),
             None => write(example(entry)),
         },
         (FieldKind::Size { min, max }, _) => {
@@ -269,8 +318,9 @@ fn remedy(entry: &Entry, value: &DeValue<'_>) -> String {
                 None => write(example(entry)),
             }
         }
-        (FieldKind::Bool, DeValue::String(text)) if matches!(text.as_ref(), "true" | "false") => {
-            write(text.to_string())
+        (FieldKind::Bool, DeValue::String(text)) => {
+            let yes = matches!(text.to_lowercase().as_str(), "true" | "yes" | "on" | "1");
+            write(yes.to_string())
         }
         (FieldKind::Duration, DeValue::Integer(number)) if number.radix() == 10 => {
             write(format!("\"{}s\"", number.as_str().trim_start_matches('-')))
@@ -297,7 +347,7 @@ fn toml_text(text: &str) -> String {
 }
 
 /// The default of an entry as a value.
-pub(super) fn default_value(entry: &Entry) -> Option<Value> {
+pub(crate) fn default_value(entry: &Entry) -> Option<Value> {
     let item = DeValue::parse(entry.field.default?).ok()?;
     convert(entry, item.get_ref()).ok()
 }
@@ -309,8 +359,9 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
     }
     let lower = word.to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_lowercase());
-    let (near, edits) =
-        names.into_iter().map(|name| (name, distance(name))).min_by_key(|(_, edits)| *edits)?;
+    // Of equally near ones the last: of ext2, ext3 and ext4 the one that is used today.
+    let all: Vec<(&str, usize)> = names.into_iter().map(|name| (name, distance(name))).collect();
+    let (near, edits) = *all.iter().rev().min_by_key(|(_, edits)| *edits)?;
     let length = word.chars().count().max(near.chars().count());
     (edits * 3 <= length).then_some(near)
 }

@@ -1,0 +1,81 @@
+//! What to say about a key that its table does not have.
+
+use super::{Item, nearest};
+use crate::definition::{Entry, Form, TableDefinition};
+use crate::source::{Problem, Span, shorten};
+use crate::tables::ROOT;
+use seekwell_model::workloads::WORKLOAD_KINDS;
+use toml::Spanned;
+use toml::de::{DeString, DeValue};
+
+/// The message: what was probably meant, else where the key belongs, else what there is.
+pub(super) fn problem(
+    key: &Spanned<DeString<'_>>,
+    item: &Item<'_>,
+    definition: &TableDefinition,
+    entries: &[Entry],
+) -> Problem {
+    let name = key.get_ref().as_ref();
+    let shown = shorten(name, 60);
+    let is_root = definition.header.is_empty();
+    let is_table = match item.get_ref() {
+        DeValue::Table(_) => true,
+        DeValue::Array(array) => {
+            array.iter().any(|element| matches!(element.get_ref(), DeValue::Table(_)))
+        }
+        _ => false,
+    };
+    let message = match (is_root, is_table) {
+        (true, true) => format!("unknown table `{shown}`"),
+        (true, false) => format!("`{shown}` stands in no table"),
+        _ => format!("unknown key `{shown}` in {}", definition.header),
+    };
+    let near = nearest(name, entries.iter().map(|entry| entry.field.name));
+    let near = near.filter(|_| !is_root || is_table);
+    let remedy = match near {
+        Some(near) if is_root => format!("did you mean {}?", root_header(near)),
+        Some(near) => format!("did you mean `{near}`?"),
+        None => owner(name, definition).unwrap_or_else(|| {
+            let known = if is_root { "a lab has the tables" } else { "it takes" };
+            let names: Vec<&str> = entries.iter().map(|entry| entry.field.name).collect();
+            format!("{known} {}", names.join(", "))
+        }),
+    };
+    Problem::new(Span::from(key.span()), message, remedy)
+}
+
+fn root_header(name: &str) -> String {
+    let form = ROOT.entries.iter().find(|entry| entry.field.name == name).map(|entry| entry.form);
+    match form {
+        Some(Form::Tables(definition) | Form::Table(definition)) => definition.header.to_owned(),
+        _ => format!("[{name}]"),
+    }
+}
+
+/// Where a key belongs that stands in the wrong table.
+fn owner(name: &str, definition: &TableDefinition) -> Option<String> {
+    let has = |table: &TableDefinition| table.entries.iter().any(|entry| entry.field.name == name);
+    let tables = ROOT.entries.iter().filter_map(|entry| match entry.form {
+        Form::Table(table) | Form::Tables(table) => Some(table),
+        Form::TableOrTables(_, many) => Some(many),
+        _ => None,
+    });
+    let below = |table: &'static TableDefinition| {
+        let inner = table.entries.iter().filter_map(|entry| match entry.form {
+            Form::Table(inner) => Some(inner),
+            _ => None,
+        });
+        std::iter::once(table).chain(inner)
+    };
+    let kinds: Vec<String> = WORKLOAD_KINDS
+        .iter()
+        .filter(|kind| kind.fields.iter().any(|field| field.name == name))
+        .map(|kind| format!("\"{}\"", kind.name))
+        .collect();
+    if !kinds.is_empty() {
+        let whose = if definition.by_kind.is_some() { "a workload" } else { "a [[workload]]" };
+        return Some(format!("`{name}` belongs to {whose} with kind = {}", kinds.join(" or ")));
+    }
+    let owner = tables.flat_map(below).find(|table| has(table))?;
+    Some(format!("`{name}` belongs into {}", owner.header))
+}
