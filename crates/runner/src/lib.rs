@@ -8,5 +8,6 @@ pub mod execute;
 #[cfg(test)]
 mod fixture;
 pub mod judge;
+mod on_host;
 pub mod order;
 pub mod predict;

@@ -1,0 +1,79 @@
+//! `seekwell claim` and `release`: the only door to a real disk.
+
+use crate::args::{ClaimArgs, ReleaseArgs};
+use crate::failure::{Exit, Failure};
+use crate::{place, terminal};
+use seekwell_host::claim::{self, ClaimCard};
+use std::io::{BufRead, IsTerminal, stdin};
+
+/// Shows what would be destroyed, asks for the serial's tail, and keeps the claim.
+///
+/// # Errors
+/// A refusal when the device is in use or the answer is wrong.
+pub fn claim(arguments: &ClaimArgs) -> Result<Exit, Failure> {
+    let system = place::system();
+    let card = claim::describe(&system, &arguments.device, None)
+        .map_err(|error| place::refused_or_failed(&error))?;
+    terminal::talk(&terminal::harmless(&text(&card)));
+    if let Some(refusal) = &card.refusal {
+        return Err(Failure::from_refusal(refusal));
+    }
+    let answer = answer(arguments, &card)?;
+    claim::confirm(&system, &place::claims_directory(), &card, &answer)
+        .map_err(|error| place::refused_or_failed(&error))?;
+    terminal::talk(&format!(
+        "claimed: labs may now destroy everything on {}; take it back with: seekwell release {}",
+        arguments.device.display(),
+        arguments.device.display()
+    ));
+    Ok(Exit::Done)
+}
+
+fn answer(arguments: &ClaimArgs, card: &ClaimCard) -> Result<String, Failure> {
+    if let Some(text) = &arguments.confirm {
+        return Ok(text.clone());
+    }
+    if !stdin().is_terminal() {
+        return Err(Failure::Usage(
+            "a claim asks a question and there is no terminal; answer with --confirm TEXT"
+                .to_owned(),
+        ));
+    }
+    terminal::talk(&format!("To allow this, type {}:", card.question()));
+    let mut line = String::new();
+    stdin()
+        .lock()
+        .read_line(&mut line)
+        .map_err(|error| Failure::Error(format!("cannot read the answer: {error}")))?;
+    Ok(line.trim().to_owned())
+}
+
+/// What a person has to see before allowing that everything on a device is destroyed.
+fn text(card: &ClaimCard) -> String {
+    let list =
+        |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join("; ") };
+    let stable =
+        card.stable_path.as_ref().map_or("none".to_owned(), |path| path.display().to_string());
+    format!(
+        "Everything on this device will be destroyed by the labs that name it.\n  device      {}\n  what it is  {}\n  size        {}\n  stable path {stable}\n  signatures  {}\n  mounted     {}",
+        card.target.display(),
+        card.identity,
+        card.identity.size,
+        list(&card.signatures),
+        list(&card.mounts),
+    )
+}
+
+/// Takes a claim back.
+///
+/// # Errors
+/// When there is none.
+pub fn release(arguments: &ReleaseArgs) -> Result<Exit, Failure> {
+    let released = claim::release(&place::system(), &place::claims_directory(), &arguments.device)
+        .map_err(|error| place::refused_or_failed(&error))?;
+    match released {
+        Some(_) => terminal::talk(&format!("released {}", arguments.device.display())),
+        None => terminal::talk(&format!("{} was not claimed", arguments.device.display())),
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,60 @@
+//! `seekwell plan`: what a lab would do. Touches nothing.
+
+use crate::args::PlanArgs;
+use crate::failure::{Exit, Failure};
+use crate::{place, terminal};
+use seekwell_model::plan::Plan;
+use seekwell_runner::order::{self, Expanded};
+use std::path::Path;
+
+/// Prints the plan of a lab.
+///
+/// # Errors
+/// When the lab cannot be read or planned.
+pub fn run(arguments: &PlanArgs) -> Result<Exit, Failure> {
+    let plan = plan_of(&arguments.lab)?;
+    if arguments.json {
+        let text =
+            serde_json::to_string_pretty(&plan).map_err(|error| Failure::from_error(&error))?;
+        terminal::data(&text);
+    } else {
+        terminal::data(&seekwell_report::plan_text(&plan, terminal::width()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Reads a lab and plans it for this machine.
+///
+/// # Errors
+/// When the lab cannot be read or planned.
+pub fn plan_of(path: &Path) -> Result<Plan, Failure> {
+    let bytes = read_lab(path)?;
+    let file = seekwell_spec::read_lab_bytes(&bytes, &path.display().to_string())
+        .map_err(|error| Failure::Error(error.to_string()))?;
+    let facts = place::facts(&file.lab);
+    let expansion =
+        seekwell_spec::expand(&file, &facts).map_err(|error| Failure::Error(error.to_string()))?;
+    let expanded = Expanded {
+        stacks: expansion.stacks,
+        candidates: expansion.candidates,
+        left_out: expansion.left_out,
+        warnings: expansion.warnings,
+    };
+    order::plan(&file.lab, expanded, &facts).map_err(|error| Failure::from_error(&error))
+}
+
+/// Reads a lab file, no more of it than a lab may have.
+fn read_lab(path: &Path) -> Result<Vec<u8>, Failure> {
+    use std::io::Read;
+    let wrong = |error: std::io::Error| {
+        Failure::Error(format!(
+            "cannot read the lab {}: {error}; give the path of a TOML file",
+            path.display()
+        ))
+    };
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(wrong)?;
+    // One byte more than is allowed, so that the reader sees that it is too much.
+    file.take(seekwell_spec::MAX_LAB_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(wrong)?;
+    Ok(bytes)
+}

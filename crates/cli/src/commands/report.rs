@@ -1,0 +1,70 @@
+//! `seekwell report`: a run again, on the terminal, as JSON, CSV or HTML.
+
+use crate::args::ReportArgs;
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use seekwell_report::RunView;
+use seekwell_runner::judge;
+use seekwell_store::RunFile;
+use std::path::Path;
+
+/// Shows or exports a run.
+///
+/// # Errors
+/// When the run file cannot be read or an output cannot be written.
+pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
+    let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
+    let view = view(&file)?;
+    if let Some(path) = &arguments.html {
+        write(path, &seekwell_report::html(&view))?;
+    }
+    if let Some(path) = &arguments.csv {
+        write(path, &seekwell_report::csv(&view))?;
+    }
+    if arguments.json || (arguments.html.is_none() && arguments.csv.is_none()) {
+        print(&view, arguments.json);
+    }
+    Ok(Exit::Done)
+}
+
+/// Everything a report shows of a run; a run without a verdict is judged as far as it got.
+///
+/// # Errors
+/// When the run file cannot be read.
+pub fn view(file: &RunFile) -> Result<RunView, Failure> {
+    let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
+    let plan = file.plan().map_err(wrong)?;
+    let records = file.records().map_err(wrong)?;
+    let verdict = match file.verdict().map_err(wrong)? {
+        Some(verdict) => verdict,
+        None => {
+            let by_index =
+                records.iter().map(|(trial, record)| (trial.index, (*trial, record.clone())));
+            judge::judge(&plan, &by_index.collect())
+        }
+    };
+    Ok(RunView {
+        warnings: judge::warnings(&plan, &records),
+        place: file.place().map_err(wrong)?,
+        environment: file.environment().map_err(wrong)?,
+        plan,
+        records,
+        verdict,
+    })
+}
+
+/// Prints the report of a run on standard output.
+pub fn print(view: &RunView, json: bool) {
+    if json {
+        terminal::data(&format!("{:#}", seekwell_report::json(view)));
+    } else {
+        terminal::data(&seekwell_report::terminal(view, terminal::width(), terminal::colour()));
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))?;
+    terminal::talk(&format!("wrote {}", path.display()));
+    Ok(())
+}

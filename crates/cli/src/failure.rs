@@ -1,0 +1,81 @@
+//! How a command ends: exit codes, and errors as one message that says what, where, why and what
+//! to do.
+
+use crate::terminal;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+/// Exit status of a command that did what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done, or verdict reached: 0.
+    Done,
+    /// The evidence does not decide: 4.
+    NotResolved,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Done => Self::SUCCESS,
+            Exit::NotResolved => Self::from(4),
+        }
+    }
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something went wrong: 1.
+    Error(String),
+    /// The arguments are wrong: 2.
+    Usage(String),
+    /// Refused to protect data: 3.
+    Refused(String),
+}
+
+impl Failure {
+    /// An error with its chain of causes.
+    pub fn from_error(error: &(dyn Error + 'static)) -> Self {
+        Self::Error(chain(error))
+    }
+
+    /// A refusal with its chain of causes.
+    pub fn from_refusal(error: &(dyn Error + 'static)) -> Self {
+        Self::Refused(chain(error))
+    }
+
+    /// Prints the message and gives the exit code.
+    pub fn show(&self) -> ExitCode {
+        let (word, text, code) = match self {
+            Self::Error(text) => ("error", text, 1),
+            Self::Usage(text) => ("usage", text, 2),
+            Self::Refused(text) => ("refused", text, 3),
+        };
+        terminal::talk(&format!("seekwell: {word}: {}", terminal::harmless(text)));
+        ExitCode::from(code)
+    }
+}
+
+/// The messages of an error and its causes, joined by colons; a cause that its error already
+/// quotes is not said twice.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let message = next.to_string();
+        if !text.contains(&message) {
+            let _ = write!(text, ": {message}");
+        }
+        cause = next.source();
+    }
+    text
+}
+
+/// Shows what clap has to say: help and version on standard output with 0, mistakes with 2.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    // Nothing can be done when the terminal is gone.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}

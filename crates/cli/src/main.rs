@@ -1,0 +1,53 @@
+//! The command line: arguments in, progress and errors out, exit codes.
+//!
+//! The only room that prints, exits or reads the environment; it holds no logic of its own.
+
+mod args;
+mod bench_flags;
+mod commands;
+mod failure;
+mod place;
+mod progress;
+mod terminal;
+
+use clap::FromArgMatches;
+use failure::{Exit, Failure};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let matches = match args::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return failure::usage(&error),
+    };
+    let done = match matches.subcommand() {
+        Some(("bench", bench)) => commands::bench::run(bench),
+        _ => match args::Cli::from_arg_matches(&matches) {
+            Ok(cli) => dispatch(cli.command),
+            Err(error) => return failure::usage(&error),
+        },
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.show(),
+    }
+}
+
+fn dispatch(command: args::Command) -> Result<Exit, Failure> {
+    use args::Command;
+    match command {
+        Command::Agent => commands::internal::agent(),
+        Command::Guardian(arguments) => commands::internal::guardian(&arguments),
+        other => {
+            place::put_back_what_died();
+            match other {
+                Command::Doctor => commands::doctor::run(),
+                Command::Plan(arguments) => commands::plan::run(&arguments),
+                Command::Run(arguments) => commands::run::run(&arguments),
+                Command::Report(arguments) => commands::report::run(&arguments),
+                Command::Claim(arguments) => commands::claim::claim(&arguments),
+                Command::Release(arguments) => commands::claim::release(&arguments),
+                Command::Agent | Command::Guardian(_) => Ok(Exit::Done),
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What the commands need of this machine: paths of state, the host as a place, interrupts.
+
+use crate::failure::Failure;
+use crate::terminal;
+use seekwell_agent::host_place::{HostOptions, HostPlace};
+use seekwell_host::facts;
+use seekwell_host::sysfs::System;
+use seekwell_host::undo::{self, Restored};
+use seekwell_model::lab::Lab;
+use seekwell_model::plan::{PlaceFacts, Plan};
+use seekwell_model::stack::Backing;
+use seekwell_store::RunFile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// This machine.
+pub fn system() -> System {
+    System::host()
+}
+
+/// Where undo lists are kept while a run lasts, and claims until they are released.
+pub fn state_directory() -> PathBuf {
+    PathBuf::from("/var/lib/seekwell")
+}
+
+/// Where claims are kept.
+pub fn claims_directory() -> PathBuf {
+    state_directory().join("claims")
+}
+
+fn undo_directory() -> PathBuf {
+    state_directory().join("undo")
+}
+
+/// What this machine can do, and the sizes of the disks that a lab names.
+pub fn facts(lab: &Lab) -> PlaceFacts {
+    let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
+    let backings = lab.devices.iter().map(|device| &device.backing).chain(journals);
+    let disks: Vec<PathBuf> = backings
+        .filter_map(|backing| match backing {
+            Backing::Disk { path } | Backing::Partition { path } => Some(path.clone()),
+            Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => None,
+        })
+        .collect();
+    facts::gather(&system(), &disks)
+}
+
+/// Description of this machine for the run file, with what no run controls on it.
+pub fn environment() -> serde_json::Value {
+    let found = facts::environment(&system());
+    let mut uncontrolled =
+        vec!["other processes of this machine, its temperature and its CPU frequency"];
+    if found.swap.is_some_and(|swap| swap.0 > 0) {
+        uncontrolled.push("swap, which is on");
+    }
+    if found.memory_cgroup.as_deref() == Some("v1") {
+        uncontrolled.push("write-back, which a version 1 memory cgroup does not limit");
+    }
+    serde_json::json!({
+        "place": "host",
+        "kernel": found.kernel_release,
+        "cpu": found.cpu_model,
+        "ram": found.ram,
+        "uncontrolled": uncontrolled,
+        "machine": found,
+    })
+}
+
+/// Puts back what a run left behind whose three processes all died. Only root can have left
+/// something, and only root can put it back.
+pub fn put_back_what_died() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let system = system();
+    let lists = match undo::pending(&system, &undo_directory()) {
+        Ok(lists) => lists,
+        Err(error) => return terminal::talk(&format!("cannot look for interrupted runs: {error}")),
+    };
+    for list in lists {
+        match undo::restore(&system, &list) {
+            Ok(restored) => say_restored(&list, &restored),
+            Err(error) => {
+                terminal::talk(&format!("cannot put back what {} lists: {error}", list.display()))
+            }
+        }
+    }
+}
+
+fn say_restored(list: &Path, restored: &Restored) {
+    for done in &restored.done {
+        terminal::talk(&format!("put back after an interrupted run: {done}"));
+    }
+    for problem in &restored.problems {
+        terminal::talk(&format!("cannot put back ({}): {problem}", list.display()));
+    }
+}
+
+/// The host as a place for this plan.
+///
+/// # Errors
+/// When it is not root, or the scratch directory cannot be used.
+pub fn host(plan: &Plan, run_file: &Path, scratch: Option<&Path>) -> Result<HostPlace, Failure> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Failure::Error(
+            "a run on this kernel attaches loop devices, formats and mounts, which needs root; run it with sudo"
+                .to_owned(),
+        ));
+    }
+    let beside = run_file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let scratch = scratch.or(beside).unwrap_or_else(|| Path::new("."));
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Error(format!("cannot find the program itself: {error}")))?;
+    let options = HostOptions {
+        program,
+        scratch: scratch.to_owned(),
+        undo_directory: undo_directory(),
+        claims_directory: claims_directory(),
+        run_file: run_file.to_owned(),
+    };
+    HostPlace::new(plan, options).map_err(|error| Failure::from_error(&error))
+}
+
+/// A flag that the first Ctrl-C or SIGTERM raises: the trial under way is finished. The second one
+/// ends the program at once, and the guardian puts everything back.
+///
+/// # Errors
+/// When the handler cannot be installed.
+pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let second =
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop));
+        let first = signal_hook::flag::register(signal, Arc::clone(&stop));
+        second
+            .and(first)
+            .map_err(|error| Failure::Error(format!("cannot listen for Ctrl-C: {error}")))?;
+    }
+    Ok(stop)
+}
+
+/// Says so when a run is resumed on another kernel or machine than it was begun on.
+pub fn warn_of_another_machine(file: &RunFile) {
+    let Ok(then) = file.environment() else { return };
+    let now = environment();
+    for (key, name) in [("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")] {
+        if then.get(key) != now.get(key) {
+            terminal::talk(&format!(
+                "warning: the {name} is not the one that the run was begun on; its rounds do not compare with new ones"
+            ));
+        }
+    }
+}
+
+/// A refusal of the guard is one; anything else that fails is an error.
+pub fn refused_or_failed(error: &seekwell_host::Error) -> Failure {
+    match error {
+        seekwell_host::Error::Refused(refusal) => Failure::from_refusal(refusal),
+        other => Failure::from_error(other),
+    }
+}

@@ -1,0 +1,46 @@
+//! Standard output is data, standard error is talk.
+
+use std::io::{IsTerminal, Write, stderr, stdout};
+
+/// Columns of the terminal; 80 when there is none.
+pub fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(stdout());
+    size.map_or(80, |size| usize::from(size.ws_col)).clamp(40, 160)
+}
+
+/// Whether standard output takes colours: a terminal, and neither `NO_COLOR` nor a dumb one.
+pub fn colour() -> bool {
+    stdout().is_terminal() && !plain()
+}
+
+/// Whether standard error is a terminal that can redraw a line.
+pub fn redraws() -> bool {
+    stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+fn plain() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Prints data. A closed pipe is the reader's choice and no error.
+pub fn data(text: &str) {
+    let mut out = stdout().lock();
+    let _ = out.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = out.write_all(b"\n");
+    }
+    let _ = out.flush();
+}
+
+/// Prints a line of talk.
+pub fn talk(text: &str) {
+    let _ = writeln!(stderr().lock(), "{text}");
+}
+
+/// The text without characters that would steer a terminal: names of devices and labels come from
+/// outside.
+pub fn harmless(text: &str) -> String {
+    let safe = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
+    text.chars().map(safe).collect()
+}

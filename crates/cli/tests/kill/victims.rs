@@ -1,0 +1,161 @@
+//! A run under way, and its three processes.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a chosen moment; a run that never gets there has failed.
+const MOMENT: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Runner,
+    Agent,
+    Guardian,
+}
+
+pub struct Run {
+    child: Child,
+    talk: Receiver<String>,
+    heard: Vec<String>,
+}
+
+pub fn process_ids() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn arguments(pid: u32) -> Vec<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// Parent process id and command name of a process.
+fn stat(pid: u32) -> Option<(u32, String)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (front, back) = text.rsplit_once(')')?;
+    let name = front.split_once('(')?.1.to_owned();
+    Some((back.split_whitespace().nth(1)?.parse().ok()?, name))
+}
+
+fn kill(pid: u32) {
+    // A victim that has ended by itself meanwhile is no harm.
+    let _ = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status();
+}
+
+impl Run {
+    /// Starts the run, or goes on with it when the run file is there.
+    pub fn start(binary: &str, directory: &Path, lab: &str, run_file: &Path) -> Self {
+        let mut command = Command::new(binary);
+        command.arg("run");
+        if run_file.exists() {
+            command.arg("--resume");
+        } else {
+            command.arg(lab);
+        }
+        let mut child = command
+            .arg("-o")
+            .arg(run_file)
+            .current_dir(directory)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (send, talk) = channel();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, talk, heard: vec![] }
+    }
+
+    pub fn wait(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn talk_so_far(&mut self) -> String {
+        self.heard.extend(self.talk.try_iter());
+        self.heard.join("\n")
+    }
+
+    /// Waits until a program of this name runs below the runner.
+    pub fn wait_for_program(&mut self, prefix: &str) {
+        let begun = Instant::now();
+        loop {
+            let runs = |pid: u32| stat(pid).is_some_and(|(_, name)| name.starts_with(prefix));
+            if process_ids().into_iter().any(|pid| runs(pid) && self.is_ours(pid)) {
+                return;
+            }
+            let ended = self.child.try_wait().unwrap();
+            let talk = self.talk_so_far();
+            assert!(
+                ended.is_none() && begun.elapsed() < MOMENT,
+                "no {prefix} was seen ({ended:?}):\n{talk}"
+            );
+        }
+    }
+
+    /// Waits until the agent is inside a mount, or has just been: a mount takes a few ms.
+    pub fn wait_for_step(&mut self, step: &str) {
+        match step {
+            "mount" => {
+                self.wait_for_program("mkfs");
+                let begun = Instant::now();
+                while process_ids().into_iter().any(|pid| {
+                    stat(pid).is_some_and(|(_, name)| name.starts_with("mkfs")) && self.is_ours(pid)
+                }) && begun.elapsed() < MOMENT
+                {}
+            }
+            other => panic!("no way to wait for {other}"),
+        }
+    }
+
+    fn is_ours(&self, pid: u32) -> bool {
+        let mut pid = pid;
+        while let Some((parent, _)) = stat(pid) {
+            if parent == self.child.id() {
+                return true;
+            }
+            if parent <= 1 {
+                return false;
+            }
+            pid = parent;
+        }
+        false
+    }
+
+    fn find(&self, word: &str) -> Vec<u32> {
+        let matches = |pid: &u32| arguments(*pid).get(1).is_some_and(|argument| argument == word);
+        process_ids().into_iter().filter(matches).filter(|pid| self.is_ours(*pid)).collect()
+    }
+
+    /// Kills these at once. Who is not there at this moment, as the agent between two trials, is
+    /// not killed.
+    pub fn kill(&mut self, who: &[Who]) {
+        let mut pids = vec![];
+        for victim in who {
+            match victim {
+                Who::Runner => pids.push(self.child.id()),
+                Who::Agent => pids.extend(self.find("agent")),
+                Who::Guardian => pids.extend(self.find("guardian")),
+            }
+        }
+        for pid in pids {
+            kill(pid);
+        }
+    }
+
+    /// Ends the runner, if it still runs, as Ctrl-C would not: at once.
+    pub fn end(&mut self) {
+        if self.child.try_wait().unwrap().is_none() {
+            kill(self.child.id());
+        }
+        self.child.wait().unwrap();
+    }
+}

@@ -1,0 +1,161 @@
+//! Trouble while running: a full disk, a device that vanishes, an interrupt.
+
+use super::{can_run, data, seekwell, talk};
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const LAB: &str = r#"
+[lab]
+name = "trouble"
+[[device]]
+name = "scratch"
+ram = { size = "64MiB" }
+[[filesystem]]
+type = "ext4"
+[scheduler]
+choose = ["none", "mq-deadline"]
+[[workload]]
+kind = "mail"
+files = 50
+[judge]
+metric = "unpack.elapsed_durable"
+rounds = 6
+"#;
+
+/// A small filesystem in memory for the run file, unmounted also when the test fails.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(at: &Path, size: &str) -> Self {
+        std::fs::create_dir(at).unwrap();
+        let options = format!("size={size}");
+        let status =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(at).status();
+        assert!(status.unwrap().success());
+        Self(at.to_owned())
+    }
+
+    fn fill(&self) {
+        let _ = std::fs::write(self.0.join("ballast"), vec![1_u8; 64 << 20]);
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+fn start(directory: &Path, arguments: &[&str]) -> Child {
+    seekwell(directory)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn kept_trials(directory: &Path, run_file: &Path) -> usize {
+    let output = seekwell(directory).arg("report").arg(run_file).arg("--json").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let run: serde_json::Value = serde_json::from_str(&data(&output)).unwrap();
+    run["trials"].as_array().unwrap().len()
+}
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there() {
+    let test = "a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there";
+    if !can_run(test, &["mkfs.ext4", "mount", "umount"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
+    let disk = SmallDisk::mount(&directory.path().join("small"), "2m");
+    let run_file = disk.0.join("run.seekwell");
+    let child = start(directory.path(), &["run", "lab.toml", "-o", run_file.to_str().unwrap()]);
+    let enough = |file: &Path| std::fs::metadata(file).is_ok_and(|meta| meta.len() > 0);
+    wait_until("the run file", || enough(&run_file));
+    std::thread::sleep(Duration::from_millis(1500));
+    disk.fill();
+    let output = child.wait_with_output().unwrap();
+    let said = talk(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("run.seekwell") && said.contains("full"), "{said}");
+    std::fs::remove_file(disk.0.join("ballast")).unwrap();
+    let kept = kept_trials(directory.path(), &run_file);
+    assert!(kept < 12, "the disk was full too late to matter");
+    let output =
+        seekwell(directory.path()).args(["run", "--resume", "-o"]).arg(&run_file).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", talk(&output));
+    assert_eq!(kept_trials(directory.path(), &run_file), 12);
+}
+
+/// Descriptors of the runner that are images without a name.
+fn images(pid: u32) -> Vec<PathBuf> {
+    let links = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let is_image = |path: &PathBuf| {
+        std::fs::read_link(path).is_ok_and(|to| to.to_string_lossy().contains("seekwell-image"))
+    };
+    links.map(|entry| entry.path()).filter(is_image).collect()
+}
+
+#[test]
+fn a_device_that_vanishes_fails_its_trials_and_nothing_else() {
+    let test = "a_device_that_vanishes_fails_its_trials_and_nothing_else";
+    if !can_run(test, &["mkfs.ext4"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
+    let child = start(directory.path(), &["run", "lab.toml", "-o", "run.seekwell"]);
+    let pid = child.id();
+    wait_until("the image", || !images(pid).is_empty());
+    std::thread::sleep(Duration::from_millis(700));
+    for image in images(pid) {
+        OpenOptions::new().write(true).open(image).unwrap().set_len(4 << 20).unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = talk(&output);
+    assert!(matches!(output.status.code(), Some(1 | 4)), "{:?}\n{said}", output.status);
+    let report =
+        seekwell(directory.path()).args(["report", "run.seekwell", "--json"]).output().unwrap();
+    let run: serde_json::Value = serde_json::from_str(&data(&report)).unwrap();
+    let failed =
+        run["trials"].as_array().unwrap().iter().filter(|trial| trial["status"] != "ok").count();
+    assert!(failed > 0, "no trial noticed that its device was gone:\n{said}");
+    assert_ne!(run["verdict"]["kind"], "winner");
+}
+
+#[test]
+fn an_interrupt_finishes_the_trial_and_the_run_can_be_resumed() {
+    let test = "an_interrupt_finishes_the_trial_and_the_run_can_be_resumed";
+    if !can_run(test, &["mkfs.ext4"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
+    let child = start(directory.path(), &["run", "lab.toml", "-o", "run.seekwell"]);
+    std::thread::sleep(Duration::from_millis(900));
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    let output = child.wait_with_output().unwrap();
+    let said = talk(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--resume"), "{said}");
+    let resumed = seekwell(directory.path())
+        .args(["run", "--resume", "-o", "run.seekwell"])
+        .output()
+        .unwrap();
+    assert!(matches!(resumed.status.code(), Some(0 | 4)), "{}", talk(&resumed));
+    assert_eq!(kept_trials(directory.path(), &directory.path().join("run.seekwell")), 12);
+}

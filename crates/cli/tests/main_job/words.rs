@@ -1,0 +1,101 @@
+//! What the program says of itself.
+
+use super::{data, seekwell, talk};
+
+#[test]
+fn help_opens_with_the_question_and_ends_with_examples() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = seekwell(directory.path()).arg("--help").output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = data(&output);
+    assert!(
+        text.contains("run your workload fastest") && text.contains("seekwell plan labs/demo.toml"),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_arguments_is_a_usage_error_with_examples() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = seekwell(directory.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(talk(&output).contains("seekwell run labs/demo.toml"), "{}", talk(&output));
+}
+
+#[test]
+fn doctor_says_what_this_machine_can_measure_and_prints_data_only_on_standard_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = seekwell(directory.path()).arg("doctor").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let text = data(&output);
+    for word in ["ext4", "jfs", "loop"] {
+        assert!(text.contains(word), "doctor does not speak of {word}:\n{text}");
+    }
+}
+
+#[test]
+fn a_plan_touches_nothing_and_names_trials_time_and_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = "[[device]]\nname = \"d\"\nram = { size = \"64MiB\" }\n[[filesystem]]\ntype = \"ext4\"\n[[workload]]\nkind = \"mail\"\nfiles = 10\n";
+    std::fs::write(directory.path().join("lab.toml"), lab).unwrap();
+    let output = seekwell(directory.path()).args(["plan", "lab.toml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let text = data(&output);
+    for word in ["trials", "round", "written"] {
+        assert!(text.contains(word), "{word} is missing:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn bench_takes_the_flags_of_the_catalogue_and_speaks_json() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut content = vec![0_u8; 4 << 20];
+    for (position, byte) in content.iter_mut().enumerate() {
+        *byte = (position % 251) as u8;
+    }
+    std::fs::write(directory.path().join("target"), content).unwrap();
+    let output = seekwell(directory.path())
+        .args([
+            "bench", "seek", "target", "--size", "4k", "--count", "100", "--cache", "warm",
+            "--json",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["workload"], "seek");
+    assert_eq!(result["steps"][0]["ops"], 100);
+    assert!(result["steps"][0]["latency_ns"]["p99"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn bench_never_writes_to_a_file_that_seekwell_did_not_make() {
+    let directory = tempfile::tempdir().unwrap();
+    let before = vec![7_u8; 1 << 20];
+    std::fs::write(directory.path().join("precious"), &before).unwrap();
+    let output = seekwell(directory.path())
+        .args(["bench", "seek", "precious", "--write", "--count", "10"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", talk(&output));
+    assert_eq!(std::fs::read(directory.path().join("precious")).unwrap(), before);
+}
+
+#[test]
+fn bench_flags_that_do_not_fit_are_usage_errors_that_name_the_flag() {
+    let directory = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], &str); 4] = [
+        (&["--size", "100"], "--size"),
+        (&["--depth", "8"], "--depth"),
+        (&["--threads", "0"], "--threads"),
+        (&["--write", "--mix", "50"], "--mix"),
+    ];
+    for (flags, named) in cases {
+        let output =
+            seekwell(directory.path()).args(["bench", "seek", "t"]).args(flags).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {}", talk(&output));
+        assert!(talk(&output).contains(named), "{flags:?}: {}", talk(&output));
+    }
+}
