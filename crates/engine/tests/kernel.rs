@@ -196,6 +196,34 @@ fn a_full_device_and_a_read_only_target_are_told_apart() {
 }
 
 #[test]
+fn an_open_loop_issues_no_operation_before_it_is_due() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = numbered_file(folder.path(), 1);
+    for engine in BOTH {
+        if !engine_works(engine, "an_open_loop_issues_no_operation_before_it_is_due") {
+            continue;
+        }
+        let file = open(&path, OFlags::RDONLY);
+        let mut job = job(&file, MIB, engine);
+        job.direct = false;
+        job.rate = Some(2_000);
+        job.count = Some(100);
+        job.keep_samples = 100;
+        let result = run(&job).unwrap();
+        check_counts(&result, 100);
+        let first_ns = result.started_ns;
+        let due: Vec<u64> =
+            result.samples.iter().map(|sample| sample.begun_ns - first_ns).collect();
+        assert_eq!(due, (0..100).map(|index| index * 500_000).collect::<Vec<u64>>());
+        assert!(result.elapsed_ns >= 99 * 500_000);
+        // Completion never lies before the time due, or the latency would have wrapped or be 0.
+        assert!(result.samples.iter().all(|sample| sample.latency_ns > 0));
+        let rate = result.rate.unwrap();
+        assert_eq!((rate.requested, rate.owed), (2_000, 0));
+    }
+}
+
+#[test]
 fn a_stop_ends_every_thread() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = numbered_file(folder.path(), 1);

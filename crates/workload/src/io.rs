@@ -114,3 +114,6 @@ impl Setting {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

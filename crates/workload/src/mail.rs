@@ -57,10 +57,18 @@ pub struct Shared {
 struct State {
     /// The tree, once the first step has made it.
     tree: Option<Arc<Tree>>,
-    /// Names of the unpacked copies, oldest first: more than one when steps run twice.
-    copies: VecDeque<String>,
+    /// The unpacked copies, oldest first: more than one when steps run twice.
+    copies: VecDeque<UnpackedCopy>,
     /// Copies ever made, for their names.
     made: usize,
+}
+
+#[derive(Clone, Debug)]
+struct UnpackedCopy {
+    /// Its directory below the mounted one.
+    name: String,
+    /// Whether it was unpacked to the end.
+    complete: bool,
 }
 
 impl Shared {
@@ -86,21 +94,28 @@ impl Shared {
         Ok(tree)
     }
 
-    /// The name of the next copy; it counts as unpacked from now on.
+    /// The name of the next copy. It is there to be removed from now on, complete or not.
     fn new_copy(&self) -> String {
         let mut state = self.state();
         state.made += 1;
         let stem = if state.made == 1 { "mail".to_owned() } else { format!("mail-{}", state.made) };
         let name = self.place.name(&stem);
-        state.copies.push_back(name.clone());
+        state.copies.push_back(UnpackedCopy { name: name.clone(), complete: false });
         name
     }
 
-    fn newest_copy(&self, step: &str) -> Result<String, WorkloadError> {
-        self.state().copies.back().cloned().ok_or_else(|| missing(step))
+    /// The newest copy was unpacked to the end.
+    fn complete_copy(&self) {
+        if let Some(copy) = self.state().copies.back_mut() {
+            copy.complete = true;
+        }
     }
 
-    fn take_oldest_copy(&self, step: &str) -> Result<String, WorkloadError> {
+    fn newest_copy(&self, step: &str) -> Result<String, WorkloadError> {
+        self.state().copies.back().map(|copy| copy.name.clone()).ok_or_else(|| missing(step))
+    }
+
+    fn take_oldest_copy(&self, step: &str) -> Result<UnpackedCopy, WorkloadError> {
         self.state().copies.pop_front().ok_or_else(|| missing(step))
     }
 }

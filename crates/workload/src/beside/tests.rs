@@ -1,1 +1,153 @@
+use super::*;
+use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::workloads::io::{EngineKind, Pattern};
+use seekwell_model::workloads::{CacheState, CommandParams, IoParams, MailParams};
+use std::path::Path;
+use std::time::Duration;
 
+fn context(directory: &Path) -> StepContext<'_> {
+    StepContext {
+        directory: Some(directory),
+        device: Path::new("/dev/null"),
+        device_file: None,
+        raw: false,
+        seed: 5,
+        cpus: &[],
+        stop: None,
+        device_bytes: 0,
+        sector_bytes: 512,
+        scratch: None,
+    }
+}
+
+fn io() -> WorkloadParams {
+    WorkloadParams::Io(IoParams {
+        kind: "stream".to_owned(),
+        step: "bulk".to_owned(),
+        size: Bytes::kib(64),
+        count: Some(1),
+        time: Some(Nanos(1)),
+        threads: 1,
+        depth: 1,
+        engine: EngineKind::Psync,
+        pattern: Pattern::Sequential,
+        read_percent: 0,
+        cache: CacheState::Warm,
+        rate: None,
+        file_size: Some(Bytes::mib(1)),
+        fsync_every: 0,
+    })
+}
+
+fn mail(steps: &[&str]) -> WorkloadParams {
+    WorkloadParams::Mail(MailParams {
+        files: 20,
+        directories: 2,
+        median_size: Bytes::kib(1),
+        spread: 1.0,
+        tar: None,
+        steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+        cache: CacheState::Warm,
+    })
+}
+
+fn run_for(params: &WorkloadParams, directory: &Path, milliseconds: u64) -> Vec<BesideStep> {
+    let (mut beside, _) = Beside::prepare(params, 0, &context(directory)).unwrap();
+    beside.start(&context(directory)).unwrap();
+    std::thread::sleep(Duration::from_millis(milliseconds));
+    assert!(!beside.has_failed());
+    beside.stop().unwrap()
+}
+
+#[test]
+fn an_io_workload_writes_its_own_file_and_runs_until_it_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path());
+    let (mut beside, prepared) = Beside::prepare(&io(), 3, &context).unwrap();
+    assert_eq!(prepared.len(), 1);
+    assert_eq!(prepared[0].outline.name, "bulk-populate");
+    assert_eq!(prepared[0].outcome.app_bytes_written, 1 << 20);
+    assert!(folder.path().join("beside-3-bulk.data").exists());
+    for _ in 0..2 {
+        beside.start(&context).unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        let found = beside.stop().unwrap();
+        assert_eq!(found.len(), 1);
+        let BesideStep { outline, outcome } = &found[0];
+        assert_eq!(outline.name, "bulk");
+        // Neither its count of 1 nor its time of 1 ns ended it.
+        assert!(outcome.stopped && outcome.ops > 1, "{outcome:?}");
+        assert_eq!(outcome.metrics["ops"], outcome.ops as f64);
+    }
+    assert!(beside.stop().unwrap().is_empty());
+}
+
+#[test]
+fn steps_follow_each_other_in_turn_and_are_added_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = run_for(&mail(&["read_archive", "remove"]), folder.path(), 200);
+    let names: Vec<&str> = found.iter().map(|step| step.outline.name.as_str()).collect();
+    assert_eq!(names, ["unpack", "read_archive", "remove"]);
+    let unpack = &found[0].outcome;
+    assert!(unpack.ops > 20, "{} files: one turn only", unpack.ops);
+    assert_eq!(unpack.metrics["ops"], unpack.ops as f64);
+    assert_eq!(unpack.histograms["create"].count(), unpack.ops);
+    let per_second = unpack.ops as f64 * 1e9 / unpack.elapsed_ns as f64;
+    assert_eq!(unpack.metrics["files_per_s"], per_second);
+}
+
+#[test]
+fn a_tree_that_was_cut_short_by_a_stop_does_not_disturb_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path());
+    let params = mail(&["read_archive", "remove"]);
+    let (mut beside, _) = Beside::prepare(&params, 0, &context).unwrap();
+    for pause_us in (0..20).map(|turn| turn * 170) {
+        beside.start(&context).unwrap();
+        std::thread::sleep(Duration::from_micros(pause_us));
+        beside.stop().unwrap();
+    }
+}
+
+#[test]
+fn a_mail_workload_that_never_removes_does_not_fill_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = run_for(&mail(&[]), folder.path(), 150);
+    let names: Vec<&str> = found.iter().map(|step| step.outline.name.as_str()).collect();
+    assert_eq!(names, ["unpack"]);
+    assert!(found[0].outcome.ops > 20);
+    assert!(std::fs::read_dir(folder.path()).unwrap().count() <= 1);
+}
+
+#[test]
+fn a_command_is_repeated_and_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let params = WorkloadParams::Command(CommandParams {
+        step: "backup".to_owned(),
+        prepare: Some("echo 0 > runs".to_owned()),
+        run: "echo x >> runs; echo speed 5".to_owned(),
+        cache: CacheState::Warm,
+        metrics: [("speed".to_owned(), r"speed (\d)".to_owned())].into(),
+        expect_status: 0,
+        timeout: None,
+        raw: false,
+    });
+    let found = run_for(&params, folder.path(), 200);
+    let runs = std::fs::read_to_string(folder.path().join("runs")).unwrap().lines().count();
+    assert!(runs > 2, "{runs}");
+    assert_eq!(found[0].outcome.metrics["speed"], 5.0);
+}
+
+#[test]
+fn a_failure_is_seen_while_it_runs_and_told_at_the_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = context(folder.path());
+    let (mut beside, _) = Beside::prepare(&io(), 0, &context).unwrap();
+    std::fs::remove_file(folder.path().join("beside-0-bulk.data")).unwrap();
+    beside.start(&context).unwrap();
+    while !beside.has_failed() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let told = beside.stop().unwrap_err().to_string();
+    assert!(told.contains("beside-0-bulk.data: No such file"), "{told}");
+}

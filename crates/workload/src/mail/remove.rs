@@ -107,18 +107,18 @@ impl Step for Remove {
         let tree = self.shared.tree(context.seed)?;
         let copy = self.shared.take_oldest_copy(step)?;
         let parent = Root::open(mounted.to_owned())?;
-        let name = CString::new(copy.as_str()).unwrap_or_default();
+        let name = CString::new(copy.name.as_str()).unwrap_or_default();
         let mut remover = Remover {
             meter: Meter::start(KINDS),
             files: 0,
             buffer: walk::listing_buffer(),
             context,
         };
-        let all = remover.remove(parent.directory.as_fd(), &name, &mounted.join(&copy))?;
+        let all = remover.remove(parent.directory.as_fd(), &name, &mounted.join(&copy.name))?;
         let mut outcome = remover.meter.finish();
         outcome.ops = remover.files;
-        outcome.stopped = !all;
-        if all {
+        outcome.stopped = !all || context.is_stopped();
+        if all && copy.complete {
             // Bytes are not seen by removing: what is left to compare is the number of files.
             let Totals { files, bytes } = tree.totals();
             Totals { files: outcome.ops, bytes }.check(step, Totals { files, bytes })?;

@@ -204,6 +204,7 @@ impl Step for Unpack {
         outcome.stopped = context.is_stopped();
         if !outcome.stopped {
             totals.check(name, tree.totals())?;
+            self.shared.complete_copy();
         }
         outcome.warnings.extend(archive::source_bound(name, source_ns, outcome.elapsed_ns));
         outcome.compute(&self.outline.metrics);

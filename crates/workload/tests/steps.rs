@@ -1,0 +1,314 @@
+//! Steps against the catalogue that outlines them, on a real directory and on a real loop device.
+
+#![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
+
+use seekwell_model::field::{Value, Values};
+use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::workloads::{StepOutline, WORKLOAD_KINDS, WorkloadParams, workload_kind};
+use seekwell_workload::outcome::METRICS_OF_THE_CALLER;
+use seekwell_workload::{StepContext, StepOutcome, steps};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn params(kind: &str, values: &[(&'static str, Value)]) -> WorkloadParams {
+    let mut given = Values::default();
+    for (name, value) in values {
+        given.set(name, value.clone());
+    }
+    (workload_kind(kind).unwrap().build)(&given).unwrap()
+}
+
+fn context(directory: &Path) -> StepContext<'_> {
+    StepContext {
+        directory: Some(directory),
+        device: Path::new("/dev/null"),
+        device_file: None,
+        raw: false,
+        seed: 5,
+        cpus: &[],
+        stop: None,
+        device_bytes: 0,
+        sector_bytes: 512,
+        scratch: None,
+    }
+}
+
+/// A folder on the filesystem of the build: direct I/O does not work in memory everywhere.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn open_files_below(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
+        .filter(|target| target.starts_with(directory))
+        .collect()
+}
+
+fn run_all(params: &WorkloadParams, context: &StepContext<'_>) -> Vec<(StepOutline, StepOutcome)> {
+    let mut found = Vec::new();
+    for mut step in steps(params) {
+        let outcome = step.run(context).unwrap();
+        if let Some(directory) = context.directory {
+            assert_eq!(open_files_below(directory), Vec::<PathBuf>::new());
+        }
+        found.push((step.outline().clone(), outcome));
+    }
+    found
+}
+
+/// A small workload of every kind, with all that adds steps or metrics.
+fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+    let small = ("file_size", Value::Size(Bytes::mib(3)));
+    let list = ["read_archive", "read_directory", "remove"].map(String::from).to_vec();
+    vec![
+        ("seek", vec![small.clone(), ("count", Value::Integer(50))]),
+        (
+            "seek",
+            vec![
+                small.clone(),
+                ("count", Value::Integer(50)),
+                ("mix", Value::Integer(50)),
+                ("step", Value::Text("mixed".into())),
+            ],
+        ),
+        ("stream", vec![small, ("count", Value::Integer(5)), ("write", Value::Bool(true))]),
+        (
+            "mail",
+            vec![
+                ("files", Value::Integer(30)),
+                ("directories", Value::Integer(3)),
+                ("steps", Value::List(list)),
+            ],
+        ),
+        (
+            "command",
+            vec![
+                ("run", Value::Text("echo n=7".into())),
+                ("prepare", Value::Text("true".into())),
+                ("metrics", Value::Table([("n".to_owned(), r"n=(\d)".to_owned())].into())),
+            ],
+        ),
+    ]
+}
+
+#[test]
+fn every_kind_runs_the_outlined_steps_and_reports_the_outlined_metrics() {
+    let every = every_kind();
+    let kinds: BTreeSet<&str> = every.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, WORKLOAD_KINDS.iter().map(|kind| kind.name).collect());
+    for (kind, values) in every {
+        let folder = folder();
+        let params = params(kind, &values);
+        let found = run_all(&params, &context(folder.path()));
+        let outlines: Vec<StepOutline> = found.iter().map(|(outline, _)| outline.clone()).collect();
+        assert_eq!(outlines, params.steps());
+        for (outline, outcome) in found {
+            let name = &outline.name;
+            let outlined: BTreeSet<&str> = outline
+                .metrics
+                .iter()
+                .map(String::as_str)
+                .filter(|metric| !METRICS_OF_THE_CALLER.contains(metric))
+                .collect();
+            let reported: BTreeSet<&str> = outcome.metrics.keys().map(String::as_str).collect();
+            assert_eq!(reported, outlined, "{name}");
+            let writes_data = outline.writes && kind != "command" && name != "remove";
+            assert_eq!(outcome.app_bytes_written > 0, writes_data, "{name}");
+            assert!(outcome.elapsed_ns > 0 && !outcome.stopped, "{name}");
+        }
+    }
+}
+
+#[test]
+fn populate_writes_the_file_in_full_and_odd_sizes_too() {
+    for bytes in [Bytes::kib(4), Bytes(1_000_448), Bytes::mib(2), Bytes((2 << 20) + 512)] {
+        let folder = folder();
+        let values = [("file_size", Value::Size(bytes)), ("count", Value::Integer(1))];
+        let populated = &run_all(&params("seek", &values), &context(folder.path()))[0].1;
+        assert_eq!(populated.app_bytes_written, bytes.0);
+        let data = std::fs::read(folder.path().join("seek.data")).unwrap();
+        assert_eq!(data.len() as u64, bytes.0);
+        for (length, window) in [(4096, data.len()), (512, 1 << 20)] {
+            for part in data.chunks(window) {
+                let mut blocks: Vec<&[u8]> = part.chunks(length).collect();
+                let count = blocks.len();
+                blocks.sort_unstable();
+                blocks.dedup();
+                assert_eq!(blocks.len(), count, "{length} bytes repeat");
+            }
+        }
+        assert!(!data.chunks(512).any(|sector| sector.iter().all(|byte| *byte == 0)));
+    }
+}
+
+#[test]
+fn the_same_seed_writes_the_same_file() {
+    let written = |seed| {
+        let folder = folder();
+        let values = [("file_size", Value::Size(Bytes::kib(64))), ("count", Value::Integer(1))];
+        run_all(&params("seek", &values), &StepContext { seed, ..context(folder.path()) });
+        std::fs::read(folder.path().join("seek.data")).unwrap()
+    };
+    assert!(written(1) == written(1));
+    assert!(written(1) != written(2));
+}
+
+#[test]
+fn a_rate_that_is_not_kept_is_a_doubt() {
+    let folder = folder();
+    let values = [
+        ("file_size", Value::Size(Bytes::mib(1))),
+        ("cache", Value::Text("warm".into())),
+        ("size", Value::Size(Bytes::kib(64))),
+        ("rate", Value::Integer(100_000_000)),
+        ("time", Value::Duration(Nanos(50_000_000))),
+    ];
+    let found = run_all(&params("seek", &values), &context(folder.path()));
+    let warning = &found[1].1.warnings[0];
+    assert_eq!(warning.code, "rate-not-kept");
+    assert!(warning.text.contains("of 100000000 operations per second were achieved"));
+    assert!(warning.text.contains("that were due never began"));
+}
+
+#[test]
+fn direct_operations_must_be_whole_sectors() {
+    let folder = folder();
+    let values = [("size", Value::Size(Bytes(512))), ("file_size", Value::Size(Bytes::mib(1)))];
+    let context = StepContext { sector_bytes: 4096, ..context(folder.path()) };
+    let mut steps = steps(&params("seek", &values));
+    steps[0].run(&context).unwrap();
+    assert_eq!(
+        steps[1].run(&context).unwrap_err().to_string(),
+        "step seek makes direct operations of 512B on a device with sectors of 4096 B; use a \
+         multiple of the sector, or cache = \"cold\""
+    );
+}
+
+/// A loop device over a file; detached when dropped.
+struct Loop {
+    device: PathBuf,
+}
+
+impl Loop {
+    fn attach(backing: &Path) -> Self {
+        let attached = Command::new(seekwell_testing::tool("losetup").unwrap())
+            .args(["--find", "--show", "--direct-io=on"])
+            .arg(backing)
+            .output()
+            .unwrap();
+        assert!(attached.status.success(), "{attached:?}");
+        Self { device: PathBuf::from(String::from_utf8(attached.stdout).unwrap().trim()) }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let detached = Command::new(seekwell_testing::tool("losetup").unwrap())
+            .arg("--detach")
+            .arg(&self.device)
+            .status()
+            .unwrap();
+        assert!(detached.success(), "{}", self.device.display());
+    }
+}
+
+fn has_loop(test: &str) -> bool {
+    let can = seekwell_testing::root()
+        && seekwell_testing::tool("losetup").is_some()
+        && Path::new("/dev/loop-control").exists();
+    if !can {
+        seekwell_testing::skip(test, "needs root, losetup and loop devices");
+    }
+    can
+}
+
+#[test]
+fn a_raw_device_is_used_within_the_asked_size_and_written_through_the_checked_descriptor() {
+    if !has_loop("a_raw_device_is_used_within_the_asked_size") {
+        return;
+    }
+    let folder = folder();
+    let backing = folder.path().join("backing");
+    std::fs::write(&backing, vec![0; 8 << 20]).unwrap();
+    let attached = Loop::attach(&backing);
+    let checked = File::options().read(true).write(true).open(&attached.device).unwrap();
+    let raw = StepContext {
+        directory: None,
+        device: &attached.device,
+        device_file: Some(&checked),
+        raw: true,
+        device_bytes: 8 << 20,
+        ..context(folder.path())
+    };
+    for cache in ["direct", "cold"] {
+        let values = [
+            ("file_size", Value::Size(Bytes::mib(2))),
+            ("count", Value::Integer(100)),
+            ("mix", Value::Integer(50)),
+            ("cache", Value::Text(cache.into())),
+        ];
+        let found = run_all(&params("seek", &values), &raw);
+        assert_eq!(found[0].1.app_bytes_written, 2 << 20);
+        assert_eq!(found[1].1.ops, 100);
+    }
+    checked.sync_all().unwrap();
+    let mut data = vec![0; 8 << 20];
+    checked.read_exact_at(&mut data, 0).unwrap();
+    assert!(data[..2 << 20].chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
+    assert!(data[2 << 20..].iter().all(|byte| *byte == 0));
+
+    let unchecked = StepContext { device_file: None, ..raw };
+    let values = [("file_size", Value::Size(Bytes::mib(256)))];
+    let told = steps(&params("seek", &values))[0].run(&unchecked).unwrap_err().to_string();
+    assert!(told.contains("uses 256MiB of a device of 8MiB"), "{told}");
+    let values = [("file_size", Value::Size(Bytes::mib(1)))];
+    let told = steps(&params("seek", &values))[0].run(&unchecked).unwrap_err().to_string();
+    assert!(told.contains("which was not opened for writing; claim the device first"), "{told}");
+}
+
+/// A filesystem in memory of 256 KiB; unmounted when dropped.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(at: &Path) -> Self {
+        let mounted = Command::new(seekwell_testing::tool("mount").unwrap())
+            .args(["-t", "tmpfs", "-o", "size=256k", "seekwell-test"])
+            .arg(at)
+            .status()
+            .unwrap();
+        assert!(mounted.success());
+        Self(at.to_owned())
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let unmounted =
+            Command::new(seekwell_testing::tool("umount").unwrap()).arg(&self.0).status().unwrap();
+        assert!(unmounted.success(), "a step left a file open in {}", self.0.display());
+    }
+}
+
+#[test]
+fn a_full_filesystem_is_told_with_the_place_and_left_to_be_unmounted() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("a_full_filesystem_is_told", "needs root to mount");
+    }
+    let folder = folder();
+    let small = Small::mount(folder.path());
+    let values = [("file_size", Value::Size(Bytes::mib(1)))];
+    let told = steps(&params("seek", &values))[0].run(&context(&small.0)).unwrap_err().to_string();
+    assert!(told.starts_with("seek-populate on ") && told.contains("seek.data: write "), "{told}");
+    std::fs::remove_file(small.0.join("seek.data")).unwrap();
+
+    let values = [("files", Value::Integer(500)), ("directories", Value::Integer(2))];
+    let told = steps(&params("mail", &values))[0].run(&context(&small.0)).unwrap_err().to_string();
+    let start = format!("cannot write to {}/mail/f0000", small.0.display());
+    let end = "No space left on device (os error 28); it is full: use less data or a larger device";
+    assert!(told.starts_with(&start) && told.ends_with(end), "{told}");
+}
