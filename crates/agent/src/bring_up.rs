@@ -206,12 +206,9 @@ impl<'a> BroughtUp<'a> {
 
     fn set_queues(&mut self, record: &mut Record) -> Result<(), TrialError> {
         let stack = &self.request.stack;
-        let discard = stack.filesystem.discard;
-        let wanted =
-            Wanted::new(&stack.device.settings, &stack.scheduler, &self.request.defaults, discard);
+        let wanted = Wanted::new(&stack.device.settings, &stack.scheduler, &self.request.defaults);
         // What the lab sets on the data device is not asked of the journal's.
-        let plain =
-            Wanted::new(&Default::default(), &stack.scheduler, &self.request.defaults, discard);
+        let plain = Wanted::new(&Default::default(), &stack.scheduler, &self.request.defaults);
         let undo = Self::undo(&mut self.undo)?;
         for (attached, wanted) in [(&self.data, &wanted), (&self.journal, &plain)] {
             let Some(attached) = attached else { continue };

@@ -96,13 +96,13 @@ pub enum Error {
         install: String,
     },
     /// A program of the system failed.
-    #[error("'{command}' failed ({status}){}", last_lines(stderr))]
+    #[error("'{command}' failed ({status}){}", said(stderr))]
     Program {
         /// The command line.
         command: String,
         /// Exit status or signal in words.
         status: String,
-        /// The last lines that it printed; may be empty.
+        /// The first and last lines that it printed; may be empty.
         stderr: String,
     },
     /// The kernel refused to mount.
@@ -153,7 +153,7 @@ impl Error {
     }
 }
 
-fn last_lines(stderr: &str) -> String {
+fn said(stderr: &str) -> String {
     let text = stderr.trim();
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }

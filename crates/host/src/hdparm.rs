@@ -58,7 +58,7 @@ pub(crate) fn get(system: &System, device: &str, flag: &str) -> Result<String> {
     })
 }
 
-/// A line such as ` APM_level	= 128` or ` acoustic      = 254 (128=quiet ... 254=fast)`.
+/// A line such as ` APM_level = 128` or ` acoustic      = 254 (128=quiet ... 254=fast)`.
 fn parse(output: &str, label: &str) -> Option<String> {
     let (_, value) =
         output.lines().find_map(|line| line.trim().strip_prefix(label)?.split_once('='))?;

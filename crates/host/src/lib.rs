@@ -14,6 +14,8 @@ pub mod error;
 pub mod facts;
 mod fiemap;
 pub mod filesystem;
+#[cfg(test)]
+mod fixture;
 pub mod guard;
 mod hdparm;
 pub mod identity;

@@ -22,9 +22,9 @@ pub(crate) struct MountLine {
     pub super_options: String,
 }
 
-/// Mounts of this process.
+/// Mounts of the calling thread: threads of one process may have namespaces of their own.
 pub(crate) fn of_self(system: &System) -> Result<Vec<MountLine>> {
-    of(&system.proc.join("self/mountinfo"))
+    of(&system.proc.join("thread-self/mountinfo"))
 }
 
 /// Mounts in a `mountinfo` file.

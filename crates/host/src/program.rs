@@ -10,8 +10,10 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 #[cfg(test)]
 mod tests;
 
-/// Lines of a failed program's output that an error carries.
-const LINES: usize = 8;
+/// Lines of a failed program's output that an error carries: the first, because some programs let
+/// their usage text follow, and the last.
+const FIRST_LINES: usize = 3;
+const LAST_LINES: usize = 5;
 
 /// A command that begins with nothing of the caller's environment, so that its behaviour and its
 /// messages are the same everywhere.
@@ -67,7 +69,7 @@ pub(crate) fn failed(command: String, output: &Output) -> Error {
     let stdout = String::from_utf8_lossy(&output.stdout);
     // Some programs complain on standard output.
     let talk = if stderr.trim().is_empty() { stdout } else { stderr };
-    Error::Program { command, status: status(output.status), stderr: last_lines(&talk) }
+    Error::Program { command, status: status(output.status), stderr: excerpt(&talk) }
 }
 
 /// `exit status 1` or `killed by signal 9`.
@@ -80,10 +82,14 @@ pub(crate) fn status(status: ExitStatus) -> String {
     }
 }
 
-fn last_lines(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     let lines: Vec<&str> =
         text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n")
+    if lines.len() <= FIRST_LINES + LAST_LINES {
+        return lines.join("\n");
+    }
+    let (first, last) = (&lines[..FIRST_LINES], &lines[lines.len() - LAST_LINES..]);
+    [first, &["…"], last].concat().join("\n")
 }
 
 /// A command line that can be pasted into a shell.

@@ -3,6 +3,9 @@
 //! The kernel clamps some values silently, a switch of scheduler resets others, and all of them
 //! outlive a loop device. So every old value goes to the undo list first, the scheduler is set before
 //! everything else, and each value is read again.
+//!
+//! `discard_max_bytes` is only read: on most devices the kernel shows a value there that it does not
+//! take back, so that a change could not be undone. mkfs and mount are told not to discard instead.
 
 use crate::error::{Error, Result};
 use crate::hdparm;
@@ -25,9 +28,7 @@ const READ_AHEAD: &str = "read_ahead_kb";
 const MAX_SECTORS: &str = "max_sectors_kb";
 const ROTATIONAL: &str = "rotational";
 const WRITE_CACHE: &str = "write_cache";
-pub(crate) const DISCARD: &str = "discard_max_bytes";
-const DISCARD_HARDWARE: &str = "discard_max_hw_bytes";
-const DISCARD_GRANULARITY: &str = "discard_granularity";
+const DISCARD: &str = "discard_max_bytes";
 
 /// What else the kernel changes when the scheduler is switched: bfq turns write-back throttling off.
 const WRITEBACK_THROTTLING: &str = "wbt_lat_usec";
@@ -49,9 +50,6 @@ pub struct Wanted {
     pub rotational: Option<bool>,
     /// `write_cache`.
     pub write_cache: Option<WriteCache>,
-    /// Whether discards reach the device: `false` sets `discard_max_bytes` to 0, `true` to what the
-    /// hardware takes.
-    pub discard: Option<bool>,
     /// Flags and values for hdparm, for example `-B128`.
     pub hdparm: Vec<String>,
 }
@@ -60,12 +58,7 @@ impl Wanted {
     /// What a stack asks for: the scheduler's settings before the device's before the comparable
     /// defaults.
     #[must_use]
-    pub fn new(
-        device: &DeviceSettings,
-        scheduler: &Scheduler,
-        defaults: &QueueDefaults,
-        discard: bool,
-    ) -> Self {
+    pub fn new(device: &DeviceSettings, scheduler: &Scheduler, defaults: &QueueDefaults) -> Self {
         let apm = device.apm.map(|level| format!("-B{level}"));
         Self {
             scheduler: Some(scheduler.kind.clone()),
@@ -81,30 +74,8 @@ impl Wanted {
             max_sectors_kb: device.max_sectors_kb,
             rotational: device.rotational,
             write_cache: device.write_cache,
-            // Not forbidden where it is not asked for: mkfs and mount are told not to, and on a free
-            // loop device the kernel takes no value but 0, so that a 0 could not be put back.
-            discard: discard.then_some(true),
             hdparm: apm.into_iter().chain(device.hdparm.iter().cloned()).collect(),
         }
-    }
-}
-
-/// What to write to `discard_max_bytes` so that it is `wanted`. What the device shows as its most is
-/// often no multiple of its granularity, which the kernel demands of what is written; the largest
-/// multiple that it takes means "as much as the device can".
-pub(crate) fn discard_value(queue: &Path, wanted: &str) -> String {
-    let number = |file: &str| {
-        sysfs::read_optional(&queue.join(file)).and_then(|text| text.parse::<u64>().ok())
-    };
-    let wanted_bytes = wanted.parse::<u64>().ok();
-    let hardware = number(DISCARD_HARDWARE);
-    match (wanted_bytes, hardware) {
-        (Some(bytes), Some(most)) if bytes > 0 && bytes >= most => {
-            let granularity = number(DISCARD_GRANULARITY).unwrap_or(512).max(512);
-            let most_sectors = u64::from(u32::MAX) * 512;
-            (most_sectors - most_sectors % granularity).to_string()
-        }
-        _ => wanted.to_owned(),
     }
 }
 
@@ -185,7 +156,6 @@ pub fn apply(
         WriteCache::WriteThrough => "write through".to_owned(),
     });
     setter.set(WRITE_CACHE, cache)?;
-    setter.allow_discard(wanted.discard)?;
     for argument in &wanted.hdparm {
         let (flag, value) = hdparm::split(&device, argument)?;
         setter.undo.record(&Target::Hdparm { device: device.clone(), flag: flag.to_owned() })?;
@@ -319,11 +289,7 @@ impl Setter<'_> {
     /// A value that the kernel refuses or changes is said and not fatal: the stack is measured with
     /// what is in force.
     fn write(&mut self, attribute: &str, path: &Path, value: &str) {
-        let text = match path.parent() {
-            Some(queue) if attribute == DISCARD => discard_value(queue, value),
-            _ => value.to_owned(),
-        };
-        if let Err(error) = fs::write(path, text) {
+        if let Err(error) = fs::write(path, value) {
             self.warn(attribute, value, &format!("the kernel refused it ({error})"));
             return;
         }
@@ -331,19 +297,6 @@ impl Setter<'_> {
         if now != value {
             self.warn(attribute, value, &format!("the kernel made it {now}"));
         }
-    }
-
-    fn allow_discard(&mut self, allowed: Option<bool>) -> Result<()> {
-        let value = match allowed {
-            None => None,
-            Some(false) => Some("0".to_owned()),
-            Some(true) => sysfs::read_optional(&self.path(DISCARD_HARDWARE)?),
-        };
-        // A device without discard needs no warning that discards are off.
-        if allowed == Some(false) && sysfs::read_optional(&self.path(DISCARD)?).is_none() {
-            return Ok(());
-        }
-        self.set(DISCARD, value)
     }
 
     fn warn(&mut self, attribute: &str, value: &str, why: &str) {

@@ -26,12 +26,14 @@ pub(super) struct OnDisk {
 
 const UNKNOWN: OnDisk = OnDisk { block_bytes: None, journal: Place::None };
 
+/// Recognises one format; `None` for any other.
+type Parse = fn(&[u8]) -> Option<OnDisk>;
+
 type Reader<'a> = dyn Fn(u64, usize) -> Result<Vec<u8>> + 'a;
 
 /// Reads the data device's superblock.
 pub(super) fn read(at: &Reader<'_>) -> Result<OnDisk> {
-    let formats: [(u64, fn(&[u8]) -> Option<OnDisk>); 4] =
-        [(0, xfs), (1024, ext), (32 << 10, jfs), (64 << 10, reiserfs)];
+    let formats: [(u64, Parse); 4] = [(0, xfs), (1024, ext), (32 << 10, jfs), (64 << 10, reiserfs)];
     for (offset, parse) in formats {
         if let Some(found) = parse(&at(offset, 1024)?) {
             return Ok(found);

@@ -70,9 +70,6 @@ pub(super) fn put_back(
             Ok(Some(format!("hdparm {flag}{old} /dev/{device}")))
         }
         Target::Queue { device, attribute } => match queue_file(system, device, attribute) {
-            Ok(path) if attribute == queue::DISCARD => {
-                put_discard_back(&path, change.old.as_deref())
-            }
             Ok(path) => put_text_back(&path, change.old.as_deref(), |path| value(path, attribute)),
             // The device is gone, and its settings with it.
             Err(_) => Ok(None),
@@ -112,24 +109,6 @@ fn put_text_back(
             by_hand()
         ));
     }
-    Ok(Some(format!("{} = {old}", path.display())))
-}
-
-/// The limit is reset with the device's own when a loop device gets another file, so that it is
-/// written and not compared: what is put back is that nobody forbids discards.
-fn put_discard_back(path: &Path, old: Option<&str>) -> std::result::Result<Option<String>, String> {
-    let (Some(old), Some(now), Some(queue)) = (old, sysfs::read_optional(path), path.parent())
-    else {
-        return Ok(None);
-    };
-    if now == old {
-        return Ok(None);
-    }
-    let text = queue::discard_value(queue, old);
-    fs::write(path, &text).map_err(|error| {
-        let path = path.display();
-        format!("cannot write '{text}' to {path}: {error}; do it by hand: echo '{text}' > {path}")
-    })?;
     Ok(Some(format!("{} = {old}", path.display())))
 }
 

@@ -1,1 +1,357 @@
+use super::*;
+use crate::fixture::Machine;
+use std::process::{Command, Stdio};
 
+fn scheduler(device: &str) -> Target {
+    Target::Queue { device: device.into(), attribute: "scheduler".into() }
+}
+
+fn requests(device: &str) -> Target {
+    Target::Queue { device: device.into(), attribute: "nr_requests".into() }
+}
+
+/// A machine with this process in its procfs, and a disk with a queue.
+fn machine() -> (Machine, System) {
+    let machine = Machine::new();
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    machine.write(&format!("proc/{}/stat", std::process::id()), stat.trim_end());
+    machine.attribute("sda", "queue/scheduler", "none");
+    machine.attribute("sda", "queue/nr_requests", "256");
+    let system = machine.system();
+    (machine, system)
+}
+
+fn value(machine: &Machine, attribute: &str) -> String {
+    sysfs::read(&machine.path(&format!("sys/class/block/sda/queue/{attribute}"))).unwrap()
+}
+
+#[test]
+fn the_first_old_value_is_the_one_that_comes_back() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    for next in ["64", "32"] {
+        assert!(undo.record(&requests("sda")).unwrap());
+        machine.attribute("sda", "queue/nr_requests", next);
+    }
+    // Another process of the run opens the same list and records the same setting once more.
+    let mut second = Undo::open(&system, &path).unwrap();
+    second.record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "16");
+
+    let restored = restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "nr_requests"), "256");
+    assert_eq!(restored.done.len(), 1);
+    assert_eq!(restored.problems, [""; 0]);
+    assert!(!path.exists(), "nothing is left to do");
+    assert_eq!(restore(&system, &path).unwrap(), Restored::default(), "again is harmless");
+}
+
+#[test]
+fn the_old_value_is_on_disk_when_record_returns() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record(&scheduler("sda")).unwrap();
+    let lines: Vec<serde_json::Value> = fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["line"], "header");
+    assert_eq!(lines[0]["boot"], "boot-1");
+    assert_eq!(lines[0]["run"], "run-1");
+    assert_eq!(lines[1]["pid"], std::process::id());
+    assert_eq!(
+        lines[2],
+        serde_json::json!({
+            "line": "change",
+            "target": { "kind": "queue", "device": "sda", "attribute": "scheduler" },
+            "old": "none",
+        })
+    );
+}
+
+#[test]
+fn schedulers_come_back_before_what_they_reset() {
+    let change = |target| Change { target, old: Some("1".into()) };
+    let folder = |path: &str| Target::Directory { path: path.into() };
+    let changes = [
+        change(requests("sda")),
+        change(folder("/outer")),
+        change(scheduler("sda")),
+        change(folder("/outer/inner")),
+        change(Target::File { path: "/proc/sys/vm/x".into() }),
+    ];
+    let order: Vec<&Target> = put_back::in_order(&changes).iter().map(|one| &one.target).collect();
+    assert_eq!(
+        order,
+        [
+            &scheduler("sda"),
+            &requests("sda"),
+            &changes[4].target,
+            &folder("/outer/inner"),
+            &folder("/outer"),
+        ]
+    );
+}
+
+#[test]
+fn a_line_cut_off_by_a_crash_is_as_if_never_begun() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record(&scheduler("sda")).unwrap();
+    let whole = fs::read(&path).unwrap();
+    machine.attribute("sda", "queue/scheduler", "[none]");
+    undo.record(&requests("sda")).unwrap();
+    let longer = fs::read(&path).unwrap();
+
+    for length in whole.len()..longer.len() {
+        fs::write(&path, &longer[..length]).unwrap();
+        let content = load(&mut File::open(&path).unwrap(), &path).unwrap();
+        let complete = length + 1 == longer.len();
+        assert_eq!(content.changes.len(), if complete { 2 } else { 1 }, "{length}");
+
+        // Whoever opens it next writes on a line of his own.
+        let mut next = Undo::open(&system, &path).unwrap();
+        next.record(&Target::Directory { path: machine.path("run/new") }).unwrap();
+        let content = load(&mut File::open(&path).unwrap(), &path).unwrap();
+        assert_eq!(content.changes.len(), if complete { 3 } else { 2 }, "{length}");
+        assert!(!content.torn);
+    }
+}
+
+#[test]
+fn values_of_another_boot_are_forgotten() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record(&requests("sda")).unwrap();
+    let left = machine.path("run/left");
+    undo.record(&Target::Directory { path: left.clone() }).unwrap();
+    fs::create_dir(&left).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    machine.write("proc/sys/kernel/random/boot_id", "boot-2");
+
+    assert_eq!(pending(&system, &machine.path("run")).unwrap(), [path.clone()]);
+    restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "nr_requests"), "32", "another kernel's value is not ours to set");
+    assert!(!left.exists(), "folders outlive a boot");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_list_is_pending_only_when_all_its_owners_are_dead() {
+    let machine = Machine::new();
+    let mut system = machine.system();
+    system.proc = "/proc".into();
+    let path = machine.path("run/one.undo");
+    // Both owners live: this process and a child.
+    let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.add_owner(child.id()).unwrap();
+    machine.write("run/other.txt", "no list");
+    assert_eq!(pending(&system, &machine.path("run")).unwrap(), [PathBuf::new(); 0]);
+
+    // Only the child lives.
+    let text = fs::read_to_string(&path).unwrap();
+    let own = format!("\"pid\":{},", std::process::id());
+    let without_us: Vec<&str> = text.lines().filter(|line| !line.contains(&own)).collect();
+    fs::write(&path, without_us.join("\n") + "\n").unwrap();
+    assert_eq!(pending(&system, &machine.path("run")).unwrap(), [PathBuf::new(); 0]);
+
+    // A zombie puts nothing back.
+    child.kill().unwrap();
+    while !fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap().contains(") Z ") {
+        std::thread::yield_now();
+    }
+    assert_eq!(pending(&system, &machine.path("run")).unwrap(), [path.clone()]);
+    child.wait().unwrap();
+    assert_eq!(pending(&system, &machine.path("run")).unwrap(), [path]);
+    assert_eq!(pending(&system, Path::new("/no/such/folder")).unwrap(), [PathBuf::new(); 0]);
+}
+
+#[test]
+fn a_later_process_of_the_same_number_is_not_the_owner() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    Undo::create(&system, &path, "run-1").unwrap();
+    assert_eq!(pending(&system, &machine.path("run")).unwrap(), [PathBuf::new(); 0]);
+    let stat = format!("proc/{}/stat", std::process::id());
+    let text = sysfs::read(&machine.path(&stat)).unwrap();
+    let ticks = start_ticks(&text).unwrap();
+    machine.write(&stat, &text.replace(&format!(" {ticks} "), &format!(" {} ", ticks + 1)));
+    assert_eq!(pending(&system, &machine.path("run")).unwrap(), [path]);
+}
+
+#[test]
+fn the_name_of_a_process_may_hold_anything() {
+    let fields: Vec<String> = (3..=52).map(|number| number.to_string()).collect();
+    let stat = format!("7 (a ) b) {}", fields.join(" "));
+    assert_eq!(start_ticks(&stat), Some(22));
+    assert_eq!(start_ticks("7 (sh"), None);
+}
+
+#[test]
+fn what_cannot_be_put_back_is_told_and_stays_in_the_list() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    let occupied = machine.path("run/occupied");
+    undo.record(&Target::Directory { path: occupied.clone() }).unwrap();
+    undo.record(&requests("sda")).unwrap();
+    fs::create_dir_all(occupied.join("inner")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+
+    let restored = restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "nr_requests"), "256", "one problem does not stop the rest");
+    assert_eq!(restored.problems.len(), 1);
+    assert!(restored.problems[0].starts_with("cannot remove the folder"), "{restored:?}");
+    assert!(path.exists());
+
+    fs::remove_dir(occupied.join("inner")).unwrap();
+    assert_eq!(restore(&system, &path).unwrap().problems, [""; 0]);
+    assert!(!path.exists() && !occupied.exists());
+}
+
+#[test]
+fn a_value_that_does_not_come_back_says_how_to_do_it_by_hand() {
+    // A file that the kernel would clamp: here one that cannot be changed.
+    let (machine, system) = machine();
+    let file = machine.path("proc/sys/clamped");
+    fs::write(&file, "5\n").unwrap();
+    let mut undo = Undo::in_memory(&system);
+    undo.record(&Target::File { path: file.clone() }).unwrap();
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/proc/sys/kernel/osrelease", &file).unwrap();
+    let restored = undo.restore_where(|_| true).unwrap();
+    let text = restored.problems[0].replace(&file.display().to_string(), "FILE");
+    assert!(text.contains("do it by hand: echo '5' > FILE"), "{text}");
+}
+
+#[test]
+fn a_device_that_is_gone_took_its_settings_with_it() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record(&requests("sda")).unwrap();
+    fs::remove_file(machine.path("sys/class/block/sda")).unwrap();
+    assert_eq!(restore(&system, &path).unwrap(), Restored::default());
+    assert!(!path.exists());
+}
+
+#[test]
+fn what_is_not_there_is_not_recorded() {
+    let (machine, system) = machine();
+    let mut undo = Undo::in_memory(&system);
+    let missing = Target::Queue { device: "sda".into(), attribute: "wbt_lat_usec".into() };
+    assert!(!undo.record(&missing).unwrap());
+    let existing = Target::Directory { path: machine.path("run") };
+    assert!(!undo.record(&existing).unwrap(), "a folder that was there is not ours to remove");
+}
+
+#[test]
+fn a_forgotten_change_begins_anew() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    undo.forget(&requests("sda")).unwrap();
+    undo.record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "16");
+    restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "nr_requests"), "32");
+}
+
+#[test]
+fn a_list_of_a_newer_format_is_left_alone() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    machine.write("run/one.undo", r#"{"line":"header","format":2,"run":"r","boot":"boot-1"}"#);
+    let error = restore(&system, &path).unwrap_err();
+    assert!(error.to_string().contains("a newer seekwell wrote this list"), "{error}");
+    assert!(path.exists());
+}
+
+#[test]
+fn several_restore_at_once_and_each_value_is_written_once() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    let done: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| restore(&system, &path).unwrap().done.len())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(done, 1);
+    assert_eq!(value(&machine, "nr_requests"), "256");
+}
+
+mod model {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Set(usize, u8),
+        Restore(usize),
+        Reopen,
+        Tear,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0..4_usize, any::<u8>()).prop_map(|(file, value)| Step::Set(file, value)),
+            1 => (0..4_usize).prop_map(Step::Restore),
+            1 => Just(Step::Reopen),
+            1 => Just(Step::Tear),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        /// Whatever is set, restored in part, reopened and torn in between, everything is as it was
+        /// before.
+        #[test]
+        fn everything_is_as_it_was_before(steps in prop::collection::vec(step(), 0..24)) {
+            let (machine, system) = machine();
+            let file = |index: usize| machine.path(&format!("proc/sys/file{index}"));
+            for index in 0..4 {
+                fs::write(file(index), format!("before {index}\n")).unwrap();
+            }
+            let path = machine.path("run/one.undo");
+            let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+            for step in steps {
+                match step {
+                    Step::Set(index, value) => {
+                        undo.record(&Target::File { path: file(index) }).unwrap();
+                        fs::write(file(index), format!("{value}\n")).unwrap();
+                    }
+                    Step::Restore(index) => {
+                        let restored =
+                            undo.restore_where(|target| *target == Target::File { path: file(index) });
+                        prop_assert!(restored.unwrap().problems.is_empty());
+                    }
+                    Step::Reopen => undo = Undo::open(&system, &path).unwrap(),
+                    Step::Tear => {
+                        // A crash in the middle of a line, and a new process that goes on.
+                        let mut list = OpenOptions::new().append(true).open(&path).unwrap();
+                        list.write_all(br#"{"line":"change","target":{"kind":"fi"#).unwrap();
+                        undo = Undo::open(&system, &path).unwrap();
+                    }
+                }
+            }
+            drop(undo);
+            prop_assert!(restore(&system, &path).unwrap().problems.is_empty());
+            for index in 0..4 {
+                let now = sysfs::read(&file(index)).unwrap();
+                prop_assert_eq!(now, format!("before {index}"));
+            }
+        }
+    }
+}
