@@ -105,7 +105,7 @@ fn head(text: &mut String) {
         text,
         "<!-- Made from the definitions in crates/spec and crates/model; after a change there run"
     );
-    line!(text, "     `cargo run -p seekwell-spec --example write-reference`. -->");
+    line!(text, "     `cargo xtask docs`. -->");
     line!(text);
     line!(text, "{}", ROOT.doc);
     line!(

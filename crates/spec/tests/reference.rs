@@ -9,7 +9,7 @@ fn the_reference_in_docs_is_the_one_that_the_definitions_make() {
     let kept = std::fs::read_to_string(file).unwrap();
     assert!(
         kept == lab_reference_markdown(),
-        "docs/lab-reference.md is out of date: run `cargo run -p seekwell-spec --example write-reference`"
+        "docs/lab-reference.md is out of date: run `cargo xtask docs`"
     );
 }
 

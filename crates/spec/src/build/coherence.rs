@@ -90,7 +90,7 @@ fn check_sizes(lab: &Lab, positions: &Positions) -> Result<(), Problem> {
         let place = *place;
         for kind in &lab.filesystems {
             let Some(definition) = filesystem(&kind.kind) else { continue };
-            if size < definition.minimum && !excluded(lab, device, kind, None) {
+            if size < definition.minimum && wanted(lab, device, kind, None) {
                 let message = format!(
                     "a device of {size} is too small for {}, which needs {}",
                     kind.name, definition.minimum
@@ -102,7 +102,7 @@ fn check_sizes(lab: &Lab, positions: &Positions) -> Result<(), Problem> {
             for workload in &lab.workloads {
                 let needed = data_set(workload);
                 let runs = !definition.is_raw() || crate::expand::runs_on_raw(workload);
-                if needed > size && runs && !excluded(lab, device, kind, Some(workload)) {
+                if needed > size && runs && wanted(lab, device, kind, Some(workload)) {
                     let message = format!(
                         "a device of {size} cannot hold the {} of workload \"{}\"",
                         readable(needed),
@@ -138,19 +138,24 @@ pub(crate) fn readable(bytes: Bytes) -> String {
     }
 }
 
-/// Whether the lab excludes the pair of device and filesystem (and workload) whatever the other
-/// axes are.
-fn excluded(lab: &Lab, device: &Device, kind: &Filesystem, workload: Option<&Workload>) -> bool {
-    let rules_out = |rule: &Match| {
+/// Whether the lab runs the pair of device and filesystem (with the workload): whether it does not
+/// exclude it whatever the other axes are, and names it where only named stacks are run.
+fn wanted(lab: &Lab, device: &Device, kind: &Filesystem, workload: Option<&Workload>) -> bool {
+    let pair = |rule: &Match| {
+        rule.device.as_ref().is_none_or(|name| device_matches(device, name))
+            && rule.filesystem.as_ref().is_none_or(|name| *name == kind.name)
+    };
+    let same = |rule: &Match, otherwise: bool| match (&rule.workload, workload) {
+        (None, _) => true,
+        (Some(name), Some(workload)) => *name == workload.name,
+        (Some(_), None) => otherwise,
+    };
+    if lab.stacks_only {
+        return lab.stacks.iter().any(|rule| pair(rule) && same(rule, true));
+    }
+    let whole = |rule: &Match| {
         let others = [&rule.journal, &rule.scheduler, &rule.memory];
         others.iter().all(|axis| axis.is_none())
-            && rule.device.as_ref().is_none_or(|name| device_matches(device, name))
-            && rule.filesystem.as_ref().is_none_or(|name| *name == kind.name)
-            && match (&rule.workload, workload) {
-                (None, _) => true,
-                (Some(name), Some(workload)) => *name == workload.name,
-                (Some(_), None) => false,
-            }
     };
-    lab.exclusions.iter().any(rules_out)
+    !lab.exclusions.iter().any(|rule| whole(rule) && pair(rule) && same(rule, false))
 }

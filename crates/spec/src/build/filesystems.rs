@@ -96,6 +96,14 @@ fn check_arguments(table: &Checked) -> Result<(), Problem> {
             return Err(Problem::new(span, message, remedy));
         }
     }
+    if let Some((_, span)) = table.texts("mkfs").find(|(text, _)| text.contains("^has_journal")) {
+        let message = "without its journal a filesystem cannot get the one that [[journal]] says";
+        return Err(Problem::new(
+            span,
+            message,
+            "write type = \"ext4-nojournal\", or ext2 for ext3",
+        ));
+    }
     for (text, span) in table.texts("mount") {
         if text.starts_with('-') || text.contains(' ') {
             let message = "mount options are written as in fstab, without -o".to_owned();
