@@ -157,7 +157,7 @@ impl WorkloadParams {
     pub fn data_set(&self) -> Option<Bytes> {
         match self {
             Self::Io(io) => io.file_size,
-            Self::Mail(mail) => Some(mail.predicted_bytes()),
+            Self::Mail(mail) => mail.tar.is_none().then(|| mail.predicted_bytes()),
             Self::Command(_) => None,
         }
     }
