@@ -1,0 +1,258 @@
+//! What a modelled disk holds: only blocks that are neither zero nor computable take room.
+//!
+//! A block is 4 KiB. Zero blocks are not kept; blocks that a [`Regenerator`] knows are kept as a
+//! key; the rest lies in slots, the first of them in memory, the others in an unlinked file. A
+//! content can be [frozen](Content::freeze) and any number of others started from it, each holding
+//! only what it changed.
+
+mod blocks;
+mod slots;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use blocks::{Blocks, Place};
+use slots::Slots;
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 4096;
+
+/// Sectors of a block.
+const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
+
+/// Bytes of a sector.
+const SECTOR_BYTES: usize = 512;
+
+/// Recognises blocks that a workload can make again, so that they need not be kept.
+///
+/// Blocks that follow one another and have keys that follow one another cost next to nothing.
+pub trait Regenerator: fmt::Debug + Send + Sync {
+    /// The key of a block, when [`regenerate`](Regenerator::regenerate) of it gives exactly this
+    /// block. `block` has [`BLOCK_BYTES`].
+    fn recognise(&self, block: &[u8]) -> Option<u64>;
+
+    /// Fills `block`, of [`BLOCK_BYTES`], from its key.
+    fn regenerate(&self, key: u64, block: &mut [u8]);
+}
+
+/// Where blocks go that must be kept.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    /// Bytes held in memory before blocks go to a file.
+    pub memory_bytes: u64,
+    /// Directory for the unlinked file.
+    pub directory: PathBuf,
+}
+
+/// What a disk holds.
+#[derive(Debug)]
+pub struct Content {
+    sectors: u64,
+    blocks: Blocks,
+    slots: Slots,
+    base: Option<Arc<Frozen>>,
+    regenerator: Option<Arc<dyn Regenerator>>,
+}
+
+/// A content that no longer changes.
+#[derive(Debug)]
+pub struct Frozen(Content);
+
+impl Content {
+    /// A disk of so many sectors of 512 bytes, all zero.
+    #[must_use]
+    pub fn new(sectors: u64, keeping: Keeping) -> Self {
+        let slots = Slots::new(keeping);
+        Self { sectors, blocks: Blocks::default(), slots, base: None, regenerator: None }
+    }
+
+    /// The same content as `frozen`; changes are kept here.
+    #[must_use]
+    pub fn thaw(frozen: Arc<Frozen>, keeping: Keeping) -> Self {
+        let regenerator = frozen.0.regenerator.clone();
+        Self { base: Some(frozen.clone()), regenerator, ..Self::new(frozen.0.sectors, keeping) }
+    }
+
+    /// Lets blocks that `regenerator` knows be kept as keys from now on.
+    #[must_use]
+    pub fn with_regenerator(mut self, regenerator: Arc<dyn Regenerator>) -> Self {
+        self.regenerator = Some(regenerator);
+        self
+    }
+
+    /// Ends all change.
+    #[must_use]
+    pub fn freeze(self) -> Arc<Frozen> {
+        Arc::new(Frozen(self))
+    }
+
+    /// Capacity in sectors of 512 bytes.
+    #[must_use]
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// Bytes of blocks kept here, in memory and file; what a base holds is not counted.
+    #[must_use]
+    pub fn stored_bytes(&self) -> u64 {
+        self.slots.used() * BLOCK_BYTES as u64
+    }
+
+    /// Copies whole sectors from `sector` on into `into`.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] beyond the end or for a length that is no multiple of 512;
+    /// an error of the file that holds blocks.
+    pub fn read(&self, sector: u64, into: &mut [u8]) -> io::Result<()> {
+        self.check(sector, into.len())?;
+        let mut at = sector;
+        let mut rest = into;
+        while !rest.is_empty() {
+            let within = (at % BLOCK_SECTORS) as usize * SECTOR_BYTES;
+            let length = (BLOCK_BYTES - within).min(rest.len());
+            let (now, later) = rest.split_at_mut(length);
+            self.read_within(at / BLOCK_SECTORS, within, now)?;
+            at += (length / SECTOR_BYTES) as u64;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Copies whole sectors of `from` to `sector` and on.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Content::read).
+    pub fn write(&mut self, sector: u64, from: &[u8]) -> io::Result<()> {
+        self.check(sector, from.len())?;
+        let mut at = sector;
+        let mut rest = from;
+        while !rest.is_empty() {
+            let within = (at % BLOCK_SECTORS) as usize * SECTOR_BYTES;
+            let (now, later) = rest.split_at((BLOCK_BYTES - within).min(rest.len()));
+            self.write_within(at / BLOCK_SECTORS, within, now)?;
+            at += (now.len() / SECTOR_BYTES) as u64;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Makes sectors zero.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Content::read).
+    pub fn zero(&mut self, sector: u64, count: u64) -> io::Result<()> {
+        let end = sector.checked_add(count).filter(|end| *end <= self.sectors);
+        let end = end.ok_or_else(|| self.beyond(sector))?;
+        let first_whole = sector.next_multiple_of(BLOCK_SECTORS).min(end);
+        let last_whole = (end - end % BLOCK_SECTORS).max(first_whole);
+        for (from, to) in [(sector, first_whole), (last_whole, end)] {
+            let zeroes = [0; BLOCK_BYTES];
+            let length = (to - from) as usize * SECTOR_BYTES;
+            self.write(from, &zeroes[..length])?;
+        }
+        let (first, last) = (first_whole / BLOCK_SECTORS, last_whole / BLOCK_SECTORS);
+        self.blocks.remove(first, last, &mut self.slots);
+        if self.base.is_some() {
+            self.blocks.insert(first, last, Place::Zero);
+        }
+        Ok(())
+    }
+
+    fn check(&self, sector: u64, length: usize) -> io::Result<()> {
+        if !length.is_multiple_of(SECTOR_BYTES) {
+            let message = format!("{length} bytes are no whole sectors");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let end = sector.checked_add((length / SECTOR_BYTES) as u64);
+        if end.is_none_or(|end| end > self.sectors) { Err(self.beyond(sector)) } else { Ok(()) }
+    }
+
+    fn beyond(&self, sector: u64) -> io::Error {
+        let message = format!("a range from sector {sector} leaves the disk of {}", self.sectors);
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    }
+
+    fn read_within(&self, block: u64, within: usize, into: &mut [u8]) -> io::Result<()> {
+        match self.blocks.find(block) {
+            Some(Place::Slot(slot)) => self.slots.read(slot, within, into),
+            Some(Place::Key(key)) => {
+                self.regenerate(key, within, into);
+                Ok(())
+            }
+            Some(Place::Zero) => {
+                into.fill(0);
+                Ok(())
+            }
+            None => match &self.base {
+                Some(base) => base.0.read_within(block, within, into),
+                None => {
+                    into.fill(0);
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    fn regenerate(&self, key: u64, within: usize, into: &mut [u8]) {
+        let mut whole = [0; BLOCK_BYTES];
+        if let Some(regenerator) = &self.regenerator {
+            regenerator.regenerate(key, &mut whole);
+        }
+        into.copy_from_slice(&whole[within..within + into.len()]);
+    }
+
+    fn write_within(&mut self, block: u64, within: usize, from: &[u8]) -> io::Result<()> {
+        let found = self.blocks.find(block);
+        if from.len() == BLOCK_BYTES {
+            return self.write_block(block, found, from);
+        }
+        if let Some(Place::Slot(slot)) = found {
+            return self.slots.write(slot, within, from);
+        }
+        let mut whole = [0; BLOCK_BYTES];
+        self.read_within(block, 0, &mut whole)?;
+        whole[within..within + from.len()].copy_from_slice(from);
+        self.write_block(block, found, &whole)
+    }
+
+    fn write_block(&mut self, block: u64, found: Option<Place>, data: &[u8]) -> io::Result<()> {
+        let place = if is_zero(data) {
+            Some(Place::Zero)
+        } else {
+            self.regenerator.as_ref().and_then(|known| known.recognise(data)).map(Place::Key)
+        };
+        match (place, found) {
+            (None, Some(Place::Slot(slot))) => return self.slots.write(slot, 0, data),
+            (Some(Place::Zero), None) if self.base.is_none() => return Ok(()),
+            (place, found) if place.is_some() && place == found => return Ok(()),
+            _ => {}
+        }
+        let place = match place {
+            Some(place) => place,
+            None => {
+                let slot = self.slots.take();
+                self.slots.write(slot, 0, data)?;
+                Place::Slot(slot)
+            }
+        };
+        self.blocks.remove(block, block + 1, &mut self.slots);
+        if place != Place::Zero || self.base.is_some() {
+            self.blocks.insert(block, block + 1, place);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a block holds nothing but zeroes.
+fn is_zero(data: &[u8]) -> bool {
+    let (words, rest) = data.as_chunks::<32>();
+    words.iter().all(|word| *word == [0; 32]) && rest.iter().all(|byte| *byte == 0)
+}

@@ -1,0 +1,92 @@
+//! Where each block is, as runs: neighbours whose places are neighbours share one entry.
+
+use std::collections::BTreeMap;
+
+use super::slots::Slots;
+
+/// Where a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a slot.
+    Slot(u64),
+    /// Computable from a key.
+    Key(u64),
+    /// Zero, whatever the base holds.
+    Zero,
+}
+
+impl Place {
+    /// The place of the block `by` further on in the same run.
+    fn after(self, by: u64) -> Self {
+        match self {
+            Self::Slot(slot) => Self::Slot(slot + by),
+            Self::Key(key) => Self::Key(key.wrapping_add(by)),
+            Self::Zero => Self::Zero,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    end: u64,
+    first: Place,
+}
+
+/// Runs by their first block; they never overlap.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocks(BTreeMap<u64, Run>);
+
+impl Blocks {
+    pub(super) fn find(&self, block: u64) -> Option<Place> {
+        let (start, run) = self.0.range(..=block).next_back()?;
+        (block < run.end).then(|| run.first.after(block - start))
+    }
+
+    /// Forgets the places of blocks `from..to` and gives their slots back.
+    pub(super) fn remove(&mut self, from: u64, to: u64, slots: &mut Slots) {
+        if from >= to {
+            return;
+        }
+        self.split_at(from);
+        self.split_at(to);
+        while let Some((&start, &run)) = self.0.range(from..to).next() {
+            self.0.remove(&start);
+            if let Place::Slot(slot) = run.first {
+                slots.give_back(slot..slot + (run.end - start));
+            }
+        }
+    }
+
+    /// Sets the places of blocks `from..to`, of which none may have one.
+    pub(super) fn insert(&mut self, from: u64, to: u64, first: Place) {
+        if from >= to {
+            return;
+        }
+        let (mut start, mut run) = (from, Run { end: to, first });
+        if let Some((&before, left)) = self.0.range(..from).next_back()
+            && left.end == from
+            && left.first.after(from - before) == first
+        {
+            run.first = left.first;
+            start = before;
+        }
+        if let Some(right) = self.0.get(&to).copied()
+            && first.after(to - from) == right.first
+        {
+            run.end = right.end;
+            self.0.remove(&to);
+        }
+        self.0.insert(start, run);
+    }
+
+    /// Makes `block` the first of a run, if one reaches across it.
+    fn split_at(&mut self, block: u64) {
+        let Some((&start, run)) = self.0.range_mut(..block).next_back() else { return };
+        if run.end <= block {
+            return;
+        }
+        let right = Run { end: run.end, first: run.first.after(block - start) };
+        run.end = block;
+        self.0.insert(block, right);
+    }
+}

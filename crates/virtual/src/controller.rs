@@ -1,0 +1,588 @@
+//! The holder of the clock: lets the guest run, and the disks answer, in the order of virtual time.
+//!
+//! There is one thread and no race: either the guest has the token of the clock and this side waits
+//! for what it says, or the guest waits and this side decides what happens next. Where a disk and
+//! the guest want the same instant, the disk goes first.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::clock::{FOREVER_NS, Running, SharedClock, TimeMessage, TimeOperation};
+use crate::fingerprint::{Event, Fingerprint};
+use crate::link::{self, LinkFault, TimeLink};
+use crate::mailbox::{Reader, Saying};
+use crate::port::{Handled, Port, PortFault};
+use crate::process::{CpuTicks, GuestProcess};
+
+/// How often a silent guest is looked at.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Turns between two looks at the wall clock.
+const TURNS_PER_LOOK: u32 = 4096;
+
+/// Events of the disks without an answer and without time passing, after which a model is stuck.
+const MOST_IDLE_EVENTS: u32 = 1_000_000;
+
+/// Ticks per second of the CPU times in `/proc` (`USER_HZ`, fixed by the kernel's interface).
+const TICKS_PER_SECOND: u64 = 100;
+
+/// Why the controller stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum Halt {
+    /// The guest's process is gone: its exit status tells more.
+    #[error("the guest is gone")]
+    Gone,
+    /// The guest waits for something that will never happen.
+    #[error("the guest waits for ever")]
+    Deadlock,
+    /// The guest uses CPU and lets no time pass.
+    #[error("the guest spins")]
+    Spin {
+        /// CPU time since it last said something.
+        used: CpuTicks,
+    },
+    /// The guest says nothing and uses no CPU, which is no state of the protocol.
+    #[error("the guest stands still outside of virtual time")]
+    Stuck,
+    /// The trial took longer than it may.
+    #[error("the wall-clock limit was reached")]
+    WallLimit,
+    /// The trial lasted longer than it may, in virtual time.
+    #[error("the limit of virtual time was reached")]
+    VirtualLimit,
+    /// Power was to fail here.
+    #[error("the power was cut")]
+    PowerCut,
+    /// The guest broke a protocol.
+    #[error("{0}")]
+    Fault(#[from] PortFault),
+    /// The guest's time went back, or past a disk's event.
+    #[error("the guest's time went from {from_ns} to {to_ns} ns")]
+    Time {
+        /// Time known before.
+        from_ns: u64,
+        /// Time it claims.
+        to_ns: u64,
+    },
+    /// The guest sent a message of the clock where it makes no sense.
+    #[error("the guest sent {operation:?} to its clock out of turn")]
+    OutOfTurn {
+        /// What it sent.
+        operation: TimeOperation,
+    },
+    /// A model wants to be advanced without end.
+    #[error("a device model does not get on at {at_ns} ns")]
+    ModelStuck {
+        /// Where it stands.
+        at_ns: u64,
+    },
+    /// A system call of this side failed.
+    #[error("waiting for the guest failed: {0}")]
+    System(io::Error),
+}
+
+impl From<LinkFault> for Halt {
+    fn from(fault: LinkFault) -> Self {
+        match fault {
+            LinkFault::Closed => Self::Gone,
+            other => Self::Fault(PortFault::Link(other)),
+        }
+    }
+}
+
+/// What bounds a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Host time for everything.
+    pub wall: Duration,
+    /// CPU time without a word to the clock.
+    pub spin: Duration,
+    /// Virtual time.
+    pub virtual_ns: u64,
+    /// Power fails when so many requests of measured disks are complete.
+    pub power_cut_after: Option<u64>,
+}
+
+/// What is noted of the requests of measured disks.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// The rolling hash.
+    pub fingerprint: Fingerprint,
+    /// Every event, if they are to be kept.
+    pub events: Option<Vec<Event>>,
+}
+
+impl Notes {
+    fn take(&mut self, event: Event) {
+        self.fingerprint.add(&event);
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
+    }
+}
+
+/// The disk that is the mailbox.
+#[derive(Debug)]
+pub struct Mailbox {
+    /// Its position among the ports.
+    pub port: usize,
+    /// How far it was read.
+    pub reader: Reader,
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Guest,
+    Controller,
+}
+
+/// What can be read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ready {
+    Time,
+    TimeConnection,
+    Disk(usize),
+    DiskConnection(usize),
+    Answer(usize),
+}
+
+/// The holder of the clock.
+#[derive(Debug)]
+pub struct Controller<'a> {
+    process: &'a mut GuestProcess,
+    scene: Scene,
+    time: Option<TimeLink>,
+    shared: bool,
+    turn: Turn,
+    now_ns: u64,
+    /// When the guest wants to run, as it said in a message.
+    requested_ns: Option<u64>,
+    /// Until when the guest believes it may run by itself, as it was told in a message.
+    told_free_until_ns: u64,
+    sequence: u32,
+    started: Instant,
+    first_word: Option<Duration>,
+    turns: u32,
+    idle_events: u32,
+}
+
+/// What a guest connects to, and what bounds it.
+#[derive(Debug)]
+pub struct Scene {
+    /// Where it connects to its clock.
+    pub listener: UnixListener,
+    /// The clock.
+    pub clock: SharedClock,
+    /// Nanoseconds since 1970 at virtual time 0.
+    pub epoch_ns: u64,
+    /// The disks: those measured first.
+    pub ports: Vec<Port>,
+    /// How many are measured.
+    pub measured: usize,
+    /// Which is the mailbox.
+    pub mailbox: Mailbox,
+    /// What bounds the trial.
+    pub limits: Limits,
+    /// What is noted.
+    pub notes: Notes,
+}
+
+impl<'a> Controller<'a> {
+    /// Before the first word of a guest that was started at `started`.
+    #[must_use]
+    pub fn new(process: &'a mut GuestProcess, scene: Scene, started: Instant) -> Self {
+        Self {
+            process,
+            scene,
+            time: None,
+            shared: false,
+            turn: Turn::Guest,
+            now_ns: 0,
+            requested_ns: None,
+            told_free_until_ns: 0,
+            sequence: 0,
+            started,
+            first_word: None,
+            turns: 0,
+            idle_events: 0,
+        }
+    }
+
+    /// Holds the clock until the trial is over; `hear` gets what the guest says.
+    pub fn run(&mut self, hear: &mut dyn FnMut(Saying)) -> Halt {
+        loop {
+            let outcome = match self.turn {
+                Turn::Guest => self.listen(),
+                Turn::Controller => self.decide(hear),
+            };
+            if let Err(halt) = outcome.and_then(|()| self.look_at_the_clock()) {
+                return match halt {
+                    Halt::Fault(PortFault::Link(LinkFault::Closed)) => Halt::Gone,
+                    other => other,
+                };
+            }
+        }
+    }
+
+    /// Virtual time in nanoseconds.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Host time from the guest's start to the first thing it said.
+    #[must_use]
+    pub fn first_word(&self) -> Option<Duration> {
+        self.first_word
+    }
+
+    /// Whether the guest shares the clock's memory.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// The disks and what was noted of them.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Port>, Notes) {
+        (self.scene.ports, self.scene.notes)
+    }
+
+    /// The guest has the token: waits for what it says next, and handles it.
+    fn listen(&mut self) -> Result<(), Halt> {
+        let buffered = |port: &Port| port.link().is_some_and(|link| link.has_message());
+        let ready = match self.scene.ports.iter().position(buffered) {
+            Some(index) => Ready::Disk(index),
+            None => self.wait(None)?,
+        };
+        self.shared = self.shared || self.scene.clock.is_taken();
+        match ready {
+            Ready::Time => {
+                let message = self.time()?.receive()?;
+                self.heed(message)
+            }
+            Ready::TimeConnection => {
+                let stream = link::accept(&self.scene.listener).map_err(Halt::System)?;
+                self.time = Some(TimeLink::new(stream));
+                Ok(())
+            }
+            Ready::DiskConnection(index) => Ok(self.scene.ports[index].accept()?),
+            Ready::Disk(index) => match self.scene.ports[index].handle() {
+                Ok(Handled::Done) => Ok(()),
+                Ok(Handled::Kick { answer }) => self.kicked(index, answer),
+                Err(PortFault::Link(LinkFault::Closed)) => {
+                    self.scene.ports[index].leave();
+                    Ok(())
+                }
+                Err(fault) => Err(fault.into()),
+            },
+            Ready::Answer(_) => Ok(()),
+        }
+    }
+
+    fn kicked(&mut self, index: usize, answer: bool) -> Result<(), Halt> {
+        if self.shared {
+            self.learn_time(self.scene.clock.now_ns())?;
+        }
+        self.scene.ports[index].take_requests(self.now_ns)?;
+        self.limit_free_run()?;
+        if answer {
+            self.scene.ports[index].answer_kick()?;
+        }
+        Ok(())
+    }
+
+    /// Handles a message of the guest to its clock.
+    fn heed(&mut self, message: TimeMessage) -> Result<(), Halt> {
+        let mut answer = message.ack(0);
+        match message.operation {
+            TimeOperation::Start => return self.start(message),
+            TimeOperation::Request => self.requested_ns = Some(message.time_ns),
+            TimeOperation::Get => answer.time_ns = self.now_ns,
+            TimeOperation::TimeOfDay => answer.time_ns = self.scene.epoch_ns,
+            TimeOperation::Update => self.learn_time(message.time_ns)?,
+            TimeOperation::Broadcast => {}
+            TimeOperation::Wait => {
+                self.turn = Turn::Controller;
+                if self.shared {
+                    return Ok(());
+                }
+            }
+            operation @ (TimeOperation::Ack | TimeOperation::Run | TimeOperation::FreeUntil) => {
+                return Err(Halt::OutOfTurn { operation });
+            }
+        }
+        Ok(self.time()?.send(&answer)?)
+    }
+
+    /// The first message: the guest gets the clock's memory, and takes it or not.
+    fn start(&mut self, message: TimeMessage) -> Result<(), Halt> {
+        let answer = message.ack(u64::from(crate::clock::GUEST));
+        let Some(time) = &mut self.time else { return Err(Halt::Gone) };
+        // The kernel wants exactly two files; the second is for a log that it never writes.
+        let file = self.scene.clock.file().as_fd();
+        Ok(time.send_with_files(&answer, &[file, file])?)
+    }
+
+    fn learn_time(&mut self, claimed_ns: u64) -> Result<(), Halt> {
+        let next = self.next_disk_event();
+        if claimed_ns < self.now_ns || next.is_some_and(|next| claimed_ns > next.max(self.now_ns)) {
+            return Err(Halt::Time { from_ns: self.now_ns, to_ns: claimed_ns });
+        }
+        self.now_ns = claimed_ns;
+        Ok(())
+    }
+
+    fn next_disk_event(&self) -> Option<u64> {
+        self.scene.ports.iter().filter_map(|port| port.disk().next_event_ns(self.now_ns)).min()
+    }
+
+    /// Makes sure that a running guest stops at the next event of a disk.
+    fn limit_free_run(&mut self) -> Result<(), Halt> {
+        let until_ns = self.next_disk_event().unwrap_or(FOREVER_NS);
+        if self.shared {
+            self.scene.clock.set_free_until(until_ns);
+            return Ok(());
+        }
+        if until_ns < self.told_free_until_ns {
+            self.tell(TimeOperation::FreeUntil, until_ns)?;
+            self.told_free_until_ns = until_ns;
+        }
+        Ok(())
+    }
+
+    /// Sends a message and takes the guest's acknowledgement, heeding what it says before.
+    fn tell(&mut self, operation: TimeOperation, time_ns: u64) -> Result<(), Halt> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let sequence = self.sequence;
+        self.time()?.send(&TimeMessage { operation, sequence, time_ns })?;
+        loop {
+            let message = self.time()?.receive()?;
+            if message.operation == TimeOperation::Ack {
+                let expected = message.sequence == sequence;
+                let operation = message.operation;
+                return if expected { Ok(()) } else { Err(Halt::OutOfTurn { operation }) };
+            }
+            self.heed(message)?;
+        }
+    }
+
+    /// The guest waits: the next event is a disk's, or its own.
+    fn decide(&mut self, hear: &mut dyn FnMut(Saying)) -> Result<(), Halt> {
+        let wanted = if self.shared { self.scene.clock.request_ns() } else { self.requested_ns };
+        let wanted = wanted.filter(|wanted| *wanted < FOREVER_NS);
+        let due = self.next_disk_event();
+        match (due, wanted) {
+            (None, None) => Err(Halt::Deadlock),
+            (Some(due), wanted) if wanted.is_none_or(|wanted| due <= wanted) => {
+                self.let_disks_answer(due, hear)
+            }
+            (_, Some(wanted)) => self.let_guest_run(wanted),
+            (Some(due), None) => self.let_disks_answer(due, hear),
+        }
+    }
+
+    fn let_disks_answer(&mut self, at_ns: u64, hear: &mut dyn FnMut(Saying)) -> Result<(), Halt> {
+        self.pass_to(at_ns)?;
+        if self.shared {
+            self.scene.clock.set_now(self.now_ns);
+            self.scene.clock.set_running(Running::Controller);
+        }
+        let mut called = Vec::new();
+        let now_ns = self.now_ns;
+        for (index, port) in self.scene.ports.iter_mut().enumerate() {
+            if port.disk().next_event_ns(now_ns).is_none_or(|due| due > now_ns) {
+                continue;
+            }
+            let measured = index < self.scene.measured;
+            let notes = &mut self.scene.notes;
+            let mut record = |event| {
+                if measured {
+                    notes.take(event)
+                }
+            };
+            if port.advance(now_ns, &mut record)? {
+                called.push(index);
+            }
+        }
+        if called.contains(&self.scene.mailbox.port) {
+            self.empty_mailbox(hear)?;
+        }
+        let cut = self.scene.limits.power_cut_after;
+        if cut.is_some_and(|count| self.scene.notes.fingerprint.events >= count) {
+            return Err(Halt::PowerCut);
+        }
+        self.idle_events = if called.is_empty() { self.idle_events + 1 } else { 0 };
+        if self.idle_events > MOST_IDLE_EVENTS {
+            return Err(Halt::ModelStuck { at_ns: now_ns });
+        }
+        if self.shared {
+            self.scene.clock.set_free_until(self.next_disk_event().unwrap_or(FOREVER_NS));
+        }
+        for index in called {
+            self.scene.ports[index].call()?;
+            self.await_answer(index)?;
+        }
+        Ok(())
+    }
+
+    /// The guest takes a call in a signal handler and may ask its clock while it does.
+    fn await_answer(&mut self, index: usize) -> Result<(), Halt> {
+        loop {
+            match self.wait(Some(index))? {
+                Ready::Answer(_) => return Ok(self.scene.ports[index].take_answer()?),
+                Ready::Time => {
+                    let message = self.time()?.receive()?;
+                    self.heed(message)?;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn empty_mailbox(&mut self, hear: &mut dyn FnMut(Saying)) -> Result<(), Halt> {
+        let content = self.scene.ports[self.scene.mailbox.port].disk().content();
+        while let Some(saying) = self.scene.mailbox.reader.next(content).map_err(Halt::System)? {
+            self.first_word.get_or_insert_with(|| self.started.elapsed());
+            hear(saying);
+        }
+        Ok(())
+    }
+
+    fn let_guest_run(&mut self, at_ns: u64) -> Result<(), Halt> {
+        self.pass_to(at_ns)?;
+        let now_ns = self.now_ns;
+        let until_ns = self.next_disk_event().unwrap_or(FOREVER_NS);
+        self.requested_ns = None;
+        self.idle_events = 0;
+        self.turn = Turn::Guest;
+        if self.shared {
+            self.scene.clock.set_now(now_ns);
+            self.scene.clock.set_free_until(until_ns);
+            self.scene.clock.set_running(Running::Guest);
+            self.sequence = self.sequence.wrapping_add(1);
+            let run = TimeMessage {
+                operation: TimeOperation::Run,
+                sequence: self.sequence,
+                time_ns: now_ns,
+            };
+            return Ok(self.time()?.send(&run)?);
+        }
+        self.tell(TimeOperation::FreeUntil, until_ns)?;
+        self.told_free_until_ns = until_ns;
+        self.tell(TimeOperation::Run, now_ns)
+    }
+
+    fn pass_to(&mut self, at_ns: u64) -> Result<(), Halt> {
+        if at_ns > self.scene.limits.virtual_ns {
+            return Err(Halt::VirtualLimit);
+        }
+        self.now_ns = self.now_ns.max(at_ns);
+        Ok(())
+    }
+
+    fn look_at_the_clock(&mut self) -> Result<(), Halt> {
+        self.turns = self.turns.wrapping_add(1);
+        if !self.turns.is_multiple_of(TURNS_PER_LOOK)
+            || self.started.elapsed() < self.scene.limits.wall
+        {
+            return Ok(());
+        }
+        Err(Halt::WallLimit)
+    }
+
+    fn time(&mut self) -> Result<&mut TimeLink, Halt> {
+        self.time.as_mut().ok_or(Halt::Gone)
+    }
+
+    /// Waits until something can be read: with `answer`, only what may come while a call is open.
+    fn wait(&mut self, answer: Option<usize>) -> Result<Ready, Halt> {
+        let mut silent: Option<Silence> = None;
+        loop {
+            if let Some(ready) = self.poll(answer)? {
+                return Ok(ready);
+            }
+            if self.process.poll_exit().map_err(Halt::System)?.is_some() {
+                return Err(Halt::Gone);
+            }
+            if self.started.elapsed() >= self.scene.limits.wall {
+                return Err(Halt::WallLimit);
+            }
+            let used = self.process.cpu_ticks();
+            silent.get_or_insert_with(|| Silence::new(used)).judge(used, self.scene.limits.spin)?;
+        }
+    }
+
+    fn poll(&self, answer: Option<usize>) -> Result<Option<Ready>, Halt> {
+        let mut sources = Vec::with_capacity(self.scene.ports.len() + 2);
+        match &self.time {
+            Some(time) => sources.push((Ready::Time, time.as_fd())),
+            None => sources.push((Ready::TimeConnection, self.scene.listener.as_fd())),
+        }
+        if let Some(index) = answer {
+            let link = self.scene.ports[index]
+                .call_link()
+                .map(|link| (Ready::Answer(index), link.as_fd()));
+            sources.extend(link);
+        } else {
+            for (index, port) in self.scene.ports.iter().enumerate() {
+                let link = port.link().map(|link| (Ready::Disk(index), link.as_fd()));
+                let connection = || {
+                    port.listener().map(|listener| (Ready::DiskConnection(index), listener.as_fd()))
+                };
+                sources.extend(link.or_else(connection));
+            }
+        }
+        let mut descriptors: Vec<PollFd<'_>> =
+            sources.iter().map(|(_, fd)| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+        let timeout = Timespec::try_from(WATCH_INTERVAL).ok();
+        match poll(&mut descriptors, timeout.as_ref()) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(None),
+            Ok(_) => {
+                let readable = |descriptor: &PollFd<'_>| !descriptor.revents().is_empty();
+                let position = descriptors.iter().position(readable);
+                Ok(position.map(|position| sources[position].0))
+            }
+            Err(error) => Err(Halt::System(error.into())),
+        }
+    }
+}
+
+/// A guest that has the token and says nothing.
+#[derive(Clone, Copy, Debug)]
+struct Silence {
+    first: CpuTicks,
+    last: CpuTicks,
+    /// Looks in a row at which no CPU had been used.
+    idle_looks: u32,
+}
+
+/// Looks without any CPU use after which a silent guest stands still for good: 60 seconds.
+const MOST_IDLE_LOOKS: u32 = 240;
+
+impl Silence {
+    fn new(used: CpuTicks) -> Self {
+        Self { first: used, last: used, idle_looks: 0 }
+    }
+
+    fn judge(&mut self, used: CpuTicks, limit: Duration) -> Result<(), Halt> {
+        let since = CpuTicks {
+            kernel: used.kernel.saturating_sub(self.first.kernel),
+            programs: used.programs.saturating_sub(self.first.programs),
+        };
+        if since.kernel + since.programs > limit.as_secs().saturating_mul(TICKS_PER_SECOND) {
+            return Err(Halt::Spin { used: since });
+        }
+        self.idle_looks = if used == self.last { self.idle_looks + 1 } else { 0 };
+        self.last = used;
+        if self.idle_looks > MOST_IDLE_LOOKS { Err(Halt::Stuck) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,403 @@
+//! One disk of the guest: requests out of its ring, through the model and the content, and back.
+
+use std::collections::VecDeque;
+use std::io;
+
+use seekwell_device::{
+    Completion, Geometry, Lba, LostWrites, Model, Operation, Refused, Request, SectorRange,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::block::{self, Command, Frame, FrameFault};
+use crate::content::Content;
+use crate::fingerprint::Event;
+use crate::memory::{GuestMemory, OutOfRange};
+use crate::ring::{Ring, RingFault, Segment};
+use crate::undo::WriteLog;
+
+#[cfg(test)]
+mod tests;
+
+/// Why a disk cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum DiskFault {
+    /// The guest's ring makes no sense.
+    #[error("the ring of a disk is broken: {0}")]
+    Ring(#[from] RingFault),
+    /// A chain in it is no request.
+    #[error("a disk was sent what is no request: {0}")]
+    Frame(#[from] FrameFault),
+    /// A buffer outside the guest's memory.
+    #[error("a buffer of a request is out of reach: {0}")]
+    Buffer(#[from] OutOfRange),
+    /// The content could not be read or written on this machine.
+    #[error("the content of a modelled disk failed: {0}; free room in the scratch directory")]
+    Content(#[from] io::Error),
+    /// The model completed what it was not given.
+    #[error("the model completed request {id}, which was not outstanding")]
+    UnknownCompletion {
+        /// The request.
+        id: u64,
+    },
+    /// The model refused the time of a request.
+    #[error("the model refused a time: {0}")]
+    Time(Refused),
+}
+
+/// A request taken from the ring that the model does not have yet.
+#[derive(Debug)]
+struct Taken {
+    head: u16,
+    frame: Frame,
+    segments: Vec<Segment>,
+}
+
+/// A request that the model, or nobody any more, works on.
+#[derive(Debug)]
+struct Outstanding {
+    id: u64,
+    head: u16,
+    status_address: u64,
+    status: u8,
+    written: u32,
+    event: Option<Event>,
+}
+
+/// A disk of the guest.
+#[derive(Debug)]
+pub struct Disk {
+    /// Position among the machine's disks.
+    index: u8,
+    serial: [u8; block::SERIAL_BYTES],
+    geometry: Geometry,
+    read_only: bool,
+    model: Box<dyn Model>,
+    content: Content,
+    log: Option<WriteLog>,
+    damaged: Vec<SectorRange>,
+    backlog: VecDeque<Taken>,
+    outstanding: Vec<Outstanding>,
+    /// Answers that need no time.
+    immediate: Vec<Outstanding>,
+    next_id: u64,
+    segments: Vec<Segment>,
+    buffer: Vec<u8>,
+    completions: Vec<Completion>,
+}
+
+/// What a disk is made of, and what is left of it at the end.
+#[derive(Debug)]
+pub struct DiskParts {
+    /// How long things take.
+    pub model: Box<dyn Model>,
+    /// What it holds.
+    pub content: Content,
+    /// Sectors that answer reads with an error until they are written.
+    pub damaged: Vec<SectorRange>,
+}
+
+impl Disk {
+    /// A disk whose serial number is `serial`, cut to 20 bytes.
+    #[must_use]
+    pub fn new(index: u8, serial: &str, parts: DiskParts, read_only: bool) -> Self {
+        let DiskParts { model, content, damaged } = parts;
+        let mut padded = [0; block::SERIAL_BYTES];
+        for (to, from) in padded.iter_mut().zip(serial.bytes()) {
+            *to = from;
+        }
+        Self {
+            index,
+            serial: padded,
+            geometry: model.geometry(),
+            read_only,
+            model,
+            content,
+            log: None,
+            damaged,
+            backlog: VecDeque::new(),
+            outstanding: Vec::new(),
+            immediate: Vec::new(),
+            next_id: 0,
+            segments: Vec::new(),
+            buffer: Vec::new(),
+            completions: Vec::new(),
+        }
+    }
+
+    /// Keeps what a power cut could undo, from now on.
+    pub fn keep_log(&mut self) {
+        self.log.get_or_insert_default();
+    }
+
+    /// Feature bits to offer.
+    #[must_use]
+    pub fn features(&self) -> u64 {
+        block::features(&self.geometry, self.read_only)
+    }
+
+    /// Configuration to offer.
+    #[must_use]
+    pub fn config(&self) -> [u8; block::CONFIG_BYTES] {
+        block::config(&self.geometry)
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// When something happens by itself; `None` when nothing does.
+    #[must_use]
+    pub fn next_event_ns(&self, now_ns: u64) -> Option<u64> {
+        if self.immediate.is_empty() { self.model.next_event_ns() } else { Some(now_ns) }
+    }
+
+    /// Takes every request that the guest made available.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskFault`]; the trial cannot go on.
+    pub fn kicked(
+        &mut self,
+        now_ns: u64,
+        ring: &mut Ring,
+        memory: &mut impl GuestMemory,
+    ) -> Result<(), DiskFault> {
+        while let Some(head) = ring.next_head(memory)? {
+            let mut segments = std::mem::take(&mut self.segments);
+            ring.chain(memory, head, &mut segments)?;
+            let frame = block::parse(memory, &mut segments)?;
+            self.backlog.push_back(Taken { head, frame, segments });
+            self.submit_backlog(now_ns, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass to `now_ns`, answers what is done and calls `record` for each. Returns
+    /// whether anything was.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskFault`]; the trial cannot go on.
+    pub fn advance(
+        &mut self,
+        now_ns: u64,
+        ring: &mut Ring,
+        memory: &mut impl GuestMemory,
+        record: &mut impl FnMut(Event),
+    ) -> Result<bool, DiskFault> {
+        let mut answered = false;
+        for done in std::mem::take(&mut self.immediate) {
+            finish(&done, ring, memory)?;
+            answered = true;
+        }
+        let mut completions = std::mem::take(&mut self.completions);
+        self.model.advance(now_ns, &mut completions);
+        for Completion { id, at_ns } in completions.drain(..) {
+            let position = self.outstanding.iter().position(|request| request.id == id);
+            let position = position.ok_or(DiskFault::UnknownCompletion { id })?;
+            let done = self.outstanding.remove(position);
+            finish(&done, ring, memory)?;
+            answered = true;
+            if let Some(event) = done.event {
+                record(Event { complete_ns: at_ns, ..event });
+            }
+        }
+        self.completions = completions;
+        if let Some(log) = &mut self.log {
+            log.forget_before(self.model.oldest_volatile_write().unwrap_or(self.next_id));
+        }
+        self.submit_backlog(now_ns, memory)?;
+        Ok(answered)
+    }
+
+    /// Power fails: what the model lost is undone in the content.
+    ///
+    /// # Errors
+    ///
+    /// [`DiskFault::Content`].
+    pub fn power_cut(&mut self, now_ns: u64) -> Result<LostWrites, DiskFault> {
+        let lost = self.model.power_cut(now_ns);
+        if let Some(log) = self.log.take() {
+            log.undo(&lost.lost, &mut self.content)?;
+        }
+        self.damaged.extend_from_slice(&lost.damaged);
+        Ok(lost)
+    }
+
+    /// Takes the disk apart.
+    #[must_use]
+    pub fn into_parts(self) -> DiskParts {
+        DiskParts { model: self.model, content: self.content, damaged: self.damaged }
+    }
+
+    fn submit_backlog(
+        &mut self,
+        now_ns: u64,
+        memory: &mut impl GuestMemory,
+    ) -> Result<(), DiskFault> {
+        while let Some(taken) = self.backlog.pop_front() {
+            match self.submit(now_ns, &taken, memory)? {
+                Admission::Taken => self.segments = taken.segments,
+                Admission::Later => {
+                    self.backlog.push_front(taken);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn submit(
+        &mut self,
+        now_ns: u64,
+        taken: &Taken,
+        memory: &mut impl GuestMemory,
+    ) -> Result<Admission, DiskFault> {
+        let Taken { head, frame, segments } = taken;
+        let mut answer = Outstanding {
+            id: self.next_id,
+            head: *head,
+            status_address: frame.status_address,
+            status: block::STATUS_OK,
+            written: 1,
+            event: None,
+        };
+        let (operation, sector, sectors) = match frame.command {
+            Command::Disk { operation, sector, sectors } => (operation, sector, sectors),
+            Command::Identify => {
+                block::scatter(memory, segments, &self.serial)?;
+                answer.written += block::SERIAL_BYTES as u32;
+                return Ok(self.answer_now(answer, block::STATUS_OK));
+            }
+            Command::Unknown => return Ok(self.answer_now(answer, block::STATUS_UNSUPPORTED)),
+            Command::Malformed => return Ok(self.answer_now(answer, block::STATUS_IO_ERROR)),
+        };
+        if self.read_only && operation.writes() {
+            return Ok(self.answer_now(answer, block::STATUS_IO_ERROR));
+        }
+        let lba = Lba(sector);
+        let request = Request { id: answer.id, operation, lba, sectors, fua: false };
+        match self.model.submit(now_ns, request) {
+            Ok(()) => {}
+            Err(Refused::QueueFull { .. }) => return Ok(Admission::Later),
+            Err(Refused::Unsupported { .. }) => {
+                return Ok(self.answer_now(answer, block::STATUS_UNSUPPORTED));
+            }
+            Err(
+                Refused::Malformed { .. } | Refused::OutOfRange { .. } | Refused::TooLong { .. },
+            ) => return Ok(self.answer_now(answer, block::STATUS_IO_ERROR)),
+            Err(fault @ (Refused::TimeWentBack { .. } | Refused::DuplicateId { .. })) => {
+                return Err(DiskFault::Time(fault));
+            }
+        }
+        self.next_id += 1;
+        let (status, data) = self.transfer(&request, segments, memory)?;
+        answer.status = status;
+        if operation == Operation::Read && status == block::STATUS_OK {
+            answer.written += sectors * 512;
+        }
+        answer.event = Some(Event {
+            disk: self.index,
+            operation,
+            lba,
+            sectors,
+            submit_ns: now_ns,
+            complete_ns: 0,
+            status,
+            data,
+        });
+        self.outstanding.push(answer);
+        Ok(Admission::Taken)
+    }
+
+    fn answer_now(&mut self, answer: Outstanding, status: u8) -> Admission {
+        self.immediate.push(Outstanding { status, ..answer });
+        Admission::Taken
+    }
+
+    /// Moves the data of a request that the model took. Models promise that overlapping requests
+    /// take effect in the order of their submission, so it can move now.
+    fn transfer(
+        &mut self,
+        request: &Request,
+        segments: &[Segment],
+        memory: &mut impl GuestMemory,
+    ) -> Result<(u8, u64), DiskFault> {
+        let (sector, count) = (request.lba.0, u64::from(request.sectors));
+        if let Some(log) = &mut self.log
+            && request.operation.writes()
+        {
+            log.before(request, &self.content)?;
+        }
+        let mut data = 0;
+        match request.operation {
+            Operation::Read if overlaps(&self.damaged, sector, count) => {
+                return Ok((block::STATUS_IO_ERROR, 0));
+            }
+            Operation::Read => {
+                self.buffer.resize(request.sectors as usize * 512, 0);
+                self.content.read(sector, &mut self.buffer)?;
+                data = xxh3_64(&self.buffer);
+                block::scatter(memory, segments, &self.buffer)?;
+            }
+            Operation::Write => {
+                self.buffer.resize(request.sectors as usize * 512, 0);
+                block::gather(memory, segments, &mut self.buffer)?;
+                data = xxh3_64(&self.buffer);
+                self.content.write(sector, &self.buffer)?;
+                mend(&mut self.damaged, sector, count);
+            }
+            Operation::Discard | Operation::WriteZeroes => {
+                self.content.zero(sector, count)?;
+                mend(&mut self.damaged, sector, count);
+            }
+            Operation::Flush => {}
+        }
+        if let Some(log) = &mut self.log
+            && request.operation.writes()
+        {
+            log.after(&self.content)?;
+        }
+        Ok((block::STATUS_OK, data))
+    }
+}
+
+/// Whether the model has a request now.
+enum Admission {
+    /// It, or an immediate answer.
+    Taken,
+    /// Its queue is full.
+    Later,
+}
+
+fn finish(
+    done: &Outstanding,
+    ring: &mut Ring,
+    memory: &mut impl GuestMemory,
+) -> Result<(), DiskFault> {
+    memory.write(done.status_address, &[done.status])?;
+    ring.push_used(memory, done.head, done.written)?;
+    Ok(())
+}
+
+fn overlaps(ranges: &[SectorRange], sector: u64, count: u64) -> bool {
+    let end = sector.saturating_add(count);
+    ranges.iter().any(|range| range.lba.0 < end && sector < range.lba.0 + range.sectors)
+}
+
+/// Written sectors can be read again.
+fn mend(ranges: &mut Vec<SectorRange>, sector: u64, count: u64) {
+    if !overlaps(ranges, sector, count) {
+        return;
+    }
+    let end = sector.saturating_add(count);
+    let parts = |range: &SectorRange| {
+        let (start, stop) = (range.lba.0, range.lba.0 + range.sectors);
+        [(start, stop.min(sector.max(start))), (start.max(end.min(stop)), stop)]
+    };
+    let left = ranges.iter().flat_map(parts).filter(|(start, stop)| start < stop);
+    *ranges =
+        left.map(|(start, stop)| SectorRange { lba: Lba(start), sectors: stop - start }).collect();
+}

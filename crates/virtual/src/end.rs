@@ -1,0 +1,148 @@
+//! How a guest ended, told apart as well as its traces allow.
+
+use std::fmt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use crate::controller::Halt;
+use crate::process::CpuTicks;
+
+#[cfg(test)]
+mod tests;
+
+/// How a guest ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Its command ended with this status, as a shell would tell it, and the guest switched off.
+    Finished {
+        /// 0 is success; 128 and more is a signal.
+        status: i32,
+    },
+    /// It switched off without its command having ended.
+    PoweredOff,
+    /// Its kernel gave up.
+    Panic {
+        /// The line that says why.
+        reason: String,
+    },
+    /// Its kernel's process was killed by a signal that it did not send itself.
+    Crash {
+        /// Number of the signal.
+        signal: i32,
+    },
+    /// Its kernel's process ended early, before or without a panic.
+    Exited {
+        /// Its exit status.
+        code: i32,
+    },
+    /// Everything in it waits, and nothing will ever happen.
+    Deadlock,
+    /// A program in it computes without a system call, so that no virtual time passes.
+    ProgramSpins {
+        /// Host CPU time since time last passed, in hundredths of a second.
+        ticks: u64,
+    },
+    /// Its kernel, or a program with ever the same system calls, lets no virtual time pass.
+    KernelSpins {
+        /// Host CPU time since time last passed, in hundredths of a second.
+        ticks: u64,
+    },
+    /// It stands still without having given the clock back.
+    Stuck,
+    /// Power was cut, as ordered.
+    PowerCut,
+    /// A limit of host time.
+    WallLimit,
+    /// A limit of virtual time.
+    VirtualLimit,
+    /// It broke a protocol, or this side failed it.
+    Fault {
+        /// What happened.
+        what: String,
+    },
+}
+
+impl End {
+    /// Whether the command ran to its end and succeeded.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        *self == Self::Finished { status: 0 }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |ticks: &u64| ticks / 100;
+        match self {
+            Self::Finished { status: 0 } => write!(formatter, "finished"),
+            Self::Finished { status } => {
+                write!(formatter, "its command failed with status {status}")
+            }
+            Self::PoweredOff => write!(formatter, "it switched off before its command ended"),
+            Self::Panic { reason } => write!(formatter, "its kernel panicked: {reason}"),
+            Self::Crash { signal } => write!(formatter, "its kernel crashed with signal {signal}"),
+            Self::Exited { code } => write!(formatter, "its kernel ended early with status {code}"),
+            Self::Deadlock => write!(formatter, "everything in it waits for ever"),
+            Self::ProgramSpins { ticks } => write!(
+                formatter,
+                "a program in it computed for {} s without a system call; virtual time passes only in system calls",
+                seconds(ticks)
+            ),
+            Self::KernelSpins { ticks } => write!(
+                formatter,
+                "its kernel was busy for {} s while no virtual time passed",
+                seconds(ticks)
+            ),
+            Self::Stuck => write!(formatter, "it stands still outside of virtual time"),
+            Self::PowerCut => write!(formatter, "its power was cut as ordered"),
+            Self::WallLimit => write!(formatter, "it took longer than allowed on this machine"),
+            Self::VirtualLimit => {
+                write!(formatter, "it lasted longer than allowed in virtual time")
+            }
+            Self::Fault { what } => write!(formatter, "{what}"),
+        }
+    }
+}
+
+const PANIC_MARK: &str = "Kernel panic - not syncing: ";
+
+/// Judges by why the controller stopped, the process's exit, the command's status and the console.
+#[must_use]
+pub fn judge(halt: Halt, exit: ExitStatus, command: Option<i32>, console: &str) -> End {
+    match halt {
+        Halt::Gone => judge_exit(exit, command, console),
+        Halt::Deadlock => End::Deadlock,
+        Halt::Spin { used: CpuTicks { kernel, programs } } if programs > kernel => {
+            End::ProgramSpins { ticks: kernel + programs }
+        }
+        Halt::Spin { used: CpuTicks { kernel, programs } } => {
+            End::KernelSpins { ticks: kernel + programs }
+        }
+        Halt::Stuck => End::Stuck,
+        Halt::WallLimit => End::WallLimit,
+        Halt::VirtualLimit => End::VirtualLimit,
+        Halt::PowerCut => End::PowerCut,
+        fault => End::Fault { what: fault.to_string() },
+    }
+}
+
+fn judge_exit(exit: ExitStatus, command: Option<i32>, console: &str) -> End {
+    let panic = console.lines().find_map(|line| Some(line.split_once(PANIC_MARK)?.1.trim()));
+    if let Some(reason) = panic {
+        return End::Panic { reason: reason.to_owned() };
+    }
+    match (exit.code(), exit.signal(), command) {
+        (Some(0), _, Some(status)) => End::Finished { status },
+        (Some(0), _, None) => End::PoweredOff,
+        (Some(code), ..) => End::Exited { code },
+        (None, Some(signal), _) => End::Crash { signal },
+        (None, None, _) => End::Exited { code: -1 },
+    }
+}
+
+/// The last lines of a console, for a message.
+#[must_use]
+pub fn last_lines(console: &str, count: usize) -> String {
+    let lines: Vec<&str> = console.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}

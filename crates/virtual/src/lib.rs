@@ -1,0 +1,43 @@
+//! The virtual place: a real Linux kernel as a user's process, on modelled disks, in virtual time.
+//!
+//! For: building the lab kernel ([`kernel`]), making the image that guests run from ([`root`]),
+//! running one guest to its end ([`machine`]), and proving that two runs did the same ([`check`]).
+//! The guest is User-Mode Linux; its clock is held by [`controller`], which lets time pass only to the
+//! next event; its disks ([`disk`]) answer when a model of the room `device` says so. Neither root
+//! nor a quiet machine is needed, and the same seed gives the same run everywhere.
+//!
+//! Not for: how long a disk takes (room `device`), what a trial does (room `agent`, which runs inside
+//! the guest), which trials are run (room `runner`).
+//!
+//! Memory shared with the guest is touched in [`mapped`] alone, its process in [`process`].
+
+pub mod block;
+pub mod clock;
+pub mod content;
+pub mod controller;
+pub mod disk;
+pub mod end;
+pub mod fingerprint;
+pub mod guest;
+pub mod instant;
+pub mod link;
+pub mod machine;
+pub mod mailbox;
+pub mod mapped;
+pub mod memory;
+pub mod port;
+pub mod process;
+pub mod ring;
+pub mod root;
+pub mod undo;
+pub mod vhost;
+
+pub use content::{Content, Frozen, Keeping, Regenerator};
+pub use disk::DiskParts;
+pub use end::End;
+pub use fingerprint::{Event, Fingerprint};
+pub use machine::{
+    CpuCharge, DiskOutcome, DiskSetup, HostCost, MachineError, Outcome, Settings, Transport, Trial,
+    device_path, run,
+};
+pub use root::{RootBuilder, RootError, RootImage};

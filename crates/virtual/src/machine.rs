@@ -1,0 +1,460 @@
+//! One guest from start to end: a kernel, a root image, modelled disks, a command; and what came of it.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant as WallClock};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::time::{ClockId, clock_gettime};
+use seekwell_device::LostWrites;
+use seekwell_device::evidence::Evidence;
+
+use crate::clock::SharedClock;
+use crate::content::{Content, Keeping};
+use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
+use crate::disk::{Disk, DiskParts};
+use crate::end::{End, judge};
+use crate::fingerprint::{Event, Fingerprint};
+use crate::instant::Instant;
+use crate::link::listen;
+use crate::mailbox::{self, Kind, Order, OrderedDisk, Reader, Saying};
+use crate::port::Port;
+use crate::process::{GuestProcess, Launch, Pinned};
+use crate::root::RootImage;
+
+#[cfg(test)]
+mod tests;
+
+/// Most disks of a trial; with root and mailbox, `vda` to `vdz` suffice.
+pub const MOST_DISKS: usize = 24;
+
+/// Serial number of the root image's disk.
+const ROOT_SERIAL: &str = "seekwell-root";
+
+/// How long a guest that is done may take to end its process.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How clock and guest talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Through shared memory where the guest can, else by messages.
+    Shared,
+    /// By messages.
+    Messages,
+}
+
+/// CPU time charged in virtual time, where CPU is otherwise free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuCharge {
+    /// Nanoseconds per system call.
+    pub syscall_ns: u32,
+    /// Nanoseconds per KiB copied between the kernel and a program.
+    pub copy_ns_per_kib: u32,
+}
+
+/// How a guest is run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// RAM of the guest in bytes, page cache included.
+    pub memory_bytes: u64,
+    /// Everything random in the guest follows from it.
+    pub seed: u64,
+    /// CPU that guest and clock share; `None` leaves it to the host's scheduler, several times slower.
+    pub cpu: Option<usize>,
+    /// How clock and guest talk. Without effect on results.
+    pub transport: Transport,
+    /// CPU time charged.
+    pub charge: CpuCharge,
+    /// Nanoseconds since 1970 at virtual time 0.
+    pub epoch_ns: u64,
+    /// What bounds the trial.
+    pub limits: Limits,
+    /// Whether every event is kept, to find where two runs part.
+    pub keep_events: bool,
+    /// Directory for sockets and for content that does not fit in memory.
+    pub scratch: PathBuf,
+    /// Directory for the guest's memory: on tmpfs, or it will be written to a disk.
+    pub memory_directory: PathBuf,
+    /// Bytes of content that each disk may hold in memory.
+    pub content_memory_bytes: u64,
+}
+
+impl Settings {
+    /// 256 MiB, seed 1, no CPU time, generous limits.
+    #[must_use]
+    pub fn new(scratch: &Path) -> Self {
+        Self {
+            memory_bytes: 256 << 20,
+            seed: 1,
+            cpu: None,
+            transport: Transport::Shared,
+            charge: CpuCharge::default(),
+            epoch_ns: EPOCH_NS,
+            limits: Limits {
+                wall: Duration::from_secs(3600),
+                spin: Duration::from_secs(60),
+                virtual_ns: 30 * 24 * 3600 * 1_000_000_000,
+                power_cut_after: None,
+            },
+            keep_events: false,
+            scratch: scratch.to_path_buf(),
+            memory_directory: PathBuf::from("/dev/shm"),
+            content_memory_bytes: 256 << 20,
+        }
+    }
+
+    fn keeping(&self) -> Keeping {
+        Keeping { memory_bytes: self.content_memory_bytes, directory: self.scratch.clone() }
+    }
+}
+
+/// 2026-01-01 00:00 UTC: the time of day at which every guest starts.
+pub const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
+
+/// A disk of a trial.
+#[derive(Debug)]
+pub struct DiskSetup {
+    /// What it is for: `data`, `journal`, `member-0`. Also its serial number in the guest.
+    pub role: String,
+    /// Model and content.
+    pub parts: DiskParts,
+}
+
+impl DiskSetup {
+    /// An empty disk.
+    #[must_use]
+    pub fn empty(role: &str, model: Box<dyn seekwell_device::Model>, settings: &Settings) -> Self {
+        let content = Content::new(model.geometry().sectors_512, settings.keeping());
+        let parts = DiskParts { model, content, damaged: Vec::new() };
+        Self { role: role.to_owned(), parts }
+    }
+}
+
+/// One guest's task.
+#[derive(Debug)]
+pub struct Trial<'a> {
+    /// The lab kernel's program.
+    pub kernel: &'a Path,
+    /// The root image.
+    pub root: &'a RootImage,
+    /// The disks; the guest sees them as [`device_path`] of their position.
+    pub disks: Vec<DiskSetup>,
+    /// Program in the root image, and its arguments.
+    pub command: Vec<String>,
+    /// Its standard input.
+    pub input: &'a [u8],
+    /// How it is run.
+    pub settings: Settings,
+}
+
+/// Where the guest finds the disk at a position.
+#[must_use]
+pub fn device_path(position: usize) -> PathBuf {
+    let letter = char::from(b'a' + u8::try_from(position.min(MOST_DISKS)).unwrap_or(0));
+    PathBuf::from(format!("/dev/vd{letter}"))
+}
+
+/// What became of a disk.
+#[derive(Debug)]
+pub struct DiskOutcome {
+    /// As it was called.
+    pub role: String,
+    /// Model and content as they are now.
+    pub parts: DiskParts,
+    /// What the model did.
+    pub evidence: Evidence,
+    /// What a power cut destroyed; `None` when there was none.
+    pub lost: Option<LostWrites>,
+}
+
+/// What a trial cost on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostCost {
+    /// Elapsed time.
+    pub wall: Duration,
+    /// CPU time of the guest.
+    pub guest_cpu: Duration,
+    /// CPU time of clock and models.
+    pub controller_cpu: Duration,
+    /// Elapsed time from the guest's start to the first instruction of its first program; `None`
+    /// when it never came that far.
+    pub start: Option<Duration>,
+}
+
+/// What came of a trial.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// What the command wrote to its standard output.
+    pub output: Vec<u8>,
+    /// What it wrote to its standard error.
+    pub log: Vec<u8>,
+    /// What the guest's kernel printed; of a very talkative one, the end.
+    pub console: String,
+    /// Hash over the requests of the disks.
+    pub fingerprint: Fingerprint,
+    /// Every event, if [`Settings::keep_events`].
+    pub events: Option<Vec<Event>>,
+    /// Virtual time at the end, in nanoseconds. A guest that lets time pass by itself may have been
+    /// further.
+    pub virtual_ns: u64,
+    /// The disks.
+    pub disks: Vec<DiskOutcome>,
+    /// What it cost.
+    pub cost: HostCost,
+    /// How clock and guest talked in the end.
+    pub transport: Transport,
+}
+
+/// Why no guest could be run on this machine.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// More disks than there are names.
+    #[error("a trial has {count} disks, and a guest can have {MOST_DISKS}; use fewer")]
+    TooManyDisks {
+        /// How many.
+        count: usize,
+    },
+    /// Something of this machine failed.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn failed<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> MachineError {
+    move |error| MachineError::System { what, source: error.into() }
+}
+
+/// Runs a guest to its end; `hear` gets each part of the command's output as it comes.
+///
+/// # Errors
+///
+/// [`MachineError`] when this machine could not run it. Whatever the guest does is an [`Outcome`].
+pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, MachineError> {
+    let started = WallClock::now();
+    let cpu_before = thread_cpu();
+    if trial.disks.len() > MOST_DISKS {
+        return Err(MachineError::TooManyDisks { count: trial.disks.len() });
+    }
+    let cpu = trial.settings.cpu;
+    let _pinned = cpu.map(Pinned::to).transpose().map_err(failed("pin to the CPU"))?;
+    let roles: Vec<String> = trial.disks.iter().map(|disk| disk.role.clone()).collect();
+    let site = Site::make(&trial)?;
+    let (mut process, scene) = site.start(trial)?;
+    let mut controller = Controller::new(&mut process, scene, started);
+    let mut said = Said::default();
+    let halt = controller.run(&mut |saying| said.take(saying, hear));
+    let virtual_ns = controller.now_ns();
+    let start = controller.first_word();
+    let transport = if controller.is_shared() { Transport::Shared } else { Transport::Messages };
+    let (ports, notes) = controller.into_parts();
+    let exit = match halt {
+        Halt::Gone => process.wait_or_end(GRACE),
+        _ => process.end(),
+    };
+    let exit = exit.map_err(failed("wait for the guest"))?;
+    let console = site.read_console()?;
+    let disks = disks(ports, roles, matches!(halt, Halt::PowerCut), virtual_ns)?;
+    let controller_cpu = thread_cpu().saturating_sub(cpu_before);
+    let cost = HostCost { wall: started.elapsed(), guest_cpu: exit.cpu, controller_cpu, start };
+    let Notes { fingerprint, events } = notes;
+    Ok(Outcome {
+        end: judge(halt, exit.status, said.exit, &console),
+        output: said.output,
+        log: said.log,
+        console,
+        fingerprint,
+        events,
+        virtual_ns,
+        disks,
+        cost,
+        transport,
+    })
+}
+
+/// What the guest said so far.
+#[derive(Debug, Default)]
+struct Said {
+    output: Vec<u8>,
+    log: Vec<u8>,
+    exit: Option<i32>,
+}
+
+impl Said {
+    fn take(&mut self, saying: Saying, hear: &mut dyn FnMut(&[u8])) {
+        match saying.kind {
+            Kind::Started => {}
+            Kind::Output => {
+                hear(&saying.bytes);
+                self.output.extend(saying.bytes);
+            }
+            Kind::Log => self.log.extend(saying.bytes),
+            Kind::Exit => {
+                self.exit = String::from_utf8(saying.bytes).ok().and_then(|text| text.parse().ok());
+            }
+        }
+    }
+}
+
+/// The guest's directory, removed with all that is in it at the end.
+struct Site {
+    directory: tempfile::TempDir,
+    console: File,
+}
+
+impl Site {
+    fn make(trial: &Trial<'_>) -> Result<Self, MachineError> {
+        let make = || {
+            let directory = tempfile::Builder::new()
+                .prefix("seekwell-guest-")
+                .tempdir_in(&trial.settings.scratch)?;
+            let kernel = fs::canonicalize(trial.kernel)?;
+            symlink(kernel, directory.path().join("linux"))?;
+            let memory = fs::canonicalize(&trial.settings.memory_directory)?;
+            symlink(memory, directory.path().join("memory"))?;
+            let console = memfd_create(c"seekwell-console", MemfdFlags::CLOEXEC)?;
+            Ok::<_, io::Error>(Self { directory, console: File::from(console) })
+        };
+        make().map_err(failed("prepare the guest's directory"))
+    }
+
+    /// Starts the guest, with everything that it will connect to in place.
+    fn start(&self, trial: Trial<'_>) -> Result<(GuestProcess, Scene), MachineError> {
+        let directory = self.directory.path();
+        let arguments = arguments(&trial);
+        let settings = &trial.settings;
+        let usable = settings.transport == Transport::Shared;
+        let measured = trial.disks.len();
+        let notes = Notes { events: settings.keep_events.then(Vec::new), ..Notes::default() };
+        let (epoch_ns, limits) = (settings.epoch_ns, settings.limits);
+        let scene = Scene {
+            listener: listen(directory, "t").map_err(failed("listen for the guest"))?,
+            clock: SharedClock::new(usable).map_err(failed("make the shared clock"))?,
+            epoch_ns,
+            ports: ports(trial, directory)?,
+            measured,
+            mailbox: Mailbox { port: measured + 1, reader: Reader::default() },
+            limits,
+            notes,
+        };
+        let console = self.console.try_clone().map_err(failed("open the guest's console"))?;
+        let launch = Launch { directory, arguments: &arguments, console };
+        let process = GuestProcess::start(launch).map_err(failed("start the guest"))?;
+        Ok((process, scene))
+    }
+
+    /// The last [`CONSOLE_BYTES`] of what was printed.
+    fn read_console(mut self) -> Result<String, MachineError> {
+        let mut read = || {
+            let length = self.console.metadata()?.len();
+            self.console.seek(SeekFrom::Start(length.saturating_sub(CONSOLE_BYTES)))?;
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut self.console, &mut bytes)?;
+            Ok::<_, io::Error>(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        read().map_err(failed("read the guest's console"))
+    }
+}
+
+/// What is kept of a guest's console.
+const CONSOLE_BYTES: u64 = 1 << 20;
+
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// The kernel's command line. It is mixed into the guest's randomness, so nothing in it may depend
+/// on this machine or on the moment.
+fn arguments(trial: &Trial<'_>) -> Vec<String> {
+    let Trial { disks, settings, .. } = trial;
+    let charge = settings.charge;
+    let depths = disks.iter().map(|disk| disk.parts.model.geometry().queue_depth.to_string());
+    let root = device_path(disks.len());
+    let mut arguments = vec![
+        format!("mem={}K", settings.memory_bytes / 1024),
+        "uml_dir=u".to_owned(),
+        "umid=g".to_owned(),
+        "con=null".to_owned(),
+        "con0=null,fd:1".to_owned(),
+        "loglevel=5".to_owned(),
+        "norandmaps".to_owned(),
+        "noreboot".to_owned(),
+        "panic=-1".to_owned(),
+        format!("uml_seed={}", settings.seed),
+        format!("tt_syscall_ns={}", charge.syscall_ns),
+        format!("tt_copy_ns_per_kib={}", charge.copy_ns_per_kib),
+        "time-travel=ext:1:t".to_owned(),
+        format!("virtio_blk.queue_depths={}", depths.collect::<Vec<_>>().join(",")),
+    ];
+    arguments.extend((0..disks.len() + 2).map(|disk| format!("virtio_uml.device=d{disk}:2")));
+    arguments.extend([
+        format!("root={}", root.display()),
+        "ro".to_owned(),
+        format!("rootfstype={}", RootImage::FILESYSTEM),
+        format!("init={}", RootImage::INIT),
+        "--".to_owned(),
+        RootImage::INIT_ARGUMENT.to_owned(),
+    ]);
+    arguments
+}
+
+fn ports(trial: Trial<'_>, directory: &Path) -> Result<Vec<Port>, MachineError> {
+    let Trial { root, disks, command, input, settings, .. } = trial;
+    let logged = settings.limits.power_cut_after.is_some();
+    let ordered = disks.iter().map(|disk| OrderedDisk {
+        role: disk.role.clone(),
+        rotational: disk.parts.model.geometry().rotational,
+    });
+    let order = Order { command, disks: ordered.collect() };
+    let posted = mailbox::post(&order, input, settings.keeping());
+    let posted = posted.map_err(failed("write the guest's order"))?;
+    let unmeasured = |content: Content| {
+        let model = Box::new(Instant::new(content.sectors()));
+        DiskParts { model, content, damaged: Vec::new() }
+    };
+    let root = unmeasured(Content::thaw(root.content(), settings.keeping()));
+    let named = disks.into_iter().map(|disk| (disk.role, disk.parts, false));
+    let others = [
+        (ROOT_SERIAL.to_owned(), root, true),
+        (mailbox::SERIAL.to_owned(), unmeasured(posted), false),
+    ];
+    let mut ports = Vec::new();
+    for (index, (serial, parts, read_only)) in named.chain(others).enumerate() {
+        let mut disk = Disk::new(index as u8, &serial, parts, read_only);
+        if logged {
+            disk.keep_log();
+        }
+        let listener = listen(directory, &format!("d{index}"));
+        ports.push(Port::new(listener.map_err(failed("listen for the guest's disks"))?, disk));
+    }
+    Ok(ports)
+}
+
+fn disks(
+    ports: Vec<Port>,
+    roles: Vec<String>,
+    cut: bool,
+    now_ns: u64,
+) -> Result<Vec<DiskOutcome>, MachineError> {
+    let outcome = |(port, role): (Port, String)| {
+        let mut disk = port.into_disk();
+        let lost = if cut {
+            let lost = disk.power_cut(now_ns).map_err(io::Error::other);
+            Some(lost.map_err(failed("undo what the power cut lost"))?)
+        } else {
+            None
+        };
+        let parts = disk.into_parts();
+        let evidence = parts.model.evidence();
+        Ok(DiskOutcome { role, parts, evidence, lost })
+    };
+    ports.into_iter().zip(roles).map(outcome).collect()
+}
