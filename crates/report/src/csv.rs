@@ -1,0 +1,67 @@
+//! A run as one long table.
+
+use crate::number::unit_of;
+use crate::view::RunView;
+use seekwell_model::record::Status;
+
+const HEADER: [&str; 11] = [
+    "trial", "round", "stack", "workload", "status", "step", "metric", "unit", "value", "stage",
+    "reason",
+];
+
+/// One row per trial, step and metric, as RFC 4180 has it, with a header. A trial without metrics
+/// has one row with its status and, when it failed, stage and reason. Values are as measured, with
+/// all their digits; units are those of the metric (seconds, nanoseconds, bytes …).
+#[must_use]
+pub fn csv(view: &RunView) -> String {
+    let mut out = String::new();
+    line(&mut out, &HEADER.map(str::to_owned));
+    for (trial, record) in &view.records {
+        let (stage, reason) = match &record.status {
+            Status::Failed { stage, reason } => (stage.clone(), reason.clone()),
+            Status::Ok | Status::Marked => (String::new(), String::new()),
+        };
+        let label = view.stack_of(trial).map_or(String::new(), |stack| stack.label.clone());
+        let start = [
+            trial.index.to_string(),
+            trial.round.to_string(),
+            label,
+            view.workload_of(trial).unwrap_or_default().to_owned(),
+            record.status.word().to_owned(),
+        ];
+        let mut row = |middle: [String; 4]| {
+            let end = [stage.clone(), reason.clone()];
+            let cells: Vec<String> = start.iter().cloned().chain(middle).chain(end).collect();
+            line(&mut out, &cells);
+        };
+        let mut any = false;
+        for step in &record.steps {
+            for (metric, value) in &step.metrics {
+                let unit = unit_of(metric).map_or("", seekwell_model::metrics::Unit::symbol);
+                row([step.name.clone(), metric.clone(), unit.to_owned(), value.to_string()]);
+                any = true;
+            }
+        }
+        if !any {
+            row([const { String::new() }; 4]);
+        }
+    }
+    out
+}
+
+fn line(out: &mut String, cells: &[String]) {
+    let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
+    out.push_str(&quoted.join(","));
+    out.push_str("\r\n");
+}
+
+fn quote(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

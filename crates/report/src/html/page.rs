@@ -1,0 +1,102 @@
+//! Writing markup: the only place that knows how text becomes part of a page.
+
+use super::{STYLE, STYLE_HASH};
+use crate::text::is_harmful;
+use serde_json::Value;
+
+/// A page on its way.
+pub(super) struct Page {
+    out: String,
+}
+
+/// The one escaper: characters that mean something in markup, in attributes of either quote, and
+/// those that steer or reorder what stands around them.
+pub(super) fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '`' => out.push_str("&#96;"),
+            c if is_harmful(c) => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+}
+
+impl Page {
+    /// A page up to the begin of its content.
+    pub(super) fn new(title: &str) -> Self {
+        let mut page = Self { out: String::new() };
+        page.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        // The policy holds from here on: it stands before anything that it could forbid.
+        page.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '");
+        page.raw(STYLE_HASH);
+        page.raw("'; base-uri 'none'; form-action 'none'\">\n");
+        page.raw(
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+        );
+        page.text(title);
+        page.raw("</title>\n<style>");
+        page.raw(STYLE);
+        page.raw("</style>\n</head>\n<body>\n<main>\n");
+        page
+    }
+
+    /// The end of the page.
+    pub(super) fn finish(mut self) -> String {
+        self.raw("</main>\n</body>\n</html>\n");
+        self.out
+    }
+
+    /// Markup, which is always a literal.
+    pub(super) fn raw(&mut self, markup: &'static str) {
+        self.out.push_str(markup);
+    }
+
+    /// Text from anywhere.
+    pub(super) fn text(&mut self, text: &str) {
+        escape(text, &mut self.out);
+    }
+
+    /// ` name="value"` inside a tag.
+    pub(super) fn attribute(&mut self, name: &'static str, value: &str) {
+        self.out.push(' ');
+        self.out.push_str(name);
+        self.out.push_str("=\"");
+        escape(value, &mut self.out);
+        self.out.push('"');
+    }
+
+    /// A number as a coordinate: one decimal, never an exponent; what is no number is 0.
+    pub(super) fn coordinate(&mut self, name: &'static str, value: f64) {
+        let value = if value.is_finite() { value } else { 0.0 };
+        self.attribute(name, &format!("{value:.1}"));
+    }
+
+    /// An element with nothing but text: `open` is all of its first tag, `close` its last.
+    pub(super) fn element(&mut self, open: &'static str, text: &str, close: &'static str) {
+        self.raw(open);
+        self.text(text);
+        self.raw(close);
+    }
+
+    /// Data that is not run: JSON in which no character can end the element.
+    pub(super) fn data(&mut self, id: &'static str, value: &Value) {
+        self.raw("<script type=\"application/json\"");
+        self.attribute("id", id);
+        self.raw(">");
+        for c in value.to_string().chars() {
+            match c {
+                // All of them stand inside strings, and none needs a surrogate pair.
+                c if matches!(c, '<' | '>' | '&') || is_harmful(c) => {
+                    self.out.push_str(&format!("\\u{:04x}", u32::from(c)));
+                }
+                c => self.out.push(c),
+            }
+        }
+        self.raw("</script>\n");
+    }
+}

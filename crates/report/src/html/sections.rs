@@ -1,0 +1,231 @@
+//! The parts of the page, in their order.
+
+use super::draw::{Axis, timeline};
+use super::page::Page;
+use crate::number::{Scale, ratio, unit_of};
+use crate::sentence::{kind_word, verdict_sentence};
+use crate::terminal::grouped;
+use crate::view::{Counts, RunView};
+use seekwell_model::lab::Better;
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::{Record, Status};
+use seekwell_model::verdict::{Ratio, VerdictKind};
+
+pub(super) fn head(page: &mut Page, view: &RunView) {
+    page.element("<header>\n<h1>", &view.plan.lab.name, "</h1>\n");
+    page.element("<p>", &view.plan.lab.question, "</p>\n");
+    page.element("<p class=\"faint\">", &view.facts().join(" · "), "</p>\n</header>\n");
+}
+
+pub(super) fn verdict(page: &mut Page, view: &RunView) {
+    page.raw(match view.verdict.kind {
+        VerdictKind::Winner | VerdictKind::Tie => "<section class=\"verdict\">\n",
+        VerdictKind::Unresolved => "<section class=\"verdict unresolved\">\n",
+    });
+    page.element("<p><strong>", kind_word(view.verdict.kind), "</strong></p>\n");
+    page.element("<p>", &verdict_sentence(view), "</p>\n");
+    if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {
+        let because = format!("It is {}.", view.verdict.reason);
+        page.element("<p class=\"faint\">", &because, "</p>\n");
+    }
+    page.raw("</section>\n");
+}
+
+/// The table behind the verdict, with the forest plot as one of its columns.
+pub(super) fn stacks(page: &mut Page, view: &RunView) {
+    let verdict = &view.verdict;
+    let rows = view.rows();
+    let axis = Axis::of(&rows, verdict.tie);
+    let scale = Scale::fit(unit_of(&verdict.metric), rows.iter().filter_map(|row| row.median));
+    let others: Vec<(String, Scale)> = view
+        .other_steps()
+        .into_iter()
+        .map(|column| {
+            let values = rows.iter().filter_map(|row| view.median(&row.stack, &column.metric));
+            let scale = Scale::fit(unit_of(&column.metric), values);
+            (column.metric, scale)
+        })
+        .collect();
+    let direction = match verdict.better {
+        Better::Lower => "lower is better",
+        Better::Higher => "higher is better",
+    };
+    page.element("<section>\n<h2>", &verdict.metric, "</h2>\n");
+    let (low, high) = axis.ends();
+    let explained = format!(
+        "{direction}; ratio to the leader on a logarithmic axis from {low:.2} to {high:.2}; the \
+         band is the tie width; medians of the other steps behind it"
+    );
+    page.element("<p class=\"faint\">", &explained, "</p>\n");
+    page.raw("<div class=\"scroll\"><table>\n<thead><tr><th>stack</th>");
+    let median = format!("median {}", scale.symbol());
+    for title in [median.trim_end(), "ratio", "interval", "trials"] {
+        page.element("<th class=\"number\">", title, "</th>");
+    }
+    page.raw("<th>ratio and interval</th>");
+    for (metric, scale) in &others {
+        let title = format!("{metric} {}", scale.symbol());
+        page.element("<th class=\"number\">", title.trim_end(), "</th>");
+    }
+    page.raw("</tr></thead>\n<tbody>\n");
+    for row in &rows {
+        stack_row(page, view, row, (&axis, &scale), &others);
+    }
+    page.raw("</tbody>\n</table></div>\n</section>\n");
+}
+
+fn stack_row(
+    page: &mut Page,
+    view: &RunView,
+    row: &Ratio,
+    (axis, scale): (&Axis, &Scale),
+    others: &[(String, Scale)],
+) {
+    let verdict = &view.verdict;
+    let best = verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack);
+    page.raw(if best { "<tr class=\"best\">" } else { "<tr>" });
+    page.element("<td class=\"label\">", &row.stack, "</td>");
+    let interval = match (row.low, row.high) {
+        _ if verdict.baseline.as_deref() == Some(row.stack.as_str()) => "leader".to_owned(),
+        (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
+        _ => crate::number::DASH.to_owned(),
+    };
+    let cells =
+        [scale.number(row.median), ratio(row.ratio), interval, counts(view.counts(&row.stack))];
+    for cell in &cells {
+        page.element("<td class=\"number\">", cell, "</td>");
+    }
+    page.raw("<td>");
+    axis.row(page, row, verdict.tie);
+    page.raw("</td>");
+    for (metric, scale) in others {
+        let cell = scale.number(view.median(&row.stack, metric));
+        page.element("<td class=\"number\">", &cell, "</td>");
+    }
+    page.raw("</tr>\n");
+}
+
+fn counts(counts: Counts) -> String {
+    let mut text = counts.ok.to_string();
+    for (number, word) in [(counts.marked, "marked"), (counts.failed, "failed")] {
+        if number > 0 {
+            text.push_str(&format!(" + {number} {word}"));
+        }
+    }
+    text
+}
+
+pub(super) fn warnings(page: &mut Page, view: &RunView) {
+    if view.warnings.is_empty() {
+        return;
+    }
+    page.raw("<section>\n<h2>Warnings</h2>\n<ul>\n");
+    for (warning, texts) in grouped(&view.warnings) {
+        page.element("<li><strong>", &warning.code, "</strong>");
+        for text in texts {
+            page.element("<p>", text, "</p>");
+        }
+        page.element("<p class=\"remedy\">", &warning.remedy, "</p></li>\n");
+    }
+    page.raw("</ul>\n</section>\n");
+}
+
+pub(super) fn uncontrolled(page: &mut Page, view: &RunView) {
+    let said = crate::uncontrolled::uncontrolled(view);
+    if said.is_empty() {
+        return;
+    }
+    page.raw("<section>\n<h2>What was not controlled</h2>\n<ul>\n");
+    for sentence in &said {
+        page.element("<li>", sentence, "</li>\n");
+    }
+    page.raw("</ul>\n</section>\n");
+}
+
+pub(super) fn permanent(page: &mut Page, view: &RunView) {
+    let all = crate::permanent::permanent(view);
+    if all.is_empty() {
+        return;
+    }
+    page.raw("<section>\n<h2>How to make it permanent</h2>\n");
+    page.raw("<p class=\"faint\">Nothing of this was done; it is for you to run.</p>\n");
+    for one in &all {
+        page.element("<h3>", &one.stack, "</h3>\n");
+        for (purpose, lines) in &one.steps {
+            page.element("<p class=\"faint\">", purpose, "</p>\n<pre>");
+            for line in lines {
+                page.text(line);
+                page.raw("\n");
+            }
+            page.raw("</pre>\n");
+        }
+        for note in &one.notes {
+            page.element("<p>", note, "</p>\n");
+        }
+        for back in &one.back {
+            page.element("<p>To go back: ", back, "</p>\n");
+        }
+    }
+    page.raw("</section>\n");
+}
+
+/// Every trial with its timeline, folded by stack.
+pub(super) fn trials(page: &mut Page, view: &RunView) {
+    page.raw("<section>\n<h2>Trials</h2>\n<p class=\"faint\">Throughput of the device: ");
+    page.raw(
+        "<span class=\"key-reads\">reads</span> and <span class=\"key-writes\">writes</span>; ",
+    );
+    page.raw("each drawing has its own scale, the largest value stands beside it.</p>\n");
+    for row in view.rows() {
+        page.element("<details>\n<summary>", &row.stack, " (");
+        page.element("", &counts(view.counts(&row.stack)), ")</summary>\n");
+        page.raw("<div class=\"scroll\"><table>\n<thead><tr><th class=\"number\">round</th>");
+        page.raw("<th>workload</th><th>status</th>");
+        page.element("<th class=\"number\">", &view.verdict.metric, "</th>");
+        page.raw("<th>throughput</th><th>remarks</th></tr></thead>\n<tbody>\n");
+        for (trial, record) in view.of_stack(&row.stack) {
+            trial_row(page, view, trial, record);
+        }
+        page.raw("</tbody>\n</table></div>\n</details>\n");
+    }
+    page.raw("</section>\n");
+}
+
+fn trial_row(page: &mut Page, view: &RunView, trial: &PlannedTrial, record: &Record) {
+    page.raw(match record.status {
+        Status::Ok => "<tr>",
+        Status::Marked => "<tr class=\"marked\">",
+        Status::Failed { .. } => "<tr class=\"failed\">",
+    });
+    page.element("<td class=\"number\">", &(trial.round + 1).to_string(), "</td>");
+    page.element("<td>", view.workload_of(trial).unwrap_or_default(), "</td>");
+    page.element("<td>", record.status.word(), "</td>");
+    let metric = &view.verdict.metric;
+    let value = record.metric(metric).map_or(crate::number::DASH.to_owned(), |value| {
+        Scale::fit(unit_of(metric), [value]).with_unit(value)
+    });
+    page.element("<td class=\"number\">", &value, "</td>");
+    page.raw("<td>");
+    timeline(page, &record.timeline);
+    page.raw("</td><td>");
+    if let Status::Failed { stage, reason } = &record.status {
+        page.element("<p>", &format!("failed in {stage}: {reason}"), "</p>");
+    }
+    for warning in record.warnings.iter().chain(record.steps.iter().flat_map(|step| &step.warnings))
+    {
+        page.element("<p>", &format!("{}: {}", warning.code, warning.text), "</p>");
+    }
+    page.raw("</td></tr>\n");
+}
+
+pub(super) fn left_out(page: &mut Page, view: &RunView) {
+    if view.plan.left_out.is_empty() {
+        return;
+    }
+    page.raw("<section>\n<h2>Left out of the plan</h2>\n<ul>\n");
+    for one in &view.plan.left_out {
+        let text = format!("{} ({}): {}", one.what, one.count, one.reason);
+        page.element("<li>", &text, "</li>\n");
+    }
+    page.raw("</ul>\n</section>\n");
+}

@@ -1,0 +1,120 @@
+//! A run for programs. Names are stable: they are added to and never renamed.
+
+use crate::permanent::{Permanent, permanent};
+use crate::uncontrolled::uncontrolled;
+use crate::view::RunView;
+use seekwell_model::FORMAT;
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::{Record, Status, StepRecord};
+use seekwell_stats::histogram::Histogram;
+use serde_json::{Map, Value, json};
+
+/// The run as JSON: everything but the plan's details, the timelines, the histograms (their
+/// percentiles are there) and the block events, which the run file holds.
+///
+/// `{"format", "lab", "place", "trials": [{"stack", "workload", "round", "status", "metrics",
+/// "fingerprint"}], "verdict": {"kind", "stacks", "baseline", "ratios": [{"stack", "ratio", "low",
+/// "high"}], "reason"}, "warnings"}` and further fields. Ratios are stack over baseline on the
+/// judged metric; what is not known is `null`.
+#[must_use]
+pub fn json(view: &RunView) -> Value {
+    let trials: Vec<Value> =
+        view.records.iter().map(|(trial, record)| trial_json(view, trial, record)).collect();
+    json!({
+        "format": FORMAT.to_string(),
+        "lab": view.plan.lab.name,
+        "question": view.plan.lab.question,
+        "seed": view.plan.lab.seed,
+        "place": view.place,
+        "environment": view.environment,
+        "stacks": view.plan.stacks,
+        "trials": trials,
+        "verdict": verdict(view),
+        "warnings": view.warnings,
+        "left_out": view.plan.left_out,
+        "uncontrolled": uncontrolled(view),
+        "permanent": permanent(view).iter().map(permanent_json).collect::<Vec<_>>(),
+    })
+}
+
+fn verdict(view: &RunView) -> Value {
+    // The verdict's own serialisation has the stable names; infinities become null.
+    serde_json::to_value(&view.verdict).unwrap_or(Value::Null)
+}
+
+fn permanent_json(permanent: &Permanent) -> Value {
+    let steps: Vec<Value> = permanent
+        .steps
+        .iter()
+        .map(|(purpose, lines)| json!({ "purpose": purpose, "lines": lines }))
+        .collect();
+    json!({
+        "stack": permanent.stack,
+        "steps": steps,
+        "notes": permanent.notes,
+        "back": permanent.back,
+    })
+}
+
+fn trial_json(view: &RunView, trial: &PlannedTrial, record: &Record) -> Value {
+    let mut value = json!({
+        "index": trial.index,
+        "stack": view.stack_of(trial).map(|stack| &stack.label),
+        "workload": view.workload_of(trial),
+        "round": trial.round,
+        "seed": trial.seed,
+        "status": record.status.word(),
+        "metrics": record.metrics(),
+        "fingerprint": record.fingerprint,
+        "elapsed_ns": record.elapsed_ns,
+        "clock_cost_ns": record.clock_cost_ns,
+        "in_force": record.in_force,
+        "steps": record.steps.iter().map(step_json).collect::<Vec<_>>(),
+        "smart": record.smart,
+        "warnings": record.warnings,
+    });
+    if let (Status::Failed { stage, reason }, Some(object)) =
+        (&record.status, value.as_object_mut())
+    {
+        object.insert("stage".to_owned(), json!(stage));
+        object.insert("reason".to_owned(), json!(reason));
+    }
+    value
+}
+
+fn step_json(step: &StepRecord) -> Value {
+    let latency: Map<String, Value> = step
+        .histograms
+        .iter()
+        .map(|(operation, bytes)| (operation.clone(), latency_json(bytes)))
+        .collect();
+    json!({
+        "name": step.name,
+        "started_ns": step.started_ns,
+        "ended_ns": step.ended_ns,
+        "device": step.device,
+        "journal": step.journal,
+        "latency_ns": latency,
+        "warnings": step.warnings,
+    })
+}
+
+/// Percentiles of a histogram; `null` when it cannot be read.
+fn latency_json(bytes: &[u8]) -> Value {
+    let Ok(histogram) = Histogram::from_bytes(bytes) else { return Value::Null };
+    json!({
+        "count": histogram.count(),
+        "mean": histogram.mean_ns(),
+        "min": histogram.min_ns(),
+        "p50": histogram.percentile_ns(0.5),
+        "p90": histogram.percentile_ns(0.9),
+        "p99": histogram.percentile_ns(0.99),
+        "p999": histogram.percentile_ns(0.999),
+        "p9999": histogram.percentile_ns(0.9999),
+        "p99999": histogram.percentile_ns(0.99999),
+        "max": histogram.max_ns(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+use super::*;
+use crate::fixture;
+use seekwell_model::warning::Warning;
+
+#[test]
+fn stable_names_are_there() {
+    let mut view = fixture::winner();
+    view.warnings = vec![Warning::new("c", "t", "r")];
+    let value = json(&view);
+    assert_eq!(value["format"], "1.0");
+    assert_eq!(value["lab"], "mail");
+    assert_eq!(value["place"], "host");
+    let trial = &value["trials"][1];
+    assert_eq!(trial["stack"], "xfs/none");
+    assert_eq!(trial["workload"], "mail");
+    assert_eq!(trial["round"], 0);
+    assert_eq!(trial["status"], "ok");
+    assert_eq!(trial["metrics"]["unpack.elapsed_durable"], 0.412);
+    assert_eq!(trial["fingerprint"], Value::Null);
+    let verdict = &value["verdict"];
+    assert_eq!(verdict["kind"], "winner");
+    assert_eq!(verdict["stacks"], json!(["xfs/none"]));
+    assert_eq!(verdict["baseline"], "xfs/none");
+    assert_eq!(
+        (&verdict["ratios"][1]["stack"], &verdict["ratios"][1]["ratio"]),
+        (&json!("xfs/bfq"), &json!(1.136))
+    );
+    assert_eq!(
+        (&verdict["ratios"][1]["low"], &verdict["ratios"][1]["high"]),
+        (&json!(1.087), &json!(1.19))
+    );
+    assert!(verdict["reason"].as_str().unwrap().starts_with("better than"));
+    assert_eq!(value["warnings"], json!([{ "code": "c", "text": "t", "remedy": "r" }]));
+    assert_eq!(value["permanent"][0]["stack"], "xfs/none");
+}
+
+#[test]
+fn kinds_of_verdict_have_stable_words() {
+    assert_eq!(json(&fixture::tie())["verdict"]["kind"], "tie");
+    assert_eq!(json(&fixture::unresolved())["verdict"]["kind"], "unresolved");
+}
+
+#[test]
+fn a_failed_trial_says_where_and_why() {
+    let mut view = fixture::winner();
+    view.records[0].1.status =
+        Status::Failed { stage: "mkfs".to_owned(), reason: "no space".to_owned() };
+    let trial = &json(&view)["trials"][0];
+    assert_eq!(trial["status"], "failed");
+    assert_eq!((&trial["stage"], &trial["reason"]), (&json!("mkfs"), &json!("no space")));
+}
+
+#[test]
+fn what_is_not_known_is_null() {
+    let mut view = fixture::unresolved();
+    view.verdict.ratios[1].low = None;
+    view.verdict.baseline = None;
+    view.verdict.ratios[2].ratio = Some(f64::NAN);
+    let value = json(&view);
+    assert_eq!(value["verdict"]["ratios"][1]["low"], Value::Null);
+    assert_eq!(value["verdict"]["ratios"][2]["ratio"], Value::Null);
+    assert_eq!(value["verdict"]["baseline"], Value::Null);
+}
+
+#[test]
+fn latencies_are_percentiles_of_the_histograms() {
+    let mut histogram = Histogram::new();
+    (1..=1000).for_each(|value| histogram.record(value));
+    let mut view = fixture::winner();
+    let step = &mut view.records[0].1.steps[1];
+    step.histograms.insert("read".to_owned(), histogram.to_bytes());
+    step.histograms.insert("write".to_owned(), vec![1, 2, 3]);
+    let latency = &json(&view)["trials"][0]["steps"][1]["latency_ns"];
+    assert_eq!(latency["read"]["count"], 1000);
+    assert_eq!(latency["read"]["p50"], 500);
+    assert_eq!(latency["read"]["p999"], 999);
+    assert_eq!(latency["read"]["max"], 1000);
+    assert_eq!(latency["write"], Value::Null);
+}

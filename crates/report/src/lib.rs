@@ -1,0 +1,30 @@
+//! What a run found, said to people and to programs: the terminal, JSON, CSV and one HTML page;
+//! also the text of a plan and of a benchmark.
+//!
+//! Every form has the same order: the verdict, the table behind it, the doubts with what to do
+//! about them, what was not controlled, and how to make the result permanent. Everything here is a
+//! pure function from data to text. This room measures nothing, judges nothing and prints nothing.
+
+mod bench_text;
+mod csv;
+mod html;
+mod json;
+mod number;
+mod permanent;
+mod plan_text;
+mod sentence;
+mod terminal;
+mod text;
+mod uncontrolled;
+mod view;
+
+#[cfg(test)]
+mod fixture;
+
+pub use bench_text::bench_text;
+pub use csv::csv;
+pub use html::html;
+pub use json::json;
+pub use plan_text::plan_text;
+pub use terminal::terminal;
+pub use view::RunView;

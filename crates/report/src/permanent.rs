@@ -1,0 +1,278 @@
+//! How to make a stack permanent and how to go back: lines to read and to run by hand. Nothing
+//! here is ever applied.
+
+use crate::view::RunView;
+use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
+use seekwell_model::record::{DeviceInForce, Record, Status};
+use seekwell_model::stack::{Backing, Stack};
+use seekwell_model::verdict::VerdictKind;
+use std::path::Path;
+
+/// Stands for a disk where the run had an image.
+const DISK: &str = "/dev/DISK";
+/// Stands for the journal's disk where the run had an image.
+const JOURNAL_DISK: &str = "/dev/JOURNAL-DISK";
+const RULES: &str = "/etc/udev/rules.d/60-seekwell.rules";
+
+/// What makes one stack permanent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Permanent {
+    pub(crate) stack: String,
+    /// Steps in order: what it is for, and the lines.
+    pub(crate) steps: Vec<(&'static str, Vec<String>)>,
+    /// What cannot be said as a line.
+    pub(crate) notes: Vec<String>,
+    /// How to go back.
+    pub(crate) back: Vec<String>,
+}
+
+/// One entry for the winner or each member of the tie.
+pub(crate) fn permanent(view: &RunView) -> Vec<Permanent> {
+    if view.verdict.kind == VerdictKind::Unresolved {
+        return vec![];
+    }
+    view.verdict
+        .stacks
+        .iter()
+        .filter_map(|label| {
+            let well = |(_, record): &(_, &Record)| record.status == Status::Ok;
+            let (_, record) = view.of_stack(label).find(well)?;
+            Some(of_stack(view.stack(label)?, record))
+        })
+        .collect()
+}
+
+/// The two devices as the lines name them.
+struct Names {
+    device: String,
+    journal: Option<String>,
+}
+
+impl Names {
+    fn of(stack: &Stack) -> Self {
+        let name = |backing: &Backing, stand_in: &str| match backing {
+            Backing::Disk { path } | Backing::Partition { path } => quote(&path.to_string_lossy()),
+            Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => {
+                stand_in.to_owned()
+            }
+        };
+        Self {
+            device: name(&stack.device.backing, DISK),
+            journal: stack.journal.external.as_ref().map(|backing| name(backing, JOURNAL_DISK)),
+        }
+    }
+}
+
+fn of_stack(stack: &Stack, record: &Record) -> Permanent {
+    let names = Names::of(stack);
+    let mut permanent = Permanent { stack: stack.label.clone(), ..Permanent::default() };
+    if let Some(definition) = filesystem(&stack.filesystem.kind).filter(|found| !found.is_raw()) {
+        let mkfs: Vec<String> =
+            record.in_force.mkfs.iter().map(|line| mkfs_line(line, record, &names)).collect();
+        if mkfs.is_empty() {
+            permanent.notes.push("the record does not tell how it was formatted".to_owned());
+        } else {
+            permanent.steps.push(("format (destroys what is on it)", mkfs));
+        }
+        permanent.steps.push(("line for /etc/fstab", vec![fstab_line(stack, definition, &names)]));
+        permanent.back.push(
+            "take the line out of /etc/fstab; what was on the disk before comes back only from a \
+             backup"
+                .to_owned(),
+        );
+    }
+    permanent.steps.extend(udev_steps(stack, record, &names));
+    permanent.back.push(format!(
+        "rm {RULES}, then restart: the kernel then chooses scheduler and queue settings as before"
+    ));
+    permanent.notes.extend(notes(stack));
+    permanent
+}
+
+/// The line that was run, with the user's disk for ours and without the flags that overwrite a
+/// filesystem unasked.
+fn mkfs_line(line: &str, record: &Record, names: &Names) -> String {
+    let journal = record.in_force.journal.as_ref();
+    let devices = [
+        (Some(&record.in_force.device), Some(names.device.as_str())),
+        (journal, names.journal.as_deref()),
+    ];
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        let mut word = word.to_owned();
+        for (device, name) in devices {
+            if let (Some(device), Some(name)) = (device, name) {
+                word = rename(&word, device, name);
+            }
+        }
+        words.push(word);
+    }
+    // Only in front, and not with a value: `-F` may be another one (mkfs.vfat -F 32).
+    while words.get(1).is_some_and(|word| is_unasked(word)) && !has_value(words.get(2)) {
+        words.remove(1);
+    }
+    words.join(" ")
+}
+
+fn is_unasked(word: &str) -> bool {
+    matches!(word, "-q" | "-F" | "-f" | "-ff")
+}
+
+fn has_value(next: Option<&String>) -> bool {
+    next.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Replaces the path of a device wherever it stands as a whole: alone, behind `=`, before `,`.
+fn rename(word: &str, device: &DeviceInForce, name: &str) -> String {
+    let is_ours = |part: &str| {
+        let path = Path::new(part);
+        path.is_absolute()
+            && path.file_name().is_some_and(|last| last == device.kernel_name.as_str())
+    };
+    let parts = word.split_inclusive(['=', ',']).map(|part| {
+        let plain = part.trim_end_matches(['=', ',']);
+        if is_ours(plain) { format!("{name}{}", &part[plain.len()..]) } else { part.to_owned() }
+    });
+    parts.collect()
+}
+
+/// Mount options as the trials had them: of the definition, of the journal, of the lab.
+fn mount_options(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -> Vec<String> {
+    let mut options: Vec<String> =
+        definition.mount.iter().map(|option| (*option).to_owned()).collect();
+    let discard = if stack.filesystem.discard {
+        definition.discard_mount
+    } else {
+        definition.no_discard_mount
+    };
+    options.extend(discard.map(str::to_owned));
+    if let (Some(journal), Some(name)) = (definition.journal, &names.journal) {
+        options
+            .extend(journal.external_mount.iter().map(|option| option.replace("{journal}", name)));
+    }
+    options.extend(stack.journal.data.map(|mode| format!("data={}", mode.as_str())));
+    options.extend(stack.filesystem.mount.iter().cloned());
+    options
+}
+
+/// Fields of fstab(5): blanks and backslashes inside a field are written in octal.
+fn fstab_line(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -> String {
+    let field = |text: &str| {
+        text.replace('\\', "\\134")
+            .replace(' ', "\\040")
+            .replace('\t', "\\011")
+            .replace('\n', "\\012")
+    };
+    let options = mount_options(stack, definition, names).join(",");
+    let options = if options.is_empty() { "defaults".to_owned() } else { field(&options) };
+    let kind = definition.kernel_type.unwrap_or("auto");
+    // Only filesystems of the ext family are checked at boot by their own fsck.
+    let pass = if kind.starts_with("ext") { 2 } else { 0 };
+    format!("{} /MOUNT-POINT {kind} {options} 0 {pass}", field(&names.device))
+}
+
+fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static str, Vec<String>)> {
+    let mut rules = vec![udev_rule(stack, &record.in_force.device, false)];
+    if let Some(journal) = &record.in_force.journal {
+        rules.push(udev_rule(stack, journal, true));
+    }
+    let device = &names.device;
+    vec![
+        ("udev rule, in /etc/udev/rules.d/60-seekwell.rules", rules),
+        (
+            "put into force",
+            vec![
+                "udevadm control --reload".to_owned(),
+                format!("udevadm trigger --action=change {device}"),
+            ],
+        ),
+    ]
+}
+
+/// One rule that sets what was in force. The scheduler comes first: a switch resets the rest.
+fn udev_rule(stack: &Stack, device: &DeviceInForce, journal: bool) -> String {
+    let backing =
+        if journal { stack.journal.external.as_ref() } else { Some(&stack.device.backing) };
+    let real = matches!(backing, Some(Backing::Disk { .. } | Backing::Partition { .. }));
+    let which = match &device.serial {
+        Some(serial) if real => format!("ENV{{ID_SERIAL_SHORT}}==\"{}\"", udev_value(serial)),
+        _ if real => format!("KERNEL==\"{}\"", udev_value(&device.kernel_name)),
+        _ => format!("KERNEL==\"{}\"", if journal { "JOURNAL-DISK" } else { "DISK" }),
+    };
+    let mut parts = vec![
+        "ACTION==\"add|change\"".to_owned(),
+        "SUBSYSTEM==\"block\"".to_owned(),
+        "ENV{DEVTYPE}==\"disk\"".to_owned(),
+        which,
+    ];
+    let queue = &device.queue;
+    let scheduler = queue.scheduler.clone().unwrap_or_else(|| stack.scheduler.kind.clone());
+    let mut set = |name: &str, value: &str| {
+        parts.push(format!("ATTR{{queue/{}}}=\"{}\"", udev_value(name), udev_value(value)));
+    };
+    set("scheduler", &scheduler);
+    for (name, value) in
+        [("nr_requests", queue.nr_requests), ("read_ahead_kb", queue.read_ahead_kb)]
+    {
+        if let Some(value) = value {
+            set(name, &value.to_string());
+        }
+    }
+    if !journal && let Some(kib) = stack.device.settings.max_sectors_kb {
+        set("max_sectors_kb", &kib.to_string());
+    }
+    for (name, value) in &stack.scheduler.tunables {
+        set(&format!("iosched/{name}"), value);
+    }
+    parts.join(", ")
+}
+
+/// A value inside the quotes of a rule: what would end it or be expanded is doubled or left out.
+fn udev_value(text: &str) -> String {
+    let safe = |c: &char| !c.is_control() && *c != '"' && *c != '\\';
+    text.chars().filter(safe).collect::<String>().replace('$', "$$").replace('%', "%%")
+}
+
+/// A word of a shell command line.
+fn quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/_-.:,=+@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+fn notes(stack: &Stack) -> Vec<String> {
+    let mut notes = Vec::new();
+    let image =
+        |backing: &Backing| !matches!(backing, Backing::Disk { .. } | Backing::Partition { .. });
+    if image(&stack.device.backing) || stack.journal.external.as_ref().is_some_and(image) {
+        notes.push(
+            "write your own disk for DISK and JOURNAL-DISK, best by /dev/disk/by-id; in the rule \
+             its kernel name, such as sdb"
+                .to_owned(),
+        );
+    }
+    if let Some(overlay) = &stack.filesystem.overlay {
+        notes.push(format!(
+            "the stack had an overlay with its upper layer in {} of memory: what is written there \
+             is lost at a power cut",
+            overlay.upper
+        ));
+    }
+    let settings = &stack.device.settings;
+    if let Some(level) = settings.apm {
+        notes.push(format!("the trials had hdparm -B {level}; set it in /etc/hdparm.conf"));
+    }
+    if !settings.hdparm.is_empty() {
+        notes.push(format!(
+            "the trials had hdparm {}; set it in /etc/hdparm.conf",
+            settings.hdparm.join(" ")
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use super::*;
+use crate::fixture;
+use seekwell_model::stack::{DataMode, Journal, Overlay, WriteBack};
+use seekwell_model::units::Bytes;
+
+/// `xfs/none` wins; its stack and records are changed by the test.
+fn changed(stack: impl FnOnce(&mut Stack), record: impl Fn(&mut Record)) -> Permanent {
+    let mut view = fixture::winner();
+    stack(&mut view.plan.stacks[1]);
+    view.records.iter_mut().filter(|(trial, _)| trial.candidate == 1).for_each(|(_, r)| record(r));
+    permanent(&view).remove(0)
+}
+
+fn lines(permanent: &Permanent) -> Vec<&str> {
+    permanent.steps.iter().flat_map(|(_, lines)| lines).map(String::as_str).collect()
+}
+
+#[test]
+fn a_real_disk_is_named_by_its_own_path_and_serial() {
+    let permanent = changed(
+        |stack| {
+            stack.device.backing = Backing::Disk { path: "/dev/disk/by-id/ata-X_1".into() };
+            stack.filesystem.mount = vec!["noatime".to_owned(), "logbsize=256k".to_owned()];
+            stack.scheduler.kind = "bfq".to_owned();
+            stack.scheduler.tunables.insert("low_latency".to_owned(), "0".to_owned());
+            stack.device.settings.max_sectors_kb = Some(512);
+        },
+        |record| {
+            record.in_force.mkfs = vec!["mkfs.xfs -q -f -b size=4096 -K /dev/sdb".to_owned()];
+            record.in_force.device.kernel_name = "sdb".to_owned();
+            record.in_force.device.serial = Some("S3Z9NB0K".to_owned());
+            record.in_force.device.queue.scheduler = Some("bfq".to_owned());
+        },
+    );
+    assert_eq!(
+        lines(&permanent),
+        [
+            "mkfs.xfs -b size=4096 -K /dev/disk/by-id/ata-X_1",
+            "/dev/disk/by-id/ata-X_1 /MOUNT-POINT xfs noatime,logbsize=256k 0 0",
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", ENV{ID_SERIAL_SHORT}==\"S3Z9NB0K\", ATTR{queue/scheduler}=\"bfq\", ATTR{queue/nr_requests}=\"128\", ATTR{queue/read_ahead_kb}=\"128\", ATTR{queue/max_sectors_kb}=\"512\", ATTR{queue/iosched/low_latency}=\"0\"",
+            "udevadm control --reload",
+            "udevadm trigger --action=change /dev/disk/by-id/ata-X_1",
+        ]
+    );
+    assert_eq!(permanent.notes, [""; 0]);
+}
+
+#[test]
+fn an_external_journal_is_in_every_line() {
+    let permanent = changed(
+        |stack| {
+            *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("ext4", "none") };
+            let external = Backing::Ram { size: Bytes::mib(128), sector: Bytes(512) };
+            stack.journal = Journal {
+                name: "on-ram".to_owned(),
+                external: Some(external),
+                size: None,
+                data: Some(DataMode::Writeback),
+            };
+        },
+        |record| {
+            record.in_force.mkfs = vec![
+                "mke2fs -q -F -b 4096 -E nodiscard -O journal_dev /dev/loop4 16384".to_owned(),
+                "mkfs.ext4 -q -F -b 4096 -J device=/dev/loop4 /dev/loop3".to_owned(),
+            ];
+            let journal =
+                DeviceInForce { kernel_name: "loop4".to_owned(), ..DeviceInForce::default() };
+            record.in_force.journal = Some(journal);
+        },
+    );
+    assert_eq!(
+        lines(&permanent)[..5],
+        [
+            "mke2fs -b 4096 -E nodiscard -O journal_dev /dev/JOURNAL-DISK 16384",
+            "mkfs.ext4 -b 4096 -J device=/dev/JOURNAL-DISK /dev/DISK",
+            "/dev/DISK /MOUNT-POINT ext4 nodiscard,data=writeback,noatime 0 2",
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", KERNEL==\"DISK\", ATTR{queue/scheduler}=\"none\", ATTR{queue/nr_requests}=\"128\", ATTR{queue/read_ahead_kb}=\"128\"",
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", KERNEL==\"JOURNAL-DISK\", ATTR{queue/scheduler}=\"none\"",
+        ]
+    );
+}
+
+#[test]
+fn an_xfs_log_device_is_a_mount_option_too() {
+    let permanent = changed(
+        |stack| {
+            let external = Backing::Partition { path: "/dev/disk/by-id/nvme-L part1".into() };
+            stack.journal.external = Some(external);
+        },
+        |_| {},
+    );
+    assert_eq!(
+        lines(&permanent)[1],
+        "/dev/DISK /MOUNT-POINT xfs logdev='/dev/disk/by-id/nvme-L\\040part1',noatime 0 0"
+    );
+}
+
+#[test]
+fn a_raw_device_has_only_a_rule() {
+    let permanent = changed(|stack| stack.filesystem.kind = "raw".to_owned(), |_| {});
+    let purposes: Vec<&str> = permanent.steps.iter().map(|(purpose, _)| *purpose).collect();
+    assert_eq!(purposes, ["udev rule, in /etc/udev/rules.d/60-seekwell.rules", "put into force"]);
+    assert_eq!(permanent.back.len(), 1);
+}
+
+#[test]
+fn only_flags_in_front_are_taken_away() {
+    let record = fixture::record(&fixture::stack("ext4", "none"), 1.0);
+    let names = Names { device: DISK.to_owned(), journal: None };
+    let line = |text: &str| mkfs_line(text, &record, &names);
+    assert_eq!(line("mkfs.vfat -F 32 /dev/loop3"), "mkfs.vfat -F 32 /dev/DISK");
+    assert_eq!(line("mkfs.reiserfs -q -ff -b 4096 /dev/loop3"), "mkfs.reiserfs -b 4096 /dev/DISK");
+    assert_eq!(
+        line("mkfs.xfs -q -f -l logdev=/dev/loop3,size=64m /tmp/n/loop3"),
+        "mkfs.xfs -l logdev=/dev/DISK,size=64m /dev/DISK"
+    );
+    assert_eq!(line("mkfs.ext4 -L loop3 /dev/loop33"), "mkfs.ext4 -L loop3 /dev/loop33");
+}
+
+#[test]
+fn what_no_line_can_say_is_a_note() {
+    let permanent = changed(
+        |stack| {
+            stack.filesystem.overlay =
+                Some(Overlay { upper: Bytes::mib(256), write_back: WriteBack::Never });
+            stack.device.settings.apm = Some(127);
+            stack.device.settings.hdparm = vec!["-M128".to_owned()];
+        },
+        |record| record.in_force.mkfs.clear(),
+    );
+    assert_eq!(permanent.notes.len(), 5, "{:?}", permanent.notes);
+    assert_eq!(permanent.notes[0], "the record does not tell how it was formatted");
+    assert!(permanent.notes[2].contains("in 256MiB of memory"));
+    assert_eq!(permanent.notes[3], "the trials had hdparm -B 127; set it in /etc/hdparm.conf");
+}
+
+#[test]
+fn nothing_is_made_permanent_without_a_verdict() {
+    assert_eq!(permanent(&fixture::unresolved()), vec![]);
+    assert_eq!(permanent(&fixture::tie()).len(), 2);
+}
+
+#[test]
+fn values_cannot_leave_their_quotes() {
+    assert_eq!(udev_value("a\"b\\c$d%e\n"), "abc$$d%%e");
+    assert_eq!(quote("/dev/disk/by-id/a-1"), "/dev/disk/by-id/a-1");
+    assert_eq!(quote("a'b c"), "'a'\\''b c'");
+}

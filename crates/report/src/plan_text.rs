@@ -1,0 +1,135 @@
+//! A plan before anything is touched.
+
+use crate::terminal::warnings;
+use crate::text::{Palette, Table, harmless, paragraph};
+use crate::view::count;
+use seekwell_model::lab::Effort;
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::units::{Bytes, Nanos};
+
+/// Trials of the first round that are listed; a longer round says how many more it has.
+const LISTED: usize = 40;
+/// Kinds of combinations left out that are listed.
+const LEFT_OUT: usize = 30;
+
+/// What the lab would do, in `width` columns (at least 60 are used): what it costs, the order of
+/// its first round, what is left out and why, and doubts.
+#[must_use]
+pub fn plan_text(plan: &Plan, width: usize) -> String {
+    let width = width.max(60);
+    let mut out =
+        paragraph("", &harmless(&format!("{}: {}", plan.lab.name, plan.lab.question)), width);
+    out.push_str(&paragraph("", &size(plan), width));
+    out.push_str(&paragraph("", &cost(plan), width));
+    out.push('\n');
+    out.push_str(&order(plan, width));
+    out.push_str(&left_out(plan, width));
+    out.push_str(&warnings(&plan.warnings, width, Palette { colour: false }));
+    out.push_str("\nNothing was touched.\n");
+    out
+}
+
+fn size(plan: &Plan) -> String {
+    let workloads = count(plan.workloads.len(), "workload");
+    let pairs = plan.candidates.len();
+    let full = plan.stacks.len() * plan.workloads.len();
+    let shape = if pairs == full {
+        format!("{} × {workloads}", count(plan.stacks.len(), "stack"))
+    } else {
+        format!(
+            "{} and {workloads} in {}",
+            count(plan.stacks.len(), "stack"),
+            count(pairs, "possible pair")
+        )
+    };
+    let rounds = count(plan.rounds() as usize, "round");
+    let effort = match plan.lab.judge.effort {
+        Effort::Rounds(_) => rounds,
+        Effort::Budget(budget) => format!("about {rounds} in the budget of {budget}"),
+    };
+    format!("{shape}, {effort}: {}.", count(plan.trials.len(), "trial"))
+}
+
+fn cost(plan: &Plan) -> String {
+    let written = plan.predicted_written().map_or("an unknown amount".to_owned(), about);
+    format!(
+        "Predicted: {}, {written} written to the devices; judged on {}.",
+        Nanos(plan.predicted_ns()),
+        harmless(&plan.lab.judge.metric)
+    )
+}
+
+/// A size with three digits.
+fn about(bytes: Bytes) -> String {
+    let value = bytes.0 as f64;
+    for (unit, size) in [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] {
+        if value >= size {
+            let decimals = if value >= 100.0 * size { 0 } else { 1 };
+            return format!("{:.decimals$} {unit}", value / size);
+        }
+    }
+    format!("{} B", bytes.0)
+}
+
+fn order(plan: &Plan, width: usize) -> String {
+    let first: Vec<&PlannedTrial> = plan.trials.iter().filter(|trial| trial.round == 0).collect();
+    if first.is_empty() {
+        return "There is no trial to run.\n".to_owned();
+    }
+    let mut out = paragraph(
+        "",
+        &format!(
+            "Order: every round has each pair once, in random order drawn from seed {}; the same \
+             seed gives the same order. Round 1 of {}:",
+            plan.lab.seed,
+            plan.rounds()
+        ),
+        width,
+    );
+    let mut table = Table::default();
+    table.column("stack", "", false);
+    table.column("workload", "", false);
+    table.column("time", "", true);
+    table.column("written", "", true);
+    for trial in first.iter().take(LISTED) {
+        let (stack, workload) = plan.pair(trial);
+        let cost = plan.costs.get(trial.candidate as usize);
+        table.row(
+            None,
+            vec![
+                stack.label.clone(),
+                workload.name.clone(),
+                cost.map_or("-".to_owned(), |cost| Nanos(cost.time_ns).to_string()),
+                cost.and_then(|cost| cost.written).map_or("-".to_owned(), about),
+            ],
+        );
+    }
+    let columns = 4;
+    let (text, _) = table.render(width.saturating_sub(2), columns, Palette { colour: false });
+    out.extend(text.lines().map(|line| format!("  {line}\n")));
+    if first.len() > LISTED {
+        out.push_str(&format!("  and {} more\n", first.len() - LISTED));
+    }
+    out
+}
+
+fn left_out(plan: &Plan, width: usize) -> String {
+    if plan.left_out.is_empty() {
+        return String::new();
+    }
+    let total: u64 = plan.left_out.iter().map(|one| one.count).sum();
+    let mut out =
+        format!("\nLeft out ({}):\n", count(usize::try_from(total).unwrap_or(usize::MAX), "pair"));
+    for one in plan.left_out.iter().take(LEFT_OUT) {
+        let times = if one.count == 1 { String::new() } else { format!(" ({} pairs)", one.count) };
+        let text = format!("{}{times}: {}", one.what, one.reason);
+        out.push_str(&paragraph("  - ", &harmless(&text), width));
+    }
+    if plan.left_out.len() > LEFT_OUT {
+        out.push_str(&format!("  and {} more reasons\n", plan.left_out.len() - LEFT_OUT));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+use super::*;
+use crate::fixture;
+use seekwell_model::lab::Effort;
+
+fn small() -> Plan {
+    let mut plan = fixture::winner().plan;
+    plan.left_out = fixture::left_out();
+    plan.warnings = fixture::warnings();
+    plan
+}
+
+#[test]
+fn a_plan_says_cost_order_and_what_is_left_out() {
+    insta::assert_snapshot!(plan_text(&small(), 80));
+}
+
+#[test]
+fn a_budget_and_an_unknown_amount_are_said() {
+    let mut plan = small();
+    plan.lab.judge.effort = Effort::Budget(Nanos::seconds(1800));
+    plan.costs[0].written = None;
+    let text = plan_text(&plan, 80);
+    assert!(text.contains("about 8 rounds in the budget of 30 min 00 s: 24 trials."), "{text}");
+    assert!(text.contains("an unknown amount written"), "{text}");
+}
+
+#[test]
+fn a_large_round_is_cut_and_says_how_much() {
+    let stacks = (0..100).map(|index| {
+        let mut stack = fixture::stack("ext4", "none");
+        stack.label = format!("stack-{index}");
+        stack
+    });
+    let text = plan_text(&fixture::plan(stacks.collect()), 80);
+    assert!(text.contains("stack-39 ") && !text.contains("stack-40 "));
+    assert!(text.contains("  and 60 more\n"));
+}
+
+#[test]
+fn an_empty_plan_is_no_reason_to_fail() {
+    let text = plan_text(&fixture::plan(vec![]), 80);
+    assert!(text.contains("There is no trial to run."), "{text}");
+}
+
+#[test]
+fn every_line_keeps_the_width() {
+    let mut plan = small();
+    plan.stacks[0].label = "device[nr_requests=4]/".repeat(6);
+    for width in [60, 72, 80, 120] {
+        let text = plan_text(&plan, width);
+        let wide = text.lines().find(|line| crate::text::width(line) > width);
+        assert_eq!(wide, None, "{width}");
+    }
+}

@@ -1,0 +1,59 @@
+use super::*;
+use crate::fixture;
+use seekwell_model::stack::Journal;
+use seekwell_model::units::Bytes;
+
+const IMAGE: &str = "scratch lies in an image on this machine's own disk: its cache, its other users and its age are part of the numbers";
+
+#[test]
+fn equal_settings_raise_nothing_but_the_image() {
+    assert_eq!(uncontrolled(&fixture::winner()), [IMAGE]);
+}
+
+#[test]
+fn settings_that_differ_are_named_with_their_stacks() {
+    let mut view = fixture::winner();
+    for (trial, record) in &mut view.records {
+        if trial.candidate == 2 {
+            record.in_force.device.queue.nr_requests = Some(64);
+            record.in_force.device.queue.write_cache = None;
+        }
+        if trial.candidate == 0 {
+            record.in_force.journal_bytes = Some(Bytes::mib(64));
+        }
+    }
+    assert_eq!(
+        uncontrolled(&view),
+        ["nr_requests differs: 128 (ext4/none, xfs/none), 64 (xfs/bfq)", IMAGE]
+    );
+}
+
+#[test]
+fn swap_pinning_memory_disks_and_the_environment_are_told() {
+    let mut view = fixture::winner();
+    view.records[0].1.in_force.swap = Some(Bytes::gib(1));
+    view.records[1].1.in_force.cpus.clear();
+    for stack in &mut view.plan.stacks {
+        let ram = Backing::Ram { size: Bytes::gib(1), sector: Bytes(512) };
+        stack.device.backing = ram.clone();
+        stack.journal =
+            Journal { name: "on-ram".to_owned(), external: Some(ram), ..Journal::internal() };
+    }
+    view.environment["uncontrolled"] = serde_json::json!(["the CPU frequency was not fixed", 7]);
+    assert_eq!(
+        uncontrolled(&view),
+        [
+            "on-ram, scratch is memory and no disk: an upper bound",
+            "swap was on: memory pressure may have written to another device",
+            "the workload was not pinned to CPUs in every trial",
+            "the CPU frequency was not fixed",
+        ]
+    );
+}
+
+#[test]
+fn many_stacks_are_shortened() {
+    let labels: Vec<String> = (0..9).map(|index| format!("s{index}")).collect();
+    let set: BTreeSet<&str> = labels.iter().map(String::as_str).collect();
+    assert_eq!(few(&set), "s0, s1, s2, 6 more");
+}

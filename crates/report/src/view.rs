@@ -1,0 +1,177 @@
+//! A run as reports see it, and what they all ask of it.
+
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::{Record, Status};
+use seekwell_model::stack::Stack;
+use seekwell_model::units::Nanos;
+use seekwell_model::verdict::{Ratio, Verdict};
+use seekwell_model::warning::Warning;
+use seekwell_model::workloads::{COMMON_METRICS, WorkloadParams};
+
+/// Everything that a report shows of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunView {
+    /// The plan with its lab.
+    pub plan: Plan,
+    /// The last record of every trial that has one, by trial index.
+    pub records: Vec<(PlannedTrial, Record)>,
+    /// What was found.
+    pub verdict: Verdict,
+    /// Name of the place.
+    pub place: String,
+    /// Where the run was made: an object; the texts use `kernel`, `cpu`, `ram` (a size in bytes or
+    /// words) and `uncontrolled` (a list of sentences), as far as they are there.
+    pub environment: serde_json::Value,
+    /// Doubts about the run.
+    pub warnings: Vec<Warning>,
+}
+
+/// How the trials of a stack ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) ok: u32,
+    pub(crate) marked: u32,
+    pub(crate) failed: u32,
+}
+
+/// A measured step of a workload and the one metric that a table shows of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepColumn {
+    /// `STEP.METRIC`.
+    pub(crate) metric: String,
+}
+
+/// `1 stack`, `2 stacks`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+impl RunView {
+    /// Records of a stack.
+    pub(crate) fn of_stack<'a>(
+        &'a self,
+        label: &'a str,
+    ) -> impl Iterator<Item = (&'a PlannedTrial, &'a Record)> {
+        self.records
+            .iter()
+            .filter(move |(trial, _)| {
+                self.stack_of(trial).is_some_and(|stack| stack.label == label)
+            })
+            .map(|(trial, record)| (trial, record))
+    }
+
+    /// The stack of a trial; `None` when the record does not belong to the plan.
+    pub(crate) fn stack_of(&self, trial: &PlannedTrial) -> Option<&Stack> {
+        let candidate = self.plan.candidates.get(trial.candidate as usize)?;
+        self.plan.stacks.get(candidate.stack as usize)
+    }
+
+    /// Name of the workload of a trial.
+    pub(crate) fn workload_of(&self, trial: &PlannedTrial) -> Option<&str> {
+        let candidate = self.plan.candidates.get(trial.candidate as usize)?;
+        Some(&self.plan.workloads.get(candidate.workload as usize)?.name)
+    }
+
+    pub(crate) fn stack(&self, label: &str) -> Option<&Stack> {
+        self.plan.stacks.iter().find(|stack| stack.label == label)
+    }
+
+    pub(crate) fn counts(&self, label: &str) -> Counts {
+        let mut counts = Counts::default();
+        for (_, record) in self.of_stack(label) {
+            match record.status {
+                Status::Ok => counts.ok += 1,
+                Status::Marked => counts.marked += 1,
+                Status::Failed { .. } => counts.failed += 1,
+            }
+        }
+        counts
+    }
+
+    /// One row per stack: those of the verdict, best first, then stacks without a value in the
+    /// order of the plan.
+    pub(crate) fn rows(&self) -> Vec<Ratio> {
+        let mut rows = self.verdict.ratios.clone();
+        for stack in &self.plan.stacks {
+            if rows.iter().all(|row| row.stack != stack.label) {
+                rows.push(Ratio {
+                    stack: stack.label.clone(),
+                    ratio: None,
+                    low: None,
+                    high: None,
+                    median: self.median(&stack.label, &self.verdict.metric),
+                    pairs: 0,
+                });
+            }
+        }
+        rows
+    }
+
+    /// Median of a metric over the trials of a stack that ended well.
+    pub(crate) fn median(&self, label: &str, metric: &str) -> Option<f64> {
+        let mut values: Vec<f64> = self
+            .of_stack(label)
+            .filter(|(_, record)| record.status == Status::Ok)
+            .filter_map(|(_, record)| record.metric(metric))
+            .collect();
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        match values.len() {
+            0 => None,
+            count if count % 2 == 1 => Some(values[middle]),
+            _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+        }
+    }
+
+    /// The other measured steps, each with its foremost metric, in the order in which they run.
+    pub(crate) fn other_steps(&self) -> Vec<StepColumn> {
+        let judged_step = self.verdict.metric.split('.').next().unwrap_or_default();
+        let mut columns: Vec<StepColumn> = Vec::new();
+        for workload in &self.plan.workloads {
+            for step in workload.outlines() {
+                let outline = &step.outline;
+                if !outline.measured || outline.name == judged_step {
+                    continue;
+                }
+                let parts = if step.beside { &workload.beside } else { &workload.parts };
+                let rate = matches!(parts.get(step.part), Some(WorkloadParams::Io(_)));
+                let metric = if rate {
+                    "iops"
+                } else if outline.writes {
+                    "elapsed_durable"
+                } else {
+                    COMMON_METRICS[0]
+                };
+                let column = StepColumn { metric: format!("{}.{metric}", outline.name) };
+                if !columns.contains(&column) {
+                    columns.push(column);
+                }
+            }
+        }
+        columns
+    }
+
+    /// What stands below the title: place, machine, and how much was run.
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let time: u64 = self.records.iter().map(|(_, record)| record.elapsed_ns).sum();
+        let trials = match self.records.len() {
+            0 => "no trial was run".to_owned(),
+            number => format!("{} in {}", count(number, "trial"), Nanos(time)),
+        };
+        let mut facts = vec![format!("place {}", self.place)];
+        facts.extend(self.machine());
+        facts.extend([count(self.plan.stacks.len(), "stack"), trials]);
+        facts
+    }
+
+    /// The kernel, the CPU and the memory, as far as they are known.
+    fn machine(&self) -> Vec<String> {
+        let word = |key: &str| self.environment.get(key)?.as_str().map(str::to_owned);
+        let ram = || {
+            let bytes = self.environment.get("ram")?.as_u64()?;
+            Some(format!("{:.1} GiB of memory", bytes as f64 / f64::from(1 << 30)))
+        };
+        let kernel = word("kernel").map(|kernel| format!("Linux {kernel}"));
+        [kernel, word("cpu"), ram().or_else(|| word("ram"))].into_iter().flatten().collect()
+    }
+}
