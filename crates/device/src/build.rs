@@ -3,9 +3,11 @@
 use crate::bus::Link;
 use crate::file::{DeviceFile, Parameters};
 use crate::fixed::Fixed;
+use crate::flash::Card;
 use crate::measured::Measured;
 use crate::model::{Geometry, Model};
 use crate::rotating::Disk;
+use crate::ssd::Drive;
 
 /// The model of a device, switched on at time 0.
 ///
@@ -17,6 +19,8 @@ pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
     let link = Link::new(file.bus());
     match file.parameters() {
         Parameters::Rotating(p) => Box::new(Disk::new(geometry, p, link, seed)),
+        Parameters::Flash(p) => Box::new(Card::new(geometry, p, link)),
+        Parameters::Ssd(p) => Box::new(Drive::new(geometry, p, link, seed)),
         Parameters::Ram(p) => Box::new(Fixed::new(geometry, &p.as_fixed())),
         Parameters::Fixed(p) => Box::new(Fixed::new(geometry, p)),
         Parameters::Measured(p) => Box::new(Measured::new(geometry, p)),
@@ -28,7 +32,8 @@ fn geometry(file: &DeviceFile) -> Geometry {
     let presented = &file.presented;
     let (turns, write_cache) = match file.parameters() {
         Parameters::Rotating(p) => (true, p.buffer.write_back),
-        Parameters::Ram(_) | Parameters::Fixed(_) | Parameters::Measured(_) => (false, false),
+        Parameters::Ssd(p) => (false, !p.power_loss_protection),
+        _ => (false, false),
     };
     let sectors = |kib: u32| kib.saturating_mul(2);
     Geometry {

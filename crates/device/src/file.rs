@@ -6,8 +6,10 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::fixed::{FixedParameters, RamParameters};
+use crate::flash::FlashParameters;
 use crate::measured::MeasuredParameters;
 use crate::rotating::RotatingParameters;
+use crate::ssd::SsdParameters;
 
 mod provenance;
 
@@ -37,6 +39,10 @@ pub struct DeviceFile {
 pub enum Parameters {
     /// A disk that turns.
     Rotating(Box<RotatingParameters>),
+    /// A CompactFlash card, a USB stick or an SD card.
+    Flash(Box<FlashParameters>),
+    /// A solid-state disk.
+    Ssd(Box<SsdParameters>),
     /// Memory.
     Ram(RamParameters),
     /// A fixed latency and bandwidth.
@@ -185,6 +191,8 @@ struct Raw {
     #[serde(default)]
     bus: Vec<Bus>,
     rotating: Option<Box<RotatingParameters>>,
+    flash: Option<Box<FlashParameters>>,
+    ssd: Option<Box<SsdParameters>>,
     ram: Option<RamParameters>,
     fixed: Option<FixedParameters>,
     measured: Option<MeasuredParameters>,
@@ -198,14 +206,18 @@ struct Raw {
 #[serde(rename_all = "lowercase")]
 enum Kind {
     Rotating,
+    Flash,
+    Ssd,
     Ram,
     Fixed,
     Measured,
 }
 
 impl Kind {
-    const ALL: [(Self, &'static str); 4] = [
+    const ALL: [(Self, &'static str); 6] = [
         (Self::Rotating, "rotating"),
+        (Self::Flash, "flash"),
+        (Self::Ssd, "ssd"),
         (Self::Ram, "ram"),
         (Self::Fixed, "fixed"),
         (Self::Measured, "measured"),
@@ -371,6 +383,8 @@ impl DeviceFile {
     fn check(&self) -> Result<(), DeviceError> {
         match &self.parameters {
             Parameters::Rotating(p) => p.check(&self.presented),
+            Parameters::Flash(p) => p.check(&self.presented),
+            Parameters::Ssd(p) => p.check(&self.presented),
             Parameters::Ram(p) => p.check(),
             Parameters::Fixed(p) => p.check(),
             Parameters::Measured(p) => p.check(),
@@ -398,6 +412,8 @@ fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
     let kind = raw.kind;
     let given = [
         (Kind::Rotating, raw.rotating.is_some()),
+        (Kind::Flash, raw.flash.is_some()),
+        (Kind::Ssd, raw.ssd.is_some()),
         (Kind::Ram, raw.ram.is_some()),
         (Kind::Fixed, raw.fixed.is_some()),
         (Kind::Measured, raw.measured.is_some()),
@@ -408,6 +424,8 @@ fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
     }
     let found = match kind {
         Kind::Rotating => raw.rotating.map(Parameters::Rotating),
+        Kind::Flash => raw.flash.map(Parameters::Flash),
+        Kind::Ssd => raw.ssd.map(Parameters::Ssd),
         Kind::Ram => raw.ram.map(Parameters::Ram),
         Kind::Fixed => raw.fixed.map(Parameters::Fixed),
         Kind::Measured => raw.measured.map(Parameters::Measured),

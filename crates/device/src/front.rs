@@ -2,11 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 
 use crate::evidence::Evidence;
 use crate::model::{
     Completion, Geometry, LostRange, LostWrites, Operation, Refused, Request, SectorRange,
 };
+use crate::volatile::{Layers, Volatile};
 
 #[cfg(test)]
 mod tests;
@@ -148,6 +150,30 @@ impl Front {
 pub(crate) fn conflict(one: &Request, other: &Request) -> bool {
     let overlap = one.lba.0 < other.end() && other.lba.0 < one.end();
     overlap && (one.operation.writes() || other.operation.writes())
+}
+
+/// A request that is done once all data that arrived up to `seq` in `range` is on the medium.
+#[derive(Clone, Debug)]
+pub(crate) struct Durability {
+    pub(crate) id: u64,
+    pub(crate) seq: u64,
+    pub(crate) range: Range<u64>,
+}
+
+/// Takes out what need not wait any longer: none of its data is in the buffer or among the pieces being written.
+pub(crate) fn settled(
+    waiting: &mut Vec<Durability>,
+    volatile: &Volatile,
+    writing: &[&(Range<u64>, Layers)],
+) -> Vec<u64> {
+    let is_done = |waits: &mut Durability| {
+        let under_way = writing.iter().any(|(range, layers)| {
+            let meets = range.start < waits.range.end && waits.range.start < range.end;
+            meets && layers.first_seq <= waits.seq
+        });
+        !under_way && !volatile.holds(waits.range.clone(), waits.seq)
+    };
+    waiting.extract_if(.., is_done).map(|waits| waits.id).collect()
 }
 
 /// The whole of a write.

@@ -10,9 +10,11 @@ pub mod accuracy;
 pub mod evidence;
 pub mod file;
 pub mod fixed;
+pub mod flash;
 pub mod measured;
 pub mod model;
 pub mod rotating;
+pub mod ssd;
 
 mod build;
 mod bus;

@@ -56,6 +56,14 @@ impl Volatile {
         self.extents.sectors()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.extents.sectors() == 0
+    }
+
+    pub(crate) fn overlaps(&self, range: Range<u64>) -> bool {
+        self.extents.overlapping(range).next().is_some()
+    }
+
     pub(crate) fn covers(&self, range: Range<u64>) -> bool {
         self.extents.covers(range)
     }

@@ -13,7 +13,7 @@ use super::segments::Segments;
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, RotatingEvidence};
-use crate::front::{Front, whole};
+use crate::front::{Durability, Front, whole};
 use crate::model::{
     Completion, Geometry, Lba, LostWrites, Model, Operation, Refused, Request, SectorRange,
 };
@@ -41,14 +41,6 @@ enum What {
 pub(super) struct Waiting {
     pub(super) request: Request,
     pub(super) ready_ns: u64,
-}
-
-/// A request that is done once all data that arrived up to `seq` in `range` is on the medium.
-#[derive(Clone, Debug)]
-pub(super) struct Durability {
-    pub(super) id: u64,
-    pub(super) seq: u64,
-    pub(super) range: Range<u64>,
 }
 
 /// What the arm does.

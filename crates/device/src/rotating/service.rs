@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::disk::{Disk, Motion, Stream, Waiting};
 use super::mechanics::Cursor;
+use crate::front::settled;
 use crate::model::Request;
-use crate::volatile::Pieces;
 
 /// Something the arm could do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,21 +334,12 @@ impl Disk {
 
     /// Completes what waited for data to be durable, as far as it is.
     pub(super) fn settle_durabilities(&mut self, now_ns: u64) {
-        let writing: &Pieces = match &self.motion {
-            Motion::Writing { pieces, .. } => pieces,
-            _ => &Vec::new(),
+        let writing: Vec<_> = match &self.motion {
+            Motion::Writing { pieces, .. } => pieces.iter().collect(),
+            _ => Vec::new(),
         };
-        let volatile = &self.volatile;
-        let (done, open): (Vec<_>, Vec<_>) = self.durabilities.drain(..).partition(|waits| {
-            let under_way = writing.iter().any(|(range, layers)| {
-                let meets = range.start < waits.range.end && waits.range.start < range.end;
-                meets && layers.first_seq <= waits.seq
-            });
-            !under_way && !volatile.holds(waits.range.clone(), waits.seq)
-        });
-        self.durabilities = open;
-        for waits in done {
-            self.push_complete(now_ns, waits.id);
+        for id in settled(&mut self.durabilities, &self.volatile, &writing) {
+            self.push_complete(now_ns, id);
         }
     }
 }

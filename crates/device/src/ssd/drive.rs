@@ -1,0 +1,652 @@
+//! The disk as a whole: controller, link, buffer, channels and dies, driven by events in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+
+use rand_core::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::die::{Die, Programming, Reading, Suspension, Work};
+use super::ftl::Ftl;
+use super::{SlcParameters, SsdParameters};
+use crate::bus::Link;
+use crate::clock::{Rate, ns};
+use crate::evidence::{Evidence, FlashEvidence};
+use crate::flash::wear::years_to_rating;
+use crate::front::{Durability, Front, settled, whole};
+use crate::model::{Completion, Geometry, LostWrites, Model, Operation, Refused, Request};
+use crate::volatile::{Volatile, lost, tidy};
+
+/// What happens at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// A read's command is understood.
+    Read(u64),
+    /// A write's command is understood; it wants room in the buffer and the link.
+    Store(u64),
+    /// A write's data is in the buffer.
+    Stored(u64),
+    /// A flush's command is understood.
+    Flush(u64),
+    /// A discard's command is understood.
+    Discard(u64),
+    /// A die may be done; stale if it was suspended meanwhile.
+    Die(u32),
+    /// So many sectors of a read have come over the channel.
+    Arrived(u64, u64),
+    /// Data has waited long enough for a full stripe.
+    Drain,
+    /// A request is done.
+    Complete(u64),
+}
+
+/// Parameters in nanoseconds, sectors and units.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    read_page_ns: u64,
+    program_ns: u64,
+    erase_ns: u64,
+    channel: Rate,
+    suspension: Suspension,
+    read_command_ns: u64,
+    write_command_ns: u64,
+    flush_ns: u64,
+    drain_delay_ns: u64,
+    buffer_sectors: u64,
+    unit_sectors: u64,
+}
+
+/// The cache of single-bit cells, as a level.
+#[derive(Clone, Copy, Debug)]
+struct Slc {
+    program_ns: u64,
+    capacity_units: u64,
+    used_units: u64,
+    idle_ns: u64,
+    fold: Rate,
+    idle_since_ns: Option<u64>,
+    folded_units: u64,
+}
+
+/// A solid-state disk.
+#[derive(Debug)]
+pub(crate) struct Drive {
+    front: Front,
+    link: Link,
+    times: Times,
+    protected: bool,
+    rated_erases: Option<u64>,
+    ftl: Ftl,
+    slc: Option<Slc>,
+    dies: Vec<Die>,
+    channel_free_ns: Vec<u64>,
+    controller_free_ns: u64,
+    link_free_ns: u64,
+    events: BinaryHeap<Reverse<(u64, u64, What)>>,
+    order: u64,
+    /// Requests that touch sectors of an earlier one that is not done.
+    held: BTreeSet<u64>,
+    /// Sectors of each read that have not been sent to the host.
+    reads: BTreeMap<u64, u64>,
+    blocked: VecDeque<u64>,
+    arriving: u64,
+    volatile: Volatile,
+    /// Units with data in the buffer, in the order in which they came.
+    pending: VecDeque<u32>,
+    is_pending: BTreeSet<u32>,
+    /// Sectors on their way into cells.
+    programming: u64,
+    durabilities: Vec<Durability>,
+    drain_due_ns: u64,
+    seen: FlashEvidence,
+}
+
+impl Drive {
+    pub(crate) fn new(
+        geometry: Geometry,
+        parameters: &SsdParameters,
+        link: Link,
+        seed: u64,
+    ) -> Self {
+        #[allow(
+            clippy::expect_used,
+            reason = "the same parameters were accepted when the file was checked"
+        )]
+        let shape = parameters.shape(geometry.sectors_512).expect("parameters were checked");
+        let unit_sectors = u64::from(parameters.unit_kib) * 2;
+        let times = Times {
+            read_page_ns: ns(parameters.read_page_us),
+            program_ns: ns(parameters.program_us),
+            erase_ns: ns(parameters.erase_us),
+            channel: Rate::from_mb_per_s(parameters.channel_mb_per_s),
+            suspension: Suspension {
+                after_ns: parameters.suspend_us.map(ns),
+                most: parameters.most_suspensions,
+            },
+            read_command_ns: ns(parameters.read_command_us),
+            write_command_ns: ns(parameters.write_command_us),
+            flush_ns: ns(parameters.flush_us),
+            drain_delay_ns: ns(parameters.drain_delay_us),
+            buffer_sectors: u64::from(parameters.buffer_kib) * 2,
+            unit_sectors,
+        };
+        let mut ftl = Ftl::new(shape);
+        if parameters.prefilled {
+            precondition(&mut ftl, parameters.preconditioned, seed);
+        }
+        Self {
+            front: Front::new(geometry),
+            link,
+            times,
+            protected: parameters.power_loss_protection,
+            rated_erases: parameters.rated_erases,
+            slc: parameters.slc.as_ref().map(|slc| Slc::new(slc, unit_sectors)),
+            dies: vec![Die::default(); shape.dies as usize],
+            channel_free_ns: vec![0; parameters.channels as usize],
+            ftl,
+            controller_free_ns: 0,
+            link_free_ns: 0,
+            events: BinaryHeap::new(),
+            order: 0,
+            held: BTreeSet::new(),
+            reads: BTreeMap::new(),
+            blocked: VecDeque::new(),
+            arriving: 0,
+            volatile: Volatile::default(),
+            pending: VecDeque::new(),
+            is_pending: BTreeSet::new(),
+            programming: 0,
+            durabilities: Vec::new(),
+            drain_due_ns: u64::MAX,
+            seen: FlashEvidence::default(),
+        }
+    }
+
+    fn push(&mut self, at_ns: u64, what: What) {
+        self.order += 1;
+        self.events.push(Reverse((at_ns, self.order, what)));
+    }
+
+    fn catch_up(&mut self, now_ns: u64) {
+        while let Some(Reverse((at_ns, _, what))) =
+            self.events.peek().copied().filter(|event| event.0.0 <= now_ns)
+        {
+            self.events.pop();
+            self.front.pass_time(at_ns);
+            self.happen(at_ns, what);
+        }
+        self.front.pass_time(now_ns);
+    }
+
+    fn happen(&mut self, at_ns: u64, what: What) {
+        match what {
+            What::Read(id) => self.issue_read(at_ns, id),
+            What::Store(id) => {
+                self.blocked.push_back(id);
+                self.admit_writes(at_ns);
+            }
+            What::Stored(id) => self.stored(at_ns, id),
+            What::Flush(id) if self.protected => {
+                self.push(at_ns + self.times.flush_ns, What::Complete(id));
+            }
+            What::Flush(id) => {
+                let range = 0..self.front.geometry().sectors_512;
+                let seq = self.volatile.latest_seq();
+                self.durabilities.push(Durability { id, seq, range });
+                self.drain(at_ns);
+                self.settle(at_ns);
+            }
+            What::Discard(id) => self.discard(at_ns, id),
+            What::Die(die) => self.die_event(at_ns, die),
+            What::Arrived(id, sectors) => self.send(at_ns, id, sectors),
+            What::Drain => {
+                if self.drain_due_ns == at_ns {
+                    self.drain_due_ns = u64::MAX;
+                    self.drain(at_ns);
+                }
+            }
+            What::Complete(id) => self.complete(at_ns, id),
+        }
+    }
+
+    fn complete(&mut self, at_ns: u64, id: u64) {
+        self.front.finish(id, at_ns);
+        let free: Vec<u64> =
+            self.held.iter().copied().filter(|id| !self.front.is_in_conflict(*id)).collect();
+        for id in free {
+            self.held.remove(&id);
+            self.start(at_ns, id);
+        }
+        self.note_idleness(at_ns);
+    }
+
+    fn start(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        self.note_work(now_ns);
+        self.controller_free_ns = now_ns.max(self.controller_free_ns) + self.link.command_ns;
+        let understood_ns = self.controller_free_ns;
+        let (after_ns, what) = match request.operation {
+            Operation::Read => (self.times.read_command_ns, What::Read(id)),
+            Operation::Write => (self.times.write_command_ns, What::Store(id)),
+            Operation::Flush => (0, What::Flush(id)),
+            Operation::Discard | Operation::WriteZeroes => {
+                (self.times.write_command_ns, What::Discard(id))
+            }
+        };
+        self.push(understood_ns + after_ns, what);
+    }
+
+    fn occupy_link(&mut self, at_ns: u64, sectors: u64) -> u64 {
+        self.link_free_ns = at_ns.max(self.link_free_ns) + self.link.transfer_ns(sectors);
+        self.link_free_ns
+    }
+
+    /// Splits a read into pages; what the buffer holds or was never written needs no cells.
+    fn issue_read(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        let unit_sectors = self.times.unit_sectors;
+        self.reads.insert(id, u64::from(request.sectors));
+        let mut at_once = 0;
+        let mut pages: BTreeMap<(u32, u32), Reading> = BTreeMap::new();
+        let mut sector = request.lba.0;
+        while sector < request.end() {
+            let number = sector / unit_sectors;
+            let end = ((number + 1) * unit_sectors).min(request.end());
+            let sectors = end - sector;
+            let unit = u32::try_from(number).unwrap_or(u32::MAX);
+            let buffered = self.volatile.covers(sector..end) || self.is_being_programmed(unit);
+            match self.ftl.place(unit).filter(|_| !buffered) {
+                None => at_once += sectors,
+                Some(page) => {
+                    let reading =
+                        pages.entry(page).or_insert(Reading { id, from_die: 0, sectors: 0 });
+                    reading.from_die += unit_sectors;
+                    reading.sectors += sectors;
+                }
+            }
+            sector = end;
+        }
+        self.seen.buffer_hits += u64::from(pages.is_empty());
+        self.seen.pages_read += pages.len() as u64;
+        for ((die, _), reading) in pages {
+            self.dies[die as usize].queue_read(reading);
+            self.feed(now_ns, die);
+        }
+        if at_once > 0 {
+            self.send(now_ns, id, at_once);
+        }
+    }
+
+    fn is_being_programmed(&self, unit: u32) -> bool {
+        let place = self.ftl.place(unit);
+        let programs = |die: u32| self.dies[die as usize].programs();
+        place.is_some_and(|(die, _)| programs(die).any(|program| program.units.contains(&unit)))
+    }
+
+    /// Sends sectors of a read over the link.
+    fn send(&mut self, now_ns: u64, id: u64, sectors: u64) {
+        let sent_ns = self.occupy_link(now_ns, sectors);
+        let Some(left) = self.reads.get_mut(&id) else { return };
+        *left = left.saturating_sub(sectors);
+        if *left == 0 {
+            self.reads.remove(&id);
+            self.push(sent_ns, What::Complete(id));
+        }
+    }
+
+    fn admit_writes(&mut self, now_ns: u64) {
+        while let Some(id) = self.blocked.front().copied() {
+            let Some(request) = self.front.get(id) else { return };
+            let sectors = u64::from(request.sectors);
+            let taken = self.volatile.sectors() + self.programming + self.arriving;
+            if taken > 0 && taken + sectors > self.times.buffer_sectors {
+                self.drain(now_ns);
+                return;
+            }
+            self.blocked.pop_front();
+            self.arriving += sectors;
+            let stored_ns = self.occupy_link(now_ns, sectors);
+            self.push(stored_ns, What::Stored(id));
+        }
+    }
+
+    fn stored(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        let range = request.lba.0..request.end();
+        self.arriving -= u64::from(request.sectors);
+        let seq = self.volatile.insert(range.clone(), id, now_ns);
+        for number in
+            range.start / self.times.unit_sectors..range.end.div_ceil(self.times.unit_sectors)
+        {
+            let unit = u32::try_from(number).unwrap_or(u32::MAX);
+            self.seen.host_pages += 1;
+            if self.is_pending.insert(unit) {
+                self.pending.push_back(unit);
+            }
+        }
+        if request.fua && !self.protected {
+            self.durabilities.push(Durability { id, seq, range });
+        } else {
+            self.complete(now_ns, id);
+        }
+        self.drain(now_ns);
+    }
+
+    fn discard(&mut self, now_ns: u64, id: u64) {
+        let Some(request) = self.front.get(id) else { return };
+        let unit_sectors = self.times.unit_sectors;
+        self.volatile.take(request.lba.0..request.end());
+        for number in request.lba.0.div_ceil(unit_sectors)..request.end() / unit_sectors {
+            let unit = u32::try_from(number).unwrap_or(u32::MAX);
+            self.ftl.unmap(unit);
+            self.is_pending.remove(&unit);
+        }
+        self.settle(now_ns);
+        self.admit_writes(now_ns);
+        self.push(now_ns, What::Complete(id));
+    }
+
+    /// Gives stripes from the buffer to dies: full ones, and others when somebody waits or the time is up.
+    fn drain(&mut self, now_ns: u64) {
+        let stripe = self.ftl.shape().units_per_stripe as usize;
+        loop {
+            self.drop_empty_pending();
+            let oldest_ns = self.volatile.oldest_since_ns();
+            let is_due = oldest_ns.is_some_and(|since| since + self.times.drain_delay_ns <= now_ns);
+            let must = !self.durabilities.is_empty() || !self.blocked.is_empty() || is_due;
+            if self.pending.is_empty() || (self.is_pending.len() < stripe && !must) {
+                break;
+            }
+            let dies = &self.dies;
+            let Some(die) = self.ftl.next_die(|die| dies[die as usize].takes_program()) else {
+                return;
+            };
+            self.program(now_ns, die);
+        }
+        if let Some(since) = self.volatile.oldest_since_ns() {
+            let due_ns = (since + self.times.drain_delay_ns).max(now_ns + 1);
+            if due_ns != self.drain_due_ns && self.is_pending.len() < stripe {
+                self.drain_due_ns = due_ns;
+                self.push(due_ns, What::Drain);
+            }
+        }
+    }
+
+    /// Forgets units at the head of the queue whose data was discarded.
+    fn drop_empty_pending(&mut self) {
+        while let Some(unit) = self.pending.front().copied() {
+            let first = u64::from(unit) * self.times.unit_sectors;
+            let has_data = self.is_pending.contains(&unit)
+                && self.volatile.overlaps(first..first + self.times.unit_sectors);
+            if has_data {
+                return;
+            }
+            self.pending.pop_front();
+            self.is_pending.remove(&unit);
+        }
+    }
+
+    /// Takes a stripe from the buffer and gives it to a die.
+    fn program(&mut self, now_ns: u64, die: u32) {
+        let shape = self.ftl.shape();
+        let unit_sectors = self.times.unit_sectors;
+        let mut units = Vec::with_capacity(shape.units_per_stripe as usize);
+        let mut pieces = Vec::new();
+        let mut completed = 0;
+        while units.len() < shape.units_per_stripe as usize {
+            self.drop_empty_pending();
+            let Some(unit) = self.pending.pop_front() else { break };
+            self.is_pending.remove(&unit);
+            let first = u64::from(unit) * unit_sectors;
+            let data = self.volatile.take(first..first + unit_sectors);
+            let sectors: u64 = data.iter().map(|(range, _)| range.end - range.start).sum();
+            self.programming += sectors;
+            completed += u64::from(sectors < unit_sectors && self.ftl.place(unit).is_some());
+            pieces.extend(data);
+            units.push(unit);
+        }
+        let collected = self.ftl.program(die, &units);
+        let copies = u64::from(collected.units);
+        let per_stripe = u64::from(shape.units_per_stripe);
+        let slc = self.slc.as_mut().and_then(|slc| slc.take(per_stripe));
+        let cells_ns = (completed + u64::from(collected.pages_read)) * self.times.read_page_ns
+            + copies * self.times.program_ns / per_stripe
+            + u64::from(collected.erased) * self.times.erase_ns
+            + slc.unwrap_or(self.times.program_ns);
+        self.seen.pages_read += completed + u64::from(collected.pages_read);
+        self.seen.pages_copied += copies + per_stripe - units.len() as u64;
+        self.seen.pages_programmed += copies + per_stripe;
+        let sectors = per_stripe * unit_sectors;
+        self.dies[die as usize].queue_program(Programming { units, pieces, sectors, cells_ns });
+        self.feed(now_ns, die);
+    }
+
+    /// Gives a die its next work, if it is free or can be made free for a read.
+    fn feed(&mut self, now_ns: u64, number: u32) {
+        let channel = number as usize % self.channel_free_ns.len();
+        let die = &mut self.dies[number as usize];
+        let ready_ns = match die.suspend(now_ns, self.times.suspension) {
+            Some(ready_ns) => {
+                self.seen.suspensions += 1;
+                ready_ns
+            }
+            None => now_ns,
+        };
+        if !die.is_idle() {
+            return;
+        }
+        if let Some(reading) = die.next_read() {
+            die.run(Work::Read(reading), ready_ns + self.times.read_page_ns);
+        } else if die.resume(now_ns) {
+            // What was suspended goes on with what was left of it.
+        } else if let Some(programming) = die.next_program() {
+            let bytes = programming.sectors * 512;
+            let sent_ns = now_ns.max(self.channel_free_ns[channel]) + self.times.channel.ns(bytes);
+            self.channel_free_ns[channel] = sent_ns;
+            let end_ns = sent_ns + programming.cells_ns;
+            die.run(Work::Program(programming), end_ns);
+        }
+        if let Some(end_ns) = self.dies[number as usize].end_ns() {
+            self.push(end_ns, What::Die(number));
+        }
+    }
+
+    fn die_event(&mut self, now_ns: u64, number: u32) {
+        let channel = number as usize % self.channel_free_ns.len();
+        match self.dies[number as usize].finish(now_ns) {
+            None => return,
+            Some(Work::Read(reading)) => {
+                let bytes = reading.from_die * 512;
+                let arrived_ns =
+                    now_ns.max(self.channel_free_ns[channel]) + self.times.channel.ns(bytes);
+                self.channel_free_ns[channel] = arrived_ns;
+                self.push(arrived_ns, What::Arrived(reading.id, reading.sectors));
+            }
+            Some(Work::Program(programming)) => {
+                let sectors = programming.pieces.iter().map(|(range, _)| range.end - range.start);
+                self.programming -= sectors.sum::<u64>();
+                self.settle(now_ns);
+                self.admit_writes(now_ns);
+            }
+        }
+        self.feed(now_ns, number);
+        self.drain(now_ns);
+        self.note_idleness(now_ns);
+    }
+
+    /// Completes what waited for data to be durable, as far as it is.
+    fn settle(&mut self, now_ns: u64) {
+        let pieces: Vec<_> =
+            self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces).collect();
+        for id in settled(&mut self.durabilities, &self.volatile, &pieces) {
+            let is_flush = self.front.get(id).is_some_and(|r| r.operation == Operation::Flush);
+            let after_ns = if is_flush { self.times.flush_ns } else { 0 };
+            self.push(now_ns + after_ns, What::Complete(id));
+        }
+    }
+
+    fn note_idleness(&mut self, now_ns: u64) {
+        let is_idle = self.front.is_idle() && self.volatile.is_empty() && self.programming == 0;
+        if let Some(slc) = self.slc.as_mut().filter(|slc| is_idle && slc.idle_since_ns.is_none()) {
+            slc.idle_since_ns = Some(now_ns);
+        }
+    }
+
+    fn note_work(&mut self, now_ns: u64) {
+        if let Some(slc) = &mut self.slc {
+            slc.fold(now_ns, self.times.unit_sectors);
+        }
+    }
+}
+
+impl Slc {
+    fn new(parameters: &SlcParameters, unit_sectors: u64) -> Self {
+        Self {
+            program_ns: ns(parameters.program_us),
+            capacity_units: u64::from(parameters.mib) * 2048 / unit_sectors,
+            used_units: 0,
+            idle_ns: ns(parameters.idle_ms * 1e3),
+            fold: Rate::from_mb_per_s(parameters.fold_mb_per_s),
+            idle_since_ns: None,
+            folded_units: 0,
+        }
+    }
+
+    /// Takes room for a stripe; its program time, if there is room.
+    fn take(&mut self, units: u64) -> Option<u64> {
+        if self.used_units + units > self.capacity_units {
+            return None;
+        }
+        self.used_units += units;
+        Some(self.program_ns)
+    }
+
+    /// The idle time is over: so much of the cache was emptied in it.
+    fn fold(&mut self, now_ns: u64, unit_sectors: u64) {
+        let Some(since) = self.idle_since_ns.take() else { return };
+        let idle_ns = now_ns.saturating_sub(since).saturating_sub(self.idle_ns);
+        let per_unit_ns = self.fold.ns(unit_sectors * 512).max(1);
+        let folded = (idle_ns / per_unit_ns).min(self.used_units);
+        self.used_units -= folded;
+        self.folded_units += folded;
+    }
+}
+
+/// Fills the whole capacity, then overwrites single units at random.
+fn precondition(ftl: &mut Ftl, times: f64, seed: u64) {
+    let shape = ftl.shape();
+    let mut batch = Vec::with_capacity(shape.units_per_stripe as usize);
+    let mut write = |unit: u32, ftl: &mut Ftl| {
+        batch.push(unit);
+        if batch.len() == shape.units_per_stripe as usize {
+            if let Some(die) = ftl.next_die(|_| true) {
+                ftl.program(die, &batch);
+            }
+            batch.clear();
+        }
+    };
+    (0..shape.units).for_each(|unit| write(unit, ftl));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let count = (f64::from(shape.units) * times) as u64;
+    for _ in 0..count {
+        let product = u128::from(random.next_u64()) * u128::from(shape.units);
+        write(u32::try_from(product >> 64).unwrap_or(0), ftl);
+    }
+}
+
+impl Model for Drive {
+    fn geometry(&self) -> Geometry {
+        self.front.geometry()
+    }
+
+    fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
+        self.front.check(now_ns, &request)?;
+        self.catch_up(now_ns);
+        self.front.admit(request)?;
+        if self.front.is_in_conflict(request.id) {
+            self.held.insert(request.id);
+        } else {
+            self.start(now_ns, request.id);
+        }
+        Ok(())
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        if let Some(at_ns) = self.front.unfetched_ns() {
+            return Some(at_ns);
+        }
+        let event = self.events.peek().map(|event| event.0.0);
+        event.filter(|_| !self.front.is_idle())
+    }
+
+    fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>) {
+        self.catch_up(now_ns);
+        self.front.fetch(completions);
+    }
+
+    fn power_cut(&mut self, now_ns: u64) -> LostWrites {
+        self.catch_up(now_ns);
+        let now_ns = self.front.now_ns();
+        let programs = self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces);
+        let mut gone: Vec<_> =
+            programs.flat_map(|(range, layers)| lost(range.clone(), layers)).collect();
+        gone.extend(self.volatile.lose());
+        let dropped = self.front.drop_all();
+        let arrived: BTreeSet<u64> = gone.iter().map(|lost| lost.id).collect();
+        if self.protected {
+            gone.clear();
+        }
+        let waits = |id: u64| self.durabilities.iter().any(|durability| durability.id == id);
+        let unseen = dropped.iter().filter(|request| request.operation.writes());
+        let unseen = unseen.filter(|request| !arrived.contains(&request.id) && !waits(request.id));
+        gone.extend(unseen.map(whole));
+        self.dies.fill(Die::default());
+        self.channel_free_ns.fill(now_ns);
+        self.controller_free_ns = now_ns;
+        self.link_free_ns = now_ns;
+        self.events.clear();
+        self.held.clear();
+        self.reads.clear();
+        self.blocked.clear();
+        self.arriving = 0;
+        self.pending.clear();
+        self.is_pending.clear();
+        self.programming = 0;
+        self.durabilities.clear();
+        self.drain_due_ns = u64::MAX;
+        self.note_idleness(now_ns);
+        LostWrites { lost: tidy(gone), damaged: Vec::new() }
+    }
+
+    fn oldest_volatile_write(&self) -> Option<u64> {
+        let outstanding = self.front.outstanding().find(|r| r.operation.writes()).map(|r| r.id);
+        if self.protected {
+            return outstanding;
+        }
+        let pieces = self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces);
+        let programming = pieces.flat_map(|(_, layers)| layers.ids.iter().copied()).min();
+        [outstanding, programming, self.volatile.oldest_id()].into_iter().flatten().min()
+    }
+
+    fn evidence(&self) -> Evidence {
+        let shape = self.ftl.shape();
+        let per_page = u64::from(shape.units_per_page);
+        let seen = &self.seen;
+        let folded = self.slc.map_or(0, |slc| slc.folded_units);
+        let programmed = seen.pages_programmed + folded;
+        let most_worn = self.ftl.most_worn();
+        let flash = FlashEvidence {
+            host_pages: seen.host_pages / per_page,
+            pages_programmed: programmed / per_page,
+            pages_copied: (seen.pages_copied + folded) / per_page,
+            erases: self.ftl.total_erases(),
+            write_amplification: (seen.host_pages > 0)
+                .then(|| programmed as f64 / seen.host_pages as f64),
+            most_worn_erases: most_worn,
+            rated_erases: self.rated_erases,
+            years_to_rating: years_to_rating(self.front.now_ns(), most_worn, self.rated_erases),
+            ..seen.clone()
+        };
+        Evidence { flash: Some(flash), ..self.front.totals() }
+    }
+}
