@@ -13,7 +13,7 @@ use page::Page;
 /// The style sheet; nothing in a page has a style of its own.
 const STYLE: &str = include_str!("html/page.css");
 /// Hash of [`STYLE`] for the content security policy; a test compares the two.
-const STYLE_HASH: &str = "sha256-yEE0q4kBVReosJH5TnOdAmJ6iCP+mRHFq/nLCdndT90=";
+const STYLE_HASH: &str = "sha256-1TPC254r9leUngPYzPNh7U0hw5rnc9Osfx+8Xob9O78=";
 
 /// The report as one HTML page that opens from a file and asks nothing of any network. It holds
 /// no program; the data of [`crate::json()`] is inside as text (`<script type="application/json"

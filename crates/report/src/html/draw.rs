@@ -93,13 +93,12 @@ pub(super) fn timeline(page: &mut Page, samples: &[Sample]) {
         "<svg class=\"spark\" role=\"img\" viewBox=\"0 0 240 32\" preserveAspectRatio=\"none\"",
     );
     page.attribute("aria-label", &format!("device throughput, at most {most:.1} MB/s"));
-    page.raw("><title>");
-    page.text(&format!("at most {most:.1} MB/s"));
-    page.raw("</title>");
+    page.raw(">");
     line(page, "<line class=\"axis\"", (0.0, SPARK_HEIGHT), (SPARK_WIDTH, SPARK_HEIGHT));
     curve(page, "<polyline class=\"reads\"", &reads, most);
     curve(page, "<polyline class=\"writes\"", &writes, most);
     page.raw("</svg>");
+    page.element("<p class=\"faint\">", &format!("at most {most:.1} MB/s"), "</p>");
 }
 
 fn curve(page: &mut Page, open: &'static str, values: &[f64], most: f64) {

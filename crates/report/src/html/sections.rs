@@ -175,7 +175,7 @@ pub(super) fn trials(page: &mut Page, view: &RunView) {
     page.raw(
         "<span class=\"key-reads\">reads</span> and <span class=\"key-writes\">writes</span>; ",
     );
-    page.raw("each drawing has its own scale, the largest value stands beside it.</p>\n");
+    page.raw("each drawing has its own scale, the largest value stands below it.</p>\n");
     for row in view.rows() {
         page.element("<details>\n<summary>", &row.stack, " (");
         page.element("", &counts(view.counts(&row.stack)), ")</summary>\n");
