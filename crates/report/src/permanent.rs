@@ -247,12 +247,19 @@ fn notes(stack: &Stack) -> Vec<String> {
     let mut notes = Vec::new();
     let image =
         |backing: &Backing| !matches!(backing, Backing::Disk { .. } | Backing::Partition { .. });
-    if image(&stack.device.backing) || stack.journal.external.as_ref().is_some_and(image) {
-        notes.push(
-            "write your own disk for DISK and JOURNAL-DISK, best by /dev/disk/by-id; in the rule \
-             its kernel name, such as sdb"
-                .to_owned(),
-        );
+    let mut stand_ins = Vec::new();
+    if image(&stack.device.backing) {
+        stand_ins.push("DISK");
+    }
+    if stack.journal.external.as_ref().is_some_and(image) {
+        stand_ins.push("JOURNAL-DISK");
+    }
+    if !stand_ins.is_empty() {
+        notes.push(format!(
+            "write your own disk for {}, best by /dev/disk/by-id; in the rule its kernel name, \
+             such as sdb",
+            stand_ins.join(" and ")
+        ));
     }
     if let Some(overlay) = &stack.filesystem.overlay {
         notes.push(format!(
