@@ -10,8 +10,9 @@ mod machine;
 mod victims;
 
 use machine::Machine;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use victims::{Run, Who};
 
@@ -33,7 +34,7 @@ const LAB: &str = r#"
 name = "kill"
 [[device]]
 name = "scratch"
-ram = { size = "320MiB" }
+loop = { size = "320MiB", directory = "MEMORY" }
 [[filesystem]]
 type = "ext4"
 [[filesystem]]
@@ -54,7 +55,7 @@ const DIRTY_LAB: &str = r#"
 name = "dirty"
 [[device]]
 name = "scratch"
-ram = { size = "1536MiB" }
+loop = { size = "1536MiB", directory = "MEMORY" }
 [[filesystem]]
 type = "ext4"
 [scheduler]
@@ -69,8 +70,35 @@ metric = "command.elapsed"
 rounds = 6
 "#;
 
-fn seekwell() -> &'static str {
-    env!("CARGO_BIN_EXE_seekwell")
+/// Both tests look at the whole machine: one at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A directory in memory with a copy of the program, so that its processes and images can be told
+/// from those of any other run on this machine.
+struct Ground {
+    directory: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Ground {
+    fn new(lab: &str) -> Self {
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory =
+            tempfile::Builder::new().prefix("seekwell-kill").tempdir_in("/dev/shm").unwrap();
+        let ground = Self { directory, _alone: alone };
+        std::fs::copy(env!("CARGO_BIN_EXE_seekwell"), ground.program()).unwrap();
+        let memory = ground.path().to_str().unwrap();
+        std::fs::write(ground.path().join("lab.toml"), lab.replace("MEMORY", memory)).unwrap();
+        ground
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn program(&self) -> PathBuf {
+        self.path().join("program")
+    }
 }
 
 fn can_run(test: &str) -> bool {
@@ -88,16 +116,16 @@ fn can_run(test: &str) -> bool {
 }
 
 /// After everything has died, the next start of any command puts back what the guardian could not.
-fn next_start() {
-    let output = Command::new(seekwell()).arg("doctor").output().unwrap();
+fn next_start(ground: &Ground) {
+    let output = Command::new(ground.program()).arg("doctor").output().unwrap();
     assert!(output.status.success(), "doctor failed: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn complete(directory: &Path, run_file: &Path) {
-    let output = Command::new(seekwell())
+fn complete(ground: &Ground, run_file: &Path) {
+    let output = Command::new(ground.program())
         .args(["run", "--resume", "--json", "-o"])
         .arg(run_file)
-        .current_dir(directory)
+        .current_dir(ground.path())
         .output()
         .unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
@@ -114,29 +142,29 @@ fn nothing_is_left_after_thirty_kills_and_the_run_completes() {
     if !can_run("nothing_is_left_after_thirty_kills_and_the_run_completes") {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let run_file = directory.path().join("kill.seekwell");
-    std::fs::write(directory.path().join("kill.toml"), LAB).unwrap();
-    let before = Machine::look(directory.path());
+    let ground = Ground::new(LAB);
+    let run_file = ground.path().join("kill.seekwell");
+    let mut machine = Machine::look(ground.path());
     let mut random = Moments(0x5eed);
     for attempt in 0..30 {
         let who = SEVEN[attempt % SEVEN.len()];
-        let mut run = Run::start(seekwell(), directory.path(), "kill.toml", &run_file);
+        let mut run = Run::start(&ground.program(), ground.path(), &run_file);
         match attempt {
             // Three kills at each of two chosen places, the rest whenever it happens.
             0..3 => run.wait_for_program("mkfs"),
-            3..6 => run.wait_for_step("mount"),
+            3..6 => run.wait_for_the_end_of("mkfs"),
             _ => run.wait(random.next_up_to(Duration::from_millis(2500))),
         }
+        machine.note_devices();
         run.kill(who);
         run.end();
         if who.contains(&Who::Guardian) {
-            next_start();
+            next_start(&ground);
         }
-        before.assert_restored_within(SETTLE, &format!("kill {attempt} of {who:?}"));
+        machine.assert_restored_within(SETTLE, &format!("kill {attempt} of {who:?}"));
     }
-    complete(directory.path(), &run_file);
-    before.assert_restored_within(SETTLE, "the completed run");
+    complete(&ground, &run_file);
+    machine.assert_restored_within(SETTLE, "the completed run");
 }
 
 #[test]
@@ -144,13 +172,13 @@ fn nothing_is_left_after_kills_with_a_gibibyte_dirty() {
     if !can_run("nothing_is_left_after_kills_with_a_gibibyte_dirty") {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("dirty.toml"), DIRTY_LAB).unwrap();
-    let before = Machine::look(directory.path());
+    let ground = Ground::new(DIRTY_LAB);
+    let mut machine = Machine::look(ground.path());
     for (attempt, who) in [SEVEN[0], SEVEN[1], SEVEN[6]].into_iter().enumerate() {
-        let run_file = directory.path().join(format!("dirty-{attempt}.seekwell"));
-        let mut run = Run::start(seekwell(), directory.path(), "dirty.toml", &run_file);
+        let run_file = ground.path().join(format!("dirty-{attempt}.seekwell"));
+        let mut run = Run::start(&ground.program(), ground.path(), &run_file);
         run.wait_for_program("sleep");
+        machine.note_devices();
         run.kill(who);
         if who == [Who::Agent] {
             // The runner goes on with the next trial; it is not the subject here.
@@ -159,9 +187,9 @@ fn nothing_is_left_after_kills_with_a_gibibyte_dirty() {
         }
         run.end();
         if who.contains(&Who::Guardian) {
-            next_start();
+            next_start(&ground);
         }
-        before.assert_restored_within(SETTLE, &format!("dirty kill {attempt} of {who:?}"));
+        machine.assert_restored_within(SETTLE, &format!("dirty kill {attempt} of {who:?}"));
     }
 }
 

@@ -1,107 +1,134 @@
-//! What a run must leave as it found it.
+//! What a run must leave as it found it. Other runs of this machine are none of its business: they
+//! are told apart by the directory that holds the program and the images.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// State of the machine as far as a run may change it.
+/// Settings of a queue that outlive a loop device. `read_ahead_kb` is not among them: the kernel
+/// itself sets it at the first attachment of a device, from 128 to 2560.
+const SETTINGS: [&str; 2] = ["scheduler", "nr_requests"];
+
+/// State of the machine as far as the run may change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
-    /// Loop devices by backing file.
+    /// Loop devices over images of the run.
     loops: Vec<String>,
     mounts: Vec<String>,
-    /// Scheduler, nr_requests and read_ahead_kb of every loop device that is free.
-    queues: BTreeMap<String, String>,
     cgroups: Vec<String>,
-    processes: Vec<String>,
+    processes: Vec<u32>,
     /// Files in the run's directory, run files excepted.
     files: Vec<PathBuf>,
 }
 
-/// The state before, and where the run works.
+/// The state before, and the queues of all loop devices then.
 pub struct Machine {
     directory: PathBuf,
     before: State,
+    queues: BTreeMap<String, String>,
+    /// Loop devices that the run has used.
+    used: Vec<String>,
 }
 
 impl Machine {
     pub fn look(directory: &Path) -> Self {
         let directory = directory.to_owned();
         let before = State::now(&directory);
-        Self { directory, before }
+        let queues = loop_names().map(|name| (name.clone(), queue(&name))).collect();
+        Self { directory, before, queues, used: vec![] }
+    }
+
+    /// Remembers which loop devices the run uses now.
+    pub fn note_devices(&mut self) {
+        self.used.extend(loops_of(&self.directory));
     }
 
     pub fn assert_restored_within(&self, limit: Duration, after: &str) {
         let begun = Instant::now();
         loop {
-            let mut now = State::now(&self.directory);
-            // A device that exists only since the run is not one whose settings the run changed.
-            now.queues.retain(|name, _| self.before.queues.contains_key(name));
-            if now == self.before {
+            let now = State::now(&self.directory);
+            let changed = self.changed_queues();
+            if now == self.before && changed.is_empty() {
                 return;
             }
             assert!(
                 begun.elapsed() < limit,
-                "{limit:?} after {after} the machine is not as it was\nbefore: {:#?}\nnow: {now:#?}",
+                "{limit:?} after {after} the machine is not as it was\nqueues: {changed:#?}\nbefore: {:#?}\nnow: {now:#?}",
                 self.before
             );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+
+    /// Queues of devices that the run used and that differ from before. A device that exists only
+    /// since the run has the kernel's settings to go back to, which are those of all free ones.
+    fn changed_queues(&self) -> Vec<String> {
+        let usual = self.queues.values().next();
+        let changed = |name: &&String| {
+            let before = self.queues.get(*name).or(usual);
+            let scheduler = |text: &str| text.split('[').nth(1).map(str::to_owned);
+            match (self.queues.get(*name), before) {
+                (Some(exact), _) => queue(name) != *exact,
+                (None, Some(usual)) => scheduler(&queue(name)) != scheduler(usual),
+                (None, None) => false,
+            }
+        };
+        self.used.iter().filter(changed).map(|name| format!("{name}: {}", queue(name))).collect()
+    }
+}
+
+fn loop_names() -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir("/sys/block").unwrap().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with("loop"))
+}
+
+fn loops_of(directory: &Path) -> Vec<String> {
+    let ours = |name: &String| {
+        let file = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
+        file.is_ok_and(|file| file.contains(directory.to_str().unwrap()))
+    };
+    loop_names().filter(ours).collect()
+}
+
+fn queue(name: &str) -> String {
+    let read = |file: &str| {
+        let path = format!("/sys/block/{name}/queue/{file}");
+        std::fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+    };
+    SETTINGS.map(read).join(" ")
 }
 
 impl State {
     fn now(directory: &Path) -> Self {
-        let mut loops = vec![];
-        let mut queues = BTreeMap::new();
-        for entry in std::fs::read_dir("/sys/block").unwrap().flatten() {
-            let name = entry.file_name().into_string().unwrap();
-            if !name.starts_with("loop") {
-                continue;
-            }
-            match std::fs::read_to_string(entry.path().join("loop/backing_file")) {
-                Ok(file) => loops.push(file.trim().to_owned()),
-                Err(_) => {
-                    let read = |file: &str| {
-                        let path = entry.path().join("queue").join(file);
-                        std::fs::read_to_string(path).unwrap_or_default().trim().to_owned()
-                    };
-                    let values = ["scheduler", "nr_requests", "read_ahead_kb"].map(read);
-                    queues.insert(name, values.join(" "));
-                }
-            }
-        }
-        loops.sort();
         let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
         Self {
-            loops,
+            loops: loops_of(directory),
             mounts: mounts.lines().map(str::to_owned).collect(),
-            queues,
             cgroups: cgroups(),
-            processes: processes(),
+            processes: processes(directory),
             files: files(directory),
         }
     }
 }
 
+/// Memory groups of the labs of this file.
 fn cgroups() -> Vec<String> {
     ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"]
         .iter()
         .filter_map(|place| std::fs::read_dir(place).ok())
         .flat_map(|entries| entries.flatten())
         .map(|entry| entry.path().display().to_string())
-        .filter(|path| path.contains("seekwell"))
+        .filter(|path| path.contains("seekwell-kill-") || path.contains("seekwell-dirty-"))
         .collect()
 }
 
-/// Processes of the binary under test; zombies that nobody has waited for yet are gone already.
-fn processes() -> Vec<String> {
-    let binary = Path::new(super::seekwell());
-    super::victims::process_ids()
-        .into_iter()
-        .filter(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == binary))
-        .map(|pid| pid.to_string())
-        .collect()
+fn processes(directory: &Path) -> Vec<u32> {
+    let is_ours = |pid: &u32| {
+        std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.starts_with(directory))
+    };
+    super::victims::process_ids().into_iter().filter(is_ours).collect()
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {

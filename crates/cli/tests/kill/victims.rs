@@ -47,13 +47,13 @@ fn kill(pid: u32) {
 
 impl Run {
     /// Starts the run, or goes on with it when the run file is there.
-    pub fn start(binary: &str, directory: &Path, lab: &str, run_file: &Path) -> Self {
+    pub fn start(binary: &Path, directory: &Path, run_file: &Path) -> Self {
         let mut command = Command::new(binary);
         command.arg("run");
         if run_file.exists() {
             command.arg("--resume");
         } else {
-            command.arg(lab);
+            command.arg("lab.toml");
         }
         let mut child = command
             .arg("-o")
@@ -101,18 +101,14 @@ impl Run {
         }
     }
 
-    /// Waits until the agent is inside a mount, or has just been: a mount takes a few ms.
-    pub fn wait_for_step(&mut self, step: &str) {
-        match step {
-            "mount" => {
-                self.wait_for_program("mkfs");
-                let begun = Instant::now();
-                while process_ids().into_iter().any(|pid| {
-                    stat(pid).is_some_and(|(_, name)| name.starts_with("mkfs")) && self.is_ours(pid)
-                }) && begun.elapsed() < MOMENT
-                {}
-            }
-            other => panic!("no way to wait for {other}"),
+    /// Waits until a program has run and ended: what follows it is under way. After mkfs that is
+    /// the mount, which takes a few milliseconds.
+    pub fn wait_for_the_end_of(&mut self, prefix: &str) {
+        self.wait_for_program(prefix);
+        let begun = Instant::now();
+        let runs = |pid: u32| stat(pid).is_some_and(|(_, name)| name.starts_with(prefix));
+        while process_ids().into_iter().any(|pid| runs(pid) && self.is_ours(pid)) {
+            assert!(begun.elapsed() < MOMENT, "{prefix} does not end");
         }
     }
 

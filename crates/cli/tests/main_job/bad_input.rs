@@ -32,8 +32,8 @@ fn every_axis_may_be_empty_and_each_is_refused_by_name() {
         ("device", format!("device = []\n{workload}")),
         ("journal", format!("journal = []\n{workload}")),
         ("filesystem", format!("filesystem = []\n{workload}")),
-        ("scheduler", format!("{workload}[scheduler]\nchoose = []\n")),
-        ("memory", format!("{workload}[memory]\nchoose = []\n")),
+        ("choose", format!("{workload}[scheduler]\nchoose = []\n")),
+        ("choose", format!("{workload}[memory]\nchoose = []\n")),
         ("workload", "workload = []\n".to_owned()),
     ] {
         let (code, said) = plan_of(lab.as_bytes());

@@ -236,9 +236,9 @@ read_ahead_kb = [128, 512]
 [[filesystem]]
 type = "ext4"
 [[scheduler]]
-type = "none"
+kind = "none"
 [[scheduler]]
-type = "bfq"
+kind = "bfq"
 tunables = { low_latency = "0" }
 [[workload]]
 kind = "mail"

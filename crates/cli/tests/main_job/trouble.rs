@@ -90,7 +90,7 @@ fn a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there() {
     let output = child.wait_with_output().unwrap();
     let said = talk(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("run.seekwell") && said.contains("full"), "{said}");
+    assert!(said.contains("run.seekwell") && said.contains("no space"), "{said}");
     std::fs::remove_file(disk.0.join("ballast")).unwrap();
     let kept = kept_trials(directory.path(), &run_file);
     assert!(kept < 12, "the disk was full too late to matter");
