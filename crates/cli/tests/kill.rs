@@ -4,6 +4,8 @@
 //!
 //! Real processes, loop devices and filesystems; needs root.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
 #[path = "kill/machine.rs"]
 mod machine;
 #[path = "kill/victims.rs"]

@@ -1,6 +1,8 @@
 //! The main job from outside: real labs on real block devices of this kernel, through the program
 //! alone. Loop devices stand for disks: no spare disk exists on a test machine.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
 #[path = "main_job/bad_input.rs"]
 mod bad_input;
 #[path = "main_job/stacks.rs"]

@@ -9,7 +9,7 @@ fn help_opens_with_the_question_and_ends_with_examples() {
     assert_eq!(output.status.code(), Some(0));
     let text = data(&output);
     assert!(
-        text.contains("run your workload fastest") && text.contains("seekwell plan labs/demo.toml"),
+        text.contains("workload fastest") && text.contains("seekwell plan labs/demo.toml"),
         "{text}"
     );
 }
