@@ -129,12 +129,14 @@ pub(crate) fn data_set(workload: &Workload) -> Bytes {
 /// As a person reads it: exact where that is short, else rounded.
 pub(crate) fn readable(bytes: Bytes) -> String {
     let size = bytes.0 as f64;
+    let (mib, gib) = (1_048_576.0, 1_073_741_824.0);
     match bytes.0 {
         0..10_000 => format!("{bytes}"),
         _ if bytes.0.is_multiple_of(Bytes::mib(1).0) => format!("{bytes}"),
-        10_000..10_000_000 => format!("{:.0} KiB", size / 1024.0),
-        10_000_000..10_000_000_000 => format!("{:.0} MiB", size / 1_048_576.0),
-        _ => format!("{:.1} GiB", size / 1_073_741_824.0),
+        _ if size < mib => format!("{:.0} KiB", size / 1024.0),
+        _ if size < 100.0 * mib => format!("{:.1} MiB", size / mib),
+        _ if size < gib => format!("{:.0} MiB", size / mib),
+        _ => format!("{:.1} GiB", size / gib),
     }
 }
 
