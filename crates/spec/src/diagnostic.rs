@@ -7,7 +7,7 @@ use std::fmt;
 /// Printed as plain text:
 ///
 /// ```text
-/// mail.toml:4:8: unknown filesystem type "etx4"
+/// mail.toml:4:8: unknown filesystem "etx4"
 ///   |
 /// 4 | type = "etx4"
 ///   |        ^^^^^^
