@@ -32,6 +32,8 @@ const SETUP: &str = "setup";
 const TEARDOWN: &str = "teardown";
 /// A disk that does not answer smartctl by then is unknown.
 const SMART: Duration = Duration::from_secs(20);
+/// Single operations kept per thread, about 100 MB of a record: a longer step keeps its first ones.
+const MOST_SINGLE_IOS: usize = 1_000_000;
 const WRITE_BACK: &str = "write_back";
 
 /// A block device of the stack, the right to write to it, and what frees it.
@@ -415,6 +417,7 @@ impl<'a> BroughtUp<'a> {
             device_bytes: data.identity.size.0,
             sector_bytes: self.sector_bytes,
             scratch: None,
+            keep_samples: if self.request.settings.single_ios { MOST_SINGLE_IOS } else { 0 },
         })
     }
 

@@ -2,8 +2,9 @@
 //! and the marks that follow from comparing the two.
 
 use crate::trial::TrialError;
+use seekwell_engine::SingleOperation;
 use seekwell_model::lab::ALONE;
-use seekwell_model::record::StepRecord;
+use seekwell_model::record::{SingleIo, StepRecord};
 use seekwell_model::workloads::StepOutline;
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_observe::counters::{DeviceCounters, totals_between};
@@ -69,7 +70,7 @@ impl Observer {
         let elapsed = |outcome: &StepOutcome| Some(outcome.elapsed_ns);
         let (mut record, outcome) = self.around(&outline.name, body, elapsed, durable)?;
         add_marks(&mut record, outline, outcome.app_bytes_read, outcome.app_bytes_written);
-        add_outcome(&mut record, outcome);
+        add_outcome(&mut record, outcome, self.origin_ns);
         Ok(record)
     }
 
@@ -141,7 +142,7 @@ fn add_marks(record: &mut StepRecord, outline: &StepOutline, app_read: u64, app_
     insert_some(record, "written_per_byte", written);
 }
 
-fn add_outcome(record: &mut StepRecord, outcome: StepOutcome) {
+fn add_outcome(record: &mut StepRecord, outcome: StepOutcome, origin_ns: u64) {
     record.metrics.extend(outcome.metrics);
     for (kind, histogram) in outcome.histograms {
         if !histogram.is_empty() {
@@ -149,6 +150,7 @@ fn add_outcome(record: &mut StepRecord, outcome: StepOutcome) {
         }
     }
     record.warnings.extend(outcome.warnings);
+    record.single_ios = outcome.samples.iter().map(|sample| single_io(sample, origin_ns)).collect();
     let app_bytes = outcome.app_bytes_read + outcome.app_bytes_written;
     let durable = record.metrics.get("elapsed_durable").copied();
     if let (Some(seconds), true) = (durable, outcome.app_bytes_written > 0) {
@@ -198,8 +200,18 @@ pub fn beside_record(step: BesideStep) -> StepRecord {
     let mut record = StepRecord { name: outline.name, ..StepRecord::default() };
     record.metrics.insert("elapsed".to_owned(), outcome.elapsed_ns as f64 / 1e9);
     record.metrics.insert("cpu".to_owned(), outcome.cpu_ns as f64 / 1e9);
-    add_outcome(&mut record, outcome);
+    // It keeps no single operations, so that their origin does not matter.
+    add_outcome(&mut record, outcome, 0);
     record
+}
+
+fn single_io(sample: &SingleOperation, origin_ns: u64) -> SingleIo {
+    SingleIo {
+        at_ns: sample.begun_ns.saturating_sub(origin_ns),
+        latency_ns: sample.latency_ns,
+        operation: sample.kind.word().to_owned(),
+        offset: sample.offset,
+    }
 }
 
 /// Mean latency together over alone, for the step `NAME` after `NAME-alone`; `None` when either is

@@ -25,6 +25,7 @@ pub mod source;
 pub mod uring;
 
 pub use clock::{Clock, ClockCost, MonotonicClock};
+pub use drive::SingleOperation;
 pub use error::JobError;
 pub use job::{EngineChoice, Job, Span};
 pub use operation::{Completion, Engine, Operation, OperationKind, Wait};

@@ -49,6 +49,14 @@ impl Progress {
             .fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
     }
 
+    /// Sets all counters to 0, before a job that counts from there.
+    pub fn clear(&self) {
+        for Separated(counters) in &self.threads {
+            counters.ops.store(0, Ordering::Relaxed);
+            counters.bytes.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Only thread `thread` of the job itself stores here, so that a plain store is enough.
     #[inline]
     pub(crate) fn store(&self, thread: u32, ops: u64, bytes: u64) {

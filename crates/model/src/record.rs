@@ -201,6 +201,22 @@ pub struct StepRecord {
     pub journal: Option<DeviceTotals>,
     /// Doubts about this step.
     pub warnings: Vec<Warning>,
+    /// Every single operation, when the lab asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub single_ios: Vec<SingleIo>,
+}
+
+/// One operation of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SingleIo {
+    /// Begin, nanoseconds since the trial began; with a rate, when it was due.
+    pub at_ns: u64,
+    /// How long it took.
+    pub latency_ns: u64,
+    /// `read`, `write` or `fsync`.
+    pub operation: String,
+    /// Offset in the file or device in bytes.
+    pub offset: u64,
 }
 
 /// A SMART reading, as `smartctl -j` gave it.

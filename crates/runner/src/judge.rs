@@ -1,5 +1,7 @@
 //! From the records of a run to its verdict.
 
+mod differences;
+
 use crate::execute::Records;
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -210,6 +212,7 @@ fn unresolved_reason(
 pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
     let mut all = plan.warnings.clone();
     all.extend(failures(plan, records));
+    all.extend(differences::in_force(plan, records));
     let mut counted: BTreeMap<(String, String), (Warning, u32, BTreeSet<String>)> = BTreeMap::new();
     for (trial, record) in records {
         let label = &plan.pair(trial).0.label;

@@ -4,6 +4,8 @@ use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
+use seekwell_engine::{Clock, MonotonicClock, Progress};
+use seekwell_model::units::Nanos;
 use seekwell_model::workloads::{StepOutline, WorkloadParams};
 use std::fs::File;
 use std::path::PathBuf;
@@ -26,7 +28,11 @@ pub struct Beside {
     steps: Option<Steps>,
     reported: Vec<String>,
     running: Option<Running>,
+    progress: Option<Arc<Progress>>,
 }
+
+/// How long a start waits for the first operation: longer than any disk takes to spin up.
+pub const LONGEST_START: Nanos = Nanos::seconds(30);
 
 type Steps = Vec<Box<dyn Step>>;
 
@@ -61,16 +67,22 @@ impl Beside {
             prepared.push(BesideStep { outline: step.outline().clone(), outcome });
         }
         steps.retain(|step| step.outline().measured);
-        Ok((Self { steps: Some(steps), reported, running: None }, prepared))
+        let progress = steps.first().and_then(|step| step.progress());
+        Ok((Self { steps: Some(steps), reported, running: None, progress }, prepared))
     }
 
     /// Starts the measured steps in a thread; they run in turn, again and again, until
-    /// [`Beside::stop`]. Does nothing when they already run.
+    /// [`Beside::stop`]. Returns when the first operation of a step that tells its progress is
+    /// complete, so that nothing measured after this runs alone; after [`LONGEST_START`] in any
+    /// case. Does nothing when they already run.
     ///
     /// # Errors
     /// When the thread cannot be started.
     pub fn start(&mut self, context: &StepContext<'_>) -> Result<(), WorkloadError> {
         let Some(steps) = self.steps.take() else { return Ok(()) };
+        if let Some(progress) = &self.progress {
+            progress.clear();
+        }
         let stop = Arc::new(AtomicBool::new(false));
         let owned = OwnedContext::new(context, Arc::clone(&stop))?;
         let failed = WorkloadError::file("start a thread for", context.device);
@@ -79,7 +91,27 @@ impl Beside {
             .spawn(move || repeat(steps, &owned))
             .map_err(failed)?;
         self.running = Some(Running { stop, thread });
+        if let Some(progress) = self.progress() {
+            self.await_first_operation(&progress);
+        }
         Ok(())
+    }
+
+    fn await_first_operation(&self, progress: &Progress) {
+        let deadline_ns = MonotonicClock.now_ns().saturating_add(LONGEST_START.0);
+        while progress.total().0 == 0 && !self.has_failed() {
+            let now_ns = MonotonicClock.now_ns();
+            if now_ns >= deadline_ns {
+                return;
+            }
+            MonotonicClock.sleep_until_ns(now_ns + 100_000);
+        }
+    }
+
+    /// Counters to watch it by, where its first step has some.
+    #[must_use]
+    pub fn progress(&self) -> Option<Arc<Progress>> {
+        self.progress.clone()
     }
 
     /// Whether it ended although nobody stopped it: [`Beside::stop`] then tells why.
@@ -199,6 +231,8 @@ impl OwnedContext {
             device_bytes: self.device_bytes,
             sector_bytes: self.sector_bytes,
             scratch: self.scratch.as_deref(),
+            // What runs beside runs for as long as the other does: nobody knows how many those are.
+            keep_samples: 0,
         }
     }
 }

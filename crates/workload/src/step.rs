@@ -2,6 +2,7 @@
 
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
+use seekwell_engine::Progress;
 use seekwell_model::workloads::StepOutline;
 use std::fs::File;
 use std::path::Path;
@@ -13,6 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub trait Step: Send {
     /// What it will do.
     fn outline(&self) -> &StepOutline;
+
+    /// Counters to watch it by while it runs, where it has some.
+    fn progress(&self) -> Option<Arc<Progress>> {
+        None
+    }
 
     /// Runs it. No file of the mounted filesystem is open when it returns, so that the caller can
     /// unmount.
@@ -46,6 +52,8 @@ pub struct StepContext<'a> {
     pub sector_bytes: u32,
     /// An empty directory in memory, for what must not touch the device.
     pub scratch: Option<&'a Path>,
+    /// Single operations to keep per thread of a measured step, the first ones; 0 is none.
+    pub keep_samples: usize,
 }
 
 impl StepContext<'_> {

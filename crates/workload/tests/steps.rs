@@ -9,7 +9,7 @@ use seekwell_workload::outcome::METRICS_OF_THE_CALLER;
 use seekwell_workload::{StepContext, StepOutcome, steps};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,6 +33,7 @@ fn context(directory: &Path) -> StepContext<'_> {
         device_bytes: 0,
         sector_bytes: 512,
         scratch: None,
+        keep_samples: 0,
     }
 }
 
@@ -236,7 +237,13 @@ fn a_raw_device_is_used_within_the_asked_size_and_written_through_the_checked_de
     let backing = folder.path().join("backing");
     std::fs::write(&backing, vec![0; 8 << 20]).unwrap();
     let attached = Loop::attach(&backing);
-    let checked = File::options().read(true).write(true).open(&attached.device).unwrap();
+    // Whoever checked it holds it exclusively; a step opens it once more all the same.
+    let checked = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_EXCL)
+        .open(&attached.device)
+        .unwrap();
     let raw = StepContext {
         directory: None,
         device: &attached.device,

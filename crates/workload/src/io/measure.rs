@@ -5,7 +5,7 @@ use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access, OpenTarget};
-use seekwell_engine::{Job, RateReport, Span, run};
+use seekwell_engine::{Job, Progress, RateReport, Span, run};
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{IoParams, StepOutline};
 use seekwell_stats::derive_seed;
@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Measure {
     outline: StepOutline,
     setting: Setting,
+    progress: Arc<Progress>,
 }
 
 /// An open loop that completed less than this part of what it was asked for did not keep its rate.
@@ -27,7 +28,8 @@ impl Measure {
     /// The step with its outline.
     #[must_use]
     pub fn new(outline: StepOutline, setting: Setting) -> Self {
-        Self { outline, setting }
+        let progress = Arc::new(Progress::new(setting.params.threads));
+        Self { outline, setting, progress }
     }
 
     fn target(&self, context: &StepContext<'_>) -> Result<OpenTarget, WorkloadError> {
@@ -105,16 +107,22 @@ impl Step for Measure {
         &self.outline
     }
 
+    fn progress(&self) -> Option<Arc<Progress>> {
+        Some(Arc::clone(&self.progress))
+    }
+
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         self.setting.check_sector(context)?;
         let target = self.target(context)?;
         let params = &self.setting.params;
         let seed = derive_seed(context.seed, &self.setting.place.name(&params.step));
         let mut job = job(params, &target, self.setting.direct(), seed, context.stop.clone());
+        job.progress = Some(Arc::clone(&self.progress));
         if self.setting.place != Place::Main && job.stop.is_some() {
             // Beside another workload it runs as long as that one does.
             (job.count, job.time_ns) = (None, None);
         }
+        job.keep_samples = context.keep_samples;
         let result = run(&job).map_err(|source| WorkloadError::Job {
             step: self.outline.name.clone(),
             target: target.path.clone(),

@@ -1,0 +1,93 @@
+//! Settings that the lab did not vary and that differed all the same: a part of what is compared.
+
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::{InForce, Record, Status};
+use seekwell_model::warning::Warning;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A setting as read back, for one trial; `None` when it was not read.
+type Setting = (&'static str, fn(&InForce) -> Option<String>);
+
+/// Settings that are made equal across the stacks of one device, or ought to be.
+const SETTINGS: &[Setting] = &[
+    ("nr_requests", |found| text(found.device.queue.nr_requests)),
+    ("read_ahead_kb", |found| text(found.device.queue.read_ahead_kb)),
+    ("max_sectors_kb", |found| text(found.device.queue.max_sectors_kb)),
+    ("rotational", |found| text(found.device.queue.rotational)),
+    ("logical_block_size", |found| text(found.device.queue.logical_block_bytes)),
+    ("physical_block_size", |found| text(found.device.queue.physical_block_bytes)),
+    ("write_cache", |found| found.device.queue.write_cache.clone()),
+    ("filesystem block size", |found| text(found.block_bytes)),
+    ("journal size", |found| text(found.journal_bytes)),
+    ("swap", |found| text(found.swap)),
+];
+
+fn text<T: ToString>(value: Option<T>) -> Option<String> {
+    value.map(|value| value.to_string())
+}
+
+/// One doubt per setting that had several values among trials that count, although the lab gives
+/// all of them the same.
+pub(super) fn in_force(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (name, read) in SETTINGS {
+        if varied_by_the_lab(plan, name) {
+            continue;
+        }
+        let mut stacks: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for (trial, record) in records.iter().filter(|(_, record)| record.status == Status::Ok) {
+            if let Some(value) = read(&record.in_force) {
+                stacks.entry(value).or_default().insert(&plan.pair(trial).0.label);
+            }
+        }
+        if stacks.len() > 1 {
+            warnings.push(differs(name, &stacks));
+        }
+    }
+    warnings
+}
+
+fn differs(name: &str, stacks: &BTreeMap<String, BTreeSet<&str>>) -> Warning {
+    let one = |(value, labels): (&String, &BTreeSet<&str>)| {
+        let first = labels.iter().next().copied().unwrap_or_default();
+        let more = if labels.len() > 1 {
+            format!(" and {} more", labels.len() - 1)
+        } else {
+            String::new()
+        };
+        format!("{value} on {first}{more}")
+    };
+    let values: Vec<String> = stacks.iter().map(one).collect();
+    Warning::new(
+        "in-force-differs",
+        format!("{name} was not the same in all stacks: {}", values.join("; ")),
+        format!("count it as a part of the difference, or set {name} in the lab"),
+    )
+}
+
+/// Whether the lab asks for different values itself: by several devices, by a device's or a
+/// scheduler's setting, by a journal's size.
+fn varied_by_the_lab(plan: &Plan, name: &str) -> bool {
+    let several_devices =
+        plan.lab.devices.iter().map(|device| &device.base).collect::<BTreeSet<_>>().len() > 1;
+    let settings = |stack: &seekwell_model::stack::Stack| match name {
+        "nr_requests" => text(stack.scheduler.nr_requests.or(stack.device.settings.nr_requests)),
+        "read_ahead_kb" => {
+            text(stack.scheduler.read_ahead_kb.or(stack.device.settings.read_ahead_kb))
+        }
+        "max_sectors_kb" => text(stack.device.settings.max_sectors_kb),
+        "rotational" => text(stack.device.settings.rotational),
+        "write_cache" => stack.device.settings.write_cache.map(|cache| format!("{cache:?}")),
+        "journal size" | "filesystem block size" => {
+            // Different filesystems have journals and blocks of their own; along the journal axis
+            // of one filesystem they are equal.
+            Some(format!("{} {:?}", stack.filesystem.name, stack.journal.size))
+        }
+        _ => None,
+    };
+    let wanted: BTreeSet<_> = plan.stacks.iter().map(settings).collect();
+    wanted.len() > 1 || (several_devices && name != "swap")
+}
+
+#[cfg(test)]
+mod tests;
