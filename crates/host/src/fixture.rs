@@ -130,8 +130,8 @@ impl Machine {
         machine.write("proc/self/status", "Name:\ttest\nPPid:\t1\n");
         machine.mounts.insert("1".into(), String::new());
         machine.mounts.insert("thread-self".into(), String::new());
-        machine.disk("sda", "8:0", 2_000_000);
-        machine.partition("sda", "sda1", "8:1", 2048, 1_000_000);
+        machine.disk("sda", "8:0", 200_000);
+        machine.partition("sda", "sda1", "8:1", 2048, 100_000);
         machine.mount("1", "8:1", "/", "ext4", "/dev/sda1");
         machine.mount("thread-self", "8:1", "/", "ext4", "/dev/sda1");
         machine

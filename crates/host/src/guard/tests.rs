@@ -1,1 +1,478 @@
+//! The guard against a fake machine, and against the kernel on loop devices.
+//!
+//! No spare disk exists on this kind of machine: disks, partitions and layers are a tree of files that
+//! looks like sysfs and procfs; what only a kernel can answer is asked of loop devices on images of
+//! the test's own. Every image is a canary: it must be byte for byte what it was.
 
+use super::*;
+use crate::claim;
+use crate::fixture::Machine;
+use seekwell_model::units::Bytes;
+use std::fs;
+
+mod kernel;
+mod trees;
+
+/// What is looked at in the matrix: the name, and its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Disk,
+    Partition,
+    Loop,
+    Mapped,
+}
+
+const KINDS: [Kind; 4] = [Kind::Disk, Kind::Partition, Kind::Loop, Kind::Mapped];
+
+impl Kind {
+    /// The device that is asked about.
+    fn target(self) -> &'static str {
+        match self {
+            Self::Disk => "sdb",
+            Self::Partition => "sdb1",
+            Self::Loop => "loop7",
+            Self::Mapped => "dm-3",
+        }
+    }
+
+    fn number(self) -> &'static str {
+        match self {
+            Self::Disk => "8:16",
+            Self::Partition => "8:17",
+            Self::Loop => "7:7",
+            Self::Mapped => "254:3",
+        }
+    }
+
+    /// A part of it where it has one, else itself.
+    fn part(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Disk => ("sdb1", "8:17"),
+            Self::Loop => ("loop7p1", "259:1"),
+            Self::Partition | Self::Mapped => (self.target(), self.number()),
+        }
+    }
+}
+
+const SECTORS: u64 = 8192;
+
+/// A machine with the target, not in use by anybody.
+fn machine(kind: Kind) -> Machine {
+    let mut machine = Machine::new();
+    match kind {
+        Kind::Disk | Kind::Partition => {
+            machine.disk("sdb", "8:16", SECTORS * 2);
+            machine.partition("sdb", "sdb1", "8:17", 2048, SECTORS);
+            machine.attribute("sdb", "device/model", "Scratch 1000   ");
+            machine.attribute("sdb", "device/serial", "WD-ABC123456");
+        }
+        Kind::Loop => {
+            machine.disk("loop7", "7:7", SECTORS);
+            machine.partition("loop7", "loop7p1", "259:1", 64, 1024);
+            machine.loop_file("loop7", "/home/me/precious.img");
+        }
+        Kind::Mapped => {
+            machine.disk("sdc", "8:32", SECTORS);
+            machine.disk("dm-3", "254:3", SECTORS);
+            machine.attribute("dm-3", "dm/name", "vg-scratch");
+            machine.stack("dm-3", "sdc");
+        }
+    }
+    machine
+}
+
+fn context(machine: &Machine) -> Context {
+    Context { claims: machine.path("claims"), run_file: Some(machine.path("runs/one.seekwell")) }
+}
+
+fn look(machine: &Machine, name: &str, purpose: Purpose) -> Result<Verified, Refusal> {
+    check(&machine.system(), &machine.path("dev").join(name), purpose, &context(machine))
+}
+
+/// Claims the target as a person would.
+fn claim_it(machine: &Machine, name: &str) {
+    let system = machine.system();
+    let card = claim::describe(&system, &machine.path("dev").join(name), None).unwrap();
+    let typed = match &card.identity.serial {
+        Some(serial) => serial[serial.len() - 4..].to_owned(),
+        None => card.identity.sectors().to_string(),
+    };
+    claim::confirm(&system, &machine.path("claims"), &card, &typed).unwrap();
+}
+
+/// How a device can be in use; each puts its state on the machine.
+type Put = fn(&mut Machine, Kind);
+
+/// Name, what the guard must say, how the state comes about.
+const STATES: [(&str, RefusalKind, Put); 24] = [
+    ("mounted", RefusalKind::Mounted, |machine, kind| {
+        machine.mount("1", kind.number(), "/mnt", "ext4", &format!("/dev/{}", kind.target()));
+    }),
+    ("mounted under another number, as btrfs does", RefusalKind::Mounted, |machine, kind| {
+        machine.mount("1", "0:55", "/mnt", "btrfs", &format!("/dev/{}", kind.target()));
+    }),
+    ("a part is mounted", RefusalKind::Mounted, |machine, kind| {
+        let (name, number) = kind.part();
+        machine.mount("1", number, "/mnt", "ext4", &format!("/dev/{name}"));
+    }),
+    ("mounted where only this process sees it", RefusalKind::Mounted, |machine, kind| {
+        machine.mount("thread-self", kind.number(), "/mnt", "ext4", "/dev/root");
+    }),
+    ("mounted in another namespace", RefusalKind::Mounted, |machine, kind| {
+        machine.mount("4711", kind.number(), "/data", "xfs", "/dev/renamed");
+    }),
+    ("second device of a mounted btrfs", RefusalKind::Mounted, |machine, kind| {
+        machine.write(&format!("sys/fs/btrfs/uuid-1/devices/{}/x", kind.target()), "");
+    }),
+    ("swap", RefusalKind::Swap, |machine, kind| {
+        machine.swap(&format!("/dev/{}", kind.target()));
+    }),
+    ("a part is swap", RefusalKind::Swap, |machine, kind| {
+        machine.swap(&format!("/dev/{}", kind.part().0));
+    }),
+    ("swap by another name", RefusalKind::Swap, |machine, kind| {
+        fs::create_dir_all(machine.path("dev/disk/by-uuid")).unwrap();
+        let link = machine.path("dev/disk/by-uuid/1234");
+        std::os::unix::fs::symlink(machine.path("dev").join(kind.target()), &link).unwrap();
+        machine.swap(link.to_str().unwrap());
+    }),
+    ("held by LVM that is running", RefusalKind::Held, |machine, kind| {
+        machine.disk("dm-0", "254:0", 100);
+        machine.attribute("dm-0", "dm/name", "vg-home");
+        machine.stack("dm-0", kind.target());
+    }),
+    ("a part is held by a running RAID", RefusalKind::Held, |machine, kind| {
+        machine.disk("md0", "9:0", 100);
+        machine.stack("md0", kind.part().0);
+    }),
+    ("held by a running bcache", RefusalKind::Held, |machine, kind| {
+        machine.disk("bcache0", "252:0", 100);
+        machine.stack("bcache0", kind.target());
+    }),
+    ("a loop device stands on it", RefusalKind::Held, |machine, kind| {
+        machine.disk("loop3", "7:3", 100);
+        machine.loop_file("loop3", &format!("/dev/{}", kind.target()));
+    }),
+    ("LVM that is not running", RefusalKind::Member, |machine, kind| {
+        machine.put(kind.target(), 512, b"LABELONE\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0LVM2 001");
+    }),
+    ("LVM on a part that is not running", RefusalKind::Member, |machine, kind| {
+        machine.put(kind.part().0, 512, b"LABELONE\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0LVM2 001");
+    }),
+    ("RAID that is not running", RefusalKind::Member, |machine, kind| {
+        machine.put(kind.target(), 4096, &0xa92b_4efc_u32.to_le_bytes());
+    }),
+    ("LUKS that is closed", RefusalKind::Member, |machine, kind| {
+        machine.put(kind.target(), 0, b"LUKS\xba\xbe\0\x02");
+    }),
+    ("ZFS that is exported", RefusalKind::Member, |machine, kind| {
+        machine.put(kind.target(), 128 << 10, &0x00ba_b10c_u64.to_le_bytes());
+    }),
+    ("bcache that is not running", RefusalKind::Member, |machine, kind| {
+        let magic = [
+            0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba,
+            0x6d, 0x81,
+        ];
+        machine.put(kind.target(), 4096 + 24, &magic);
+    }),
+    ("member of a btrfs of two devices", RefusalKind::Member, |machine, kind| {
+        machine.put(kind.target(), (64 << 10) + 64, b"_BHRfS_M");
+        machine.put(kind.target(), (64 << 10) + 0x88, &2_u64.to_le_bytes());
+    }),
+    ("read-only", RefusalKind::ReadOnly, |machine, kind| {
+        machine.attribute(kind.target(), "ro", "1");
+    }),
+    ("busy for a reason that nothing shows", RefusalKind::Busy, |machine, kind| {
+        machine.busy(kind.target());
+    }),
+    ("open for writing in another process", RefusalKind::Busy, |machine, kind| {
+        machine.process(4242, "qemu-system-x86", kind.target(), "02100002");
+    }),
+    ("it cannot be read", RefusalKind::Unreadable, |machine, kind| {
+        machine.unreadable(kind.target());
+    }),
+];
+
+/// The content of every device but the large and empty system disk.
+fn canaries(machine: &Machine) -> Vec<(String, Vec<u8>)> {
+    let nodes = fs::read_dir(machine.path("dev")).unwrap().flatten();
+    let files = nodes.filter(|entry| entry.file_type().unwrap().is_file());
+    let named = files.map(|entry| (entry.file_name().into_string().unwrap(), entry.path()));
+    let others = named.filter(|(name, _)| !name.starts_with("sda"));
+    others.map(|(name, path)| (name, fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn a_device_in_any_kind_of_use_is_refused_claimed_or_not() {
+    for kind in KINDS {
+        for (state, expected, put) in STATES {
+            for claimed in [false, true] {
+                let mut machine = machine(kind);
+                if claimed {
+                    claim_it(&machine, kind.target());
+                }
+                put(&mut machine, kind);
+                let before = canaries(&machine);
+                for purpose in [Purpose::Claim, Purpose::Write] {
+                    let cell = format!("{kind:?}, {state}, claimed: {claimed}, {purpose:?}");
+                    let refusal = look(&machine, kind.target(), purpose).expect_err(&cell);
+                    assert_eq!(refusal.kind, expected, "{cell}: {refusal}");
+                    assert!(!refusal.reason.is_empty() && !refusal.remedy.is_empty(), "{cell}");
+                }
+                assert!(before == canaries(&machine), "{kind:?}, {state}: a canary changed");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_claimed_device_that_nobody_uses_may_be_written_and_an_unclaimed_one_not() {
+    for kind in KINDS {
+        let machine = machine(kind);
+        let refusal = look(&machine, kind.target(), Purpose::Write).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::NotClaimed, "{kind:?}: {refusal}");
+        look(&machine, kind.target(), Purpose::Claim).unwrap();
+        claim_it(&machine, kind.target());
+        let token = look(&machine, kind.target(), Purpose::Write).unwrap().permit().unwrap();
+        assert_eq!(token.kernel_name(), Some(kind.target()));
+        assert_eq!(token.path(), machine.path("dev").join(kind.target()));
+        token.recheck().unwrap();
+    }
+}
+
+#[test]
+fn every_state_that_comes_after_the_check_is_seen_by_the_recheck() {
+    for (state, expected, put) in STATES {
+        let mut machine = machine(Kind::Disk);
+        claim_it(&machine, "sdb");
+        let token = look(&machine, "sdb", Purpose::Write).unwrap().permit().unwrap();
+        put(&mut machine, Kind::Disk);
+        let refusal = token.recheck().expect_err(state);
+        assert_eq!(refusal.kind, expected, "{state}: {refusal}");
+    }
+}
+
+#[test]
+fn another_disk_under_the_same_name_is_noticed() {
+    let swaps: [(&str, fn(&mut Machine)); 4] = [
+        ("replugged", |machine| machine.diskseq("sdb", 8)),
+        ("another serial", |machine| machine.attribute("sdb", "device/serial", "WD-OTHER9999")),
+        ("another model", |machine| machine.attribute("sdb", "device/model", "Precious 1000")),
+        ("released", |machine| fs::remove_dir_all(machine.path("claims")).unwrap()),
+    ];
+    for (what, change) in swaps {
+        let mut machine = machine(Kind::Disk);
+        claim_it(&machine, "sdb");
+        let token = look(&machine, "sdb", Purpose::Write).unwrap().permit().unwrap();
+        change(&mut machine);
+        let refusal = token.recheck().expect_err(what);
+        let expected = [RefusalKind::Changed, RefusalKind::NotClaimed];
+        assert!(expected.contains(&refusal.kind), "{what}: {refusal}");
+    }
+}
+
+#[test]
+fn the_disk_of_the_running_system_is_refused_from_every_side() {
+    let system_disk = |machine: &Machine| look(machine, "sda", Purpose::Claim).unwrap_err().kind;
+    // Its partition with the root filesystem, and the whole.
+    let machine = Machine::new();
+    assert_eq!(look(&machine, "sda1", Purpose::Claim).unwrap_err().kind, RefusalKind::System);
+    assert_eq!(system_disk(&machine), RefusalKind::System);
+
+    // Root on LVM on LUKS on a partition of it.
+    let mut machine = Machine::new();
+    machine.unmount_all("1");
+    machine.unmount_all("thread-self");
+    machine.disk("dm-0", "254:0", 1000);
+    machine.disk("dm-1", "254:1", 1000);
+    machine.stack("dm-0", "sda1");
+    machine.stack("dm-1", "dm-0");
+    machine.mount("1", "254:1", "/", "ext4", "/dev/mapper/vg-root");
+    for name in ["sda", "sda1", "dm-0", "dm-1"] {
+        assert_eq!(
+            look(&machine, name, Purpose::Claim).unwrap_err().kind,
+            RefusalKind::System,
+            "{name}"
+        );
+    }
+
+    // /usr on a loop device whose file lies on a second disk.
+    let mut machine = Machine::new();
+    machine.disk("sdb", "8:16", 1000);
+    machine.disk("loop0", "7:0", 1000);
+    machine.loop_file("loop0", "/data/usr.img");
+    machine.file(
+        "/data/usr.img",
+        NodeKind::Regular(crate::nodes::DeviceNumber { major: 8, minor: 16 }),
+    );
+    machine.mount("1", "7:0", "/usr", "squashfs", "/dev/loop0");
+    assert_eq!(look(&machine, "sdb", Purpose::Claim).unwrap_err().kind, RefusalKind::System);
+
+    // Root on a btrfs of two disks, of which mountinfo names one.
+    let mut machine = Machine::new();
+    machine.unmount_all("1");
+    machine.unmount_all("thread-self");
+    machine.disk("sdb", "8:16", 1000);
+    machine.mount("1", "0:30", "/", "btrfs", "/dev/sda1");
+    for name in ["sda1", "sdb"] {
+        machine.write(&format!("sys/fs/btrfs/uuid-1/devices/{name}/x"), "");
+    }
+    for name in ["sda", "sda1", "sdb"] {
+        assert_eq!(
+            look(&machine, name, Purpose::Claim).unwrap_err().kind,
+            RefusalKind::System,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_disk_with_the_run_file_is_refused() {
+    let mut machine = machine(Kind::Disk);
+    let number = crate::nodes::DeviceNumber { major: 8, minor: 17 };
+    let folder = machine.path("runs");
+    machine.file(folder.to_str().unwrap(), NodeKind::Directory(number));
+    let refusal = look(&machine, "sdb", Purpose::Claim).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::System);
+    assert!(refusal.reason.starts_with("the run file"), "{refusal}");
+    // Unmounted meanwhile, it is a disk like any other.
+    machine.file(folder.to_str().unwrap(), NodeKind::Other);
+    machine.mount("1", "8:1", "/x", "ext4", "/dev/sda1");
+    look(&machine, "sdb", Purpose::Claim).unwrap();
+}
+
+#[test]
+fn a_spare_partition_beside_the_root_filesystem_may_be_claimed() {
+    let mut machine = Machine::new();
+    machine.partition("sda", "sda2", "8:2", 110_000, 10_000);
+    look(&machine, "sda2", Purpose::Claim).unwrap();
+    assert_eq!(look(&machine, "sda", Purpose::Claim).unwrap_err().kind, RefusalKind::System);
+}
+
+#[test]
+fn a_partition_is_refused_for_its_disk_and_for_what_overlaps_it() {
+    // The disk is mounted as a whole, whatever its table says.
+    let mut whole = machine(Kind::Partition);
+    whole.mount("1", "8:16", "/mnt", "ext4", "/dev/sdb");
+    assert_eq!(look(&whole, "sdb1", Purpose::Claim).unwrap_err().kind, RefusalKind::Mounted);
+
+    // A logical partition inside an extended one.
+    let mut inside = machine(Kind::Partition);
+    inside.partition("sdb", "sdb5", "8:21", 2050, 100);
+    inside.mount("1", "8:21", "/mnt", "ext4", "/dev/sdb5");
+    assert_eq!(look(&inside, "sdb1", Purpose::Claim).unwrap_err().kind, RefusalKind::Mounted);
+
+    // A neighbour is no concern.
+    let mut beside = machine(Kind::Partition);
+    beside.partition("sdb", "sdb2", "8:18", 2048 + SECTORS, 100);
+    beside.mount("1", "8:18", "/mnt", "ext4", "/dev/sdb2");
+    look(&beside, "sdb1", Purpose::Claim).unwrap();
+}
+
+#[test]
+fn what_cannot_be_read_is_a_reason_to_refuse() {
+    let gaps: [(&str, fn(&Machine)); 4] = [
+        ("mounts of process 1", |machine| {
+            fs::remove_file(machine.path("proc/1/mountinfo")).unwrap();
+        }),
+        ("a broken mountinfo", |machine| machine.write("proc/4711/mountinfo", "garbage")),
+        ("read-only or not", |machine| {
+            fs::remove_file(machine.path("sys/class/block/sdb/ro")).unwrap();
+        }),
+        ("no device of this number", |machine| {
+            fs::remove_file(machine.path("sys/dev/block/8:16")).unwrap();
+        }),
+    ];
+    for (what, make) in gaps {
+        let machine = machine(Kind::Disk);
+        claim_it(&machine, "sdb");
+        make(&machine);
+        let refusal = look(&machine, "sdb", Purpose::Write).expect_err(what);
+        assert_eq!(refusal.kind, RefusalKind::Unreadable, "{what}: {refusal}");
+    }
+}
+
+#[test]
+fn a_root_filesystem_whose_device_is_unknown_is_a_reason_unless_it_needs_none() {
+    for (kind, source, refused) in [
+        ("ext4", "/dev/root", true),
+        ("zonefs", "something", true),
+        ("overlay", "overlay", false),
+        ("tmpfs", "tmpfs", false),
+        ("rootfs", "rootfs", false),
+    ] {
+        let mut machine = machine(Kind::Disk);
+        machine.unmount_all("1");
+        machine.unmount_all("thread-self");
+        machine.mount("1", "0:99", "/", kind, source);
+        let looked = look(&machine, "sdb", Purpose::Claim);
+        assert_eq!(looked.is_err(), refused, "{kind} on {source}");
+        if let Err(refusal) = looked {
+            assert_eq!(refusal.kind, RefusalKind::Unreadable);
+        }
+    }
+}
+
+#[test]
+fn readers_and_those_who_started_us_are_no_reason() {
+    // Read-only descriptors of a monitor.
+    let machine = machine(Kind::Disk);
+    machine.process(4242, "smartd", "sdb", "02100000");
+    look(&machine, "sdb", Purpose::Claim).unwrap();
+    // The runner that holds the device for its agent.
+    machine.process(4243, "seekwell", "sdb", "02100002");
+    machine.write("proc/self/status", "Name:\tagent\nPPid:\t4243");
+    machine.write("proc/4243/status", "Name:\tseekwell\nPPid:\t1");
+    look(&machine, "sdb", Purpose::Claim).unwrap();
+}
+
+#[test]
+fn neither_files_nor_nothing_is_a_device() {
+    let machine = machine(Kind::Disk);
+    machine.write("dev/file", "precious");
+    assert_eq!(look(&machine, "file", Purpose::Claim).unwrap_err().kind, RefusalKind::NotOurs);
+    assert_eq!(look(&machine, "disk", Purpose::Claim).unwrap_err().kind, RefusalKind::Missing);
+}
+
+#[test]
+fn refusals_say_what_where_why_and_what_to_do() {
+    let texts: Vec<String> = STATES
+        .iter()
+        .map(|(_, _, put)| {
+            let mut machine = machine(Kind::Disk);
+            put(&mut machine, Kind::Disk);
+            let refusal = look(&machine, "sdb", Purpose::Claim).unwrap_err().to_string();
+            let pid = format!("process {})", std::process::id());
+            refusal
+                .replace(machine.root.path().to_str().unwrap(), "")
+                .replace(&pid, "process SELF)")
+        })
+        .collect();
+    insta::assert_snapshot!(texts.join("\n"));
+}
+
+#[test]
+fn an_unclaimed_disk_is_named_by_what_it_is() {
+    let machine = machine(Kind::Disk);
+    let refusal = look(&machine, "sdb", Purpose::Write).unwrap_err().to_string();
+    let refusal = refusal.replace(machine.root.path().to_str().unwrap(), "");
+    insta::assert_snapshot!(refusal, @"/dev/sdb is not written: Scratch 1000, serial WD-ABC123456, 16384 sectors, sdb was not claimed; if everything on it may be destroyed: seekwell claim /dev/sdb");
+}
+
+#[test]
+fn a_given_device_is_only_for_the_first_process_of_a_kernel() {
+    let machine = machine(Kind::Disk);
+    let refusal = given(&machine.system(), &machine.path("dev/sdb")).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::NotClaimed);
+    let refusal = given(&System::host(), std::path::Path::new("/dev/loop0")).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::NotClaimed);
+}
+
+#[test]
+fn sizes_are_those_of_the_device() {
+    let machine = machine(Kind::Disk);
+    let verified = look(&machine, "sdb", Purpose::Claim).unwrap();
+    assert_eq!(verified.identity().size, Bytes(SECTORS * 2 * 512));
+    assert_eq!(verified.identity().model.as_deref(), Some("Scratch 1000"));
+    assert_eq!(verified.node(), machine.path("dev/sdb"));
+}

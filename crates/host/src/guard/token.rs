@@ -10,7 +10,7 @@ use crate::sysfs::System;
 use rustix::fs::{FileType, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, open, stat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Extended attribute of files that Seekwell made; its value is the id of the run.
@@ -30,9 +30,19 @@ pub struct WriteToken {
 #[derive(Debug)]
 enum Subject {
     Claimed(Box<Verified>),
-    Scratch { system: System, identity: Box<Identity>, image: OwnedFd },
-    Given { system: System, identity: Box<Identity> },
-    File { device: u64, inode: u64 },
+    Scratch {
+        system: System,
+        identity: Box<Identity>,
+        image: OwnedFd,
+    },
+    Given {
+        system: System,
+        identity: Box<Identity>,
+    },
+    /// Held open, so that no other file can get its inode number.
+    File {
+        file: OwnedFd,
+    },
 }
 
 impl WriteToken {
@@ -87,9 +97,10 @@ impl WriteToken {
                 let now = unused_identity(system, &node, &device)?;
                 same(&self.path, identity, &now)
             }
-            Subject::File { device, inode } => {
-                let facts = stat(&self.path).map_err(|error| missing_file(&self.path, error))?;
-                if (facts.st_dev, facts.st_ino) == (*device, *inode) {
+            Subject::File { file } => {
+                let now = stat(&self.path).map_err(|error| missing_file(&self.path, error))?;
+                let held = fstat(file).map_err(|error| missing_file(&self.path, error))?;
+                if (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino) {
                     return Ok(());
                 }
                 Err(Refusal::new(
@@ -110,15 +121,15 @@ impl WriteToken {
         self.recheck()?;
         let mut flags = OFlags::RDWR | OFlags::CLOEXEC;
         flags.set(OFlags::DIRECT, direct);
-        let file = open(&self.path, flags, Mode::empty())
-            .map_err(crate::Error::errno("open for writing", &self.path))?;
-        if let Subject::File { device, inode } = &self.subject {
-            // The name may have been given to another file between the look and the opening.
-            let facts = fstat(&file).map_err(crate::Error::errno("examine", &self.path))?;
-            if (facts.st_dev, facts.st_ino) != (*device, *inode) {
-                self.recheck()?;
+        // The file that was examined, and no other that may have taken its name meanwhile.
+        let path = match &self.subject {
+            Subject::File { file } => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
+            Subject::Claimed(_) | Subject::Scratch { .. } | Subject::Given { .. } => {
+                self.path.clone()
             }
-        }
+        };
+        let file = open(&path, flags, Mode::empty())
+            .map_err(crate::Error::errno("open for writing", &self.path))?;
         Ok(File::from(file))
     }
 }
@@ -229,7 +240,7 @@ pub fn create_file(path: &Path, run: &str) -> Result<WriteToken, Refusal> {
         _ => missing_file(path, error),
     })?;
     match fsetxattr(&file, FILE_MARK, run.as_bytes(), XattrFlags::CREATE) {
-        Ok(()) | Err(Errno::OPNOTSUPP) => file_token(path, &file),
+        Ok(()) | Err(Errno::OPNOTSUPP) => file_token(path, file),
         Err(error) => Err(Refusal::unreadable(path, &error)),
     }
 }
@@ -259,12 +270,12 @@ pub fn own_file(path: &Path) -> Result<WriteToken, Refusal> {
             "name a file that does not exist yet",
         ));
     }
-    file_token(path, &file)
+    file_token(path, file)
 }
 
-fn file_token(path: &Path, file: &OwnedFd) -> Result<WriteToken, Refusal> {
-    let facts = fstat(file).map_err(|error| missing_file(path, error))?;
-    let subject = Subject::File { device: facts.st_dev, inode: facts.st_ino };
+fn file_token(path: &Path, file: OwnedFd) -> Result<WriteToken, Refusal> {
     let path = std::fs::canonicalize(path).map_err(|error| Refusal::unreadable(path, &error))?;
-    Ok(WriteToken { path, subject })
+    let token = WriteToken { path, subject: Subject::File { file } };
+    token.recheck()?;
+    Ok(token)
 }

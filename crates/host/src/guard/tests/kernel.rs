@@ -1,0 +1,328 @@
+//! The guard against the real kernel, on loop devices over images of the test's own.
+
+use super::super::*;
+use crate::claim;
+use crate::fixture::{ram_device, with_own_mounts};
+use crate::image;
+use crate::loop_device::{self, LoopDevice};
+use seekwell_model::units::Bytes;
+use seekwell_testing::{root, skip, tool};
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A loop device over a file with a name, as somebody else would have made it.
+struct Stranger {
+    folder: TempDir,
+    device: LoopDevice,
+    canary: Vec<u8>,
+}
+
+impl Stranger {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(folder.path().join("precious.img"))
+            .unwrap();
+        let canary: Vec<u8> = (0..4 << 20).map(|index: u32| (index / 7) as u8).collect();
+        file.write_all_at(&canary, 0).unwrap();
+        let device = loop_device::attach(&System::host(), &file, Bytes(512), None).unwrap();
+        Self { folder, device, canary }
+    }
+
+    fn context(&self) -> Context {
+        Context { claims: self.folder.path().join("claims"), run_file: None }
+    }
+
+    fn look(&self, purpose: Purpose) -> Result<Verified, Refusal> {
+        check(&System::host(), self.device.path(), purpose, &self.context())
+    }
+
+    fn claim(&self) {
+        let system = System::host();
+        let card = claim::describe(&system, self.device.path(), None).unwrap();
+        assert_eq!(card.refusal, None);
+        let typed = (self.canary.len() / 512).to_string();
+        claim::confirm(&system, &self.context().claims, &card, &typed).unwrap();
+    }
+
+    fn is_untouched(&self) -> bool {
+        crate::caches::flush_device(self.device.file()).unwrap();
+        fs::read(self.folder.path().join("precious.img")).unwrap() == self.canary
+    }
+}
+
+fn run(program: &str, arguments: &[&str]) {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{program} {arguments:?}: {output:?}");
+}
+
+#[test]
+fn a_loop_device_over_somebodys_file_needs_a_claim() {
+    if !root() {
+        return skip(
+            "a_loop_device_over_somebodys_file_needs_a_claim",
+            "needs root to attach a loop device",
+        );
+    }
+    let stranger = Stranger::new();
+    assert_eq!(stranger.look(Purpose::Write).unwrap_err().kind, RefusalKind::NotClaimed);
+    // Not even who holds the file gets a token as if it were scratch.
+    let file = File::open(stranger.folder.path().join("precious.img")).unwrap();
+    let refusal = scratch(&System::host(), &stranger.device, &file).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::NotOurs);
+
+    stranger.claim();
+    let token = stranger.look(Purpose::Write).unwrap().permit().unwrap();
+    assert!(!token.is_scratch());
+    assert!(stranger.is_untouched());
+    token.open(true).unwrap();
+    token.open(false).unwrap().write_all_at(&[1; 512], 0).unwrap();
+    assert!(!stranger.is_untouched(), "a claim is the right to write");
+}
+
+#[test]
+fn a_mount_is_seen_also_in_another_namespace() {
+    if !root() || tool("mkfs.ext4").is_none() {
+        return skip("a_mount_is_seen_also_in_another_namespace", "needs root and mkfs.ext4");
+    }
+    let (_image, device) = ram_device(16);
+    let path = device.path().to_str().unwrap().to_owned();
+    run("mkfs.ext4", &["-q", "-F", &path]);
+    let refused = |context: &Context| {
+        check(&System::host(), device.path(), Purpose::Claim, context).unwrap_err().kind
+    };
+    let context = Context::default();
+    check(&System::host(), device.path(), Purpose::Claim, &context).unwrap();
+    with_own_mounts(|| {
+        let folder = tempfile::tempdir().unwrap();
+        run("mount", &["-t", "ext4", &path, folder.path().to_str().unwrap()]);
+        // Seen from the namespace of this thread, and from the outside by the exclusive open: no
+        // process whose mounts are listed has it, only a thread.
+        assert_eq!(refused(&context), RefusalKind::Mounted);
+        let outside = std::thread::scope(|scope| scope.spawn(|| refused(&context)).join().unwrap());
+        assert_eq!(outside, RefusalKind::Mounted);
+        let mut elsewhere = Command::new("unshare")
+            .args(["--mount", "sleep", "60"])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The copy in the other process stays when this one is gone.
+        while fs::read_to_string(format!("/proc/{}/comm", elsewhere.id())).unwrap() != "sleep\n" {
+            std::thread::yield_now();
+        }
+        run("umount", &[folder.path().to_str().unwrap()]);
+        let still = refused(&context);
+        elsewhere.kill().unwrap();
+        elsewhere.wait().unwrap();
+        assert_eq!(still, RefusalKind::Mounted);
+    });
+}
+
+#[test]
+fn a_mount_that_nothing_shows_is_caught_by_the_exclusive_open() {
+    if !root() || tool("mkfs.ext4").is_none() {
+        return skip("a_mount_that_nothing_shows", "needs root and mkfs.ext4");
+    }
+    let (_image, device) = ram_device(16);
+    let path = device.path().to_str().unwrap().to_owned();
+    run("mkfs.ext4", &["-q", "-F", &path]);
+    with_own_mounts(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let mount_point = folder.path().to_str().unwrap();
+        run("mount", &["-t", "ext4", &path, mount_point]);
+        // Lazily unmounted while a file is open: no mountinfo names it any more.
+        let held = File::open(folder.path().join("lost+found")).unwrap();
+        run("umount", &["--lazy", mount_point]);
+        let refusal =
+            check(&System::host(), device.path(), Purpose::Claim, &Context::default()).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Busy, "{refusal}");
+        drop(held);
+    });
+}
+
+#[test]
+fn swap_loops_and_writers_on_a_real_device_are_refused() {
+    if !root() || tool("mkswap").is_none() {
+        return skip("swap_loops_and_writers_on_a_real_device", "needs root and mkswap");
+    }
+    let system = System::host();
+    let (_image, device) = ram_device(16);
+    let kind =
+        || check(&system, device.path(), Purpose::Claim, &Context::default()).unwrap_err().kind;
+    // A loop device on the loop device.
+    let upper = loop_device::attach(&system, device.file(), Bytes(512), None);
+    if let Ok(upper) = upper {
+        assert_eq!(kind(), RefusalKind::Held);
+        let name = upper.kernel_name().to_owned();
+        drop(upper);
+        loop_device::wait_detached(&system, &name, Duration::from_secs(10)).unwrap();
+    }
+    // A process that writes to it, as a virtual machine would.
+    let script = format!("exec 9<>{}; echo ready; sleep 60", device.path().display());
+    let mut writer = Command::new("setsid")
+        .args(["--fork", "sh", "-c", &script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 6];
+    std::io::Read::read_exact(writer.stdout.as_mut().unwrap(), &mut ready).unwrap();
+    let refusal = check(&system, device.path(), Purpose::Claim, &Context::default()).unwrap_err();
+    let pid: i32 = refusal.reason.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let number = rustix::process::Pid::from_raw(pid).unwrap();
+    // It is a session of its own, so that it is no child of this process but of process 1.
+    rustix::process::kill_process_group(number, rustix::process::Signal::KILL).unwrap();
+    writer.wait().unwrap();
+    assert_eq!(refusal.kind, RefusalKind::Busy, "{refusal}");
+}
+
+#[test]
+fn swap_on_a_real_device_is_refused() {
+    if !root() || tool("mkswap").is_none() {
+        return skip("swap_on_a_real_device_is_refused", "needs root and mkswap");
+    }
+    let (_image, device) = ram_device(16);
+    let path = device.path().to_str().unwrap();
+    run("mkswap", &[path]);
+    let on = Command::new("swapon").arg(path).output().unwrap();
+    if !on.status.success() {
+        return skip(
+            "swap_on_a_real_device_is_refused",
+            "this kernel does not swap to loop devices",
+        );
+    }
+    let refusal = check(&System::host(), device.path(), Purpose::Claim, &Context::default());
+    run("swapoff", &[path]);
+    assert_eq!(refusal.unwrap_err().kind, RefusalKind::Swap);
+}
+
+#[test]
+fn the_disk_under_this_system_is_refused() {
+    // Looking only: the root filesystem's own device, whatever it is here.
+    let lines = crate::mounts::of_self(&System::host()).unwrap();
+    let on_root = lines.iter().rev().find(|line| line.target == Path::new("/"));
+    let device = on_root.and_then(|line| tree::Device::by_number(&System::host(), line.number));
+    let Some(device) = device else {
+        return skip(
+            "the_disk_under_this_system_is_refused",
+            "the root filesystem has no block device",
+        );
+    };
+    let path = Path::new("/dev").join(&device.name);
+    let Err(refusal) = check(&System::host(), &path, Purpose::Claim, &Context::default()) else {
+        panic!("{} was let through", path.display());
+    };
+    let expected = [RefusalKind::System, RefusalKind::Unreadable, RefusalKind::Missing];
+    assert!(expected.contains(&refusal.kind), "{refusal}");
+    assert!(!root() || refusal.kind == RefusalKind::System, "{refusal}");
+}
+
+#[test]
+fn a_scratch_image_gets_a_token_only_for_its_own_device() {
+    if !root() {
+        return skip(
+            "a_scratch_image_gets_a_token_only_for_its_own_device",
+            "needs root to attach a loop device",
+        );
+    }
+    let system = System::host();
+    let (image, device) = ram_device(2);
+    let (other, _other_device) = ram_device(2);
+    let token = scratch(&system, &device, image.file()).unwrap();
+    assert!(token.is_scratch());
+    token.recheck().unwrap();
+    token.open(true).unwrap();
+    let refusal = scratch(&system, &device, other.file()).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::NotOurs);
+
+    // The device is let go and another image takes its place under the same name.
+    let name = device.kernel_name().to_owned();
+    drop(device);
+    loop_device::wait_detached(&system, &name, Duration::from_secs(10)).unwrap();
+    let refusal = token.recheck().unwrap_err();
+    let expected = [RefusalKind::Changed, RefusalKind::NotOurs, RefusalKind::Unreadable];
+    assert!(expected.contains(&refusal.kind), "{refusal}");
+}
+
+#[test]
+fn a_mounted_scratch_device_is_not_formatted_again() {
+    if !root() || tool("mkfs.ext4").is_none() {
+        return skip("a_mounted_scratch_device_is_not_formatted_again", "needs root and mkfs.ext4");
+    }
+    let (image, device) = ram_device(16);
+    let token = scratch(&System::host(), &device, image.file()).unwrap();
+    let path = device.path().to_str().unwrap().to_owned();
+    run("mkfs.ext4", &["-q", "-F", &path]);
+    with_own_mounts(|| {
+        let folder = tempfile::tempdir().unwrap();
+        run("mount", &["-t", "ext4", &path, folder.path().to_str().unwrap()]);
+        assert_eq!(token.recheck().unwrap_err().kind, RefusalKind::Mounted);
+        run("umount", &[folder.path().to_str().unwrap()]);
+        token.recheck().unwrap();
+    });
+}
+
+#[test]
+fn files_are_written_only_if_seekwell_made_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = folder.path().join("letter.txt");
+    fs::write(&theirs, "dear").unwrap();
+    assert_eq!(create_file(&theirs, "run-1").unwrap_err().kind, RefusalKind::NotOurs);
+    assert_eq!(own_file(&theirs).unwrap_err().kind, RefusalKind::NotOurs);
+    assert_eq!(own_file(&folder.path().join("none")).unwrap_err().kind, RefusalKind::Missing);
+    assert_eq!(own_file(folder.path()).unwrap_err().kind, RefusalKind::NotOurs);
+
+    let ours = folder.path().join("target");
+    let token = create_file(&ours, "run-1").unwrap();
+    token.open(false).unwrap().write_all_at(b"data", 0).unwrap();
+    assert_eq!(token.kernel_name(), None);
+    let again = own_file(&ours).unwrap();
+    again.open(false).unwrap();
+    let mut value = [0; 16];
+    let length = rustix::fs::getxattr(&ours, FILE_MARK, value.as_mut_slice()).unwrap();
+    assert_eq!(&value[..length], b"run-1");
+
+    // Another file takes the name between check and use.
+    fs::remove_file(&ours).unwrap();
+    fs::write(&ours, "somebody's").unwrap();
+    assert_eq!(again.recheck().unwrap_err().kind, RefusalKind::Changed);
+    assert!(again.open(false).is_err());
+    assert_eq!(fs::read(&ours).unwrap(), b"somebody's");
+    assert_eq!(fs::read(&theirs).unwrap(), b"dear");
+}
+
+#[test]
+fn a_marked_file_with_a_second_name_is_somebody_elses_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let ours = folder.path().join("target");
+    create_file(&ours, "run-1").unwrap();
+    fs::hard_link(&ours, folder.path().join("kept")).unwrap();
+    assert_eq!(own_file(&ours).unwrap_err().kind, RefusalKind::NotOurs);
+}
+
+#[test]
+fn a_scratch_file_with_a_name_needs_the_mark() {
+    if !root() {
+        return skip(
+            "a_scratch_file_with_a_name_needs_the_mark",
+            "needs root to attach a loop device",
+        );
+    }
+    let system = System::host();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    let file = create_file(&path, "run-1").unwrap().open(false).unwrap();
+    file.set_len(1 << 20).unwrap();
+    let device = loop_device::attach(&system, file.as_fd(), Bytes(512), None).unwrap();
+    scratch(&system, &device, &file).unwrap();
+    let nameless = image::create(folder.path(), Bytes::mib(1), 1, &mut |_| {}).unwrap();
+    let device = loop_device::attach(&system, nameless.file(), Bytes(512), None).unwrap();
+    scratch(&system, &device, nameless.file()).unwrap();
+}
