@@ -44,6 +44,8 @@ pub struct RotatingParameters {
     pub overhead: OverheadParameters,
     /// The buffer.
     pub buffer: BufferParameters,
+    /// Waiting reads among which the nearest is chosen, oldest first; as many as there are when absent.
+    pub reorder_window: Option<u32>,
     /// How long a request may be passed over for nearer ones, in milliseconds.
     #[serde(default = "half_a_second")]
     pub passed_over_ms: f64,
@@ -150,6 +152,7 @@ impl RotatingParameters {
         within("rotating.head_switch_us", self.head_switch_us, 0.0, 1e5)?;
         within("rotating.write_settle_us", self.write_settle_us, 0.0, 1e5)?;
         within("rotating.passed_over_ms", self.passed_over_ms, 0.0, 1e6)?;
+        within("rotating.reorder_window", self.reorder_window.unwrap_or(1).into(), 1.0, 65536.0)?;
         self.overhead.check()?;
         self.buffer.check()?;
         for (key, limit) in [

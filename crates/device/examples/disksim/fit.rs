@@ -5,31 +5,8 @@ use std::collections::BTreeMap;
 use seekwell_device::accuracy::demerit;
 use seekwell_device::load;
 
-use crate::device_text;
+use crate::fitted::{Buffer, Electronics, Fit, device_text};
 use crate::trace::{Drive, Traced, replay};
-
-/// What the buffer does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    pub reads_ahead: bool,
-    pub only_sequential: bool,
-    pub keeps_delivered: bool,
-    pub serves_written: bool,
-    pub write_clears: bool,
-}
-
-/// Numbers by the name of their parameter.
-#[derive(Clone, Debug)]
-pub struct Electronics {
-    pub values: Vec<(&'static str, f64)>,
-}
-
-/// All that is fitted.
-#[derive(Clone, Debug)]
-pub struct Fit {
-    pub electronics: Electronics,
-    pub buffer: Buffer,
-}
 
 /// First steps of the descent.
 const STEPS: [(&str, f64); 7] = [

@@ -95,6 +95,7 @@ pub(super) struct Times {
     pub(super) destage_run: u64,
     pub(super) destage_window: usize,
     pub(super) age_limit_ns: u64,
+    pub(super) reorder_window: usize,
     pub(super) passed_over_ns: u64,
 }
 
@@ -166,6 +167,7 @@ impl Disk {
             destage_run: sectors(buffer.destage_run_kib),
             destage_window: buffer.destage_window as usize,
             age_limit_ns: ns(buffer.age_limit_ms * 1e3),
+            reorder_window: parameters.reorder_window.map_or(usize::MAX, |window| window as usize),
             passed_over_ns: ns(parameters.passed_over_ms * 1e3),
         };
         Self {

@@ -201,7 +201,8 @@ impl Disk {
             return Some(Choice::Read(index));
         }
         let mut choices: Vec<(u64, Choice)> = Vec::new();
-        for (index, waiting) in self.waiting.iter().enumerate().filter(|(_, w)| ready(w)) {
+        let waiting = self.waiting.iter().enumerate().filter(|(_, waiting)| ready(waiting));
+        for (index, waiting) in waiting.take(self.times.reorder_window) {
             choices.push((waiting.request.lba.0, Choice::Read(index)));
         }
         choices.extend(self.urgent(now_ns).into_iter().map(|at| (at, Choice::Destage(at))));

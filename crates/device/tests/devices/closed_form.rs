@@ -88,7 +88,7 @@ fn overwrite(model: &mut dyn Model, units: u64, count: u64) -> Result<(), String
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        let lba = Lba((u128::from(state) * u128::from(units) >> 64) as u64 * 8);
+        let lba = Lba(((u128::from(state) * u128::from(units)) >> 64) as u64 * 8);
         let request = Request { id, operation: Operation::Write, lba, sectors: 8, fua: false };
         model.submit(now_ns, request).map_err(|refused| refused.to_string())?;
         outstanding += 1;

@@ -1,0 +1,16 @@
+//! The device files that come with Seekwell, the promises of every model, and how near the models come to the world:
+//! all through the front door.
+
+#![cfg(test)]
+
+mod accuracy;
+mod closed_form;
+mod files;
+#[path = "../../examples/disksim/fitted.rs"]
+mod fitted;
+mod harness;
+mod planted;
+mod promises;
+mod small;
+#[path = "../../examples/disksim/trace.rs"]
+mod trace;
