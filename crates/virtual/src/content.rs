@@ -151,19 +151,22 @@ impl Content {
     pub fn zero(&mut self, sector: u64, count: u64) -> io::Result<()> {
         let end = sector.checked_add(count).filter(|end| *end <= self.sectors);
         let end = end.ok_or_else(|| self.beyond(sector))?;
-        let first_whole = sector.next_multiple_of(BLOCK_SECTORS).min(end);
-        let last_whole = (end - end % BLOCK_SECTORS).max(first_whole);
-        for (from, to) in [(sector, first_whole), (last_whole, end)] {
-            let zeroes = [0; BLOCK_BYTES];
-            let length = (to - from) as usize * SECTOR_BYTES;
-            self.write(from, &zeroes[..length])?;
+        // The last block may be a part of one: nothing lies behind it.
+        let at_end = end == self.sectors;
+        let last = if at_end { end.div_ceil(BLOCK_SECTORS) } else { end / BLOCK_SECTORS };
+        let first = sector.div_ceil(BLOCK_SECTORS);
+        let zeroes = [0; 2 * BLOCK_BYTES];
+        let bytes = |sectors: u64| sectors as usize * SECTOR_BYTES;
+        if first >= last {
+            return self.write(sector, &zeroes[..bytes(count)]);
         }
-        let (first, last) = (first_whole / BLOCK_SECTORS, last_whole / BLOCK_SECTORS);
+        self.write(sector, &zeroes[..bytes(first * BLOCK_SECTORS - sector)])?;
         self.blocks.remove(first, last, &mut self.slots);
         if self.base.is_some() {
             self.blocks.insert(first, last, Place::Zero);
         }
-        Ok(())
+        let tail = (last * BLOCK_SECTORS).min(end);
+        self.write(tail, &zeroes[..bytes(end - tail)])
     }
 
     fn check(&self, sector: u64, length: usize) -> io::Result<()> {

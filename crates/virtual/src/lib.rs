@@ -20,6 +20,7 @@ pub mod end;
 pub mod fingerprint;
 pub mod guest;
 pub mod instant;
+pub mod kernel;
 pub mod link;
 pub mod machine;
 pub mod mailbox;
@@ -36,6 +37,7 @@ pub use content::{Content, Frozen, Keeping, Regenerator};
 pub use disk::DiskParts;
 pub use end::End;
 pub use fingerprint::{Event, Fingerprint};
+pub use kernel::{Kernel, KernelError, KernelPlan, KernelSet, KernelSource};
 pub use machine::{
     CpuCharge, DiskOutcome, DiskSetup, HostCost, MachineError, Outcome, Settings, Transport, Trial,
     device_path, run,

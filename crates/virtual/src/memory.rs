@@ -1,5 +1,8 @@
 //! A guest's memory as a device sees it: addresses that the guest chose, checked at every access.
 
+#[cfg(test)]
+pub(crate) mod plain;
+
 /// Memory addressed by a guest.
 ///
 /// Nothing a guest writes is trusted: every access names address and length and may be refused.

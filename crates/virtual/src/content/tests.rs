@@ -1,1 +1,194 @@
+use std::path::Path;
 
+use proptest::prelude::*;
+
+use super::*;
+
+const SECTORS: u64 = 8 * 40 + 3;
+
+fn keeping(memory_blocks: u64) -> Keeping {
+    Keeping {
+        memory_bytes: memory_blocks * BLOCK_BYTES as u64,
+        directory: std::env::temp_dir(),
+    }
+}
+
+fn read_all(content: &Content) -> Vec<u8> {
+    let mut bytes = vec![0xaa; content.sectors() as usize * SECTOR_BYTES];
+    content.read(0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Blocks whose every byte is the low byte of their key, the key itself at their start.
+#[derive(Debug)]
+struct Counting;
+
+impl Counting {
+    fn block(key: u64) -> Vec<u8> {
+        let mut block = vec![key as u8 | 1; BLOCK_BYTES];
+        block[..8].copy_from_slice(&key.to_le_bytes());
+        block
+    }
+}
+
+impl Regenerator for Counting {
+    fn recognise(&self, block: &[u8]) -> Option<u64> {
+        let key = u64::from_le_bytes(*block.first_chunk()?);
+        (key > 0 && Self::block(key) == block).then_some(key)
+    }
+
+    fn regenerate(&self, key: u64, block: &mut [u8]) {
+        block.copy_from_slice(&Self::block(key));
+    }
+}
+
+#[test]
+fn a_new_disk_is_zero_and_holds_nothing() {
+    let content = Content::new(SECTORS, keeping(100));
+    assert!(read_all(&content).iter().all(|byte| *byte == 0));
+    assert_eq!(content.stored_bytes(), 0);
+}
+
+#[test]
+fn a_range_beyond_the_end_is_refused_and_changes_nothing() {
+    let mut content = Content::new(16, keeping(100));
+    let data = [1; 1024];
+    for sector in [15, 16, u64::MAX] {
+        let error = content.write(sector, &data).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(content.zero(sector, 2).is_err());
+        assert!(content.read(sector, &mut [0; 1024]).is_err());
+    }
+    assert!(content.write(0, &[1; 100]).is_err(), "no whole sector");
+    assert_eq!(content.stored_bytes(), 0);
+}
+
+#[test]
+fn zero_blocks_are_given_back() {
+    let mut content = Content::new(SECTORS, keeping(100));
+    content.write(0, &[7; 4 * BLOCK_BYTES]).unwrap();
+    assert_eq!(content.stored_bytes(), 4 * BLOCK_BYTES as u64);
+    content.write(8, &[0; BLOCK_BYTES]).unwrap();
+    assert_eq!(content.stored_bytes(), 3 * BLOCK_BYTES as u64);
+    content.zero(0, 32).unwrap();
+    assert_eq!(content.stored_bytes(), 0);
+    assert!(read_all(&content).iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn computable_blocks_hold_nothing() {
+    let mut content =
+        Content::new(SECTORS, keeping(100)).with_regenerator(Arc::new(Counting));
+    let data: Vec<u8> = (5..25).flat_map(Counting::block).collect();
+    content.write(8, &data).unwrap();
+    assert_eq!(content.stored_bytes(), 0);
+    let mut back = vec![0; data.len()];
+    content.read(8, &mut back).unwrap();
+    assert_eq!(back, data);
+    content.write(8 + 3, &[9; SECTOR_BYTES]).unwrap();
+    assert_eq!(content.stored_bytes(), BLOCK_BYTES as u64, "one block was changed in part");
+    let mut expected = data;
+    expected[3 * SECTOR_BYTES..4 * SECTOR_BYTES].fill(9);
+    content.read(8, &mut back).unwrap();
+    assert_eq!(back, expected);
+}
+
+#[test]
+fn blocks_beyond_the_memory_go_to_a_file_without_a_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let keeping = Keeping { memory_bytes: 2 * BLOCK_BYTES as u64, directory: directory.path().into() };
+    let mut content = Content::new(SECTORS, keeping);
+    let data: Vec<u8> = (0..10 * BLOCK_BYTES).map(|index| (index / 7) as u8 | 1).collect();
+    content.write(0, &data).unwrap();
+    let mut back = vec![0; data.len()];
+    content.read(0, &mut back).unwrap();
+    assert_eq!(back, data);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn no_room_for_the_file_is_an_error() {
+    let keeping = Keeping { memory_bytes: 0, directory: Path::new("/nonexistent").into() };
+    let mut content = Content::new(SECTORS, keeping);
+    assert_eq!(content.write(0, &[1; 512]).unwrap_err().kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn what_was_frozen_does_not_change() {
+    let mut first = Content::new(SECTORS, keeping(100));
+    first.write(0, &[1; 3 * BLOCK_BYTES]).unwrap();
+    let frozen = first.freeze();
+    let mut one = Content::thaw(frozen.clone(), keeping(100));
+    let mut two = Content::thaw(frozen.clone(), keeping(100));
+    one.zero(0, 8).unwrap();
+    one.write(8, &[2; SECTOR_BYTES]).unwrap();
+    two.write(16, &[0; BLOCK_BYTES]).unwrap();
+    assert_eq!(one.stored_bytes(), BLOCK_BYTES as u64);
+    assert_eq!(two.stored_bytes(), 0);
+    let blocks = |content: &Content| {
+        let bytes = read_all(content);
+        [0, BLOCK_BYTES, BLOCK_BYTES + SECTOR_BYTES, 2 * BLOCK_BYTES].map(|at| bytes[at])
+    };
+    assert_eq!(blocks(&one), [0, 2, 1, 1]);
+    assert_eq!(blocks(&two), [1, 1, 1, 0]);
+    assert_eq!(blocks(&Content::thaw(frozen, keeping(100))), [1, 1, 1, 1]);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write { sector: u64, sectors: u64, byte: u8 },
+    Computable { block: u64, key: u64, blocks: u64 },
+    Zero { sector: u64, sectors: u64 },
+    Freeze,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let range = (0..SECTORS, 1..40_u64)
+        .prop_map(|(sector, sectors)| (sector, sectors.min(SECTORS - sector)));
+    prop_oneof![
+        4 => (range.clone(), 0..3_u8)
+            .prop_map(|((sector, sectors), byte)| Step::Write { sector, sectors, byte }),
+        2 => (0..36_u64, 1..6_u64, 1..5_u64)
+            .prop_map(|(block, key, blocks)| Step::Computable { block, key, blocks }),
+        2 => range.prop_map(|(sector, sectors)| Step::Zero { sector, sectors }),
+        1 => Just(Step::Freeze),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_disk_holds_what_a_plain_array_holds(
+        steps in proptest::collection::vec(step(), 1..60),
+        memory_blocks in prop_oneof![Just(0_u64), Just(3), Just(1000)],
+    ) {
+        let mut array = vec![0_u8; SECTORS as usize * SECTOR_BYTES];
+        let mut content =
+            Content::new(SECTORS, keeping(memory_blocks)).with_regenerator(Arc::new(Counting));
+        for step in steps {
+            match step {
+                Step::Write { sector, sectors, byte } => {
+                    let data = vec![byte; sectors as usize * SECTOR_BYTES];
+                    let at = sector as usize * SECTOR_BYTES;
+                    array[at..at + data.len()].copy_from_slice(&data);
+                    content.write(sector, &data).unwrap();
+                }
+                Step::Computable { block, key, blocks } => {
+                    let data: Vec<u8> = (key..key + blocks).flat_map(Counting::block).collect();
+                    let at = block as usize * BLOCK_BYTES;
+                    array[at..at + data.len()].copy_from_slice(&data);
+                    content.write(block * BLOCK_SECTORS, &data).unwrap();
+                }
+                Step::Zero { sector, sectors } => {
+                    let at = sector as usize * SECTOR_BYTES;
+                    array[at..at + sectors as usize * SECTOR_BYTES].fill(0);
+                    content.zero(sector, sectors).unwrap();
+                }
+                Step::Freeze => content = Content::thaw(content.freeze(), keeping(memory_blocks)),
+            }
+            prop_assert!(read_all(&content) == array);
+            prop_assert!(content.stored_bytes() <= SECTORS.div_ceil(8) * BLOCK_BYTES as u64);
+        }
+        content.zero(0, SECTORS).unwrap();
+        prop_assert_eq!(content.stored_bytes() / BLOCK_BYTES as u64, 0);
+    }
+}

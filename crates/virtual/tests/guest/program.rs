@@ -26,6 +26,7 @@ fn main() {
             std::io::stdout().write_all(&input).unwrap();
         }
         ["reads", device, count] => reads(device, count.parse().unwrap()),
+        ["syscalls", count] => syscalls(count.parse().unwrap()),
         ["status", code] => std::process::exit(code.parse().unwrap()),
         ["spin"] => loop {
             std::hint::spin_loop();
@@ -57,4 +58,12 @@ fn device_bytes(device: &str) -> u64 {
     let mut text = String::new();
     File::open(format!("/sys/block/{name}/size")).unwrap().read_to_string(&mut text).unwrap();
     text.trim().parse::<u64>().unwrap() * 512
+}
+
+fn syscalls(count: u64) {
+    let file = File::open("/dev/null").unwrap();
+    let mut byte = [0];
+    for _ in 0..count {
+        (&file).read(&mut byte).unwrap();
+    }
 }

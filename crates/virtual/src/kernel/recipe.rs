@@ -1,0 +1,127 @@
+//! What a lab kernel is made of, apart from its source: configuration, patches, compiler.
+
+use std::fmt;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{KernelError, KernelPlan, failed};
+
+#[cfg(test)]
+mod tests;
+
+/// Raised when the way of building changes in a way that the rest of the recipe does not show.
+const RECIPE_VERSION: &str = "seekwell kernel 1";
+
+/// Which filesystems a kernel has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KernelSet {
+    /// Every filesystem that a lab may name.
+    Full,
+    /// ext2, ext3, ext4, xfs and btrfs: built faster.
+    Reduced,
+}
+
+impl KernelSet {
+    /// Files that a build compiles, as counted with Debian's 6.12.117.
+    pub(super) fn expected_files(self) -> u32 {
+        match self {
+            Self::Full => 1866,
+            Self::Reduced => 1380,
+        }
+    }
+}
+
+impl fmt::Display for KernelSet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Full => "full",
+            Self::Reduced => "reduced",
+        })
+    }
+}
+
+const BASE: &str = include_str!("../../../../kernel/config/base.config");
+const FULL: &str = include_str!("../../../../kernel/config/full.config");
+const REDUCED: &str = include_str!("../../../../kernel/config/reduced.config");
+
+/// The configuration of a set: options that differ from `allnoconfig`.
+pub(super) fn configuration(set: KernelSet) -> String {
+    let filesystems = match set {
+        KernelSet::Full => FULL,
+        KernelSet::Reduced => REDUCED,
+    };
+    format!("{BASE}\n{filesystems}")
+}
+
+/// Own changes to the source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patch {
+    pub name: &'static str,
+    pub text: &'static str,
+}
+
+macro_rules! patches {
+    ($($name:literal),* $(,)?) => {
+        [$(Patch {
+            name: $name,
+            text: include_str!(concat!("../../../../kernel/patches/", $name)),
+        }),*]
+    };
+}
+
+/// In the order in which they are applied.
+pub(super) const PATCHES: [Patch; 4] = patches![
+    "0001-um-entropy-from-a-seed.patch",
+    "0002-um-charge-cpu-time.patch",
+    "0003-virtio-blk-depth-per-device.patch",
+    "0004-um-extended-state-of-any-size.patch",
+];
+
+/// Environment of every step: no user, host, time or language of this machine.
+pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
+    ("LC_ALL", "C"),
+    ("TZ", "UTC"),
+    ("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 2026"),
+    ("KBUILD_BUILD_USER", "seekwell"),
+    ("KBUILD_BUILD_HOST", "seekwell"),
+    ("KBUILD_BUILD_VERSION", "1"),
+];
+
+/// Hash of all that decides what a kernel does.
+pub(super) fn id(plan: &KernelPlan) -> Result<String, KernelError> {
+    let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    add(RECIPE_VERSION.as_bytes());
+    add(&plan.source.hash()?);
+    add(configuration(plan.set).as_bytes());
+    for patch in &PATCHES {
+        add(patch.text.as_bytes());
+    }
+    for tool in ["gcc", "ld"] {
+        add(tool_version(tool)?.as_bytes());
+    }
+    let digest = hash.finalize();
+    Ok(digest.iter().take(ID_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Digits of an id.
+const ID_DIGITS: usize = 16;
+
+/// Whether a name could be an id.
+pub(super) fn is_id(name: &str) -> bool {
+    let digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    name.len() == ID_DIGITS && name.chars().all(digit)
+}
+
+fn tool_version(tool: &str) -> Result<String, KernelError> {
+    let output = Command::new(tool).arg("--version").env("LC_ALL", "C").output();
+    let output = output.map_err(failed(format!("ask {tool} for its version")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
