@@ -3,7 +3,7 @@
 use crate::file::{DeviceError, refuse};
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// A band of cylinders with equally many sectors on each track.
 #[derive(Clone, Debug, PartialEq, Eq)]
