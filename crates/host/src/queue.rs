@@ -145,7 +145,6 @@ pub fn apply(
     }
     let text = |number: Option<u32>| number.map(|value| value.to_string());
     setter.set(NR_REQUESTS, text(wanted.nr_requests))?;
-    setter.set(READ_AHEAD, text(wanted.read_ahead_kb))?;
     for (name, value) in &wanted.tunables {
         setter.tune(name, value)?;
     }
@@ -156,6 +155,8 @@ pub fn apply(
         WriteCache::WriteThrough => "write through".to_owned(),
     });
     setter.set(WRITE_CACHE, cache)?;
+    // Last: each of the limits above sets it anew.
+    setter.set(READ_AHEAD, text(wanted.read_ahead_kb))?;
     for argument in &wanted.hdparm {
         let (flag, value) = hdparm::split(&device, argument)?;
         setter.undo.record(&Target::Hdparm { device: device.clone(), flag: flag.to_owned() })?;

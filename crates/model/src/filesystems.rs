@@ -108,7 +108,8 @@ const EXT_JOURNAL: JournalDefinition = JournalDefinition {
     external_fsck: NOTHING,
     fills_device: false,
     minimum: Bytes::mib(4),
-    internal_divisor: 2,
+    // mke2fs: at most half of what the inode tables leave free.
+    internal_divisor: 3,
     default: Bytes::mib(64),
     data_modes: true,
 };
@@ -264,8 +265,8 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
             external_fsck: NOTHING,
             fills_device: true,
             minimum: Bytes::mib(1),
-            // mkfs.jfs: "Log too large" above a tenth.
-            internal_divisor: 10,
+            // mkfs.jfs: "Log too large" from a tenth on.
+            internal_divisor: 11,
             default: Bytes::mib(64),
             data_modes: false,
         }),

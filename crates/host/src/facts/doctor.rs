@@ -140,8 +140,10 @@ fn io_schedulers(system: &System) -> Finding {
 
 fn filesystem(system: &System, definition: &FilesystemDefinition) -> Option<Finding> {
     let kind = definition.kernel_type?;
-    let missing: Vec<&str> =
+    let mut missing: Vec<&str> =
         programs_of(definition).filter(|name| system.program(name).is_none()).collect();
+    missing.sort_unstable();
+    missing.dedup();
     let install = program::install(definition.package);
     let kernel =
         format!("use a kernel with {}, or choose --place virtual", definition.kernel_config);
@@ -277,7 +279,7 @@ fn tool(system: &System, name: &str, package: &str, purpose: &str) -> Finding {
         Some(path) => Finding::ready(name, format!("{} ({purpose})", path.display())),
         None => {
             let remedy = program::install(package);
-            Finding::new(name, State::Missing, format!("for {purpose}"), Some(&remedy))
+            Finding::new(name, State::Missing, format!("not installed ({purpose})"), Some(&remedy))
         }
     }
 }

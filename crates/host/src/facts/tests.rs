@@ -1,1 +1,133 @@
+use super::*;
+use crate::fixture::Machine;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
+fn program(machine: &Machine, name: &str, script: &str) {
+    machine.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}"));
+    let path = machine.path(&format!("bin/{name}"));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Two loop devices, a kernel with modules, a few programs.
+fn machine() -> Machine {
+    let mut machine = Machine::new();
+    machine.disk("loop0", "7:0", 8192);
+    machine.attribute("loop0", "queue/scheduler", "[none] mq-deadline");
+    machine.attribute("sda", "queue/scheduler", "none [bfq]");
+    machine.write("proc/sys/kernel/osrelease", "6.1.0-test");
+    machine.write(
+        "modules/6.1.0-test/modules.alias",
+        "# aliases\nalias fs-xfs xfs\nalias bfq-iosched bfq\nalias kyber-iosched kyber_iosched",
+    );
+    machine.write("proc/filesystems", "nodev\ttmpfs\n\text4\n\text3");
+    machine
+        .write("proc/meminfo", "MemTotal: 1024 kB\nSwapTotal: 0 kB\nDirty: 8 kB\nWriteback: 0 kB");
+    for name in ["mkfs.ext4", "mke2fs", "e2fsck", "mkfs.xfs"] {
+        program(&machine, name, "echo $0 version 1.0");
+    }
+    machine
+}
+
+#[test]
+fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
+    let machine = machine();
+    let disk = machine.path("dev/sda1");
+    let missing = machine.path("dev/sdz");
+    let facts = gather(&machine.system(), &[disk.clone(), missing]);
+    assert_eq!(
+        facts,
+        PlaceFacts {
+            schedulers: ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).to_vec(),
+            kernel_filesystems: ["ext3", "ext4", "xfs"].map(str::to_owned).to_vec(),
+            programs: ["e2fsck", "mke2fs", "mkfs.ext4", "mkfs.xfs"].map(str::to_owned).to_vec(),
+            ram: Some(Bytes::kib(1024)),
+            disk_sizes: vec![(disk.display().to_string(), Bytes(100_000 * 512))],
+        }
+    );
+}
+
+#[test]
+fn a_machine_that_tells_nothing_gives_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(gather(&System::rooted_at(folder.path()), &[]), PlaceFacts::default());
+}
+
+#[test]
+fn the_environment_names_kernel_cpu_memory_and_versions() {
+    let machine = machine();
+    machine.write("proc/sys/kernel/version", "#1 SMP");
+    machine.write(
+        "proc/cpuinfo",
+        "processor\t: 0\nmodel name\t: Test CPU 3000\nprocessor\t: 1\nmodel name\t: Other",
+    );
+    machine.write("sys/devices/system/cpu/online", "0-1");
+    for cpu in ["cpu0", "cpu1"] {
+        machine
+            .write(&format!("sys/devices/system/cpu/{cpu}/cpufreq/scaling_governor"), "powersave");
+    }
+    program(&machine, "mkfs.xfs", "echo mkfs.xfs version 6.1.0 >&2; exit 1");
+    program(&machine, "hdparm", "echo no number here");
+    let mut found = environment(&machine.system());
+    assert!(found.programs.remove("mke2fs").unwrap().ends_with("bin/mke2fs version 1.0"));
+    found.distribution = None;
+    assert_eq!(
+        found,
+        Environment {
+            kernel_release: Some("6.1.0-test".into()),
+            kernel_version: Some("#1 SMP".into()),
+            cpu_model: Some("Test CPU 3000".into()),
+            cpus_online: Some("0-1".into()),
+            cpu_governors: vec!["powersave".into()],
+            ram: Some(Bytes::kib(1024)),
+            swap: Some(Bytes(0)),
+            memory_cgroup: None,
+            distribution: None,
+            programs: BTreeMap::from([("mkfs.xfs".into(), "mkfs.xfs version 6.1.0".into())]),
+        }
+    );
+}
+
+#[test]
+fn a_device_is_described_with_its_queue() {
+    let machine = machine();
+    machine.attribute("sda", "device/model", "Test Disk");
+    machine.attribute("sda", "queue/nr_requests", "64");
+    let found = device(&machine.system(), "sda").unwrap();
+    assert_eq!(found.model.as_deref(), Some("Test Disk"));
+    assert_eq!(found.size, Bytes(200_000 * 512));
+    assert_eq!(found.queue.nr_requests, Some(64));
+    assert!(device(&machine.system(), "sdz").is_err());
+}
+
+#[test]
+fn every_finding_that_is_not_ready_says_what_to_do() {
+    let machine = machine();
+    let folder = tempfile::tempdir().unwrap();
+    let found = findings(&machine.system(), folder.path());
+    let lines: Vec<String> = found
+        .iter()
+        // These ask the kernel of this machine and not the fake one.
+        .filter(|finding| !["root", "scratch images", "io_uring"].contains(&finding.what.as_str()))
+        .map(|finding| {
+            let remedy =
+                finding.remedy.as_deref().map_or_else(String::new, |text| format!(" -> {text}"));
+            let detail = finding.detail.replace(machine.root.path().to_str().unwrap(), "");
+            format!("{:?} {}: {detail}{remedy}", finding.state, finding.what)
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    assert!(found.iter().all(|finding| finding.state == State::Ready || finding.remedy.is_some()));
+}
+
+#[test]
+fn an_io_uring_and_a_scratch_folder_are_asked_of_the_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = findings(&System::host(), folder.path());
+    let state = |what: &str| found.iter().find(|finding| finding.what == what).unwrap();
+    assert_ne!(state("scratch images").state, State::Missing, "{:?}", state("scratch images"));
+    assert!(!state("io_uring").detail.is_empty());
+    let nowhere = findings(&System::host(), Path::new("/no/such/folder"));
+    let images = nowhere.iter().find(|finding| finding.what == "scratch images").unwrap();
+    assert_eq!(images.state, State::Missing);
+}

@@ -107,8 +107,8 @@ fn fits(layout: &Layout<'_>) -> Result<()> {
     match layout.journal_device {
         None if wanted.0.saturating_mul(journal.internal_divisor) > size.0 => {
             Err(Error::Argument(format!(
-                "an internal journal of {wanted} is too large for {} on {size}; make the device at \
-                 least {} or the journal smaller",
+                "an internal journal of {wanted} is too large for {} on {size}; make the device \
+                 at least {} or the journal smaller",
                 definition.name,
                 Bytes(wanted.0 * journal.internal_divisor)
             )))

@@ -2,7 +2,7 @@
 
 use crate::caches;
 use crate::error::{Error, Result};
-use crate::sysfs::{self, System};
+use crate::sysfs;
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use rustix::mount::{
@@ -10,7 +10,7 @@ use rustix::mount::{
     fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, unmount as umount,
 };
 use seekwell_model::filesystems::FilesystemDefinition;
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -158,19 +158,20 @@ fn users(target: &Path) -> String {
     if described.is_empty() { String::new() } else { format!(" by {}", described.join(", ")) }
 }
 
-/// Unmounts, drops the page cache of the machine and mounts again, so that the next step reads
-/// everything from the device.
+/// Unmounts, drops the buffers of the device and mounts again, so that the next step reads
+/// everything from the device. The unmount frees the pages, inodes and names of this filesystem;
+/// those of the host stay, so that no step is charged for reading programs from another disk.
 ///
 /// # Errors
-/// Those of [`unmount`], [`caches::drop_caches`] and [`mount`].
+/// Those of [`unmount`], [`caches::drop_device_buffers`] and [`mount`].
 pub fn remount_cold(
-    system: &System,
     definition: &FilesystemDefinition,
     source: &Path,
     target: &Path,
     options: &[String],
 ) -> Result<()> {
     unmount(target, REMOUNT_TIMEOUT)?;
-    caches::drop_caches(system)?;
+    let device = File::open(source).map_err(Error::io("open", source))?;
+    caches::drop_device_buffers(&device)?;
     mount(definition, source, target, options)
 }

@@ -120,15 +120,15 @@ fn jfs(block: &[u8]) -> Option<OnDisk> {
     Some(OnDisk { block_bytes: Some(size), journal })
 }
 
-/// `struct reiserfs_super_block`: journal device at 16, its blocks at 20, block size at 44, magic at
-/// 52.
+/// `struct reiserfs_super_block`: journal device at 16, its blocks without the one for its header at
+/// 20, block size at 44, magic at 52.
 fn reiserfs(block: &[u8]) -> Option<OnDisk> {
     let magic: [u8; 8] = bytes(block, 52)?;
     if !magic.starts_with(b"ReIsEr") {
         return None;
     }
     let size = u32::from(le16(block, 44)?);
-    let log = product(le32(block, 20)?, size);
+    let log = product(le32(block, 20)?.checked_add(1)?, size);
     let journal =
         if le32(block, 16)? == 0 { Place::Internal(log) } else { Place::External(Some(log)) };
     Some(OnDisk { block_bytes: Some(size), journal })

@@ -100,6 +100,9 @@ fn claim_it(machine: &Machine, name: &str) {
     claim::confirm(&system, &machine.path("claims"), &card, &typed).unwrap();
 }
 
+/// What happens to a machine between two looks.
+type Change = fn(&mut Machine);
+
 /// How a device can be in use; each puts its state on the machine.
 type Put = fn(&mut Machine, Kind);
 
@@ -254,7 +257,7 @@ fn every_state_that_comes_after_the_check_is_seen_by_the_recheck() {
 
 #[test]
 fn another_disk_under_the_same_name_is_noticed() {
-    let swaps: [(&str, fn(&mut Machine)); 4] = [
+    let swaps: [(&str, Change); 4] = [
         ("replugged", |machine| machine.diskseq("sdb", 8)),
         ("another serial", |machine| machine.attribute("sdb", "device/serial", "WD-OTHER9999")),
         ("another model", |machine| machine.attribute("sdb", "device/model", "Precious 1000")),
@@ -371,7 +374,7 @@ fn a_partition_is_refused_for_its_disk_and_for_what_overlaps_it() {
 
 #[test]
 fn what_cannot_be_read_is_a_reason_to_refuse() {
-    let gaps: [(&str, fn(&Machine)); 4] = [
+    let gaps: [(&str, Change); 4] = [
         ("mounts of process 1", |machine| {
             fs::remove_file(machine.path("proc/1/mountinfo")).unwrap();
         }),
@@ -384,9 +387,9 @@ fn what_cannot_be_read_is_a_reason_to_refuse() {
         }),
     ];
     for (what, make) in gaps {
-        let machine = machine(Kind::Disk);
+        let mut machine = machine(Kind::Disk);
         claim_it(&machine, "sdb");
-        make(&machine);
+        make(&mut machine);
         let refusal = look(&machine, "sdb", Purpose::Write).expect_err(what);
         assert_eq!(refusal.kind, RefusalKind::Unreadable, "{what}: {refusal}");
     }

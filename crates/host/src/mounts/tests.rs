@@ -42,7 +42,7 @@ fn swaps_are_the_first_words_and_a_kernel_without_swap_has_none() {
     machine.swap(r"/dev/my\040disk");
     assert_eq!(swaps(&machine.system()).unwrap(), [PathBuf::from("/dev/my disk")]);
     std::fs::remove_file(machine.path("proc/swaps")).unwrap();
-    assert_eq!(swaps(&machine.system()).unwrap(), [PathBuf::new(); 0]);
+    assert!(swaps(&machine.system()).unwrap().is_empty());
 }
 
 #[test]
