@@ -122,6 +122,10 @@ mod layout {
     pub const fn request_time(id: u16) -> u64 {
         capabilities(id) + 8
     }
+
+    /// `struct um_timetravel_bells` of the lab kernel.
+    pub const KICKS: u64 = CLIENTS + 64;
+    pub const CALLS: u64 = KICKS + 8;
 }
 
 /// `UM_TIMETRAVEL_SCHEDSHM_VERSION`
@@ -129,6 +133,9 @@ const SHARED_VERSION: u32 = 2;
 
 /// `UM_TIMETRAVEL_SCHEDSHM_CAP_TIME_SHARE`
 const CAPABILITY_TIME_SHARE: u32 = 1;
+
+/// `UM_TIMETRAVEL_SCHEDSHM_CAP_BELLS`, of the lab kernel only.
+const CAPABILITY_BELLS: u32 = 1 << 31;
 
 /// `UM_TIMETRAVEL_SCHEDSHM_FLAGS_REQ_RUN`
 const FLAG_REQUEST: u32 = 1;
@@ -138,6 +145,17 @@ const CONTROLLER: u16 = 0;
 
 /// The guest, in shared memory.
 pub const GUEST: u16 = 1;
+
+/// How clock and guest talk. Without effect on results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Transport {
+    /// By messages alone.
+    Messages,
+    /// The clock in shared memory, the disks by messages.
+    SharedClock,
+    /// Clock and disks in shared memory: two messages per request that is waited for.
+    Bells,
+}
 
 /// Who has the token of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,22 +174,23 @@ pub struct SharedClock {
 }
 
 impl SharedClock {
-    /// A clock at time 0, with the guest running. One that is not `usable` has a version that no
-    /// guest takes, so that it falls back to messages.
+    /// A clock at time 0, with the guest running. What `transport` does without is not offered; a
+    /// clock of which nothing may be used has a version that no guest takes.
     ///
     /// # Errors
     ///
     /// What the kernel says.
-    pub fn new(usable: bool) -> Result<Self, Errno> {
+    pub fn new(transport: Transport) -> Result<Self, Errno> {
         let file = memfd_create(c"seekwell-clock", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, layout::TOTAL_BYTES)?;
         let numbers = SharedNumbers::new(&file, layout::TOTAL_BYTES as usize)?;
-        let version = if usable { SHARED_VERSION } else { 0 };
+        let version = if transport == Transport::Messages { 0 } else { SHARED_VERSION };
         numbers.u32_at(layout::VERSION).store(version, Ordering::Release);
         numbers.u32_at(layout::LENGTH).store(layout::TOTAL_BYTES as u32, Ordering::Release);
         numbers.u16_at(layout::MAX_CLIENTS).store(2, Ordering::Release);
+        let bells = if transport == Transport::Bells { CAPABILITY_BELLS } else { 0 };
         let capabilities = numbers.u32_at(layout::capabilities(CONTROLLER));
-        capabilities.store(CAPABILITY_TIME_SHARE, Ordering::Release);
+        capabilities.store(CAPABILITY_TIME_SHARE | bells, Ordering::Release);
         let clock = Self { numbers, file };
         clock.set_free_until(FOREVER_NS);
         clock.set_running(Running::Guest);
@@ -222,5 +241,17 @@ impl SharedClock {
         let flags = self.numbers.u32_at(layout::flags(GUEST)).load(Ordering::Acquire);
         let wants = flags & FLAG_REQUEST != 0;
         wants.then(|| self.numbers.get_u64(layout::request_time(GUEST)))
+    }
+
+    /// Takes the bells that the guest has rung: a bit for each disk that has something to do.
+    #[must_use]
+    pub fn take_kicks(&self) -> u64 {
+        let kicks = self.numbers.u64_at(layout::KICKS);
+        if kicks.load(Ordering::Acquire) == 0 { 0 } else { kicks.swap(0, Ordering::AcqRel) }
+    }
+
+    /// Rings the bells of disks that have answered; the guest hears them when it runs.
+    pub fn ring_calls(&self, disks: u64) {
+        self.numbers.u64_at(layout::CALLS).fetch_or(disks, Ordering::AcqRel);
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::clock::{FOREVER_NS, Running, SharedClock, TimeMessage, TimeOperation};
+use crate::clock::{FOREVER_NS, Running, SharedClock, TimeMessage, TimeOperation, Transport};
 use crate::fingerprint::{Event, Fingerprint};
 use crate::link::{self, LinkFault, TimeLink};
 use crate::mailbox::{Reader, Saying};
@@ -158,6 +158,8 @@ pub struct Controller<'a> {
     scene: Scene,
     time: Option<TimeLink>,
     shared: bool,
+    /// A disk has rung for the guest, which must run now.
+    rung: bool,
     turn: Turn,
     now_ns: u64,
     /// When the guest wants to run, as it said in a message.
@@ -201,6 +203,7 @@ impl<'a> Controller<'a> {
             scene,
             time: None,
             shared: false,
+            rung: false,
             turn: Turn::Guest,
             now_ns: 0,
             requested_ns: None,
@@ -241,10 +244,15 @@ impl<'a> Controller<'a> {
         self.first_word
     }
 
-    /// Whether the guest shares the clock's memory.
+    /// How the guest talks.
     #[must_use]
-    pub fn is_shared(&self) -> bool {
-        self.shared
+    pub fn transport(&self) -> Transport {
+        let rings = self.scene.ports.iter().any(Port::rings);
+        match (self.shared, rings) {
+            (false, _) => Transport::Messages,
+            (true, false) => Transport::SharedClock,
+            (true, true) => Transport::Bells,
+        }
     }
 
     /// The disks and what was noted of them.
@@ -261,6 +269,7 @@ impl<'a> Controller<'a> {
             None => self.wait(None)?,
         };
         self.shared = self.shared || self.scene.clock.is_taken();
+        self.hear_bells()?;
         match ready {
             Ready::Time => {
                 let message = self.time()?.receive()?;
@@ -295,6 +304,27 @@ impl<'a> Controller<'a> {
             self.scene.ports[index].answer_kick()?;
         }
         Ok(())
+    }
+
+    /// Takes what drivers have rung for. A guest that rang lets no time pass before it is heard.
+    fn hear_bells(&mut self) -> Result<(), Halt> {
+        if !self.shared {
+            return Ok(());
+        }
+        let mut kicks = self.scene.clock.take_kicks();
+        if kicks == 0 {
+            return Ok(());
+        }
+        self.learn_time(self.scene.clock.now_ns())?;
+        while kicks != 0 {
+            let index = kicks.trailing_zeros() as usize;
+            kicks &= kicks - 1;
+            if let Some(port) = self.scene.ports.get_mut(index) {
+                port.hear_bell();
+                port.take_requests(self.now_ns)?;
+            }
+        }
+        self.limit_free_run()
     }
 
     /// Handles a message of the guest to its clock.
@@ -376,6 +406,7 @@ impl<'a> Controller<'a> {
     fn decide(&mut self, hear: &mut dyn FnMut(Saying)) -> Result<(), Halt> {
         let wanted = if self.shared { self.scene.clock.request_ns() } else { self.requested_ns };
         let wanted = wanted.filter(|wanted| *wanted < FOREVER_NS);
+        let wanted = if self.rung { Some(self.now_ns) } else { wanted };
         let due = self.next_disk_event();
         match (due, wanted) {
             (None, None) => Err(Halt::Deadlock),
@@ -425,8 +456,13 @@ impl<'a> Controller<'a> {
             self.scene.clock.set_free_until(self.next_disk_event().unwrap_or(FOREVER_NS));
         }
         for index in called {
-            self.scene.ports[index].call()?;
-            self.await_answer(index)?;
+            if self.scene.ports[index].rings() {
+                self.scene.clock.ring_calls(1 << index);
+                self.rung = true;
+            } else {
+                self.scene.ports[index].call()?;
+                self.await_answer(index)?;
+            }
         }
         Ok(())
     }
@@ -459,6 +495,7 @@ impl<'a> Controller<'a> {
         let now_ns = self.now_ns;
         let until_ns = self.next_disk_event().unwrap_or(FOREVER_NS);
         self.requested_ns = None;
+        self.rung = false;
         self.idle_events = 0;
         self.turn = Turn::Guest;
         if self.shared {

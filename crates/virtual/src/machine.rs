@@ -12,6 +12,7 @@ use seekwell_device::LostWrites;
 use seekwell_device::evidence::Evidence;
 
 use crate::clock::SharedClock;
+pub use crate::clock::Transport;
 use crate::content::{Content, Keeping};
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
 use crate::disk::{Disk, DiskParts};
@@ -36,15 +37,6 @@ const ROOT_SERIAL: &str = "seekwell-root";
 /// How long a guest that is done may take to end its process.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How clock and guest talk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// Through shared memory where the guest can, else by messages.
-    Shared,
-    /// By messages.
-    Messages,
-}
-
 /// CPU time charged in virtual time, where CPU is otherwise free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuCharge {
@@ -63,7 +55,8 @@ pub struct Settings {
     pub seed: u64,
     /// CPU that guest and clock share; `None` leaves it to the host's scheduler, several times slower.
     pub cpu: Option<usize>,
-    /// How clock and guest talk. Without effect on results.
+    /// How clock and guest may talk; they do with less if the kernel knows less. Without effect on
+    /// results.
     pub transport: Transport,
     /// CPU time charged.
     pub charge: CpuCharge,
@@ -89,7 +82,7 @@ impl Settings {
             memory_bytes: 256 << 20,
             seed: 1,
             cpu: None,
-            transport: Transport::Shared,
+            transport: Transport::Bells,
             charge: CpuCharge::default(),
             epoch_ns: EPOCH_NS,
             limits: Limits {
@@ -253,7 +246,7 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
     let halt = controller.run(&mut |saying| said.take(saying, hear));
     let virtual_ns = controller.now_ns();
     let start = controller.first_word();
-    let transport = if controller.is_shared() { Transport::Shared } else { Transport::Messages };
+    let transport = controller.transport();
     let (ports, notes) = controller.into_parts();
     let exit = match halt {
         Halt::Gone => process.wait_or_end(GRACE),
@@ -330,13 +323,12 @@ impl Site {
         let directory = self.directory.path();
         let arguments = arguments(&trial);
         let settings = &trial.settings;
-        let usable = settings.transport == Transport::Shared;
         let measured = trial.disks.len();
         let notes = Notes { events: settings.keep_events.then(Vec::new), ..Notes::default() };
         let (epoch_ns, limits) = (settings.epoch_ns, settings.limits);
         let scene = Scene {
             listener: listen(directory, "t").map_err(failed("listen for the guest"))?,
-            clock: SharedClock::new(usable).map_err(failed("make the shared clock"))?,
+            clock: SharedClock::new(settings.transport).map_err(failed("make the shared clock"))?,
             epoch_ns,
             ports: ports(trial, directory)?,
             measured,

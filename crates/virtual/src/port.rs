@@ -64,6 +64,7 @@ pub struct Port {
     listener: UnixListener,
     link: Option<DiskLink>,
     left: bool,
+    rings: bool,
     call: Option<CallLink>,
     memory: MappedMemory,
     size: u16,
@@ -81,6 +82,7 @@ impl Port {
             listener,
             link: None,
             left: false,
+            rings: false,
             call: None,
             memory: MappedMemory::default(),
             size: 0,
@@ -89,6 +91,17 @@ impl Port {
             ring: None,
             disk,
         }
+    }
+
+    /// Whether the driver rings a bell instead of sending kicks, and wants to be called so.
+    #[must_use]
+    pub fn rings(&self) -> bool {
+        self.rings
+    }
+
+    /// The driver has rung a bell.
+    pub fn hear_bell(&mut self) {
+        self.rings = true;
     }
 
     /// Where the driver connects; `None` once it has.

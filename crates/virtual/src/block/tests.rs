@@ -29,8 +29,12 @@ fn disk(operation: Operation, sector: u64, sectors: u32) -> Command {
 #[test]
 fn a_read_names_its_sectors_and_leaves_its_buffers() {
     let memory = memory_with_header(0, 77);
-    let mut segments =
-        vec![read_only(BASE, 16), writable(DATA, 512), writable(DATA + 600, 512), writable(STATUS, 1)];
+    let mut segments = vec![
+        read_only(BASE, 16),
+        writable(DATA, 512),
+        writable(DATA + 600, 512),
+        writable(STATUS, 1),
+    ];
     let frame = parse(&memory, &mut segments).unwrap();
     assert_eq!(frame.command, disk(Operation::Read, 77, 2));
     assert_eq!((frame.status_address, frame.data_bytes), (STATUS, 1024));
@@ -87,7 +91,10 @@ fn what_is_not_known_or_not_whole_is_named_so() {
 fn a_chain_that_is_no_frame_is_a_fault() {
     let memory = memory_with_header(0, 0);
     let fault = |mut segments: Vec<Segment>| parse(&memory, &mut segments).unwrap_err();
-    assert_eq!(fault(vec![read_only(BASE, 15), writable(STATUS, 1)]), FrameFault::Header { bytes: 15 });
+    assert_eq!(
+        fault(vec![read_only(BASE, 15), writable(STATUS, 1)]),
+        FrameFault::Header { bytes: 15 }
+    );
     assert_eq!(fault(vec![]), FrameFault::Header { bytes: 0 });
     assert_eq!(fault(vec![read_only(BASE, 16)]), FrameFault::Status);
     assert_eq!(fault(vec![read_only(BASE, 16), writable(STATUS, 0)]), FrameFault::Status);
@@ -137,7 +144,10 @@ fn discard_is_configured_only_where_there_is_one() {
     assert_eq!(bytes[36..48], [0, 8, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0]);
     assert_eq!(bytes[48..56], [0, 4, 0, 0, 1, 0, 0, 0]);
     let all = features(&geometry, false);
-    assert_eq!(all & (FEATURE_DISCARD | FEATURE_WRITE_ZEROES), FEATURE_DISCARD | FEATURE_WRITE_ZEROES);
+    assert_eq!(
+        all & (FEATURE_DISCARD | FEATURE_WRITE_ZEROES),
+        FEATURE_DISCARD | FEATURE_WRITE_ZEROES
+    );
 }
 
 #[test]

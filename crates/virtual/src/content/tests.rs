@@ -7,10 +7,7 @@ use super::*;
 const SECTORS: u64 = 8 * 40 + 3;
 
 fn keeping(memory_blocks: u64) -> Keeping {
-    Keeping {
-        memory_bytes: memory_blocks * BLOCK_BYTES as u64,
-        directory: std::env::temp_dir(),
-    }
+    Keeping { memory_bytes: memory_blocks * BLOCK_BYTES as u64, directory: std::env::temp_dir() }
 }
 
 fn read_all(content: &Content) -> Vec<u8> {
@@ -77,8 +74,7 @@ fn zero_blocks_are_given_back() {
 
 #[test]
 fn computable_blocks_hold_nothing() {
-    let mut content =
-        Content::new(SECTORS, keeping(100)).with_regenerator(Arc::new(Counting));
+    let mut content = Content::new(SECTORS, keeping(100)).with_regenerator(Arc::new(Counting));
     let data: Vec<u8> = (5..25).flat_map(Counting::block).collect();
     content.write(8, &data).unwrap();
     assert_eq!(content.stored_bytes(), 0);
@@ -96,7 +92,8 @@ fn computable_blocks_hold_nothing() {
 #[test]
 fn blocks_beyond_the_memory_go_to_a_file_without_a_name() {
     let directory = tempfile::tempdir().unwrap();
-    let keeping = Keeping { memory_bytes: 2 * BLOCK_BYTES as u64, directory: directory.path().into() };
+    let keeping =
+        Keeping { memory_bytes: 2 * BLOCK_BYTES as u64, directory: directory.path().into() };
     let mut content = Content::new(SECTORS, keeping);
     let data: Vec<u8> = (0..10 * BLOCK_BYTES).map(|index| (index / 7) as u8 | 1).collect();
     content.write(0, &data).unwrap();

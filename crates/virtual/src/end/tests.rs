@@ -1,1 +1,51 @@
+use super::*;
 
+fn exited(code: i32) -> ExitStatus {
+    ExitStatus::from_raw(code << 8)
+}
+
+fn killed(signal: i32) -> ExitStatus {
+    ExitStatus::from_raw(signal)
+}
+
+const PANIC: &str = "[ 0.1] x\n[    0.2] Kernel panic - not syncing: VFS: no root  \nStack:\n";
+
+#[test]
+fn the_ways_to_end_are_told_apart() {
+    let gone = |exit, command, console| judge(Halt::Gone, exit, command, console);
+    assert_eq!(gone(exited(0), Some(3), ""), End::Finished { status: 3 });
+    assert_eq!(gone(exited(0), None, ""), End::PoweredOff);
+    assert_eq!(gone(exited(1), None, ""), End::Exited { code: 1 });
+    assert_eq!(gone(killed(11), Some(0), ""), End::Crash { signal: 11 });
+    let panic = End::Panic { reason: "VFS: no root".to_owned() };
+    assert_eq!(gone(killed(6), None, PANIC), panic);
+    assert_eq!(gone(exited(0), Some(0), PANIC), panic, "a panic is never a success");
+    assert_eq!(judge(Halt::Deadlock, killed(9), None, ""), End::Deadlock);
+    assert_eq!(judge(Halt::PowerCut, killed(9), None, ""), End::PowerCut);
+    let spin = |kernel, programs| {
+        judge(Halt::Spin { used: CpuTicks { kernel, programs } }, killed(9), None, "")
+    };
+    assert_eq!(spin(10, 500), End::ProgramSpins { ticks: 510 });
+    assert_eq!(spin(500, 10), End::KernelSpins { ticks: 510 });
+}
+
+#[test]
+fn only_a_command_that_succeeded_is_a_success() {
+    assert!(End::Finished { status: 0 }.is_success());
+    assert!(!End::Finished { status: 1 }.is_success());
+    assert!(!End::PoweredOff.is_success());
+}
+
+#[test]
+fn the_message_says_what_to_think_of_it() {
+    let text = End::ProgramSpins { ticks: 6012 }.to_string();
+    let expected = "a program in it computed for 60 s without a system call; virtual time passes only in system calls";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn last_lines_are_the_last() {
+    assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
+    assert_eq!(last_lines("a\n", 5), "a");
+    assert_eq!(last_lines("", 5), "");
+}

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
+mod tests;
+
 /// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {

@@ -10,7 +10,13 @@ fn content() -> Content {
     Content::new(SECTORS, Keeping { memory_bytes: 1 << 20, directory: std::env::temp_dir() })
 }
 
-fn write(log: &mut WriteLog, content: &mut Content, id: u64, (sector, count): (u64, u64), byte: u8) {
+fn write(
+    log: &mut WriteLog,
+    content: &mut Content,
+    id: u64,
+    (sector, count): (u64, u64),
+    byte: u8,
+) {
     let request = Request {
         id,
         operation: Operation::Write,

@@ -1,1 +1,68 @@
+use super::*;
+use crate::kernel::KernelSource;
 
+#[test]
+fn every_patch_says_why_before_what() {
+    for patch in &PATCHES {
+        let (reason, change) = patch.text.split_once("\n--- a/").unwrap();
+        assert!(reason.lines().count() > 3, "{} has no reason", patch.name);
+        assert!(change.contains("\n+++ b/"), "{}", patch.name);
+    }
+    assert!(PATCHES.windows(2).all(|pair| pair[0].name < pair[1].name), "applied in their order");
+}
+
+#[test]
+fn every_patch_of_the_folder_is_applied() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/patches");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, PATCHES.map(|patch| patch.name));
+}
+
+#[test]
+fn no_option_is_given_twice() {
+    for set in [KernelSet::Full, KernelSet::Reduced] {
+        let text = configuration(set);
+        let name = |line: &str| {
+            let line = line.strip_prefix("# ").unwrap_or(line);
+            let name = line.split(['=', ' ']).next().unwrap_or_default();
+            name.starts_with("CONFIG_").then(|| name.to_owned())
+        };
+        let mut names: Vec<String> = text.lines().filter_map(name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(count > 80, "{count} options");
+    }
+}
+
+#[test]
+fn an_id_follows_source_and_set() {
+    let one = tempfile::tempdir().unwrap();
+    let tarball = one.path().join("a.tar");
+    std::fs::write(&tarball, "source").unwrap();
+    let id_of = |path: &std::path::Path, set| {
+        let source = KernelSource::Tarball(path.to_path_buf());
+        id(&KernelPlan { source, set, jobs: 1 }).unwrap()
+    };
+    let first = id_of(&tarball, KernelSet::Full);
+    assert!(is_id(&first), "{first}");
+    let copy = one.path().join("b.tar");
+    std::fs::write(&copy, "source").unwrap();
+    assert_eq!(id_of(&copy, KernelSet::Full), first, "the name of the file does not count");
+    assert_ne!(id_of(&tarball, KernelSet::Reduced), first);
+    std::fs::write(&copy, "Source").unwrap();
+    assert_ne!(id_of(&copy, KernelSet::Full), first);
+}
+
+#[test]
+fn names_of_other_things_are_no_ids() {
+    assert!(is_id("0123456789abcdef"));
+    for name in ["", "lock", "0123456789abcdeF", "0123456789abcde", "0123456789abcdef0"] {
+        assert!(!is_id(name), "{name}");
+    }
+}
