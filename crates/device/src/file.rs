@@ -129,11 +129,11 @@ pub enum DeviceError {
     },
     /// A source or a range for a value that is not there.
     #[error(
-        "device file: [{table}] names {key}, which the file does not have; remove it or mend its name"
+        "device file: {place} names {key}, which the file does not have; remove it or mend its name"
     )]
     NoSuchKey {
-        /// `sources` or `ranges`.
-        table: &'static str,
+        /// Who names it: `[sources]`, `[ranges]` or a change asked for.
+        place: &'static str,
         /// Dotted key.
         key: String,
     },
@@ -353,7 +353,7 @@ impl DeviceFile {
     pub fn with(&self, key: &str, value: f64) -> Result<Self, DeviceError> {
         let mut table = self.table.clone();
         let place = provenance::number_at(&mut table, key)
-            .ok_or_else(|| DeviceError::NoSuchKey { table: "with", key: key.to_owned() })?;
+            .ok_or_else(|| DeviceError::NoSuchKey { place: "the change", key: key.to_owned() })?;
         *place = match place {
             Value::Integer(_) if value.fract() == 0.0 && value.abs() < 9e15 => {
                 Value::Integer(value as i64)

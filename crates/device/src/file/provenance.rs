@@ -21,7 +21,7 @@ pub(super) fn check(
     }
     for (key, source) in sources {
         if !keys.iter().any(|known| speaks_for(key, known)) {
-            return Err(DeviceError::NoSuchKey { table: "sources", key: key.clone() });
+            return Err(DeviceError::NoSuchKey { place: "[sources]", key: key.clone() });
         }
         if source.trim().is_empty() {
             return Err(refuse(
@@ -36,7 +36,7 @@ pub(super) fn check(
     }
     let mut table = table.clone();
     for (key, [low, high]) in ranges {
-        let missing = || DeviceError::NoSuchKey { table: "ranges", key: key.clone() };
+        let missing = || DeviceError::NoSuchKey { place: "[ranges]", key: key.clone() };
         let value = number_at(&mut table, key).ok_or_else(missing)?;
         let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
         within(key, number.ok_or_else(missing)?, *low, *high)?;

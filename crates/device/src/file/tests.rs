@@ -1,1 +1,130 @@
+use crate::{build, load};
 
+const FIXED: &str = r#"name = "fixed"
+title = "fixed"
+kind = "fixed"
+
+[presented]
+sectors = 4096
+queue_depth = 8
+max_request_kib = 32
+
+[fixed]
+read_latency_us = 100
+write_latency_us = 70
+mb_per_s = 50
+parallel = 2
+
+[sources]
+presented = "test"
+"fixed.mb_per_s" = "test"
+"fixed.parallel" = "test"
+"fixed.read_latency_us" = "test"
+"fixed.write_latency_us" = "test"
+"#;
+
+/// The message for the file with one text replaced, and the key the error names.
+fn refusal(old: &str, new: &str) -> String {
+    assert!(FIXED.contains(old), "{old}");
+    let error = load(&FIXED.replace(old, new)).unwrap_err();
+    format!("{error} [{}]", error.key().unwrap_or("no key"))
+}
+
+#[test]
+fn one_message_for_each_mistake() {
+    let messages = [
+        refusal("[fixed]", "[fixed"),
+        refusal("queue_depth = 8", "queue_depht = 8"),
+        refusal("parallel = 2\n", ""),
+        refusal("sectors = 4096", "sectors = \"many\""),
+        refusal("parallel = 2", "parallel = -2"),
+        refusal("kind = \"fixed\"", "kind = \"floppy\""),
+        refusal("kind = \"fixed\"", "kind = \"ram\""),
+        refusal("mb_per_s = 50", "mb_per_s = 0"),
+        refusal("sectors = 4096", "sectors = 4095\nlogical_block = 4096\nphysical_block = 4096"),
+        refusal("sectors = 4096", "sectors = 4096\nphysical_block = 600"),
+        refusal("name = \"fixed\"", "name = \"Fixed Disk\""),
+        refusal("\"fixed.parallel\" = \"test\"", ""),
+        refusal("\"fixed.parallel\" = \"test\"", "\"fixed.parallel\" = \" \""),
+        refusal("presented = \"test\"", "presented = \"test\"\n\"fixed.speed\" = \"test\""),
+        refusal("[sources]", "[ranges]\n\"fixed.parallel\" = [3, 8]\n[sources]"),
+        refusal("[sources]", "[ranges]\n\"fixed.color\" = [3, 8]\n[sources]"),
+    ];
+    insta::assert_snapshot!(messages.join("\n"), @r#"
+    device file line 10: unclosed table, expected `]` [no key]
+    device file line 7: presented.queue_depht: unknown field `queue_depht`, expected one of `sectors`, `logical_block`, `physical_block`, `queue_depth`, `max_request_kib`, `max_discard_kib`, `max_write_zeroes_kib`, `rotational` [presented.queue_depht]
+    device file line 10: fixed: missing field `parallel` [fixed]
+    device file line 6: presented.sectors: invalid type: string "many", expected u64 [presented.sectors]
+    device file line 14: fixed.parallel: invalid value: integer `-2`, expected u32 [fixed.parallel]
+    device file line 3: kind: unknown variant `floppy`, expected one of `rotating`, `flash`, `ssd`, `ram`, `fixed`, `measured` [kind]
+    device file: fixed = […]: belongs to another kind of device; this one is 'ram' [fixed]
+    device file: fixed.mb_per_s = 0: must lie between 0.001 and 1000000 [fixed.mb_per_s]
+    device file: presented.sectors = 4095: must be a positive whole number of logical blocks, below 2^50 sectors [presented.sectors]
+    device file: presented.physical_block = 600: must be a power of two from 512 to 65536 bytes [presented.physical_block]
+    device file: name = Fixed Disk: use small letters, digits and '-' [name]
+    device file: fixed.parallel has no source; say in [sources] where the value comes from [fixed.parallel]
+    device file: sources.fixed.parallel = '': must say where the value comes from [sources.fixed.parallel]
+    device file: [sources] names fixed.speed, which the file does not have; remove it or mend its name [fixed.speed]
+    device file: fixed.parallel = 2: must lie between 3 and 8 [fixed.parallel]
+    device file: [ranges] names fixed.color, which the file does not have; remove it or mend its name [fixed.color]
+    "#);
+}
+
+#[test]
+fn bus_errors_name_the_bus() {
+    let bus = |name: &str| format!("[[bus]]\nname = \"{name}\"\ncommand_us = 1\nmb_per_s = 10\n");
+    let two = FIXED.replace("[fixed]", &format!("{}{}[fixed]", bus("a"), bus("a")));
+    let two = two.replace("[sources]", "[sources]\nbus = \"test\"");
+    let one = FIXED.replace("[fixed]", &format!("{}[fixed]", bus("a")));
+    let one = load(&one.replace("[sources]", "[sources]\nbus = \"test\"")).unwrap();
+    let messages = [
+        load(&two).unwrap_err().to_string(),
+        one.on_bus("usb3").unwrap_err().to_string(),
+        load(FIXED).unwrap().on_bus("usb3").unwrap_err().to_string(),
+    ];
+    insta::assert_snapshot!(messages.join("\n"), @r"
+    device file: bus.1.name = a: is used twice
+    device file: there is no bus 'usb3'; it has a
+    device file: there is no bus 'usb3'; it has none
+    ");
+}
+
+#[test]
+fn with_changes_one_number_and_checks_the_whole_again() {
+    let file = load(FIXED).unwrap();
+    let faster = file.with("fixed.mb_per_s", 80.5).unwrap();
+    assert_ne!(file, faster);
+    assert_eq!(faster.with("fixed.mb_per_s", 50.0).unwrap().parameters(), file.parameters());
+    assert_eq!(file.with("fixed.parallel", 0.0).unwrap_err().key(), Some("fixed.parallel"));
+    assert!(file.with("fixed.parallel", 1.5).is_err());
+    assert_eq!(file.with("fixed.colour", 1.0).unwrap_err().key(), Some("fixed.colour"));
+    assert_eq!(file.with("name", 1.0).unwrap_err().key(), Some("name"));
+}
+
+#[test]
+fn a_range_is_the_ends_between_which_a_value_may_be_set() {
+    let text = FIXED.replace("[sources]", "[ranges]\n\"fixed.parallel\" = [1, 8]\n[sources]");
+    let file = load(&text).unwrap();
+    assert_eq!(file.ranges()["fixed.parallel"], [1.0, 8.0]);
+    for end in [1.0, 8.0] {
+        assert!(file.with("fixed.parallel", end).is_ok());
+    }
+}
+
+#[test]
+fn geometry_follows_the_file() {
+    let text = FIXED.replace(
+        "max_request_kib = 32",
+        "max_request_kib = 32\nmax_discard_kib = 64\nrotational = true",
+    );
+    let geometry = build(&load(&text).unwrap(), 1).geometry();
+    assert_eq!(
+        (geometry.sectors_512, geometry.queue_depth, geometry.max_request_bytes),
+        (4096, 8, 32768)
+    );
+    assert_eq!(
+        (geometry.max_discard_sectors, geometry.max_write_zeroes_sectors),
+        (Some(128), None)
+    );
+    assert_eq!((geometry.rotational, geometry.write_cache), (true, false));
+}

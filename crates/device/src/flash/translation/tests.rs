@@ -25,13 +25,15 @@ enum Planted {
     ForgetsTails,
 }
 
+/// Unit, what was appended to its log (page and version), the last sector written, the time of use.
+type NaiveLog = (u64, Vec<(u32, Option<u32>)>, Option<(u32, u32)>, u32);
+
 /// A card that keeps the version of every page in explicit blocks, as plainly as it can be written.
 struct Naive {
     open: usize,
     linear_from: u64,
     data: BTreeMap<u64, Vec<Option<u32>>>,
-    /// Unit, what was appended to its log (page and version), the last sector written, the time of use.
-    logs: Vec<(u64, Vec<(u32, Option<u32>)>, Option<(u32, u32)>, u32)>,
+    logs: Vec<NaiveLog>,
     clock: u32,
     planted: Planted,
 }
