@@ -12,6 +12,7 @@
 //! Memory shared with the guest is touched in [`mapped`] alone, its process in [`process`].
 
 pub mod block;
+pub mod check;
 pub mod clock;
 pub mod content;
 pub mod controller;
@@ -33,6 +34,7 @@ pub mod root;
 pub mod undo;
 pub mod vhost;
 
+pub use check::{Difference, difference};
 pub use content::{Content, Frozen, Keeping, Regenerator};
 pub use disk::DiskParts;
 pub use end::End;

@@ -1,0 +1,93 @@
+//! Compares two runs of one trial: the same, or the first place where they part.
+
+use std::fmt;
+
+use crate::fingerprint::Event;
+use crate::machine::Outcome;
+
+#[cfg(test)]
+mod tests;
+
+/// Where two runs of one trial part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// At this event, counted from 0.
+    Event {
+        /// Which.
+        position: u64,
+        /// What the first run did; `None` when it was over.
+        first: Option<Event>,
+        /// What the second did.
+        second: Option<Event>,
+    },
+    /// Somewhere among these events; at least one run did not keep them.
+    Window {
+        /// First that may differ.
+        from: u64,
+        /// One past the last.
+        to: u64,
+    },
+    /// Their disks did the same and they ended differently.
+    End {
+        /// How the first ended.
+        first: String,
+        /// How the second ended.
+        second: String,
+    },
+    /// Their disks did the same and their commands wrote different things.
+    Output {
+        /// First byte that differs.
+        position: usize,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |event: &Option<Event>| {
+            event.map_or_else(|| "nothing more".to_owned(), |event| event.to_string())
+        };
+        match self {
+            Self::Event { position, first, second } => write!(
+                formatter,
+                "the runs part at event {position}: first {}; second {}",
+                told(first),
+                told(second)
+            ),
+            Self::Window { from, to } => {
+                write!(formatter, "the runs part between events {from} and {to}")
+            }
+            Self::End { first, second } => {
+                write!(formatter, "the runs end differently: first {first}; second {second}")
+            }
+            Self::Output { position } => {
+                write!(formatter, "the runs write different output from byte {position} on")
+            }
+        }
+    }
+}
+
+/// Where two runs part; `None` when they did the same.
+#[must_use]
+pub fn difference(first: &Outcome, second: &Outcome) -> Option<Difference> {
+    if let Some(window) = first.fingerprint.first_difference(&second.fingerprint) {
+        let (Some(one), Some(other)) = (&first.events, &second.events) else {
+            return Some(Difference::Window { from: window.start, to: window.end });
+        };
+        return Some(first_event(one, other));
+    }
+    if first.end != second.end {
+        let (first, second) = (first.end.to_string(), second.end.to_string());
+        return Some(Difference::End { first, second });
+    }
+    if first.output != second.output {
+        let alike = first.output.iter().zip(&second.output).take_while(|(a, b)| a == b);
+        return Some(Difference::Output { position: alike.count() });
+    }
+    None
+}
+
+fn first_event(one: &[Event], other: &[Event]) -> Difference {
+    let position = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let at = |events: &[Event]| events.get(position).copied();
+    Difference::Event { position: position as u64, first: at(one), second: at(other) }
+}
