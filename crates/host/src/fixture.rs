@@ -112,7 +112,9 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
+        // Hundreds of small files: in memory where there is a place for it.
+        let memory = Path::new("/dev/shm");
+        let root = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap();
         let path = root.path().to_owned();
         for folder in
             ["sys/class/block", "sys/dev/block", "proc/sys/kernel/random", "dev", "run", "bin"]

@@ -88,6 +88,14 @@ impl System {
         read(&self.proc.join("sys/kernel/random/boot_id"))
     }
 
+    /// Number of this process as procfs counts it: in a PID namespace of its own under the host's
+    /// `/proc` that is another one than the process knows itself.
+    pub(crate) fn own_pid(&self) -> u32 {
+        let link = fs::read_link(self.proc.join("self")).ok();
+        let number = link.and_then(|target| target.to_str()?.parse().ok());
+        number.unwrap_or_else(std::process::id)
+    }
+
     /// Folder of a block device, whole or partition, in `class/block`; it may not exist.
     #[must_use]
     pub fn block(&self, kernel_name: &str) -> PathBuf {

@@ -10,7 +10,8 @@
 
 use crate::error::{Error, Result};
 use crate::sysfs::{self, System};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -166,31 +167,42 @@ pub struct Restored {
     pub done: Vec<String>,
     /// What could not be put back and how to do it by hand; the list stays for these.
     pub problems: Vec<String>,
+    /// What was put back and could not be marked so in the list.
+    pub unmarked: Vec<String>,
 }
 
 impl Undo {
     /// Begins a list; this process is its first owner. The name should end in `.undo`.
     ///
     /// # Errors
-    /// When the file exists or cannot be written.
+    /// When the file exists already or cannot be written.
     pub fn create(system: &System, path: &Path, run: &str) -> Result<Self> {
+        if path.exists() {
+            let exists = std::io::Error::from(ErrorKind::AlreadyExists);
+            return Err(Error::io("make the undo list", path)(exists));
+        }
+        // Under its own name the list appears with header and owner: without them another command
+        // would take it for the list of a run that died.
+        let draft = path.with_extension("draft");
         let file = OpenOptions::new()
             .read(true)
             .append(true)
             .create_new(true)
-            .open(path)
-            .map_err(Error::io("make the undo list", path))?;
+            .open(&draft)
+            .map_err(Error::io("make the undo list", &draft))?;
         let list = Some((path.to_owned(), file));
         let mut undo = Self { system: system.clone(), list, content: Content::default() };
         let boot = system.boot_id()?;
         undo.append(&Line::Header { format: FORMAT, run: run.to_owned(), boot })?;
+        undo.add_owner(system.own_pid())?;
+        renameat_with(CWD, &draft, CWD, path, RenameFlags::NOREPLACE)
+            .map_err(Error::errno("make the undo list", path))?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         // The name must be on disk too, or a crash loses the list.
         File::open(folder)
             .and_then(|opened| opened.sync_all())
             .map_err(Error::io("sync the folder", folder))?;
-        undo.add_owner(std::process::id())?;
         Ok(undo)
     }
 
@@ -284,7 +296,12 @@ impl Undo {
             match put_back::put_back(&self.system, change) {
                 Ok(what) => {
                     restored.done.extend(what);
-                    self.forget(&change.target)?;
+                    // A full disk must not keep the other values from being put back. What cannot
+                    // be marked is put back once more some time, which changes nothing.
+                    if let Err(error) = self.forget(&change.target) {
+                        self.content.forget(&change.target);
+                        restored.unmarked.push(error.to_string());
+                    }
                 }
                 Err(problem) => restored.problems.push(problem),
             }
@@ -358,13 +375,39 @@ pub fn pending(system: &System, folder: &Path) -> Result<Vec<PathBuf>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(Error::io("open the undo list", &path)(error)),
         };
-        let content = load(&mut file, &path)?;
+        // A list that cannot be read, or that a newer release wrote, is for that release.
+        let Ok(content) = load(&mut file, &path) else { continue };
         let same_boot = content.boot.as_deref() == Some(boot.as_str());
         if !same_boot || !content.owners.iter().any(|owner| is_alive(system, *owner)) {
             lists.push(path);
         }
     }
     Ok(lists)
+}
+
+/// The right to change this machine: one run at a time. Two runs would measure each other, and the
+/// second would take what the first has set for what there was before.
+///
+/// The lock lasts as long as a descriptor of it is open in any process, so that a guardian that
+/// inherits it keeps the machine until everything is put back. `None` when somebody has it.
+///
+/// # Errors
+/// When the folder or the file cannot be made or locked.
+pub fn lock(folder: &Path) -> Result<Option<File>> {
+    fs::create_dir_all(folder).map_err(Error::io("make the folder", folder))?;
+    let path = folder.join("lock");
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(Error::io("open the lock", &path))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(Error::errno("lock", &path)(error)),
+    }
 }
 
 /// Puts back everything in a list, newest folders first, schedulers before what they reset, verifies

@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-const SECTORS: u64 = 8192;
+const SECTORS: u64 = 4096;
 
 /// A machine with the target, not in use by anybody.
 fn machine(kind: Kind) -> Machine {
@@ -459,7 +459,7 @@ fn an_unclaimed_disk_is_named_by_what_it_is() {
     let machine = machine(Kind::Disk);
     let refusal = look(&machine, "sdb", Purpose::Write).unwrap_err().to_string();
     let refusal = refusal.replace(machine.root.path().to_str().unwrap(), "");
-    insta::assert_snapshot!(refusal, @"/dev/sdb is not written: Scratch 1000, serial WD-ABC123456, 16384 sectors, sdb was not claimed; if everything on it may be destroyed: seekwell claim /dev/sdb");
+    insta::assert_snapshot!(refusal, @"/dev/sdb is not written: Scratch 1000, serial WD-ABC123456, 8192 sectors, sdb was not claimed; if everything on it may be destroyed: seekwell claim /dev/sdb");
 }
 
 #[test]

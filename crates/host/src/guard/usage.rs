@@ -229,7 +229,7 @@ fn processes(system: &System) -> Vec<u32> {
 /// Mounts of every mount namespace that can be seen, with a process that sees it. Process 1 and this
 /// one must be readable; one that ends meanwhile is no error.
 fn all_mounts(system: &System) -> Result<Vec<(u32, Vec<MountLine>)>, Error> {
-    let own = std::process::id();
+    let own = system.own_pid();
     let mut all = vec![(1, mounts::of(&system.proc.join("1/mountinfo"))?)];
     all.push((own, mounts::of_self(system)?));
     let mut namespaces = BTreeSet::new();
@@ -256,7 +256,7 @@ fn has_ended(error: &std::io::Error) -> bool {
 
 /// This process and those that started it.
 fn ancestors(system: &System) -> BTreeSet<u32> {
-    let mut found = BTreeSet::from([std::process::id()]);
+    let mut found = BTreeSet::from([system.own_pid()]);
     let mut next = Some(PathBuf::from("self"));
     while let Some(process) = next.take() {
         let status = sysfs::read_optional(&system.proc.join(process).join("status"));

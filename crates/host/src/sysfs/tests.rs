@@ -31,3 +31,14 @@ fn a_missing_number_is_none_and_a_wrong_one_an_error() {
     let error = read_number::<u32>(&machine.path("sys/word")).unwrap_err();
     assert!(error.to_string().ends_with("holds 'twelve', expected a number"), "{error}");
 }
+
+#[test]
+fn this_process_has_the_number_that_procfs_gives_it() {
+    assert_eq!(System::host().own_pid(), std::process::id());
+    let machine = Machine::new();
+    std::os::unix::fs::symlink("4711", machine.path("proc/self-link")).unwrap();
+    assert_eq!(machine.system().own_pid(), std::process::id(), "no link, so its own word");
+    fs::remove_dir_all(machine.path("proc/self")).unwrap();
+    fs::rename(machine.path("proc/self-link"), machine.path("proc/self")).unwrap();
+    assert_eq!(machine.system().own_pid(), 4711);
+}

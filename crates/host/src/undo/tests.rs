@@ -73,6 +73,28 @@ fn the_old_value_is_on_disk_when_record_returns() {
 }
 
 #[test]
+fn a_list_is_never_seen_without_its_owner_and_never_replaced() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let seen = std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let mut seen = false;
+            while !seen {
+                assert!(pending(&system, &machine.path("run")).unwrap().is_empty());
+                seen = path.exists();
+            }
+            seen
+        });
+        Undo::create(&system, &path, "run-1").unwrap();
+        looking.join().unwrap()
+    });
+    assert!(seen);
+    let before = fs::read(&path).unwrap();
+    assert!(Undo::create(&system, &path, "run-2").is_err());
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
 fn schedulers_come_back_before_what_they_reset() {
     let change = |target| Change { target, old: Some("1".into()) };
     let folder = |path: &str| Target::Directory { path: path.into() };

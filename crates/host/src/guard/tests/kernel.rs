@@ -326,3 +326,72 @@ fn a_scratch_file_with_a_name_needs_the_mark() {
     let device = loop_device::attach(&system, nameless.file(), Bytes(512), None).unwrap();
     scratch(&system, &device, nameless.file()).unwrap();
 }
+
+/// A disk with one partition, as the kernel shows it; taken apart again whatever happens.
+struct Partitioned {
+    folder: TempDir,
+    disk: String,
+}
+
+impl Partitioned {
+    /// `None` where the kernel makes no partitions on loop devices.
+    fn new() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("disk.img");
+        File::create(&file).unwrap().set_len(40 << 20).unwrap();
+        let output = Command::new("losetup")
+            .args(["--find", "--show", "--partscan", file.to_str().unwrap()])
+            .output()
+            .unwrap();
+        let disk = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+        let made = Self { folder, disk };
+        let added =
+            Command::new("addpart").args([&made.disk, "1", "2048", "65536"]).status().unwrap();
+        added.success().then_some(made)
+    }
+
+    fn partition(&self) -> String {
+        format!("{}p1", self.disk)
+    }
+}
+
+impl Drop for Partitioned {
+    fn drop(&mut self) {
+        let _ = Command::new("delpart").args([&self.disk, "1"]).status();
+        let _ = Command::new("losetup").args(["--detach", &self.disk]).status();
+    }
+}
+
+#[test]
+fn a_real_partition_concerns_its_disk() {
+    const TEST: &str = "a_real_partition_concerns_its_disk";
+    if !root() || tool("mkfs.ext4").is_none() || tool("addpart").is_none() {
+        return skip(TEST, "needs root, mkfs.ext4 and addpart");
+    }
+    let Some(parted) = Partitioned::new() else {
+        return skip(TEST, "this kernel makes no partitions on loop devices");
+    };
+    let system = System::host();
+    let context = Context { claims: parted.folder.path().join("claims"), run_file: None };
+    let look = |path: &str, purpose| check(&system, Path::new(path), purpose, &context);
+    let kind = |path: &str| look(path, Purpose::Claim).unwrap_err().kind;
+    let (disk, partition) = (parted.disk.clone(), parted.partition());
+    run("mkfs.ext4", &["-q", "-F", &partition]);
+    with_own_mounts(|| {
+        let point = tempfile::tempdir().unwrap();
+        let point = point.path().to_str().unwrap();
+        run("mount", &["-t", "ext4", &partition, point]);
+        assert_eq!((kind(&disk), kind(&partition)), (RefusalKind::Mounted, RefusalKind::Mounted));
+        let card = claim::describe(&system, Path::new(&disk), None).unwrap();
+        assert_eq!(card.mounts, [format!("{} on {point}", partition.trim_start_matches("/dev/"))]);
+        assert!(card.signatures.iter().any(|line| line.contains("ext4")), "{card:?}");
+        run("umount", &[point]);
+    });
+    let found = look(&partition, Purpose::Claim).unwrap();
+    assert_eq!(found.identity().partition, Some((1, 2048)));
+    assert_eq!(found.identity().sectors(), 65536);
+    let card = claim::describe(&system, Path::new(&partition), None).unwrap();
+    claim::confirm(&system, &context.claims, &card, "65536").unwrap();
+    look(&partition, Purpose::Write).unwrap().permit().unwrap();
+    assert_eq!(look(&disk, Purpose::Write).unwrap_err().kind, RefusalKind::NotClaimed);
+}

@@ -109,7 +109,7 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_in_use_is_ever_let_through(mut disks in prop::collection::vec(disk(), 1..4)) {
