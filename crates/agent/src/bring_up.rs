@@ -125,6 +125,10 @@ impl<'a> BroughtUp<'a> {
     fn pin(&mut self) -> Result<(), TrialError> {
         self.cpus = match &self.request.settings.cpus {
             Some(cpus) => cpus.clone(),
+            // Two workloads on one CPU would take turns, and the turns would be measured.
+            None if self.request.workload.is_accompanied() => {
+                namespace::allowed_cpus().map_err(TrialError::in_stage(SETUP))?
+            }
             None => namespace::default_cpus(&self.system).map_err(TrialError::in_stage(SETUP))?,
         };
         namespace::set_affinity(&self.cpus).map_err(TrialError::in_stage(SETUP))
@@ -266,6 +270,8 @@ impl<'a> BroughtUp<'a> {
         let number = block_events::DeviceNumber::read(Path::new("/"), device)
             .map_err(TrialError::in_stage(SETUP))?;
         let instance = block_events::instance_name(&self.request.run, self.request.trial);
+        // What a killed agent left that tried this trial before; mostly there is none.
+        let _ = block_events::remove_instance(&instance);
         let options = BlockEventOptions::new(instance, number, self.origin_ns);
         self.events = Some(BlockEventStream::start(&options).map_err(TrialError::in_stage(SETUP))?);
         Ok(())
@@ -382,13 +388,14 @@ impl<'a> BroughtUp<'a> {
             return Ok(());
         }
         let stage = &outline.name;
+        end_strays();
         if let Some(mounted) = &self.mounted {
             return mounted.make_cold(&self.system).map_err(TrialError::in_stage(stage));
         }
-        if let Some(file) = &self.raw_file {
-            caches::drop_device_buffers(file).map_err(TrialError::in_stage(stage))?;
+        match &self.raw_file {
+            Some(file) => caches::drop_device_buffers(file).map_err(TrialError::in_stage(stage)),
+            None => Ok(()),
         }
-        caches::drop_caches(&self.system).map_err(TrialError::in_stage(stage))
     }
 
     /// Where the workload works; `None` on a raw device.
@@ -446,6 +453,7 @@ impl<'a> BroughtUp<'a> {
     /// # Errors
     /// The first thing that could not be taken down.
     pub fn take_down(&mut self, record: &mut Record, say: &mut Say<'_>) -> Result<(), TrialError> {
+        end_strays();
         let was_mounted = self.mounted.is_some();
         let mut done = self.write_back(record, say).and(self.unmount(record, say));
         if done.is_ok() && was_mounted && self.request.settings.fsck {
@@ -589,6 +597,18 @@ impl<'a> BroughtUp<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// Ends what a command of the workload left running: as process 1 of its namespace this process is
+/// the parent of all that is left. Anywhere else there is nothing that could be told from the rest.
+fn end_strays() {
+    if std::process::id() != 1 {
+        return;
+    }
+    // SAFETY: kill takes numbers; -1 is every other process of this PID namespace.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+    // SAFETY: waitpid with a null status only reaps.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
 }
 
 /// The image that was handed over under this number.

@@ -70,7 +70,7 @@ pub fn run(undo: &Path, runner_pid: u32, socket: UnixStream) -> Result<(), Guard
                     break;
                 }
             }
-            None => return guardian.put_back_and_end(),
+            None => break,
         }
     }
     guardian.end_agent();

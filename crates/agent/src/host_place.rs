@@ -20,6 +20,7 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{InForce, Record, Status};
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::Bytes;
+use seekwell_observe::block_events;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -35,6 +36,9 @@ const JOURNAL_FD: i32 = 11;
 const AGENT_END: Duration = Duration::from_secs(600);
 /// Where the agent finds mkfs and the like; nothing else of the caller's environment reaches it.
 const AGENT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// How long a run waits for the machine.
+const LOCK_PATIENCE: Duration = Duration::from_secs(15);
+const LOCK_POLL: Duration = Duration::from_millis(50);
 /// How much of an agent's talk is kept for the message about its failure.
 const KEPT_TALK: usize = 4096;
 
@@ -100,6 +104,8 @@ pub struct HostPlace {
     images: BTreeMap<String, Image>,
     guardian: Option<GuardianLink>,
     image_seed: u64,
+    /// Held by the guardian too, see [`seekwell_host::undo::lock`].
+    lock: File,
 }
 
 /// How one start of an agent ended.
@@ -121,12 +127,14 @@ impl HostPlace {
     /// When the undo list cannot be made or the guardian cannot be started.
     pub fn new(plan: &Plan, options: HostOptions) -> Result<Self, HostPlaceError> {
         let system = System::host();
-        let run = format!("{}-{}", plan.lab.name, std::process::id());
+        // The number first: what cuts long names must not make two runs one.
+        let run = format!("{}-{}", std::process::id(), plan.lab.name);
         let run: String =
             run.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let work = options.undo_directory.join("mnt");
         std::fs::create_dir_all(&work)
             .map_err(process("cannot make the directory for mount points"))?;
+        let lock = machine_lock(&system, &options)?;
         let undo = options.undo_directory.join(format!("{run}.{}", seekwell_host::undo::EXTENSION));
         Undo::create(&system, &undo, &run).map_err(host("cannot begin the undo list"))?;
         let ram = seekwell_host::memory::ram(&system)
@@ -141,6 +149,7 @@ impl HostPlace {
             images: BTreeMap::new(),
             guardian: None,
             image_seed: plan.lab.seed,
+            lock,
         };
         place.ensure_guardian()?;
         Ok(place)
@@ -263,13 +272,18 @@ impl HostPlace {
         let (child, stdout, stderr) = self.start_agent(plan, trial)?;
         let watching = self.guardian.as_mut().map(|guardian| guardian.watch(child.pid));
         if !matches!(watching, Some(Ok(()))) {
-            self.guardian = None;
+            self.drop_guardian();
         }
         let outcome = self.listen(plan, &child, stdout, stderr, progress);
         // Whatever was heard, the agent must be gone before anything is put back.
         let _ = namespace::send_signal(&child.pidfd, Signal::KILL);
         let status = reap(&child)?;
         self.put_back()?;
+        if plan.lab.trial.block_events {
+            // Gone already, unless the agent was killed. Without tracefs there is none.
+            let _ =
+                block_events::remove_instance(&block_events::instance_name(&self.run, trial.index));
+        }
         let mut heard = outcome?;
         Ok(match heard.record.take() {
             Some(record) => Trial::Recorded(record),
@@ -363,7 +377,7 @@ impl HostPlace {
             match guardian.done() {
                 Ok(answer) if answer == "clear" => return Ok(()),
                 Ok(answer) => return Err(HostPlaceError::PutBack(answer)),
-                Err(_) => self.guardian = None,
+                Err(_) => self.drop_guardian(),
             }
         }
         let mut undo =
@@ -377,11 +391,19 @@ impl HostPlace {
         }
     }
 
+    /// Gives a guardian up that does not answer. It must be dead before its socket closes: one that
+    /// only sleeps would take the end of the socket for the end of the run.
+    fn drop_guardian(&mut self) {
+        if let Some(guardian) = self.guardian.take() {
+            guardian.end();
+        }
+    }
+
     fn ensure_guardian(&mut self) -> Result<(), HostPlaceError> {
         if self.guardian.as_mut().is_some_and(GuardianLink::is_alive) {
             return Ok(());
         }
-        let link = GuardianLink::start(&self.options.program, &self.undo)
+        let link = GuardianLink::start(&self.options.program, &self.undo, &self.lock)
             .map_err(process("cannot start the guardian"))?;
         let mut undo =
             Undo::open(&self.system, &self.undo).map_err(host("cannot open the undo list"))?;
@@ -389,6 +411,39 @@ impl HostPlace {
         self.guardian = Some(link);
         Ok(())
     }
+}
+
+/// One run at a time; what an earlier one left is put back first.
+fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostPlaceError> {
+    let folder = &options.undo_directory;
+    let begun = Instant::now();
+    let lock = loop {
+        match seekwell_host::undo::lock(folder)
+            .map_err(host("cannot lock the machine for a run"))?
+        {
+            Some(lock) => break lock,
+            // Every command holds it for a moment, and the guardian of a killed run until all is
+            // put back.
+            None if begun.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_POLL),
+            None => {
+                return Err(HostPlaceError::Stack(
+                    "another run is under way on this machine, or its guardian is still putting things back: \
+                     two runs would measure each other; wait until it has ended"
+                        .to_owned(),
+                ));
+            }
+        }
+    };
+    for list in seekwell_host::undo::pending(system, folder)
+        .map_err(host("cannot look for interrupted runs"))?
+    {
+        let restored = seekwell_host::undo::restore(system, &list)
+            .map_err(host("cannot put back what an interrupted run changed"))?;
+        if !restored.problems.is_empty() {
+            return Err(HostPlaceError::PutBack(restored.problems.join("; ")));
+        }
+    }
+    Ok(lock)
 }
 
 /// Waits for the end of a killed agent and says how it ended.

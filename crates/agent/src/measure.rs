@@ -56,7 +56,7 @@ impl Observer {
         Ok(record)
     }
 
-    /// Runs a step of a workload.
+    /// Runs a step of a workload. Gives what reading the clock costs besides, where the engine ran.
     ///
     /// # Errors
     /// What `body` or `make_durable` failed with.
@@ -65,11 +65,36 @@ impl Observer {
         outline: &StepOutline,
         body: impl FnOnce() -> Result<StepOutcome, TrialError>,
         make_durable: &mut MakeDurable<'_>,
-    ) -> Result<StepRecord, TrialError> {
+    ) -> Result<(StepRecord, Option<f64>), TrialError> {
         let durable = outline.writes.then_some(make_durable);
         let elapsed = |outcome: &StepOutcome| Some(outcome.elapsed_ns);
         let (mut record, outcome) = self.around(&outline.name, body, elapsed, durable)?;
         add_marks(&mut record, outline, outcome.app_bytes_read, outcome.app_bytes_written);
+        let clock_cost = outcome.clock_cost_ns;
+        add_outcome(&mut record, outcome, self.origin_ns);
+        Ok((record, clock_cost))
+    }
+
+    /// Runs a step of a workload while others run beside it. The device's counters, kept in the
+    /// record, hold what all of them did: no ratio and no mark follows from them for this step, and
+    /// its CPU time is what the step itself says. The time until its data is durable includes the
+    /// data that the others have written by then.
+    ///
+    /// # Errors
+    /// What `body` or `make_durable` failed with.
+    pub fn accompanied(
+        &self,
+        outline: &StepOutline,
+        body: impl FnOnce() -> Result<StepOutcome, TrialError>,
+        make_durable: &mut MakeDurable<'_>,
+    ) -> Result<StepRecord, TrialError> {
+        let durable = outline.writes.then_some(make_durable);
+        let elapsed = |outcome: &StepOutcome| Some(outcome.elapsed_ns);
+        let (mut record, outcome) = self.around(&outline.name, body, elapsed, durable)?;
+        for shared in ["device_read_bytes", "device_written_bytes", "undurable_bytes"] {
+            record.metrics.remove(shared);
+        }
+        record.metrics.insert("cpu".to_owned(), outcome.cpu_ns as f64 / 1e9);
         add_outcome(&mut record, outcome, self.origin_ns);
         Ok(record)
     }

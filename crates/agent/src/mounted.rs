@@ -113,13 +113,7 @@ impl Mounted {
             return caches::drop_caches(system);
         }
         let plan = &self.plan;
-        filesystem::remount_cold(
-            system,
-            plan.definition,
-            &plan.device,
-            &plan.lower(),
-            &plan.options,
-        )
+        filesystem::remount_cold(plan.definition, &plan.device, &plan.lower(), &plan.options)
     }
 
     /// Writes back everything that is dirty in it.

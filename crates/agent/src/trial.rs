@@ -6,12 +6,15 @@ use seekwell_model::agent::TrialRequest;
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::{InForce, Record, Status, StepRecord};
 use seekwell_model::warning::Warning;
-use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
+use seekwell_model::workloads::{CacheState, StepOutline};
 use seekwell_observe::clock::monotonic_ns;
-use seekwell_workload::{Beside, Step, WorkloadError};
+use seekwell_stats::derive_seed;
+use seekwell_workload::{Beside, Step};
 
 /// Stage of what runs beside the measured workload.
 const BESIDE: &str = "beside";
+/// Mark of a step that was to come from the device and did not: its trial is kept and not ranked.
+const SERVED_FROM_CACHE: &str = "served-from-cache";
 
 /// Where and why a trial failed.
 #[derive(Debug, thiserror::Error)]
@@ -99,11 +102,6 @@ fn run_workload(
         let accompanied = workload.is_accompanied() && position + 1 == workload.parts.len();
         for mut step in seekwell_workload::steps(params) {
             let outline = step.outline().clone();
-            if stack.is_raw() && !outline.measured && matches!(params, WorkloadParams::Io(_)) {
-                // The image was written in full when it was made; a raw device has no file to lay
-                // out.
-                continue;
-            }
             if accompanied && outline.measured {
                 run_accompanied(stack, request, step.as_mut(), &outline, record, say)?;
             } else {
@@ -125,26 +123,24 @@ fn run_step(
     stack.prepare(&outline)?;
     say(&outline.name);
     let observer = stack.observer(&outline.name)?;
-    let stage = outline.name.clone();
     let directory = stack.directory();
-    let mut clock_cost = None;
-    let body = || -> Result<_, TrialError> {
+    let body = || {
         let context = stack.context(directory.as_deref())?;
-        let outcome =
-            step.run(&context).map_err(|error: WorkloadError| TrialError::new(&stage, &error))?;
-        clock_cost = outcome.clock_cost_ns;
-        Ok(outcome)
+        step.run(&context).map_err(|error| TrialError::new(&outline.name, &error))
     };
     let mut make_durable = || stack.make_durable(&outline.name);
-    let done = observer.workload(&outline, body, &mut make_durable)?;
+    let (done, clock_cost) = observer.workload(&outline, body, &mut make_durable)?;
     record.clock_cost_ns = clock_cost.or(record.clock_cost_ns);
+    if done.warnings.iter().any(|warning| warning.code == SERVED_FROM_CACHE) {
+        doubt(record);
+    }
     Ok(done)
 }
 
 /// Measures a step alone, and again with the others beside it. What runs beside has written its
 /// files before either, so that both see the same filesystem.
 fn run_accompanied(
-    stack: &mut BroughtUp<'_>,
+    stack: &BroughtUp<'_>,
     request: &TrialRequest,
     step: &mut dyn Step,
     outline: &StepOutline,
@@ -156,14 +152,9 @@ fn run_accompanied(
     alone.name.push_str(ALONE);
     let done = run_step(stack, step, alone, record, say)?;
     record.steps.push(done);
+    // Remounting under what runs beside is not possible: before it starts.
     stack.prepare(outline)?;
-    let directory = stack.directory();
-    for companion in &mut beside {
-        companion
-            .start(&stack.context(directory.as_deref())?)
-            .map_err(TrialError::in_stage(BESIDE))?;
-    }
-    let together = run_step(stack, step, without_preparing(outline), record, say);
+    let together = run_together(stack, request, step, outline, &mut beside, say);
     // They are ended also when the step failed, so that the filesystem can be unmounted.
     let ended: Vec<_> = beside.iter_mut().map(Beside::stop).collect();
     record.steps.push(together?);
@@ -179,13 +170,27 @@ fn run_accompanied(
     Ok(())
 }
 
-/// A step that was prepared already: remounting under what runs beside it is not possible.
-fn without_preparing(outline: &StepOutline) -> StepOutline {
-    let mut prepared = outline.clone();
-    if prepared.cache == CacheState::Cold {
-        prepared.cache = CacheState::Warm;
+fn run_together(
+    stack: &BroughtUp<'_>,
+    request: &TrialRequest,
+    step: &mut dyn Step,
+    outline: &StepOutline,
+    beside: &mut [Beside],
+    say: &mut Say<'_>,
+) -> Result<StepRecord, TrialError> {
+    let directory = stack.directory();
+    let mut context = stack.context(directory.as_deref())?;
+    for companion in beside {
+        companion.start(&context).map_err(TrialError::in_stage(BESIDE))?;
     }
-    prepared
+    if step.outline().cache != CacheState::Cold {
+        // Other offsets than alone, which have just been read and may be in a cache of the device.
+        context.seed = derive_seed(request.seed, "together");
+    }
+    say(&outline.name);
+    let body = || step.run(&context).map_err(|error| TrialError::new(&outline.name, &error));
+    let mut make_durable = || stack.make_durable(&outline.name);
+    stack.observer(&outline.name)?.accompanied(outline, body, &mut make_durable)
 }
 
 fn prepare_beside(
@@ -208,9 +213,13 @@ fn prepare_beside(
     Ok(all)
 }
 
-/// A doubt that keeps a trial from being ranked.
+/// Adds a doubt that keeps a trial from being ranked.
 pub fn mark(record: &mut Record, warning: Warning) {
     record.warnings.push(warning);
+    doubt(record);
+}
+
+fn doubt(record: &mut Record) {
     if record.status == Status::Ok {
         record.status = Status::Marked;
     }

@@ -20,7 +20,10 @@ fn main() -> ExitCode {
         Err(error) => return failure::usage(&error),
     };
     let done = match matches.subcommand() {
-        Some(("bench", bench)) => commands::bench::run(bench),
+        Some(("bench", bench)) => {
+            place::put_back_what_died();
+            commands::bench::run(bench)
+        }
         _ => match args::Cli::from_arg_matches(&matches) {
             Ok(cli) => dispatch(cli.command),
             Err(error) => return failure::usage(&error),

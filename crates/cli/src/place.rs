@@ -74,12 +74,24 @@ pub fn put_back_what_died() {
         return;
     }
     let system = system();
-    let lists = match undo::pending(&system, &undo_directory()) {
+    match undo::lock(&undo_directory()) {
+        Ok(Some(held)) => {
+            put_back_lists(&system);
+            drop(held);
+        }
+        // A run is under way: it has put back what it found, and its own list is its own.
+        Ok(None) => {}
+        Err(error) => terminal::talk(&format!("cannot look for interrupted runs: {error}")),
+    }
+}
+
+fn put_back_lists(system: &System) {
+    let lists = match undo::pending(system, &undo_directory()) {
         Ok(lists) => lists,
         Err(error) => return terminal::talk(&format!("cannot look for interrupted runs: {error}")),
     };
     for list in lists {
-        match undo::restore(&system, &list) {
+        match undo::restore(system, &list) {
             Ok(restored) => say_restored(&list, &restored),
             Err(error) => {
                 terminal::talk(&format!("cannot put back what {} lists: {error}", list.display()))
@@ -140,17 +152,25 @@ pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Says so when a run is resumed on another kernel or machine than it was begun on.
-pub fn warn_of_another_machine(file: &RunFile) {
-    let Ok(then) = file.environment() else { return };
+/// Refuses to go on with a run that was begun on another kernel or machine: its rounds would compare
+/// old trials with new ones.
+///
+/// # Errors
+/// With what differs.
+pub fn same_machine(file: &RunFile) -> Result<(), Failure> {
+    let then = file.environment().map_err(|error| Failure::from_error(&error))?;
     let now = environment();
     for (key, name) in [("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")] {
         if then.get(key) != now.get(key) {
-            terminal::talk(&format!(
-                "warning: the {name} is not the one that the run was begun on; its rounds do not compare with new ones"
-            ));
+            return Err(Failure::Error(format!(
+                "{} was begun with another {name} ({} then, {} now), and its rounds do not compare with new ones; begin a new run with -o",
+                file.path().display(),
+                then.get(key).unwrap_or(&serde_json::Value::Null),
+                now.get(key).unwrap_or(&serde_json::Value::Null),
+            )));
         }
     }
+    Ok(())
 }
 
 /// A refusal of the guard is one; anything else that fails is an error.

@@ -15,6 +15,7 @@ mod words;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The program in a directory, with an environment that changes nothing.
 fn seekwell(directory: &Path) -> Command {
@@ -31,19 +32,22 @@ fn data(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Whether a run on this kernel is possible; counts a skip when not.
-fn can_run(test: &str, tools: &[&str]) -> bool {
+/// A machine takes one run at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+/// The machine for a run on this kernel; counts a skip when none is possible.
+fn can_run(test: &str, tools: &[&str]) -> Option<MutexGuard<'static, ()>> {
     if !seekwell_testing::root() {
         seekwell_testing::skip(test, "needs root for loop devices and mounts");
-        return false;
+        return None;
     }
     for tool in tools {
         if seekwell_testing::tool(tool).is_none() {
             seekwell_testing::skip(test, &format!("{tool} is not installed"));
-            return false;
+            return None;
         }
     }
-    true
+    Some(MACHINE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Writes a lab and runs it; the run as JSON.

@@ -81,13 +81,19 @@ fn usable_serial(identity: &Identity) -> Option<&str> {
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0').then_some(serial)
 }
 
+/// A serial number that belongs to what would be destroyed. That of a card reader or a dock belongs
+/// to the reader: another card in it would come under the claim of the first.
+fn lasting_serial(identity: &Identity) -> Option<&str> {
+    if identity.changeable { None } else { usable_serial(identity) }
+}
+
 /// What stays the same of a device when it is plugged in elsewhere; without a serial number, what
 /// stays the same while it stays plugged in.
 fn key(identity: &Identity) -> String {
     let part = identity
         .partition
         .map_or_else(String::new, |(index, start)| format!(" partition {index} at {start}"));
-    let disk = match usable_serial(identity) {
+    let disk = match lasting_serial(identity) {
         Some(serial) => {
             format!("{} {serial}", identity.model.as_deref().unwrap_or("disk"))
         }
@@ -180,7 +186,15 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
         )));
     }
     let identity = now.identity().clone();
-    let boot = if usable_serial(&identity).is_some() { None } else { Some(system.boot_id()?) };
+    let lasting = lasting_serial(&identity).is_some();
+    if !lasting && identity.diskseq.is_none() {
+        return Err(Error::Argument(format!(
+            "{} has no serial number of its own, and this kernel (before 5.15) does not tell one \
+             medium from the next: nothing was claimed; use a newer kernel",
+            card.target.display()
+        )));
+    }
+    let boot = if lasting { None } else { Some(system.boot_id()?) };
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = card.stable_path.clone().unwrap_or_else(|| card.target.clone());
     let claim = Claim { format: 1, path, identity, boot, claimed_unix_s: seconds };

@@ -15,6 +15,7 @@ mod arguments;
 mod check;
 mod make;
 mod mounting;
+mod nodes_only;
 mod quiet;
 mod superblock;
 

@@ -32,8 +32,16 @@ pub struct Identity {
     pub wwid: Option<String>,
     /// Number of the partition and its first sector of 512 bytes; `None` for a whole disk.
     pub partition: Option<(u32, u64)>,
+    /// Whether the medium may be another one tomorrow though the drive is the same: a card reader, a
+    /// dock, anything on USB. A claim of an older release that does not say so counts as so.
+    #[serde(default = "unknown_is_changeable")]
+    pub changeable: bool,
     /// Number that the kernel gave to this disk when it appeared; never given twice in one boot.
     pub diskseq: Option<u64>,
+}
+
+fn unknown_is_changeable() -> bool {
+    true
 }
 
 impl fmt::Display for Identity {
@@ -79,9 +87,17 @@ impl Identity {
             wwid: text(&["wwid", "device/wwid"]).or_else(|| from_udev(system, whole, "ID_WWN")),
             partition: number("partition")
                 .and_then(|index| Some((u32::try_from(index).ok()?, number("start")?))),
+            changeable: is_changeable(whole),
             diskseq: probe.and_then(|probe| probe.diskseq).or(in_sysfs),
         }
     }
+}
+
+/// The kernel's `removable` speaks of the medium; docks and many readers on USB say 0 all the same.
+fn is_changeable(disk: &Device) -> bool {
+    let folder = fs::canonicalize(&disk.folder).unwrap_or_else(|_| disk.folder.clone());
+    let on_usb = folder.iter().any(|part| part.to_string_lossy().starts_with("usb"));
+    on_usb || disk.attribute("removable").is_some_and(|text| text != "0")
 }
 
 /// SCSI and SATA disks have their serial number in page 0x80 of their vital product data: four

@@ -12,7 +12,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 mod launch;
 
@@ -144,16 +144,22 @@ pub fn wait(pidfd: impl AsFd) -> Result<Ended> {
 /// # Errors
 /// The kernel's.
 pub fn ended(pidfd: impl AsFd, timeout: Duration) -> Result<bool> {
-    let mut polled = [PollFd::new(&pidfd, PollFlags::IN)];
-    let timeout = Timespec::try_from(timeout).ok();
-    match poll(&mut polled, timeout.as_ref()) {
-        Ok(count) => Ok(count > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(source) => Err(Error::Call {
-            action: "watch a process".to_owned(),
-            source: source.into(),
-            remedy: "this needs Linux 5.3",
-        }),
+    let begin = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(begin.elapsed());
+        let mut polled = [PollFd::new(&pidfd, PollFlags::IN)];
+        match poll(&mut polled, Timespec::try_from(left).ok().as_ref()) {
+            Ok(count) => return Ok(count > 0),
+            // A signal to this process says nothing about the other one.
+            Err(rustix::io::Errno::INTR) => {}
+            Err(source) => {
+                return Err(Error::Call {
+                    action: "watch a process".to_owned(),
+                    source: source.into(),
+                    remedy: "this needs Linux 5.3",
+                });
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::stack::{Device, Filesystem, Journal, Memory, Scheduler};
 use crate::units::Nanos;
-use crate::workloads::{StepOutline, WorkloadParams};
+use crate::workloads::{Company, HOUSEKEEPING_STEPS, StepOutline, WorkloadParams};
 use serde::{Deserialize, Serialize};
 
 /// A validated lab: every name is known, every value is in range, lists of settings are expanded.
@@ -113,15 +113,26 @@ impl Workload {
                     alone.name.push_str(ALONE);
                     steps.push(WorkloadStep { part, beside: false, outline: alone });
                     outline.metrics.push("latency_ratio".to_owned());
+                    outline.company = Company::Accompanied;
                 }
                 steps.push(WorkloadStep { part, beside: false, outline });
             }
         }
         for (part, params) in self.beside.iter().enumerate() {
-            let beside = |outline| WorkloadStep { part, beside: true, outline };
+            let beside = |outline| {
+                let outline = StepOutline { company: Company::Beside, ..outline };
+                WorkloadStep { part, beside: true, outline }
+            };
             steps.extend(params.steps().into_iter().map(beside));
         }
         steps
+    }
+
+    /// Whether some step reports this metric, those that are timed around every workload included.
+    #[must_use]
+    pub fn reports_or_times(&self, path: &str) -> bool {
+        let step = path.split('.').next().unwrap_or_default();
+        HOUSEKEEPING_STEPS.contains(&step) || self.reports(path)
     }
 
     /// Whether some step reports this metric, given as `STEP.METRIC`.

@@ -71,6 +71,22 @@ pub struct StepOutline {
     pub time_ns: Option<u64>,
     /// Metrics beyond those that every step has.
     pub metrics: Vec<String>,
+    /// Whether it has the device for itself.
+    #[serde(default)]
+    pub company: Company,
+}
+
+/// Whether a step has the device for itself. If not, the device's counters say nothing about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Company {
+    /// Nothing runs beside it.
+    #[default]
+    Alone,
+    /// It is measured while others run beside it.
+    Accompanied,
+    /// It runs beside a measured step; nobody waits until its data is durable.
+    Beside,
 }
 
 /// Metrics that every step reports.
@@ -78,7 +94,20 @@ pub const COMMON_METRICS: &[&str] =
     &["elapsed", "cpu", "device_read_bytes", "device_written_bytes"];
 
 /// Metrics that every writing step reports besides.
-pub const WRITING_METRICS: &[&str] = &["elapsed_durable", "undurable_bytes", "written_per_byte"];
+pub const WRITING_METRICS: &[&str] = &["elapsed_durable", "undurable_bytes"];
+
+/// Metrics that need somebody to wait until the data is on the device.
+pub const DURABLE_METRICS: &[&str] = &["elapsed_durable", "mb_per_s_durable"];
+
+/// Metrics that come from the counters of the device or of the machine: a step that shares the
+/// device with another workload has none of them.
+pub const COUNTED_METRICS: &[&str] = &[
+    "device_read_bytes",
+    "device_written_bytes",
+    "undurable_bytes",
+    "written_per_byte",
+    "read_per_byte",
+];
 
 /// Steps around the workload that the agent times in every trial on a filesystem; they report the
 /// common metrics, `mkfs` and `umount` also `elapsed_durable`.
@@ -88,8 +117,16 @@ impl StepOutline {
     /// Whether the step reports this metric.
     #[must_use]
     pub fn reports(&self, metric: &str) -> bool {
+        let waited_for = self.company != Company::Beside;
+        if (self.company != Company::Alone && COUNTED_METRICS.contains(&metric))
+            || (!waited_for && DURABLE_METRICS.contains(&metric))
+        {
+            return false;
+        }
+        let knows_bytes = self.metrics.iter().any(|name| name == "app_bytes");
         COMMON_METRICS.contains(&metric)
             || (self.writes && WRITING_METRICS.contains(&metric))
+            || (self.writes && knows_bytes && metric == "written_per_byte")
             || self.metrics.iter().any(|name| name == metric)
     }
 }

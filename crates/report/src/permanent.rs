@@ -4,7 +4,7 @@
 use crate::view::RunView;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::record::{DeviceInForce, Record, Status};
-use seekwell_model::stack::{Backing, Stack};
+use seekwell_model::stack::{Backing, DeviceSettings, MemoryLimit, Stack, WriteCache};
 use seekwell_model::verdict::VerdictKind;
 use std::path::Path;
 
@@ -152,6 +152,9 @@ fn mount_options(stack: &Stack, definition: &FilesystemDefinition, names: &Names
     }
     options.extend(stack.journal.data.map(|mode| format!("data={}", mode.as_str())));
     options.extend(stack.filesystem.mount.iter().cloned());
+    if stack.filesystem.overlay.is_some() {
+        options.push("ro".to_owned());
+    }
     options
 }
 
@@ -183,20 +186,31 @@ fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static st
             "put into force",
             vec![
                 "udevadm control --reload".to_owned(),
-                format!("udevadm trigger --action=change {device}"),
+                format!("udevadm trigger --action=change {}", whole_disk(Path::new(device))),
             ],
         ),
     ]
+}
+
+/// The stable path of the whole disk, of a partition's or its own: queue settings are the disk's.
+fn whole_disk(path: &Path) -> String {
+    let text = path.display().to_string();
+    match text.rsplit_once("-part") {
+        Some((disk, number)) if number.chars().all(|c| c.is_ascii_digit()) => disk.to_owned(),
+        _ => text,
+    }
 }
 
 /// One rule that sets what was in force. The scheduler comes first: a switch resets the rest.
 fn udev_rule(stack: &Stack, device: &DeviceInForce, journal: bool) -> String {
     let backing =
         if journal { stack.journal.external.as_ref() } else { Some(&stack.device.backing) };
-    let real = matches!(backing, Some(Backing::Disk { .. } | Backing::Partition { .. }));
-    let which = match &device.serial {
-        Some(serial) if real => format!("ENV{{ID_SERIAL_SHORT}}==\"{}\"", udev_value(serial)),
-        _ if real => format!("KERNEL==\"{}\"", udev_value(&device.kernel_name)),
+    let which = match backing {
+        Some(Backing::Disk { path } | Backing::Partition { path }) => {
+            // The links of a disk are there by then: the rules that make them sort before ours.
+            let link = whole_disk(path);
+            format!("SYMLINK==\"{}\"", udev_value(link.trim_start_matches("/dev/")))
+        }
         _ => format!("KERNEL==\"{}\"", if journal { "JOURNAL-DISK" } else { "DISK" }),
     };
     let mut parts = vec![
@@ -211,20 +225,36 @@ fn udev_rule(stack: &Stack, device: &DeviceInForce, journal: bool) -> String {
         parts.push(format!("ATTR{{queue/{}}}=\"{}\"", udev_value(name), udev_value(value)));
     };
     set("scheduler", &scheduler);
-    for (name, value) in
-        [("nr_requests", queue.nr_requests), ("read_ahead_kb", queue.read_ahead_kb)]
-    {
-        if let Some(value) = value {
-            set(name, &value.to_string());
-        }
-    }
-    if !journal && let Some(kib) = stack.device.settings.max_sectors_kb {
-        set("max_sectors_kb", &kib.to_string());
+    if let Some(value) = queue.nr_requests {
+        set("nr_requests", &value.to_string());
     }
     for (name, value) in &stack.scheduler.tunables {
         set(&format!("iosched/{name}"), value);
     }
+    let settings = &stack.device.settings;
+    if !journal {
+        set_limits(settings, &mut set);
+    }
+    // Last: each of the limits above sets it anew.
+    if let Some(value) = queue.read_ahead_kb {
+        set("read_ahead_kb", &value.to_string());
+    }
     parts.join(", ")
+}
+
+/// What the lab set on the data device beside the scheduler.
+fn set_limits(settings: &DeviceSettings, set: &mut impl FnMut(&str, &str)) {
+    if let Some(kib) = settings.max_sectors_kb {
+        set("max_sectors_kb", &kib.to_string());
+    }
+    if let Some(rotational) = settings.rotational {
+        set("rotational", if rotational { "1" } else { "0" });
+    }
+    match settings.write_cache {
+        Some(WriteCache::WriteBack) => set("write_cache", "write back"),
+        Some(WriteCache::WriteThrough) => set("write_cache", "write through"),
+        None => {}
+    }
 }
 
 /// A value inside the quotes of a rule: what would end it or be expanded is doubled or left out.
@@ -259,6 +289,11 @@ fn notes(stack: &Stack) -> Vec<String> {
             "write your own disk for {}, best by /dev/disk/by-id; in the rule its kernel name, \
              such as sdb",
             stand_ins.join(" and ")
+        ));
+    }
+    if let MemoryLimit::Limit(limit) = stack.memory.limit {
+        notes.push(format!(
+            "the trials had {limit} of memory, page cache included; another amount may make another winner"
         ));
     }
     if let Some(overlay) = &stack.filesystem.overlay {

@@ -87,7 +87,10 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
         Better::Lower => "lower is better",
         Better::Higher => "higher is better",
     };
-    let mut title = format!("{} ({direction}); ratio to the leader", verdict.metric);
+    let mut title = format!(
+        "{} ({direction}); median over all trials; ratio to the leader, averaged round by round",
+        verdict.metric
+    );
     if table_has_more {
         title.push_str("; behind it medians of other steps");
     }

@@ -1,14 +1,14 @@
-//! What was not the same for all stacks, or not held still: said with every result.
+//! What was not held still: said with every result. Settings that differed unasked are warnings of
+//! the run.
 
 use crate::view::RunView;
-use seekwell_model::record::{InForce, Status};
+use seekwell_model::record::Status;
 use seekwell_model::stack::Backing;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// One sentence each.
 pub(crate) fn uncontrolled(view: &RunView) -> Vec<String> {
-    let mut said = differences(view);
-    said.extend(backings(view));
+    let mut said = backings(view);
     let records = || view.records.iter().map(|(_, record)| record);
     if records().any(|record| record.in_force.swap.is_some_and(|swap| swap.0 > 0)) {
         said.push("swap was on: memory pressure may have written to another device".to_owned());
@@ -20,44 +20,6 @@ pub(crate) fn uncontrolled(view: &RunView) -> Vec<String> {
     }
     let extra = view.environment.get("uncontrolled").and_then(serde_json::Value::as_array);
     said.extend(extra.into_iter().flatten().filter_map(|text| text.as_str()).map(str::to_owned));
-    said
-}
-
-/// A setting that ought to be equal, as read back: its name and its value in a trial.
-type Setting = (&'static str, fn(&InForce) -> Option<String>);
-
-fn shown<T: ToString>(value: Option<T>) -> Option<String> {
-    value.map(|value| value.to_string())
-}
-
-const SETTINGS: [Setting; 9] = [
-    ("nr_requests", |force| shown(force.device.queue.nr_requests)),
-    ("read_ahead_kb", |force| shown(force.device.queue.read_ahead_kb)),
-    ("max_sectors_kb", |force| shown(force.device.queue.max_sectors_kb)),
-    ("rotational", |force| shown(force.device.queue.rotational)),
-    ("logical block size", |force| shown(force.device.queue.logical_block_bytes)),
-    ("write cache", |force| force.device.queue.write_cache.clone()),
-    ("filesystem block size", |force| shown(force.block_bytes)),
-    ("journal size", |force| shown(force.journal_bytes)),
-    ("memory limit", |force| shown(force.memory_limit)),
-];
-
-fn differences(view: &RunView) -> Vec<String> {
-    let mut said = Vec::new();
-    for (name, value_of) in SETTINGS {
-        let mut stacks: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-        for (trial, record) in &view.records {
-            let value = value_of(&record.in_force);
-            if let (Some(value), Some(stack)) = (value, view.stack_of(trial)) {
-                stacks.entry(value).or_default().insert(&stack.label);
-            }
-        }
-        if stacks.len() > 1 {
-            let parts: Vec<String> =
-                stacks.iter().map(|(value, labels)| format!("{value} ({})", few(labels))).collect();
-            said.push(format!("{name} differs: {}", parts.join(", ")));
-        }
-    }
     said
 }
 

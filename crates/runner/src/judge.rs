@@ -15,13 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// Only trials that ended well count: a marked trial is kept and never ranked. Where several
 /// workloads report the metric, a stack's value of a round is their geometric mean, and missing
-/// when one of them is.
+/// when one of them is; only workloads that every compared stack runs take part.
 #[must_use]
 pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
     let metric = &plan.lab.judge.metric;
     let rounds = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;
-    let judged: Vec<bool> =
-        plan.workloads.iter().map(|workload| workload.reports(metric)).collect();
+    let judged = common_workloads(plan);
     let mut logs: Vec<Vec<Option<f64>>> = vec![vec![Some(0.0); rounds]; plan.stacks.len()];
     let mut parts = vec![0_u32; plan.stacks.len()];
     let found: BTreeMap<(u32, u32), f64> = records
@@ -32,7 +31,7 @@ pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
         })
         .collect();
     for (candidate, pair) in plan.candidates.iter().enumerate() {
-        if !judged.get(pair.workload as usize).copied().unwrap_or(false) {
+        if !judged.contains(&pair.workload) {
             continue;
         }
         let stack = pair.stack as usize;
@@ -47,6 +46,47 @@ pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
         row.into_iter().map(|log| log.and_then(geometric)).collect()
     };
     logs.into_iter().zip(parts).map(mean).collect()
+}
+
+/// Workloads that report the judged metric, by stack.
+fn judged_workloads(plan: &Plan) -> BTreeMap<u32, BTreeSet<u32>> {
+    let metric = &plan.lab.judge.metric;
+    let reports: Vec<bool> =
+        plan.workloads.iter().map(|workload| workload.reports_or_times(metric)).collect();
+    let mut by_stack: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for pair in &plan.candidates {
+        if reports.get(pair.workload as usize).copied().unwrap_or(false) {
+            by_stack.entry(pair.stack).or_default().insert(pair.workload);
+        }
+    }
+    by_stack
+}
+
+/// Workloads that report the judged metric and that every stack runs which runs one of them.
+fn common_workloads(plan: &Plan) -> BTreeSet<u32> {
+    let by_stack = judged_workloads(plan);
+    let mut sets = by_stack.values();
+    let first = sets.next().cloned().unwrap_or_default();
+    sets.fold(first, |common, set| common.intersection(set).copied().collect())
+}
+
+/// Workloads that report the metric and do not count, because some stack does not run them.
+fn not_judged(plan: &Plan) -> Option<Warning> {
+    let common = common_workloads(plan);
+    let all: BTreeSet<u32> = judged_workloads(plan).into_values().flatten().collect();
+    let left: Vec<&str> = all
+        .difference(&common)
+        .filter_map(|index| Some(plan.workloads.get(*index as usize)?.name.as_str()))
+        .collect();
+    if left.is_empty() {
+        return None;
+    }
+    let text = format!("not judged, because not every stack runs it: workload {}", left.join(", "));
+    Some(Warning::new(
+        "workload-not-judged",
+        text,
+        "run it on every stack, or judge it in a lab of its own",
+    ))
 }
 
 /// The verdict of a run as far as it got.
@@ -104,7 +144,7 @@ fn verdict(plan: &Plan, values: &[Vec<Option<f64>>], comparison: &Comparison) ->
         Decision::Unresolved { candidates, reason, rounds_needed } => (
             VerdictKind::Unresolved,
             candidates.iter().map(label).collect(),
-            unresolved_reason(*reason, *rounds_needed, values),
+            unresolved_reason(plan, *reason, *rounds_needed, blank(plan, values).rounds),
         ),
     };
     let mut ratios: Vec<Ratio> = comparison
@@ -164,8 +204,8 @@ fn percent(fraction: f64) -> String {
 fn winner_reason(plan: &Plan, comparison: &Comparison) -> String {
     let rivals = comparison.rows.iter().filter(|row| row.rounds > 0).count().saturating_sub(1);
     format!(
-        "better than each of the {rivals} others in paired rounds; the intervals hold together at {}",
-        percent(plan.lab.judge.confidence)
+        "better than each of the {rivals} others in paired rounds; the chance that any of these is wrong is at most {}",
+        percent(1.0 - plan.lab.judge.confidence)
     )
 }
 
@@ -180,15 +220,16 @@ fn tie_reason(plan: &Plan, not_better: &[String]) -> String {
 }
 
 fn unresolved_reason(
+    plan: &Plan,
     reason: Unresolved,
     rounds_needed: Option<u64>,
-    values: &[Vec<Option<f64>>],
+    have: u32,
 ) -> String {
-    let have = values.first().map_or(0, Vec::len);
     match (reason, rounds_needed) {
-        (Unresolved::NoData, _) => {
-            "no trial of any stack ended well; see the reasons of the failed trials".to_owned()
-        }
+        (Unresolved::NoData, _) => format!(
+            "no trial ended well and reported {}; see the warnings for what failed or was marked",
+            plan.lab.judge.metric
+        ),
         (Unresolved::OneStack, _) => {
             "only one stack has values: there is nothing to compare it with".to_owned()
         }
@@ -198,10 +239,10 @@ fn unresolved_reason(
             )
         }
         (Unresolved::TooWide, Some(needed)) => format!(
-            "the intervals are too wide after {have} rounds; about {needed} rounds would decide it, or a wider tie"
+            "the intervals are too wide after {have} complete rounds; about {needed} rounds would decide it, or a wider tie"
         ),
         (Unresolved::TooWide, None) => format!(
-            "the intervals are too wide after {have} rounds, and how many would decide it cannot be said; use more rounds or a wider tie"
+            "the intervals are too wide after {have} complete rounds, and how many would decide it cannot be said; use more rounds or a wider tie"
         ),
     }
 }
@@ -211,15 +252,15 @@ fn unresolved_reason(
 #[must_use]
 pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
     let mut all = plan.warnings.clone();
+    all.extend(not_judged(plan));
     all.extend(failures(plan, records));
     all.extend(differences::in_force(plan, records));
-    let mut counted: BTreeMap<(String, String), (Warning, u32, BTreeSet<String>)> = BTreeMap::new();
+    let mut counted: BTreeMap<(String, String, String), (Warning, u32, BTreeSet<String>)> =
+        BTreeMap::new();
     for (trial, record) in records {
         let label = &plan.pair(trial).0.label;
-        for warning in
-            record.warnings.iter().chain(record.steps.iter().flat_map(|step| &step.warnings))
-        {
-            let key = (warning.code.clone(), warning.remedy.clone());
+        for (step, warning) in trial_warnings(record) {
+            let key = (warning.code.clone(), step.to_owned(), warning.remedy.clone());
             let entry = counted.entry(key).or_insert_with(|| (warning.clone(), 0, BTreeSet::new()));
             entry.1 += 1;
             entry.2.insert(label.clone());
@@ -228,10 +269,18 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
     all.extend(
         counted.into_values().map(|(warning, times, stacks)| summed(warning, times, &stacks)),
     );
-    if plan.lab.judge.metric.ends_with(".elapsed") {
-        all.extend(not_durable(plan, records));
-    }
+    all.extend(not_durable(plan, records));
     all
+}
+
+/// The doubts about a trial, those about a step with its name.
+fn trial_warnings(record: &Record) -> impl Iterator<Item = (&str, &Warning)> {
+    let of_trial = record.warnings.iter().map(|warning| ("", warning));
+    let of_steps = record
+        .steps
+        .iter()
+        .flat_map(|step| step.warnings.iter().map(move |warning| (step.name.as_str(), warning)));
+    of_trial.chain(of_steps)
 }
 
 fn summed(mut warning: Warning, times: u32, stacks: &BTreeSet<String>) -> Warning {
@@ -265,16 +314,24 @@ fn failures(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
     by_reason.into_iter().map(warning).collect()
 }
 
-/// The verdict judges `elapsed`: how much was still in memory then.
+/// The verdict judges a writing step by something that does not wait for the write-back: how much
+/// was still in memory then.
 fn not_durable(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Option<Warning> {
-    let step = plan.lab.judge.metric.strip_suffix(".elapsed")?;
+    let (step, metric) = plan.lab.judge.metric.split_once('.')?;
+    if metric.ends_with("_durable") {
+        return None;
+    }
     let undurable = format!("{step}.undurable_bytes");
     let largest = records
         .iter()
         .filter_map(|(_, record)| record.metric(&undurable))
         .max_by(f64::total_cmp)?;
-    let text =
-        format!("not yet on the device when {step} was judged: up to {:.0} MB", largest / 1e6);
+    let amount = if largest < 1e6 {
+        "less than 1 MB".to_owned()
+    } else {
+        format!("up to {:.0} MB", largest / 1e6)
+    };
+    let text = format!("not yet on the device when {step} ended and was judged: {amount}");
     Some(Warning::new(
         "not-durable",
         text,

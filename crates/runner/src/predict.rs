@@ -34,10 +34,8 @@ pub fn cost(stack: &Stack, workload: &Workload, _facts: &PlaceFacts) -> Cost {
     let steps: Vec<StepOutline> =
         workload.outlines().into_iter().map(|step| step.outline).collect();
     let time_ns = steps.iter().map(step_ns).fold(FIXED_NS, u64::saturating_add);
-    let written = steps
-        .iter()
-        .map(|step| step_written(stack, step))
-        .try_fold(0_u64, |sum, next| Some(sum.saturating_add(next?)));
+    let written =
+        steps.iter().map(step_written).try_fold(0_u64, |sum, next| Some(sum.saturating_add(next?)));
     let written = written.map(|bytes| Bytes(bytes.saturating_add(mkfs_written(stack))));
     Cost { time_ns, written }
 }
@@ -59,8 +57,8 @@ fn step_ns(step: &StepOutline) -> u64 {
 }
 
 /// Bytes written by a step; `None` when it writes and does not say how much.
-fn step_written(stack: &Stack, step: &StepOutline) -> Option<u64> {
-    if !step.writes || stack_is_raw_populate(stack, step) {
+fn step_written(step: &StepOutline) -> Option<u64> {
+    if !step.writes {
         return Some(0);
     }
     let bytes = match step.bytes {
@@ -69,11 +67,6 @@ fn step_written(stack: &Stack, step: &StepOutline) -> Option<u64> {
         None => step.operations.map(|count| count * 4096 / 100)?,
     };
     Some(bytes + bytes / METADATA_DIVISOR)
-}
-
-fn stack_is_raw_populate(stack: &Stack, step: &StepOutline) -> bool {
-    let raw = filesystems::filesystem(&stack.filesystem.kind).is_some_and(|kind| kind.is_raw());
-    raw && !step.measured
 }
 
 fn mkfs_written(stack: &Stack) -> u64 {

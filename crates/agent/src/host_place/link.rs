@@ -1,5 +1,6 @@
 //! The runner's end of the guardian.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -21,7 +22,9 @@ pub struct GuardianLink {
 
 impl GuardianLink {
     /// Starts a guardian for this process.
-    pub fn start(program: &Path, undo: &Path) -> io::Result<Self> {
+    ///
+    /// It inherits the lock of the machine and holds it until everything is put back.
+    pub fn start(program: &Path, undo: &Path, lock: &File) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(ANSWER))?;
         let child = Command::new(program)
@@ -32,7 +35,8 @@ impl GuardianLink {
             .arg(std::process::id().to_string())
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
+            // It prints nothing there; the descriptor is what it is to hold.
+            .stdout(Stdio::from(lock.try_clone()?))
             // From the first moment out of reach of Ctrl-C; it makes a session of its own besides.
             .process_group(0)
             .spawn()?;
@@ -69,6 +73,13 @@ impl GuardianLink {
         } else {
             Err(io::Error::other(format!("the guardian ended with {status}")))
         }
+    }
+
+    /// Ends it at once and waits until it is gone.
+    pub fn end(mut self) {
+        // It may be gone already, which is just as well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn ask(&mut self, word: &str) -> io::Result<String> {

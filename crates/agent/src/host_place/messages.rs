@@ -142,10 +142,13 @@ impl Listener {
         if count == 0 {
             self.stdout = None;
         }
-        self.line.extend_from_slice(&buffer[..count]);
-        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
-            let rest = self.line.split_off(end + 1);
-            let line = std::mem::replace(&mut self.line, rest);
+        // Only what is new is searched: a record with a million operations comes in many pieces.
+        for piece in buffer[..count].split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if !piece.ends_with(b"\n") {
+                break;
+            }
+            let line = std::mem::take(&mut self.line);
             match serde_json::from_slice::<AgentMessage>(&line) {
                 Ok(message) => {
                     on_message(&message);

@@ -6,7 +6,8 @@ use crate::terminal;
 use seekwell_report::RunView;
 use seekwell_runner::judge;
 use seekwell_store::RunFile;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Shows or exports a run.
 ///
@@ -16,10 +17,10 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     let view = view(&file)?;
     if let Some(path) = &arguments.html {
-        write(path, &seekwell_report::html(&view))?;
+        write(path, &seekwell_report::html(&view), &arguments.run)?;
     }
     if let Some(path) = &arguments.csv {
-        write(path, &seekwell_report::csv(&view))?;
+        write(path, &seekwell_report::csv(&view), &arguments.run)?;
     }
     if arguments.json || (arguments.html.is_none() && arguments.csv.is_none()) {
         print(&view, arguments.json);
@@ -62,9 +63,25 @@ pub fn print(view: &RunView, json: bool) {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))?;
+/// Writes an output in full or not at all. The run file itself is never written over.
+fn write(path: &Path, text: &str, run_file: &Path) -> Result<(), Failure> {
+    let same = |one: std::io::Result<std::fs::Metadata>,
+                other: std::io::Result<std::fs::Metadata>| {
+        matches!((one, other), (Ok(one), Ok(other)) if (one.dev(), one.ino()) == (other.dev(), other.ino()))
+    };
+    if same(path.metadata(), run_file.metadata()) {
+        let text = format!("{} is the run file itself; name another file", path.display());
+        return Err(Failure::Usage(text));
+    }
+    let wrong =
+        |error: std::io::Error| Failure::Error(format!("cannot write {}: {error}", path.display()));
+    if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
+        // A pipe or a terminal: there is nothing to lose.
+        std::fs::write(path, text).map_err(wrong)?;
+    } else {
+        let draft = PathBuf::from(format!("{}.part", path.display()));
+        std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path)).map_err(wrong)?;
+    }
     terminal::talk(&format!("wrote {}", path.display()));
     Ok(())
 }

@@ -31,10 +31,19 @@ impl Keeper for KeepInFile<'_> {
 /// # Errors
 /// When the lab, the run file or the place fails. Trials that were kept stay kept.
 pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
-    let (path, plan, mut file) = open(arguments)?;
-    let kept = kept_records(&file)?;
+    // The place before the file: a run that cannot begin leaves none.
+    let (path, plan) = planned(arguments)?;
     let stop = place::stop_on_interrupt()?;
     let mut place = place::host(&plan, &path, arguments.scratch.as_deref())?;
+    let mut file = match open(arguments, &path, &plan) {
+        Ok(file) => file,
+        Err(failure) => {
+            // The reason why there is no run is what the user must hear.
+            let _ = place.finish();
+            return Err(failure);
+        }
+    };
+    let kept = kept_records(&file)?;
     let mut progress = Progress::new(&plan);
     let mut execution = Execution::new(&plan, kept);
     let ended = execution.run(&mut place, &mut KeepInFile(&mut file), &stop, &mut |event| {
@@ -93,46 +102,41 @@ fn kept_records(file: &RunFile) -> Result<Records, Failure> {
         .collect())
 }
 
-fn open(arguments: &RunArgs) -> Result<(PathBuf, Plan, RunFile), Failure> {
-    if arguments.resume {
-        return resume(arguments);
-    }
-    let Some(lab) = &arguments.lab else {
-        return Err(Failure::Usage(
-            "name a lab file, or --resume -o FILE to go on with a run".to_owned(),
-        ));
-    };
-    let plan = plan::plan_of(lab)?;
-    let path = arguments
-        .output
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("{}.seekwell", plan.lab.name)));
-    let environment = place::environment();
-    let file =
-        RunFile::create(&path, &plan, &environment).map_err(|error| Failure::from_error(&error))?;
-    Ok((path, plan, file))
-}
-
-fn resume(arguments: &RunArgs) -> Result<(PathBuf, Plan, RunFile), Failure> {
-    let path = match (&arguments.output, &arguments.lab) {
+/// Path of the run file and the plan, from the lab or, when a run is resumed, from its file.
+fn planned(arguments: &RunArgs) -> Result<(PathBuf, Plan), Failure> {
+    let from_lab = arguments.lab.as_ref().map(|lab| plan::plan_of(lab)).transpose()?;
+    let path = match (&arguments.output, &from_lab) {
         (Some(path), _) => path.clone(),
-        (None, Some(lab)) => PathBuf::from(format!("{}.seekwell", plan::plan_of(lab)?.lab.name)),
-        (None, None) => {
+        (None, Some(plan)) => PathBuf::from(format!("{}.seekwell", plan.lab.name)),
+        (None, None) if arguments.resume => {
             return Err(Failure::Usage("--resume needs -o FILE, the run to go on with".to_owned()));
         }
-    };
-    let file = RunFile::open_for_append(&path).map_err(|error| Failure::from_error(&error))?;
-    let plan = file.plan().map_err(|error| Failure::from_error(&error))?;
-    if let Some(lab) = &arguments.lab {
-        let now = plan::plan_of(lab)?;
-        if now.lab != plan.lab {
-            return Err(Failure::Error(format!(
-                "{} is not the lab that {} was begun with; resume without naming a lab, or begin a new run with -o",
-                lab.display(),
-                path.display()
-            )));
+        (None, None) => {
+            let text = "name a lab file, or --resume -o FILE to go on with a run";
+            return Err(Failure::Usage(text.to_owned()));
         }
+    };
+    if !arguments.resume {
+        let text = "name a lab file; only --resume goes without";
+        return from_lab.map(|plan| (path, plan)).ok_or_else(|| Failure::Usage(text.to_owned()));
     }
-    place::warn_of_another_machine(&file);
-    Ok((path, plan, file))
+    let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
+    let plan = file.plan().map_err(|error| Failure::from_error(&error))?;
+    if from_lab.is_some_and(|now| now.lab != plan.lab) {
+        return Err(Failure::Error(format!(
+            "the lab is not the one that {} was begun with; resume without naming a lab, or begin a new run with -o",
+            path.display()
+        )));
+    }
+    place::same_machine(&file)?;
+    Ok((path, plan))
+}
+
+fn open(arguments: &RunArgs, path: &Path, plan: &Plan) -> Result<RunFile, Failure> {
+    let opened = if arguments.resume {
+        RunFile::open_for_append(path)
+    } else {
+        RunFile::create(path, plan, &place::environment())
+    };
+    opened.map_err(|error| Failure::from_error(&error))
 }

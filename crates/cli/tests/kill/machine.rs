@@ -120,7 +120,8 @@ fn cgroups() -> Vec<String> {
         .filter_map(|place| std::fs::read_dir(place).ok())
         .flat_map(|entries| entries.flatten())
         .map(|entry| entry.path().display().to_string())
-        .filter(|path| path.contains("seekwell-kill-") || path.contains("seekwell-dirty-"))
+        .filter(|path| path.contains("seekwell-"))
+        .filter(|path| path.ends_with("-kill") || path.ends_with("-dirty"))
         .collect()
 }
 

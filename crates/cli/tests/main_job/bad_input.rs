@@ -104,9 +104,7 @@ fn an_existing_run_file_is_never_overwritten() {
 #[test]
 fn a_disk_that_nobody_claimed_is_refused_for_safety() {
     let test = "a_disk_that_nobody_claimed_is_refused_for_safety";
-    if !super::can_run(test, &["mkfs.ext4"]) {
-        return;
-    }
+    let Some(_alone) = super::can_run(test, &["mkfs.ext4"]) else { return };
     // There is no spare disk here: the disk of the running system must be refused in any case.
     let directory = tempfile::tempdir().unwrap();
     let root = root_disk();
@@ -124,4 +122,62 @@ fn root_disk() -> Option<String> {
     let line = mounts.lines().find(|line| line.split(' ').nth(1) == Some("/"))?;
     let device = line.split(' ').next()?;
     device.starts_with("/dev/").then(|| device.to_owned())
+}
+
+#[test]
+fn a_report_is_never_written_over_its_run() {
+    let test = "a_report_is_never_written_over_its_run";
+    let Some(_alone) = super::can_run(test, &["mkfs.ext4"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let lab = "[lab]\nname = \"small\"\n[[device]]\nname = \"d\"\nram = { size = \"64MiB\" }\n[[filesystem]]\ntype = \"ext4\"\n[scheduler]\nchoose = [\"none\"]\n[[workload]]\nkind = \"mail\"\nfiles = 5\n[judge]\nmetric = \"unpack.elapsed\"\nrounds = 6\n";
+    super::run_lab(directory.path(), lab);
+    let before = std::fs::read(directory.path().join("small.seekwell")).unwrap();
+    let report = |arguments: &[&str]| {
+        seekwell(directory.path())
+            .arg("report")
+            .arg("small.seekwell")
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    let output = report(&["--html", "small.seekwell"]);
+    assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
+    assert_eq!(std::fs::read(directory.path().join("small.seekwell")).unwrap(), before);
+    let output = report(&["--html", "page.html", "--csv", "table.csv"]);
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    assert!(std::fs::read_to_string(directory.path().join("page.html")).unwrap().contains("<html"));
+    assert!(
+        std::fs::read_to_string(directory.path().join("table.csv")).unwrap().contains("unpack")
+    );
+}
+
+#[test]
+fn an_option_of_mkfs_reaches_no_other_device() {
+    let test = "an_option_of_mkfs_reaches_no_other_device";
+    let Some(_alone) = super::can_run(test, &["mkfs.ext4", "losetup"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("precious.img");
+    let content = b"VALUABLE".repeat(1 << 20);
+    std::fs::write(&image, &content).unwrap();
+    let attached =
+        std::process::Command::new("losetup").args(["-f", "--show"]).arg(&image).output().unwrap();
+    let device = String::from_utf8(attached.stdout).unwrap().trim().to_owned();
+    for option in [
+        format!("-qz{device}"),
+        format!("-qz{}", device.trim_start_matches('/')),
+        format!("-z{device}"),
+    ] {
+        let lab = format!(
+            "[[device]]\nname = \"d\"\nram = {{ size = \"64MiB\" }}\n[[filesystem]]\ntype = \"ext4\"\nmkfs = [\"{option}\"]\n[scheduler]\nchoose = [\"none\"]\n[[workload]]\nkind = \"mail\"\nfiles = 5\n"
+        );
+        std::fs::write(directory.path().join("lab.toml"), lab).unwrap();
+        let _ = std::fs::remove_file(directory.path().join("r.seekwell"));
+        seekwell(directory.path()).args(["run", "lab.toml", "-o", "r.seekwell"]).output().unwrap();
+    }
+    let status = std::process::Command::new("losetup").args(["-d", &device]).status().unwrap();
+    assert!(status.success());
+    assert!(
+        std::fs::read(&image).unwrap() == content,
+        "mkfs wrote to a device that nobody claimed"
+    );
 }

@@ -5,9 +5,7 @@ use super::{assert_all_ok, can_run, run_lab, stacks, trials};
 #[test]
 fn ext3_with_its_journal_inside_on_a_second_loop_device_and_in_memory() {
     let test = "ext3_with_its_journal_inside_on_a_second_loop_device_and_in_memory";
-    if !can_run(test, &["mkfs.ext3", "mke2fs"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext3", "mke2fs"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let run = run_lab(
         directory.path(),
@@ -55,9 +53,7 @@ rounds = 6
 #[test]
 fn a_raw_device_stands_beside_filesystems_in_one_report() {
     let test = "a_raw_device_stands_beside_filesystems_in_one_report";
-    if !can_run(test, &["mkfs.ext4", "mkfs.xfs"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext4", "mkfs.xfs"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let run = run_lab(
         directory.path(),
@@ -96,9 +92,7 @@ rounds = 6
 #[test]
 fn a_bulk_writer_beside_small_reads_reports_both_sides_and_their_ratio() {
     let test = "a_bulk_writer_beside_small_reads_reports_both_sides_and_their_ratio";
-    if !can_run(test, &["mkfs.ext4"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let run = run_lab(
         directory.path(),
@@ -141,9 +135,7 @@ rounds = 6
 #[test]
 fn a_command_is_timed_and_its_output_measured() {
     let test = "a_command_is_timed_and_its_output_measured";
-    if !can_run(test, &["mkfs.ext4"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let run = run_lab(
         directory.path(),
@@ -177,9 +169,7 @@ rounds = 6
 #[test]
 fn an_overlay_spares_the_device_what_is_never_written_back() {
     let test = "an_overlay_spares_the_device_what_is_never_written_back";
-    if !can_run(test, &["mkfs.ext4"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let run = run_lab(
         directory.path(),
@@ -219,9 +209,7 @@ rounds = 6
 #[test]
 fn queue_settings_are_made_equal_read_back_and_tunables_reach_the_kernel() {
     let test = "queue_settings_are_made_equal_read_back_and_tunables_reach_the_kernel";
-    if !can_run(test, &["mkfs.ext4"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let run = run_lab(
         directory.path(),

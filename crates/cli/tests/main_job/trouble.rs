@@ -75,9 +75,7 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
 #[test]
 fn a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there() {
     let test = "a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there";
-    if !can_run(test, &["mkfs.ext4", "mount", "umount"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext4", "mount", "umount"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
     let disk = SmallDisk::mount(&directory.path().join("small"), "2m");
@@ -112,9 +110,7 @@ fn images(pid: u32) -> Vec<PathBuf> {
 #[test]
 fn a_device_that_vanishes_fails_its_trials_and_nothing_else() {
     let test = "a_device_that_vanishes_fails_its_trials_and_nothing_else";
-    if !can_run(test, &["mkfs.ext4"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
     let child = start(directory.path(), &["run", "lab.toml", "-o", "run.seekwell"]);
@@ -139,9 +135,7 @@ fn a_device_that_vanishes_fails_its_trials_and_nothing_else() {
 #[test]
 fn an_interrupt_finishes_the_trial_and_the_run_can_be_resumed() {
     let test = "an_interrupt_finishes_the_trial_and_the_run_can_be_resumed";
-    if !can_run(test, &["mkfs.ext4"]) {
-        return;
-    }
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
     let child = start(directory.path(), &["run", "lab.toml", "-o", "run.seekwell"]);
@@ -158,4 +152,47 @@ fn an_interrupt_finishes_the_trial_and_the_run_can_be_resumed() {
         .unwrap();
     assert!(matches!(resumed.status.code(), Some(0 | 4)), "{}", talk(&resumed));
     assert_eq!(kept_trials(directory.path(), &directory.path().join("run.seekwell")), 12);
+}
+
+#[test]
+fn a_second_run_waits_and_is_then_refused() {
+    let test = "a_second_run_waits_and_is_then_refused";
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let long = LAB.replace(
+        "[[workload]]\nkind = \"mail\"\nfiles = 50",
+        "[[workload]]\nkind = \"command\"\nrun = \"sleep 30\"",
+    );
+    let long = long.replace("unpack.elapsed_durable", "command.elapsed");
+    std::fs::write(directory.path().join("lab.toml"), long).unwrap();
+    let mut first = start(directory.path(), &["run", "lab.toml", "-o", "first.seekwell"]);
+    wait_until("the image", || !images(first.id()).is_empty());
+    let second = seekwell(directory.path())
+        .args(["run", "lab.toml", "-o", "second.seekwell"])
+        .output()
+        .unwrap();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(second.status.code(), Some(1), "{}", talk(&second));
+    assert!(talk(&second).contains("another run is under way"), "{}", talk(&second));
+    assert!(
+        !directory.path().join("second.seekwell").exists(),
+        "a run that cannot begin leaves no file"
+    );
+}
+
+#[test]
+fn what_a_command_leaves_running_is_ended_with_its_step() {
+    let test = "what_a_command_leaves_running_is_ended_with_its_step";
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let lab = LAB.replace(
+        "[[workload]]\nkind = \"mail\"\nfiles = 50",
+        "[[workload]]\nkind = \"command\"\nrun = \"setsid sleep 900 >/dev/null 2>&1 & sleep 0.1\"",
+    );
+    let lab = lab.replace("unpack.elapsed_durable", "command.elapsed");
+    let begun = Instant::now();
+    let run = super::run_lab(directory.path(), &lab);
+    super::assert_all_ok(&run);
+    assert!(begun.elapsed() < Duration::from_secs(200), "{:?}", begun.elapsed());
 }

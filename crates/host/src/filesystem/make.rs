@@ -1,6 +1,6 @@
 //! Running mkfs.
 
-use super::{Layout, check_arguments, journal_size, mkfs_commands, quiet};
+use super::{Layout, check_arguments, journal_size, mkfs_commands, nodes_only, quiet};
 use crate::blkdev;
 use crate::error::{Error, Result};
 use crate::guard::WriteToken;
@@ -60,12 +60,13 @@ pub fn make(
     let locks = tokens.iter().map(|token| lock(system, token)).collect::<Result<Vec<_>>>()?;
     // Zeroing is only withheld from images: a disk's own commands are part of what is compared.
     let quiet = !filesystem.discard && tokens.iter().any(|token| token.is_scratch());
+    let nodes: Vec<&Path> = tokens.iter().map(|token| token.path()).collect();
     let mut made = Made::default();
     for command in commands {
         for token in &tokens {
             token.recheck()?;
         }
-        made.commands.push(run(system, definition, &command, quiet)?);
+        made.commands.push(run(system, definition, &command, &nodes, quiet)?);
     }
     drop(locks);
     Ok(made)
@@ -176,6 +177,7 @@ fn run(
     system: &System,
     definition: &FilesystemDefinition,
     words: &[String],
+    nodes: &[&Path],
     quiet: bool,
 ) -> Result<String> {
     let line = program::line(words.iter().map(String::as_str));
@@ -184,6 +186,8 @@ fn run(
     let mut command = program::command(system, &path);
     command.args(arguments);
     quiet::restrict(&mut command, quiet);
+    nodes_only::restrict(&mut command, nodes)
+        .map_err(Error::io("examine the devices for", &path))?;
     let output = command.output().map_err(Error::io("run", &path))?;
     if output.status.success() { Ok(line) } else { Err(program::failed(line, &output)) }
 }

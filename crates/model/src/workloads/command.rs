@@ -1,6 +1,6 @@
 //! `command`: any shell command, timed, with metrics read from its output.
 
-use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -124,6 +124,7 @@ impl CommandParams {
                 bytes: None,
                 operations: None,
                 time_ns: None,
+                company: Company::Alone,
                 metrics,
             };
         let mut steps = Vec::new();

@@ -1,6 +1,6 @@
 //! `seek` and `stream`: reads or writes of one size over a file or a raw device.
 
-use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -202,6 +202,7 @@ impl IoParams {
             bytes: self.file_size,
             operations: None,
             time_ns: None,
+            company: Company::Alone,
             metrics: vec![
                 "app_bytes".to_owned(),
                 "mb_per_s".to_owned(),
@@ -216,6 +217,7 @@ impl IoParams {
             bytes: self.count.and_then(|count| count.checked_mul(self.size.0)).map(Bytes),
             operations: self.count,
             time_ns: self.time.map(|time| time.0),
+            company: Company::Alone,
             metrics,
         };
         vec![populate, measured]

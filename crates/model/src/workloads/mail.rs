@@ -1,6 +1,6 @@
 //! `mail`: a tree of many small files is unpacked, read in two orders and removed.
 
-use super::{CacheState, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -132,6 +132,7 @@ impl MailParams {
             bytes: if name == "remove" { None } else { bytes },
             operations: Some(self.files),
             time_ns: None,
+            company: Company::Alone,
             metrics: metrics.iter().map(|metric| (*metric).to_owned()).collect(),
         };
         let mut steps = vec![outline(

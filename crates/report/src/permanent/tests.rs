@@ -16,7 +16,7 @@ fn lines(permanent: &Permanent) -> Vec<&str> {
 }
 
 #[test]
-fn a_real_disk_is_named_by_its_own_path_and_serial() {
+fn a_real_disk_is_named_by_its_stable_path() {
     let permanent = changed(
         |stack| {
             stack.device.backing = Backing::Disk { path: "/dev/disk/by-id/ata-X_1".into() };
@@ -37,7 +37,7 @@ fn a_real_disk_is_named_by_its_own_path_and_serial() {
         [
             "mkfs.xfs -b size=4096 -K /dev/disk/by-id/ata-X_1",
             "/dev/disk/by-id/ata-X_1 /MOUNT-POINT xfs noatime,logbsize=256k 0 0",
-            "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", ENV{ID_SERIAL_SHORT}==\"S3Z9NB0K\", ATTR{queue/scheduler}=\"bfq\", ATTR{queue/nr_requests}=\"128\", ATTR{queue/read_ahead_kb}=\"128\", ATTR{queue/max_sectors_kb}=\"512\", ATTR{queue/iosched/low_latency}=\"0\"",
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", SYMLINK==\"disk/by-id/ata-X_1\", ATTR{queue/scheduler}=\"bfq\", ATTR{queue/nr_requests}=\"128\", ATTR{queue/iosched/low_latency}=\"0\", ATTR{queue/max_sectors_kb}=\"512\", ATTR{queue/read_ahead_kb}=\"128\"",
             "udevadm control --reload",
             "udevadm trigger --action=change /dev/disk/by-id/ata-X_1",
         ]

@@ -11,24 +11,6 @@ fn equal_settings_raise_nothing_but_the_image() {
 }
 
 #[test]
-fn settings_that_differ_are_named_with_their_stacks() {
-    let mut view = fixture::winner();
-    for (trial, record) in &mut view.records {
-        if trial.candidate == 2 {
-            record.in_force.device.queue.nr_requests = Some(64);
-            record.in_force.device.queue.write_cache = None;
-        }
-        if trial.candidate == 0 {
-            record.in_force.journal_bytes = Some(Bytes::mib(64));
-        }
-    }
-    assert_eq!(
-        uncontrolled(&view),
-        ["nr_requests differs: 128 (ext4/none, xfs/none), 64 (xfs/bfq)", IMAGE]
-    );
-}
-
-#[test]
 fn swap_pinning_memory_disks_and_the_environment_are_told() {
     let mut view = fixture::winner();
     view.records[0].1.in_force.swap = Some(Bytes::gib(1));

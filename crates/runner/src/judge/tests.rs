@@ -78,7 +78,7 @@ fn a_run_without_a_single_good_trial_says_so() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     let verdict = judge(&plan, &Records::new());
     assert_eq!((verdict.kind, verdict.rounds), (VerdictKind::Unresolved, 0));
-    assert!(verdict.reason.contains("no trial"), "{}", verdict.reason);
+    assert!(verdict.reason.contains("no trial ended well"), "{}", verdict.reason);
 }
 
 #[test]
@@ -104,4 +104,29 @@ fn equal_warnings_of_many_trials_are_said_once() {
     let hot: Vec<_> = found.iter().filter(|warning| warning.code == "hot").collect();
     assert_eq!(hot.len(), 1);
     assert_eq!(hot[0].text, "it is hot (12 times, in a, b)");
+}
+
+#[test]
+fn a_workload_that_one_stack_does_not_run_is_not_judged_and_that_is_said() {
+    let mut plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    plan.workloads.push(fixture::workload("step"));
+    plan.workloads[1].name = "large".into();
+    plan.candidates.push(seekwell_model::plan::Candidate { stack: 0, workload: 1 });
+    // Stack a runs a second workload that takes a hundred times as long.
+    let all = records(&plan, 6, &[1.0, 2.0, 100.0], 0.0);
+    let values = judged_values(&plan, &all);
+    assert!(values[0].iter().all(|value| (value.unwrap() - 1.0).abs() < 1e-12), "{values:?}");
+    let list: Vec<_> = all.into_values().collect();
+    assert!(warnings(&plan, &list).iter().any(|warning| warning.text.contains("workload large")));
+}
+
+#[test]
+fn a_step_that_every_workload_has_around_it_can_be_judged() {
+    let mut plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    plan.lab.judge.metric = "mkfs.elapsed".into();
+    let mut all = records(&plan, 6, &[1.0, 2.0], 0.01);
+    for (_, record) in all.values_mut() {
+        record.steps[0].name = "mkfs".into();
+    }
+    assert_eq!(judge(&plan, &all).kind, VerdictKind::Winner);
 }

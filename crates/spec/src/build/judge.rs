@@ -114,14 +114,16 @@ fn housekeeping(name: &str) -> StepOutline {
         bytes: None,
         operations: None,
         time_ns: None,
+        company: seekwell_model::workloads::Company::Alone,
         metrics: if durable { vec!["elapsed_durable".to_owned()] } else { Vec::new() },
     }
 }
 
 fn metric_names(outline: &StepOutline) -> Vec<&str> {
-    let writing = if outline.writes { WRITING_METRICS } else { &[] };
     let own = outline.metrics.iter().map(String::as_str);
-    COMMON_METRICS.iter().copied().chain(writing.iter().copied()).chain(own).collect()
+    let counted = ["written_per_byte"];
+    let all = COMMON_METRICS.iter().copied().chain(WRITING_METRICS.iter().copied());
+    all.chain(counted).chain(own).filter(|name| outline.reports(name)).collect()
 }
 
 /// The first measured writing step by the time until its bytes are on the device, else the first
