@@ -247,6 +247,9 @@ fn unresolved_reason(
     }
 }
 
+/// What makes two doubts the same: code, step and remedy.
+type Kind = (String, String, String);
+
 /// Doubts about the run as a whole: what was left out, what failed, what was marked. Equal doubts
 /// of many trials are said once with their number.
 #[must_use]
@@ -255,8 +258,7 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
     all.extend(not_judged(plan));
     all.extend(failures(plan, records));
     all.extend(differences::in_force(plan, records));
-    let mut counted: BTreeMap<(String, String, String), (Warning, u32, BTreeSet<String>)> =
-        BTreeMap::new();
+    let mut counted: BTreeMap<Kind, (Warning, u32, BTreeSet<String>)> = BTreeMap::new();
     for (trial, record) in records {
         let label = &plan.pair(trial).0.label;
         for (step, warning) in trial_warnings(record) {
