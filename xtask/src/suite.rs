@@ -5,7 +5,7 @@
 //! machine (loop devices, mounts, queue settings, processes, temporary files) fails the run.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -33,11 +33,14 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// When cargo cannot be started or the machine's state cannot be read.
 pub fn command(root: &Path) -> Result<bool> {
     let mut tally = Tally::default();
+    // Where the output goes to a file, rustfmt alone would colour it all the same.
+    let colour = if io::stdout().is_terminal() { "auto" } else { "never" };
+    let fmt = ["fmt", "--all", "--check", "--", "--color", colour];
     // The profile of the tests, so that the C code of a dependency is compiled once for both.
     let clippy = "clippy --workspace --all-targets --locked --profile test -- -D warnings";
     let clippy: Vec<&str> = clippy.split(' ').collect();
     for (name, outcome) in [
-        ("formatting", headed("cargo fmt", || cargo(root, &["fmt", "--all", "--check"]))),
+        ("formatting", headed("cargo fmt", || cargo(root, &fmt))),
         ("clippy", headed("cargo clippy", || cargo(root, &clippy))),
         ("tidy", headed("tidy", || tidy::command(root))),
         ("generated documents", headed("docs --check", || docs::check(root))),
