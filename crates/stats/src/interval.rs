@@ -21,6 +21,9 @@ pub enum Method {
     StudentT,
     /// The wider end, on each side, of Student's t and the BCa bootstrap.
     StudentTAndBca,
+    /// Normal interval of an estimate that borrows from other stacks; for the screen, where
+    /// nothing is certified.
+    Shrunken,
 }
 
 /// An interval of a mean, in the unit of the sample.

@@ -26,12 +26,16 @@
 //! ```
 
 pub mod additive;
+pub mod design;
 pub mod estimate;
 pub mod histogram;
 pub mod interval;
+pub mod linear;
 pub mod paired;
+pub mod race;
 pub mod rng;
 pub mod serial;
+pub mod shrink;
 pub mod special;
 
 pub use histogram::{Histogram, HistogramError};

@@ -6,11 +6,13 @@
 //! "half as fast" are then equally far from "equal".
 //!
 //! Two intervals stand beside every ratio. The *single* interval covers this one ratio with the
-//! stated confidence. The *joint* intervals cover all ratios of the table at once with that
-//! confidence (Bonferroni over the comparisons with the leader, because the leader was picked
-//! from the same data); only they decide the verdict.
+//! stated confidence. The *joint* interval is wider and decides the verdict: the permitted error
+//! is divided among all stacks, one share for each end of each interval (Bonferroni), because the
+//! leader was picked from the same data. Whichever stack is truly best, it is passed over by
+//! mistake only if one of as many bounds as there are stacks fails, so a winner or a tie is wrong
+//! with at most the permitted error. For two stacks both intervals are the same.
 
-use crate::estimate::{a12, hodges_lehmann, std_dev};
+use crate::estimate::{a12, hodges_lehmann, mean, std_dev};
 use crate::interval::{Interval, Method, mean_interval};
 use crate::serial::is_autocorrelated;
 use crate::special::t_quantile_upper;
@@ -89,10 +91,11 @@ pub enum PairedError {
 /// looks divide the error among themselves first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorShare {
-    /// Probability that any joint interval of this look misses.
+    /// Probability that this look says something wrong about winner or tie.
     pub error: f64,
-    /// Number of comparisons that share it.
-    pub comparisons: usize,
+    /// Number of stacks that started: the error is divided among them, a share for each end of
+    /// each interval.
+    pub stacks: usize,
 }
 
 /// Everything found in one comparison.
@@ -117,7 +120,7 @@ pub struct Row {
     /// Typical ratio stack : leader of the metric, and the interval at the stated confidence for
     /// this ratio alone. `None` with fewer than 2 shared rounds. For the leader exactly 1.
     pub ratio: Option<Interval>,
-    /// The same ratio with the interval that holds jointly for all stacks: the one that decides.
+    /// The same ratio with the interval that decides: the error is divided among all stacks.
     pub joint: Option<Interval>,
     /// Hodges–Lehmann estimate of the ratio, little moved by single odd rounds.
     pub hodges_lehmann: Option<f64>,
@@ -128,8 +131,20 @@ pub struct Row {
     pub rounds_better: usize,
     /// Whether successive log-ratios depend on each other, so that the intervals are too narrow.
     pub autocorrelated: bool,
+    /// Mean and spread of the logarithms "worse than the leader by", for planning. `None` with
+    /// fewer than 2 shared rounds.
+    pub worse_by: Option<WorseBy>,
     /// What the joint interval says.
     pub standing: Standing,
+}
+
+/// Logarithms of "worse than the leader by" over the shared rounds; positive is worse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorseBy {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub spread: f64,
 }
 
 /// What is known of a stack against the leader.
@@ -198,6 +213,13 @@ pub enum Unresolved {
     TooWide,
 }
 
+impl ErrorShare {
+    /// The chance that one decisive interval misses on either side.
+    pub(crate) fn two_sided(self) -> f64 {
+        2.0 * self.error / self.stacks.max(2) as f64
+    }
+}
+
 impl Question {
     /// A question with the usual minimum of rounds.
     #[must_use]
@@ -241,8 +263,7 @@ pub fn compare(
     question: &Question,
 ) -> Result<Comparison, PairedError> {
     let present = values.iter().filter(|rounds| rounds.iter().any(Option::is_some)).count();
-    let share =
-        ErrorShare { error: 1.0 - question.confidence, comparisons: present.saturating_sub(1) };
+    let share = ErrorShare { error: 1.0 - question.confidence, stacks: present };
     compare_with(values, question, share)
 }
 
@@ -258,16 +279,42 @@ pub fn compare_with(
 ) -> Result<Comparison, PairedError> {
     question.check()?;
     let logs = to_logs(values)?;
-    let Some(leader) = leader_of(&logs, question) else {
-        let rows = (0..values.len()).map(|stack| Row::empty(stack, Standing::Absent)).collect();
+    let leader = leader_of(&logs, question);
+    Ok(against(&logs, question, share, leader))
+}
+
+/// As [`compare_with`], with a given stack as leader instead of the best one.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_led_by(
+    values: &[Vec<Option<f64>>],
+    question: &Question,
+    share: ErrorShare,
+    leader: usize,
+) -> Result<Comparison, PairedError> {
+    question.check()?;
+    let logs = to_logs(values)?;
+    let has_value = logs.get(leader).is_some_and(|row| row.iter().any(Option::is_some));
+    Ok(against(&logs, question, share, has_value.then_some(leader)))
+}
+
+fn against(
+    logs: &[Vec<Option<f64>>],
+    question: &Question,
+    share: ErrorShare,
+    leader: Option<usize>,
+) -> Comparison {
+    let Some(leader) = leader else {
+        let rows = (0..logs.len()).map(|stack| Row::empty(stack, Standing::Absent)).collect();
         let verdict = Verdict::Unresolved {
             candidates: Vec::new(),
             reason: Unresolved::NoData,
             rounds_needed: None,
         };
-        return Ok(Comparison { baseline: None, rows, verdict });
+        return Comparison { baseline: None, rows, verdict };
     };
-    let each = share.error / share.comparisons.max(1) as f64;
+    let each = share.two_sided();
     let pairs: Vec<Pair> =
         (0..logs.len()).map(|stack| Pair::new(&logs[stack], &logs[leader], question)).collect();
     let rows: Vec<Row> = pairs
@@ -278,7 +325,7 @@ pub fn compare_with(
         })
         .collect();
     let verdict = decide(leader, &rows, &pairs, question, each);
-    Ok(Comparison { baseline: Some(leader), rows, verdict })
+    Comparison { baseline: Some(leader), rows, verdict }
 }
 
 fn to_logs(values: &[Vec<Option<f64>>]) -> Result<Vec<Vec<Option<f64>>>, PairedError> {
@@ -359,6 +406,9 @@ impl Pair {
             a12: turned,
             rounds_better: self.worse_by.iter().filter(|d| **d < 0.0).count(),
             autocorrelated: is_autocorrelated(&self.worse_by),
+            worse_by: mean(&self.worse_by)
+                .zip(std_dev(&self.worse_by))
+                .map(|(mean, spread)| WorseBy { mean, spread }),
             standing: standing(self.worse_by.len(), joint, question),
         }
     }
@@ -366,7 +416,7 @@ impl Pair {
     /// Total rounds after which this pair would be decided at error `each`.
     fn rounds_needed(&self, question: &Question, each: f64) -> Option<u64> {
         let spread = std_dev(&self.worse_by)?;
-        let room = crate::estimate::mean(&self.worse_by)? + question.log_tie();
+        let room = mean(&self.worse_by)? + question.log_tie();
         rounds_for(spread, room, each).map(|rounds| rounds.max(question.min_rounds() as u64))
     }
 }
@@ -438,6 +488,7 @@ impl Row {
             a12: None,
             rounds_better: 0,
             autocorrelated: false,
+            worse_by: None,
             standing,
         }
     }

@@ -170,5 +170,50 @@ pub fn f_upper_tail(f: f64, df1: f64, df2: f64) -> f64 {
     beta_cdf(df2 / (df2 + df1 * f), 0.5 * df2, 0.5 * df1)
 }
 
+/// Derivative of the logarithm of the gamma function, for x > 0: recurrence up to 10, then the
+/// asymptotic series DLMF 5.11.2.
+#[must_use]
+pub fn digamma(x: f64) -> f64 {
+    let mut x = x;
+    let mut shift = 0.0;
+    while x < 10.0 {
+        shift -= 1.0 / x;
+        x += 1.0;
+    }
+    let q = 1.0 / (x * x);
+    let series =
+        q * (1.0 / 12.0 - q * (1.0 / 120.0 - q * (1.0 / 252.0 - q * (1.0 / 240.0 - q / 132.0))));
+    shift + x.ln() - 0.5 / x - series
+}
+
+/// Second derivative of the logarithm of the gamma function, for x > 0: as [`digamma`].
+#[must_use]
+pub fn trigamma(x: f64) -> f64 {
+    let mut x = x;
+    let mut shift = 0.0;
+    while x < 10.0 {
+        shift += 1.0 / (x * x);
+        x += 1.0;
+    }
+    let q = 1.0 / (x * x);
+    let series =
+        q * (1.0 / 6.0 - q * (1.0 / 30.0 - q * (1.0 / 42.0 - q * (1.0 / 30.0 - q * 5.0 / 66.0))));
+    shift + (1.0 + 0.5 / x + series) / x
+}
+
+/// The x > 0 with `trigamma(x)` = `value`; infinity for a value of 0 or less.
+#[must_use]
+pub fn trigamma_inverse(value: f64) -> f64 {
+    if value.is_nan() || value <= 0.0 {
+        return f64::INFINITY;
+    }
+    let (mut low, mut high) = (1e-8, 1e8);
+    for _ in 0..120 {
+        let middle: f64 = f64::sqrt(low * high);
+        if trigamma(middle) > value { low = middle } else { high = middle }
+    }
+    (low * high).sqrt()
+}
+
 #[cfg(test)]
 mod tests;

@@ -218,21 +218,42 @@ fn identical_stacks_rarely_have_a_winner() {
 }
 
 #[test]
-fn joint_intervals_cover_together() {
-    // The leader is picked from the data; all ratios to it must be right at once.
-    let effects = [0.0, 0.01, 0.02, 0.03, 0.05];
-    let runs = 1000;
-    let all_right = (0..runs)
-        .filter(|&seed| {
-            let found = compare(&noisy(seed, &effects, 10, 0.03), &question(0.02)).unwrap();
-            let leader = found.baseline.unwrap();
-            found.rows.iter().all(|row| {
-                let truth = (effects[row.stack] - effects[leader]).exp();
-                row.stack == leader || row.joint.unwrap().contains(truth)
-            })
-        })
-        .count();
-    assert!(all_right as f64 / f64::from(runs as u32) >= 0.94, "{all_right} of {runs}");
+fn verdicts_among_close_stacks_are_rarely_wrong() {
+    // The leader is picked from the data. Wrong is: a winner that is not the best, or a leader of
+    // a tie that is worse than the best by more than the tie width.
+    let effects = [0.0, 0.0, 0.021, 0.021, 0.021, 0.05];
+    let (mut wrong, mut decided, mut all_right) = (0, 0, 0);
+    let runs = 2000;
+    for seed in 0..runs {
+        let found = compare(&noisy(seed, &effects, 12, 0.012), &question(0.02)).unwrap();
+        let leader = found.baseline.unwrap();
+        match found.verdict {
+            Verdict::Winner { .. } => {
+                decided += 1;
+                wrong += 1;
+            }
+            Verdict::Tie { .. } => {
+                decided += 1;
+                wrong += u32::from(effects[leader] > 0.02);
+            }
+            Verdict::Unresolved { .. } => {}
+        }
+        all_right += u32::from(found.rows.iter().all(|row| {
+            let truth = (effects[row.stack] - effects[leader]).exp();
+            row.stack == leader || row.joint.unwrap().contains(truth)
+        }));
+    }
+    assert!(decided > 200, "the case must be decidable: {decided}");
+    assert!(f64::from(wrong) / runs as f64 <= 0.05, "{wrong} of {runs}");
+    // Both ends of all rows at once: twice the error at most.
+    assert!(f64::from(all_right) / runs as f64 >= 0.9, "{all_right} of {runs}");
+}
+
+#[test]
+fn for_two_stacks_both_intervals_are_the_same() {
+    let found = compare(&noisy(9, &[0.0, 0.1], 12, 0.02), &question(0.02)).unwrap();
+    let (single, joint) = (found.rows[1].ratio.unwrap(), found.rows[1].joint.unwrap());
+    assert!((single.low - joint.low).abs() < 1e-12 && (single.high - joint.high).abs() < 1e-12);
 }
 
 proptest! {

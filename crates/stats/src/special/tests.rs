@@ -42,6 +42,16 @@ fn nonsense_is_not_a_number() {
     assert!(beta_cdf(0.5, -1.0, 1.0).is_nan());
 }
 
+#[test]
+fn digamma_and_trigamma_at_known_points() {
+    // ψ(1) = -γ, ψ'(1) = π²/6, ψ'(1/2) = π²/2.
+    assert!((digamma(1.0) + 0.577_215_664_901_532_9).abs() < 1e-13);
+    assert!((trigamma(1.0) - PI * PI / 6.0).abs() < 1e-12);
+    assert!((trigamma(0.5) - PI * PI / 2.0).abs() < 1e-12);
+    assert!((trigamma_inverse(PI * PI / 6.0) - 1.0).abs() < 1e-9);
+    assert_eq!(trigamma_inverse(0.0), f64::INFINITY);
+}
+
 proptest! {
     #[test]
     fn t_quantile_inverts_the_tail(upper in 1e-12f64..0.999, df in 1.0f64..500.0) {

@@ -1,0 +1,88 @@
+//! Weighted least squares for a few dozen unknowns.
+
+/// A solved weighted least-squares problem.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// One coefficient per column.
+    pub coefficients: Vec<f64>,
+    /// Lower Cholesky factor of the (slightly ridged) normal matrix, by rows.
+    factor: Vec<Vec<f64>>,
+}
+
+/// Solves min Σ w (y - x·β)² by Cholesky on the normal equations. `rows` yields (x, y, weight).
+///
+/// Columns that the data do not separate get the coefficient nearest to zero: a ridge of 1e-9 of
+/// each column's own sum of squares (and of the largest, for a column of zeros) decides for them.
+pub fn weighted_least_squares<'a>(
+    columns: usize,
+    rows: impl Iterator<Item = (&'a [f64], f64, f64)>,
+) -> Fit {
+    let mut normal = vec![vec![0.0; columns]; columns];
+    let mut right = vec![0.0; columns];
+    for (x, y, weight) in rows {
+        for i in 0..columns {
+            if x[i] == 0.0 {
+                continue;
+            }
+            let scaled = weight * x[i];
+            right[i] += scaled * y;
+            for j in 0..=i {
+                normal[i][j] += scaled * x[j];
+            }
+        }
+    }
+    let largest = (0..columns).map(|i| normal[i][i]).fold(f64::MIN_POSITIVE, f64::max);
+    for (i, row) in normal.iter_mut().enumerate() {
+        row[i] += 1e-9 * row[i].max(1e-3 * largest);
+    }
+    let factor = cholesky(normal);
+    let coefficients = solve_upper(&factor, solve_lower(&factor, right));
+    Fit { coefficients, factor }
+}
+
+impl Fit {
+    /// The fitted value for a row.
+    #[must_use]
+    pub fn predict(&self, x: &[f64]) -> f64 {
+        x.iter().zip(&self.coefficients).map(|(a, b)| a * b).sum()
+    }
+
+    /// Variance of a linear combination of the coefficients when the weights are reciprocal
+    /// variances: x'(X'WX)⁻¹x.
+    #[must_use]
+    pub fn variance_of(&self, x: &[f64]) -> f64 {
+        solve_lower(&self.factor, x.to_vec()).iter().map(|v| v * v).sum()
+    }
+}
+
+fn cholesky(mut a: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    for i in 0..a.len() {
+        for j in 0..=i {
+            let dot: f64 = (0..j).map(|k| a[i][k] * a[j][k]).sum();
+            let rest = a[i][j] - dot;
+            a[i][j] = if i == j { rest.max(f64::MIN_POSITIVE).sqrt() } else { rest / a[j][j] };
+        }
+    }
+    a
+}
+
+/// Solves L z = b.
+fn solve_lower(factor: &[Vec<f64>], mut b: Vec<f64>) -> Vec<f64> {
+    for i in 0..b.len() {
+        let dot: f64 = (0..i).map(|k| factor[i][k] * b[k]).sum();
+        b[i] = (b[i] - dot) / factor[i][i];
+    }
+    b
+}
+
+/// Solves L' x = z.
+fn solve_upper(factor: &[Vec<f64>], mut z: Vec<f64>) -> Vec<f64> {
+    for i in (0..z.len()).rev() {
+        let dot: f64 = (i + 1..z.len()).map(|k| factor[k][i] * z[k]).sum();
+        z[i] = (z[i] - dot) / factor[i][i];
+    }
+    z
+}
+
+#[cfg(test)]
+mod tests;

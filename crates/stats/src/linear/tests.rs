@@ -1,0 +1,48 @@
+use super::*;
+use crate::rng::seeded;
+
+#[test]
+fn a_line_through_points() {
+    let rows = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]];
+    let ys = [1.0, 3.0, 5.0];
+    let fit = weighted_least_squares(2, rows.iter().zip(ys).map(|(x, y)| (x.as_slice(), y, 1.0)));
+    assert!((fit.coefficients[0] - 1.0).abs() < 1e-7);
+    assert!((fit.coefficients[1] - 2.0).abs() < 1e-7);
+    // (X'X)⁻¹ of this design is [[5/6, -1/2], [-1/2, 1/2]].
+    assert!((fit.variance_of(&[0.0, 1.0]) - 0.5).abs() < 1e-6);
+    assert!((fit.variance_of(&[1.0, 0.0]) - 5.0 / 6.0).abs() < 1e-6);
+}
+
+#[test]
+fn weights_count_like_repeated_rows() {
+    let mut rng = seeded(1);
+    let rows: Vec<[f64; 3]> = (0..8).map(|_| [1.0, rng.normal(), rng.normal()]).collect();
+    let ys: Vec<f64> = (0..8).map(|_| rng.normal()).collect();
+    let weighted = weighted_least_squares(
+        3,
+        rows.iter()
+            .zip(&ys)
+            .enumerate()
+            .map(|(i, (x, y))| (x.as_slice(), *y, 1.0 + (i % 3) as f64)),
+    );
+    let repeated = weighted_least_squares(
+        3,
+        rows.iter()
+            .zip(&ys)
+            .enumerate()
+            .flat_map(|(i, (x, y))| std::iter::repeat_n((x.as_slice(), *y, 1.0), 1 + i % 3)),
+    );
+    for (a, b) in weighted.coefficients.iter().zip(&repeated.coefficients) {
+        assert!((a - b).abs() < 1e-10);
+    }
+}
+
+#[test]
+fn columns_that_cannot_be_told_apart_share_the_effect() {
+    let rows = [[1.0, 1.0], [2.0, 2.0]];
+    let fit = weighted_least_squares(2, rows.iter().map(|x| (x.as_slice(), 2.0 * x[0], 1.0)));
+    assert!((fit.coefficients[0] - 1.0).abs() < 1e-3, "{:?}", fit.coefficients);
+    assert!((fit.predict(&[1.0, 1.0]) - 2.0).abs() < 1e-6);
+    let zero = weighted_least_squares(1, std::iter::once(([0.0].as_slice(), 5.0, 1.0)));
+    assert_eq!(zero.coefficients, vec![0.0]);
+}

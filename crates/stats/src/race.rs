@@ -1,0 +1,431 @@
+//! The race: which stacks to run next, whom to drop, when to stop, what may be said.
+//!
+//! Two stages. The *screen* runs one trial of every surviving stack per round, estimates all of
+//! them together ([`crate::shrink`]) and keeps the better half until few remain. It is fast and
+//! may be wrong, so it never certifies anything. The *final* starts from nothing: only new
+//! rounds, compared in pairs, looked at after planned numbers of rounds. The permitted error is
+//! divided among the looks, so that looking four times is no more dangerous than looking once.
+//!
+//! The race does no work itself. The caller asks [`Race::next_round`] what to run, hands the
+//! values to [`Race::record`] and stops when the answer is [`Step::Done`]. The same seed and the
+//! same values always give the same rounds, so a run is resumed by recording again what was kept.
+
+mod finals;
+mod screen;
+
+use crate::design::Design;
+use crate::interval::Interval;
+use crate::paired::{Better, Comparison, PairedError, Question, Unresolved, Verdict};
+use crate::rng::{derive_seed, seeded};
+use crate::shrink::Round;
+use finals::Finals;
+use screen::Screen;
+
+/// Stacks that reach the final.
+pub const FINALISTS: usize = 8;
+
+/// Rounds of the final after which it is looked at.
+pub const LOOKS: [usize; 4] = [10, 20, 40, 80];
+
+/// How a race is run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RaceConfig {
+    /// What is asked.
+    pub question: Question,
+    /// Seed of all orders.
+    pub seed: u64,
+    /// The screen stops when so many stacks remain; usually [`FINALISTS`].
+    pub finalists: usize,
+    /// Rounds of the final after which it is looked at, rising; usually [`LOOKS`] or
+    /// [`looks_for`] a budget.
+    pub looks: Vec<usize>,
+    /// What must be known before the race ends; `None` takes [`Goal::Choice`] for a race that
+    /// needs a screen and [`Goal::Placing`] for one among few stacks.
+    pub goal: Option<Goal>,
+    /// Standard deviation of a single trial's logarithm, from a pilot.
+    pub known_spread: Option<f64>,
+    /// Two indices that stand for the same stack, to test the laboratory itself. Both run in
+    /// every round of the final; the second is never ranked. When they separate, the verdict is
+    /// withdrawn.
+    pub control: Option<[usize; 2]>,
+}
+
+impl RaceConfig {
+    /// The usual race.
+    #[must_use]
+    pub fn new(question: Question, seed: u64) -> Self {
+        Self {
+            question,
+            seed,
+            finalists: FINALISTS,
+            looks: LOOKS.to_vec(),
+            goal: None,
+            known_spread: None,
+            control: None,
+        }
+    }
+}
+
+/// What must be known before a race ends. Both end at the last look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// No finalist can be better than the leader by more than the tie width: enough to choose.
+    Choice,
+    /// Beyond that, every finalist is worse or equal within the tie width, as far as the rounds up
+    /// to the last look are expected to show it: enough to say "winner" where there is one.
+    Placing,
+}
+
+/// The looks of a final that can afford `rounds` rounds: the usual ones below that number, and
+/// the last at that number. A usual look in the last fifth is left out; it would spend error and
+/// decide almost nothing. Never below 6 rounds, where nothing may be decided.
+#[must_use]
+pub fn looks_for(rounds: usize) -> Vec<usize> {
+    let last = rounds.max(crate::paired::MIN_ROUNDS);
+    let mut looks: Vec<usize> = LOOKS.into_iter().filter(|look| look * 5 <= last * 4).collect();
+    looks.push(last);
+    looks
+}
+
+/// Which part of the race a round belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The screen; `cut` counts its halvings from 0.
+    Screen {
+        /// Halvings done before.
+        cut: usize,
+    },
+    /// The final.
+    Final,
+}
+
+/// One round to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoundPlan {
+    /// Part of the race.
+    pub stage: Stage,
+    /// Number of the round in the race, from 0.
+    pub round: usize,
+    /// Stacks in the order in which they are to run.
+    pub order: Vec<usize>,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Run this round and [`Race::record`] it.
+    Run(RoundPlan),
+    /// Nothing: see [`Race::outcome`].
+    Done,
+}
+
+/// Why the caller stops a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Time or trials ran out, which does not depend on the values: the next planned look is held
+    /// now, on the rounds there are.
+    Budget,
+    /// Somebody stopped it, perhaps because of what was on the screen: only what the last planned
+    /// look allowed is said.
+    Interrupted,
+}
+
+/// Why a stack left the race.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DropReason {
+    /// It was not in the better half of the screen.
+    NotInBetterHalf {
+        /// Its rank, from 1.
+        rank: usize,
+        /// Stacks kept.
+        kept: usize,
+    },
+    /// It was worse than the leader at a look of the final.
+    WorseThanLeader {
+        /// Rounds of the final at that look.
+        rounds: usize,
+    },
+    /// Its trials failed.
+    Failed {
+        /// Rounds in which it gave no value.
+        failed: usize,
+        /// Rounds in which it was run.
+        of: usize,
+    },
+}
+
+/// A stack that left the race.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dropped {
+    /// Index of the stack.
+    pub stack: usize,
+    /// Halvings of the screen before it left; `None` in the final.
+    pub cut: Option<usize>,
+    /// Trials with a value when it left.
+    pub trials: usize,
+    /// Estimated ratio to the leader of that moment, with an interval at the stated confidence.
+    /// In the screen it rests on borrowed strength (other stacks, few trials) and is no
+    /// certificate. `None` without a value.
+    pub ratio: Option<Interval>,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// The A/A control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Control {
+    /// Ratio of the two indices of the same stack, with its interval at 99 %, divided among the
+    /// looks.
+    pub ratio: Interval,
+    /// Whether the interval excludes equality.
+    pub separated: bool,
+    /// Rounds behind it.
+    pub rounds: usize,
+}
+
+/// What a race found so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The decision. [`Verdict::Unresolved`] before the first look of the final.
+    pub verdict: Verdict,
+    /// Whether the A/A control separated, so that the verdict must not be used.
+    pub withdrawn: bool,
+    /// The stack to choose if one must be chosen now, certified or not: the leader of a certified
+    /// verdict, else the best by all rounds of both stages with borrowed strength.
+    pub best_guess: Option<usize>,
+    /// The comparison at the last look of the final: one row per finalist.
+    pub comparison: Option<Comparison>,
+    /// Rounds of the final at the last look.
+    pub looked_at: usize,
+    /// Who left, in order of leaving.
+    pub dropped: Vec<Dropped>,
+    /// Upper estimate of the chance that a stack better than the best guess by more than the tie
+    /// width was dropped in the screen. The certificate is about the finalists; this is the rest.
+    pub screening_risk: f64,
+    /// The A/A control, once both its stacks have enough rounds.
+    pub control: Option<Control>,
+    /// Rounds run in both stages.
+    pub rounds: usize,
+    /// Trials asked for in both stages.
+    pub trials: usize,
+}
+
+/// Why a race cannot go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RaceError {
+    /// A configuration that cannot be raced.
+    #[error("cannot race: {why}")]
+    Config {
+        /// What is wrong and what to do.
+        why: String,
+    },
+    /// The recorded stacks are not the ones asked for.
+    #[error(
+        "round {round} asked for stacks {asked:?} but stacks {given:?} were recorded; record every \
+         stack of the round once, a failed trial with no value"
+    )]
+    WrongStacks {
+        /// Number of the round.
+        round: usize,
+        /// Stacks asked for, sorted.
+        asked: Vec<usize>,
+        /// Stacks given, sorted.
+        given: Vec<usize>,
+    },
+    /// A round was recorded after the race was over.
+    #[error("the race is over: no further round can be recorded")]
+    Over,
+    /// A value that has no logarithm.
+    #[error(transparent)]
+    Value(#[from] PairedError),
+}
+
+/// A race in progress.
+#[derive(Clone, Debug)]
+pub struct Race {
+    config: RaceConfig,
+    screen: Screen,
+    finals: Option<Finals>,
+    dropped: Vec<Dropped>,
+    rounds: usize,
+    trials: usize,
+    over: bool,
+}
+
+impl Race {
+    /// Starts a race among the stacks of a design.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense.
+    pub fn new(design: Design, mut config: RaceConfig) -> Result<Self, RaceError> {
+        check(&design, &config)?;
+        let screen = Screen::new(design, &config);
+        let small = screen.is_done(&config);
+        config.goal.get_or_insert(if small { Goal::Placing } else { Goal::Choice });
+        let mut race = Self {
+            config,
+            screen,
+            finals: None,
+            dropped: Vec::new(),
+            rounds: 0,
+            trials: 0,
+            over: false,
+        };
+        race.enter_final_if_ready();
+        Ok(race)
+    }
+
+    /// What to run next. Asking twice gives the same answer.
+    #[must_use]
+    pub fn next_round(&self) -> Step {
+        if self.over {
+            return Step::Done;
+        }
+        let (stage, mut order) = match &self.finals {
+            Some(finals) => (Stage::Final, finals.to_run(&self.config)),
+            None => (Stage::Screen { cut: self.screen.cuts() }, self.screen.survivors().to_vec()),
+        };
+        let label = format!("race order of round {}", self.rounds);
+        seeded(derive_seed(self.config.seed, &label)).shuffle(&mut order);
+        Step::Run(RoundPlan { stage, round: self.rounds, order })
+    }
+
+    /// Takes the values of the round that [`Race::next_round`] asked for, `None` for a failed
+    /// trial, in any order.
+    ///
+    /// # Errors
+    /// When the race is over, the stacks are others, or a value is not a positive number.
+    pub fn record(&mut self, values: &[(usize, Option<f64>)]) -> Result<(), RaceError> {
+        let Step::Run(plan) = self.next_round() else { return Err(RaceError::Over) };
+        let sorted = |mut stacks: Vec<usize>| {
+            stacks.sort_unstable();
+            stacks
+        };
+        let asked = sorted(plan.order);
+        let given = sorted(values.iter().map(|(stack, _)| *stack).collect());
+        if asked != given {
+            return Err(RaceError::WrongStacks { round: plan.round, asked, given });
+        }
+        let mut round = Round::new();
+        for &(stack, value) in values {
+            match value {
+                Some(value) if !(value > 0.0 && value.is_finite()) => {
+                    let round = plan.round;
+                    return Err(PairedError::NotPositive { stack, round, value }.into());
+                }
+                Some(value) => round.push((stack, self.worse_log(value))),
+                None => {}
+            }
+        }
+        self.rounds += 1;
+        self.trials += values.len();
+        match &mut self.finals {
+            Some(finals) => {
+                finals.record(values, round, &self.config, &mut self.dropped)?;
+                self.over = finals.is_over();
+            }
+            None => {
+                self.screen.record(&asked, round, &self.config, &mut self.dropped);
+                self.enter_final_if_ready();
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the race before its planned end.
+    ///
+    /// # Errors
+    /// Never for values that [`Race::record`] took.
+    pub fn stop(&mut self, why: Stop) -> Result<(), RaceError> {
+        if !self.over
+            && why == Stop::Budget
+            && let Some(finals) = &mut self.finals
+        {
+            finals.look_now(&self.config, &mut self.dropped)?;
+        }
+        self.over = true;
+        Ok(())
+    }
+
+    /// What is known now; valid at any moment.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let look = self.finals.as_ref().and_then(Finals::last_look);
+        let control = self.finals.as_ref().and_then(Finals::control);
+        let later = self.finals.as_ref().map_or(&[][..], Finals::history);
+        let estimates = self.screen.estimates_with(later);
+        let certified = look.filter(|c| !matches!(c.verdict, Verdict::Unresolved { .. }));
+        let best_guess = match (certified, &self.finals) {
+            (Some(comparison), _) => comparison.baseline,
+            (None, Some(finals)) => screen::best_of(finals.ranked(), &estimates),
+            (None, None) => screen::best_of(self.screen.survivors(), &estimates),
+        };
+        let verdict = look.map_or_else(|| self.not_yet(best_guess), |c| c.verdict.clone());
+        Outcome {
+            verdict,
+            withdrawn: control.is_some_and(|c| c.separated),
+            best_guess,
+            comparison: look.cloned(),
+            looked_at: self.finals.as_ref().map_or(0, Finals::looked_at),
+            dropped: self.dropped.clone(),
+            screening_risk: self.screen.risk(&estimates, best_guess, &self.config),
+            control,
+            rounds: self.rounds,
+            trials: self.trials,
+        }
+    }
+
+    /// The verdict before any look.
+    fn not_yet(&self, best_guess: Option<usize>) -> Verdict {
+        let (mut candidates, have) = match &self.finals {
+            Some(finals) => (finals.ranked().to_vec(), finals.rounds()),
+            None => (self.screen.survivors().to_vec(), 0),
+        };
+        if let Some(best) = best_guess {
+            candidates.retain(|stack| *stack != best);
+            candidates.insert(0, best);
+        }
+        let need = self.config.looks[0];
+        let reason = Unresolved::TooFewRounds { have, need };
+        Verdict::Unresolved { candidates, reason, rounds_needed: Some(need as u64) }
+    }
+
+    fn enter_final_if_ready(&mut self) {
+        if self.screen.is_done(&self.config) {
+            self.finals = Some(Finals::new(self.screen.survivors(), self.screen.stacks()));
+            self.over = self.screen.survivors().is_empty();
+        }
+    }
+
+    /// A value as "worse by" logarithm: lower is better.
+    fn worse_log(&self, value: f64) -> f64 {
+        match self.config.question.better {
+            Better::Lower => value.ln(),
+            Better::Higher => -value.ln(),
+        }
+    }
+}
+
+fn check(design: &Design, config: &RaceConfig) -> Result<(), RaceError> {
+    let refuse = |why: &str| Err(RaceError::Config { why: why.to_owned() });
+    if config.finalists < 2 {
+        return refuse("a final needs at least 2 finalists");
+    }
+    if config.looks.is_empty() || !config.looks.is_sorted_by(|a, b| a < b) {
+        return refuse("the looks of the final must be a rising list of round numbers");
+    }
+    if config.looks[0] < crate::paired::MIN_ROUNDS {
+        return refuse("the first look needs at least 6 rounds");
+    }
+    if let Some([a, b]) = config.control
+        && (a == b || a >= design.stacks() || b >= design.stacks())
+    {
+        return refuse("the A/A control needs two different indices of stacks");
+    }
+    // The question itself is checked where it is used, on an empty comparison.
+    crate::paired::compare(&[], &config.question)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

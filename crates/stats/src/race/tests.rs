@@ -1,0 +1,353 @@
+use super::*;
+use crate::paired::Standing;
+use crate::rng::Rng;
+use proptest::prelude::*;
+
+fn config(seed: u64) -> RaceConfig {
+    RaceConfig::new(Question::new(Better::Lower, 0.02, 0.95), seed)
+}
+
+/// Runs a race over a scripted laboratory: log effect and spread of each stack.
+fn run(race: &mut Race, rng: &mut Rng, effects: &[f64], spread: f64) {
+    while let Step::Run(plan) = race.next_round() {
+        record(race, &plan, rng, effects, spread);
+    }
+}
+
+fn record(race: &mut Race, plan: &RoundPlan, rng: &mut Rng, effects: &[f64], spread: f64) {
+    let drift = 0.05 * plan.round as f64;
+    let values: Vec<(usize, Option<f64>)> = plan
+        .order
+        .iter()
+        .map(|&stack| (stack, Some((effects[stack] + drift + spread * rng.normal()).exp())))
+        .collect();
+    race.record(&values).unwrap();
+}
+
+#[test]
+fn few_stacks_go_straight_to_the_final_and_are_placed() {
+    let mut race = Race::new(Design::unstructured(3), config(1)).unwrap();
+    let Step::Run(plan) = race.next_round() else { panic!("over before it began") };
+    assert_eq!(plan.stage, Stage::Final);
+    assert_eq!(race.next_round(), Step::Run(plan), "asking changes nothing");
+    run(&mut race, &mut seeded(1), &[0.05, 0.0, 0.3], 0.03);
+    let outcome = race.outcome();
+    assert_eq!(outcome.verdict, Verdict::Winner { stack: 1 });
+    assert_eq!(outcome.best_guess, Some(1));
+    assert_eq!(outcome.screening_risk, 0.0);
+    let dropped: Vec<usize> = outcome.dropped.iter().map(|d| d.stack).collect();
+    assert_eq!(dropped, vec![2, 0], "the far one leaves first");
+    assert!(matches!(outcome.dropped[0].reason, DropReason::WorseThanLeader { rounds: 10 }));
+    let ratio = outcome.dropped[0].ratio.unwrap();
+    assert!(ratio.low > 1.2 && ratio.high < 1.5);
+}
+
+#[test]
+fn a_large_field_is_halved_and_every_loser_listed() {
+    let design = Design::product(&[6, 4, 2]);
+    let mut rng = seeded(2);
+    let effects: Vec<f64> = (0..48)
+        .map(|s| 0.1 * design.level(s, 0) as f64 + 0.03 * design.level(s, 1) as f64)
+        .collect();
+    let mut race = Race::new(design, config(2)).unwrap();
+    let mut sizes = Vec::new();
+    while let Step::Run(plan) = race.next_round() {
+        if plan.stage == Stage::Final {
+            break;
+        }
+        sizes.push(plan.order.len());
+        record(&mut race, &plan, &mut rng, &effects, 0.02);
+    }
+    assert_eq!(sizes, vec![48, 24, 12]);
+    let outcome = race.outcome();
+    assert_eq!(outcome.dropped.len(), 40);
+    assert_eq!(outcome.trials, 84);
+    assert!(matches!(
+        outcome.verdict,
+        Verdict::Unresolved { reason: Unresolved::TooFewRounds { have: 0, need: 10 }, .. }
+    ));
+    for gone in &outcome.dropped {
+        assert!(matches!(gone.reason, DropReason::NotInBetterHalf { .. }));
+        assert!(gone.ratio.unwrap().centre > 1.0);
+        assert!(gone.trials > 0);
+    }
+    run(&mut race, &mut rng, &effects, 0.02);
+    let outcome = race.outcome();
+    // Two stacks are truly equal and best (the last axis does nothing).
+    assert!(effects[outcome.best_guess.unwrap()] < 0.02);
+    assert!(!matches!(outcome.verdict, Verdict::Unresolved { .. }));
+}
+
+#[test]
+fn identical_stacks_end_in_a_tie() {
+    let mut race = Race::new(Design::unstructured(4), config(3)).unwrap();
+    run(&mut race, &mut seeded(3), &[0.0; 4], 0.01);
+    let Verdict::Tie { set, not_better } = race.outcome().verdict else {
+        panic!("{:?}", race.outcome().verdict)
+    };
+    assert_eq!(set.len() + not_better.len(), 4);
+    assert_eq!(not_better, Vec::<usize>::new());
+}
+
+#[test]
+fn exact_values_need_one_look() {
+    let mut race = Race::new(Design::unstructured(2), config(4)).unwrap();
+    while let Step::Run(plan) = race.next_round() {
+        let values: Vec<_> =
+            plan.order.iter().map(|&s| (s, Some(if s == 0 { 2.0 } else { 2.5 }))).collect();
+        race.record(&values).unwrap();
+    }
+    let outcome = race.outcome();
+    assert_eq!(outcome.verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(outcome.rounds, 10);
+    assert_eq!(outcome.dropped[0].ratio.unwrap().low, 1.25);
+}
+
+#[test]
+fn the_same_values_give_the_same_race() {
+    let effects: Vec<f64> = (0..20).map(|s| 0.01 * f64::from(s)).collect();
+    let run_all = || {
+        let mut race = Race::new(Design::unstructured(20), config(5)).unwrap();
+        let mut plans = Vec::new();
+        let mut rng = seeded(5);
+        while let Step::Run(plan) = race.next_round() {
+            record(&mut race, &plan, &mut rng, &effects, 0.03);
+            plans.push(plan);
+        }
+        (plans, race.outcome())
+    };
+    assert_eq!(run_all(), run_all());
+}
+
+#[test]
+fn an_interruption_keeps_the_last_look_and_a_spent_budget_holds_one() {
+    let prepare = || {
+        let mut race = Race::new(Design::unstructured(2), config(6)).unwrap();
+        let mut rng = seeded(6);
+        for _ in 0..8 {
+            let Step::Run(plan) = race.next_round() else { panic!("over too early") };
+            record(&mut race, &plan, &mut rng, &[0.0, 0.5], 0.02);
+        }
+        race
+    };
+    let mut interrupted = prepare();
+    interrupted.stop(Stop::Interrupted).unwrap();
+    assert_eq!(interrupted.next_round(), Step::Done);
+    assert_eq!(interrupted.outcome().looked_at, 0);
+    assert!(matches!(interrupted.outcome().verdict, Verdict::Unresolved { .. }));
+    assert_eq!(interrupted.outcome().best_guess, Some(0));
+    let mut spent = prepare();
+    spent.stop(Stop::Budget).unwrap();
+    assert_eq!(spent.outcome().looked_at, 8);
+    assert_eq!(spent.outcome().verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(spent.record(&[]), Err(RaceError::Over));
+    spent.stop(Stop::Budget).unwrap();
+    assert_eq!(spent.outcome().looked_at, 8, "stopping twice changes nothing");
+}
+
+#[test]
+fn a_budget_of_five_rounds_decides_nothing() {
+    let mut race = Race::new(Design::unstructured(2), config(6)).unwrap();
+    let mut rng = seeded(6);
+    for _ in 0..5 {
+        let Step::Run(plan) = race.next_round() else { panic!("over too early") };
+        record(&mut race, &plan, &mut rng, &[0.0, 0.5], 0.001);
+    }
+    race.stop(Stop::Budget).unwrap();
+    assert!(matches!(
+        race.outcome().verdict,
+        Verdict::Unresolved { reason: Unresolved::TooFewRounds { have: 5, need: 6 }, .. }
+    ));
+}
+
+#[test]
+fn a_failing_stack_is_dropped_and_does_not_block() {
+    let mut race = Race::new(Design::unstructured(3), config(7)).unwrap();
+    let mut rng = seeded(7);
+    while let Step::Run(plan) = race.next_round() {
+        let values: Vec<_> = plan
+            .order
+            .iter()
+            .map(|&s| (s, (s != 2).then(|| (0.2 * s as f64 + 0.01 * rng.normal()).exp())))
+            .collect();
+        race.record(&values).unwrap();
+    }
+    let outcome = race.outcome();
+    assert_eq!(outcome.verdict, Verdict::Winner { stack: 0 });
+    let failed = outcome.dropped.iter().find(|d| d.stack == 2).unwrap();
+    assert_eq!(failed.reason, DropReason::Failed { failed: 3, of: 3 });
+    assert_eq!(failed.ratio, None);
+}
+
+#[test]
+fn a_stack_that_fails_in_the_screen_is_dropped() {
+    let mut race = Race::new(Design::unstructured(20), config(8)).unwrap();
+    let Step::Run(plan) = race.next_round() else { panic!("over too early") };
+    let values: Vec<_> =
+        plan.order.iter().map(|&s| (s, (s != 3).then_some(1.0 + s as f64))).collect();
+    race.record(&values).unwrap();
+    let outcome = race.outcome();
+    let gone = outcome.dropped.iter().find(|d| d.stack == 3).unwrap();
+    assert_eq!(gone.reason, DropReason::Failed { failed: 1, of: 1 });
+    assert_eq!(outcome.dropped.len(), 10);
+}
+
+#[test]
+fn a_field_in_which_everything_fails_ends() {
+    let mut race = Race::new(Design::unstructured(20), config(8)).unwrap();
+    let mut rounds = 0;
+    while let Step::Run(plan) = race.next_round() {
+        race.record(&plan.order.iter().map(|&s| (s, None)).collect::<Vec<_>>()).unwrap();
+        rounds += 1;
+    }
+    assert_eq!(rounds, 1, "nothing is left to run");
+    assert_eq!(race.outcome().dropped.len(), 20);
+    assert!(matches!(race.outcome().verdict, Verdict::Unresolved { .. }));
+}
+
+#[test]
+fn finalists_that_all_fail_end_the_race() {
+    let mut race = Race::new(Design::unstructured(3), config(8)).unwrap();
+    let mut rounds = 0;
+    while let Step::Run(plan) = race.next_round() {
+        race.record(&plan.order.iter().map(|&s| (s, None)).collect::<Vec<_>>()).unwrap();
+        rounds += 1;
+    }
+    assert_eq!(rounds, 3);
+    assert_eq!(race.outcome().dropped.len(), 3);
+}
+
+#[test]
+fn the_control_runs_in_every_final_round_and_withdraws() {
+    let mut controlled = config(9);
+    controlled.control = Some([0, 10]);
+    let effects: Vec<f64> =
+        (0..11).map(|s| if s == 10 { 0.0 } else { 0.1 * f64::from(s) }).collect();
+    let mut race = Race::new(Design::unstructured(11), controlled.clone()).unwrap();
+    let mut rng = seeded(9);
+    while let Step::Run(plan) = race.next_round() {
+        assert_eq!(
+            plan.order.contains(&10),
+            plan.stage == Stage::Final,
+            "the twin is not screened"
+        );
+        record(&mut race, &plan, &mut rng, &effects, 0.01);
+    }
+    let sound = race.outcome();
+    assert!(!sound.withdrawn);
+    assert!(sound.control.unwrap().ratio.contains(1.0));
+    assert!(sound.comparison.unwrap().rows.iter().all(|row| row.stack != 10), "never ranked");
+
+    // The second of the pair always runs into trouble: the laboratory is broken.
+    let mut broken = effects;
+    broken[10] = 0.15;
+    let mut race = Race::new(Design::unstructured(11), controlled).unwrap();
+    run(&mut race, &mut rng, &broken, 0.01);
+    assert!(race.outcome().withdrawn);
+    assert!(race.outcome().control.unwrap().separated);
+}
+
+#[test]
+fn settled_stacks_are_not_run_on() {
+    // Three stacks: far worse, equal, and noisy enough to stay open.
+    let spreads = [0.01, 0.01, 0.01, 0.10];
+    let effects = [0.0, 0.5, 0.0, 0.02];
+    let mut race = Race::new(Design::unstructured(4), config(10)).unwrap();
+    let mut rng = seeded(10);
+    let mut last = Vec::new();
+    while let Step::Run(plan) = race.next_round() {
+        last.clone_from(&plan.order);
+        let values: Vec<_> = plan
+            .order
+            .iter()
+            .map(|&s| (s, Some((effects[s] + spreads[s] * rng.normal()).exp())))
+            .collect();
+        race.record(&values).unwrap();
+    }
+    assert!(!last.contains(&1) && last.contains(&3), "{last:?}");
+    let outcome = race.outcome();
+    let row = |stack: usize| outcome.comparison.as_ref().unwrap().rows[stack].clone();
+    assert_eq!(row(1).standing, Standing::Worse);
+    assert!(row(1).rounds < row(3).rounds.max(row(0).rounds));
+}
+
+#[test]
+fn wrong_records_are_refused() {
+    let mut race = Race::new(Design::unstructured(2), config(11)).unwrap();
+    let error = race.record(&[(0, Some(1.0))]).unwrap_err();
+    assert_eq!(error, RaceError::WrongStacks { round: 0, asked: vec![0, 1], given: vec![0] });
+    let twice = race.record(&[(0, Some(1.0)), (0, Some(1.0))]).unwrap_err();
+    assert!(matches!(twice, RaceError::WrongStacks { .. }));
+    let negative = race.record(&[(0, Some(1.0)), (1, Some(-1.0))]).unwrap_err();
+    assert!(matches!(negative, RaceError::Value(PairedError::NotPositive { stack: 1, .. })));
+    assert_eq!(race.outcome().rounds, 0, "a refused round leaves no trace");
+}
+
+#[test]
+fn senseless_configurations_are_refused() {
+    let refused = |change: fn(&mut RaceConfig)| {
+        let mut config = config(0);
+        change(&mut config);
+        Race::new(Design::unstructured(4), config).is_err()
+    };
+    assert!(refused(|c| c.finalists = 1));
+    assert!(refused(|c| c.looks = vec![]));
+    assert!(refused(|c| c.looks = vec![10, 10]));
+    assert!(refused(|c| c.looks = vec![5, 10]));
+    assert!(refused(|c| c.control = Some([1, 1])));
+    assert!(refused(|c| c.control = Some([1, 4])));
+    assert!(refused(|c| c.question.confidence = 1.0));
+    assert!(!refused(|c| c.looks = vec![6]));
+}
+
+#[test]
+fn looks_fit_the_rounds_that_can_be_paid() {
+    assert_eq!(looks_for(3), vec![6]);
+    assert_eq!(looks_for(10), vec![10]);
+    assert_eq!(looks_for(12), vec![12]);
+    assert_eq!(looks_for(13), vec![10, 13]);
+    assert_eq!(looks_for(80), vec![10, 20, 40, 80]);
+    assert_eq!(looks_for(200), vec![10, 20, 40, 80, 200]);
+}
+
+#[test]
+fn an_empty_lab_is_over() {
+    let race = Race::new(Design::unstructured(0), config(0)).unwrap();
+    assert_eq!(race.next_round(), Step::Done);
+    assert_eq!(race.outcome().best_guess, None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+    #[test]
+    fn every_race_ends_and_accounts_for_every_stack(
+        stacks in 1usize..40,
+        seed in 0u64..1000,
+        fail in 0.0f64..0.3,
+    ) {
+        let mut race = Race::new(Design::unstructured(stacks), config(seed)).unwrap();
+        let mut rng = seeded(seed);
+        let mut trials = 0;
+        while let Step::Run(plan) = race.next_round() {
+            trials += plan.order.len();
+            let values: Vec<_> = plan
+                .order
+                .iter()
+                .map(|&s| {
+                    let works = rng.uniform() >= fail;
+                    (s, works.then(|| (0.01 * s as f64 + 0.05 * rng.normal()).exp()))
+                })
+                .collect();
+            race.record(&values).unwrap();
+            prop_assert!(trials < 100 * stacks + 1000);
+        }
+        let outcome = race.outcome();
+        prop_assert_eq!(outcome.trials, trials);
+        let mut gone: Vec<usize> = outcome.dropped.iter().map(|d| d.stack).collect();
+        let in_final = outcome.comparison.map_or(vec![], |c| c.rows.iter().map(|r| r.stack).collect());
+        gone.extend(in_final);
+        gone.sort_unstable();
+        gone.dedup();
+        prop_assert_eq!(gone, (0..stacks).collect::<Vec<_>>());
+    }
+}
