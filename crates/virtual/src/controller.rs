@@ -21,6 +21,10 @@ use crate::process::{CpuTicks, GuestProcess};
 /// How often a silent guest is looked at.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
+/// A guest that is left to itself reports after so much virtual time, so that one that gets on can
+/// be told from one that does not.
+const FREE_RUN_NS: u64 = 1_000_000_000;
+
 /// Turns between two looks at the wall clock.
 const TURNS_PER_LOOK: u32 = 4096;
 
@@ -372,9 +376,15 @@ impl<'a> Controller<'a> {
         self.scene.ports.iter().filter_map(|port| port.disk().next_event_ns(self.now_ns)).min()
     }
 
+    /// Until when the guest may run by itself.
+    fn free_until(&self) -> u64 {
+        let report_ns = self.now_ns.saturating_add(FREE_RUN_NS).min(FOREVER_NS);
+        self.next_disk_event().map_or(report_ns, |event_ns| event_ns.min(report_ns))
+    }
+
     /// Makes sure that a running guest stops at the next event of a disk.
     fn limit_free_run(&mut self) -> Result<(), Halt> {
-        let until_ns = self.next_disk_event().unwrap_or(FOREVER_NS);
+        let until_ns = self.free_until();
         if self.shared {
             self.scene.clock.set_free_until(until_ns);
             return Ok(());
@@ -453,7 +463,7 @@ impl<'a> Controller<'a> {
             return Err(Halt::ModelStuck { at_ns: now_ns });
         }
         if self.shared {
-            self.scene.clock.set_free_until(self.next_disk_event().unwrap_or(FOREVER_NS));
+            self.scene.clock.set_free_until(self.free_until());
         }
         for index in called {
             if self.scene.ports[index].rings() {
@@ -493,7 +503,7 @@ impl<'a> Controller<'a> {
     fn let_guest_run(&mut self, at_ns: u64) -> Result<(), Halt> {
         self.pass_to(at_ns)?;
         let now_ns = self.now_ns;
-        let until_ns = self.next_disk_event().unwrap_or(FOREVER_NS);
+        let until_ns = self.free_until();
         self.requested_ns = None;
         self.rung = false;
         self.idle_events = 0;

@@ -75,6 +75,8 @@ pub struct Disk {
     content: Content,
     log: Option<WriteLog>,
     damaged: Vec<SectorRange>,
+    age_ns: u64,
+    latest_ns: u64,
     backlog: VecDeque<Taken>,
     outstanding: Vec<Outstanding>,
     /// Answers that need no time.
@@ -94,13 +96,23 @@ pub struct DiskParts {
     pub content: Content,
     /// Sectors that answer reads with an error until they are written.
     pub damaged: Vec<SectorRange>,
+    age_ns: u64,
+    next_id: u64,
+}
+
+impl DiskParts {
+    /// A disk that was never switched on.
+    #[must_use]
+    pub fn new(model: Box<dyn Model>, content: Content) -> Self {
+        Self { model, content, damaged: Vec::new(), age_ns: 0, next_id: 0 }
+    }
 }
 
 impl Disk {
     /// A disk whose serial number is `serial`, cut to 20 bytes.
     #[must_use]
     pub fn new(index: u8, serial: &str, parts: DiskParts, read_only: bool) -> Self {
-        let DiskParts { model, content, damaged } = parts;
+        let DiskParts { model, content, damaged, age_ns, next_id } = parts;
         let mut padded = [0; block::SERIAL_BYTES];
         for (to, from) in padded.iter_mut().zip(serial.bytes()) {
             *to = from;
@@ -114,10 +126,12 @@ impl Disk {
             content,
             log: None,
             damaged,
+            age_ns,
+            latest_ns: 0,
             backlog: VecDeque::new(),
             outstanding: Vec::new(),
             immediate: Vec::new(),
-            next_id: 0,
+            next_id,
             segments: Vec::new(),
             buffer: Vec::new(),
             completions: Vec::new(),
@@ -150,7 +164,11 @@ impl Disk {
     /// When something happens by itself; `None` when nothing does.
     #[must_use]
     pub fn next_event_ns(&self, now_ns: u64) -> Option<u64> {
-        if self.immediate.is_empty() { self.model.next_event_ns() } else { Some(now_ns) }
+        if self.immediate.is_empty() {
+            self.model.next_event_ns().map(|at_ns| at_ns.saturating_sub(self.age_ns))
+        } else {
+            Some(now_ns)
+        }
     }
 
     /// Takes every request that the guest made available.
@@ -193,7 +211,8 @@ impl Disk {
             answered = true;
         }
         let mut completions = std::mem::take(&mut self.completions);
-        self.model.advance(now_ns, &mut completions);
+        self.latest_ns = self.latest_ns.max(now_ns);
+        self.model.advance(now_ns + self.age_ns, &mut completions);
         for Completion { id, at_ns } in completions.drain(..) {
             let position = self.outstanding.iter().position(|request| request.id == id);
             let position = position.ok_or(DiskFault::UnknownCompletion { id })?;
@@ -201,7 +220,7 @@ impl Disk {
             finish(&done, ring, memory)?;
             answered = true;
             if let Some(event) = done.event {
-                record(Event { complete_ns: at_ns, ..event });
+                record(Event { complete_ns: at_ns.saturating_sub(self.age_ns), ..event });
             }
         }
         self.completions = completions;
@@ -218,7 +237,8 @@ impl Disk {
     ///
     /// [`DiskFault::Content`].
     pub fn power_cut(&mut self, now_ns: u64) -> Result<LostWrites, DiskFault> {
-        let lost = self.model.power_cut(now_ns);
+        self.latest_ns = self.latest_ns.max(now_ns);
+        let lost = self.model.power_cut(now_ns + self.age_ns);
         if let Some(log) = self.log.take() {
             log.undo(&lost.lost, &mut self.content)?;
         }
@@ -226,10 +246,11 @@ impl Disk {
         Ok(lost)
     }
 
-    /// Takes the disk apart.
+    /// Takes the disk apart, as it is at the latest time it was told.
     #[must_use]
     pub fn into_parts(self) -> DiskParts {
-        DiskParts { model: self.model, content: self.content, damaged: self.damaged }
+        let Self { model, content, damaged, next_id, .. } = self;
+        DiskParts { model, content, damaged, age_ns: self.age_ns + self.latest_ns, next_id }
     }
 
     fn submit_backlog(
@@ -279,7 +300,8 @@ impl Disk {
         }
         let lba = Lba(sector);
         let request = Request { id: answer.id, operation, lba, sectors, fua: false };
-        match self.model.submit(now_ns, request) {
+        self.latest_ns = self.latest_ns.max(now_ns);
+        match self.model.submit(now_ns + self.age_ns, request) {
             Ok(()) => {}
             Err(Refused::QueueFull { .. }) => return Ok(Admission::Later),
             Err(Refused::Unsupported { .. }) => {

@@ -28,9 +28,19 @@ pub struct Kernel {
     pub set: KernelSet,
     /// What it was built from, for people.
     pub source: String,
+    /// Hash of configuration and patches: 16 hexadecimal digits.
+    pub recipe: String,
     /// The program.
     #[serde(skip)]
     pub path: PathBuf,
+}
+
+impl Kernel {
+    /// Whether it has the configuration and the patches of this version of the program.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.recipe == recipe::hash(self.set)
+    }
 }
 
 /// How far a build is.
@@ -172,6 +182,7 @@ pub fn build(
         version,
         set: plan.set,
         source: plan.source.to_string(),
+        recipe: recipe::hash(plan.set),
         path: cache.join(&id).join(PROGRAM),
     };
     keep(&kernel, &tree, &log, cache, site.path()).map_err(failed("keep the kernel"))?;

@@ -120,8 +120,7 @@ impl DiskSetup {
     #[must_use]
     pub fn empty(role: &str, model: Box<dyn seekwell_device::Model>, settings: &Settings) -> Self {
         let content = Content::new(model.geometry().sectors_512, settings.keeping());
-        let parts = DiskParts { model, content, damaged: Vec::new() };
-        Self { role: role.to_owned(), parts }
+        Self { role: role.to_owned(), parts: DiskParts::new(model, content) }
     }
 }
 
@@ -410,7 +409,7 @@ fn ports(trial: Trial<'_>, directory: &Path) -> Result<Vec<Port>, MachineError> 
     let posted = posted.map_err(failed("write the guest's order"))?;
     let unmeasured = |content: Content| {
         let model = Box::new(Instant::new(content.sectors()));
-        DiskParts { model, content, damaged: Vec::new() }
+        DiskParts::new(model, content)
     };
     let root = unmeasured(Content::thaw(root.content(), settings.keeping()));
     let named = disks.into_iter().map(|disk| (disk.role, disk.parts, false));

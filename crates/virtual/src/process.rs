@@ -1,4 +1,4 @@
-//! The guest's process: started alone in its session, measured, and ended with all it started.
+//! The guest's process: started alone in its group, measured, and ended with all it started.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -142,7 +142,7 @@ impl GuestProcess {
             let Some(pid) = number(&entry.file_name()) else { continue };
             match process_ticks(pid) {
                 Some((_, used)) if pid == leader => ticks.kernel += used,
-                Some((session, used)) if session == leader => ticks.programs += used,
+                Some((group, used)) if group == leader => ticks.programs += used,
                 _ => {}
             }
         }
@@ -161,7 +161,7 @@ fn number(name: &OsStr) -> Option<i32> {
     name.to_str()?.parse().ok()
 }
 
-/// Session and CPU time of a process from `/proc/PID/stat`.
+/// Process group and CPU time of a process from `/proc/PID/stat`.
 fn process_ticks(pid: i32) -> Option<(i32, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(&stat)
@@ -171,10 +171,10 @@ fn process_ticks(pid: i32) -> Option<(i32, u64)> {
 fn parse_stat(stat: &str) -> Option<(i32, u64)> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let session = fields.get(3)?.parse().ok()?;
+    let group = fields.get(2)?.parse().ok()?;
     let user: u64 = fields.get(11)?.parse().ok()?;
     let system: u64 = fields.get(12)?.parse().ok()?;
-    Some((session, user + system))
+    Some((group, user + system))
 }
 
 /// Between fork and exec: no core file, end with the parent, no address randomisation.

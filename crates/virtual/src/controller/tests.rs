@@ -68,7 +68,7 @@ fn port(directory: &std::path::Path, index: u8) -> Port {
     let sectors = 1 << 24;
     let content = Content::new(sectors, keeping);
     let model = Box::new(instant::Instant::new(sectors));
-    let disk = Disk::new(index, "disk", DiskParts { model, content, damaged: Vec::new() }, false);
+    let disk = Disk::new(index, "disk", DiskParts::new(model, content), false);
     Port::new(link::listen(directory, &format!("d{index}")).unwrap(), disk)
 }
 
@@ -121,7 +121,7 @@ fn time_passes_to_what_the_guest_asked_for_last() {
         assert_eq!(guest.ask(TimeOperation::Get, 0), 0);
         guest.ask(TimeOperation::Request, 900);
         guest.ask(TimeOperation::Request, 500);
-        assert_eq!(guest.wait(), (500, FOREVER_NS));
+        assert_eq!(guest.wait(), (500, 500 + FREE_RUN_NS));
         assert_eq!(guest.ask(TimeOperation::Get, 0), 500);
         guest.ask(TimeOperation::Update, 600);
         assert_eq!(guest.ask(TimeOperation::Get, 0), 600);

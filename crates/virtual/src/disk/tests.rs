@@ -102,7 +102,7 @@ impl Bench {
     fn with_damage(model: Scripted, damaged: Vec<SectorRange>) -> Self {
         let keeping = Keeping { memory_bytes: 1 << 20, directory: std::env::temp_dir() };
         let content = Content::new(model.geometry.sectors_512, keeping);
-        let parts = DiskParts { model: Box::new(model), content, damaged };
+        let parts = DiskParts { damaged, ..DiskParts::new(Box::new(model), content) };
         let layout =
             RingLayout { size: RING, descriptors: DESCRIPTORS, available: AVAILABLE, used: USED };
         Self {
@@ -287,6 +287,22 @@ fn a_power_cut_undoes_what_the_model_lost() {
     parts.content.read(0, &mut sectors).unwrap();
     assert_eq!((sectors[0], sectors[512]), (1, 2));
     assert_eq!(parts.damaged, [range]);
+}
+
+#[test]
+fn a_model_that_was_used_before_goes_on_where_it_was() {
+    let mut model = Scripted::new(8);
+    model.busy_until = 5000;
+    let mut bench = Bench::new(model);
+    bench.disk.age_ns = 5000;
+    bench.offer(0, 0, 0, 512);
+    bench.kick(7);
+    assert_eq!(bench.disk.next_event_ns(7), Some(107));
+    assert!(!bench.advance(106));
+    assert!(bench.advance(107));
+    assert_eq!((bench.events[0].submit_ns, bench.events[0].complete_ns), (7, 107));
+    let parts = bench.disk.into_parts();
+    assert_eq!((parts.age_ns, parts.next_id), (5107, 1));
 }
 
 #[test]

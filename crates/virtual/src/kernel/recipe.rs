@@ -73,11 +73,13 @@ macro_rules! patches {
 }
 
 /// In the order in which they are applied.
-pub(super) const PATCHES: [Patch; 4] = patches![
+pub(super) const PATCHES: [Patch; 6] = patches![
     "0001-um-entropy-from-a-seed.patch",
     "0002-um-charge-cpu-time.patch",
     "0003-virtio-blk-depth-per-device.patch",
     "0004-um-extended-state-of-any-size.patch",
+    "0005-um-leave-the-fp-registers-where-they-are.patch",
+    "0006-um-bells-in-shared-memory.patch",
 ];
 
 /// Environment of every step: no user, host, time or language of this machine.
@@ -92,22 +94,40 @@ pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
 
 /// Hash of all that decides what a kernel does.
 pub(super) fn id(plan: &KernelPlan) -> Result<String, KernelError> {
-    let mut hash = Sha256::new();
-    let mut add = |part: &[u8]| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    };
-    add(RECIPE_VERSION.as_bytes());
-    add(&plan.source.hash()?);
-    add(configuration(plan.set).as_bytes());
-    for patch in &PATCHES {
-        add(patch.text.as_bytes());
-    }
+    let mut parts = Parts::default();
+    parts.add(hash(plan.set).as_bytes());
+    parts.add(&plan.source.hash()?);
     for tool in ["gcc", "ld"] {
-        add(tool_version(tool)?.as_bytes());
+        parts.add(tool_version(tool)?.as_bytes());
     }
-    let digest = hash.finalize();
-    Ok(digest.iter().take(ID_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect())
+    Ok(parts.digits())
+}
+
+/// Hash of configuration and patches.
+pub(super) fn hash(set: KernelSet) -> String {
+    let mut parts = Parts::default();
+    parts.add(RECIPE_VERSION.as_bytes());
+    parts.add(configuration(set).as_bytes());
+    for patch in &PATCHES {
+        parts.add(patch.text.as_bytes());
+    }
+    parts.digits()
+}
+
+/// A hash of parts, none of which can be taken for two.
+#[derive(Default)]
+struct Parts(Sha256);
+
+impl Parts {
+    fn add(&mut self, part: &[u8]) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    fn digits(self) -> String {
+        let digest = self.0.finalize();
+        digest.iter().take(ID_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// Digits of an id.

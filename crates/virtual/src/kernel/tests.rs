@@ -6,6 +6,7 @@ fn kernel(id: &str) -> Kernel {
         version: "6.12.0-test".to_owned(),
         set: KernelSet::Reduced,
         source: "somewhere".to_owned(),
+        recipe: String::new(),
         path: PathBuf::new(),
     }
 }

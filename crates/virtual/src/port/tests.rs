@@ -37,11 +37,8 @@ impl Driver {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let keeping = Keeping { memory_bytes: 1 << 20, directory: std::env::temp_dir() };
-        let parts = DiskParts {
-            model: Box::new(Instant::new(1000)),
-            content: Content::new(1000, keeping),
-            damaged: Vec::new(),
-        };
+        let content = Content::new(1000, keeping);
+        let parts = DiskParts::new(Box::new(Instant::new(1000)), content);
         let listener = listen(directory.path(), "d0").unwrap();
         let mut port = Port::new(listener, Disk::new(0, "data", parts, false));
         let stream = UnixStream::connect(directory.path().join("d0")).unwrap();

@@ -38,7 +38,7 @@ impl Stage {
 
 #[test]
 fn names_with_blanks_and_parentheses_do_not_hide_the_numbers() {
-    let stat = "42 (a) b (c)) S 1 42 77 0 -1 0 0 0 0 0 300 21 5 5 20 0 1 0 1 1 1";
+    let stat = "42 (a) b (c)) S 1 77 42 0 -1 0 0 0 0 0 300 21 5 5 20 0 1 0 1 1 1";
     assert_eq!(parse_stat(stat), Some((77, 321)));
     assert_eq!(parse_stat("42 (a"), None);
     assert_eq!(parse_stat("42 (a) S 1"), None);
@@ -84,6 +84,19 @@ fn everything_it_started_ends_with_it() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(gone(), "the child outlived its guest");
+}
+
+#[test]
+fn cpu_time_of_programs_is_told_from_the_kernels() {
+    let stage = Stage::new();
+    let mut process = stage.start("while :; do :; done & while :; do :; done & wait");
+    let begun = Instant::now();
+    while process.cpu_ticks().programs < 20 && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ticks = process.cpu_ticks();
+    process.end().unwrap();
+    assert!(ticks.programs >= 20 && ticks.kernel < ticks.programs, "{ticks:?}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! The program that the tests run in a guest: first process, and small workloads.
+//! What the tests and benchmarks run in a guest: the first process, and small workloads.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::print_stderr,
     clippy::exit,
     reason = "it is part of the tests; what fails in it must be seen in the guest's log"
 )]
@@ -9,8 +10,17 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+/// `O_DIRECT` on this architecture.
 const DIRECT: i32 = 0o40000;
+
+const PAGE: usize = 4096;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,46 +34,228 @@ fn main() {
             let mut input = Vec::new();
             std::io::stdin().read_to_end(&mut input).unwrap();
             std::io::stdout().write_all(&input).unwrap();
+            eprintln!("{} bytes", input.len());
         }
-        ["reads", device, count] => reads(device, count.parse().unwrap()),
-        ["syscalls", count] => syscalls(count.parse().unwrap()),
+        ["cat", path] => std::io::stdout().write_all(&fs::read(path).unwrap()).unwrap(),
         ["status", code] => std::process::exit(code.parse().unwrap()),
         ["spin"] => loop {
             std::hint::spin_loop();
         },
+        ["sleep", milliseconds] => {
+            let begun = Instant::now();
+            thread::sleep(Duration::from_millis(milliseconds.parse().unwrap()));
+            println!("{}", begun.elapsed().as_millis());
+        }
+        ["random"] => {
+            let mut bytes = [0; 16];
+            File::open("/dev/urandom").unwrap().read_exact(&mut bytes).unwrap();
+            println!("{bytes:02x?}");
+        }
+        ["syscalls", count] => syscalls(count.parse().unwrap()),
+        ["reads", device, count] => reads(device, count.parse().unwrap()),
+        ["at-once", device, scheduler, threads, count] => {
+            at_once(device, scheduler, threads.parse().unwrap(), count.parse().unwrap());
+        }
+        ["queue", device] => queue(device),
+        ["churn", device, kind, scheduler] => churn(device, kind, scheduler),
+        ["fill", device, kind] => fill(device, kind),
+        ["verify", device, kind] => verify(device, kind),
         other => panic!("unknown: {other:?}"),
     }
-}
-
-fn reads(device: &str, count: u64) {
-    let file = OpenOptions::new().read(true).custom_flags(DIRECT).open(device).unwrap();
-    let size = device_bytes(device);
-    let memory = vec![0_u8; 8192];
-    let start = memory.as_ptr().addr().next_multiple_of(4096) - memory.as_ptr().addr();
-    let mut memory = memory;
-    let buffer = &mut memory[start..start + 4096];
-    let mut state = 1_u64;
-    let before = fs::read_to_string("/proc/uptime").unwrap();
-    for _ in 0..count {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let block = (state >> 20) % (size / 4096);
-        file.read_exact_at(buffer, block * 4096).unwrap();
-    }
-    let after = fs::read_to_string("/proc/uptime").unwrap();
-    println!("{count} reads {} -> {}", before.trim(), after.trim());
-}
-
-fn device_bytes(device: &str) -> u64 {
-    let name = device.trim_start_matches("/dev/");
-    let mut text = String::new();
-    File::open(format!("/sys/block/{name}/size")).unwrap().read_to_string(&mut text).unwrap();
-    text.trim().parse::<u64>().unwrap() * 512
 }
 
 fn syscalls(count: u64) {
     let file = File::open("/dev/null").unwrap();
     let mut byte = [0];
+    let begun = Instant::now();
     for _ in 0..count {
         (&file).read(&mut byte).unwrap();
     }
+    println!("{}", begun.elapsed().as_nanos());
+}
+
+/// Numbers that look random and are the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 16) % limit
+    }
+}
+
+fn open_direct(device: &str) -> File {
+    OpenOptions::new().read(true).custom_flags(DIRECT).open(device).unwrap()
+}
+
+fn device_bytes(device: &str) -> u64 {
+    read_queue(device, "../size").parse::<u64>().unwrap() * 512
+}
+
+fn queue_file(device: &str, name: &str) -> PathBuf {
+    let name_of_device = Path::new(device).file_name().unwrap();
+    Path::new("/sys/block").join(name_of_device).join("queue").join(name)
+}
+
+fn read_queue(device: &str, name: &str) -> String {
+    fs::read_to_string(queue_file(device, name)).unwrap().trim().to_owned()
+}
+
+fn write_queue(device: &str, name: &str, value: &str) {
+    fs::write(queue_file(device, name), value).unwrap();
+}
+
+fn random_reads(file: &File, bytes: u64, count: u64, seed: u64) {
+    let mut memory = vec![0_u8; 2 * PAGE];
+    let start = memory.as_ptr().addr().next_multiple_of(PAGE) - memory.as_ptr().addr();
+    let buffer = &mut memory[start..start + PAGE];
+    let mut random = Random(seed);
+    for _ in 0..count {
+        let block = random.below(bytes / PAGE as u64);
+        file.read_exact_at(buffer, block * PAGE as u64).unwrap();
+    }
+}
+
+fn reads(device: &str, count: u64) {
+    let (file, bytes) = (open_direct(device), device_bytes(device));
+    let begun = Instant::now();
+    random_reads(&file, bytes, count, 1);
+    println!("{}", begun.elapsed().as_nanos());
+}
+
+/// Reads of several threads, so that a scheduler has something to choose from; nanoseconds.
+fn at_once(device: &str, scheduler: &str, threads: u64, count: u64) {
+    write_queue(device, "scheduler", scheduler);
+    if scheduler != "none" {
+        write_queue(device, "nr_requests", "128");
+    }
+    let bytes = device_bytes(device);
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        for seed in 0..threads {
+            scope.spawn(move || random_reads(&open_direct(device), bytes, count, seed + 1));
+        }
+    });
+    println!("{}", begun.elapsed().as_nanos());
+}
+
+/// What the block layer believes of a device.
+fn queue(device: &str) {
+    let names = ["rotational", "nr_requests", "max_hw_sectors_kb", "max_segments", "write_cache"];
+    for name in
+        names.into_iter().chain(["logical_block_size", "physical_block_size", "max_segment_size"])
+    {
+        println!("{name} {}", read_queue(device, name));
+    }
+    println!("sectors {}", read_queue(device, "../size"));
+    println!("serial {}", read_queue(device, "../serial").trim_end_matches('\0'));
+}
+
+fn make(device: &str, kind: &str) {
+    let force = if kind == "ext4" { "-F" } else { "-f" };
+    let output = Command::new(format!("mkfs.{kind}")).args([force, device]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn with_mounted(device: &str, kind: &str, work: impl FnOnce(&Path)) {
+    let point = Path::new("/mnt/disk");
+    fs::create_dir_all(point).unwrap();
+    mount(device, point, kind, MountFlags::NOATIME, None).unwrap();
+    work(point);
+    unmount(point, UnmountFlags::empty()).unwrap();
+}
+
+fn content(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut random = Random(seed);
+    (0..bytes.div_ceil(4))
+        .flat_map(|_| (random.below(1 << 32) as u32).to_le_bytes())
+        .take(bytes)
+        .collect()
+}
+
+/// Several writers at once, some of them syncing, then everything read again and half removed.
+fn churn(device: &str, kind: &str, scheduler: &str) {
+    write_queue(device, "scheduler", scheduler);
+    make(device, kind);
+    let begun = Instant::now();
+    with_mounted(device, kind, |top| {
+        thread::scope(|scope| {
+            for writer in 0..4_u64 {
+                scope.spawn(move || write_files(&top.join(writer.to_string()), writer));
+            }
+        });
+    });
+    with_mounted(device, kind, |top| {
+        for writer in 0..4_u64 {
+            for number in 0..FILES {
+                let path = top.join(writer.to_string()).join(number.to_string());
+                assert_eq!(fs::read(&path).unwrap(), file_content(writer, number));
+                if number % 2 == 0 {
+                    fs::remove_file(path).unwrap();
+                }
+            }
+        }
+    });
+    println!("{}", begun.elapsed().as_nanos());
+}
+
+const FILES: u64 = 24;
+
+fn file_content(writer: u64, number: u64) -> Vec<u8> {
+    let seed = writer * 1000 + number;
+    content(seed, Random(seed + 7).below(60_000) as usize)
+}
+
+fn write_files(directory: &Path, writer: u64) {
+    fs::create_dir(directory).unwrap();
+    for number in 0..FILES {
+        let mut file = File::create(directory.join(number.to_string())).unwrap();
+        file.write_all(&file_content(writer, number)).unwrap();
+        if number % 4 == writer {
+            file.sync_all().unwrap();
+        }
+    }
+}
+
+/// Writes and syncs file after file, and says which are safe, until the power fails.
+fn fill(device: &str, kind: &str) {
+    make(device, kind);
+    with_mounted(device, kind, |top| {
+        println!("mounted");
+        for number in 0..1000_u64 {
+            let mut file = File::create(top.join(number.to_string())).unwrap();
+            file.write_all(&content(number, 3000 + 40 * number as usize)).unwrap();
+            file.sync_all().unwrap();
+            File::open(top).unwrap().sync_all().unwrap();
+            println!("safe {number}");
+            std::io::stdout().flush().unwrap();
+        }
+    });
+}
+
+/// Mounts, which recovers; checks the files that the input calls safe; unmounts; checks the disk.
+fn verify(device: &str, kind: &str) {
+    let mut input = String::new();
+    std::io::stdin().read_to_string(&mut input).unwrap();
+    let safe: Vec<u64> =
+        input.lines().filter_map(|line| line.strip_prefix("safe ")?.parse().ok()).collect();
+    with_mounted(device, kind, |top| {
+        for number in &safe {
+            let found = fs::read(top.join(number.to_string())).unwrap();
+            assert!(
+                found == content(*number, 3000 + 40 * *number as usize),
+                "file {number} differs"
+            );
+        }
+    });
+    let (program, arguments): (_, &[&str]) = match kind {
+        "ext4" => ("e2fsck", &["-fn"]),
+        "xfs" => ("xfs_repair", &["-n"]),
+        _ => ("btrfs", &["check", "--readonly"]),
+    };
+    let output = Command::new(program).args(arguments).arg(device).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&text));
+    println!("{} files are whole", safe.len());
 }
