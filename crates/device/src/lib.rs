@@ -19,11 +19,13 @@ pub mod ssd;
 mod build;
 mod bus;
 mod clock;
+mod draw;
 mod extents;
 mod front;
 mod volatile;
 
 pub use build::build;
+pub use draw::draw;
 pub use file::{DeviceError, DeviceFile, load};
 pub use model::{
     Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,

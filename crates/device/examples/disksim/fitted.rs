@@ -27,79 +27,73 @@ pub struct Fit {
 
 /// A device file for a drive: layout and seek curve as extracted, the rest as fitted.
 pub fn device_text(name: &str, drive: &Drive, fit: &Fit) -> String {
-    let Electronics { values, .. } = &fit.electronics;
+    let name = name.to_lowercase().replace('_', "-");
+    let Drive { sectors, heads, rpm, head_switch_us, track_skew_us, cylinder_skew_us, .. } = drive;
+    let Electronics { values } = &fit.electronics;
     let value = |key: &str| values.iter().find(|entry| entry.0 == key).map_or(0.0, |entry| entry.1);
-    let scale = value("seek_scale");
-    let seek: Vec<String> =
-        drive.seek.iter().map(|[d, us]| format!("[{d}, {:.1}]", us * scale)).collect();
+    let (scale, mb_per_s) = (value("seek_scale"), value("mb_per_s"));
+    let point = |[cylinders, us]: &[f64; 2]| format!("[{cylinders}, {:.1}]", us * scale);
+    let seek: Vec<String> = drive.seek.iter().map(point).collect();
     let zones: Vec<String> = drive.zones.iter().map(|[c, s]| format!("[{c}, {s}]")).collect();
+    let (seek, zones) = (seek.join(", "), zones.join(", "));
+    let (overhead, buffer) = (overhead_text(value), buffer_text(&fit.buffer));
     format!(
         r#"
-name = "{}"
+name = "{name}"
 title = "DiskSim validation drive"
 kind = "rotating"
 [presented]
-sectors = {}
+sectors = {sectors}
 queue_depth = 1
 max_request_kib = 256
 [[bus]]
 name = "scsi"
 command_us = 0
-mb_per_s = {:.4}
+mb_per_s = {mb_per_s:.4}
 [rotating]
-rpm = {}
-heads = {}
-head_switch_us = {:.1}
+rpm = {rpm}
+heads = {heads}
+head_switch_us = {head_switch_us:.1}
 write_settle_us = 0
 [rotating.layout]
-zones = [{}]
-track_skew_us = {:.1}
-cylinder_skew_us = {:.1}
+zones = [{zones}]
+track_skew_us = {track_skew_us:.1}
+cylinder_skew_us = {cylinder_skew_us:.1}
 [rotating.seek]
-table = [{}]
-[rotating.overhead]
-read_hit_us = {:.1}
-read_sequential_us = {:.1}
-read_miss_us = {:.1}
-write_us = {:.1}
-write_sequential_us = {:.1}
-flush_us = 0
-[rotating.buffer]
-read_segments = 3
-segment_kib = 256
-read_ahead_kib = {}
-read_ahead_after = {}
-resumes_read_ahead = false
-keeps_delivered = {}
-serves_written = {}
-write_clears = {}
-write_back = true
-write_kib = 256
-destage_run_kib = 128
+table = [{seek}]
+{overhead}
+{buffer}
 [sources]
 presented = "DiskSim"
 bus = "fitted"
 rotating = "DiskSim and fitted"
-"#,
-        name.to_lowercase().replace('_', "-"),
-        drive.sectors,
-        value("mb_per_s"),
-        drive.rpm,
-        drive.heads,
-        drive.head_switch_us,
-        zones.join(", "),
-        drive.track_skew_us,
-        drive.cylinder_skew_us,
-        seek.join(", "),
-        value("read_hit_us"),
-        value("read_sequential_us"),
-        value("read_miss_us"),
-        value("write_us"),
-        value("write_sequential_us"),
-        if fit.buffer.reads_ahead { 128 } else { 0 },
-        u32::from(fit.buffer.only_sequential),
-        fit.buffer.keeps_delivered,
-        fit.buffer.serves_written,
-        fit.buffer.write_clears,
+"#
+    )
+}
+
+fn overhead_text(value: impl Fn(&str) -> f64) -> String {
+    let keys =
+        ["read_hit_us", "read_sequential_us", "read_miss_us", "write_us", "write_sequential_us"];
+    let lines = keys.map(|key| format!("{key} = {:.1}", value(key)));
+    format!("[rotating.overhead]\n{}\nflush_us = 0", lines.join("\n"))
+}
+
+fn buffer_text(buffer: &Buffer) -> String {
+    let Buffer { reads_ahead, only_sequential, keeps_delivered, serves_written, write_clears } =
+        buffer;
+    let (read_ahead_kib, after) = (if *reads_ahead { 128 } else { 0 }, u32::from(*only_sequential));
+    format!(
+        r#"[rotating.buffer]
+read_segments = 3
+segment_kib = 256
+read_ahead_kib = {read_ahead_kib}
+read_ahead_after = {after}
+resumes_read_ahead = false
+keeps_delivered = {keeps_delivered}
+serves_written = {serves_written}
+write_clears = {write_clears}
+write_back = true
+write_kib = 256
+destage_run_kib = 128"#
     )
 }

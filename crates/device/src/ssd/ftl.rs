@@ -49,6 +49,18 @@ struct Victim {
     next_slot: u32,
     /// Valid units when it was chosen: sets the pace.
     valid_at_start: u32,
+    /// Units copied out of it.
+    moved: u32,
+    /// Credit given for that so far.
+    earned: i64,
+}
+
+impl Victim {
+    /// What one copy pays for, if nothing more is invalidated.
+    fn credit_per_copy(&self, units_per_block: u32) -> i64 {
+        let gain = i64::from(units_per_block.saturating_sub(self.valid_at_start));
+        gain * CREDIT / i64::from(self.valid_at_start.max(1))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +77,8 @@ struct Die {
     victim: Option<Victim>,
     /// Valid units of all its blocks.
     valid_units: u64,
+    /// Slots that collecting has freed beyond those the host has used, in parts of [`CREDIT`].
+    credit: i64,
 }
 
 /// The map of a disk.
@@ -75,6 +89,9 @@ pub(crate) struct Ftl {
     dies: Vec<Die>,
     next_die: u32,
 }
+
+/// Credit for one slot: fine enough that single copies can be paid for.
+const CREDIT: i64 = 1 << 20;
 
 /// A slot that was skipped to fill a stripe up.
 const NOTHING: u32 = u32::MAX;
@@ -91,6 +108,7 @@ impl Ftl {
             collector: None,
             victim: None,
             valid_units: 0,
+            credit: 0,
         };
         let dies = vec![die; shape.dies as usize];
         Self { shape, map: Map::default(), dies, next_die: 0 }
@@ -166,6 +184,7 @@ impl Ftl {
             Some(frontier) => frontier,
             None => {
                 // The reserve and the pace of collecting see to it that a block is free.
+                debug_assert!(this.blocks.free() > 0, "die {die} ran out of erased blocks");
                 let Some(block) = this.blocks.take() else { return };
                 this.holds[block as usize] =
                     Some(vec![NOTHING; units_per_block as usize].into_boxed_slice());
@@ -197,17 +216,19 @@ impl Ftl {
     }
 
     /// Copies from the victim in proportion to what the host writes: a victim with v of n units valid pays for n - v
-    /// units of the host.
+    /// units of the host. What one victim pays too little or too much is carried over to the next.
     fn collect(&mut self, die: u32, host_units: u32, collected: &mut Collected) {
-        let mut left = host_units;
-        while left > 0 && self.choose_victim(die) {
-            let Some(victim) = self.dies[die as usize].victim else { return };
-            let per_block = self.shape.units_per_block;
-            let gain = per_block.saturating_sub(victim.valid_at_start).max(1);
-            let due = u64::from(left.min(gain)) * u64::from(victim.valid_at_start);
-            let due = u32::try_from(due.div_ceil(u64::from(gain))).unwrap_or(u32::MAX);
-            let is_empty = self.empty(die, due, collected);
-            left = if is_empty { left.saturating_sub(gain) } else { 0 };
+        if !self.choose_victim(die) {
+            self.dies[die as usize].credit = 0;
+            return;
+        }
+        self.dies[die as usize].credit -= i64::from(host_units) * CREDIT;
+        while self.dies[die as usize].credit < 0 && self.choose_victim(die) {
+            let this = &self.dies[die as usize];
+            let Some(victim) = this.victim else { return };
+            let per_copy = victim.credit_per_copy(self.shape.units_per_block);
+            let due = this.credit.unsigned_abs().div_ceil(per_copy.unsigned_abs().max(1));
+            self.empty(die, u32::try_from(due).unwrap_or(u32::MAX), collected);
         }
     }
 
@@ -225,18 +246,19 @@ impl Ftl {
             this.full.insert((valid, block));
             return false;
         }
-        this.victim = Some(Victim { block, next_slot: 0, valid_at_start: valid });
+        this.victim =
+            Some(Victim { block, next_slot: 0, valid_at_start: valid, moved: 0, earned: 0 });
         true
     }
 
-    /// Moves up to `count` valid units out of the victim; erases it when none is left and says so.
-    fn empty(&mut self, die: u32, count: u32, collected: &mut Collected) -> bool {
+    /// Moves up to `count` valid units out of the victim; erases it when none is left.
+    fn empty(&mut self, die: u32, count: u32, collected: &mut Collected) {
         let Shape { units_per_block, blocks_per_die, units_per_page, .. } = self.shape;
-        let Some(mut victim) = self.dies[die as usize].victim else { return false };
+        let Some(mut victim) = self.dies[die as usize].victim else { return };
         let first_slot = (die * blocks_per_die + victim.block) * units_per_block;
         let mut moved = 0;
         let mut last_page = None;
-        while victim.next_slot < units_per_block && moved < count.max(1) {
+        while victim.next_slot < units_per_block && moved < count {
             let slot = victim.next_slot;
             victim.next_slot += 1;
             let holds = self.dies[die as usize].holds[victim.block as usize].as_ref();
@@ -251,15 +273,20 @@ impl Ftl {
             moved += 1;
         }
         collected.units += moved;
+        victim.moved += moved;
         let this = &mut self.dies[die as usize];
+        let earned = i64::from(moved) * victim.credit_per_copy(units_per_block);
+        victim.earned += earned;
+        this.credit += earned;
         let is_empty = this.valid[victim.block as usize] == 0;
         this.victim = Some(victim).filter(|_| !is_empty);
         if is_empty {
+            // What it really freed, whatever was invalidated while it was being emptied.
+            this.credit += i64::from(units_per_block - victim.moved) * CREDIT - victim.earned;
             this.holds[victim.block as usize] = None;
             this.blocks.erase(victim.block);
             collected.erased += 1;
         }
-        is_empty
     }
 
     /// Erases of the block erased most often.

@@ -132,6 +132,35 @@ proptest! {
     }
 
     #[test]
+    fn collecting_keeps_up_however_tight_the_cells_are(
+        dies in 1_u32..4, pages in 2_u32..9, units_per_stripe in 1_u32..9, spare in 4_u32..9, seed in any::<u64>(),
+    ) {
+        let units_per_block = pages * units_per_stripe;
+        let blocks_per_die = 20 + spare;
+        let shape = Shape {
+            units: dies * 20 * units_per_block,
+            dies,
+            blocks_per_die: blocks_per_die + 1,
+            units_per_block,
+            units_per_stripe,
+            units_per_page: 1,
+            reserve_blocks: 2,
+        };
+        let mut ftl = Ftl::new(shape);
+        let mut mapped = BTreeSet::new();
+        let mut state = seed | 1;
+        for round in 0..3 * shape.units {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let first = if round < shape.units { round } else { ((state >> 33) % u64::from(shape.units)) as u32 };
+            let units: Vec<u32> = (0..units_per_stripe).map(|next| (first + next * 7) % shape.units).collect();
+            let die = ftl.next_die(|_| true).unwrap();
+            ftl.program(die, &units);
+            mapped.extend(units);
+        }
+        prop_assert_eq!(audit(&ftl, &mapped), Ok(()));
+    }
+
+    #[test]
     fn the_victim_is_the_block_with_the_least_valid_data(steps in prop::collection::vec(step(), 60..200)) {
         let mut ftl = Ftl::new(SHAPE);
         let mut mapped = BTreeSet::new();

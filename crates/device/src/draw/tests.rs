@@ -1,0 +1,54 @@
+use crate::{draw, load};
+
+#[test]
+fn a_fixed_device_shows_its_head_and_its_latencies() {
+    let text = r#"
+name = "fixed"
+title = "Fixed latency"
+kind = "fixed"
+[presented]
+sectors = 2097152
+physical_block = 4096
+queue_depth = 4
+max_request_kib = 128
+[[bus]]
+name = "fast"
+command_us = 0
+mb_per_s = 100
+[[bus]]
+name = "slow"
+command_us = 0
+mb_per_s = 10
+[fixed]
+read_latency_us = 100
+write_latency_us = 50
+mb_per_s = 512
+parallel = 4
+[sources]
+presented = "test"
+bus = "test"
+fixed = "test"
+[ranges]
+"fixed.parallel" = [1, 8]
+"#;
+    insta::assert_snapshot!(draw(&load(text).unwrap()), @r"
+    fixed
+    Fixed latency
+
+      capacity         1 GiB
+      blocks           512 logical, 4096 physical
+      queue depth      4
+      longest request  128 KiB
+      write cache      write through
+      bus              fast, 100 MB/s (or slow)
+      uncertain        1 value has a range
+
+    random reads: mean latency in ms
+         size  depth 1  depth 2  depth 4
+        512 B    0.101    0.101    0.101
+        4 KiB    0.108    0.108    0.108
+       16 KiB    0.132    0.132    0.133
+       64 KiB    0.228    0.256    0.510
+      128 KiB    0.356    0.512    1.016
+    ");
+}
