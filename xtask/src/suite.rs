@@ -51,6 +51,8 @@ pub fn command(root: &Path) -> Result<bool> {
     }
     let mut cargo_test = cargo_command(root);
     cargo_test.args(["test", "--workspace", "--no-fail-fast", "--locked"]);
+    // A snapshot that differs is a failure; it shall not be written into the checkout besides.
+    cargo_test.env("INSTA_UPDATE", "no");
     let show = &mut io::stdout();
     let mut run = TestRun { cargo_test, look: Machine::look, settle: SETTLE, show };
     headed("cargo test", || run.run(&mut tally))?;
