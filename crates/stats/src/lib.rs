@@ -26,6 +26,7 @@
 //! ```
 
 pub mod additive;
+pub mod checks;
 pub mod design;
 pub mod estimate;
 pub mod histogram;
@@ -34,9 +35,11 @@ pub mod linear;
 pub mod paired;
 pub mod race;
 pub mod rng;
+pub mod sensitivity;
 pub mod serial;
 pub mod shrink;
 pub mod special;
+pub mod steady;
 
 pub use histogram::{Histogram, HistogramError};
 pub use interval::{Interval, Method};

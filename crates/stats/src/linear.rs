@@ -55,6 +55,72 @@ impl Fit {
     }
 }
 
+/// Unweighted least squares of many right-hand sides on the same rows.
+#[derive(Clone, Debug)]
+pub struct Projector {
+    rows: Vec<Vec<f64>>,
+    factor: Vec<Vec<f64>>,
+}
+
+impl Projector {
+    /// Prepares the rows. `None` when their columns cannot be told apart.
+    #[must_use]
+    pub fn new(rows: Vec<Vec<f64>>) -> Option<Self> {
+        let columns = rows.first().map_or(0, Vec::len);
+        let mut normal = vec![vec![0.0; columns]; columns];
+        for row in &rows {
+            for i in (0..columns).filter(|i| row[*i] != 0.0) {
+                for j in 0..=i {
+                    normal[i][j] += row[i] * row[j];
+                }
+            }
+        }
+        let own: Vec<f64> = (0..columns).map(|i| normal[i][i]).collect();
+        let factor = cholesky(normal);
+        // A pivot is what a column has left after those before it.
+        let separable =
+            (0..columns).all(|i| own[i] > 0.0 && factor[i][i] * factor[i][i] > 1e-9 * own[i]);
+        separable.then_some(Self { rows, factor })
+    }
+
+    /// Number of coefficients.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.factor.len()
+    }
+
+    /// Coefficients for one right-hand side, one value per row.
+    #[must_use]
+    pub fn solve(&self, ys: &[f64]) -> Vec<f64> {
+        let mut right = vec![0.0; self.columns()];
+        for (row, y) in self.rows.iter().zip(ys) {
+            for (sum, x) in right.iter_mut().zip(row) {
+                *sum += x * y;
+            }
+        }
+        solve_upper(&self.factor, solve_lower(&self.factor, right))
+    }
+
+    /// Sum of squared residuals of a solution.
+    #[must_use]
+    pub fn residual_squares(&self, ys: &[f64], coefficients: &[f64]) -> f64 {
+        self.residuals(ys, coefficients).iter().map(|r| r * r).sum()
+    }
+
+    /// What a solution leaves of each value.
+    #[must_use]
+    pub fn residuals(&self, ys: &[f64], coefficients: &[f64]) -> Vec<f64> {
+        let fitted = |row: &Vec<f64>| row.iter().zip(coefficients).map(|(x, c)| x * c).sum::<f64>();
+        self.rows.iter().zip(ys).map(|(row, y)| y - fitted(row)).collect()
+    }
+
+    /// Variance of a linear combination of coefficients for errors of variance 1.
+    #[must_use]
+    pub fn variance_of(&self, x: &[f64]) -> f64 {
+        solve_lower(&self.factor, x.to_vec()).iter().map(|v| v * v).sum()
+    }
+}
+
 fn cholesky(mut a: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     for i in 0..a.len() {
         for j in 0..=i {

@@ -46,3 +46,27 @@ fn columns_that_cannot_be_told_apart_share_the_effect() {
     let zero = weighted_least_squares(1, std::iter::once(([0.0].as_slice(), 5.0, 1.0)));
     assert_eq!(zero.coefficients, vec![0.0]);
 }
+
+#[test]
+fn a_projector_solves_like_the_weighted_fit() {
+    let mut rng = seeded(2);
+    let rows: Vec<Vec<f64>> = (0..9).map(|_| vec![1.0, rng.normal(), rng.normal()]).collect();
+    let ys: Vec<f64> = (0..9).map(|_| rng.normal()).collect();
+    let projector = Projector::new(rows.clone()).unwrap();
+    let solved = projector.solve(&ys);
+    let fit = weighted_least_squares(3, rows.iter().zip(&ys).map(|(x, y)| (x.as_slice(), *y, 1.0)));
+    for (a, b) in solved.iter().zip(&fit.coefficients) {
+        assert!((a - b).abs() < 1e-7);
+    }
+    let squares = projector.residual_squares(&ys, &solved);
+    let worse = projector.residual_squares(&ys, &[solved[0] + 0.1, solved[1], solved[2]]);
+    assert!(squares < worse);
+}
+
+#[test]
+fn columns_that_cannot_be_told_apart_are_refused() {
+    assert!(Projector::new(vec![vec![1.0, 1.0], vec![2.0, 2.0]]).is_none());
+    assert!(Projector::new(vec![vec![1.0, 0.0], vec![2.0, 0.0]]).is_none());
+    assert!(Projector::new(vec![vec![1.0, 2.0]]).is_none(), "more columns than rows");
+    assert!(Projector::new(vec![vec![1.0, 0.0], vec![2.0, 1.0]]).is_some());
+}
