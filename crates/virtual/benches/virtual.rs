@@ -2,18 +2,23 @@
 //! repeatability. Prints one JSON object per run; `benches/runs/virtual/` keeps them.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a measurement that cannot be made must not look like one"
 )]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant as WallClock;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant as WallClock};
 
+use seekwell_device::Model;
 use seekwell_virtual::instant::Instant;
 use seekwell_virtual::{
-    DiskSetup, Keeping, KernelPlan, KernelSet, KernelSource, Outcome, RootBuilder, RootImage,
-    Settings, Transport, Trial, kernel, run,
+    DiskSetup, Keeping, Kernel, KernelPlan, KernelSet, KernelSource, Outcome, RootBuilder,
+    RootImage, Settings, Transport, Trial, kernel, run,
 };
 
 fn main() {
@@ -24,8 +29,35 @@ fn main() {
         ["build", set] => build(set),
         ["io", repeats] => io(repeats.parse().unwrap()),
         ["start", repeats] => start(repeats.parse().unwrap()),
-        _ => eprintln!("build full|reduced; io REPEATS; start REPEATS"),
+        ["seek", repeats] => seek(repeats.parse().unwrap()),
+        ["repeat", repeats] => repeat(repeats.parse().unwrap()),
+        _ => {
+            eprintln!("build full|reduced; io REPEATS; start REPEATS; seek REPEATS; repeat REPEATS")
+        }
     }
+}
+
+/// What a reader needs to know to judge or repeat a run.
+fn header(stage: &Stage) {
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let first = |path: &str, start: &str| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned()
+    };
+    println!(
+        "{}",
+        serde_json::json!({
+            "command": command.join(" "),
+            "lab_kernel": stage.kernel.id,
+            "lab_kernel_set": stage.kernel.set,
+            "lab_kernel_version": stage.kernel.version,
+            "root_image": stage.root.hash(),
+            "host_kernel": first("/proc/version", "Linux"),
+            "cpu": first("/proc/cpuinfo", "model name"),
+            "cpus": std::thread::available_parallelism().unwrap().get(),
+            "load_before": first("/proc/loadavg", ""),
+        })
+    );
 }
 
 fn cache() -> PathBuf {
@@ -48,42 +80,74 @@ fn build(set: &str) {
 }
 
 struct Stage {
-    kernel: PathBuf,
+    kernel: Kernel,
     root: RootImage,
     scratch: tempfile::TempDir,
     cpu: usize,
 }
 
+/// Filesystems of the full set that are raced, as the kernel calls them.
+const FILESYSTEMS: [&str; 9] =
+    ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs", "nilfs2"];
+
+/// Of the reduced set.
+const FEW_FILESYSTEMS: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
+
 impl Stage {
     fn new() -> Self {
         let scratch = tempfile::tempdir().unwrap();
-        let kernel = kernel::list(&cache()).unwrap().pop().unwrap().path;
+        let mut kernels = kernel::list(&cache()).unwrap();
+        kernels.retain(Kernel::is_current);
+        kernels.sort_by_key(|kernel| kernel.set);
+        let kernel = kernels.into_iter().next().expect("no lab kernel: run `build full` first");
         let init = Path::new(env!("CARGO_BIN_EXE_seekwell-test-guest"));
         let keeping = Keeping { memory_bytes: 1 << 30, directory: scratch.path().into() };
-        let root = RootBuilder::new(init).unwrap().build(keeping).unwrap();
+        let mut builder = RootBuilder::new(init).unwrap();
+        for kind in FILESYSTEMS {
+            if let Some(path) = seekwell_testing::tool(&format!("mkfs.{kind}")) {
+                builder.tool(&path).unwrap();
+            }
+        }
+        let configuration = Path::new("/etc/mke2fs.conf");
+        builder.file(configuration, configuration).unwrap();
+        let root = builder.build(keeping).unwrap();
         let cpu = std::thread::available_parallelism().unwrap().get() - 1;
         Self { kernel, root, scratch, cpu }
     }
 
-    fn run(&self, command: &str, transport: Transport, pinned: bool) -> Outcome {
-        let settings = Settings {
-            cpu: pinned.then_some(self.cpu),
-            transport,
-            ..Settings::new(self.scratch.path())
-        };
+    fn settings(&self, transport: Transport, cpu: Option<usize>) -> Settings {
+        Settings { cpu, transport, ..Settings::new(self.scratch.path()) }
+    }
+
+    fn run(&self, command: &str, model: Box<dyn Model>, settings: Settings) -> Outcome {
         let words = std::iter::once("/seekwell").chain(command.split(' '));
         let trial = Trial {
-            kernel: &self.kernel,
+            kernel: &self.kernel.path,
             root: &self.root,
-            disks: vec![DiskSetup::empty("data", Box::new(Instant::new(1 << 21)), &settings)],
+            disks: vec![DiskSetup::empty("data", model, &settings)],
             command: words.map(str::to_owned).collect(),
             input: &[],
             settings,
         };
         let outcome = run(trial, &mut |_| {}).unwrap();
-        assert!(outcome.end.is_success(), "{}\n{}", outcome.end, outcome.console);
+        let log = String::from_utf8_lossy(&outcome.log);
+        assert!(outcome.end.is_success(), "{}\n{log}\n{}", outcome.end, outcome.console);
         outcome
     }
+}
+
+fn instant() -> Box<dyn Model> {
+    Box::new(Instant::new(1 << 21))
+}
+
+fn device(name: &str) -> Box<dyn Model> {
+    let path = format!("{}/../../devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let file = seekwell_device::load(&std::fs::read_to_string(path).unwrap()).unwrap();
+    seekwell_device::build(&file, 1)
+}
+
+fn per(many: Duration, none: Duration, count: u32) -> f64 {
+    ((many.as_nanos() as f64 - none.as_nanos() as f64) / f64::from(count)).round()
 }
 
 /// Host cost of a 4 KiB direct read at depth 1, one system call each: the difference between many
@@ -91,6 +155,7 @@ impl Stage {
 fn io(repeats: u32) {
     const READS: u32 = 50_000;
     let stage = Stage::new();
+    header(&stage);
     for repeat in 0..repeats {
         for (transport, pinned) in [
             (Transport::Bells, true),
@@ -98,20 +163,24 @@ fn io(repeats: u32) {
             (Transport::Messages, true),
             (Transport::Bells, false),
         ] {
-            let none = stage.run("reads /dev/vda 0", transport, pinned).cost;
-            let many = stage.run(&format!("reads /dev/vda {READS}"), transport, pinned);
-            let per_read = |many: std::time::Duration, none: std::time::Duration| {
-                (many.as_nanos() as f64 - none.as_nanos() as f64) / f64::from(READS)
-            };
+            let settings = || stage.settings(transport, pinned.then_some(stage.cpu));
+            let none = stage.run("reads /dev/vda 0", instant(), settings()).cost;
+            let many = stage.run(&format!("reads /dev/vda {READS}"), instant(), settings());
             let cost = many.cost;
             println!(
-                "{{\"bench\":\"io\",\"repeat\":{repeat},\"transport\":\"{transport:?}\",\"pinned\":{pinned},\
-                 \"reads\":{READS},\"wall_ns_per_read\":{:.0},\"guest_cpu_ns_per_read\":{:.0},\
-                 \"controller_cpu_ns_per_read\":{:.0},\"fingerprint\":\"{}\"}}",
-                per_read(cost.wall, none.wall),
-                per_read(cost.guest_cpu, none.guest_cpu),
-                per_read(cost.controller_cpu, none.controller_cpu),
-                many.fingerprint,
+                "{}",
+                serde_json::json!({
+                    "bench": "io",
+                    "repeat": repeat,
+                    "transport": format!("{transport:?}"),
+                    "pinned": pinned,
+                    "reads": READS,
+                    "wall_ns_per_read": per(cost.wall, none.wall, READS),
+                    "guest_cpu_ns_per_read": per(cost.guest_cpu, none.guest_cpu, READS),
+                    "controller_cpu_ns_per_read":
+                        per(cost.controller_cpu, none.controller_cpu, READS),
+                    "fingerprint": many.fingerprint.to_string(),
+                })
             );
         }
     }
@@ -120,15 +189,114 @@ fn io(repeats: u32) {
 /// Host time from a guest's start to the first instruction of its first program, and to its end.
 fn start(repeats: u32) {
     let stage = Stage::new();
+    header(&stage);
+    let milliseconds = |time: Duration| (time.as_secs_f64() * 1e5).round() / 1e2;
     for repeat in 0..repeats {
-        let cost = stage.run("status 0", Transport::Bells, true).cost;
+        let settings = stage.settings(Transport::Bells, Some(stage.cpu));
+        let cost = stage.run("status 0", instant(), settings).cost;
         println!(
-            "{{\"bench\":\"start\",\"repeat\":{repeat},\"first_instruction_ms\":{:.2},\"wall_ms\":{:.2},\
-             \"guest_cpu_ms\":{:.2},\"controller_cpu_ms\":{:.2}}}",
-            cost.start.unwrap().as_secs_f64() * 1e3,
-            cost.wall.as_secs_f64() * 1e3,
-            cost.guest_cpu.as_secs_f64() * 1e3,
-            cost.controller_cpu.as_secs_f64() * 1e3,
+            "{}",
+            serde_json::json!({
+                "bench": "start",
+                "repeat": repeat,
+                "first_instruction_ms": milliseconds(cost.start.unwrap()),
+                "wall_ms": milliseconds(cost.wall),
+                "guest_cpu_ms": milliseconds(cost.guest_cpu),
+                "controller_cpu_ms": milliseconds(cost.controller_cpu),
+            })
         );
     }
+}
+
+/// Random reads of 512 bytes over the whole of a 2 TB disk of 5400 rpm.
+fn seek(repeats: u32) {
+    const READS: u32 = 100_000;
+    let stage = Stage::new();
+    header(&stage);
+    for repeat in 0..repeats {
+        let settings = || stage.settings(Transport::Bells, Some(stage.cpu));
+        let model = || device("sata-2tb-5400");
+        let none = stage.run("reads /dev/vda 0 512", model(), settings()).cost;
+        let many = stage.run(&format!("reads /dev/vda {READS} 512"), model(), settings());
+        let virtual_ns: f64 = String::from_utf8_lossy(&many.output).trim().parse().unwrap();
+        let wall = many.cost.wall - none.wall;
+        println!(
+            "{}",
+            serde_json::json!({
+                "bench": "seek",
+                "repeat": repeat,
+                "reads": READS,
+                "virtual_s": virtual_ns / 1e9,
+                "wall_s": wall.as_secs_f64(),
+                "cpu_s": (many.cost.guest_cpu + many.cost.controller_cpu
+                    - none.guest_cpu - none.controller_cpu).as_secs_f64(),
+                "times_real_time": virtual_ns / 1e9 / wall.as_secs_f64(),
+                "fingerprint": many.fingerprint.to_string(),
+            })
+        );
+    }
+}
+
+/// The same trial again and again, over every transport, on every CPU at once and beside a program
+/// that takes one for itself: how many different fingerprints there are.
+fn repeat(repeats: usize) {
+    let stage = Stage::new();
+    header(&stage);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let kinds: &[&str] = match stage.kernel.set {
+            KernelSet::Full => &FILESYSTEMS,
+            KernelSet::Reduced => &FEW_FILESYSTEMS,
+        };
+        for kind in kinds {
+            let begun = WallClock::now();
+            let (found, events) = fingerprints(&stage, kind, repeats);
+            println!(
+                "{}",
+                serde_json::json!({
+                    "bench": "repeat",
+                    "filesystem": kind,
+                    "repeats": repeats,
+                    "different_fingerprints": found.len(),
+                    "fingerprints": found,
+                    "events": events,
+                    "wall_s": begun.elapsed().as_secs_f64(),
+                })
+            );
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+fn fingerprints(stage: &Stage, kind: &str, repeats: usize) -> (BTreeMap<String, u32>, u64) {
+    let found = Mutex::new((BTreeMap::new(), 0));
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for cpu in 0..=stage.cpu {
+            let (found, next) = (&found, &next);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= repeats {
+                        break;
+                    }
+                    let transports =
+                        [Transport::Bells, Transport::SharedClock, Transport::Messages];
+                    let pinned = (number % 4 != 3).then_some(cpu);
+                    let settings = stage.settings(transports[number % 3], pinned);
+                    let command = format!("churn /dev/vda {kind} bfq");
+                    let outcome = stage.run(&command, device("ide-40gb-2005"), settings);
+                    let mut found = found.lock().unwrap();
+                    *found.0.entry(outcome.fingerprint.to_string()).or_insert(0) += 1;
+                    found.1 = outcome.fingerprint.events;
+                }
+            });
+        }
+    });
+    found.into_inner().unwrap()
 }

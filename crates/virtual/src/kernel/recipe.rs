@@ -29,7 +29,7 @@ impl KernelSet {
     pub(super) fn expected_files(self) -> u32 {
         match self {
             Self::Full => 1866,
-            Self::Reduced => 1380,
+            Self::Reduced => 1008,
         }
     }
 }

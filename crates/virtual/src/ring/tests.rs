@@ -17,7 +17,10 @@ fn memory() -> PlainMemory {
     PlainMemory::new(BASE, 0x4000)
 }
 
-fn put_descriptor(memory: &mut PlainMemory, table: u64, index: u16, parts: (u64, u32, u16, u16)) {
+/// Address, length, flags, next.
+type Parts = (u64, u32, u16, u16);
+
+fn put_descriptor(memory: &mut PlainMemory, table: u64, index: u16, parts: Parts) {
     let (address, length, flags, next) = parts;
     let mut bytes = Vec::new();
     bytes.extend(address.to_le_bytes());
@@ -106,7 +109,7 @@ fn an_indirect_table_stands_for_its_chain() {
 
 #[test]
 fn chains_that_make_no_sense_are_faults() {
-    let chain = |parts: &[(u16, (u64, u32, u16, u16))], table: &[(u16, (u64, u32, u16, u16))]| {
+    let chain = |parts: &[(u16, Parts)], table: &[(u16, Parts)]| {
         let mut memory = memory();
         for (index, part) in parts {
             put_descriptor(&mut memory, DESCRIPTORS, *index, *part);

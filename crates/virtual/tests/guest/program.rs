@@ -52,7 +52,10 @@ fn main() {
             println!("{bytes:02x?}");
         }
         ["syscalls", count] => syscalls(count.parse().unwrap()),
-        ["reads", device, count] => reads(device, count.parse().unwrap()),
+        ["reads", device, count] => reads(device, count.parse().unwrap(), PAGE),
+        ["reads", device, count, bytes] => {
+            reads(device, count.parse().unwrap(), bytes.parse().unwrap());
+        }
         ["at-once", device, scheduler, threads, count] => {
             at_once(device, scheduler, threads.parse().unwrap(), count.parse().unwrap());
         }
@@ -69,7 +72,7 @@ fn syscalls(count: u64) {
     let mut byte = [0];
     let begun = Instant::now();
     for _ in 0..count {
-        (&file).read(&mut byte).unwrap();
+        assert_eq!((&file).read(&mut byte).unwrap(), 0, "/dev/null is empty");
     }
     println!("{}", begun.elapsed().as_nanos());
 }
@@ -106,21 +109,21 @@ fn write_queue(device: &str, name: &str, value: &str) {
     fs::write(queue_file(device, name), value).unwrap();
 }
 
-fn random_reads(file: &File, bytes: u64, count: u64, seed: u64) {
+fn random_reads(file: &File, bytes: u64, count: u64, size: usize, seed: u64) {
     let mut memory = vec![0_u8; 2 * PAGE];
     let start = memory.as_ptr().addr().next_multiple_of(PAGE) - memory.as_ptr().addr();
-    let buffer = &mut memory[start..start + PAGE];
+    let buffer = &mut memory[start..start + size];
     let mut random = Random(seed);
     for _ in 0..count {
-        let block = random.below(bytes / PAGE as u64);
-        file.read_exact_at(buffer, block * PAGE as u64).unwrap();
+        let block = random.below(bytes / size as u64);
+        file.read_exact_at(buffer, block * size as u64).unwrap();
     }
 }
 
-fn reads(device: &str, count: u64) {
+fn reads(device: &str, count: u64, size: usize) {
     let (file, bytes) = (open_direct(device), device_bytes(device));
     let begun = Instant::now();
-    random_reads(&file, bytes, count, 1);
+    random_reads(&file, bytes, count, size, 1);
     println!("{}", begun.elapsed().as_nanos());
 }
 
@@ -134,7 +137,7 @@ fn at_once(device: &str, scheduler: &str, threads: u64, count: u64) {
     let begun = Instant::now();
     thread::scope(|scope| {
         for seed in 0..threads {
-            scope.spawn(move || random_reads(&open_direct(device), bytes, count, seed + 1));
+            scope.spawn(move || random_reads(&open_direct(device), bytes, count, PAGE, seed + 1));
         }
     });
     println!("{}", begun.elapsed().as_nanos());
@@ -153,8 +156,13 @@ fn queue(device: &str) {
 }
 
 fn make(device: &str, kind: &str) {
-    let force = if kind == "ext4" { "-F" } else { "-f" };
-    let output = Command::new(format!("mkfs.{kind}")).args([force, device]).output().unwrap();
+    let force: &[&str] = match kind {
+        "ext2" | "ext3" | "ext4" => &["-F"],
+        "jfs" => &["-q"],
+        "reiserfs" => &["-ff", "-q"],
+        _ => &["-f"],
+    };
+    let output = Command::new(format!("mkfs.{kind}")).args(force).arg(device).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
