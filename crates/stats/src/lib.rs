@@ -28,12 +28,14 @@
 pub mod additive;
 pub mod checks;
 pub mod design;
+pub mod effects;
 pub mod estimate;
 pub mod histogram;
 pub mod interval;
 pub mod linear;
 pub mod paired;
 pub mod race;
+pub mod resolution;
 pub mod rng;
 pub mod sensitivity;
 pub mod serial;

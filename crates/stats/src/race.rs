@@ -87,6 +87,15 @@ pub fn looks_for(rounds: usize) -> Vec<usize> {
     looks
 }
 
+/// Rounds of the screen before the next cut: as many as an eighth of the first round's trials
+/// pay for, at least one. While the field is large, one trial of each costs most of the budget
+/// and the axes carry the estimates; when it is small, further rounds are cheap and it is single
+/// stacks that must be told apart.
+#[must_use]
+pub fn rounds_per_cut(stacks: usize, survivors: usize) -> usize {
+    ((stacks as f64 / 8.0 / survivors.max(1) as f64).round() as usize).max(1)
+}
+
 /// Which part of the race a round belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {

@@ -1,6 +1,6 @@
 //! The screen: rounds of one trial per survivor, the better half kept.
 
-use super::{DropReason, Dropped, RaceConfig};
+use super::{DropReason, Dropped, RaceConfig, rounds_per_cut};
 use crate::design::Design;
 use crate::interval::{Interval, Method};
 use crate::paired::Better;
@@ -55,15 +55,6 @@ impl Screen {
         self.survivors.len() <= config.finalists
     }
 
-    /// Rounds before the next cut: as many as an eighth of the first round's trials pay for, at
-    /// least one. While the field is large one trial of each costs most of the budget and the
-    /// axes carry the estimates; when it is small, further rounds are cheap and it is single
-    /// stacks that must be told apart.
-    pub(super) fn rounds_per_cut(&self) -> usize {
-        let stacks = self.design.stacks() as f64;
-        ((stacks / 8.0 / self.survivors.len() as f64).round() as usize).max(1)
-    }
-
     /// Takes a round; when it was the last before a cut, keeps the better half.
     pub(super) fn record(
         &mut self,
@@ -77,7 +68,7 @@ impl Screen {
         }
         self.rounds.push(round);
         self.since_cut += 1;
-        if self.since_cut < self.rounds_per_cut() {
+        if self.since_cut < rounds_per_cut(self.design.stacks(), self.survivors.len()) {
             return;
         }
         self.since_cut = 0;

@@ -1,0 +1,252 @@
+//! What a budget can resolve, and how long it will take: said before the long part starts.
+//!
+//! A pilot of a few stacks and two rounds measures the noise of a trial and the time it takes.
+//! From that follow the time to each look of the final, the difference that look is likely to
+//! find, and the total time of a plan.
+
+use crate::design::Design;
+use crate::estimate::{mean, median};
+use crate::interval::{Interval, Method};
+use crate::linear::weighted_least_squares;
+use crate::paired::{ErrorShare, Question, rounds_for};
+use crate::race::RaceConfig;
+use crate::special::{normal_quantile, t_quantile_upper};
+
+/// Chance with which a difference called resolvable is found.
+pub const POWER: f64 = 0.9;
+
+/// One trial of a pilot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PilotTrial {
+    /// Index of the stack.
+    pub stack: usize,
+    /// Number of the round.
+    pub round: usize,
+    /// Judged metric; `None` for a failed trial.
+    pub value: Option<f64>,
+    /// Time the whole trial took, mkfs to tear-down, in s.
+    pub seconds: f64,
+}
+
+/// What a pilot found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pilot {
+    /// Standard deviation of a single trial's logarithm inside rounds (about the coefficient of
+    /// variation), with its interval at 95 %. `None` without a stack tried twice.
+    pub spread: Option<Interval>,
+    /// Change of the metric from one round to the next, as a factor; `None` with one round. With
+    /// two rounds it cannot be told from noise and is shown as an observation.
+    pub drift_per_round: Option<f64>,
+    /// Predicted time of a trial of every stack of the design, in s.
+    pub seconds: Vec<f64>,
+}
+
+/// What a number of final rounds buys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resolves {
+    /// Rounds of the final.
+    pub rounds: usize,
+    /// Time until then, in s, if no finalist leaves early: it rarely takes longer.
+    pub seconds: f64,
+    /// Smallest difference, as a fraction, that is then found in 9 of 10 cases.
+    pub difference: f64,
+}
+
+/// Trials and time of a race.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RacePlan {
+    /// Trials of the screen; known exactly.
+    pub screen_trials: usize,
+    /// Time of the screen, in s.
+    pub screen_seconds: f64,
+    /// One entry per look of the final.
+    pub looks: Vec<Resolves>,
+}
+
+/// Stacks for a pilot: few, but every value of every axis at least once, so that the time of
+/// every other stack can be predicted from the axes; at least 2 where the design has them.
+#[must_use]
+pub fn pilot_stacks(design: &Design) -> Vec<usize> {
+    let mut missing: Vec<Vec<bool>> =
+        (0..design.axes()).map(|axis| vec![true; design.size(axis)]).collect();
+    let mut chosen = Vec::new();
+    loop {
+        let gain = |stack: usize| {
+            (0..design.axes()).filter(|a| missing[*a][design.level(stack, *a)]).count()
+        };
+        let best = (0..design.stacks())
+            .filter(|s| !chosen.contains(s))
+            .max_by_key(|s| (gain(*s), std::cmp::Reverse(*s)));
+        let Some(stack) = best.filter(|s| gain(*s) > 0 || chosen.len() < 2) else { break };
+        for (axis, values) in missing.iter_mut().enumerate() {
+            values[design.level(stack, axis)] = false;
+        }
+        chosen.push(stack);
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// Evaluates a pilot. Trials that failed count for time only; times that are not positive are
+/// left out.
+#[must_use]
+pub fn evaluate(design: &Design, trials: &[PilotTrial]) -> Pilot {
+    let (spread, drift_per_round) = noise(trials);
+    Pilot { spread, drift_per_round, seconds: trial_seconds(design, trials) }
+}
+
+/// Trials of the screen by their round sizes, as the race will run them.
+#[must_use]
+pub fn screen_rounds(stacks: usize, config: &RaceConfig) -> Vec<usize> {
+    let mut left = stacks - usize::from(config.control.is_some()).min(stacks);
+    let mut rounds = Vec::new();
+    while left > config.finalists {
+        for _ in 0..crate::race::rounds_per_cut(stacks, left) {
+            rounds.push(left);
+        }
+        left = left.div_ceil(2).max(config.finalists);
+    }
+    rounds
+}
+
+/// Time and resolution of a race, by the pilot. `None` without a known spread.
+#[must_use]
+pub fn plan_race(pilot: &Pilot, config: &RaceConfig) -> Option<RacePlan> {
+    let spread = pilot.spread?.centre;
+    let stacks = pilot.seconds.len();
+    let mean_seconds = mean(&pilot.seconds)?;
+    let screen_trials: usize = screen_rounds(stacks, config).iter().sum();
+    let screen_seconds = screen_trials as f64 * mean_seconds;
+    let finalists = config.finalists.min(stacks);
+    let per_round = finalists + 2 * usize::from(config.control.is_some());
+    let last = config.looks.last().copied().unwrap_or(1);
+    let mut before = 0;
+    let looks = config
+        .looks
+        .iter()
+        .map(|&rounds| {
+            let error = (1.0 - config.question.confidence) * (rounds - before) as f64 / last as f64;
+            before = rounds;
+            let share = ErrorShare { error, stacks: finalists };
+            Resolves {
+                rounds,
+                seconds: screen_seconds + (rounds * per_round) as f64 * mean_seconds,
+                difference: resolvable(spread, rounds, share.two_sided()),
+            }
+        })
+        .collect();
+    Some(RacePlan { screen_trials, screen_seconds, looks })
+}
+
+/// Smallest difference (a fraction) between two stacks with trials of standard deviation
+/// `spread` (of logarithms) that an interval missing with probability `error` excludes from
+/// equality in 9 of 10 cases, after so many paired rounds.
+#[must_use]
+pub fn resolvable(spread: f64, rounds: usize, error: f64) -> f64 {
+    if rounds < 2 {
+        return f64::INFINITY;
+    }
+    let n = rounds as f64;
+    let reach = t_quantile_upper(0.5 * error, n - 1.0) + normal_quantile(POWER);
+    (reach * spread * (2.0 / n).sqrt()).exp_m1()
+}
+
+/// Rounds after which a single pair of stacks with trials of standard deviation `spread` would
+/// usually be decided within the question's tie width, if the two are equal. `None` where no
+/// number of rounds below a million does.
+#[must_use]
+pub fn rounds_to_tie(spread: f64, question: &Question) -> Option<u64> {
+    rounds_for(spread * 2f64.sqrt(), question.log_tie(), 1.0 - question.confidence)
+}
+
+/// Repetitions of one stack after which the interval of its typical value reaches no further
+/// than the fraction `within` to either side. `None` where no number below a million does.
+#[must_use]
+pub fn repeats_for(spread: f64, within: f64, confidence: f64) -> Option<u64> {
+    rounds_for(spread, within.ln_1p(), 1.0 - confidence)
+}
+
+/// Time of a plan of complete rounds over all stacks, in s.
+#[must_use]
+pub fn fixed_seconds(pilot: &Pilot, rounds: usize) -> f64 {
+    rounds as f64 * pilot.seconds.iter().sum::<f64>()
+}
+
+/// Pooled spread inside rounds with a chi-squared interval, and the change between rounds.
+fn noise(trials: &[PilotTrial]) -> (Option<Interval>, Option<f64>) {
+    let rounds = 1 + trials.iter().map(|t| t.round).max().unwrap_or(0);
+    let stacks = 1 + trials.iter().map(|t| t.stack).max().unwrap_or(0);
+    let mut logs = vec![vec![None; rounds]; stacks];
+    for trial in trials {
+        let value = trial.value.filter(|v| *v > 0.0 && v.is_finite());
+        logs[trial.stack][trial.round] = value.map(f64::ln);
+    }
+    // Stacks complete over all rounds: two-way residuals with (stacks - 1)(rounds - 1) degrees.
+    let full: Vec<Vec<f64>> =
+        logs.iter().filter_map(|row| row.iter().copied().collect::<Option<Vec<f64>>>()).collect();
+    if rounds < 2 || full.is_empty() {
+        return (None, None);
+    }
+    let round_means: Vec<f64> = (0..rounds)
+        .filter_map(|r| mean(&full.iter().map(|row| row[r]).collect::<Vec<_>>()))
+        .collect();
+    let drift = ((round_means[rounds - 1] - round_means[0]) / (rounds - 1) as f64).exp();
+    let freedom = ((full.len() - 1) * (rounds - 1)) as f64;
+    if freedom < 1.0 {
+        return (None, Some(drift));
+    }
+    let grand = round_means.iter().sum::<f64>() / rounds as f64;
+    let squares: f64 = full
+        .iter()
+        .map(|row| {
+            let own = row.iter().sum::<f64>() / rounds as f64;
+            row.iter().zip(&round_means).map(|(v, r)| (v - own - r + grand).powi(2)).sum::<f64>()
+        })
+        .sum();
+    let centre = (squares / freedom).sqrt();
+    let end = |z: f64| (squares / chi_squared_quantile(z, freedom)).sqrt();
+    let reach = normal_quantile(0.975);
+    let spread =
+        Interval { low: end(reach), centre, high: end(-reach), method: Method::ChiSquared };
+    (Some(spread), Some(drift))
+}
+
+/// Chi-squared quantile at a normal score (Wilson, Hilferty 1931); within 1 % from 3 degrees of
+/// freedom on, which is more than a pilot's spread deserves.
+fn chi_squared_quantile(z: f64, freedom: f64) -> f64 {
+    let c = 2.0 / (9.0 * freedom);
+    freedom * (1.0 - c + z * c.sqrt()).max(0.05).powi(3)
+}
+
+/// Time per trial of every stack: the additive model of the logarithms, fitted to the pilot with
+/// a mild pull towards the typical time for axis values it did not run.
+fn trial_seconds(design: &Design, trials: &[PilotTrial]) -> Vec<f64> {
+    let usable: Vec<(usize, f64)> = trials
+        .iter()
+        .filter(|t| t.seconds > 0.0 && t.seconds.is_finite() && t.stack < design.stacks())
+        .map(|t| (t.stack, t.seconds.ln()))
+        .collect();
+    let Some(typical) = median(&usable.iter().map(|(_, s)| *s).collect::<Vec<_>>()) else {
+        return Vec::new();
+    };
+    let rows: Vec<Vec<f64>> = (0..design.stacks()).map(|s| design.main_effects(s)).collect();
+    let columns = design.main_columns();
+    // A ridge by pseudo-trials: each coefficient but the mean is seen once as 0 with little weight.
+    let pull: Vec<Vec<f64>> =
+        (1..columns).map(|c| (0..columns).map(|i| f64::from(u8::from(i == c))).collect()).collect();
+    let fit = weighted_least_squares(
+        columns,
+        usable
+            .iter()
+            .map(|(stack, log)| (rows[*stack].as_slice(), log - typical, 1.0))
+            .chain(pull.iter().map(|row| (row.as_slice(), 0.0, PULL))),
+    );
+    rows.iter().map(|row| (typical + fit.predict(row)).exp()).collect()
+}
+
+/// Weight of the pull against that of one pilot trial: the noise of a trial's time (about 5 %)
+/// against the usual differences between axis values (about 15 %), squared.
+const PULL: f64 = 0.1;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+use super::*;
+use crate::paired::Better;
+use crate::race::{Race, Stage, Step};
+use crate::rng::seeded;
+
+fn question() -> Question {
+    Question::new(Better::Lower, 0.02, 0.95)
+}
+
+fn pilot_trials(seed: u64, stacks: &[usize], rounds: usize, spread: f64) -> Vec<PilotTrial> {
+    let mut rng = seeded(seed);
+    let mut trials = Vec::new();
+    for round in 0..rounds {
+        for &stack in stacks {
+            let log = 0.2 * stack as f64 + 0.1 * round as f64 + spread * rng.normal();
+            trials.push(PilotTrial { stack, round, value: Some(log.exp()), seconds: 10.0 });
+        }
+    }
+    trials
+}
+
+#[test]
+fn a_pilot_covers_every_value_of_every_axis() {
+    for sizes in [vec![6, 4, 4, 2], vec![4, 3, 4, 1], vec![2], vec![1, 1]] {
+        let design = Design::product(&sizes);
+        let chosen = pilot_stacks(&design);
+        for (axis, &size) in sizes.iter().enumerate() {
+            for level in 0..size {
+                assert!(chosen.iter().any(|s| design.level(*s, axis) == level));
+            }
+        }
+        let largest = sizes.iter().max().copied().unwrap();
+        assert!(chosen.len() <= largest.max(2), "{sizes:?}: {chosen:?}");
+    }
+    assert_eq!(pilot_stacks(&Design::unstructured(9)), vec![0, 1]);
+    assert_eq!(pilot_stacks(&Design::unstructured(1)), vec![0]);
+    assert!(pilot_stacks(&Design::unstructured(0)).is_empty());
+}
+
+#[test]
+fn spread_is_measured_inside_rounds() {
+    let design = Design::unstructured(6);
+    let stacks: Vec<usize> = (0..6).collect();
+    let runs = 400;
+    let (mut covered, mut squares) = (0, 0.0);
+    for seed in 0..runs {
+        let pilot = evaluate(&design, &pilot_trials(seed, &stacks, 2, 0.05));
+        let spread = pilot.spread.unwrap();
+        covered += u32::from(spread.contains(0.05));
+        squares += spread.centre.powi(2) / runs as f64;
+        assert!((pilot.drift_per_round.unwrap().ln() - 0.1).abs() < 0.2);
+    }
+    assert!((squares.sqrt() - 0.05).abs() < 0.003, "{squares}");
+    assert!((0.92..=0.98).contains(&(f64::from(covered) / runs as f64)), "{covered}");
+}
+
+#[test]
+fn too_small_a_pilot_has_no_spread_but_times() {
+    let design = Design::unstructured(4);
+    let one_round = evaluate(&design, &pilot_trials(1, &[0, 1], 1, 0.05));
+    assert_eq!((one_round.spread, one_round.drift_per_round), (None, None));
+    for seconds in one_round.seconds {
+        assert!((seconds - 10.0).abs() < 1e-6);
+    }
+    let one_stack = evaluate(&design, &pilot_trials(1, &[0], 3, 0.05));
+    assert_eq!(one_stack.spread, None);
+    assert!(one_stack.drift_per_round.is_some());
+    assert!(evaluate(&design, &[]).seconds.is_empty());
+    let mut failed = pilot_trials(1, &[0, 1, 2], 2, 0.05);
+    failed[0].value = None;
+    assert!(evaluate(&design, &failed).spread.is_some(), "the two complete stacks are enough");
+}
+
+#[test]
+fn times_follow_the_axes() {
+    let design = Design::product(&[3, 2]);
+    let seconds = |stack: usize| {
+        10.0 * [1.0, 2.0, 4.0][design.level(stack, 0)] * [1.0, 1.1][design.level(stack, 1)]
+    };
+    let trials: Vec<PilotTrial> = [0, 3, 4, 0, 3, 4]
+        .iter()
+        .enumerate()
+        .map(|(i, &stack)| PilotTrial {
+            stack,
+            round: i / 3,
+            value: Some(1.0),
+            seconds: seconds(stack),
+        })
+        .collect();
+    let pilot = evaluate(&design, &trials);
+    let predicted: f64 = fixed_seconds(&pilot, 10);
+    let actual: f64 = (0..6).map(|s| 10.0 * seconds(s)).sum();
+    assert!((predicted / actual - 1.0).abs() < 0.1, "{predicted} {actual}");
+}
+
+#[test]
+fn the_screen_is_predicted_trial_for_trial() {
+    for stacks in [1, 8, 9, 48, 192, 480] {
+        let config = RaceConfig::new(question(), 1);
+        let mut race = Race::new(Design::unstructured(stacks), config.clone()).unwrap();
+        let mut ran = Vec::new();
+        while let Step::Run(plan) = race.next_round() {
+            if plan.stage == Stage::Final {
+                break;
+            }
+            ran.push(plan.order.len());
+            let values: Vec<_> =
+                plan.order.iter().map(|&s| (s, Some(1.0 + s as f64 * 0.01))).collect();
+            race.record(&values).unwrap();
+        }
+        assert_eq!(screen_rounds(stacks, &config), ran);
+    }
+}
+
+#[test]
+fn a_race_plan_says_time_and_resolution_of_each_look() {
+    let design = Design::unstructured(48);
+    let pilot = Pilot {
+        spread: Some(Interval { low: 0.02, centre: 0.03, high: 0.06, method: Method::ChiSquared }),
+        drift_per_round: None,
+        seconds: vec![20.0; design.stacks()],
+    };
+    let plan = plan_race(&pilot, &RaceConfig::new(question(), 1)).unwrap();
+    assert_eq!(plan.screen_trials, 84);
+    assert_eq!(plan.screen_seconds, 1680.0);
+    let times: Vec<f64> = plan.looks.iter().map(|l| l.seconds).collect();
+    assert_eq!(times, vec![3280.0, 4880.0, 8080.0, 14480.0]);
+    assert!(plan.looks.is_sorted_by(|a, b| a.difference > b.difference));
+    assert!(plan.looks[3].difference > 0.01 && plan.looks[3].difference < 0.03);
+    let blind = Pilot { spread: None, ..pilot };
+    assert_eq!(plan_race(&blind, &RaceConfig::new(question(), 1)), None);
+}
+
+#[test]
+fn a_resolvable_difference_is_found_as_often_as_stated() {
+    let (spread, rounds) = (0.03, 20);
+    let difference = resolvable(spread, rounds, 0.05);
+    let mut rng = seeded(5);
+    let runs = 2000;
+    let found = (0..runs)
+        .filter(|_| {
+            let logs: Vec<f64> = (0..rounds)
+                .map(|_| difference.ln_1p() + spread * (rng.normal() - rng.normal()))
+                .collect();
+            crate::interval::mean_interval(&logs, 0.05).unwrap().low > 0.0
+        })
+        .count();
+    let share = found as f64 / f64::from(runs);
+    assert!((0.87..=0.93).contains(&share), "{share}");
+    assert_eq!(resolvable(0.1, 1, 0.05), f64::INFINITY);
+}
+
+#[test]
+fn repeats_grow_with_the_square_of_the_precision() {
+    let coarse = repeats_for(0.05, 0.05, 0.95).unwrap();
+    let fine = repeats_for(0.05, 0.01, 0.95).unwrap();
+    assert!((5..10).contains(&coarse), "{coarse}");
+    assert!((90..110).contains(&fine), "{fine}");
+    assert_eq!(repeats_for(0.05, 0.0, 0.95), None);
+    assert!(rounds_to_tie(0.02, &question()).unwrap() < 20);
+}
