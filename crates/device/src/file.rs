@@ -381,6 +381,14 @@ impl DeviceFile {
     }
 
     fn check(&self) -> Result<(), DeviceError> {
+        let has_bus = matches!(
+            self.parameters,
+            Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)
+        );
+        if let Some(bus) = self.bus.as_ref().filter(|_| !has_bus) {
+            let reason = "this kind of device has no bus of its own; its rate says it all";
+            return Err(refuse("bus", &bus.name, reason));
+        }
         match &self.parameters {
             Parameters::Rotating(p) => p.check(&self.presented),
             Parameters::Flash(p) => p.check(&self.presented),

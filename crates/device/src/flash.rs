@@ -88,10 +88,10 @@ impl FlashParameters {
             return Err(refuse("flash.unit_kib", self.unit_kib, reason));
         }
         let units = (presented.sectors * 512).div_ceil(unit_bytes);
-        within("flash (units that the capacity needs)", units as f64, 1.0, f64::from(1 << 28))?;
+        within("flash (units that the capacity needs)", units as f64, 1.0, f64::from(1 << 20))?;
         within("flash.planes", self.planes.into(), 1.0, 64.0)?;
         within("flash.open_units", self.open_units.into(), 1.0, 65536.0)?;
-        within("flash.spare_blocks", self.spare_blocks.into(), 1.0, f64::from(1 << 24))?;
+        within("flash.spare_blocks", self.spare_blocks.into(), 1.0, f64::from(1 << 20))?;
         let times = [
             ("read_page_us", self.read_page_us),
             ("program_page_us", self.program_page_us),

@@ -69,7 +69,7 @@ pub struct SsdParameters {
     pub slc: Option<SlcParameters>,
     /// Erases a block is rated for; absent when nobody says.
     pub rated_erases: Option<u64>,
-    /// Whether all of the capacity holds data from the start.
+    /// Whether all of the capacity holds data from the start. Takes eight bytes of memory for each unit.
     #[serde(default)]
     pub prefilled: bool,
     /// Random writes of single units before time 0, as multiples of the capacity; needs `prefilled`.
@@ -114,7 +114,7 @@ impl SsdParameters {
             ("write_command_us", self.write_command_us, 0.0, 1e6),
             ("flush_us", self.flush_us, 0.0, 1e7),
             ("drain_delay_us", self.drain_delay_us, 0.0, 1e9),
-            ("preconditioned", self.preconditioned, 0.0, 100.0),
+            ("preconditioned", self.preconditioned, 0.0, 20.0),
         ];
         numbers.iter().try_for_each(|(key, value, low, high)| {
             within(&format!("ssd.{key}"), *value, *low, *high)
@@ -129,6 +129,12 @@ impl SsdParameters {
         }
         let stripe_kib = self.page_kib * self.planes;
         within("ssd.buffer_kib", self.buffer_kib.into(), stripe_kib.into(), 4_194_304.0)?;
+        let units = presented.sectors / (u64::from(self.unit_kib) * 2).max(1);
+        if self.prefilled && units > 1 << 26 {
+            let reason =
+                "would take more than half a GiB of memory; make the disk smaller for that";
+            return Err(refuse("ssd.prefilled", true, reason));
+        }
         if self.preconditioned > 0.0 && !self.prefilled {
             let reason = "random overwriting needs prefilled = true";
             return Err(refuse("ssd.preconditioned", self.preconditioned, reason));
@@ -164,7 +170,7 @@ impl SsdParameters {
             );
             return Err(refuse("ssd.over_provisioning", self.over_provisioning, reason));
         }
-        within("ssd (blocks of a die)", per_die, 4.0, f64::from(1 << 24))?;
+        within("ssd (blocks of all dies)", per_die * f64::from(dies), 4.0, f64::from(1 << 22))?;
         let slots = per_die * f64::from(dies) * f64::from(units_per_block);
         within("ssd (units in all)", slots, 1.0, f64::from(u32::MAX - 1))?;
         Ok(Shape {

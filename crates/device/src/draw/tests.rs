@@ -11,14 +11,6 @@ sectors = 2097152
 physical_block = 4096
 queue_depth = 4
 max_request_kib = 128
-[[bus]]
-name = "fast"
-command_us = 0
-mb_per_s = 100
-[[bus]]
-name = "slow"
-command_us = 0
-mb_per_s = 10
 [fixed]
 read_latency_us = 100
 write_latency_us = 50
@@ -26,7 +18,6 @@ mb_per_s = 512
 parallel = 4
 [sources]
 presented = "test"
-bus = "test"
 fixed = "test"
 [ranges]
 "fixed.parallel" = [1, 8]
@@ -40,7 +31,6 @@ fixed = "test"
       queue depth      4
       longest request  128 KiB
       write cache      write through
-      bus              fast, 100 MB/s (or slow)
       uncertain        1 value has a range
 
     random reads: mean latency in ms

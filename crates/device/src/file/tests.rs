@@ -70,23 +70,70 @@ fn one_message_for_each_mistake() {
     "#);
 }
 
+/// A card on these buses.
+fn card(buses: &[&str]) -> String {
+    let bus = |name: &&str| format!("[[bus]]\nname = \"{name}\"\ncommand_us = 1\nmb_per_s = 10\n");
+    let source = if buses.is_empty() { "" } else { "bus = \"test\"" };
+    format!(
+        r#"name = "card"
+title = "card"
+kind = "flash"
+[presented]
+sectors = 4096
+queue_depth = 1
+max_request_kib = 128
+{}
+[flash]
+page_bytes = 2048
+unit_kib = 64
+planes = 2
+open_units = 1
+spare_blocks = 1
+wear_leveling = "dynamic"
+prefilled = true
+read_page_us = 25
+program_page_us = 200
+copy_page_us = 300
+erase_us = 1500
+read_command_us = 100
+write_command_us = 150
+[sources]
+presented = "test"
+flash = "test"
+{source}
+"#,
+        buses.iter().map(bus).collect::<String>()
+    )
+}
+
 #[test]
 fn bus_errors_name_the_bus() {
-    let bus = |name: &str| format!("[[bus]]\nname = \"{name}\"\ncommand_us = 1\nmb_per_s = 10\n");
-    let two = FIXED.replace("[fixed]", &format!("{}{}[fixed]", bus("a"), bus("a")));
-    let two = two.replace("[sources]", "[sources]\nbus = \"test\"");
-    let one = FIXED.replace("[fixed]", &format!("{}[fixed]", bus("a")));
-    let one = load(&one.replace("[sources]", "[sources]\nbus = \"test\"")).unwrap();
+    let fixed =
+        FIXED.replace("[fixed]", "[[bus]]\nname = \"a\"\ncommand_us = 1\nmb_per_s = 10\n[fixed]");
+    let fixed = fixed.replace("[sources]", "[sources]\nbus = \"test\"");
     let messages = [
-        load(&two).unwrap_err().to_string(),
-        one.on_bus("usb3").unwrap_err().to_string(),
-        load(FIXED).unwrap().on_bus("usb3").unwrap_err().to_string(),
+        load(&card(&["a", "a"])).unwrap_err().to_string(),
+        load(&card(&["a", "b"])).unwrap().on_bus("usb3").unwrap_err().to_string(),
+        load(&card(&[])).unwrap().on_bus("usb3").unwrap_err().to_string(),
+        load(&fixed).unwrap_err().to_string(),
     ];
     insta::assert_snapshot!(messages.join("\n"), @r"
     device file: bus.1.name = a: is used twice
-    device file: there is no bus 'usb3'; it has a
+    device file: there is no bus 'usb3'; it has a, b
     device file: there is no bus 'usb3'; it has none
+    device file: bus = a: this kind of device has no bus of its own; its rate says it all
     ");
+}
+
+#[test]
+fn the_first_bus_is_chosen_unless_another_is_asked_for() {
+    let file = load(&card(&["a", "b"])).unwrap();
+    assert_eq!(file.bus().map(|bus| bus.name.as_str()), Some("a"));
+    let other = file.on_bus("b").unwrap();
+    assert_eq!(other.bus().map(|bus| bus.name.as_str()), Some("b"));
+    // A change keeps the bus.
+    let slower = other.with("bus.1.mb_per_s", 5.0).unwrap();
+    assert_eq!(slower.bus().map(|bus| (bus.name.as_str(), bus.mb_per_s)), Some(("b", 5.0)));
 }
 
 #[test]

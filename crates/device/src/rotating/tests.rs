@@ -279,3 +279,23 @@ fn the_seed_turns_the_platters() {
     assert_eq!(first(1), first(1));
     assert_ne!(first(1), first(2));
 }
+
+#[test]
+fn a_cached_write_is_lost_until_its_last_sector_is_on_the_medium() {
+    let eager = BUFFERED.replace("destage_delay_us = 5000", "destage_delay_us = 0");
+    let written = |after_ns: u64| {
+        let mut model = disk(&eager, 1);
+        model.submit(0, request(1, Operation::Write, 1000, 8)).unwrap();
+        let stored_ns = wait_for(&mut *model, 1)[0].at_ns;
+        let lost = model.power_cut(stored_ns + after_ns).lost;
+        8 - lost.iter().map(|lost| lost.range.sectors).sum::<u64>()
+    };
+    assert_eq!(written(0), 0);
+    // Some seek and up to a turn later they come one by one, each taking a 64th of a turn.
+    let sector_ns = 8_333_333 / 64;
+    let kept: Vec<u64> = (0..400).map(|step| written(step * sector_ns / 2)).collect();
+    assert!(kept.is_sorted() && kept.last() == Some(&8), "{kept:?}");
+    for count in 1..8 {
+        assert_eq!(kept.iter().filter(|kept| **kept == count).count(), 2, "{kept:?}");
+    }
+}

@@ -59,7 +59,8 @@ pub fn request(geometry: &Geometry, id: u64, step: &Step) -> Request {
     if operation == Operation::Flush {
         return Request { id, operation, lba: Lba(0), sectors: 0, fua: false };
     }
-    let limit = u64::from(limit.unwrap_or(8)) / block;
+    let limit = (u64::from(limit.unwrap_or(geometry.max_request_bytes / 512)) / block)
+        .clamp(1, geometry.sectors_512 / block);
     let length = (u64::from(step.length) % limit + 1) * block;
     let places = (geometry.sectors_512 - length) / block + 1;
     let lba = Lba(step.place % places * block);

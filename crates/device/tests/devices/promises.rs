@@ -1,7 +1,7 @@
 //! Every model keeps every promise, whatever is asked of it.
 
 use proptest::prelude::*;
-use seekwell_device::{Model, Operation, build, load};
+use seekwell_device::{Completion, Lba, Model, Operation, Request, build, load};
 
 use crate::harness::{Run, Step};
 use crate::small;
@@ -96,4 +96,88 @@ proptest! {
         };
         prop_assert_eq!(play(), play());
     }
+}
+
+/// A request such as a broken or hostile guest may make.
+fn any_request() -> impl Strategy<Value = Request> {
+    let operation = prop_oneof![
+        Just(Operation::Read),
+        Just(Operation::Write),
+        Just(Operation::Flush),
+        Just(Operation::Discard),
+        Just(Operation::WriteZeroes),
+    ];
+    let lba = prop_oneof![0_u64..5000, any::<u64>(), Just(u64::MAX)];
+    let sectors = prop_oneof![0_u32..70, any::<u32>(), Just(u32::MAX)];
+    (0_u64..40, operation, lba, sectors, any::<bool>()).prop_map(
+        |(id, operation, lba, sectors, fua)| Request { id, operation, lba: Lba(lba), sectors, fua },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn refused_requests_change_nothing(
+        index in 0_usize..12, requests in prop::collection::vec((any_request(), 0_u64..5_000_000), 1..40),
+    ) {
+        let (name, mut hostile) = device(index, 1);
+        let (_, mut plain) = device(index, 1);
+        let (mut done, mut expected): (Vec<Completion>, Vec<Completion>) = (Vec::new(), Vec::new());
+        let mut now_ns = 0;
+        for (request, at_ns) in requests {
+            // Times go back now and then.
+            now_ns = now_ns.max(at_ns);
+            if hostile.submit(at_ns, request).is_ok() {
+                prop_assert_eq!(plain.submit(at_ns, request), Ok(()), "{}", name);
+            }
+            hostile.advance(now_ns, &mut done);
+            plain.advance(now_ns, &mut expected);
+        }
+        hostile.advance(u64::MAX / 4, &mut done);
+        plain.advance(u64::MAX / 4, &mut expected);
+        prop_assert_eq!(done, expected, "{}", name);
+        prop_assert_eq!(hostile.next_event_ns(), None);
+    }
+
+    #[test]
+    fn no_number_in_a_device_file_breaks_the_model(
+        index in 0_usize..12, key in any::<prop::sample::Index>(), value in prop_oneof![
+            Just(0.0), Just(1.0), Just(2.0), Just(7.0), Just(512.0), Just(1e3), Just(65536.0), Just(1e6), Just(1e9), Just(-1.0),
+            Just(0.5), Just(9e15), Just(f64::NAN), Just(f64::INFINITY),
+        ], steps in prop::collection::vec(step(), 1..20),
+    ) {
+        let (_, text) = small::all().swap_remove(index);
+        let file = load(&text).unwrap();
+        let keys = numbers(&text);
+        let key = &keys[key.index(keys.len())];
+        let Ok(changed) = file.with(key, value) else { return Ok(()) };
+        let mut model = build(&changed, 1);
+        let mut run = Run::new(&mut *model);
+        prop_assert_eq!(run.play(&steps, &[]), Ok(()), "{} = {}", key, value);
+        prop_assert_eq!(run.finish(), Ok(()));
+    }
+}
+
+/// The dotted keys of all numbers in a device file.
+fn numbers(text: &str) -> Vec<String> {
+    fn collect(key: &str, value: &toml::Value, keys: &mut Vec<String>) {
+        let below =
+            |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+        match value {
+            toml::Value::Table(table) => {
+                table.iter().for_each(|(name, value)| collect(&below(name), value, keys));
+            }
+            toml::Value::Array(items) => {
+                (0..).zip(items).for_each(|(index, value): (usize, _)| {
+                    collect(&below(&index.to_string()), value, keys)
+                });
+            }
+            toml::Value::Integer(_) | toml::Value::Float(_) => keys.push(key.to_owned()),
+            _ => {}
+        }
+    }
+    let mut keys = Vec::new();
+    collect("", &toml::Value::Table(text.parse().unwrap()), &mut keys);
+    keys
 }
