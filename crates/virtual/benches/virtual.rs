@@ -18,7 +18,7 @@ use seekwell_device::Model;
 use seekwell_virtual::instant::Instant;
 use seekwell_virtual::{
     DiskSetup, Keeping, Kernel, KernelPlan, KernelSet, KernelSource, Outcome, RootBuilder,
-    RootImage, Settings, Transport, Trial, kernel, run,
+    RootImage, Settings, Task, Transport, Trial, kernel, run,
 };
 
 fn main() {
@@ -125,7 +125,7 @@ impl Stage {
             kernel: &self.kernel.path,
             root: &self.root,
             disks: vec![DiskSetup::empty("data", model, &settings)],
-            command: words.map(str::to_owned).collect(),
+            task: Task::Program(words.map(str::to_owned).collect()),
             input: &[],
             settings,
         };

@@ -1,4 +1,4 @@
-//! The first program in the guest: mounts what programs expect, runs the ordered command, says what
+//! The first program in the guest: mounts what programs expect, does the ordered task, says what
 //! it writes through the mailbox, and switches off.
 //!
 //! This is the only part of the room that runs inside.
@@ -18,7 +18,7 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::system::{RebootCommand, reboot};
 
-use crate::mailbox::{self, Kind, Order};
+use crate::mailbox::{self, Kind, Order, Task};
 
 #[cfg(test)]
 mod tests;
@@ -29,8 +29,9 @@ const PAGE_BYTES: usize = 4096;
 /// Most that is said in one frame.
 const FRAME_BYTES: usize = 1 << 16;
 
-/// Environment of the command: the same in every guest.
-const ENVIRONMENT: [(&str, &str); 5] = [
+/// Environment of everything in a guest: the same in every one. The kernel hands it to the first
+/// program, which hands it on.
+pub const ENVIRONMENT: [(&str, &str); 5] = [
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"),
     ("HOME", "/root"),
     ("LC_ALL", "C"),
@@ -136,10 +137,38 @@ fn present(position: usize, rotational: bool) -> Result<(), GuestError> {
 }
 
 fn run(order: &Order, input: &Path, voice: &mut Voice) -> Result<i32, GuestError> {
-    let [program, arguments @ ..] = order.command.as_slice() else {
+    let input = File::open(input).map_err(failed("open the task's input"))?;
+    match &order.task {
+        Task::Agent => Ok(serve_agent(input, voice)),
+        Task::Program(words) => run_program(words, input, voice),
+    }
+}
+
+/// An agent in this process: its right to the disks is that of the first process of this kernel.
+fn serve_agent(input: File, voice: &mut Voice) -> i32 {
+    match seekwell_agent::process::serve(input, &mut *voice) {
+        Ok(()) => 0,
+        Err(error) => {
+            let text = format!("{}\n", in_full(&error));
+            // When even that cannot be said, the status alone has to do.
+            let _ = voice.say(Kind::Log, text.as_bytes());
+            1
+        }
+    }
+}
+
+/// An error with its causes, as one line.
+fn in_full(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {}", in_full(cause)),
+        None => error.to_string(),
+    }
+}
+
+fn run_program(words: &[String], input: File, voice: &mut Voice) -> Result<i32, GuestError> {
+    let [program, arguments @ ..] = words else {
         return Err(GuestError::NoOrder("the command is empty"));
     };
-    let input = File::open(input).map_err(failed("open the command's input"))?;
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir("/root")
@@ -259,6 +288,19 @@ impl Voice {
             self.disk.write_all_at(part.bytes(), at).map_err(failed("write to the mailbox"))?;
         }
         self.at += 512 + payload.bytes().len() as u64;
+        Ok(())
+    }
+}
+
+/// What is written is said as output.
+impl Write for &mut Voice {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let now = &bytes[..bytes.len().min(FRAME_BYTES)];
+        self.say(Kind::Output, now).map_err(io::Error::other)?;
+        Ok(now.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -44,4 +44,5 @@ pub use machine::{
     CpuCharge, DiskOutcome, DiskSetup, HostCost, MachineError, Outcome, Settings, Transport, Trial,
     device_path, run,
 };
+pub use mailbox::Task;
 pub use root::{RootBuilder, RootError, RootImage};

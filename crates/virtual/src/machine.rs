@@ -18,9 +18,10 @@ use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
 use crate::disk::{Disk, DiskParts};
 use crate::end::{End, judge};
 use crate::fingerprint::{Event, Fingerprint};
+use crate::guest::ENVIRONMENT;
 use crate::instant::Instant;
 use crate::link::listen;
-use crate::mailbox::{self, Kind, Order, OrderedDisk, Reader, Saying};
+use crate::mailbox::{self, Kind, Order, OrderedDisk, Reader, Saying, Task};
 use crate::port::Port;
 use crate::process::{GuestProcess, Launch, Pinned};
 use crate::root::RootImage;
@@ -133,8 +134,8 @@ pub struct Trial<'a> {
     pub root: &'a RootImage,
     /// The disks; the guest sees them as [`device_path`] of their position.
     pub disks: Vec<DiskSetup>,
-    /// Program in the root image, and its arguments.
-    pub command: Vec<String>,
+    /// What runs in it.
+    pub task: Task,
     /// Its standard input.
     pub input: &'a [u8],
     /// How it is run.
@@ -391,20 +392,21 @@ fn arguments(trial: &Trial<'_>) -> Vec<String> {
         "ro".to_owned(),
         format!("rootfstype={}", RootImage::FILESYSTEM),
         format!("init={}", RootImage::INIT),
-        "--".to_owned(),
-        RootImage::INIT_ARGUMENT.to_owned(),
     ]);
+    // What the kernel does not know and what has the form of a variable becomes one of its first program.
+    arguments.extend(ENVIRONMENT.map(|(name, value)| format!("{name}={value}")));
+    arguments.extend(["--".to_owned(), RootImage::INIT_ARGUMENT.to_owned()]);
     arguments
 }
 
 fn ports(trial: Trial<'_>, directory: &Path) -> Result<Vec<Port>, MachineError> {
-    let Trial { root, disks, command, input, settings, .. } = trial;
+    let Trial { root, disks, task, input, settings, .. } = trial;
     let logged = settings.limits.power_cut_after.is_some();
     let ordered = disks.iter().map(|disk| OrderedDisk {
         role: disk.role.clone(),
         rotational: disk.parts.model.geometry().rotational,
     });
-    let order = Order { command, disks: ordered.collect() };
+    let order = Order { task, disks: ordered.collect() };
     let posted = mailbox::post(&order, input, settings.keeping());
     let posted = posted.map_err(failed("write the guest's order"))?;
     let unmeasured = |content: Content| {

@@ -36,11 +36,21 @@ const ORDER_SECTOR: u64 = 8;
 const ORDER_MAGIC: u64 = u64::from_le_bytes(*b"SKWORDR1");
 const SAYING_MAGIC: u64 = u64::from_le_bytes(*b"SKWSAID1");
 
+/// What runs in a guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// An agent with one trial as input. It runs as the first process, and so may write to any disk.
+    Agent,
+    /// A program of the root image, and its arguments.
+    Program(Vec<String>),
+}
+
 /// What the guest is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// Program and arguments.
-    pub command: Vec<String>,
+    /// What to run.
+    pub task: Task,
     /// The disks, in the order of their names in the guest.
     pub disks: Vec<OrderedDisk>,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use seekwell_device::Model;
 use seekwell_virtual::instant::Instant;
 use seekwell_virtual::{
-    CpuCharge, DiskSetup, End, Keeping, Outcome, RootBuilder, RootImage, Settings, Transport,
+    CpuCharge, DiskSetup, End, Keeping, Outcome, RootBuilder, RootImage, Settings, Task, Transport,
     Trial, device_path, difference, kernel, run,
 };
 
@@ -69,7 +69,7 @@ impl Stage {
             kernel: &self.kernel,
             root: &self.root,
             disks,
-            command: command.map(str::to_owned).collect(),
+            task: Task::Program(command.map(str::to_owned).collect()),
             input,
             settings,
         };
@@ -147,9 +147,14 @@ fn a_first_program_that_is_none_is_a_panic() {
     let keeping = Keeping { memory_bytes: 1 << 30, directory: scratch.path().into() };
     let root = RootBuilder::new(Path::new("/etc/passwd")).unwrap().build(keeping).unwrap();
     let settings = Settings::new(scratch.path());
-    let command = vec!["x".to_owned()];
-    let trial =
-        Trial { kernel: &kernel, root: &root, disks: vec![], command, input: b"", settings };
+    let trial = Trial {
+        kernel: &kernel,
+        root: &root,
+        disks: vec![],
+        task: Task::Agent,
+        input: b"",
+        settings,
+    };
     let outcome = run(trial, &mut |_| {}).unwrap();
     let End::Panic { reason } = outcome.end else { panic!("{}", outcome.end) };
     assert!(reason.starts_with("Requested init /seekwell failed"), "{reason}");

@@ -24,7 +24,7 @@ fn no_test_is_a_first_process() {
 #[test]
 fn what_is_said_is_what_the_other_side_reads() {
     let keeping = crate::Keeping { memory_bytes: 1 << 24, directory: std::env::temp_dir() };
-    let order = Order { command: vec!["x".to_owned()], disks: Vec::new() };
+    let order = Order { task: mailbox::Task::Agent, disks: Vec::new() };
     let mut mailbox = mailbox::post(&order, b"in", keeping).unwrap();
     let file = tempfile::tempfile().unwrap();
     let mut voice = Voice { disk: file.try_clone().unwrap(), at: mailbox::SAYINGS_SECTOR * 512 };

@@ -26,12 +26,12 @@ fn the_command_line_depends_on_the_trial_alone() {
         DiskSetup::empty("journal", Box::new(Instant::new(100)), &settings),
     ];
     let kernel = Path::new("/any/where/linux");
-    let trial =
-        Trial { kernel, root: &root, disks, command: vec!["x".to_owned()], input: &[], settings };
+    let trial = Trial { kernel, root: &root, disks, task: Task::Agent, input: &[], settings };
     let expected = "mem=65536K uml_dir=u umid=g con=null con0=null,fd:1 loglevel=5 norandmaps noreboot panic=-1 \
         uml_seed=9 tt_syscall_ns=300 tt_copy_ns_per_kib=40 time-travel=ext:1:t virtio_blk.queue_depths=256,256 \
         virtio_uml.device=d0:2 virtio_uml.device=d1:2 virtio_uml.device=d2:2 virtio_uml.device=d3:2 \
-        root=/dev/vdc ro rootfstype=erofs init=/seekwell -- guest";
+        root=/dev/vdc ro rootfstype=erofs init=/seekwell \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root LC_ALL=C TZ=UTC TMPDIR=/tmp -- guest";
     assert_eq!(arguments(&trial).join(" "), expected);
 }
 
@@ -46,7 +46,7 @@ fn too_many_disks_and_a_missing_kernel_are_named() {
             kernel: Path::new("/no/such/kernel"),
             root: &root,
             disks: (0..count).map(disk).collect(),
-            command: vec!["x".to_owned()],
+            task: Task::Agent,
             input: &[],
             settings: settings.clone(),
         }

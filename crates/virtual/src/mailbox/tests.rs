@@ -6,7 +6,7 @@ fn keeping() -> Keeping {
 
 fn order() -> Order {
     Order {
-        command: vec!["/bin/true".to_owned(), "a b".to_owned()],
+        task: Task::Program(vec!["/bin/true".to_owned(), "a b".to_owned()]),
         disks: vec![OrderedDisk { role: "data".to_owned(), rotational: true }],
     }
 }
