@@ -13,6 +13,11 @@ use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// How long killed processes may take to be gone: their end closes what they wrote.
+const DYING: Duration = Duration::from_secs(30);
+const DYING_POLL: Duration = Duration::from_millis(20);
 
 /// This machine.
 pub fn system() -> System {
@@ -74,15 +79,32 @@ pub fn put_back_what_died() {
         return;
     }
     let system = system();
-    match undo::lock(&undo_directory()) {
-        Ok(Some(held)) => {
-            put_back_lists(&system);
-            drop(held);
+    let begun = Instant::now();
+    loop {
+        match undo::lock(&undo_directory()) {
+            Ok(Some(held)) => {
+                put_back_lists(&system);
+                drop(held);
+                return;
+            }
+            // A run is under way: it has put back what it found, and its own list is its own.
+            Ok(None) if !something_died(&system) => return,
+            // Its processes were killed and are not quite gone.
+            Ok(None) if begun.elapsed() < DYING => std::thread::sleep(DYING_POLL),
+            Ok(None) => {
+                return terminal::talk(
+                    "an interrupted run still holds the machine; try again later",
+                );
+            }
+            Err(error) => {
+                return terminal::talk(&format!("cannot look for interrupted runs: {error}"));
+            }
         }
-        // A run is under way: it has put back what it found, and its own list is its own.
-        Ok(None) => {}
-        Err(error) => terminal::talk(&format!("cannot look for interrupted runs: {error}")),
     }
+}
+
+fn something_died(system: &System) -> bool {
+    undo::pending(system, &undo_directory()).is_ok_and(|lists| !lists.is_empty())
 }
 
 fn put_back_lists(system: &System) {

@@ -349,13 +349,27 @@ fn start_ticks(stat: &str) -> Option<u64> {
     after_name.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// `PF_EXITING` of `linux/sched.h`, in field 9 of `/proc/PID/stat`.
+const EXITING: u64 = 4;
+/// `SIGKILL` in the masks of `/proc/PID/status`.
+const KILL_PENDING: u64 = 1 << 8;
+
+/// Whether a process will still put things back: it is the one that was noted, and neither a zombie
+/// nor on its way to become one.
 fn is_alive(system: &System, owner: Owner) -> bool {
-    let stat = sysfs::read_optional(&system.proc.join(owner.pid.to_string()).join("stat"));
-    stat.is_some_and(|text| {
-        let state = text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
-        // A zombie waits for its parent and puts nothing back any more.
-        start_ticks(&text) == Some(owner.started_ticks) && !matches!(state, Some("Z" | "X"))
-    })
+    let folder = system.proc.join(owner.pid.to_string());
+    let Some(stat) = sysfs::read_optional(&folder.join("stat")) else { return false };
+    let fields: Vec<&str> =
+        stat.rsplit_once(')').map_or_else(Vec::new, |(_, rest)| rest.split_whitespace().collect());
+    let flags: u64 = fields.get(6).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let dead = matches!(fields.first(), Some(&("Z" | "X"))) || flags & EXITING != 0;
+    let status = sysfs::read_optional(&folder.join("status")).unwrap_or_default();
+    let killed = status
+        .lines()
+        .filter_map(|line| line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:")))
+        .filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .any(|mask| mask & KILL_PENDING != 0);
+    start_ticks(&stat) == Some(owner.started_ticks) && !dead && !killed
 }
 
 /// The undo lists in a folder whose owners are all dead; sorted. No such folder is no list.
