@@ -2,6 +2,8 @@
 //!
 //! `testdata/reference/generate.py` made the file; nothing here needs Python.
 
+#![allow(clippy::unwrap_used, reason = "helpers of a test stop at the first surprise")]
+
 use seekwell_stats::estimate::{a12, hodges_lehmann, mean, median, quantile, skewness, std_dev};
 use seekwell_stats::interval::{BOOTSTRAP_FROM, bca, mean_interval};
 use seekwell_stats::linear::Projector;
