@@ -1,7 +1,8 @@
 //! The virtual place: a real Linux kernel as a user's process, on modelled disks, in virtual time.
 //!
 //! For: building the lab kernel ([`kernel`]), making the image that guests run from ([`root`]),
-//! running one guest to its end ([`machine`]), and proving that two runs did the same ([`check`]).
+//! running one guest to its end ([`machine`]), running a plan's trials in guests ([`place`]), and
+//! proving that two runs did the same ([`check`]).
 //! The guest is User-Mode Linux; its clock is held by [`controller`], which lets time pass only to the
 //! next event; its disks ([`disk`]) answer when a model of the room `device` says so. Neither root
 //! nor a quiet machine is needed, and the same seed gives the same run everywhere.
@@ -27,6 +28,7 @@ pub mod machine;
 pub mod mailbox;
 pub mod mapped;
 pub mod memory;
+pub mod place;
 pub mod port;
 pub mod process;
 pub mod ring;
@@ -45,4 +47,5 @@ pub use machine::{
     device_path, run,
 };
 pub use mailbox::Task;
+pub use place::{VirtualOptions, VirtualPlace, VirtualPlaceError};
 pub use root::{RootBuilder, RootError, RootImage};

@@ -1,6 +1,8 @@
 //! Real guests on modelled disks. Needs a lab kernel in the user's cache (`seekwell kernel build`).
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,26 +11,8 @@ use seekwell_device::Model;
 use seekwell_virtual::instant::Instant;
 use seekwell_virtual::{
     CpuCharge, DiskSetup, End, Keeping, Outcome, RootBuilder, RootImage, Settings, Task, Transport,
-    Trial, device_path, difference, kernel, run,
+    Trial, device_path, difference, run,
 };
-
-/// The kernel for tests: the first in the cache that is made by today's recipe. `None`, counted as
-/// a skip, when there is none.
-fn lab_kernel(test: &str) -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("SEEKWELL_TEST_KERNEL") {
-        return Some(PathBuf::from(path));
-    }
-    let cache = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?
-        .join("seekwell/kernels");
-    let kernels = kernel::list(&cache).unwrap();
-    let found = kernels.into_iter().find(|kernel| kernel.is_current());
-    if found.is_none() {
-        seekwell_testing::skip(test, "no lab kernel is built (seekwell kernel build)");
-    }
-    found.map(|kernel| kernel.path)
-}
 
 /// What every guest of these tests has.
 struct Stage {
@@ -39,7 +23,7 @@ struct Stage {
 
 impl Stage {
     fn new(test: &str, tools: &[&str]) -> Option<Self> {
-        let kernel = lab_kernel(test)?;
+        let kernel = common::lab_kernel(test)?.path;
         let scratch = tempfile::tempdir().unwrap();
         let keeping = Keeping { memory_bytes: 1 << 30, directory: scratch.path().into() };
         let mut builder =
@@ -142,13 +126,14 @@ fn the_ways_to_end_are_told_apart_in_real_guests() {
 
 #[test]
 fn a_first_program_that_is_none_is_a_panic() {
-    let Some(kernel) = lab_kernel("a_first_program_that_is_none_is_a_panic") else { return };
+    let test = "a_first_program_that_is_none_is_a_panic";
+    let Some(kernel) = common::lab_kernel(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let keeping = Keeping { memory_bytes: 1 << 30, directory: scratch.path().into() };
     let root = RootBuilder::new(Path::new("/etc/passwd")).unwrap().build(keeping).unwrap();
     let settings = Settings::new(scratch.path());
     let trial = Trial {
-        kernel: &kernel,
+        kernel: &kernel.path,
         root: &root,
         disks: vec![],
         task: Task::Agent,
@@ -294,7 +279,7 @@ fn what_was_synced_survives_a_power_cut() {
 #[test]
 fn an_ordinary_user_can_run_it() {
     let test = "an_ordinary_user_can_run_it";
-    let Some(kernel) = lab_kernel(test) else { return };
+    let Some(kernel) = common::lab_kernel(test) else { return };
     if !seekwell_testing::root() {
         return; // Every other test here is this one.
     }
@@ -310,7 +295,7 @@ fn an_ordinary_user_can_run_it() {
     std::fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     let program = place(&std::env::current_exe().unwrap(), "program");
-    let kernel = place(&kernel, "linux");
+    let kernel = place(&kernel.path, "linux");
     let output = std::process::Command::new(setpriv)
         .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"])
         .arg(program)

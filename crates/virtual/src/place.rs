@@ -1,0 +1,352 @@
+//! The virtual place: runs the trials of a plan, each in a guest of its own.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use seekwell_device::{DeviceError, DeviceFile, Model};
+use seekwell_model::FORMAT;
+use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialRequest};
+use seekwell_model::filesystems::FILESYSTEMS;
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::{InForce, Record, Status};
+use seekwell_model::stack::{Backing, MemoryLimit, Stack};
+use seekwell_model::units::Bytes;
+use seekwell_model::warning::Warning;
+
+use crate::content::Keeping;
+use crate::end::{End, last_lines};
+use crate::kernel::Kernel;
+use crate::machine::{
+    CpuCharge, DiskSetup, MachineError, Outcome, Settings, Trial, device_path, run,
+};
+use crate::mailbox::Task;
+use crate::root::{RootBuilder, RootError, RootImage};
+
+#[cfg(test)]
+mod tests;
+
+/// RAM of a guest when the lab names none: what a desktop of the years of the studies had.
+pub const DEFAULT_MEMORY: Bytes = Bytes::mib(512);
+
+/// Where the agent mounts: an empty directory in every guest.
+const WORK: &str = "/mnt";
+
+/// Host time for each second of virtual time that a trial may take; far more than any needs.
+const WALL_PER_VIRTUAL: u64 = 10;
+
+/// Lines of a console in the reason of a failure.
+const CONSOLE_LINES: usize = 12;
+
+/// Programs that steps call besides those of the filesystems, and files they read.
+const COMMON_TOOLS: [&str; 12] =
+    ["sh", "tar", "cp", "rm", "mv", "cat", "dd", "sync", "env", "ls", "mkdir", "find"];
+const COMMON_FILES: [&str; 1] = ["/etc/mke2fs.conf"];
+
+/// What the virtual place needs.
+#[derive(Clone, Debug)]
+pub struct VirtualOptions {
+    /// The lab kernel.
+    pub kernel: Kernel,
+    /// The seekwell program: first process and agent of every guest.
+    pub program: PathBuf,
+    /// Device files by the name that labs use.
+    pub devices: BTreeMap<String, DeviceFile>,
+    /// Further programs of this machine for the root image.
+    pub bring: Vec<PathBuf>,
+    /// Directory for sockets and content.
+    pub scratch: PathBuf,
+    /// CPU for clock and guest; `None` leaves it to the host's scheduler.
+    pub cpu: Option<usize>,
+    /// CPU time charged.
+    pub charge: CpuCharge,
+}
+
+/// Why the virtual place cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum VirtualPlaceError {
+    /// The root image cannot be made.
+    #[error("cannot make the root image of the guests")]
+    Root(#[from] RootError),
+    /// A guest could not be run on this machine.
+    #[error("cannot run a guest")]
+    Machine(#[from] MachineError),
+    /// A model's file does not go with the lab.
+    #[error("the model of {name} cannot be built")]
+    Model {
+        /// The device or journal of the lab.
+        name: String,
+        /// Cause.
+        source: DeviceError,
+    },
+    /// A stack cannot be run here.
+    #[error("{0}")]
+    Stack(String),
+    /// The request could not be written.
+    #[error("cannot write the agent's request")]
+    Request(#[from] serde_json::Error),
+}
+
+/// The virtual place.
+#[derive(Debug)]
+pub struct VirtualPlace {
+    options: VirtualOptions,
+    root: RootImage,
+    missing: Vec<String>,
+}
+
+impl VirtualPlace {
+    /// A place with an image of this machine's tools; `find` looks for a program by name.
+    ///
+    /// # Errors
+    ///
+    /// [`VirtualPlaceError::Root`].
+    pub fn new(
+        options: VirtualOptions,
+        find: &dyn Fn(&str) -> Option<PathBuf>,
+    ) -> Result<Self, VirtualPlaceError> {
+        let mut builder = RootBuilder::new(&options.program)?;
+        let mut missing = Vec::new();
+        for name in tools() {
+            match find(name) {
+                Some(path) => builder.tool(&path)?,
+                None => missing.push(name.to_owned()),
+            }
+        }
+        for file in COMMON_FILES.map(Path::new) {
+            if file.is_file() {
+                builder.file(file, file)?;
+            }
+        }
+        for path in &options.bring {
+            builder.tool(path)?;
+        }
+        let keeping = Keeping { memory_bytes: IMAGE_MEMORY, directory: options.scratch.clone() };
+        let root = builder.build(keeping)?;
+        Ok(Self { options, root, missing })
+    }
+
+    /// The image that every guest starts from.
+    #[must_use]
+    pub fn root(&self) -> &RootImage {
+        &self.root
+    }
+
+    /// Programs that filesystems need and this machine lacks.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// Runs one trial; `progress` hears the name of each step that begins.
+    ///
+    /// # Errors
+    ///
+    /// When the place cannot go on. A trial that fails is a record.
+    pub fn run_trial(
+        &mut self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, VirtualPlaceError> {
+        let (stack, workload) = plan.pair(trial);
+        let memory = memory(stack);
+        let settings = self.settings(plan, trial, memory);
+        let disks = self.disks(stack, trial.seed, &settings)?;
+        let external = disks.len() > 1;
+        let given = |position| DeviceHandle::Given { path: device_path(position) };
+        let request = TrialRequest {
+            format: FORMAT.to_string(),
+            run: "virtual".to_owned(),
+            trial: trial.index,
+            seed: trial.seed,
+            stack: for_agent(stack),
+            workload: workload.clone(),
+            settings: plan.lab.trial.clone(),
+            defaults: QueueDefaults::default(),
+            device: given(0),
+            journal: external.then(|| given(1)),
+            ram: Some(memory),
+            undo: None,
+            work: PathBuf::from(WORK),
+        };
+        let input = serde_json::to_vec(&request)?;
+        let mut heard = Heard::default();
+        let outcome = run(
+            Trial {
+                kernel: &self.options.kernel.path,
+                root: &self.root,
+                disks,
+                task: Task::Agent,
+                input: &input,
+                settings,
+            },
+            &mut |bytes| heard.take(bytes, progress),
+        )?;
+        let mut record = record(heard, &outcome);
+        record.in_force.memory_limit = Some(memory);
+        if self.options.charge == CpuCharge::default() {
+            record.warnings.push(cpu_is_free());
+        }
+        Ok(record)
+    }
+
+    fn settings(&self, plan: &Plan, trial: &PlannedTrial, memory: Bytes) -> Settings {
+        let mut settings = Settings {
+            memory_bytes: memory.0,
+            seed: trial.seed,
+            cpu: self.options.cpu,
+            charge: self.options.charge,
+            ..Settings::new(&self.options.scratch)
+        };
+        let timeout_ns = plan.lab.trial.timeout.0;
+        settings.limits.virtual_ns = timeout_ns;
+        settings.limits.wall = Duration::from_nanos(timeout_ns.saturating_mul(WALL_PER_VIRTUAL));
+        settings
+    }
+
+    fn disks(
+        &self,
+        stack: &Stack,
+        seed: u64,
+        settings: &Settings,
+    ) -> Result<Vec<DiskSetup>, VirtualPlaceError> {
+        let data = self.model(&stack.device.name, &stack.device.backing, seed)?;
+        let mut disks = vec![DiskSetup::empty("data", data, settings)];
+        if let Some(backing) = &stack.journal.external {
+            let journal = self.model(&stack.journal.name, backing, seed)?;
+            disks.push(DiskSetup::empty("journal", journal, settings));
+        }
+        Ok(disks)
+    }
+
+    fn model(
+        &self,
+        name: &str,
+        backing: &Backing,
+        seed: u64,
+    ) -> Result<Box<dyn Model>, VirtualPlaceError> {
+        let Backing::Model { model, size } = backing else {
+            return Err(VirtualPlaceError::Stack(format!(
+                "{name} is a device of the host; the virtual place takes modelled devices: write model = \"NAME\" (seekwell device list)"
+            )));
+        };
+        let file = self.options.devices.get(model).ok_or_else(|| {
+            VirtualPlaceError::Stack(format!(
+                "{name} names the modelled device '{model}', which there is no file of; seekwell device list shows those there are"
+            ))
+        })?;
+        let source = |source| VirtualPlaceError::Model { name: name.to_owned(), source };
+        match size {
+            None => Ok(seekwell_device::build(file, seed)),
+            Some(size) => {
+                let sectors = (size.0 / 512) as f64;
+                let sized = file.with("presented.sectors", sectors).map_err(source)?;
+                Ok(seekwell_device::build(&sized, seed))
+            }
+        }
+    }
+}
+
+/// Bytes of a root image that are held in memory: all of any that fits a machine.
+const IMAGE_MEMORY: u64 = 4 << 30;
+
+/// Every program that the catalogue of filesystems names, and the common ones.
+fn tools() -> Vec<&'static str> {
+    let mut names: Vec<&str> = COMMON_TOOLS.to_vec();
+    for filesystem in FILESYSTEMS {
+        let prepare = filesystem.journal.map(|journal| journal.prepare).unwrap_or_default();
+        names.extend([filesystem.mkfs, filesystem.fsck, prepare].iter().filter_map(|c| c.first()));
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// RAM of the guest for a stack. A quarter of a machine makes no sense where the machine is made.
+fn memory(stack: &Stack) -> Bytes {
+    match stack.memory.limit {
+        MemoryLimit::Limit(bytes) => bytes,
+        MemoryLimit::Quarter | MemoryLimit::Unlimited => DEFAULT_MEMORY,
+    }
+}
+
+/// The stack as the agent in the guest is to bring it up: the guest's RAM is the limit already.
+fn for_agent(stack: &Stack) -> Stack {
+    let mut stack = stack.clone();
+    stack.memory.limit = MemoryLimit::Unlimited;
+    stack
+}
+
+fn cpu_is_free() -> Warning {
+    Warning::new(
+        "virtual-cpu-free",
+        "virtual time counts no CPU time: a fast device looks as fast as it is, whatever drives it",
+        "charge system calls and copies (seekwell doctor measures what they cost here)",
+    )
+}
+
+/// What an agent says, line by line.
+#[derive(Debug, Default)]
+struct Heard {
+    rest: Vec<u8>,
+    record: Option<Box<Record>>,
+    step: Option<String>,
+    garbled: Option<String>,
+}
+
+impl Heard {
+    fn take(&mut self, bytes: &[u8], progress: &mut dyn FnMut(&str)) {
+        self.rest.extend_from_slice(bytes);
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            match serde_json::from_slice(&line) {
+                Ok(AgentMessage::Step { name }) => {
+                    progress(&name);
+                    self.step = Some(name);
+                }
+                Ok(AgentMessage::Record(record)) => self.record = Some(record),
+                Err(_) => self.garbled = Some(String::from_utf8_lossy(&line).trim().to_owned()),
+            }
+        }
+    }
+}
+
+/// The agent's record, with the fingerprint; one that says why, when there is none.
+fn record(heard: Heard, outcome: &Outcome) -> Record {
+    let fingerprint = Some(outcome.fingerprint.to_string());
+    match heard.record {
+        Some(record) if outcome.end == (End::Finished { status: 0 }) => {
+            Record { fingerprint, ..*record }
+        }
+        _ => {
+            let stage = heard.step.unwrap_or_else(|| "setup".to_owned());
+            let reason = why(&outcome.end, heard.garbled.as_deref(), outcome);
+            Record {
+                status: Status::Failed { stage, reason },
+                in_force: InForce::default(),
+                steps: Vec::new(),
+                timeline: Vec::new(),
+                journal_timeline: Vec::new(),
+                clock_cost_ns: None,
+                smart: None,
+                block_events: None,
+                fingerprint,
+                elapsed_ns: outcome.virtual_ns,
+                warnings: Vec::new(),
+            }
+        }
+    }
+}
+
+fn why(end: &End, garbled: Option<&str>, outcome: &Outcome) -> String {
+    let mut parts = vec![format!("the guest ended without a record: {end}")];
+    parts.extend(garbled.map(|line| format!("it said something that is no message: {line}")));
+    let log = String::from_utf8_lossy(&outcome.log);
+    for text in [last_lines(&log, CONSOLE_LINES), last_lines(&outcome.console, CONSOLE_LINES)] {
+        if !text.trim().is_empty() {
+            parts.push(text.trim().to_owned());
+        }
+    }
+    parts.join("\n")
+}

@@ -1,0 +1,34 @@
+//! What the tests with a real guest share.
+
+use std::path::PathBuf;
+
+use seekwell_virtual::kernel::{self, Kernel, KernelSet};
+
+/// The kernel for tests: one in the user's cache that is made by today's recipe. `None`, counted as
+/// a skip, when there is none. `SEEKWELL_TEST_KERNEL` names a program to use instead.
+pub fn lab_kernel(test: &str) -> Option<Kernel> {
+    if let Some(path) = std::env::var_os("SEEKWELL_TEST_KERNEL") {
+        return Some(Kernel {
+            id: "0000000000000000".to_owned(),
+            version: String::new(),
+            set: KernelSet::Reduced,
+            source: String::new(),
+            recipe: String::new(),
+            path: PathBuf::from(path),
+        });
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?
+        .join("seekwell/kernels");
+    let kernels = kernel::list(&cache).unwrap_or_default();
+    let found = kernels.into_iter().find(Kernel::is_current);
+    match &found {
+        Some(kernel) => println!("lab kernel {} ({})", kernel.id, kernel.set),
+        None => {
+            let reason = "no lab kernel of this version is built (seekwell kernel build)";
+            seekwell_testing::skip(test, reason);
+        }
+    }
+    found
+}

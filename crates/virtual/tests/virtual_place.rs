@@ -1,0 +1,138 @@
+//! The real agent in real guests on modelled disks: trials of a plan, from its request to its record.
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use seekwell_device::DeviceFile;
+use seekwell_model::plan::{Candidate, PlaceFacts, Plan, PlannedTrial};
+use seekwell_model::record::{Record, Status};
+use seekwell_model::stack::Backing;
+use seekwell_virtual::kernel::Kernel;
+use seekwell_virtual::{CpuCharge, VirtualOptions, VirtualPlace};
+
+/// The device files of the project.
+fn devices() -> BTreeMap<String, DeviceFile> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../devices");
+    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let toml = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    toml.map(|path| seekwell_device::load(&std::fs::read_to_string(path).unwrap()).unwrap())
+        .map(|file| (file.name().to_owned(), file))
+        .collect()
+}
+
+/// A plan of one trial per filesystem of a lab, on the modelled device `model`.
+fn plan(filesystems: &[&str], model: &str, rest: &str) -> Plan {
+    let axis: String =
+        filesystems.iter().map(|name| format!("[[filesystem]]\ntype = \"{name}\"\n")).collect();
+    let text = format!(
+        "[lab]\nname = \"t\"\n[[device]]\nname = \"disk\"\nram = \"512MiB\"\n{axis}[scheduler]\nchoose = [\"bfq\"]\n{rest}"
+    );
+    let file = seekwell_spec::read_lab_bytes(text.as_bytes(), "t.toml").unwrap();
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
+    let facts = PlaceFacts {
+        schedulers: words(&["none", "mq-deadline", "kyber", "bfq"]),
+        kernel_filesystems: words(&["ext2", "ext3", "ext4", "xfs", "btrfs"]),
+        programs: words(&["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"]),
+        ..PlaceFacts::default()
+    };
+    let expansion = seekwell_spec::expand(&file, &facts).unwrap();
+    let mut stacks = expansion.stacks;
+    for stack in &mut stacks {
+        stack.device.backing = Backing::Model { model: model.to_owned(), size: None };
+    }
+    let candidates: Vec<Candidate> = expansion.candidates;
+    let trials = candidates.iter().enumerate().map(|(index, _)| PlannedTrial {
+        index: index as u32,
+        round: 0,
+        candidate: index as u32,
+        seed: 7,
+    });
+    let lab = file.lab.clone();
+    let trials = trials.collect();
+    let workloads = lab.workloads.clone();
+    Plan {
+        lab,
+        stacks,
+        workloads,
+        candidates,
+        trials,
+        left_out: vec![],
+        costs: vec![],
+        warnings: vec![],
+    }
+}
+
+fn place(kernel: Kernel, scratch: &Path) -> VirtualPlace {
+    let options = VirtualOptions {
+        kernel,
+        program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
+        devices: devices(),
+        bring: Vec::new(),
+        scratch: scratch.to_path_buf(),
+        cpu: None,
+        charge: CpuCharge::default(),
+    };
+    VirtualPlace::new(options, &seekwell_testing::tool).unwrap()
+}
+
+fn value(record: &Record, step: &str, metric: &str) -> f64 {
+    let found = record.steps.iter().find(|found| found.name == step);
+    found.and_then(|step| step.metrics.get(metric).copied()).unwrap_or_else(|| {
+        let names: Vec<&str> = record.steps.iter().map(|step| step.name.as_str()).collect();
+        panic!("no {step}.{metric} in {names:?}")
+    })
+}
+
+#[test]
+fn the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same() {
+    let test = "the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    for tool in ["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"] {
+        if seekwell_testing::tool(tool).is_none() {
+            return seekwell_testing::skip(test, &format!("{tool} is not installed"));
+        }
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mut place = place(kernel, scratch.path());
+    let mail = "[[workload]]\nkind = \"mail\"\nfiles = 60\n[judge]\nmetric = \"unpack.elapsed\"\n";
+    let plan = plan(&["ext4", "xfs", "btrfs"], "ide-40gb-2005", mail);
+    assert_eq!(plan.trials.len(), 3);
+    for trial in &plan.trials {
+        let mut steps = Vec::new();
+        let first = place.run_trial(&plan, trial, &mut |name| steps.push(name.to_owned())).unwrap();
+        assert_eq!(first.status, Status::Ok, "{:?}", first.warnings);
+        assert!(steps.contains(&"unpack".to_owned()), "{steps:?}");
+        assert!(value(&first, "unpack", "elapsed_durable") >= value(&first, "unpack", "elapsed"));
+        assert_eq!(first.in_force.device.queue.scheduler.as_deref(), Some("bfq"));
+        assert!(first.warnings.iter().any(|warning| warning.code == "virtual-cpu-free"));
+        let second = place.run_trial(&plan, trial, &mut |_| {}).unwrap();
+        assert!(first == second, "{:?} {:?}", first.fingerprint, second.fingerprint);
+    }
+}
+
+#[test]
+fn a_device_that_is_none_of_ours_is_refused_in_words() {
+    let test = "a_device_that_is_none_of_ours_is_refused_in_words";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut place = place(kernel, scratch.path());
+    let seek = "[[workload]]\nkind = \"mail\"\nfiles = 60\n[judge]\nmetric = \"unpack.elapsed\"\n";
+    let mut plan = plan(&["ext4"], "no-such-disk", seek);
+    let trial = plan.trials[0];
+    let message = |place: &mut VirtualPlace, plan: &Plan| {
+        place.run_trial(plan, &trial, &mut |_| {}).unwrap_err().to_string()
+    };
+    assert_eq!(
+        message(&mut place, &plan),
+        "disk names the modelled device 'no-such-disk', which there is no file of; seekwell device list shows those there are"
+    );
+    plan.stacks[0].device.backing = Backing::Disk { path: "/dev/sda".into() };
+    let text = message(&mut place, &plan);
+    assert!(
+        text.starts_with("disk is a device of the host; the virtual place takes modelled"),
+        "{text}"
+    );
+}
