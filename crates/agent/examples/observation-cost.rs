@@ -1,7 +1,7 @@
 //! What does observing cost? The same job with nothing, with the timeline, and with the timeline
 //! and the block event stream, in random order inside each round, on a loop device over memory.
 //!
-//! `cargo run --release -p seekwell-agent --example observation-cost -- ROUNDS SECONDS [CSV]`
+//! `cargo run --release -p seekwell-agent --example observation-cost -- ROUNDS MILLISECONDS [CSV]`
 //!
 //! Needs root. Prints the ratios of IOPS to the unobserved job with 95 % intervals; the first row
 //! compares the unobserved job with itself and shows what the machine can resolve.
@@ -30,7 +30,7 @@ const WAYS: [&str; 4] = ["unobserved", "unobserved again", "timeline", "timeline
 
 struct Bench {
     device: loop_device::LoopDevice,
-    seconds: u64,
+    milliseconds: u64,
     lost: u64,
 }
 
@@ -51,7 +51,7 @@ impl Bench {
             OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(self.device.path())?;
         let span = Span { offset: 0, length: self.device.size().0 };
         let mut job = Job::new(file.as_fd(), span, 4096);
-        job.time_ns = Some(self.seconds * 1_000_000_000);
+        job.time_ns = Some(self.milliseconds * 1_000_000);
         job.seed = seed;
         let result = run(&job)?;
         drop(timeline.map(Timeline::stop));
@@ -75,11 +75,11 @@ fn timeline(device: &str, origin_ns: u64) -> Result<Timeline, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let rounds: u64 = arguments.first().map_or(Ok(20), |text| text.parse())?;
-    let seconds: u64 = arguments.get(1).map_or(Ok(1), |text| text.parse())?;
+    let milliseconds: u64 = arguments.get(1).map_or(Ok(500), |text| text.parse())?;
     let system = System::host();
     let image = image::create_in_ram(&system, Bytes::mib(256), 1, &mut |_| {})?;
     let device = loop_device::attach(&system, image.file(), Bytes(512), None)?;
-    let mut bench = Bench { device, seconds, lost: 0 };
+    let mut bench = Bench { device, milliseconds, lost: 0 };
     let mut ratios = vec![vec![]; WAYS.len()];
     let mut csv = String::from("round,way,iops\n");
     for round in 0..rounds {

@@ -1,5 +1,7 @@
 //! What the tests with a real guest share.
 
+#![allow(clippy::print_stdout, reason = "a test says which kernel it ran")]
+
 use std::path::PathBuf;
 
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
