@@ -136,7 +136,13 @@ impl<'a> BroughtUp<'a> {
 
     fn open_undo(&mut self) -> Result<(), TrialError> {
         let undo = match &self.request.undo {
-            Some(path) => Undo::open(&self.system, path).map_err(TrialError::in_stage(SETUP))?,
+            Some(path) => {
+                let mut undo =
+                    Undo::open(&self.system, path).map_err(TrialError::in_stage(SETUP))?;
+                // Who puts back what a killed agent changed waits until it is gone.
+                undo.add_owner(self.system.own_pid()).map_err(TrialError::in_stage(SETUP))?;
+                undo
+            }
             None => Undo::in_memory(&self.system),
         };
         self.undo = Some(undo);

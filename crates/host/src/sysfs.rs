@@ -90,7 +90,8 @@ impl System {
 
     /// Number of this process as procfs counts it: in a PID namespace of its own under the host's
     /// `/proc` that is another one than the process knows itself.
-    pub(crate) fn own_pid(&self) -> u32 {
+    #[must_use]
+    pub fn own_pid(&self) -> u32 {
         let link = fs::read_link(self.proc.join("self")).ok();
         let number = link.and_then(|target| target.to_str()?.parse().ok());
         number.unwrap_or_else(std::process::id)

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 mod put_back;
 
@@ -349,6 +351,10 @@ fn start_ticks(stat: &str) -> Option<u64> {
     after_name.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// How long the last system call of a killed process may take: switching a scheduler waits until the
+/// queue is empty.
+const LAST_CALL: Duration = Duration::from_secs(30);
+const LAST_CALL_POLL: Duration = Duration::from_millis(10);
 /// `PF_EXITING` of `linux/sched.h`, in field 9 of `/proc/PID/stat`.
 const EXITING: u64 = 4;
 /// `SIGKILL` in the masks of `/proc/PID/status`.
@@ -370,6 +376,23 @@ fn is_alive(system: &System, owner: Owner) -> bool {
         .filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .any(|mask| mask & KILL_PENDING != 0);
     start_ticks(&stat) == Some(owner.started_ticks) && !dead && !killed
+}
+
+/// Waits until the processes of a list that were killed are gone. One of them may still be inside
+/// the system call that changes a setting: put back before that ends, it would be changed after all.
+fn wait_until_gone(system: &System, owners: &[Owner]) {
+    let begin = Instant::now();
+    let still_there = |owner: &Owner| {
+        let path = system.proc.join(owner.pid.to_string()).join("stat");
+        sysfs::read_optional(&path).is_some_and(|stat| {
+            let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+            start_ticks(&stat) == Some(owner.started_ticks) && !matches!(state, Some("Z" | "X"))
+        })
+    };
+    let dying = |owner: &Owner| !is_alive(system, *owner) && still_there(owner);
+    while owners.iter().any(dying) && begin.elapsed() < LAST_CALL {
+        sleep(LAST_CALL_POLL);
+    }
 }
 
 /// The undo lists in a folder whose owners are all dead; sorted. No such folder is no list.
@@ -441,6 +464,8 @@ pub fn restore(system: &System, path: &Path) -> Result<Restored> {
     if !path.exists() {
         return Ok(Restored::default());
     }
+    wait_until_gone(system, &Undo::open(system, path)?.content.owners);
+    // Opened anew: a process on its way out may have noted a last change.
     let mut undo = Undo::open(system, path)?;
     let boot = system.boot_id()?;
     let same_boot = undo.content.boot.as_deref() == Some(boot.as_str());
