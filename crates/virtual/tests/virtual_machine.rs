@@ -296,11 +296,17 @@ fn an_ordinary_user_can_run_it() {
         .unwrap();
     let program = place(&std::env::current_exe().unwrap(), "program");
     let kernel = place(&kernel.path, "linux");
+    // The folder for temporary files of whoever runs the tests may be closed to others.
+    let scratch = open.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    std::fs::set_permissions(&scratch, std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .unwrap();
     let output = std::process::Command::new(setpriv)
         .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"])
         .arg(program)
         .args(["--exact", "a_seed_decides_everything_random", "--nocapture"])
         .env("SEEKWELL_TEST_KERNEL", kernel)
+        .env("TMPDIR", &scratch)
         .current_dir("/")
         .output()
         .unwrap();
