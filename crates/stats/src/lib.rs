@@ -30,6 +30,7 @@ pub mod checks;
 pub mod design;
 pub mod effects;
 pub mod estimate;
+pub mod forecast;
 pub mod histogram;
 pub mod interval;
 pub mod linear;

@@ -154,7 +154,9 @@ pub enum Standing {
     Leader,
     /// Equal to the leader within the tie width: the whole joint interval lies inside it.
     Within,
-    /// Worse than the leader: the joint interval excludes equality and leaves the tie width.
+    /// Worse than the leader: the joint interval excludes equality, and the ratio itself lies
+    /// outside the tie width. (A difference that exists but is estimated to be one that does not
+    /// matter makes no winner.)
     Worse,
     /// Not better than the leader by more than the tie width; perhaps equal, perhaps worse.
     NotBetter,
@@ -468,7 +470,7 @@ fn standing(rounds: usize, worse_by: Option<Interval>, question: &Question) -> S
     let tie = question.log_tie();
     if interval.low >= -tie && interval.high <= tie {
         Standing::Within
-    } else if interval.low > 0.0 {
+    } else if interval.low > 0.0 && interval.centre > tie {
         Standing::Worse
     } else if interval.low >= -tie {
         Standing::NotBetter

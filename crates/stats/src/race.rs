@@ -17,7 +17,7 @@ use crate::design::Design;
 use crate::interval::Interval;
 use crate::paired::{Better, Comparison, PairedError, Question, Unresolved, Verdict};
 use crate::rng::{derive_seed, seeded};
-use crate::shrink::Round;
+use crate::shrink::{Estimate, Round};
 use finals::Finals;
 use screen::Screen;
 
@@ -74,6 +74,18 @@ pub enum Goal {
     /// Beyond that, every finalist is worse or equal within the tie width, as far as the rounds up
     /// to the last look are expected to show it: enough to say "winner" where there is one.
     Placing,
+}
+
+/// Share of the permitted error that a look of the final may spend; `held` counts the looks
+/// before it. The goal must be set.
+pub(crate) fn error_share(config: &RaceConfig, held: usize) -> f64 {
+    finals::error_share(config, held)
+}
+
+/// The goal of a race among so many stacks.
+pub(crate) fn goal_for(config: &RaceConfig, stacks: usize) -> Goal {
+    let small = if stacks <= config.finalists { Goal::Placing } else { Goal::Choice };
+    config.goal.unwrap_or(small)
 }
 
 /// The looks of a final that can afford `rounds` rounds: the usual ones below that number, and
@@ -269,8 +281,7 @@ impl Race {
     pub fn new(design: Design, mut config: RaceConfig) -> Result<Self, RaceError> {
         check(&design, &config)?;
         let screen = Screen::new(design, &config);
-        let small = screen.is_done(&config);
-        config.goal.get_or_insert(if small { Goal::Placing } else { Goal::Choice });
+        config.goal = Some(goal_for(&config, screen.survivors().len()));
         let mut race = Self {
             config,
             screen,
@@ -361,8 +372,7 @@ impl Race {
     pub fn outcome(&self) -> Outcome {
         let look = self.finals.as_ref().and_then(Finals::last_look);
         let control = self.finals.as_ref().and_then(Finals::control);
-        let later = self.finals.as_ref().map_or(&[][..], Finals::history);
-        let estimates = self.screen.estimates_with(later);
+        let estimates = self.estimates();
         let certified = look.filter(|c| !matches!(c.verdict, Verdict::Unresolved { .. }));
         let best_guess = match (certified, &self.finals) {
             (Some(comparison), _) => comparison.baseline,
@@ -382,6 +392,19 @@ impl Race {
             rounds: self.rounds,
             trials: self.trials,
         }
+    }
+
+    /// Estimates of all stacks from all rounds so far, with borrowed strength; `None` for a stack
+    /// without a value. They serve to choose and to forecast, not to certify.
+    #[must_use]
+    pub fn estimates(&self) -> Vec<Option<Estimate>> {
+        self.screen.estimates_with(self.finals.as_ref().map_or(&[][..], Finals::history))
+    }
+
+    /// What the race was configured with.
+    #[must_use]
+    pub fn config(&self) -> &RaceConfig {
+        &self.config
     }
 
     /// The verdict before any look.

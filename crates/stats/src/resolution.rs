@@ -9,7 +9,7 @@ use crate::estimate::{mean, median};
 use crate::interval::{Interval, Method};
 use crate::linear::weighted_least_squares;
 use crate::paired::{ErrorShare, Question, rounds_for};
-use crate::race::RaceConfig;
+use crate::race::{RaceConfig, error_share, goal_for};
 use crate::special::{normal_quantile, t_quantile_upper};
 
 /// Chance with which a difference called resolvable is found.
@@ -52,7 +52,8 @@ pub struct Resolves {
     pub difference: f64,
 }
 
-/// Trials and time of a race.
+/// Trials and time of a race. It ends between the first look and the last; where, is decided by
+/// what it finds, and a pilot cannot know. [`crate::forecast`] can, once the race is under way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RacePlan {
     /// Trials of the screen; known exactly.
@@ -92,7 +93,15 @@ pub fn pilot_stacks(design: &Design) -> Vec<usize> {
 #[must_use]
 pub fn evaluate(design: &Design, trials: &[PilotTrial]) -> Pilot {
     let (spread, drift_per_round) = noise(trials);
-    Pilot { spread, drift_per_round, seconds: trial_seconds(design, trials) }
+    let positive = |value: f64| value > 0.0 && value.is_finite();
+    let log = |trial: &PilotTrial, value: f64| (trial.stack, value.ln());
+    let times: Vec<(usize, f64)> =
+        trials.iter().filter(|t| positive(t.seconds)).map(|t| log(t, t.seconds)).collect();
+    Pilot {
+        spread,
+        drift_per_round,
+        seconds: by_axes(design, &times).into_iter().map(f64::exp).collect(),
+    }
 }
 
 /// Trials of the screen by their round sizes, as the race will run them.
@@ -112,26 +121,26 @@ pub fn screen_rounds(stacks: usize, config: &RaceConfig) -> Vec<usize> {
 /// Time and resolution of a race, by the pilot. `None` without a known spread.
 #[must_use]
 pub fn plan_race(pilot: &Pilot, config: &RaceConfig) -> Option<RacePlan> {
-    let spread = pilot.spread?.centre;
+    let spread = pilot.spread?;
     let stacks = pilot.seconds.len();
     let mean_seconds = mean(&pilot.seconds)?;
     let screen_trials: usize = screen_rounds(stacks, config).iter().sum();
     let screen_seconds = screen_trials as f64 * mean_seconds;
     let finalists = config.finalists.min(stacks);
     let per_round = finalists + 2 * usize::from(config.control.is_some());
-    let last = config.looks.last().copied().unwrap_or(1);
-    let mut before = 0;
+    let goal = Some(goal_for(config, stacks));
+    let config = &RaceConfig { goal, ..config.clone() };
     let looks = config
         .looks
         .iter()
-        .map(|&rounds| {
-            let error = (1.0 - config.question.confidence) * (rounds - before) as f64 / last as f64;
-            before = rounds;
+        .enumerate()
+        .map(|(look, &rounds)| {
+            let error = (1.0 - config.question.confidence) * error_share(config, look);
             let share = ErrorShare { error, stacks: finalists };
             Resolves {
                 rounds,
                 seconds: screen_seconds + (rounds * per_round) as f64 * mean_seconds,
-                difference: resolvable(spread, rounds, share.two_sided()),
+                difference: resolvable(spread.centre, rounds, share.two_sided()),
             }
         })
         .collect();
@@ -218,15 +227,12 @@ fn chi_squared_quantile(z: f64, freedom: f64) -> f64 {
     freedom * (1.0 - c + z * c.sqrt()).max(0.05).powi(3)
 }
 
-/// Time per trial of every stack: the additive model of the logarithms, fitted to the pilot with
-/// a mild pull towards the typical time for axis values it did not run.
-fn trial_seconds(design: &Design, trials: &[PilotTrial]) -> Vec<f64> {
-    let usable: Vec<(usize, f64)> = trials
-        .iter()
-        .filter(|t| t.seconds > 0.0 && t.seconds.is_finite() && t.stack < design.stacks())
-        .map(|t| (t.stack, t.seconds.ln()))
-        .collect();
-    let Some(typical) = median(&usable.iter().map(|(_, s)| *s).collect::<Vec<_>>()) else {
+/// A logarithm for every stack: the additive model fitted to the pilot, with a mild pull towards
+/// the typical value for axis values it did not run. Empty without trials.
+fn by_axes(design: &Design, logs: &[(usize, f64)]) -> Vec<f64> {
+    let usable: Vec<(usize, f64)> =
+        logs.iter().copied().filter(|(stack, _)| *stack < design.stacks()).collect();
+    let Some(typical) = median(&usable.iter().map(|(_, log)| *log).collect::<Vec<_>>()) else {
         return Vec::new();
     };
     let rows: Vec<Vec<f64>> = (0..design.stacks()).map(|s| design.main_effects(s)).collect();
@@ -241,10 +247,10 @@ fn trial_seconds(design: &Design, trials: &[PilotTrial]) -> Vec<f64> {
             .map(|(stack, log)| (rows[*stack].as_slice(), log - typical, 1.0))
             .chain(pull.iter().map(|row| (row.as_slice(), 0.0, PULL))),
     );
-    rows.iter().map(|row| (typical + fit.predict(row)).exp()).collect()
+    rows.iter().map(|row| typical + fit.predict(row)).collect()
 }
 
-/// Weight of the pull against that of one pilot trial: the noise of a trial's time (about 5 %)
+/// Weight of the pull against that of one pilot trial: the noise of a trial (about 5 %)
 /// against the usual differences between axis values (about 15 %), squared.
 const PULL: f64 = 0.1;
 

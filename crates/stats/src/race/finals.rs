@@ -147,7 +147,7 @@ impl Finals {
             return Ok(());
         }
         let total = 1.0 - config.question.confidence;
-        let error = total * error_share(&config.looks, self.looks_held);
+        let error = total * error_share(config, self.looks_held);
         self.look_at_control(config)?;
         let share = ErrorShare { error, stacks: self.stacks };
         let comparison = self.best_comparison(&config.question, share)?;
@@ -246,7 +246,7 @@ impl Finals {
     fn look_at_control(&mut self, config: &RaceConfig) -> Result<(), RaceError> {
         let Some([a, b]) = config.control else { return Ok(()) };
         let pair = [self.values[a].clone(), self.values[b].clone()];
-        let error = CONTROL_ERROR * error_share(&config.looks, self.looks_held);
+        let error = CONTROL_ERROR * error_share(config, self.looks_held);
         let question = Question { confidence: 1.0 - error, ..config.question };
         let share = ErrorShare { error, stacks: 2 };
         let found = compare_led_by(&pair, &question, share, 0)?;
@@ -261,13 +261,20 @@ impl Finals {
     }
 }
 
-/// Share of the error that a look may spend: proportional to the rounds since the look before, so
-/// that the error spent grows in step with the evidence (linear spending; Lan, DeMets 1983). The
-/// looks are independent of the values, and the shares add up to 1.
-fn error_share(looks: &[usize], held: usize) -> f64 {
-    let before = if held == 0 { 0 } else { looks[held - 1] };
-    let last = looks.last().copied().unwrap_or(1);
-    (looks[held] - before) as f64 / last as f64
+/// Share of the error that a look may spend. The error spent up to a look grows with a power of
+/// the rounds done out of all planned (Kim, DeMets 1987): with the first power where it is enough
+/// to choose, so that races end early; with the third, close to the boundary of O'Brien and
+/// Fleming (1979), where stacks are to be placed: little is risked on the first few rounds, and
+/// the last look keeps nearly the whole error. The looks do not depend on the values, and the shares
+/// add up to 1.
+pub(super) fn error_share(config: &RaceConfig, held: usize) -> f64 {
+    let power = if config.goal == Some(Goal::Placing) { 3 } else { 1 };
+    let last = config.looks.last().copied().unwrap_or(1) as f64;
+    let spent = |looks: usize| match looks {
+        0 => 0.0,
+        _ => (config.looks[looks - 1] as f64 / last).powi(power),
+    };
+    spent(held + 1) - spent(held)
 }
 
 fn is_certified(verdict: &Verdict) -> bool {
@@ -279,7 +286,7 @@ fn rounds_to_place(row: &Row, question: &Question, share: ErrorShare) -> Option<
     let worse_by = row.worse_by?;
     let each = share.two_sided();
     let tie = question.log_tie();
-    let worse = rounds_for(worse_by.spread, worse_by.mean, each);
+    let worse = rounds_for(worse_by.spread, worse_by.mean, each).filter(|_| worse_by.mean > tie);
     let within = rounds_for(worse_by.spread, tie - worse_by.mean.abs(), each);
     match (worse, within) {
         (Some(a), Some(b)) => Some(a.min(b)),
