@@ -31,8 +31,11 @@ fn main() {
         ["start", repeats] => start(repeats.parse().unwrap()),
         ["seek", repeats] => seek(repeats.parse().unwrap()),
         ["repeat", repeats] => repeat(repeats.parse().unwrap()),
+        ["part", kind] => part(kind),
         _ => {
-            eprintln!("build full|reduced; io REPEATS; start REPEATS; seek REPEATS; repeat REPEATS")
+            eprintln!(
+                "build full|reduced; io REPEATS; start REPEATS; seek REPEATS; repeat REPEATS; part FILESYSTEM"
+            )
         }
     }
 }
@@ -299,4 +302,21 @@ fn fingerprints(stage: &Stage, kind: &str, repeats: usize) -> (BTreeMap<String, 
         }
     });
     found.into_inner().unwrap()
+}
+
+/// Where runs over different transports part.
+fn part(kind: &str) {
+    let stage = Stage::new();
+    let run = |transport| {
+        let settings = Settings { keep_events: true, ..stage.settings(transport, Some(stage.cpu)) };
+        stage.run(&format!("churn /dev/vda {kind} bfq"), device("ide-40gb-2005"), settings)
+    };
+    let first = run(Transport::Bells);
+    for transport in [Transport::Bells, Transport::SharedClock, Transport::Messages] {
+        let other = run(transport);
+        match seekwell_virtual::difference(&first, &other) {
+            None => println!("{transport:?}: the same"),
+            Some(difference) => println!("{transport:?}: {difference}"),
+        }
+    }
 }

@@ -112,7 +112,9 @@ pub enum KernelError {
         output: String,
     },
     /// The source does not know an option that a lab kernel cannot do without.
-    #[error("this source does not take {option}; the lab kernel is made for Linux 6.12")]
+    #[error(
+        "this source, or this compiler, does not take {option}; the lab kernel is made for Linux 6.12 and gcc 12"
+    )]
     Option {
         /// The line of the configuration.
         option: String,

@@ -380,6 +380,8 @@ fn arguments(trial: &Trial<'_>) -> Vec<String> {
         "norandmaps".to_owned(),
         "noreboot".to_owned(),
         "panic=-1".to_owned(),
+        // What a filesystem writes of memory that it never filled must not tell of earlier use.
+        "init_on_alloc=1".to_owned(),
         format!("uml_seed={}", settings.seed),
         format!("tt_syscall_ns={}", charge.syscall_ns),
         format!("tt_copy_ns_per_kib={}", charge.copy_ns_per_kib),

@@ -28,7 +28,7 @@ fn the_command_line_depends_on_the_trial_alone() {
     let kernel = Path::new("/any/where/linux");
     let trial = Trial { kernel, root: &root, disks, task: Task::Agent, input: &[], settings };
     let expected = "mem=65536K uml_dir=u umid=g con=null con0=null,fd:1 loglevel=5 norandmaps noreboot panic=-1 \
-        uml_seed=9 tt_syscall_ns=300 tt_copy_ns_per_kib=40 time-travel=ext:1:t virtio_blk.queue_depths=256,256 \
+        init_on_alloc=1 uml_seed=9 tt_syscall_ns=300 tt_copy_ns_per_kib=40 time-travel=ext:1:t virtio_blk.queue_depths=256,256 \
         virtio_uml.device=d0:2 virtio_uml.device=d1:2 virtio_uml.device=d2:2 virtio_uml.device=d3:2 \
         root=/dev/vdc ro rootfstype=erofs init=/seekwell \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root LC_ALL=C TZ=UTC TMPDIR=/tmp -- guest";
