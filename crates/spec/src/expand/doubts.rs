@@ -3,12 +3,14 @@
 use super::Axes;
 use super::journals::size_of;
 use crate::build::coherence::{data_set, readable};
+use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::lab::Workload;
 use seekwell_model::plan::{Candidate, PlaceFacts};
 use seekwell_model::stack::{MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS};
+use std::collections::BTreeSet;
 
 /// Share of a device from which data leaves a filesystem too little room to work normally.
 const NEARLY_FULL: f64 = 0.8;
@@ -29,6 +31,7 @@ pub(super) fn doubts(
         warnings.extend(nearly_full(axes, workload, facts));
         warnings.extend(not_judged(axes, workload));
     }
+    warnings.extend(cramped(axes, stacks, facts));
     warnings.extend(not_durable(axes));
     warnings.extend(ends_by_time(axes));
     warnings.extend(housekeeping_on_raw(axes, stacks));
@@ -92,6 +95,32 @@ fn nearly_full(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Opti
         text,
         "make the device at least a quarter larger than the data",
     ))
+}
+
+/// Some filesystems are another thing on a small device, and would be judged by that.
+fn cramped(axes: &Axes<'_>, stacks: &[Stack], facts: &PlaceFacts) -> Vec<Warning> {
+    let warning = |definition: &FilesystemDefinition| {
+        let (least, reason) = definition.cramped?;
+        let small = |stack: &&Stack| {
+            stack.filesystem.kind == definition.name
+                && size_of(&stack.device.backing, facts).is_some_and(|size| size < least)
+        };
+        let stack = stacks.iter().find(small)?;
+        let text = format!(
+            "{} is slower on device \"{}\" than on one of {least} or more: {reason}",
+            definition.name, stack.device.name
+        );
+        Some(Warning::new("device-small-for-filesystem", text, format!("make the device {least}")))
+    };
+    axes.lab
+        .filesystems
+        .iter()
+        .map(|one| one.kind.as_str())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .filter_map(filesystem)
+        .filter_map(warning)
+        .collect()
 }
 
 fn judged<'a>(axes: &'a Axes<'_>) -> Option<(&'a str, &'a str)> {
