@@ -18,8 +18,17 @@ use serde_json::{Map, Value, json};
 /// judged metric; what is not known is `null`.
 #[must_use]
 pub fn json(view: &RunView) -> Value {
+    let mut value = summary(view);
     let trials: Vec<Value> =
         view.records.iter().map(|(trial, record)| trial_json(view, trial, record)).collect();
+    if let Some(object) = value.as_object_mut() {
+        object.insert("trials".to_owned(), Value::Array(trials));
+    }
+    value
+}
+
+/// The run without its trials: what a page shows before anybody asks for one of them.
+pub(crate) fn summary(view: &RunView) -> Value {
     json!({
         "format": FORMAT.to_string(),
         "lab": view.plan.lab.name,
@@ -28,7 +37,6 @@ pub fn json(view: &RunView) -> Value {
         "place": view.place,
         "environment": view.environment,
         "stacks": view.plan.stacks,
-        "trials": trials,
         "verdict": verdict(view),
         "warnings": view.warnings,
         "left_out": view.plan.left_out,

@@ -216,6 +216,37 @@ impl RunFile {
         &self.path
     }
 
+    /// The file itself, byte by byte, in the state after the last trial.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        // An open read keeps writers from changing the file in between.
+        let transaction = self.connection.unchecked_transaction().map_err(self.failed("read"))?;
+        self.required_meta(PLAN)?;
+        let bytes = std::fs::read(&self.path).map_err(|source| {
+            let path = self.path.clone();
+            StoreError::Io { action: "read", path, source }
+        })?;
+        transaction.finish().map_err(self.failed("read"))?;
+        Ok(bytes)
+    }
+
+    /// A copy without timelines and block events, for showing: it is no run file that could be
+    /// read as one, because the checksums of its records cover what is missing.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn bytes_without_series(&self) -> Result<Vec<u8>> {
+        let bytes = self.bytes()?;
+        let failed = |source| sqlite_error(&self.path, "copy", source);
+        let mut copy = Connection::open_in_memory().map_err(failed)?;
+        copy.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)
+            .map_err(failed)?;
+        copy.execute_batch("DELETE FROM series; VACUUM;").map_err(failed)?;
+        Ok(copy.serialize(MAIN_DB).map_err(failed)?.to_vec())
+    }
+
     /// Writes a copy of the state after the last trial, as a run file of its own; another process
     /// may go on writing. Nothing is overwritten.
     ///

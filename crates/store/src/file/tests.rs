@@ -364,3 +364,32 @@ fn a_full_disk_is_said_and_what_was_kept_stays() {
     file.append(&trial(1), &record(1)).unwrap();
     assert_eq!(file.completed().unwrap(), BTreeSet::from([0, 1]));
 }
+
+#[test]
+fn the_bytes_are_those_of_the_file_and_a_copy_can_lack_the_series() {
+    let folder = folder();
+    let mut file = create(&folder);
+    for index in 0..4 {
+        let timeline = vec![Sample { at_ns: 100_000_000, ..Sample::default() }; 3];
+        file.append(&trial(index), &Record { timeline, ..record(index) }).unwrap();
+    }
+    let path = folder.path().join("mail.seekwell");
+    let bytes = file.bytes().unwrap();
+    assert_eq!(bytes, std::fs::read(&path).unwrap());
+    let lean = file.bytes_without_series().unwrap();
+    assert_eq!(file.bytes().unwrap(), bytes, "the file stays as it is");
+
+    let copy = folder.path().join("lean");
+    std::fs::write(&copy, &lean).unwrap();
+    let count = |path: &Path, table: &str| -> i64 {
+        let query = format!("SELECT count(*) FROM {table}");
+        Connection::open(path).unwrap().query_row(&query, [], |row| row.get(0)).unwrap()
+    };
+    assert!(count(&path, "series") > 0);
+    assert_eq!(count(&copy, "series"), 0);
+    for table in ["attempt", "metric", "histogram"] {
+        assert_eq!(count(&copy, table), count(&path, table), "{table}");
+    }
+    let told = told(RunFile::open(&copy).unwrap().records(), &copy);
+    assert!(told.contains("damaged"), "{told}");
+}
