@@ -6,8 +6,11 @@ use seekwell_model::field::{Field, FieldKind, Value, Values};
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadKind, WorkloadParams};
 
-/// Kinds that `bench` runs on a file or device without a filesystem of its own.
-pub const BENCH_KINDS: &[&str] = &["seek", "stream"];
+/// Kinds that `bench` leaves to labs: a command is timed by the shell without us.
+const LAB_KINDS: &[&str] = &["command"];
+
+/// Kinds that compare two targets.
+const TWO_TARGETS: &[&str] = &["sweep"];
 
 /// Fields that only make sense in a lab.
 const LAB_ONLY: &[&str] = &["step"];
@@ -15,20 +18,25 @@ const LAB_ONLY: &[&str] = &["step"];
 /// The command `bench` with one subcommand per kind.
 #[must_use]
 pub fn command() -> Command {
-    let kinds = WORKLOAD_KINDS.iter().filter(|kind| BENCH_KINDS.contains(&kind.name));
+    let kinds = WORKLOAD_KINDS.iter().filter(|kind| !LAB_KINDS.contains(&kind.name));
     Command::new("bench")
-        .about("Run one workload now on a file or device; reads only, unless --write or --mix is given")
+        .about("Run one workload now on a file or device, which is only read unless --write or --mix is given, or in a new folder of a directory")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(kinds.map(|kind| kind_command(kind)))
 }
 
 fn kind_command(kind: &'static WorkloadKind) -> Command {
+    let two = TWO_TARGETS.contains(&kind.name);
     let target = Arg::new("target")
         .value_name("TARGET")
         .required(true)
+        .num_args(if two { 1..=2 } else { 1..=1 })
         .value_parser(clap::value_parser!(std::path::PathBuf))
-        .help("File or block device");
+        .help(match two {
+            true => "File, block device or directory; two are measured in turn and compared",
+            false => "File, block device or directory",
+        });
     let seed = Arg::new("seed")
         .long("seed")
         .value_parser(clap::value_parser!(u64))
@@ -41,11 +49,37 @@ fn kind_command(kind: &'static WorkloadKind) -> Command {
         .action(ArgAction::SetTrue)
         .conflicts_with("cache")
         .help("The same as --cache direct");
-    Command::new(kind.name)
+    let file = |name: &'static str, help: &'static str| {
+        let path = clap::value_parser!(std::path::PathBuf);
+        Arg::new(name).long(name).value_name("FILE").value_parser(path).help(help)
+    };
+    let html = file("html", "Write the result, with its chart, as one HTML file");
+    let svg = file("svg", "Write the chart alone as SVG");
+    let mut command = Command::new(kind.name)
         .about(kind.doc)
         .arg(target)
         .args(flags(kind).map(flag))
-        .args([direct, seed, json])
+        .args([seed, json, html, svg]);
+    if has_direct(kind) {
+        command = command.arg(direct);
+    }
+    if two {
+        let rounds = Arg::new("rounds")
+            .long("rounds")
+            .value_parser(clap::value_parser!(u16).range(2..=1000))
+            .default_value("6")
+            .help("Rounds of a comparison; each measures both targets at every size");
+        command = command.arg(rounds);
+    }
+    command
+}
+
+/// Whether the kind knows how to go past the page cache.
+fn has_direct(kind: &WorkloadKind) -> bool {
+    kind.fields.iter().any(|field| match field.kind {
+        FieldKind::Choice(words) => field.name == "cache" && words.contains(&"direct"),
+        _ => false,
+    })
 }
 
 fn flags(kind: &'static WorkloadKind) -> impl Iterator<Item = &'static Field> {
@@ -75,7 +109,9 @@ fn help(field: &Field) -> String {
 fn value_name(kind: FieldKind) -> &'static str {
     match kind {
         FieldKind::Integer { .. } | FieldKind::Number { .. } => "N",
+        FieldKind::IntegerList { .. } => "N,…",
         FieldKind::Size { .. } => "SIZE",
+        FieldKind::SizeList { .. } => "SIZE,…",
         FieldKind::Duration => "TIME",
         _ => "TEXT",
     }
@@ -105,14 +141,14 @@ pub fn params(
             FieldKind::Bool => matches.get_flag(field.name).then(|| "true".to_owned()),
             _ => matches.get_one::<String>(field.name).cloned(),
         };
-        let text = given.or_else(|| bench_default(field));
+        let text = given.or_else(|| bench_default(field, in_directory(matches)));
         if let Some(text) = text {
             let flag = field.name.replace('_', "-");
             let value = parse(field, &text).map_err(|problem| FlagError { flag, problem })?;
             values.set(field.name, value);
         }
     }
-    if matches.get_flag("direct") {
+    if has_direct(kind) && matches.get_flag("direct") {
         values.set("cache", Value::Text("direct".to_owned()));
     }
     (kind.build)(&values).map_err(|conflict| FlagError {
@@ -121,9 +157,14 @@ pub fn params(
     })
 }
 
-/// Defaults are those of a lab, except that `bench` uses the whole target.
-fn bench_default(field: &Field) -> Option<String> {
-    if field.name == "file_size" {
+/// Whether the target is a directory, in which files are made.
+fn in_directory(matches: &ArgMatches) -> bool {
+    matches.get_one::<std::path::PathBuf>("target").is_some_and(|target| target.is_dir())
+}
+
+/// Defaults are those of a lab, except that the whole of a file or device is used.
+fn bench_default(field: &Field, in_directory: bool) -> Option<String> {
+    if field.name == "file_size" && !in_directory {
         return None;
     }
     field.default.map(|default| default.trim_matches('"').to_owned())
@@ -150,10 +191,50 @@ fn parse(field: &Field, text: &str) -> Result<Value, String> {
             text.parse::<Nanos>().map(Value::Duration).map_err(|error| error.to_string())
         }
         FieldKind::Text | FieldKind::Choice(_) => Ok(Value::Text(text.to_owned())),
-        FieldKind::TextList | FieldKind::TextTable => {
-            Err(wrong("settable here; write a lab".to_owned()))
+        FieldKind::TextList => {
+            Ok(Value::List(elements(text).iter().map(|word| (*word).to_owned()).collect()))
+        }
+        FieldKind::IntegerList { min, max } => numbers(text, min, max).map(Value::Integers),
+        FieldKind::SizeList { min, max } => {
+            let size = |text: &&str| match parse(
+                &Field { kind: FieldKind::Size { min, max }, ..*field },
+                text,
+            )? {
+                Value::Size(size) => Ok(size),
+                _ => Err(format!("'{text}' is not a size")),
+            };
+            elements(text).iter().map(size).collect::<Result<_, _>>().map(Value::Sizes)
+        }
+        FieldKind::TextTable => Err(wrong("settable here; write a lab".to_owned())),
+    }
+}
+
+/// The elements of a list as a flag has it, with commas, or as the catalogue's defaults have it.
+fn elements(text: &str) -> Vec<&str> {
+    let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let words = inner.split(',').map(|word| word.trim().trim_matches('"'));
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Whole numbers with commas; `1..8` is every number from 1 to 8.
+fn numbers(text: &str, min: u64, max: u64) -> Result<Vec<u64>, String> {
+    let wrong = || {
+        format!(
+            "'{text}' is not a whole number from {min} to {max}, nor a list such as 1,2,4 or 1..8"
+        )
+    };
+    let one = |text: &str| {
+        let number = text.replace('_', "").parse::<u64>().ok();
+        number.filter(|number| (min..=max).contains(number)).ok_or_else(wrong)
+    };
+    let mut all = Vec::new();
+    for word in elements(text) {
+        match word.split_once("..") {
+            Some((first, last)) => all.extend(one(first)?..=one(last)?),
+            None => all.push(one(word)?),
         }
     }
+    if all.is_empty() { Err(wrong()) } else { Ok(all) }
 }
 
 #[cfg(test)]

@@ -57,9 +57,10 @@ impl Progress {
         }
     }
 
-    /// Only thread `thread` of the job itself stores here, so that a plain store is enough.
+    /// Stores the totals of thread `thread`. Only that thread itself may, so that a plain store is
+    /// enough.
     #[inline]
-    pub(crate) fn store(&self, thread: u32, ops: u64, bytes: u64) {
+    pub fn store(&self, thread: u32, ops: u64, bytes: u64) {
         if let Some(Separated(counters)) = self.threads.get(thread as usize) {
             counters.ops.store(ops, Ordering::Relaxed);
             counters.bytes.store(bytes, Ordering::Relaxed);

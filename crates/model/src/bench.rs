@@ -2,9 +2,10 @@
 
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Result of `bench`, as its JSON has it. Names are stable: add, never rename.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchResult {
     /// Workload kind.
     pub workload: String,
@@ -12,12 +13,105 @@ pub struct BenchResult {
     pub target: String,
     /// Steps in order.
     pub steps: Vec<BenchStep>,
+    /// Speed over block size or threads, where the kind has such a curve: one for each target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
+    /// Throughput over file and record size, where the kind has such a surface: one for each pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub surfaces: Vec<Surface>,
+    /// The comparison of two targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<CurveComparison>,
     /// Doubts.
     pub warnings: Vec<Warning>,
 }
 
-/// One step of a [`BenchResult`].
+/// What a curve runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CurveAxis {
+    /// Bytes per operation.
+    BlockBytes,
+    /// Threads.
+    Threads,
+}
+
+/// Speed of one target over block size or threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// The target.
+    pub target: String,
+    /// What it runs over.
+    pub axis: CurveAxis,
+    /// Its points in ascending order.
+    pub points: Vec<CurvePoint>,
+    /// What one access takes in ns, estimated from the smallest block; `None` where the curve does
+    /// not run over block sizes.
+    pub seek_time_ns: Option<f64>,
+}
+
+/// One point of a [`Curve`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Bytes per operation, or threads.
+    pub at: u64,
+    /// Operations per second.
+    pub iops: f64,
+    /// Megabytes (10⁶ bytes) per second; `None` when no time passed.
+    pub mb_per_s: Option<f64>,
+    /// Mean of what one access takes, in ns.
+    pub seek_time_ns: Option<f64>,
+}
+
+/// Throughput of one pass over file and record size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Surface {
+    /// The pass, for example `random-read`.
+    pub pass: String,
+    /// File sizes in bytes, ascending: the rows.
+    pub files: Vec<u64>,
+    /// Record sizes in bytes, ascending: the columns.
+    pub records: Vec<u64>,
+    /// Megabytes (10⁶ bytes) per second by row and column; `None` where it was not run.
+    pub mb_per_s: Vec<Vec<Option<f64>>>,
+}
+
+/// Two targets over the same block sizes, measured in turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurveComparison {
+    /// The targets.
+    pub targets: [String; 2],
+    /// Rounds; each measured both at every block size.
+    pub rounds: usize,
+    /// Confidence of the intervals; the error is divided among the block sizes.
+    pub confidence: f64,
+    /// How far apart two targets may be and still count as alike, relative.
+    pub tie_width: f64,
+    /// One row for each block size.
+    pub rows: Vec<CurveComparisonRow>,
+    /// Block sizes between which the curves cross, in bytes, by linear interpolation of the
+    /// logarithms.
+    pub crossings: Vec<f64>,
+    /// Whether the targets are alike: yes when every interval lies within the tie width, no when
+    /// one lies outside of it, `None` when that is not resolved.
+    pub alike: Option<bool>,
+}
+
+/// One block size of a [`CurveComparison`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurveComparisonRow {
+    /// Bytes per operation.
+    pub block_bytes: u64,
+    /// Speed of the second target relative to the first; `None` with fewer than 2 rounds.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// One step of a [`BenchResult`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchStep {
     /// Name.
     pub name: String,
@@ -33,6 +127,9 @@ pub struct BenchStep {
     pub cpu_ns_per_op: Option<f64>,
     /// Completion latency; `None` when no operation completed.
     pub latency_ns: Option<LatencySummary>,
+    /// Every metric of the step by name; units as in the lab reference.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, f64>,
 }
 
 /// Summary of a latency histogram in nanoseconds.

@@ -40,6 +40,20 @@ pub enum FieldKind {
     Choice(&'static [&'static str]),
     /// A list of texts.
     TextList,
+    /// A whole number or a list of them, each within bounds, both included.
+    IntegerList {
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+    },
+    /// A size or a list of them, each within bounds, both included.
+    SizeList {
+        /// Smallest value.
+        min: Bytes,
+        /// Largest value.
+        max: Bytes,
+    },
     /// A table of text by name.
     TextTable,
 }
@@ -77,6 +91,10 @@ pub enum Value {
     Duration(Nanos),
     /// Of [`FieldKind::TextList`].
     List(Vec<String>),
+    /// Of [`FieldKind::IntegerList`]; not empty.
+    Integers(Vec<u64>),
+    /// Of [`FieldKind::SizeList`]; not empty.
+    Sizes(Vec<Bytes>),
     /// Of [`FieldKind::TextTable`].
     Table(BTreeMap<String, String>),
 }
@@ -154,6 +172,26 @@ impl Values {
     pub fn list(&self, field: &str) -> Vec<String> {
         match self.get(field) {
             Some(Value::List(list)) => list.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A list of whole numbers; a single number is a list of one, absent is empty.
+    #[must_use]
+    pub fn integers(&self, field: &str) -> Vec<u64> {
+        match self.get(field) {
+            Some(Value::Integers(numbers)) => numbers.clone(),
+            Some(Value::Integer(number)) => vec![*number],
+            _ => Vec::new(),
+        }
+    }
+
+    /// A list of sizes; a single size is a list of one, absent is empty.
+    #[must_use]
+    pub fn sizes(&self, field: &str) -> Vec<Bytes> {
+        match self.get(field) {
+            Some(Value::Sizes(sizes)) => sizes.clone(),
+            Some(Value::Size(size)) => vec![*size],
             _ => Vec::new(),
         }
     }

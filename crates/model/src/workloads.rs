@@ -3,17 +3,27 @@
 //! How a step runs is the business of the room `workload`; what it is called, what may be set and
 //! what it will cost is stated here, because labs, plans, reports and the command line need it.
 
+pub mod chunk;
 pub mod command;
 pub mod io;
+pub mod iozone;
 pub mod mail;
+pub mod rrd;
+pub mod seekrw;
+pub mod sweep;
 
 use crate::field::{Field, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use chunk::ChunkParams;
 pub use command::CommandParams;
 pub use io::IoParams;
+pub use iozone::IozoneParams;
 pub use mail::MailParams;
+pub use rrd::RrdParams;
+pub use seekrw::SeekRwParams;
+pub use sweep::SweepParams;
 
 /// Parameters of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,8 +31,19 @@ pub use mail::MailParams;
 pub enum WorkloadParams {
     /// Reads or writes of one size over a file or a raw device: `seek`, `stream`.
     Io(IoParams),
+    /// Random access at each block size.
+    Sweep(SweepParams),
+    /// Random access, and what finding the blocks took.
+    #[serde(rename = "seekrw")]
+    SeekRw(SeekRwParams),
+    /// One chunk of data, again and again.
+    Chunk(ChunkParams),
+    /// iozone's tests.
+    Iozone(IozoneParams),
     /// A tree of many small files.
     Mail(MailParams),
+    /// Round-robin files, updated at every poll.
+    Rrd(RrdParams),
     /// A shell command.
     Command(CommandParams),
 }
@@ -159,8 +180,17 @@ pub struct FieldConflict {
 }
 
 /// Every workload kind.
-pub const WORKLOAD_KINDS: &[&WorkloadKind] =
-    &[&io::SEEK, &io::STREAM, &mail::MAIL, &command::COMMAND];
+pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
+    &io::SEEK,
+    &io::STREAM,
+    &sweep::SWEEP,
+    &seekrw::SEEKRW,
+    &chunk::CHUNK,
+    &iozone::IOZONE,
+    &mail::MAIL,
+    &rrd::RRD,
+    &command::COMMAND,
+];
 
 /// The definition of a workload kind by name.
 #[must_use]
@@ -174,7 +204,12 @@ impl WorkloadParams {
     pub fn kind_name(&self) -> &str {
         match self {
             Self::Io(io) => &io.kind,
+            Self::Sweep(_) => "sweep",
+            Self::SeekRw(_) => "seekrw",
+            Self::Chunk(_) => "chunk",
+            Self::Iozone(_) => "iozone",
             Self::Mail(_) => "mail",
+            Self::Rrd(_) => "rrd",
             Self::Command(_) => "command",
         }
     }
@@ -184,7 +219,12 @@ impl WorkloadParams {
     pub fn steps(&self) -> Vec<StepOutline> {
         match self {
             Self::Io(io) => io.steps(),
+            Self::Sweep(sweep) => sweep.steps(),
+            Self::SeekRw(seekrw) => seekrw.steps(),
+            Self::Chunk(chunk) => chunk.steps(),
+            Self::Iozone(iozone) => iozone.steps(),
             Self::Mail(mail) => mail.steps(),
+            Self::Rrd(rrd) => rrd.steps(),
             Self::Command(command) => command.steps(),
         }
     }
@@ -194,7 +234,12 @@ impl WorkloadParams {
     pub fn data_set(&self) -> Option<Bytes> {
         match self {
             Self::Io(io) => io.file_size,
+            Self::Sweep(sweep) => sweep.each.file_size,
+            Self::SeekRw(seekrw) => seekrw.each.file_size,
+            Self::Chunk(chunk) => Some(chunk.size),
+            Self::Iozone(iozone) => iozone.data_set(),
             Self::Mail(mail) => mail.tar.is_none().then(|| mail.predicted_bytes()),
+            Self::Rrd(rrd) => Some(rrd.predicted_bytes()),
             Self::Command(_) => None,
         }
     }

@@ -1,5 +1,6 @@
 //! One workload that was run now.
 
+use crate::curves;
 use crate::number::{DASH, quantity};
 use crate::terminal::warnings;
 use crate::text::{Palette, Table, harmless, paragraph};
@@ -14,12 +15,65 @@ const WIDTH: usize = 80;
 pub fn bench_text(result: &BenchResult) -> String {
     let title = format!("{} on {}", result.workload, result.target);
     let mut out = paragraph("", &harmless(&title), WIDTH);
+    let drawn = !result.curves.is_empty() || !result.surfaces.is_empty();
     match result.steps.as_slice() {
-        [] => out.push_str("  no step was run\n"),
+        [] if result.curves.is_empty() => out.push_str("  no step was run\n"),
         [step] => out.push_str(&one(step)),
-        steps => out.push_str(&several(steps)),
+        steps if !drawn => out.push_str(&several(steps)),
+        _ => {}
     }
+    if !result.curves.is_empty() {
+        out.push_str(&curves::chart(&result.curves));
+        out.push_str(&curves::curves_table(&result.curves));
+    }
+    if let Some(comparison) = &result.comparison {
+        out.push_str(&curves::comparison(comparison));
+    }
+    for surface in &result.surfaces {
+        out.push_str(&curves::surface_table(surface));
+    }
+    out.push_str(&beyond(&result.steps));
     out.push_str(&warnings(&result.warnings, WIDTH, Palette { colour: false }));
+    out
+}
+
+/// Metrics that the other lines do not tell, of steps that have such: what finding the blocks took,
+/// and how fair threads were to each other.
+fn beyond(steps: &[BenchStep]) -> String {
+    const TOLD: &[(&str, &str)] = &[
+        ("seek_time", "seek time"),
+        ("extents", "extents"),
+        ("pointer_blocks", "pointer blocks"),
+        ("device_reads_per_op", "device reads per operation"),
+        ("device_writes_per_op", "device writes per operation"),
+        ("metadata_reads", "reads of metadata"),
+        ("chunk_read", "read of the whole"),
+        ("chunk_write", "write of the whole"),
+        ("thread_mb_per_s_min", "slowest thread"),
+        ("thread_mb_per_s_max", "fastest thread"),
+        ("imbalance", "imbalance"),
+    ];
+    let mut out = String::new();
+    for step in steps {
+        // One thread is no more and no less than its step, and a curve has its seek times.
+        let fair = step.metrics.get("imbalance") == Some(&1.0);
+        let skip = |name: &str| {
+            (fair && (name == "imbalance" || name.starts_with("thread_")))
+                || (name == "seek_time" && steps.len() > 1)
+        };
+        let known: Vec<String> = TOLD
+            .iter()
+            .filter(|(name, _)| !skip(name))
+            .filter_map(|(name, words)| {
+                let value = step.metrics.get(*name)?;
+                Some(format!("{words} {}", quantity(crate::number::unit_of(name), *value)))
+            })
+            .collect();
+        if !known.is_empty() {
+            let name = format!("  {}  ", harmless(&step.name));
+            out.push_str(&paragraph(&name, &known.join(", "), WIDTH));
+        }
+    }
     out
 }
 

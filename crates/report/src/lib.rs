@@ -6,7 +6,9 @@
 //! pure function from data to text. This room measures nothing, judges nothing and prints nothing.
 
 mod bench_text;
+mod compare_text;
 mod csv;
+mod curves;
 mod html;
 mod json;
 mod number;
@@ -22,8 +24,10 @@ mod view;
 mod fixture;
 
 pub use bench_text::bench_text;
+pub use compare_text::compare_text;
 pub use csv::csv;
-pub use html::html;
+pub use curves::bench_svg;
+pub use html::{bench_html, html};
 pub use json::json;
 pub use plan_text::plan_text;
 pub use terminal::terminal;

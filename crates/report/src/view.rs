@@ -4,7 +4,7 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
-use seekwell_model::verdict::{Ratio, Verdict};
+use seekwell_model::verdict::{Basis, Ratio, Verdict};
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{COMMON_METRICS, WorkloadParams};
 
@@ -101,6 +101,10 @@ impl RunView {
                     high: None,
                     median: self.median(&stack.label, &self.verdict.metric),
                     pairs: 0,
+                    basis: Basis::Paired,
+                    hodges_lehmann: None,
+                    a12: None,
+                    autocorrelated: false,
                 });
             }
         }
@@ -134,7 +138,10 @@ impl RunView {
                     continue;
                 }
                 let parts = if step.beside { &workload.beside } else { &workload.parts };
-                let rate = matches!(parts.get(step.part), Some(WorkloadParams::Io(_)));
+                let rate = matches!(
+                    parts.get(step.part),
+                    Some(WorkloadParams::Io(_) | WorkloadParams::Sweep(_))
+                );
                 let metric = if rate {
                     "iops"
                 } else if outline.writes {

@@ -1,7 +1,13 @@
-//! One workload now, on an existing file or device, without a lab.
+//! One workload now, on an existing file, device or directory, without a lab.
+
+mod curves;
+mod device;
+mod directory;
+
+pub use curves::{Comparing, compare};
 
 use crate::error::WorkloadError;
-use crate::io::measured_job;
+use crate::io::{measured_job, seek_time};
 use crate::outcome::StepOutcome;
 use crate::target::{self, Access, OpenTarget};
 use rustix::fs::{FileType, SeekFrom};
@@ -9,18 +15,19 @@ use seekwell_engine::{JobResult, Span, run};
 use seekwell_model::bench::{BenchResult, BenchStep, LatencySummary};
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::warning::Warning;
-use seekwell_model::workloads::{CacheState, IoParams, WorkloadParams};
-use seekwell_stats::Histogram;
+use seekwell_model::workloads::{CacheState, IoParams, StepOutline, WorkloadParams};
+use seekwell_stats::{Histogram, derive_seed};
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a bench runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchTarget<'a> {
-    /// An existing regular file or a block device. It is opened for reading only.
+    /// An existing regular file or a block device, opened for reading only; or a directory, in
+    /// which a folder is made and removed again.
     pub path: &'a Path,
     /// The same opened for writing by whoever checked that it may be written; needed for
     /// workloads that write.
@@ -41,46 +48,106 @@ const FROM_DEVICE: f64 = 0.9;
 /// Places of a file that are looked at for holes; one with more is fragmented, not sparse.
 const MOST_HOLES: usize = 10_000;
 
-/// Runs `seek` or `stream` on a target.
+/// Runs a workload on a target: on a directory in a folder of its own, which is removed after it;
+/// `seek`, `stream`, `sweep` and `seekrw` also on an existing file or a device.
 ///
 /// # Errors
-/// [`WorkloadError`]: the kind needs a lab, the target is unfit or too small, nobody opened it for
-/// a workload that writes, or an operation failed.
+/// [`WorkloadError`]: the kind needs a directory, the target is unfit or too small, nobody opened
+/// it for a workload that writes, or an operation failed.
 pub fn bench(
     params: &WorkloadParams,
     target: BenchTarget<'_>,
     seed: u64,
     stop: Option<Arc<AtomicBool>>,
 ) -> Result<BenchResult, WorkloadError> {
-    let WorkloadParams::Io(io) = params else {
-        return Err(WorkloadError::Unfit {
-            step: params.kind_name().to_owned(),
-            problem: "cannot be run on a single file or device".to_owned(),
-            remedy: "write a lab with this workload".to_owned(),
-        });
+    let mut result = if target.path.is_dir() {
+        directory::run(params, target.path, seed, stop)?
+    } else {
+        on_file(params, target, seed, stop)?
     };
+    result.workload = params.kind_name().to_owned();
+    result.target = target.path.display().to_string();
+    result.curves = curves::of(params, &result);
+    result.surfaces = curves::surfaces(params, &result);
+    Ok(result)
+}
+
+/// Operations on an existing file or a device: nothing is written before them.
+fn on_file(
+    params: &WorkloadParams,
+    target: BenchTarget<'_>,
+    seed: u64,
+    stop: Option<Arc<AtomicBool>>,
+) -> Result<BenchResult, WorkloadError> {
+    let measurements = match params {
+        WorkloadParams::Io(io) => io.measurements(),
+        WorkloadParams::Sweep(sweep) => sweep.measurements(),
+        WorkloadParams::SeekRw(seekrw) => seekrw.measurements(),
+        _ => {
+            return Err(WorkloadError::Unfit {
+                step: params.kind_name().to_owned(),
+                problem: "cannot be run on a single file or device".to_owned(),
+                remedy: "name a directory of the filesystem instead".to_owned(),
+            });
+        }
+    };
+    let mut result = BenchResult::default();
+    for (outline, io) in measurements {
+        if stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            break;
+        }
+        let seed = derive_seed(seed, &outline.name);
+        let (step, warnings) = measure(&outline, &io, target, seed, stop.clone())?;
+        result.steps.push(step);
+        for warning in warnings {
+            if !result.warnings.iter().any(|known| known.code == warning.code) {
+                result.warnings.push(warning);
+            }
+        }
+    }
+    Ok(result)
+}
+
+fn measure(
+    outline: &StepOutline,
+    io: &IoParams,
+    target: BenchTarget<'_>,
+    seed: u64,
+    stop: Option<Arc<AtomicBool>>,
+) -> Result<(BenchStep, Vec<Warning>), WorkloadError> {
     let open = open(io, target)?;
     let mut warnings: Vec<Warning> = sparse(&open, io).into_iter().collect();
     if io.cache == CacheState::Cold {
         target::drop_cached(&open.file)
             .map_err(WorkloadError::file("drop the cache of", &open.path))?;
     }
-    let before = device_read_bytes();
+    let looks_up = outline.reports("metadata_reads");
+    if looks_up {
+        crate::seekrw::advise_random(&open)?;
+    }
+    let device = if looks_up { device::below(target.path) } else { None };
+    let counters = || crate::seekrw::counters(device.as_deref());
+    let (before, counters_before) = (device_read_bytes(), counters());
     let job = measured_job(io, &open, io.cache == CacheState::Direct, seed, stop);
-    let result = run(&job).map_err(|source| WorkloadError::Job {
-        step: io.step.clone(),
+    let job = run(&job).map_err(|source| WorkloadError::Job {
+        step: outline.name.clone(),
         target: open.path.clone(),
         source,
     })?;
-    let after = device_read_bytes();
-    let from_device = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-    warnings.extend(doubts(io, &result, from_device));
-    Ok(BenchResult {
-        workload: io.kind.clone(),
-        target: target.path.display().to_string(),
-        steps: vec![step(io, result)],
-        warnings,
-    })
+    let from_device =
+        before.zip(device_read_bytes()).map(|(before, after)| after.saturating_sub(before));
+    if looks_up && io.read_percent < 100 {
+        open.file.sync_data().map_err(WorkloadError::file("sync", &open.path))?;
+    }
+    let counters_after = counters();
+    warnings.extend(doubts(io, &job, from_device));
+    let mut step = step(outline, io, job);
+    if looks_up {
+        let raw = !open.file.metadata().is_ok_and(|facts| facts.is_file());
+        let found = crate::seekrw::Found { params: io, target: &open, seed, raw };
+        step.metrics.extend(found.metrics(counters_before.zip(counters_after), step.ops));
+    }
+    Ok((step, warnings))
 }
 
 fn open(io: &IoParams, target: BenchTarget<'_>) -> Result<OpenTarget, WorkloadError> {
@@ -119,21 +186,34 @@ fn open(io: &IoParams, target: BenchTarget<'_>) -> Result<OpenTarget, WorkloadEr
     Ok(OpenTarget { file, path: path.to_owned(), span: Span { offset: 0, length } })
 }
 
-fn step(io: &IoParams, result: JobResult) -> BenchStep {
-    let iops = result.iops().unwrap_or(0.0);
-    let latency_ns = summary(&result.latencies());
-    let outcome = StepOutcome::from(result);
+fn step(outline: &StepOutline, io: &IoParams, result: JobResult) -> BenchStep {
+    let mut outcome = StepOutcome::from(result);
+    outcome.compute(&outline.metrics);
+    if outline.reports("seek_time") {
+        outcome.metrics.extend(seek_time(io, outcome.elapsed_ns, outcome.ops));
+    }
+    step_of(&outline.name, outcome)
+}
+
+/// A step in the form of a bench.
+fn step_of(name: &str, outcome: StepOutcome) -> BenchStep {
+    let mut latencies = Histogram::new();
+    for histogram in outcome.histograms.values() {
+        latencies.merge(histogram);
+    }
     let bytes = (outcome.app_bytes_read + outcome.app_bytes_written) as f64;
+    let elapsed = outcome.elapsed_ns as f64;
     let timed = outcome.elapsed_ns > 0;
-    let worked = outcome.ops > 0;
+    let mb_per_s = (timed && bytes > 0.0).then(|| bytes * 1e3 / elapsed);
     BenchStep {
-        name: io.step.clone(),
+        name: name.to_owned(),
         ops: outcome.ops,
         elapsed_ns: outcome.elapsed_ns,
-        iops,
-        mb_per_s: timed.then(|| bytes * 1e3 / outcome.elapsed_ns as f64),
-        cpu_ns_per_op: worked.then(|| outcome.cpu_ns as f64 / outcome.ops as f64),
-        latency_ns,
+        iops: if timed { outcome.ops as f64 * 1e9 / elapsed } else { 0.0 },
+        mb_per_s: outcome.metrics.get("mb_per_s").copied().or(mb_per_s),
+        cpu_ns_per_op: (outcome.ops > 0).then(|| outcome.cpu_ns as f64 / outcome.ops as f64),
+        latency_ns: summary(&latencies),
+        metrics: outcome.metrics,
     }
 }
 

@@ -28,6 +28,25 @@ pub enum WorkloadError {
         /// Why.
         source: JobError,
     },
+    /// A file was read or written less far than it should.
+    #[error(
+        "cannot {} {}: {done} of {length} bytes at offset {offset} were transferred; {}",
+        if *.write { "write to" } else { "read" }, .path.display(),
+        if *.write { "it is full or its size is limited: use less data or a larger device" }
+        else { "it ends there: something else changed it" }
+    )]
+    Short {
+        /// The file.
+        path: PathBuf,
+        /// Whether it was written.
+        write: bool,
+        /// Offset in the file in bytes.
+        offset: u64,
+        /// Bytes that were transferred.
+        done: u64,
+        /// Bytes that were to be.
+        length: u64,
+    },
     /// The step cannot run on what it was given.
     #[error("step {step} {problem}; {remedy}")]
     Unfit {

@@ -4,14 +4,14 @@ mod measure;
 mod populate;
 
 pub use measure::Measure;
-pub(crate) use measure::{job as measured_job, rate_warning};
+pub(crate) use measure::{job as measured_job, rate_warning, seek_time};
 pub use populate::Populate;
 
 use crate::error::WorkloadError;
 use crate::step::{Step, StepContext};
 use seekwell_engine::Span;
 use seekwell_model::units::Bytes;
-use seekwell_model::workloads::{CacheState, IoParams};
+use seekwell_model::workloads::{CacheState, IoParams, StepOutline};
 use std::path::{Path, PathBuf};
 
 /// Which of the workloads of a trial this is: they must not meet in one file or one place of a
@@ -38,14 +38,21 @@ impl Place {
 /// The steps of an `io` workload.
 #[must_use]
 pub fn steps(params: &IoParams, place: Place) -> Vec<Box<dyn Step>> {
-    let mut outlines = params.steps().into_iter();
+    populated(params, params.measurements(), place)
+}
+
+/// A step that writes the file or the part of the device, then one for each measurement of it.
+#[must_use]
+pub fn populated(
+    file: &IoParams,
+    measurements: Vec<(StepOutline, IoParams)>,
+    place: Place,
+) -> Vec<Box<dyn Step>> {
+    let setting = |params: &IoParams| Setting { params: params.clone(), place };
     let mut steps: Vec<Box<dyn Step>> = Vec::new();
-    let setting = Setting { params: params.clone(), place };
-    if let Some(outline) = outlines.next() {
-        steps.push(Box::new(Populate::new(outline, setting.clone())));
-    }
-    if let Some(outline) = outlines.next() {
-        steps.push(Box::new(Measure::new(outline, setting)));
+    steps.push(Box::new(Populate::new(file.populate(), setting(file))));
+    for (outline, params) in measurements {
+        steps.push(Box::new(Measure::new(outline, setting(&params))));
     }
     steps
 }
@@ -61,20 +68,23 @@ pub struct Setting {
 
 impl Setting {
     /// The file in a mounted directory.
-    fn path(&self, directory: &Path) -> PathBuf {
+    pub(crate) fn path(&self, directory: &Path) -> PathBuf {
         directory.join(self.place.name(&format!("{}.data", self.params.step)))
     }
 
-    fn direct(&self) -> bool {
+    pub(crate) fn direct(&self) -> bool {
         self.params.cache == CacheState::Direct
     }
 
-    fn unfit(&self, problem: String, remedy: &str) -> WorkloadError {
+    pub(crate) fn unfit(&self, problem: String, remedy: &str) -> WorkloadError {
         WorkloadError::Unfit { step: self.params.step.clone(), problem, remedy: remedy.to_owned() }
     }
 
     /// The mounted directory.
-    fn directory<'a>(&self, context: &StepContext<'a>) -> Result<&'a Path, WorkloadError> {
+    pub(crate) fn directory<'a>(
+        &self,
+        context: &StepContext<'a>,
+    ) -> Result<&'a Path, WorkloadError> {
         context.directory.ok_or_else(|| {
             self.unfit(
                 "has neither a directory nor a raw device".to_owned(),
@@ -85,7 +95,7 @@ impl Setting {
 
     /// The part of a raw device that is used: from its begin, and for a workload beside another
     /// from its end.
-    fn raw_span(&self, context: &StepContext<'_>) -> Result<Span, WorkloadError> {
+    pub(crate) fn raw_span(&self, context: &StepContext<'_>) -> Result<Span, WorkloadError> {
         let unit = u64::from(context.sector_bytes.max(1));
         let device_bytes = context.device_bytes - context.device_bytes % unit;
         let length = self.params.file_size.map_or(device_bytes, |size| size.0 - size.0 % unit);

@@ -9,11 +9,16 @@
 
 pub mod bench;
 pub mod beside;
+pub mod chunk;
 pub mod command;
 pub mod error;
+mod fiemap;
 pub mod io;
+pub mod iozone;
 pub mod mail;
 pub mod outcome;
+pub mod rrd;
+pub mod seekrw;
 pub mod step;
 pub mod target;
 
@@ -36,7 +41,12 @@ pub fn steps(params: &WorkloadParams) -> Vec<Box<dyn Step>> {
 fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
     match params {
         WorkloadParams::Io(io) => io::steps(io, place),
+        WorkloadParams::Sweep(sweep) => io::populated(&sweep.each, sweep.measurements(), place),
+        WorkloadParams::SeekRw(seekrw) => seekrw::steps(seekrw, place),
+        WorkloadParams::Chunk(chunk) => chunk::steps(*chunk, place),
+        WorkloadParams::Iozone(iozone) => iozone::steps(iozone, place),
         WorkloadParams::Mail(mail) => mail::steps(mail, place),
+        WorkloadParams::Rrd(rrd) => rrd::steps(rrd, place),
         WorkloadParams::Command(command) => command::steps(command),
     }
 }

@@ -5,8 +5,10 @@ use crate::failure::{Exit, Failure};
 use crate::{place, terminal};
 use clap::ArgMatches;
 use seekwell_host::guard::{self, Context, Purpose, Refusal, WriteToken};
-use seekwell_model::workloads::{CacheState, WorkloadKind, WorkloadParams, workload_kind};
-use seekwell_workload::bench::BenchTarget;
+use seekwell_model::bench::BenchResult;
+use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::workloads::{SweepParams, WorkloadKind, WorkloadParams, workload_kind};
+use seekwell_workload::bench::{BenchTarget, Comparing};
 use std::path::{Path, PathBuf};
 
 /// Runs the kind that was named on the target that was named.
@@ -28,31 +30,86 @@ pub fn run(matches: &ArgMatches) -> Result<Exit, Failure> {
 fn bench(kind: &'static WorkloadKind, matches: &ArgMatches) -> Result<Exit, Failure> {
     let params =
         bench_flags::params(kind, matches).map_err(|error| Failure::Usage(error.to_string()))?;
-    let Some(target) = matches.get_one::<PathBuf>("target") else {
-        return Err(Failure::Usage("name a file or device".to_owned()));
-    };
+    let paths: Vec<&PathBuf> = matches.get_many("target").unwrap_or_default().collect();
     let seed = matches.get_one::<u64>("seed").copied().unwrap_or(1);
-    let length = match &params {
+    let writes = params.steps().iter().any(|step| step.measured && step.writes);
+    let mut writable = Vec::with_capacity(paths.len());
+    for path in &paths {
+        // In a directory everything is written to a new folder, which no file of anybody is in.
+        let opens = writes && !path.is_dir();
+        let token = opens.then(|| open_for_writing(path)).transpose()?;
+        let open = |token: WriteToken| token.open(false);
+        let file = token.map(open).transpose();
+        writable.push(file.map_err(|error| place::refused_or_failed(&error))?);
+    }
+    let target = |index: usize| BenchTarget {
+        path: paths[index],
+        writable: writable[index].as_ref(),
+        length: used(&params),
+    };
+    let result = match (paths.len(), &params) {
+        (0, _) => return Err(Failure::Usage("name a file, device or directory".to_owned())),
+        (2, WorkloadParams::Sweep(sweep)) => {
+            let targets = [target(0), target(1)];
+            seekwell_workload::bench::compare(
+                &compared(sweep, matches),
+                targets,
+                how(matches),
+                seed,
+                None,
+            )
+        }
+        _ => seekwell_workload::bench::bench(&params, target(0), seed, None),
+    };
+    show(&result.map_err(|error| Failure::from_error(&error))?, matches)
+}
+
+/// How much of a file or device is used.
+fn used(params: &WorkloadParams) -> Option<Bytes> {
+    match params {
         WorkloadParams::Io(io) => io.file_size,
-        WorkloadParams::Mail(_) | WorkloadParams::Command(_) => None,
+        WorkloadParams::Sweep(sweep) => sweep.each.file_size,
+        WorkloadParams::SeekRw(seekrw) => seekrw.each.file_size,
+        _ => None,
+    }
+}
+
+/// Confidence of a comparison, and how far apart targets may be and count as alike.
+const CONFIDENCE: f64 = 0.95;
+const TIE_WIDTH: f64 = 0.05;
+
+fn how(matches: &ArgMatches) -> Comparing {
+    let rounds = matches.get_one::<u16>("rounds").copied().unwrap_or(6);
+    Comparing { rounds: rounds.into(), confidence: CONFIDENCE, tie_width: TIE_WIDTH }
+}
+
+/// A comparison takes every size several times: without a bound of the user each takes less.
+fn compared(sweep: &SweepParams, matches: &ArgMatches) -> SweepParams {
+    let mut sweep = sweep.clone();
+    let given = ["time", "count"].iter().any(|flag| matches.contains_id(flag));
+    if !given {
+        sweep.each.time = Some(Nanos(250_000_000));
+    }
+    sweep
+}
+
+fn show(result: &BenchResult, matches: &ArgMatches) -> Result<Exit, Failure> {
+    let write = |flag: &str, text: &dyn Fn() -> Option<String>| -> Result<(), Failure> {
+        let Some(path) = matches.get_one::<PathBuf>(flag) else { return Ok(()) };
+        let Some(text) = text() else {
+            return Err(Failure::Usage(format!("--{flag}: this kind has no chart")));
+        };
+        std::fs::write(path, text)
+            .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))
     };
-    let writes = matches!(&params, WorkloadParams::Io(io) if io.read_percent < 100);
-    let writable = if writes {
-        let token = open_for_writing(target)?;
-        let direct = matches!(&params, WorkloadParams::Io(io) if io.cache == CacheState::Direct);
-        Some(token.open(direct).map_err(|error| place::refused_or_failed(&error))?)
-    } else {
-        None
-    };
-    let target = BenchTarget { path: target, writable: writable.as_ref(), length };
-    let result = seekwell_workload::bench::bench(&params, target, seed, None)
-        .map_err(|error| Failure::from_error(&error))?;
+    write("html", &|| Some(seekwell_report::bench_html(result)))?;
+    write("svg", &|| seekwell_report::bench_svg(result))?;
     if matches.get_flag("json") {
         let text =
-            serde_json::to_string_pretty(&result).map_err(|error| Failure::from_error(&error))?;
+            serde_json::to_string_pretty(result).map_err(|error| Failure::from_error(&error))?;
         terminal::data(&text);
     } else {
-        terminal::data(&seekwell_report::bench_text(&result));
+        terminal::data(&seekwell_report::bench_text(result));
     }
     Ok(Exit::Done)
 }

@@ -38,8 +38,11 @@ pub struct IoParams {
     pub count: Option<u64>,
     /// Time bound; `None` when only the count does.
     pub time: Option<Nanos>,
-    /// Threads.
+    /// Threads; with a curve the most of them.
     pub threads: u32,
+    /// Numbers of threads that are measured one after the other, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<u32>,
     /// Operations in flight per thread.
     pub depth: u32,
     /// Engine.
@@ -70,8 +73,8 @@ macro_rules! io_fields {
                 doc: "Operations over all threads. Without `count` and `time` the step runs 2 s." },
             Field { name: "time", kind: FieldKind::Duration, default: None, required: false,
                 doc: "Ends the step after this time, or at `count`, whichever comes first." },
-            Field { name: "threads", kind: FieldKind::Integer { min: 1, max: 1024 }, default: Some("1"), required: false,
-                doc: "Threads, each with offsets of its own." },
+            Field { name: "threads", kind: FieldKind::IntegerList { min: 1, max: 1024 }, default: Some("1"), required: false,
+                doc: "Threads, each with offsets of its own. A list gives a curve: one step STEP-tN for each number." },
             Field { name: "depth", kind: FieldKind::Integer { min: 1, max: 4096 }, default: Some("1"), required: false,
                 doc: "Operations in flight per thread; above 1 needs `engine = \"io_uring\"`." },
             Field { name: "engine", kind: FieldKind::Choice(&["psync", "io_uring"]), default: Some("\"psync\""), required: false,
@@ -120,6 +123,15 @@ fn narrow(values: &Values, field: &str, default: u32) -> u32 {
     values.integer(field).and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
 }
 
+/// The numbers of threads, in order and each once.
+fn threads(values: &Values) -> Vec<u32> {
+    let numbers = values.integers("threads");
+    let mut numbers: Vec<u32> = numbers.iter().filter_map(|n| u32::try_from(*n).ok()).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
 fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let engine = match values.text("engine") {
         Some("io_uring") => EngineKind::IoUring,
@@ -150,6 +162,11 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         None if values.bool("write") => 0,
         None => 100,
     };
+    let mut curve = threads(values);
+    let most = curve.iter().copied().max().unwrap_or(1);
+    if curve.len() == 1 {
+        curve.clear();
+    }
     let count = values.integer("count");
     let time = values.duration("time").or(if count.is_none() { Some(DEFAULT_TIME) } else { None });
     Ok(WorkloadParams::Io(IoParams {
@@ -158,7 +175,8 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         size,
         count,
         time,
-        threads: narrow(values, "threads", 1),
+        threads: most,
+        curve,
         depth,
         engine,
         pattern,
@@ -184,17 +202,32 @@ const IO_METRICS: &[&str] = &[
 ];
 
 impl IoParams {
-    /// `populate` where there is a file to write first, and the measured step.
+    /// `populate` where there is a file to write first, and the measured steps.
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
-        let mut metrics: Vec<String> = IO_METRICS.iter().map(|name| (*name).to_owned()).collect();
-        if self.read_percent > 0 {
-            metrics.extend(["read_iops", "read_per_byte"].map(str::to_owned));
+        let mut steps = vec![self.populate()];
+        steps.extend(self.measurements().into_iter().map(|(outline, _)| outline));
+        steps
+    }
+
+    /// The measured steps, each with what it does: one, or one for each number of threads.
+    #[must_use]
+    pub fn measurements(&self) -> Vec<(StepOutline, Self)> {
+        if self.curve.is_empty() {
+            return vec![(self.measured(self.step.clone()), self.clone())];
         }
-        if self.read_percent < 100 {
-            metrics.extend(["write_iops", "mb_per_s_durable"].map(str::to_owned));
-        }
-        let populate = StepOutline {
+        let one = |threads: &u32| {
+            let params = Self { threads: *threads, curve: Vec::new(), ..self.clone() };
+            (params.measured(format!("{}-t{threads}", self.step)), params)
+        };
+        self.curve.iter().map(one).collect()
+    }
+
+    /// The step that writes the file, or the part of the device, in full.
+    #[must_use]
+    pub fn populate(&self) -> StepOutline {
+        let metrics = ["app_bytes", "mb_per_s", "mb_per_s_durable"];
+        StepOutline {
             name: format!("{}-populate", self.step),
             writes: true,
             measured: false,
@@ -203,14 +236,25 @@ impl IoParams {
             operations: None,
             time_ns: None,
             company: Company::Alone,
-            metrics: vec![
-                "app_bytes".to_owned(),
-                "mb_per_s".to_owned(),
-                "mb_per_s_durable".to_owned(),
-            ],
-        };
-        let measured = StepOutline {
-            name: self.step.clone(),
+            metrics: metrics.map(str::to_owned).to_vec(),
+        }
+    }
+
+    /// A measured step of this name.
+    #[must_use]
+    pub fn measured(&self, name: String) -> StepOutline {
+        let mut metrics: Vec<String> = IO_METRICS.iter().map(|name| (*name).to_owned()).collect();
+        if self.pattern == Pattern::Random {
+            metrics.push("seek_time".to_owned());
+        }
+        if self.read_percent > 0 {
+            metrics.extend(["read_iops", "read_per_byte"].map(str::to_owned));
+        }
+        if self.read_percent < 100 {
+            metrics.extend(["write_iops", "mb_per_s_durable"].map(str::to_owned));
+        }
+        StepOutline {
+            name,
             writes: self.read_percent < 100,
             measured: true,
             cache: self.cache,
@@ -219,7 +263,6 @@ impl IoParams {
             time_ns: self.time.map(|time| time.0),
             company: Company::Alone,
             metrics,
-        };
-        vec![populate, measured]
+        }
     }
 }

@@ -17,6 +17,7 @@ fn step(name: &str, ops: u64) -> BenchStep {
             p999: 1_200_127,
             max: 9_830_399,
         }),
+        ..BenchStep::default()
     }
 }
 
@@ -26,6 +27,7 @@ fn result(steps: Vec<BenchStep>) -> BenchResult {
         target: "/tmp/file".to_owned(),
         steps,
         warnings: fixture::warnings(),
+        ..BenchResult::default()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::text::is_harmful;
 use serde_json::Value;
 
 /// A page on its way.
-pub(super) struct Page {
+pub(crate) struct Page {
     out: String,
 }
 
@@ -45,6 +45,16 @@ impl Page {
         page
     }
 
+    /// Nothing yet: for markup that stands alone.
+    pub(super) fn fragment() -> Self {
+        Self { out: String::new() }
+    }
+
+    /// What was written, as it is.
+    pub(crate) fn into_text(self) -> String {
+        self.out
+    }
+
     /// The end of the page.
     pub(super) fn finish(mut self) -> String {
         self.raw("</main>\n</body>\n</html>\n");
@@ -52,17 +62,17 @@ impl Page {
     }
 
     /// Markup, which is always a literal.
-    pub(super) fn raw(&mut self, markup: &'static str) {
+    pub(crate) fn raw(&mut self, markup: &'static str) {
         self.out.push_str(markup);
     }
 
     /// Text from anywhere.
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         escape(text, &mut self.out);
     }
 
     /// ` name="value"` inside a tag.
-    pub(super) fn attribute(&mut self, name: &'static str, value: &str) {
+    pub(crate) fn attribute(&mut self, name: &'static str, value: &str) {
         self.out.push(' ');
         self.out.push_str(name);
         self.out.push_str("=\"");
@@ -71,7 +81,7 @@ impl Page {
     }
 
     /// A number as a coordinate: one decimal, never an exponent; what is no number is 0.
-    pub(super) fn coordinate(&mut self, name: &'static str, value: f64) {
+    pub(crate) fn coordinate(&mut self, name: &'static str, value: f64) {
         let value = if value.is_finite() { value } else { 0.0 };
         self.attribute(name, &format!("{value:.1}"));
     }

@@ -4,7 +4,7 @@ use super::narrow;
 use crate::source::{Problem, Span, shorten};
 use crate::tables;
 use crate::walk::{Checked, nearest, with_defaults};
-use seekwell_model::lab::{Better, Effort, Judge, Workload};
+use seekwell_model::lab::{Better, Effort, FINAL_ROUNDS, Judge, Method, Workload};
 use seekwell_model::metrics::metric;
 use seekwell_model::units::Nanos;
 use seekwell_model::workloads::{
@@ -34,9 +34,18 @@ pub(super) fn judge(table: Option<&Checked>, workloads: &[Workload]) -> Result<J
         let message = "`rounds` and `budget` together: a run ends by the one or by the other";
         return Err(Problem::new(budget.key, message, "keep one of them"));
     }
-    let effort = match (narrow(table.values.integer("rounds")), table.values.duration("budget")) {
+    let rounds = narrow(table.values.integer("rounds"));
+    let method = match table.values.text("method") {
+        Some("race") => Method::Race,
+        Some("rounds") => Method::Rounds,
+        // Who asks for rounds gets so many of every stack.
+        _ if rounds.is_some() => Method::Rounds,
+        _ => Method::Auto,
+    };
+    let effort = match (rounds, table.values.duration("budget")) {
         (Some(rounds), _) => Effort::Rounds(rounds),
         (None, Some(budget)) => Effort::Budget(check_budget(budget, table)?),
+        (None, None) if method == Method::Race => Effort::Rounds(FINAL_ROUNDS),
         (None, None) => Effort::Rounds(DEFAULT_ROUNDS),
     };
     Ok(Judge {
@@ -45,6 +54,8 @@ pub(super) fn judge(table: Option<&Checked>, workloads: &[Workload]) -> Result<J
         tie: table.values.number("tie").unwrap_or(0.02),
         confidence: table.values.number("confidence").unwrap_or(0.95),
         effort,
+        method,
+        control: table.values.bool("control"),
     })
 }
 
@@ -150,7 +161,8 @@ fn natural_metric(workloads: &[Workload]) -> String {
         Some(WorkloadParams::Io(io)) if io.time.is_none() && outline.writes => "elapsed_durable",
         Some(WorkloadParams::Io(io)) if io.read_percent == 0 => "mb_per_s_durable",
         Some(WorkloadParams::Io(io)) if io.kind == "stream" => "mb_per_s",
-        Some(WorkloadParams::Io(_)) => "iops",
+        Some(WorkloadParams::Io(_) | WorkloadParams::Sweep(_)) => "iops",
+        Some(WorkloadParams::Iozone(_)) => "mb_per_s",
         _ if outline.writes => "elapsed_durable",
         _ => "elapsed",
     };

@@ -125,7 +125,9 @@ fn step_of(params: &WorkloadParams) -> Option<&str> {
     match params {
         WorkloadParams::Io(io) => Some(&io.step),
         WorkloadParams::Command(command) => Some(&command.step),
-        WorkloadParams::Mail(_) => None,
+        WorkloadParams::Sweep(sweep) => Some(&sweep.each.step),
+        WorkloadParams::SeekRw(seekrw) => Some(&seekrw.each.step),
+        _ => None,
     }
 }
 

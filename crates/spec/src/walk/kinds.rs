@@ -4,7 +4,7 @@ use super::{Item, Walker};
 use crate::definition::{Entry, Form};
 use crate::source::{Problem, Span};
 use crate::tables::{FILESYSTEM_NAMES, SCHEDULERS, WORKLOAD_NAMES};
-use seekwell_model::field::{FieldKind, Value};
+use seekwell_model::field::{Field, FieldKind, Value};
 use seekwell_model::units::{Bytes, Nanos, UnitError};
 use std::collections::BTreeMap;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -117,8 +117,42 @@ fn convert(entry: &Entry, value: &DeValue<'_>) -> Result<Value, Mismatch> {
             if known { Ok(Value::Text(text.to_string())) } else { Err(Mismatch::Unknown) }
         }
         (FieldKind::TextList, DeValue::Array(array)) => text_list(entry, array),
+        (FieldKind::IntegerList { .. } | FieldKind::SizeList { .. }, _) => several(entry, value),
         (FieldKind::TextTable, DeValue::Table(table)) => text_table(entry, table),
         _ => Err(Mismatch::Kind),
+    }
+}
+
+/// A list of numbers or sizes, or one that stands for a list of one.
+fn several(entry: &Entry, value: &DeValue<'_>) -> Result<Value, Mismatch> {
+    let one = Entry { field: Field { kind: element(entry.field.kind), ..entry.field }, ..*entry };
+    let values = match value {
+        DeValue::Array(array) if array.is_empty() => return Err(Mismatch::Empty),
+        DeValue::Array(array) => {
+            array.iter().map(|item| convert(&one, item.get_ref())).collect::<Result<Vec<_>, _>>()?
+        }
+        single => vec![convert(&one, single)?],
+    };
+    let sizes = values.iter().filter_map(|value| match value {
+        Value::Size(size) => Some(*size),
+        _ => None,
+    });
+    let numbers = values.iter().filter_map(|value| match value {
+        Value::Integer(number) => Some(*number),
+        _ => None,
+    });
+    Ok(match one.field.kind {
+        FieldKind::Size { .. } => Value::Sizes(sizes.collect()),
+        _ => Value::Integers(numbers.collect()),
+    })
+}
+
+/// What an element of a list of numbers or sizes takes; other kinds stay as they are.
+fn element(kind: FieldKind) -> FieldKind {
+    match kind {
+        FieldKind::IntegerList { min, max } => FieldKind::Integer { min, max },
+        FieldKind::SizeList { min, max } => FieldKind::Size { min, max },
+        other => other,
     }
 }
 
@@ -230,6 +264,10 @@ pub(crate) fn describe(entry: &Entry) -> String {
         FieldKind::Duration => "a duration above 0".to_owned(),
         FieldKind::Choice(words) => format!("one of {}", words.join(", ")),
         FieldKind::TextList => "a list of texts".to_owned(),
+        FieldKind::IntegerList { min, max } => {
+            format!("a whole number or a list of them from {} to {}", grouped(min), grouped(max))
+        }
+        FieldKind::SizeList { min, max } => format!("a size or a list of them from {min} to {max}"),
         FieldKind::TextTable => "a table of texts".to_owned(),
     }
 }
@@ -269,6 +307,8 @@ pub(crate) fn example(entry: &Entry) -> String {
         FieldKind::Duration => "\"10s\"".to_owned(),
         FieldKind::Choice(words) => format!("\"{}\"", words.first().unwrap_or(&"")),
         FieldKind::TextList => "[\"…\"]".to_owned(),
+        FieldKind::IntegerList { min, .. } => format!("[{}]", grouped(min)),
+        FieldKind::SizeList { min, max } => format!("[\"{}\"]", Bytes::kib(4).clamp(min, max)),
         FieldKind::TextTable => "{ name = \"…\" }".to_owned(),
     }
 }

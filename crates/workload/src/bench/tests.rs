@@ -12,6 +12,7 @@ fn io(size: u64) -> IoParams {
         count: Some(200),
         time: None,
         threads: 1,
+        curve: Vec::new(),
         depth: 1,
         engine: EngineKind::Psync,
         pattern: Pattern::Random,

@@ -19,6 +19,7 @@ pub struct Measure {
     outline: StepOutline,
     setting: Setting,
     progress: Arc<Progress>,
+    advise_random: bool,
 }
 
 /// An open loop that completed less than this part of what it was asked for did not keep its rate.
@@ -29,10 +30,22 @@ impl Measure {
     #[must_use]
     pub fn new(outline: StepOutline, setting: Setting) -> Self {
         let progress = Arc::new(Progress::new(setting.params.threads));
-        Self { outline, setting, progress }
+        Self { outline, setting, progress, advise_random: false }
     }
 
-    fn target(&self, context: &StepContext<'_>) -> Result<OpenTarget, WorkloadError> {
+    /// The same with nothing read ahead of the accesses.
+    #[must_use]
+    pub fn advised_random(mut self) -> Self {
+        self.advise_random = true;
+        self
+    }
+
+    /// The seed of the offsets.
+    pub(crate) fn seed(&self, context: &StepContext<'_>) -> u64 {
+        derive_seed(context.seed, &self.setting.place.name(&self.outline.name))
+    }
+
+    pub(crate) fn target(&self, context: &StepContext<'_>) -> Result<OpenTarget, WorkloadError> {
         let params = &self.setting.params;
         let access = Access { write: params.read_percent < 100, direct: self.setting.direct() };
         if context.raw {
@@ -115,7 +128,10 @@ impl Step for Measure {
         self.setting.check_sector(context)?;
         let target = self.target(context)?;
         let params = &self.setting.params;
-        let seed = derive_seed(context.seed, &self.setting.place.name(&params.step));
+        let seed = self.seed(context);
+        if self.advise_random {
+            crate::seekrw::advise_random(&target)?;
+        }
         let mut job = job(params, &target, self.setting.direct(), seed, context.stop.clone());
         job.progress = Some(Arc::clone(&self.progress));
         if self.setting.place != Place::Main && job.stop.is_some() {
@@ -132,6 +148,15 @@ impl Step for Measure {
         let mut outcome = StepOutcome::from(result);
         outcome.warnings.extend(warning);
         outcome.compute(&self.outline.metrics);
+        if self.outline.reports("seek_time") {
+            outcome.metrics.extend(seek_time(params, outcome.elapsed_ns, outcome.ops));
+        }
         Ok(outcome)
     }
+}
+
+/// What one access takes: each of the operations in flight had its share of the time.
+pub(crate) fn seek_time(params: &IoParams, elapsed_ns: u64, ops: u64) -> Option<(String, f64)> {
+    let in_flight = f64::from(params.threads) * f64::from(params.depth);
+    (ops > 0).then(|| ("seek_time".to_owned(), elapsed_ns as f64 * in_flight / ops as f64))
 }

@@ -9,6 +9,7 @@ fn setting(place: Place, file_size: Option<u64>) -> Setting {
         count: Some(1),
         time: None,
         threads: 1,
+        curve: Vec::new(),
         depth: 1,
         engine: EngineKind::Psync,
         pattern: Pattern::Random,

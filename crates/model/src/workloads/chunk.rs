@@ -1,0 +1,87 @@
+//! `chunk`: written a character at a time, then read and written as a whole, again and again.
+
+use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `chunk`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkParams {
+    /// Size of the chunk.
+    pub size: Bytes,
+    /// How often it is read and written as a whole.
+    pub repeats: u64,
+    /// One system call per character instead of a buffer as the C library has.
+    pub unbuffered: bool,
+}
+
+/// Name of the step that writes characters.
+pub const CHARACTERS: &str = "chunk-characters";
+/// Name of the step that reads and writes the whole.
+pub const WHOLE: &str = "chunk-whole";
+
+/// One chunk of data, again and again.
+pub const CHUNK: WorkloadKind = WorkloadKind {
+    name: "chunk",
+    doc: "Writes a chunk a character at a time and calls fsync; then reads the whole chunk with one read() and writes it with one write(), again and again: data that is used over and over.",
+    fields: &[
+        Field {
+            name: "size",
+            kind: FieldKind::Size { min: Bytes(1), max: Bytes::gib(1) },
+            default: Some("\"128MiB\""),
+            required: false,
+            doc: "Size of the chunk; it is held in memory once.",
+        },
+        Field {
+            name: "repeats",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000_000 },
+            default: Some("10"),
+            required: false,
+            doc: "How often the chunk is read and written as a whole.",
+        },
+        Field {
+            name: "unbuffered",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "One system call per character. Otherwise characters are collected in a buffer of 4 KiB, as putc of the C library does.",
+        },
+    ],
+    on_raw: false,
+    build,
+};
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    Ok(WorkloadParams::Chunk(ChunkParams {
+        size: values.size("size").unwrap_or(Bytes::mib(128)),
+        repeats: values.integer("repeats").unwrap_or(10),
+        unbuffered: values.bool("unbuffered"),
+    }))
+}
+
+impl ChunkParams {
+    /// Characters, then the whole.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let outline = |name: &str, bytes: Option<u64>, operations: u64, metrics: &[&str]| {
+            let common = ["ops", "app_bytes", "mb_per_s", "mb_per_s_durable"];
+            StepOutline {
+                name: name.to_owned(),
+                writes: true,
+                measured: true,
+                cache: CacheState::Warm,
+                bytes: bytes.map(Bytes),
+                operations: Some(operations),
+                time_ns: None,
+                company: Company::Alone,
+                metrics: common.iter().chain(metrics).map(|name| (*name).to_owned()).collect(),
+            }
+        };
+        let (size, twice) = (self.size.0, self.repeats.saturating_mul(2));
+        vec![
+            outline(CHARACTERS, Some(size), size, &["cpu_ns_per_op"]),
+            outline(WHOLE, size.checked_mul(twice), twice, &["chunk_read", "chunk_write"]),
+        ]
+    }
+}

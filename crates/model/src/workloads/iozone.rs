@@ -1,0 +1,328 @@
+//! `iozone`: its thirteen tests, in throughput mode and over a grid of record and file sizes.
+
+use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `iozone`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IozoneParams {
+    /// Numbers of the tests, as `-i` has them; 0 is among them.
+    pub tests: Vec<u32>,
+    /// Threads, each with a file of its own (`-t`).
+    pub threads: u32,
+    /// Sizes of a thread's file (`-s`): one, or several with [`Self::auto`].
+    pub files: Vec<Bytes>,
+    /// Record sizes (`-r`): one, or several with [`Self::auto`].
+    pub records: Vec<Bytes>,
+    /// Automatic mode (`-a`): every record size in every file size that holds it.
+    pub auto: bool,
+    /// How the tests meet the page cache; direct is `-I`.
+    pub cache: CacheState,
+    /// Whether fsync is inside the timing (`-e`).
+    pub flush: bool,
+    /// Whether the first thread that finishes ends the test for all (no `-x`).
+    pub stonewall: bool,
+    /// Percentage of reads in the mixed test.
+    pub mix: u8,
+    /// Records from one strided read to the next (`-j`).
+    pub stride: u64,
+}
+
+/// What one pass of a test does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IozonePass {
+    /// Number of the test.
+    pub test: u32,
+    /// Name of the step; in automatic mode sizes follow.
+    pub name: &'static str,
+    /// Whether it writes.
+    pub writes: bool,
+    /// Whether it reads.
+    pub reads: bool,
+}
+
+macro_rules! passes {
+    ($($test:literal $name:literal $access:ident)*) => {
+        /// Every pass of every test in the order of iozone.
+        pub const IOZONE_PASSES: &[IozonePass] = &[$(IozonePass {
+            test: $test, name: $name, writes: $access.0, reads: $access.1,
+        }),*];
+    };
+}
+
+const READ: (bool, bool) = (false, true);
+const WRITE: (bool, bool) = (true, false);
+const BOTH: (bool, bool) = (true, true);
+
+passes! {
+    0 "write" WRITE
+    0 "rewrite" WRITE
+    1 "read" READ
+    1 "reread" READ
+    2 "random-read" READ
+    2 "random-write" WRITE
+    3 "backward-read" READ
+    4 "record-rewrite" WRITE
+    5 "stride-read" READ
+    6 "fwrite" WRITE
+    6 "frewrite" WRITE
+    7 "fread" READ
+    7 "freread" READ
+    8 "mixed" BOTH
+    9 "pwrite" WRITE
+    9 "repwrite" WRITE
+    10 "pread" READ
+    10 "repread" READ
+    11 "pwritev" WRITE
+    11 "repwritev" WRITE
+    12 "preadv" READ
+    12 "repreadv" READ
+}
+
+/// Largest file of automatic mode, as iozone has it.
+const AUTO_FILES: (u32, u32) = (16, 29);
+/// Smallest and largest record of automatic mode.
+const AUTO_RECORDS: (u32, u32) = (12, 24);
+
+/// iozone's tests.
+pub const IOZONE: WorkloadKind = WorkloadKind {
+    name: "iozone",
+    doc: "The tests of iozone 3. Throughput mode: threads with a file each, throughput of all, of the slowest and of the fastest. Automatic mode: every record size in every file size, a surface.",
+    fields: &[
+        Field {
+            name: "tests",
+            kind: FieldKind::IntegerList { min: 0, max: 12 },
+            default: Some("[0, 1, 2]"),
+            required: false,
+            doc: "Which tests, as `-i`: 0 write and rewrite (always needed), 1 read and reread, 2 random read and write, 3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread, 8 mixed, 9 pwrite, 10 pread, 11 pwritev, 12 preadv.",
+        },
+        Field {
+            name: "threads",
+            kind: FieldKind::Integer { min: 1, max: 1024 },
+            default: Some("1"),
+            required: false,
+            doc: "Threads, as `-t`, each with a file of its own.",
+        },
+        Field {
+            name: "size",
+            kind: FieldKind::SizeList { min: Bytes(512), max: Bytes(1 << 50) },
+            default: None,
+            required: false,
+            doc: "Size of each file, as `-s`: 16MiB by default. With `auto` several; by default 64KiB to 512MiB.",
+        },
+        Field {
+            name: "record",
+            kind: FieldKind::SizeList { min: Bytes(512), max: Bytes::mib(64) },
+            default: None,
+            required: false,
+            doc: "Record size, as `-r`: 4KiB by default. With `auto` several; by default 4KiB to 16MiB, and from 32MiB of file on at least 64KiB.",
+        },
+        Field {
+            name: "auto",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "Automatic mode, as `-a`: one step for each pass, file size and record size.",
+        },
+        Field {
+            name: "cache",
+            kind: FieldKind::Choice(&["direct", "cold", "warm"]),
+            default: Some("\"warm\""),
+            required: false,
+            doc: "`direct`: past the page cache, as `-I`. `cold`: through it, dropped before each pass that reads. `warm`: as it is, as iozone does.",
+        },
+        Field {
+            name: "flush",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "Time the fsync after writing too, as `-e`.",
+        },
+        Field {
+            name: "stonewall",
+            kind: FieldKind::Bool,
+            default: Some("true"),
+            required: false,
+            doc: "Throughput counts until the first thread has finished, as iozone does without `-x`.",
+        },
+        Field {
+            name: "mix",
+            kind: FieldKind::Integer { min: 0, max: 100 },
+            default: Some("50"),
+            required: false,
+            doc: "Percentage of reads in test 8.",
+        },
+        Field {
+            name: "stride",
+            kind: FieldKind::Integer { min: 2, max: 1_000_000 },
+            default: Some("17"),
+            required: false,
+            doc: "Records from one strided read to the next, as `-j`.",
+        },
+    ],
+    on_raw: false,
+    build,
+};
+
+fn powers((first, last): (u32, u32)) -> Vec<Bytes> {
+    (first..=last).map(|power| Bytes(1 << power)).collect()
+}
+
+fn sizes(values: &Values, field: &str, auto: bool, one: Bytes, all: (u32, u32)) -> Vec<Bytes> {
+    let mut sizes = values.sizes(field);
+    sizes.sort_unstable();
+    sizes.dedup();
+    match (sizes.is_empty(), auto) {
+        (false, _) => sizes,
+        (true, true) => powers(all),
+        (true, false) => vec![one],
+    }
+}
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let conflict = |field: &'static str, problem: String, remedy: &str| {
+        Err(FieldConflict { field, problem, remedy: remedy.to_owned() })
+    };
+    let number = |field: &str, default: u32| {
+        values.integer(field).and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
+    };
+    let mut tests: Vec<u32> =
+        values.integers("tests").iter().filter_map(|test| u32::try_from(*test).ok()).collect();
+    tests.sort_unstable();
+    tests.dedup();
+    if tests.is_empty() {
+        tests = vec![0, 1, 2];
+    }
+    if tests.first() != Some(&0) {
+        let problem = "tests without 0, which writes the file that the others read".to_owned();
+        return conflict("tests", problem, "add 0 to tests");
+    }
+    let auto = values.bool("auto");
+    let files = sizes(values, "size", auto, Bytes::mib(16), AUTO_FILES);
+    let records = sizes(values, "record", auto, Bytes::kib(4), AUTO_RECORDS);
+    for (field, list) in [("size", &files), ("record", &records)] {
+        if !auto && list.len() > 1 {
+            let problem = format!("{} values of {field} without auto", list.len());
+            return conflict(field, problem, "write auto = true, or keep one");
+        }
+    }
+    let params = IozoneParams {
+        tests,
+        threads: number("threads", 1),
+        files,
+        records,
+        auto,
+        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Warm),
+        flush: values.bool("flush"),
+        stonewall: values.get("stonewall").is_none() || values.bool("stonewall"),
+        mix: u8::try_from(number("mix", 50)).unwrap_or(50),
+        stride: u64::from(number("stride", 17)),
+    };
+    if params.cells(!values.sizes("record").is_empty()).is_empty() {
+        let problem = "every record is larger than every file".to_owned();
+        return conflict("record", problem, "make size at least as large as record");
+    }
+    if params.tests.contains(&5)
+        && params.cells(true).iter().any(|(file, record)| file.0 / record.0 < params.stride)
+        && !auto
+    {
+        let problem = format!("a file of fewer than {} records has no stride", params.stride);
+        return conflict("stride", problem, "make size larger, or record or stride smaller");
+    }
+    Ok(WorkloadParams::Iozone(params))
+}
+
+impl IozoneParams {
+    /// File and record sizes that are run, by file size, then record size.
+    ///
+    /// Small records are left out of large files in automatic mode, unless `all` asks for them.
+    #[must_use]
+    pub fn cells(&self, all: bool) -> Vec<(Bytes, Bytes)> {
+        let skip = |file: Bytes, record: Bytes| {
+            self.auto && !all && file >= Bytes::mib(32) && record < Bytes::kib(64)
+        };
+        let mut cells = Vec::new();
+        for file in &self.files {
+            let records = self.records.iter().filter(|record| **record <= *file);
+            cells.extend(
+                records.filter(|record| !skip(*file, **record)).map(|record| (*file, *record)),
+            );
+        }
+        cells
+    }
+
+    /// Whether the records are those of automatic mode and nobody chose them.
+    fn chosen_records(&self) -> bool {
+        self.records != powers(AUTO_RECORDS)
+    }
+
+    /// Every pass of every cell: the outline of its step, what it does, file and record size.
+    #[must_use]
+    pub fn measurements(&self) -> Vec<(StepOutline, IozonePass, Bytes, Bytes)> {
+        let mut all = Vec::new();
+        for (file, record) in self.cells(self.chosen_records()) {
+            for pass in IOZONE_PASSES.iter().filter(|pass| self.tests.contains(&pass.test)) {
+                if pass.test == 5 && file.0 / record.0 < self.stride {
+                    continue;
+                }
+                all.push((self.outline(pass, file, record), *pass, file, record));
+            }
+        }
+        all
+    }
+
+    /// The steps in order.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        self.measurements().into_iter().map(|(outline, ..)| outline).collect()
+    }
+
+    fn outline(&self, pass: &IozonePass, file: Bytes, record: Bytes) -> StepOutline {
+        let name = match self.auto {
+            true => format!("{}-{file}-r{record}", pass.name),
+            false => pass.name.to_owned(),
+        };
+        let mut metrics = vec![
+            "ops",
+            "app_bytes",
+            "mb_per_s",
+            "latency_mean",
+            "latency_p99",
+            "latency_max",
+            "thread_mb_per_s_min",
+            "thread_mb_per_s_max",
+            "imbalance",
+        ];
+        if pass.reads {
+            metrics.push("read_per_byte");
+        }
+        if pass.writes {
+            metrics.push("mb_per_s_durable");
+        }
+        let all = file.0.checked_mul(self.threads.into()).map(Bytes);
+        StepOutline {
+            name,
+            writes: pass.writes,
+            measured: true,
+            cache: match (self.cache, pass.writes) {
+                (CacheState::Cold, true) => CacheState::Warm,
+                (cache, _) => cache,
+            },
+            // Where the first thread ends the test the others do less.
+            bytes: if self.stonewall && self.threads > 1 { None } else { all },
+            operations: None,
+            time_ns: None,
+            company: Company::Alone,
+            metrics: metrics.iter().map(|metric| (*metric).to_owned()).collect(),
+        }
+    }
+
+    /// Bytes of the files at their largest.
+    #[must_use]
+    pub fn data_set(&self) -> Option<Bytes> {
+        let largest = self.files.iter().max()?;
+        largest.0.checked_mul(self.threads.into()).map(Bytes)
+    }
+}

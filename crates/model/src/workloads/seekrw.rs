@@ -1,0 +1,136 @@
+//! `seekrw`: a number of random accesses, and what the filesystem needed to find the blocks.
+
+use super::io::{EngineKind, Pattern};
+use super::{CacheState, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `seekrw`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeekRwParams {
+    /// How the steps meet the page cache: one step each.
+    pub caches: Vec<CacheState>,
+    /// What each of them does; its own cache is that of the first.
+    pub each: IoParams,
+}
+
+/// Metrics of `seekrw` beyond those of a seek. Those that a filesystem or a device does not tell
+/// are absent.
+pub const LOOKUP_METRICS: &[&str] =
+    &["extents", "pointer_blocks", "device_reads_per_op", "device_writes_per_op", "metadata_reads"];
+
+/// A number of random accesses.
+pub const SEEKRW: WorkloadKind = WorkloadKind {
+    name: "seekrw",
+    doc: "A number of random reads or writes of one length on a file or a raw device, with and without the page cache, and what the filesystem needed to find the blocks: requests per access, extents, pointer blocks, reads of metadata.",
+    fields: &[
+        Field {
+            name: "step",
+            kind: FieldKind::Text,
+            default: None,
+            required: false,
+            doc: "Name of the measured steps, followed by -direct and -cold where both are made; by default the kind's name.",
+        },
+        Field {
+            name: "count",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 },
+            default: Some("10_000"),
+            required: false,
+            doc: "Accesses in each step.",
+        },
+        Field {
+            name: "size",
+            kind: FieldKind::Size { min: Bytes(512), max: Bytes::mib(64) },
+            default: Some("\"512B\""),
+            required: false,
+            doc: "Bytes per access, a multiple of the device's sector.",
+        },
+        Field {
+            name: "write",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "Write instead of read.",
+        },
+        Field {
+            name: "cache",
+            kind: FieldKind::Choice(&["both", "direct", "cold"]),
+            default: Some("\"both\""),
+            required: false,
+            doc: "`direct`: past the page cache. `cold`: through it, remounted and dropped before. `both`: one step each.",
+        },
+        Field {
+            name: "file_size",
+            kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 50) },
+            default: Some("\"256MiB\""),
+            required: false,
+            doc: "Size of the file that is used, written in full before; on a raw device how much of it is used.",
+        },
+    ],
+    on_raw: true,
+    build,
+};
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let size = values.size("size").unwrap_or(Bytes(512));
+    let file_size = values.size("file_size");
+    if file_size.is_some_and(|file| file < size) {
+        return Err(FieldConflict {
+            field: "file_size",
+            problem: format!("file_size is smaller than one access of {size}"),
+            remedy: "make file_size at least as large as size".to_owned(),
+        });
+    }
+    let caches = match values.text("cache").and_then(CacheState::from_word) {
+        Some(cache) => vec![cache],
+        None => vec![CacheState::Direct, CacheState::Cold],
+    };
+    Ok(WorkloadParams::SeekRw(SeekRwParams {
+        each: IoParams {
+            kind: "seekrw".to_owned(),
+            step: values.text("step").unwrap_or("seekrw").to_owned(),
+            size,
+            count: Some(values.integer("count").unwrap_or(10_000)),
+            time: None,
+            threads: 1,
+            curve: Vec::new(),
+            depth: 1,
+            engine: EngineKind::Psync,
+            pattern: Pattern::Random,
+            read_percent: if values.bool("write") { 0 } else { 100 },
+            cache: caches.first().copied().unwrap_or(CacheState::Direct),
+            rate: None,
+            file_size,
+            fsync_every: 0,
+        },
+        caches,
+    }))
+}
+
+impl SeekRwParams {
+    /// `populate` and one step for each way to meet the page cache.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let mut steps = vec![self.each.populate()];
+        steps.extend(self.measurements().into_iter().map(|(outline, _)| outline));
+        steps
+    }
+
+    /// The measured steps, each with what it does.
+    #[must_use]
+    pub fn measurements(&self) -> Vec<(StepOutline, IoParams)> {
+        let one = |cache: &CacheState| {
+            let params = IoParams { cache: *cache, ..self.each.clone() };
+            let name = match (self.caches.len(), cache) {
+                (1, _) => self.each.step.clone(),
+                (_, CacheState::Direct) => format!("{}-direct", self.each.step),
+                _ => format!("{}-cold", self.each.step),
+            };
+            let mut outline = params.measured(name);
+            outline.metrics.extend(LOOKUP_METRICS.iter().map(|name| (*name).to_owned()));
+            (outline, params)
+        };
+        self.caches.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! `sweep`: random reads at every block size, from a sector to megabytes.
+
+use super::io::{EngineKind, Pattern};
+use super::{CacheState, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `sweep`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepParams {
+    /// Block sizes in ascending order.
+    pub sizes: Vec<Bytes>,
+    /// What is done at each size; its own size is the largest.
+    pub each: IoParams,
+}
+
+const SMALLEST: Bytes = Bytes(512);
+const LARGEST: Bytes = Bytes::mib(64);
+
+/// Random access at each block size.
+pub const SWEEP: WorkloadKind = WorkloadKind {
+    name: "sweep",
+    doc: "Random reads at each block size from 512 B to 4 MiB: how a device goes from being bound by its access time to being bound by its bandwidth. The smallest size estimates the seek time.",
+    fields: &[
+        Field {
+            name: "step",
+            kind: FieldKind::Text,
+            default: None,
+            required: false,
+            doc: "Begin of the names of the measured steps, STEP-SIZE; by default the kind's name.",
+        },
+        Field {
+            name: "sizes",
+            kind: FieldKind::SizeList { min: SMALLEST, max: LARGEST },
+            default: Some(
+                "[\"512B\", \"1KiB\", \"2KiB\", \"4KiB\", \"8KiB\", \"16KiB\", \"32KiB\", \"64KiB\", \"128KiB\", \"256KiB\", \"512KiB\", \"1MiB\", \"2MiB\", \"4MiB\"]",
+            ),
+            required: false,
+            doc: "Block sizes, one step each.",
+        },
+        Field {
+            name: "count",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 },
+            default: None,
+            required: false,
+            doc: "Operations at each size, over all threads. Without `count` and `time` each size takes 1 s.",
+        },
+        Field {
+            name: "time",
+            kind: FieldKind::Duration,
+            default: None,
+            required: false,
+            doc: "Ends each size after this time, or at `count`, whichever comes first.",
+        },
+        Field {
+            name: "threads",
+            kind: FieldKind::Integer { min: 1, max: 1024 },
+            default: Some("1"),
+            required: false,
+            doc: "Threads, each with offsets of its own.",
+        },
+        Field {
+            name: "write",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "Write instead of read.",
+        },
+        Field {
+            name: "cache",
+            kind: FieldKind::Choice(&["direct", "cold"]),
+            default: Some("\"direct\""),
+            required: false,
+            doc: "`direct`: past the page cache. `cold`: through it, dropped before each size.",
+        },
+        Field {
+            name: "file_size",
+            kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 50) },
+            default: Some("\"256MiB\""),
+            required: false,
+            doc: "Size of the file that is used, written in full before; on a raw device how much of it is used.",
+        },
+    ],
+    on_raw: true,
+    build,
+};
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let mut sizes = values.sizes("sizes");
+    sizes.sort_unstable();
+    sizes.dedup();
+    let (Some(smallest), Some(largest)) = (sizes.first().copied(), sizes.last().copied()) else {
+        return Err(FieldConflict {
+            field: "sizes",
+            problem: "no size".to_owned(),
+            remedy: "write sizes = [\"4KiB\"]".to_owned(),
+        });
+    };
+    let file_size = values.size("file_size");
+    if file_size.is_some_and(|file| file < largest) {
+        return Err(FieldConflict {
+            field: "file_size",
+            problem: format!("file_size is smaller than the largest size, {largest}"),
+            remedy: format!("make it at least {largest}, or end the sizes at {smallest}"),
+        });
+    }
+    let count = values.integer("count");
+    let time =
+        values.duration("time").or(if count.is_none() { Some(Nanos::seconds(1)) } else { None });
+    let threads = values.integer("threads").and_then(|threads| u32::try_from(threads).ok());
+    Ok(WorkloadParams::Sweep(SweepParams {
+        sizes,
+        each: IoParams {
+            kind: "sweep".to_owned(),
+            step: values.text("step").unwrap_or("sweep").to_owned(),
+            size: largest,
+            count,
+            time,
+            threads: threads.unwrap_or(1),
+            curve: Vec::new(),
+            depth: 1,
+            engine: EngineKind::Psync,
+            pattern: Pattern::Random,
+            read_percent: if values.bool("write") { 0 } else { 100 },
+            cache: values
+                .text("cache")
+                .and_then(CacheState::from_word)
+                .unwrap_or(CacheState::Direct),
+            rate: None,
+            file_size,
+            fsync_every: 0,
+        },
+    }))
+}
+
+impl SweepParams {
+    /// `populate` and one step for each size.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let mut steps = vec![self.each.populate()];
+        steps.extend(self.measurements().into_iter().map(|(outline, _)| outline));
+        steps
+    }
+
+    /// The measured steps, each with what it does.
+    #[must_use]
+    pub fn measurements(&self) -> Vec<(StepOutline, IoParams)> {
+        let one = |size: &Bytes| {
+            let params = IoParams { size: *size, ..self.each.clone() };
+            (params.measured(format!("{}-{size}", self.each.step)), params)
+        };
+        self.sizes.iter().map(one).collect()
+    }
+}

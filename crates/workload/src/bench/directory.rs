@@ -1,0 +1,169 @@
+//! A bench in a directory: the steps of a lab, without the stack around them.
+
+use super::{device, step_of};
+use crate::error::WorkloadError;
+use crate::step::StepContext;
+use crate::target;
+use rustix::fs::{Mode, OFlags};
+use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_model::bench::BenchResult;
+use seekwell_model::warning::Warning;
+use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A folder that is removed, with all that is in it, when this is dropped.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes a folder that did not exist.
+    fn make(directory: &Path) -> Result<Self, WorkloadError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!("seekwell-bench-{}-{number}", std::process::id()));
+        std::fs::create_dir(&path).map_err(WorkloadError::file("create", &path))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Whoever cannot remove it has said why in an error before: the device is gone or
+        // read-only.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(super) fn run(
+    params: &WorkloadParams,
+    directory: &Path,
+    seed: u64,
+    stop: Option<Arc<AtomicBool>>,
+) -> Result<BenchResult, WorkloadError> {
+    fits(params, directory)?;
+    let folder = Folder::make(directory)?;
+    let below = device::below(directory);
+    let node = below.as_deref().map_or_else(|| directory.to_owned(), device::node);
+    let context = StepContext {
+        directory: Some(&folder.0),
+        device: &node,
+        device_file: None,
+        raw: false,
+        seed,
+        cpus: &[],
+        stop: stop.clone(),
+        device_bytes: target::free_bytes(directory)
+            .map_err(WorkloadError::file("find the free space of", directory))?,
+        sector_bytes: below.as_deref().and_then(device::sector_bytes).unwrap_or(512),
+        scratch: None,
+        keep_samples: 0,
+    };
+    let mut result = BenchResult::default();
+    for mut step in crate::steps(params) {
+        if context.is_stopped() {
+            break;
+        }
+        let outline = step.outline().clone();
+        if outline.cache == CacheState::Cold {
+            result.warnings.extend(make_cold(&folder.0)?);
+        }
+        let mut outcome = step.run(&context)?;
+        result.warnings.append(&mut outcome.warnings);
+        let durable = outline.writes.then(|| flush_ns(&folder.0)).transpose()?;
+        let mut found = step_of(&outline.name, outcome);
+        add_times(&mut found.metrics, &outline, found.elapsed_ns, durable);
+        result.steps.push(found);
+    }
+    dedup(&mut result.warnings);
+    Ok(result)
+}
+
+/// Whether what the workload keeps on the device fits, as far as it says.
+fn fits(params: &WorkloadParams, directory: &Path) -> Result<(), WorkloadError> {
+    let free = target::free_bytes(directory)
+        .map_err(WorkloadError::file("find the free space of", directory))?;
+    match params.data_set() {
+        Some(needed) if needed.0 > free => Err(WorkloadError::Unfit {
+            step: params.kind_name().to_owned(),
+            problem: format!(
+                "needs {} bytes and {} has {free} free",
+                needed.0,
+                directory.display()
+            ),
+            remedy: "use less data or a larger device".to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn add_times(
+    metrics: &mut std::collections::BTreeMap<String, f64>,
+    outline: &StepOutline,
+    elapsed_ns: u64,
+    flush_ns: Option<u64>,
+) {
+    let seconds = elapsed_ns as f64 / 1e9;
+    metrics.insert("elapsed".to_owned(), seconds);
+    if let Some(flush_ns) = flush_ns {
+        let durable = seconds + flush_ns as f64 / 1e9;
+        metrics.insert("elapsed_durable".to_owned(), durable);
+        if let Some(bytes) =
+            metrics.get("app_bytes").filter(|_| outline.reports("mb_per_s_durable"))
+        {
+            metrics.insert("mb_per_s_durable".to_owned(), bytes / 1e6 / durable);
+        }
+    }
+}
+
+/// Brings the filesystem of a directory onto its device; gives how long that took.
+fn flush_ns(directory: &Path) -> Result<u64, WorkloadError> {
+    let begin_ns = MonotonicClock.now_ns();
+    let failed = "bring to the device what was written to";
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(directory, flags, Mode::empty())
+        .map_err(WorkloadError::file(failed, directory))?;
+    rustix::fs::syncfs(&opened).map_err(WorkloadError::file(failed, directory))?;
+    Ok(MonotonicClock.now_ns() - begin_ns)
+}
+
+/// Drops what is cached of the folder's files; names and inodes too where the kernel lets us.
+fn make_cold(folder: &Path) -> Result<Option<Warning>, WorkloadError> {
+    flush_ns(folder)?;
+    drop_files(folder)?;
+    if std::fs::write("/proc/sys/vm/drop_caches", "3\n").is_ok() {
+        return Ok(None);
+    }
+    Ok(Some(Warning::new(
+        "metadata-cached",
+        "file data was dropped from the cache before a cold step; names and inodes were not",
+        "run as root, or in a lab, which remounts",
+    )))
+}
+
+fn drop_files(folder: &Path) -> Result<(), WorkloadError> {
+    let entries = std::fs::read_dir(folder).map_err(WorkloadError::file("list", folder))?;
+    for entry in entries {
+        let entry = entry.map_err(WorkloadError::file("list", folder))?;
+        let (path, kind) = (entry.path(), entry.file_type());
+        let kind = kind.map_err(WorkloadError::file("look at", &path))?;
+        if kind.is_dir() {
+            drop_files(&path)?;
+        } else if kind.is_file() {
+            let file = File::open(&path).map_err(WorkloadError::file("open", &path))?;
+            target::drop_cached(&file).map_err(WorkloadError::file("drop the cache of", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn dedup(warnings: &mut Vec<Warning>) {
+    let mut seen: Vec<String> = Vec::new();
+    warnings.retain(|warning| {
+        let fresh = !seen.contains(&warning.code);
+        seen.push(warning.code.clone());
+        fresh
+    });
+}
