@@ -99,10 +99,23 @@ struct Owner {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 enum Line {
-    Header { format: u32, run: String, boot: String },
+    Header {
+        format: u32,
+        run: String,
+        boot: String,
+    },
     Owner(Owner),
-    Change { target: Target, old: Option<String> },
-    Restored { target: Target },
+    Change {
+        target: Target,
+        old: Option<String>,
+        /// Sequence number of the disk; absent for loop devices, whose settings outlive what is
+        /// attached to them, and in lists of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disk: Option<u64>,
+    },
+    Restored {
+        target: Target,
+    },
 }
 
 /// A change that has not been put back; `old` is `None` for what did not exist.
@@ -110,6 +123,8 @@ enum Line {
 pub(crate) struct Change {
     pub target: Target,
     pub old: Option<String>,
+    /// Sequence number of the disk whose setting it is.
+    pub disk: Option<u64>,
 }
 
 /// What a list says, lines applied in order.
@@ -135,7 +150,9 @@ impl Content {
                     content.boot = Some(boot);
                 }
                 Line::Owner(owner) => content.owners.push(owner),
-                Line::Change { target, old } => content.add(target, old),
+                Line::Change { target, old, disk } => {
+                    content.add(Change { target, old, disk });
+                }
                 Line::Restored { target } => content.forget(&target),
             }
         }
@@ -143,9 +160,9 @@ impl Content {
     }
 
     /// The first old value is the one from before the run.
-    fn add(&mut self, target: Target, old: Option<String>) {
-        if !self.changes.iter().any(|change| change.target == target) {
-            self.changes.push(Change { target, old });
+    fn add(&mut self, change: Change) {
+        if !self.changes.iter().any(|known| known.target == change.target) {
+            self.changes.push(change);
         }
     }
 
@@ -271,8 +288,9 @@ impl Undo {
             return Ok(true);
         }
         let Some(old) = put_back::present(&self.system, target)? else { return Ok(false) };
-        self.append(&Line::Change { target: target.clone(), old: old.clone() })?;
-        self.content.add(target.clone(), old);
+        let disk = target.device().and_then(|device| put_back::disk_number(&self.system, device));
+        self.append(&Line::Change { target: target.clone(), old: old.clone(), disk })?;
+        self.content.add(Change { target: target.clone(), old, disk });
         Ok(true)
     }
 

@@ -37,6 +37,15 @@ fn value(path: &Path, attribute: &str) -> Option<String> {
     if attribute == queue::SCHEDULER { queue::in_force(&text) } else { Some(text) }
 }
 
+/// The number that the kernel gives a disk when it appears, so that another disk that takes its
+/// name later is not taken for it. `None` for what has no device behind it, as a loop device: its
+/// settings stay when an image is attached anew, which changes the number.
+pub(super) fn disk_number(system: &System, device: &str) -> Option<u64> {
+    let queue = system.queue(device).ok()?;
+    let disk = queue.parent()?;
+    disk.join("device").exists().then(|| sysfs::read_optional(&disk.join("diskseq")))??.parse().ok()
+}
+
 /// Schedulers first, because a switch resets `nr_requests` and the tunables; folders last, inner
 /// ones before outer ones.
 pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
@@ -57,6 +66,12 @@ pub(super) fn put_back(
     system: &System,
     change: &Change,
 ) -> std::result::Result<Option<String>, String> {
+    if let (Some(device), Some(then)) = (change.target.device(), change.disk)
+        && disk_number(system, device).is_some_and(|now| now != then)
+    {
+        // The disk is gone, and its settings with it: what has its name now was never changed.
+        return Ok(None);
+    }
     match &change.target {
         Target::CgroupDirectory { path } => {
             let existed = path.exists();

@@ -96,7 +96,7 @@ fn a_list_is_never_seen_without_its_owner_and_never_replaced() {
 
 #[test]
 fn schedulers_come_back_before_what_they_reset() {
-    let change = |target| Change { target, old: Some("1".into()) };
+    let change = |target| Change { target, old: Some("1".into()), disk: None };
     let folder = |path: &str| Target::Directory { path: path.into() };
     let changes = [
         change(requests("sda")),
@@ -261,6 +261,34 @@ fn a_device_that_is_gone_took_its_settings_with_it() {
     fs::remove_file(machine.path("sys/class/block/sda")).unwrap();
     assert_eq!(restore(&system, &path).unwrap(), Restored::default());
     assert!(!path.exists());
+}
+
+#[test]
+fn another_disk_of_the_same_name_is_left_alone() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    machine.attribute("sda", "device/vendor", "SCRIPTED");
+    machine.attribute("sda", "diskseq", "7");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "64");
+    machine.attribute("sda", "diskseq", "8");
+    assert_eq!(restore(&system, &path).unwrap(), Restored::default());
+    assert_eq!(value(&machine, "nr_requests"), "64", "this disk had that before");
+    assert!(!path.exists());
+}
+
+#[test]
+fn the_settings_of_a_loop_device_come_back_whatever_is_attached_to_it() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    machine.attribute("sda", "diskseq", "7");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "64");
+    machine.attribute("sda", "diskseq", "8");
+    assert_eq!(restore(&system, &path).unwrap().done.len(), 1);
+    assert_eq!(value(&machine, "nr_requests"), "256");
 }
 
 #[test]
