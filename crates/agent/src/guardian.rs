@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use seekwell_host::namespace;
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::{self, Restored, Undo};
+use seekwell_observe::block_events;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -74,7 +75,14 @@ pub fn run(undo: &Path, runner_pid: u32, socket: UnixStream) -> Result<(), Guard
         }
     }
     guardian.end_agent();
+    remove_tracing_instances();
     guardian.put_back_and_end()
+}
+
+/// Removes the tracing instances that a killed agent left in the kernel. Where tracing is not to be
+/// had there are none.
+pub fn remove_tracing_instances() {
+    let _ = block_events::remove_unused_instances();
 }
 
 /// Waits until the runner says something (`true`) or is gone (`false`).

@@ -112,6 +112,9 @@ fn put_back_lists(system: &System) {
         Ok(lists) => lists,
         Err(error) => return terminal::talk(&format!("cannot look for interrupted runs: {error}")),
     };
+    if !lists.is_empty() {
+        seekwell_agent::guardian::remove_tracing_instances();
+    }
     for list in lists {
         match undo::restore(system, &list) {
             Ok(restored) => say_restored(&list, &restored),

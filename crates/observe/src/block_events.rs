@@ -3,7 +3,7 @@
 //! Events `block:block_rq_issue` and `block:block_rq_complete` are read in their binary form from
 //! a tracing instance of our own, so that other users of tracing are not disturbed. Nothing stays
 //! mounted: tracefs is reached through a mount that is attached nowhere. The instance itself
-//! outlives a killed process; [`remove_instance`] is what an undo list calls.
+//! outlives a killed process; [`remove_unused_instances`] is for those who clean up after one.
 
 mod ring;
 mod tracefs;
@@ -99,6 +99,15 @@ pub fn instance_name(run: &str, trial: u32) -> String {
 pub fn remove_instance(name: &str) -> Result<bool, ObserveError> {
     let tracefs = Tracefs::open()?;
     Instance::remove(&tracefs, name)
+}
+
+/// Removes the tracing instances of this program that nobody reads from, which only killed
+/// processes leave behind, and names them.
+///
+/// # Errors
+/// When tracefs is not to be had.
+pub fn remove_unused_instances() -> Result<Vec<String>, ObserveError> {
+    Instance::remove_unused(&Tracefs::open()?, INSTANCE_PREFIX)
 }
 
 /// A running stream. Dropping it removes the instance and forgets the events.

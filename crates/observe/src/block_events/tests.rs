@@ -132,6 +132,24 @@ fn every_direct_read_is_issued_and_completed_in_the_stream() {
     assert!(!remove_instance(&options.instance).unwrap(), "the instance was left behind");
 }
 
+#[test]
+fn what_a_killed_process_left_in_the_kernel_is_removed_and_what_is_read_stays() {
+    let test = "what_a_killed_process_left_in_the_kernel_is_removed_and_what_is_read_stays";
+    let Some(device) = prepared(test) else { return };
+    let read = options("read", &device);
+    let stream = BlockEventStream::start(&read).unwrap();
+    let left = options("left", &device).instance;
+    std::mem::forget(Instance::create(Tracefs::open().unwrap(), &left).unwrap());
+    // Other tests are making instances of their own just now.
+    let tracefs = Tracefs::open().unwrap();
+    for instance in [&left, &read.instance] {
+        let removed = Instance::remove_unused(&tracefs, instance).unwrap();
+        assert_eq!(removed.contains(instance), *instance == left, "{removed:?}");
+    }
+    assert!(!remove_instance(&left).unwrap());
+    stream.stop().unwrap();
+}
+
 /// The kernel's pid of an event is the thread.
 fn own_thread() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()

@@ -110,6 +110,28 @@ impl Instance {
         Err(ObserveError::io("remove", display(name, ""))(Errno::BUSY.into()))
     }
 
+    /// Removes every instance whose name begins so and that nobody reads from, and names them.
+    pub(super) fn remove_unused(
+        tracefs: &Tracefs,
+        prefix: &str,
+    ) -> Result<Vec<String>, ObserveError> {
+        let failed = |error: Errno| ObserveError::io("read", display("", ""))(error.into());
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let folder = openat(&tracefs.root, "instances", flags, Mode::empty()).map_err(failed)?;
+        let mut removed = Vec::new();
+        for entry in Dir::read_from(&folder).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+            // EBUSY is the kernel's word for an instance in use.
+            if name.starts_with(prefix)
+                && check_name(&name).is_ok()
+                && unlinkat(&folder, name.as_str(), AtFlags::REMOVEDIR).is_ok()
+            {
+                removed.push(name);
+            }
+        }
+        Ok(removed)
+    }
+
     /// How messages name a file of the instance.
     pub(super) fn path(&self, file: &str) -> PathBuf {
         display(&self.name, file)
