@@ -39,6 +39,7 @@
 //! ```
 
 pub mod accuracy;
+pub mod catalogue;
 pub mod evidence;
 pub mod file;
 pub mod fixed;
@@ -57,6 +58,7 @@ mod front;
 mod volatile;
 
 pub use build::build;
+pub use catalogue::catalogue;
 pub use draw::draw;
 pub use file::{DeviceError, DeviceFile, load};
 pub use model::{

@@ -7,6 +7,8 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -61,6 +63,9 @@ pub enum Halt {
     /// Power was to fail here.
     #[error("the power was cut")]
     PowerCut,
+    /// Nobody wants the trial any more.
+    #[error("the trial was called off")]
+    CalledOff,
     /// The guest broke a protocol.
     #[error("{0}")]
     Fault(#[from] PortFault),
@@ -194,6 +199,8 @@ pub struct Scene {
     pub mailbox: Mailbox,
     /// What bounds the trial.
     pub limits: Limits,
+    /// Ends the trial when it is raised.
+    pub stop: Arc<AtomicBool>,
     /// What is noted.
     pub notes: Notes,
 }
@@ -535,12 +542,20 @@ impl<'a> Controller<'a> {
 
     fn look_at_the_clock(&mut self) -> Result<(), Halt> {
         self.turns = self.turns.wrapping_add(1);
-        if !self.turns.is_multiple_of(TURNS_PER_LOOK)
-            || self.started.elapsed() < self.scene.limits.wall
-        {
+        if !self.turns.is_multiple_of(TURNS_PER_LOOK) {
             return Ok(());
         }
-        Err(Halt::WallLimit)
+        self.look_at_the_limits()
+    }
+
+    fn look_at_the_limits(&self) -> Result<(), Halt> {
+        if self.scene.stop.load(Ordering::Relaxed) {
+            return Err(Halt::CalledOff);
+        }
+        if self.started.elapsed() >= self.scene.limits.wall {
+            return Err(Halt::WallLimit);
+        }
+        Ok(())
     }
 
     fn time(&mut self) -> Result<&mut TimeLink, Halt> {
@@ -557,9 +572,7 @@ impl<'a> Controller<'a> {
             if self.process.poll_exit().map_err(Halt::System)?.is_some() {
                 return Err(Halt::Gone);
             }
-            if self.started.elapsed() >= self.scene.limits.wall {
-                return Err(Halt::WallLimit);
-            }
+            self.look_at_the_limits()?;
             let used = self.process.cpu_ticks();
             silent.get_or_insert_with(|| Silence::new(used)).judge(used, self.scene.limits.spin)?;
         }

@@ -51,6 +51,8 @@ pub enum End {
     Stuck,
     /// Power was cut, as ordered.
     PowerCut,
+    /// It was called off by this side.
+    CalledOff,
     /// A limit of host time.
     WallLimit,
     /// A limit of virtual time.
@@ -95,6 +97,7 @@ impl fmt::Display for End {
             ),
             Self::Stuck => write!(formatter, "it stands still outside of virtual time"),
             Self::PowerCut => write!(formatter, "its power was cut as ordered"),
+            Self::CalledOff => write!(formatter, "it was called off"),
             Self::WallLimit => write!(formatter, "it took longer than allowed on this machine"),
             Self::VirtualLimit => {
                 write!(formatter, "it lasted longer than allowed in virtual time")
@@ -122,6 +125,7 @@ pub fn judge(halt: Halt, exit: ExitStatus, command: Option<i32>, console: &str) 
         Halt::WallLimit => End::WallLimit,
         Halt::VirtualLimit => End::VirtualLimit,
         Halt::PowerCut => End::PowerCut,
+        Halt::CalledOff => End::CalledOff,
         fault => End::Fault { what: fault.to_string() },
     }
 }

@@ -13,6 +13,7 @@
 //! Memory shared with the guest is touched in [`mapped`] alone, its process in [`process`].
 
 pub mod block;
+pub mod charge;
 pub mod check;
 pub mod clock;
 pub mod content;
@@ -23,11 +24,13 @@ pub mod fingerprint;
 pub mod guest;
 pub mod instant;
 pub mod kernel;
+pub mod lanes;
 pub mod link;
 pub mod machine;
 pub mod mailbox;
 pub mod mapped;
 pub mod memory;
+pub mod partition;
 pub mod place;
 pub mod port;
 pub mod process;
@@ -42,10 +45,11 @@ pub use disk::DiskParts;
 pub use end::End;
 pub use fingerprint::{Event, Fingerprint};
 pub use kernel::{Kernel, KernelError, KernelPlan, KernelSet, KernelSource};
+pub use lanes::Lanes;
 pub use machine::{
     CpuCharge, DiskOutcome, DiskSetup, HostCost, MachineError, Outcome, Settings, Transport, Trial,
     device_path, run,
 };
 pub use mailbox::Task;
-pub use place::{VirtualOptions, VirtualPlace, VirtualPlaceError};
+pub use place::{Lane, VirtualOptions, VirtualPlace, VirtualPlaceError};
 pub use root::{RootBuilder, RootError, RootImage};

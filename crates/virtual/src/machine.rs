@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant as WallClock};
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -65,6 +67,8 @@ pub struct Settings {
     pub epoch_ns: u64,
     /// What bounds the trial.
     pub limits: Limits,
+    /// Ends the trial when it is raised.
+    pub stop: Arc<AtomicBool>,
     /// Whether every event is kept, to find where two runs part.
     pub keep_events: bool,
     /// Directory for sockets and for content that does not fit in memory.
@@ -92,6 +96,7 @@ impl Settings {
                 virtual_ns: 30 * 24 * 3600 * 1_000_000_000,
                 power_cut_after: None,
             },
+            stop: Arc::default(),
             keep_events: false,
             scratch: scratch.to_path_buf(),
             memory_directory: PathBuf::from("/dev/shm"),
@@ -326,6 +331,7 @@ impl Site {
         let measured = trial.disks.len();
         let notes = Notes { events: settings.keep_events.then(Vec::new), ..Notes::default() };
         let (epoch_ns, limits) = (settings.epoch_ns, settings.limits);
+        let stop = settings.stop.clone();
         let scene = Scene {
             listener: listen(directory, "t").map_err(failed("listen for the guest"))?,
             clock: SharedClock::new(settings.transport).map_err(failed("make the shared clock"))?,
@@ -334,6 +340,7 @@ impl Site {
             measured,
             mailbox: Mailbox { port: measured + 1, reader: Reader::default() },
             limits,
+            stop,
             notes,
         };
         let console = self.console.try_clone().map_err(failed("open the guest's console"))?;

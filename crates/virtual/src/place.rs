@@ -2,18 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use seekwell_device::{DeviceError, DeviceFile, Model};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialRequest};
 use seekwell_model::filesystems::FILESYSTEMS;
+use seekwell_model::lab::TrialSettings;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{InForce, Record, Status};
 use seekwell_model::stack::{Backing, MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
 
+use crate::check::{Difference, difference};
 use crate::content::Keeping;
 use crate::end::{End, last_lines};
 use crate::kernel::Kernel;
@@ -21,6 +26,7 @@ use crate::machine::{
     CpuCharge, DiskSetup, MachineError, Outcome, Settings, Trial, device_path, run,
 };
 use crate::mailbox::Task;
+use crate::partition::Partition;
 use crate::root::{RootBuilder, RootError, RootImage};
 
 #[cfg(test)]
@@ -28,6 +34,9 @@ mod tests;
 
 /// RAM of a guest when the lab names none: what a desktop of the years of the studies had.
 pub const DEFAULT_MEMORY: Bytes = Bytes::mib(512);
+
+/// Where a guest's memory belongs: never written to a disk.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Where the agent mounts: an empty directory in every guest.
 const WORK: &str = "/mnt";
@@ -56,10 +65,19 @@ pub struct VirtualOptions {
     pub bring: Vec<PathBuf>,
     /// Directory for sockets and content.
     pub scratch: PathBuf,
-    /// CPU for clock and guest; `None` leaves it to the host's scheduler.
-    pub cpu: Option<usize>,
     /// CPU time charged.
     pub charge: CpuCharge,
+    /// Run every trial twice and insist that both did the same.
+    pub check: bool,
+}
+
+/// Where on this machine a trial runs, and who may end it. Without effect on results.
+#[derive(Clone, Debug, Default)]
+pub struct Lane {
+    /// CPU for clock and guest; `None` leaves it to the host's scheduler.
+    pub cpu: Option<usize>,
+    /// Ends the trial when it is raised.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Why the virtual place cannot go on.
@@ -85,6 +103,32 @@ pub enum VirtualPlaceError {
     /// The request could not be written.
     #[error("cannot write the agent's request")]
     Request(#[from] serde_json::Error),
+    /// No directory can hold the guests' memory.
+    #[error(
+        "the guests need {needed} of shared memory, and {found}; give less memory to the stacks, run fewer trials at once (--jobs), or enlarge it with mount -o remount,size={needed} /dev/shm"
+    )]
+    NoMemory {
+        /// What all guests need at once.
+        needed: Bytes,
+        /// What each place has.
+        found: String,
+    },
+    /// Two runs of one trial differ.
+    #[error(
+        "{label} was run twice with the same seed and did not do the same: {difference}; this is an error of the virtual place, or of this kernel"
+    )]
+    NotRepeatable {
+        /// The stack.
+        label: String,
+        /// Where they part.
+        difference: Box<Difference>,
+    },
+    /// Nobody wants the trial any more.
+    #[error("the trial was called off")]
+    CalledOff,
+    /// A thread that runs trials is gone.
+    #[error("the trial's thread ended without a word")]
+    Gone,
 }
 
 /// The virtual place.
@@ -93,6 +137,7 @@ pub struct VirtualPlace {
     options: VirtualOptions,
     root: RootImage,
     missing: Vec<String>,
+    memory_directory: PathBuf,
 }
 
 impl VirtualPlace {
@@ -123,7 +168,43 @@ impl VirtualPlace {
         }
         let keeping = Keeping { memory_bytes: IMAGE_MEMORY, directory: options.scratch.clone() };
         let root = builder.build(keeping)?;
-        Ok(Self { options, root, missing })
+        Ok(Self { options, root, missing, memory_directory: PathBuf::from(SHARED_MEMORY) })
+    }
+
+    /// Finds room for the memory of this plan's guests, `at_once` at a time: `/dev/shm`, or the scratch
+    /// directory where programs may not be loaded from there or it is too small.
+    ///
+    /// # Errors
+    ///
+    /// [`VirtualPlaceError::NoMemory`].
+    pub fn make_room(&mut self, plan: &Plan, at_once: usize) -> Result<(), VirtualPlaceError> {
+        let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
+        let needed = Bytes(largest.0.saturating_mul(at_once as u64));
+        let places = [Path::new(SHARED_MEMORY), &self.options.scratch];
+        let mut found = Vec::new();
+        for place in places {
+            match room(place) {
+                Ok(free) if free >= needed => {
+                    self.memory_directory = place.to_path_buf();
+                    return Ok(());
+                }
+                Ok(free) => found.push(format!("{} has {free}", place.display())),
+                Err(why) => found.push(format!("{} {why}", place.display())),
+            }
+        }
+        Err(VirtualPlaceError::NoMemory { needed, found: found.join(", ") })
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub fn kernel(&self) -> &Kernel {
+        &self.options.kernel
+    }
+
+    /// CPU time charged.
+    #[must_use]
+    pub fn charge(&self) -> CpuCharge {
+        self.options.charge
     }
 
     /// The image that every guest starts from.
@@ -144,32 +225,44 @@ impl VirtualPlace {
     ///
     /// When the place cannot go on. A trial that fails is a record.
     pub fn run_trial(
-        &mut self,
+        &self,
         plan: &Plan,
         trial: &PlannedTrial,
+        lane: &Lane,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, VirtualPlaceError> {
-        let (stack, workload) = plan.pair(trial);
+        let (record, outcome) = self.once(plan, trial, lane, progress)?;
+        if !self.options.check {
+            return Ok(record);
+        }
+        let (again, repeated) = self.once(plan, trial, lane, &mut |_| {})?;
+        let label = || plan.pair(trial).0.label.clone();
+        match difference(&outcome, &repeated) {
+            Some(difference) => {
+                let difference = Box::new(difference);
+                Err(VirtualPlaceError::NotRepeatable { label: label(), difference })
+            }
+            // The disks and the output are the same, so this can only be a mistake of ours.
+            None if again != record => Err(VirtualPlaceError::Stack(format!(
+                "the records of two runs of {} differ although their requests do not",
+                label()
+            ))),
+            None => Ok(record),
+        }
+    }
+
+    fn once(
+        &self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        lane: &Lane,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(Record, Outcome), VirtualPlaceError> {
+        let (stack, _) = plan.pair(trial);
         let memory = memory(stack);
-        let settings = self.settings(plan, trial, memory);
+        let settings = self.settings(plan, trial, lane, memory);
         let disks = self.disks(stack, trial.seed, &settings)?;
-        let external = disks.len() > 1;
-        let given = |position| DeviceHandle::Given { path: device_path(position) };
-        let request = TrialRequest {
-            format: FORMAT.to_string(),
-            run: "virtual".to_owned(),
-            trial: trial.index,
-            seed: trial.seed,
-            stack: for_agent(stack),
-            workload: workload.clone(),
-            settings: plan.lab.trial.clone(),
-            defaults: QueueDefaults::default(),
-            device: given(0),
-            journal: external.then(|| given(1)),
-            ram: Some(memory),
-            undo: None,
-            work: PathBuf::from(WORK),
-        };
+        let request = request(plan, trial, disks.len() > 1);
         let input = serde_json::to_vec(&request)?;
         let mut heard = Heard::default();
         let outcome = run(
@@ -183,20 +276,26 @@ impl VirtualPlace {
             },
             &mut |bytes| heard.take(bytes, progress),
         )?;
+        if outcome.end == End::CalledOff {
+            return Err(VirtualPlaceError::CalledOff);
+        }
         let mut record = record(heard, &outcome);
         record.in_force.memory_limit = Some(memory);
         if self.options.charge == CpuCharge::default() {
             record.warnings.push(cpu_is_free());
         }
-        Ok(record)
+        Ok((record, outcome))
     }
 
-    fn settings(&self, plan: &Plan, trial: &PlannedTrial, memory: Bytes) -> Settings {
+    fn settings(&self, plan: &Plan, trial: &PlannedTrial, lane: &Lane, memory: Bytes) -> Settings {
         let mut settings = Settings {
             memory_bytes: memory.0,
             seed: trial.seed,
-            cpu: self.options.cpu,
+            cpu: lane.cpu,
+            stop: lane.stop.clone(),
             charge: self.options.charge,
+            keep_events: self.options.check,
+            memory_directory: self.memory_directory.clone(),
             ..Settings::new(&self.options.scratch)
         };
         let timeout_ns = plan.lab.trial.timeout.0;
@@ -231,20 +330,41 @@ impl VirtualPlace {
                 "{name} is a device of the host; the virtual place takes modelled devices: write model = \"NAME\" (seekwell device list)"
             )));
         };
-        let file = self.options.devices.get(model).ok_or_else(|| {
+        let source = |source| VirtualPlaceError::Model { name: name.to_owned(), source };
+        let found = seekwell_device::catalogue::find(&self.options.devices, model);
+        let file = found.map_err(source)?.ok_or_else(|| {
             VirtualPlaceError::Stack(format!(
                 "{name} names the modelled device '{model}', which there is no file of; seekwell device list shows those there are"
             ))
         })?;
-        let source = |source| VirtualPlaceError::Model { name: name.to_owned(), source };
-        match size {
-            None => Ok(seekwell_device::build(file, seed)),
-            Some(size) => {
-                let sectors = (size.0 / 512) as f64;
-                let sized = file.with("presented.sectors", sectors).map_err(source)?;
-                Ok(seekwell_device::build(&sized, seed))
-            }
-        }
+        let whole = seekwell_device::build(&file, seed);
+        Ok(match size {
+            None => whole,
+            Some(size) => Box::new(Partition::new(whole, size.0 / 512)),
+        })
+    }
+}
+
+/// What the agent is asked to do.
+fn request(plan: &Plan, trial: &PlannedTrial, external: bool) -> TrialRequest {
+    let (stack, workload) = plan.pair(trial);
+    let given = |position| DeviceHandle::Given { path: device_path(position) };
+    // The guest has one CPU, whatever the lab says of the host's.
+    let settings = TrialSettings { cpus: None, ..plan.lab.trial.clone() };
+    TrialRequest {
+        format: FORMAT.to_string(),
+        run: "virtual".to_owned(),
+        trial: trial.index,
+        seed: trial.seed,
+        stack: for_agent(stack),
+        workload: workload.clone(),
+        settings,
+        defaults: QueueDefaults::default(),
+        device: given(0),
+        journal: external.then(|| given(1)),
+        ram: Some(memory(stack)),
+        undo: None,
+        work: PathBuf::from(WORK),
     }
 }
 
@@ -261,6 +381,18 @@ fn tools() -> Vec<&'static str> {
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// What is free in a directory that a guest's memory may be in, or why it may not.
+fn room(directory: &Path) -> Result<Bytes, &'static str> {
+    let facts = statvfs(directory).map_err(|_| "cannot be used")?;
+    if facts.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+        return Err("is mounted noexec");
+    }
+    if access(directory, Access::WRITE_OK).is_err() {
+        return Err("cannot be written to");
+    }
+    Ok(Bytes(facts.f_bavail.saturating_mul(facts.f_frsize)))
 }
 
 /// RAM of the guest for a stack. A quarter of a machine makes no sense where the machine is made.
@@ -282,7 +414,7 @@ fn cpu_is_free() -> Warning {
     Warning::new(
         "virtual-cpu-free",
         "virtual time counts no CPU time: a fast device looks as fast as it is, whatever drives it",
-        "charge system calls and copies (seekwell doctor measures what they cost here)",
+        "charge system calls and copies: seekwell calibrate measures what they cost here",
     )
 }
 

@@ -3,25 +3,13 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use seekwell_device::DeviceFile;
 use seekwell_model::plan::{Candidate, PlaceFacts, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::Backing;
 use seekwell_virtual::kernel::Kernel;
-use seekwell_virtual::{CpuCharge, VirtualOptions, VirtualPlace};
-
-/// The device files of the project.
-fn devices() -> BTreeMap<String, DeviceFile> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../devices");
-    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let toml = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    toml.map(|path| seekwell_device::load(&std::fs::read_to_string(path).unwrap()).unwrap())
-        .map(|file| (file.name().to_owned(), file))
-        .collect()
-}
+use seekwell_virtual::{CpuCharge, Lane, VirtualOptions, VirtualPlace};
 
 /// A plan of one trial per filesystem of a lab, on the modelled device `model`.
 fn plan(filesystems: &[&str], model: &str, rest: &str) -> Plan {
@@ -69,11 +57,11 @@ fn place(kernel: Kernel, scratch: &Path) -> VirtualPlace {
     let options = VirtualOptions {
         kernel,
         program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
-        devices: devices(),
+        devices: seekwell_device::catalogue().unwrap(),
         bring: Vec::new(),
         scratch: scratch.to_path_buf(),
-        cpu: None,
         charge: CpuCharge::default(),
+        check: false,
     };
     VirtualPlace::new(options, &seekwell_testing::tool).unwrap()
 }
@@ -96,19 +84,21 @@ fn the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same() {
         }
     }
     let scratch = tempfile::tempdir().unwrap();
-    let mut place = place(kernel, scratch.path());
+    let place = place(kernel, scratch.path());
     let mail = "[[workload]]\nkind = \"mail\"\nfiles = 60\n[judge]\nmetric = \"unpack.elapsed\"\n";
     let plan = plan(&["ext4", "xfs", "btrfs"], "ide-40gb-2005", mail);
     assert_eq!(plan.trials.len(), 3);
     for trial in &plan.trials {
         let mut steps = Vec::new();
-        let first = place.run_trial(&plan, trial, &mut |name| steps.push(name.to_owned())).unwrap();
+        let first = place
+            .run_trial(&plan, trial, &Lane::default(), &mut |name| steps.push(name.to_owned()))
+            .unwrap();
         assert_eq!(first.status, Status::Ok, "{:?}", first.warnings);
         assert!(steps.contains(&"unpack".to_owned()), "{steps:?}");
         assert!(value(&first, "unpack", "elapsed_durable") >= value(&first, "unpack", "elapsed"));
         assert_eq!(first.in_force.device.queue.scheduler.as_deref(), Some("bfq"));
         assert!(first.warnings.iter().any(|warning| warning.code == "virtual-cpu-free"));
-        let second = place.run_trial(&plan, trial, &mut |_| {}).unwrap();
+        let second = place.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
         assert!(first == second, "{:?} {:?}", first.fingerprint, second.fingerprint);
     }
 }
@@ -118,19 +108,19 @@ fn a_device_that_is_none_of_ours_is_refused_in_words() {
     let test = "a_device_that_is_none_of_ours_is_refused_in_words";
     let Some(kernel) = common::lab_kernel(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let mut place = place(kernel, scratch.path());
+    let place = place(kernel, scratch.path());
     let seek = "[[workload]]\nkind = \"mail\"\nfiles = 60\n[judge]\nmetric = \"unpack.elapsed\"\n";
     let mut plan = plan(&["ext4"], "no-such-disk", seek);
     let trial = plan.trials[0];
-    let message = |place: &mut VirtualPlace, plan: &Plan| {
-        place.run_trial(plan, &trial, &mut |_| {}).unwrap_err().to_string()
+    let message = |place: &VirtualPlace, plan: &Plan| {
+        place.run_trial(plan, &trial, &Lane::default(), &mut |_| {}).unwrap_err().to_string()
     };
     assert_eq!(
-        message(&mut place, &plan),
+        message(&place, &plan),
         "disk names the modelled device 'no-such-disk', which there is no file of; seekwell device list shows those there are"
     );
     plan.stacks[0].device.backing = Backing::Disk { path: "/dev/sda".into() };
-    let text = message(&mut place, &plan);
+    let text = message(&place, &plan);
     assert!(
         text.starts_with("disk is a device of the host; the virtual place takes modelled"),
         "{text}"

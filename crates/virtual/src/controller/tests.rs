@@ -92,6 +92,7 @@ fn play(
         measured: 0,
         mailbox: Mailbox { port: 0, reader: Reader::default() },
         limits,
+        stop: Arc::default(),
         notes: Notes::default(),
     };
     let path = directory.path().to_path_buf();

@@ -1,0 +1,30 @@
+use std::path::Path;
+
+use super::*;
+
+#[test]
+fn every_file_of_the_project_is_built_in_under_its_own_name() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../devices");
+    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let toml = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let mut there: Vec<String> =
+        toml.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    there.sort();
+    assert_eq!(FILES.map(|(name, _)| name.to_owned()).to_vec(), there);
+    let names: Vec<String> = catalogue().unwrap().into_keys().collect();
+    assert_eq!(names, there);
+}
+
+#[test]
+fn a_device_is_found_by_name_and_on_a_bus() {
+    let devices = catalogue().unwrap();
+    let bus = |name: &str| {
+        let file = find(&devices, name).unwrap().unwrap();
+        file.bus().unwrap().name.clone()
+    };
+    assert_eq!(bus("cf-transcend-133x"), "udma4");
+    assert_eq!(bus("cf-transcend-133x@usb2-reader"), "usb2-reader");
+    assert!(find(&devices, "no-such-disk").unwrap().is_none());
+    assert!(find(&devices, "no-such-disk@udma4").unwrap().is_none());
+    assert!(find(&devices, "cf-transcend-133x@scsi").is_err());
+}

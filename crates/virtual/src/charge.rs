@@ -1,0 +1,104 @@
+//! What CPU time to charge in virtual time, as measured on the machine that runs this.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::num::ParseIntError;
+use std::os::unix::fs::FileExt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::machine::CpuCharge;
+
+#[cfg(test)]
+mod tests;
+
+/// Batches of each measurement, of which the fastest counts: whatever else runs only adds time.
+const BATCHES: u32 = 50;
+
+/// System calls of a batch.
+const CALLS: u32 = 2_000;
+
+/// Bytes of a copy: far more than a call's own cost, and still inside a CPU's cache as the blocks of
+/// a program that reads or writes are.
+const COPY_BYTES: usize = 256 << 10;
+
+/// Copies of a batch.
+const COPIES: u32 = 20;
+
+impl fmt::Display for CpuCharge {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{},{}", self.syscall_ns, self.copy_ns_per_kib)
+    }
+}
+
+/// A charge that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChargeError {
+    /// Not two numbers.
+    #[error("'{0}' is not NANOSECONDS PER CALL,NANOSECONDS PER KIB, for example 300,40")]
+    Form(String),
+    /// One of them is no number of nanoseconds.
+    #[error("'{text}' is no number of nanoseconds: {source}; write for example 300,40")]
+    Number {
+        /// The part.
+        text: String,
+        /// Why.
+        source: ParseIntError,
+    },
+}
+
+/// As [`CpuCharge`] is shown: `SYSCALL_NS,COPY_NS_PER_KIB`.
+impl FromStr for CpuCharge {
+    type Err = ChargeError;
+
+    fn from_str(text: &str) -> Result<Self, ChargeError> {
+        let (call, copy) =
+            text.split_once(',').ok_or_else(|| ChargeError::Form(text.to_owned()))?;
+        let number = |text: &str| {
+            text.trim()
+                .parse()
+                .map_err(|source| ChargeError::Number { text: text.to_owned(), source })
+        };
+        Ok(Self { syscall_ns: number(call)?, copy_ns_per_kib: number(copy)? })
+    }
+}
+
+/// Measures what a system call of a file and a copied KiB cost this machine's CPU: reads and writes of
+/// a file in memory, short and long. Takes less than a second.
+///
+/// # Errors
+///
+/// What the system says to a file in memory.
+pub fn measure() -> io::Result<CpuCharge> {
+    let file = File::from(memfd_create(c"seekwell-calibrate", MemfdFlags::CLOEXEC)?);
+    let mut buffer = vec![1_u8; COPY_BYTES];
+    file.write_all_at(&buffer, 0)?;
+    let call = fastest(CALLS, || {
+        file.read_exact_at(&mut buffer[..1], 0)?;
+        file.write_all_at(&buffer[..1], 0)
+    })? / 2;
+    let copy = fastest(COPIES, || {
+        file.read_exact_at(&mut buffer, 0)?;
+        file.write_all_at(&buffer, 0)
+    })? / 2;
+    let kib = (COPY_BYTES / 1024) as u128;
+    let per_kib = copy.saturating_sub(call).as_nanos() / kib;
+    let whole = |nanoseconds: u128| u32::try_from(nanoseconds).unwrap_or(u32::MAX);
+    Ok(CpuCharge { syscall_ns: whole(call.as_nanos()), copy_ns_per_kib: whole(per_kib) })
+}
+
+/// Time of one `work` in the fastest batch of so many.
+fn fastest(count: u32, mut work: impl FnMut() -> io::Result<()>) -> io::Result<Duration> {
+    let mut least = Duration::MAX;
+    for _ in 0..BATCHES {
+        let begun = Instant::now();
+        for _ in 0..count {
+            work()?;
+        }
+        least = least.min(begun.elapsed());
+    }
+    Ok(least / count)
+}

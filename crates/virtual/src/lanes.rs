@@ -1,0 +1,194 @@
+//! Trials side by side: while one is waited for, the next ones run on the other CPUs.
+//!
+//! The runner asks for one trial after the other. A lane is a thread that runs one guest at a time on
+//! a CPU of its own; what the runner will ask for next is run ahead of it and kept until it does.
+//! A trial depends on nothing but its request, so neither the number of lanes nor the order matters.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::Record;
+
+use crate::place::{Lane, VirtualPlace, VirtualPlaceError};
+
+#[cfg(test)]
+mod tests;
+
+/// Trials under way for each lane: enough that none waits for a long one on another.
+const AHEAD: usize = 4;
+
+/// Runs a trial on a lane.
+type Work = dyn Fn(&PlannedTrial, &Lane, &mut dyn FnMut(&str)) -> Result<Record, VirtualPlaceError>
+    + Send
+    + Sync;
+
+/// Trials that run side by side. Dropping it ends those that nobody has asked for.
+#[derive(Debug)]
+pub struct Lanes {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    under_way: BTreeMap<u32, (PlannedTrial, Receiver<Word>)>,
+}
+
+/// What a lane says.
+enum Word {
+    Step(String),
+    Done(Box<Result<Record, VirtualPlaceError>>),
+}
+
+struct Shared {
+    waiting: Mutex<VecDeque<(PlannedTrial, Sender<Word>)>>,
+    more: Condvar,
+    stop: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Shared").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
+impl Lanes {
+    /// Lanes for the trials of a plan, one for each CPU; without any, one that is not pinned.
+    ///
+    /// # Errors
+    ///
+    /// [`VirtualPlaceError`] when the machine has no room for so many guests or starts no thread.
+    pub fn new(
+        mut place: VirtualPlace,
+        plan: &Plan,
+        cpus: &[usize],
+    ) -> Result<Self, VirtualPlaceError> {
+        place.make_room(plan, cpus.len().max(1))?;
+        let plan = plan.clone();
+        let work = move |trial: &PlannedTrial, lane: &Lane, progress: &mut dyn FnMut(&str)| {
+            place.run_trial(&plan, trial, lane, progress)
+        };
+        Self::with(Arc::new(work), cpus)
+    }
+
+    fn with(work: Arc<Work>, cpus: &[usize]) -> Result<Self, VirtualPlaceError> {
+        let shared = Arc::new(Shared {
+            waiting: Mutex::default(),
+            more: Condvar::new(),
+            stop: Arc::default(),
+        });
+        let unpinned = cpus.is_empty().then_some(None);
+        let mut lanes = Self { shared, threads: Vec::new(), under_way: BTreeMap::new() };
+        for cpu in cpus.iter().copied().map(Some).chain(unpinned) {
+            let (work, shared) = (work.clone(), lanes.shared.clone());
+            let lane = Lane { cpu, stop: shared.stop.clone() };
+            let thread = Builder::new()
+                .name("seekwell-lane".to_owned())
+                .spawn(move || shared.serve(&*work, &lane))
+                .map_err(|_| VirtualPlaceError::Gone)?;
+            lanes.threads.push(thread);
+        }
+        Ok(lanes)
+    }
+
+    /// How many trials run at once.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The record of one trial, run now unless it was run ahead; `next` are those that are likely to be
+    /// asked for after it, in that order, of which a few for each lane are begun.
+    ///
+    /// # Errors
+    ///
+    /// As [`VirtualPlace::run_trial`].
+    pub fn run_trial(
+        &mut self,
+        trial: &PlannedTrial,
+        next: impl Iterator<Item = PlannedTrial>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, VirtualPlaceError> {
+        self.begin(trial, true);
+        for later in next {
+            if self.under_way.len() >= self.count() * AHEAD {
+                break;
+            }
+            self.begin(&later, false);
+        }
+        let words = self.under_way.remove(&trial.index).ok_or(VirtualPlaceError::Gone)?.1;
+        for word in words {
+            match word {
+                Word::Step(name) => progress(&name),
+                Word::Done(done) => return *done,
+            }
+        }
+        Err(VirtualPlaceError::Gone)
+    }
+
+    fn begin(&mut self, trial: &PlannedTrial, first: bool) {
+        if self.under_way.get(&trial.index).is_some_and(|(known, _)| known == trial) {
+            return;
+        }
+        let (sender, receiver) = channel();
+        self.under_way.insert(trial.index, (*trial, receiver));
+        let mut waiting = self.shared.waiting();
+        if first {
+            waiting.push_front((*trial, sender));
+        } else {
+            waiting.push_back((*trial, sender));
+        }
+        drop(waiting);
+        self.shared.more.notify_one();
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        // Taken once, so that no lane is between its look at the flag and its sleep.
+        drop(self.shared.waiting());
+        self.shared.more.notify_all();
+        for thread in self.threads.drain(..) {
+            // A lane that panicked has nothing left to end.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<(PlannedTrial, Sender<Word>)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self, work: &Work, lane: &Lane) {
+        while let Some((trial, sender)) = self.next() {
+            let mut progress = |name: &str| {
+                // Nobody listens to a trial that was replaced.
+                let _ = sender.send(Word::Step(name.to_owned()));
+            };
+            // A trial that panics is missed by the one who waits for it; the lane goes on.
+            let run = AssertUnwindSafe(|| work(&trial, lane, &mut progress));
+            if let Ok(done) = catch_unwind(run) {
+                let _ = sender.send(Word::Done(Box::new(done)));
+            }
+        }
+    }
+
+    /// The next trial; `None` when there will be no more.
+    fn next(&self) -> Option<(PlannedTrial, Sender<Word>)> {
+        let mut waiting = self.waiting();
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            match waiting.pop_front() {
+                Some(next) => return Some(next),
+                None => {
+                    waiting = self.more.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
