@@ -95,6 +95,7 @@ metrics! {
     "device_writes_per_op" Ratio Lower "Write requests of the device per operation."
     "metadata_reads" Count Lower "Read requests of the device that were not for data of the file."
     "latency_ratio" Ratio Lower "Mean latency together with the workload beside it, relative to alone."
+    "cpu_share" Ratio Lower "CPU time, user and system, of all threads of the step per elapsed time."
     "updates_per_s" PerSecond Higher "Round-robin files updated per second, in the mean over the polls, before they are durable."
     "poll_elapsed" Seconds Lower "Mean time of a poll from its first update until the last update returned."
     "poll_durable" Seconds Lower "Mean time of a poll from its first update until all are durable."

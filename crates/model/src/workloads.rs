@@ -3,6 +3,7 @@
 //! How a step runs is the business of the room `workload`; what it is called, what may be set and
 //! what it will cost is stated here, because labs, plans, reports and the command line need it.
 
+pub mod bonnie;
 pub mod chunk;
 pub mod command;
 pub mod io;
@@ -16,6 +17,7 @@ use crate::field::{Field, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use bonnie::BonnieParams;
 pub use chunk::ChunkParams;
 pub use command::CommandParams;
 pub use io::IoParams;
@@ -42,6 +44,8 @@ pub enum WorkloadParams {
     Iozone(IozoneParams),
     /// A tree of many small files.
     Mail(MailParams),
+    /// The tests of bonnie++.
+    Bonnie(BonnieParams),
     /// Round-robin files, updated at every poll.
     Rrd(RrdParams),
     /// A shell command.
@@ -187,6 +191,7 @@ pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
     &seekrw::SEEKRW,
     &chunk::CHUNK,
     &iozone::IOZONE,
+    &bonnie::BONNIE,
     &mail::MAIL,
     &rrd::RRD,
     &command::COMMAND,
@@ -209,6 +214,7 @@ impl WorkloadParams {
             Self::Chunk(_) => "chunk",
             Self::Iozone(_) => "iozone",
             Self::Mail(_) => "mail",
+            Self::Bonnie(_) => "bonnie",
             Self::Rrd(_) => "rrd",
             Self::Command(_) => "command",
         }
@@ -224,6 +230,7 @@ impl WorkloadParams {
             Self::Chunk(chunk) => chunk.steps(),
             Self::Iozone(iozone) => iozone.steps(),
             Self::Mail(mail) => mail.steps(),
+            Self::Bonnie(bonnie) => bonnie.steps(),
             Self::Rrd(rrd) => rrd.steps(),
             Self::Command(command) => command.steps(),
         }
@@ -239,6 +246,7 @@ impl WorkloadParams {
             Self::Chunk(chunk) => Some(chunk.size),
             Self::Iozone(iozone) => iozone.data_set(),
             Self::Mail(mail) => mail.tar.is_none().then(|| mail.predicted_bytes()),
+            Self::Bonnie(bonnie) => Some(bonnie.predicted_bytes()),
             Self::Rrd(rrd) => Some(rrd.predicted_bytes()),
             Self::Command(_) => None,
         }

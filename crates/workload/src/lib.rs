@@ -9,10 +9,13 @@
 
 pub mod bench;
 pub mod beside;
+pub mod bonnie;
 pub mod chunk;
 pub mod command;
 pub mod error;
 mod fiemap;
+#[cfg(test)]
+mod fixture;
 pub mod io;
 pub mod iozone;
 pub mod mail;
@@ -46,6 +49,7 @@ fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
         WorkloadParams::Chunk(chunk) => chunk::steps(*chunk, place),
         WorkloadParams::Iozone(iozone) => iozone::steps(iozone, place),
         WorkloadParams::Mail(mail) => mail::steps(mail, place),
+        WorkloadParams::Bonnie(bonnie) => bonnie::steps(bonnie, place),
         WorkloadParams::Rrd(rrd) => rrd::steps(rrd, place),
         WorkloadParams::Command(command) => command::steps(command),
     }

@@ -1,0 +1,237 @@
+//! `bonnie`: the twelve tests of bonnie++.
+
+use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `bonnie`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BonnieParams {
+    /// Size of the file of the block tests.
+    pub size: Bytes,
+    /// Bytes per read and write of the block tests.
+    pub chunk: Bytes,
+    /// Size of the file of the per-character tests.
+    pub char_size: Bytes,
+    /// Random seeks, over all seekers.
+    pub seeks: u64,
+    /// Seekers.
+    pub seekers: u32,
+    /// Files that are created, looked at and deleted.
+    pub files: u64,
+    /// Smallest size of these files.
+    pub min_size: Bytes,
+    /// Largest size of these files.
+    pub max_size: Bytes,
+    /// Directories that they are spread over.
+    pub directories: u64,
+    /// How every step meets the page cache.
+    pub cache: CacheState,
+    /// Which groups of tests run.
+    pub tests: Vec<String>,
+}
+
+/// The groups of tests, in the order in which they run.
+pub const BONNIE_TESTS: &[&str] = &["char", "block", "seeks", "files"];
+
+/// The steps in order: name, group, whether it writes.
+const STEPS: &[(&str, &str, bool)] = &[
+    ("putc", "char", true),
+    ("put_block", "block", true),
+    ("rewrite", "block", true),
+    ("getc", "char", false),
+    ("get_block", "block", false),
+    ("seeks", "seeks", true),
+    ("seq_create", "files", true),
+    ("seq_stat", "files", false),
+    ("seq_del", "files", true),
+    ("ran_create", "files", true),
+    ("ran_stat", "files", false),
+    ("ran_del", "files", true),
+];
+
+/// The tests of Bonnie.
+pub const BONNIE: WorkloadKind = WorkloadKind {
+    name: "bonnie",
+    doc: "The twelve tests of bonnie++: per-character, block and rewrite output, per-character and block input, random seeks, and creating, looking at and deleting files in sequential and random order.",
+    fields: &[
+        Field {
+            name: "size",
+            kind: FieldKind::Size { min: Bytes::kib(64), max: Bytes(1 << 50) },
+            default: Some("\"256MiB\""),
+            required: false,
+            doc: "Size of the file of the block tests and the seeks; twice the memory, if the device and not the cache is to be measured.",
+        },
+        Field {
+            name: "chunk",
+            kind: FieldKind::Size { min: Bytes(256), max: Bytes::mib(1) },
+            default: Some("\"8KiB\""),
+            required: false,
+            doc: "Bytes per read and write of the block tests.",
+        },
+        Field {
+            name: "char_size",
+            kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 40) },
+            default: Some("\"3MiB\""),
+            required: false,
+            doc: "Size of the file of the per-character tests, which make one system call per byte.",
+        },
+        Field {
+            name: "seeks",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000_000 },
+            default: Some("8_192"),
+            required: false,
+            doc: "Random seeks over all seekers. Each reads one chunk; every tenth writes it back.",
+        },
+        Field {
+            name: "seekers",
+            kind: FieldKind::Integer { min: 1, max: 256 },
+            default: Some("5"),
+            required: false,
+            doc: "How many seek at the same time.",
+        },
+        Field {
+            name: "files",
+            kind: FieldKind::Integer { min: 1, max: 100_000_000 },
+            default: Some("16_384"),
+            required: false,
+            doc: "Files that are created, looked at and deleted. bonnie++ counts them in units of 1024.",
+        },
+        Field {
+            name: "min_size",
+            kind: FieldKind::Size { min: Bytes(0), max: Bytes::mib(64) },
+            default: Some("0"),
+            required: false,
+            doc: "Smallest size of these files.",
+        },
+        Field {
+            name: "max_size",
+            kind: FieldKind::Size { min: Bytes(0), max: Bytes::mib(64) },
+            default: Some("0"),
+            required: false,
+            doc: "Largest size of these files; sizes are uniform between the two, and looking at a file reads it.",
+        },
+        Field {
+            name: "directories",
+            kind: FieldKind::Integer { min: 1, max: 100_000 },
+            default: Some("1"),
+            required: false,
+            doc: "Directories that these files are spread over evenly.",
+        },
+        Field {
+            name: "cache",
+            kind: FieldKind::Choice(&["cold", "warm"]),
+            default: Some("\"warm\""),
+            required: false,
+            doc: "`warm`: as the test before left it, like bonnie++. `cold`: remounted and caches dropped before each test.",
+        },
+        Field {
+            name: "tests",
+            kind: FieldKind::TextList,
+            default: Some("[\"char\", \"block\", \"seeks\", \"files\"]"),
+            required: false,
+            doc: "Which groups of tests run: `char`, `block`, `seeks`, `files`. `seeks` needs `block`.",
+        },
+    ],
+    on_raw: false,
+    build,
+};
+
+fn conflict(field: &'static str, problem: String, remedy: &str) -> FieldConflict {
+    FieldConflict { field, problem, remedy: remedy.to_owned() }
+}
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let mut tests = values.list("tests");
+    if tests.is_empty() {
+        tests = BONNIE_TESTS.iter().map(|test| (*test).to_owned()).collect();
+    }
+    if let Some(unknown) = tests.iter().find(|test| !BONNIE_TESTS.contains(&test.as_str())) {
+        let problem = format!("unknown test '{unknown}'");
+        return Err(conflict(
+            "tests",
+            problem,
+            &format!("choose from {}", BONNIE_TESTS.join(", ")),
+        ));
+    }
+    let has = |name: &str| tests.iter().any(|test| test == name);
+    if has("seeks") && !has("block") {
+        let problem = "seeks without block: nothing has written the file".to_owned();
+        return Err(conflict("tests", problem, "add \"block\""));
+    }
+    let size = values.size("size").unwrap_or(Bytes::mib(256));
+    let chunk = values.size("chunk").unwrap_or(Bytes::kib(8));
+    if !chunk.0.is_power_of_two() || !size.0.is_multiple_of(chunk.0) {
+        let problem = format!("a chunk of {chunk} in a file of {size}");
+        return Err(conflict("chunk", problem, "use a power of two that divides size"));
+    }
+    let min_size = values.size("min_size").unwrap_or(Bytes(0));
+    let max_size = values.size("max_size").unwrap_or(Bytes(0));
+    if min_size > max_size {
+        let problem = format!("min_size {min_size} above max_size {max_size}");
+        return Err(conflict("min_size", problem, "make max_size at least as large"));
+    }
+    let files = values.integer("files").unwrap_or(16_384);
+    Ok(WorkloadParams::Bonnie(BonnieParams {
+        size,
+        chunk,
+        char_size: values.size("char_size").unwrap_or(Bytes::mib(3)),
+        seeks: values.integer("seeks").unwrap_or(8_192),
+        seekers: values.integer("seekers").and_then(|n| u32::try_from(n).ok()).unwrap_or(5),
+        files,
+        min_size,
+        max_size,
+        directories: values.integer("directories").unwrap_or(1).min(files),
+        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Warm),
+        tests,
+    }))
+}
+
+impl BonnieParams {
+    /// What lies on the device at the most.
+    #[must_use]
+    pub fn predicted_bytes(&self) -> Bytes {
+        let has = |name: &str| self.tests.iter().any(|test| test == name);
+        let block = if has("block") { self.size.0 } else { 0 };
+        let chars = if has("char") { self.char_size.0 } else { 0 };
+        let files = if has("files") { self.mean_file().saturating_mul(self.files) } else { 0 };
+        Bytes(block.saturating_add(chars).max(files))
+    }
+
+    fn mean_file(&self) -> u64 {
+        (self.min_size.0 + self.max_size.0) / 2
+    }
+
+    /// The steps of the chosen tests.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let chosen = |group: &str| self.tests.iter().any(|test| test == group);
+        let outline = |&(name, group, writes): &(&str, &str, bool)| {
+            let (bytes, operations) = match group {
+                "char" => (Some(self.char_size), Some(self.char_size.0)),
+                "block" => (Some(self.size), Some(self.size.0 / self.chunk.0)),
+                "seeks" => (Some(Bytes(self.seeks * self.chunk.0)), Some(self.seeks)),
+                _ => (Some(Bytes(self.files * self.mean_file())), Some(self.files)),
+            };
+            let rates: &[&str] = match group {
+                "char" | "block" => &["mb_per_s", "app_bytes"],
+                "seeks" => &["iops", "app_bytes"],
+                _ => &["files_per_s"],
+            };
+            let always = ["ops", "latency_mean", "latency_p99", "latency_max", "cpu_share"];
+            StepOutline {
+                name: name.to_owned(),
+                writes,
+                measured: true,
+                cache: self.cache,
+                bytes,
+                operations,
+                time_ns: None,
+                company: Company::Alone,
+                metrics: rates.iter().chain(&always).map(|name| (*name).to_owned()).collect(),
+            }
+        };
+        STEPS.iter().filter(|(_, group, _)| chosen(group)).map(outline).collect()
+    }
+}

@@ -1,0 +1,183 @@
+//! `rrd`: round-robin files, all updated at every poll, as a monitoring server does.
+
+use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// How a round-robin file is read and changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RrdAccess {
+    /// The whole file mapped, shared: what rrdtool 1.7 does on Linux.
+    Mmap,
+    /// `pread` and `pwrite`: an rrdtool built without mmap.
+    Pread,
+}
+
+/// Parameters of `rrd`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RrdParams {
+    /// Round-robin files.
+    pub files: u64,
+    /// Data sources in each file.
+    pub sources: u64,
+    /// Polls.
+    pub polls: u64,
+    /// From the begin of a poll to the begin of the next, at least; 0 is as soon as its updates
+    /// are durable.
+    pub interval: Nanos,
+    /// Processes that share the files of a poll.
+    pub processes: u32,
+    /// How a file is read and changed.
+    pub access: RrdAccess,
+    /// From one small fsync of the other tenant to the next; 0 is no other tenant.
+    pub tenant_every: Nanos,
+    /// How the first poll meets the page cache.
+    pub cache: CacheState,
+}
+
+/// The archives that Cacti's own templates make: rows, and primary data points per row. Each is
+/// kept as AVERAGE and as MAX.
+/// Source: `rra` entries of the data of Cacti 0.8 (daily, weekly, monthly, yearly).
+pub const CACTI_ARCHIVES: &[(u64, u64)] = &[(600, 1), (700, 6), (775, 24), (797, 288)];
+
+/// Seconds of a primary data point: Cacti polls every five minutes.
+pub const STEP_SECONDS: u64 = 300;
+
+/// A monitoring server.
+pub const RRD: WorkloadKind = WorkloadKind {
+    name: "rrd",
+    doc: "Round-robin files in the format of rrdtool, all updated at every poll as Cacti does: time until all updates are durable, and beside it the latency of another tenant's small fsyncs.",
+    fields: &[
+        Field {
+            name: "files",
+            kind: FieldKind::Integer { min: 1, max: 10_000_000 },
+            default: Some("1_000"),
+            required: false,
+            doc: "Round-robin files; each takes 48 KB per data source.",
+        },
+        Field {
+            name: "sources",
+            kind: FieldKind::Integer { min: 1, max: 64 },
+            default: Some("2"),
+            required: false,
+            doc: "Data sources in each file: 2 for the traffic of a network interface, in and out.",
+        },
+        Field {
+            name: "polls",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000 },
+            default: Some("3"),
+            required: false,
+            doc: "Polls. Each updates every file once and then waits until all updates are durable.",
+        },
+        Field {
+            name: "interval",
+            kind: FieldKind::Duration,
+            default: Some("\"0s\""),
+            required: false,
+            doc: "From the begin of a poll to the begin of the next; one that takes longer delays the next. `\"0s\"`: as soon as the updates are durable.",
+        },
+        Field {
+            name: "processes",
+            kind: FieldKind::Integer { min: 1, max: 256 },
+            default: Some("1"),
+            required: false,
+            doc: "Processes that share the files of a poll, like Cacti's concurrent pollers.",
+        },
+        Field {
+            name: "access",
+            kind: FieldKind::Choice(&["mmap", "pread"]),
+            default: Some("\"mmap\""),
+            required: false,
+            doc: "`mmap`: open, lock, map, change, unmap, close, as rrdtool 1.7 does. `pread`: the same with pread and pwrite, as an rrdtool built without mmap.",
+        },
+        Field {
+            name: "tenant_every",
+            kind: FieldKind::Duration,
+            default: Some("\"10ms\""),
+            required: false,
+            doc: "From one 4 KiB write with fdatasync of another tenant of the filesystem to the next; latency counts from when it was due. `\"0s\"`: no other tenant.",
+        },
+        Field {
+            name: "cache",
+            kind: FieldKind::Choice(&["cold", "warm"]),
+            default: Some("\"cold\""),
+            required: false,
+            doc: "`cold`: remounted and caches dropped before the first poll. `warm`: as creating the files left it.",
+        },
+    ],
+    on_raw: false,
+    build,
+};
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let files = values.integer("files").unwrap_or(1_000);
+    let processes = values.integer("processes").unwrap_or(1);
+    if processes > files {
+        return Err(FieldConflict {
+            field: "processes",
+            problem: format!("{processes} processes cannot share {files} files"),
+            remedy: "have at least one file per process".to_owned(),
+        });
+    }
+    Ok(WorkloadParams::Rrd(RrdParams {
+        files,
+        sources: values.integer("sources").unwrap_or(2),
+        polls: values.integer("polls").unwrap_or(3),
+        interval: values.duration("interval").unwrap_or(Nanos(0)),
+        processes: u32::try_from(processes).unwrap_or(1),
+        access: match values.text("access") {
+            Some("pread") => RrdAccess::Pread,
+            _ => RrdAccess::Mmap,
+        },
+        tenant_every: values.duration("tenant_every").unwrap_or(Nanos(10_000_000)),
+        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Cold),
+    }))
+}
+
+impl RrdParams {
+    /// Size of one file: that of the format with the archives of [`CACTI_ARCHIVES`], each twice.
+    #[must_use]
+    pub fn file_bytes(&self) -> Bytes {
+        let archives = 2 * CACTI_ARCHIVES.len() as u64;
+        let rows: u64 = CACTI_ARCHIVES.iter().map(|(rows, _)| 2 * rows).sum();
+        let header = 128 + 120 * self.sources + 120 * archives + 16;
+        let state = 112 * self.sources + 80 * self.sources * archives + 8 * archives;
+        Bytes(header + state + 8 * self.sources * rows)
+    }
+
+    /// All files together.
+    #[must_use]
+    pub fn predicted_bytes(&self) -> Bytes {
+        Bytes(self.file_bytes().0.saturating_mul(self.files))
+    }
+
+    /// `create`, which only prepares, and `poll`.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let mut metrics =
+            vec!["ops", "updates_per_s", "poll_elapsed", "poll_durable", "poll_durable_max"];
+        if self.tenant_every.0 > 0 {
+            metrics.extend(["fsync_p50", "fsync_p99", "fsync_max", "fsync_alone_p99"]);
+        }
+        let outline = |name: &str, measured: bool, cache: CacheState| StepOutline {
+            name: name.to_owned(),
+            writes: true,
+            measured,
+            cache,
+            bytes: None,
+            operations: Some(if measured { self.files * self.polls } else { self.files }),
+            time_ns: None,
+            company: Company::Alone,
+            metrics: vec![],
+        };
+        let mut create = outline("create", false, CacheState::Warm);
+        create.bytes = Some(self.predicted_bytes());
+        let mut poll = outline("poll", true, self.cache);
+        poll.metrics = metrics.into_iter().map(str::to_owned).collect();
+        let waited = self.interval.0.saturating_mul(self.polls - 1);
+        poll.time_ns = (waited > 0).then_some(waited);
+        vec![create, poll]
+    }
+}

@@ -1,0 +1,153 @@
+use super::*;
+use crate::{BenchTarget, bench};
+use seekwell_model::field::{Value, Values};
+use seekwell_model::units::Bytes;
+use seekwell_model::workloads::{WorkloadParams, bonnie::BONNIE};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+fn params(pairs: &[(&'static str, Value)]) -> WorkloadParams {
+    let mut values = Values::default();
+    for (name, value) in pairs {
+        values.set(name, value.clone());
+    }
+    (BONNIE.build)(&values).unwrap()
+}
+
+fn small(more: &[(&'static str, Value)]) -> WorkloadParams {
+    let mut pairs = vec![
+        ("size", Value::Size(Bytes::kib(256))),
+        ("char_size", Value::Size(Bytes::kib(4))),
+        ("seeks", Value::Integer(40)),
+        ("seekers", Value::Integer(3)),
+        ("files", Value::Integer(200)),
+        ("min_size", Value::Size(Bytes(10))),
+        ("max_size", Value::Size(Bytes(20_000))),
+        ("directories", Value::Integer(4)),
+    ];
+    pairs.extend_from_slice(more);
+    params(&pairs)
+}
+
+fn run(params: &WorkloadParams, folder: &Path) -> seekwell_model::bench::BenchResult {
+    let target = BenchTarget { path: folder, writable: None, length: None };
+    bench(params, target, 7, None).unwrap()
+}
+
+#[test]
+fn every_test_does_what_it_says_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = run(&small(&[]), folder.path());
+    let counted: Vec<(&str, u64)> =
+        result.steps.iter().map(|step| (step.name.as_str(), step.ops)).collect();
+    let expected = [
+        ("putc", 4_096),
+        ("put_block", 32),
+        ("rewrite", 32),
+        ("getc", 4_096),
+        ("get_block", 32),
+        ("seeks", 40),
+        ("seq_create", 200),
+        ("seq_stat", 200),
+        ("seq_del", 200),
+        ("ran_create", 200),
+        ("ran_stat", 200),
+        ("ran_del", 200),
+    ];
+    assert_eq!(counted, expected);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    for step in &result.steps {
+        assert!(step.metrics.contains_key("cpu_share"), "{}", step.name);
+        assert!(step.latency_ns.is_some(), "{}", step.name);
+    }
+}
+
+#[test]
+fn groups_of_tests_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let tests = Value::List(vec!["files".to_owned()]);
+    let result =
+        run(&small(&[("tests", tests), ("directories", Value::Integer(1))]), folder.path());
+    let names: Vec<&str> = result.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del"]);
+}
+
+#[test]
+fn names_are_unique_and_the_random_order_is_a_permutation() {
+    let WorkloadParams::Bonnie(params) = small(&[]) else { panic!("not bonnie") };
+    for sequential in [true, false] {
+        let names = format!("{:?}", Names::new(&params, sequential, 3));
+        assert_eq!(names, format!("{:?}", Names::new(&params, sequential, 3)));
+        assert_ne!(names, format!("{:?}", Names::new(&params, sequential, 4)));
+    }
+}
+
+fn converted(program: &str, line: &str) -> String {
+    let mut child =
+        Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    writeln!(child.stdin.take().unwrap(), "{line}").unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
+
+/// The numbers stand where bonnie++'s own reader looks for them.
+#[test]
+fn the_line_is_read_by_the_readers_of_bonnie() {
+    let WorkloadParams::Bonnie(params) = small(&[("size", Value::Size(Bytes::mib(64)))]) else {
+        panic!("not bonnie")
+    };
+    let steps = params.steps();
+    let step = |(index, outline): (usize, &StepOutline)| {
+        let mut step = seekwell_model::bench::BenchStep {
+            name: outline.name.clone(),
+            ops: 1_000 * (index as u64 + 1),
+            elapsed_ns: 1_000_000_000,
+            ..seekwell_model::bench::BenchStep::default()
+        };
+        step.metrics.insert("cpu_share".to_owned(), 0.01 * (index as f64 + 11.0));
+        step
+    };
+    let result = seekwell_model::bench::BenchResult {
+        steps: steps.iter().enumerate().map(step).collect(),
+        ..seekwell_model::bench::BenchResult::default()
+    };
+    let line = csv::line(&params, &result, "a, machine", 7);
+    assert_eq!(
+        line,
+        "1.98,2.00a,a  machine,1,7,64M,8192,40,3,4,11,65536,12,65536,13,4,14,65536,15,6000,16,\
+         0,20000,10,4,8192,7000,17,8000,18,9000,19,10000,20,11000,21,12000,22,,,,,,,,,,,,"
+    );
+    if seekwell_testing::tool("bon_csv2txt").is_none() {
+        return seekwell_testing::skip(
+            "the_line_is_read_by_the_readers_of_bonnie",
+            "bonnie++ is not installed",
+        );
+    }
+    let text = converted("bon_csv2txt", &line);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    for word in ["6000", "7000", "8000", "9000", "10000", "11000", "12000", "22"] {
+        assert!(words.contains(&word), "{word} in {text}");
+    }
+    let html = converted("bon_csv2html", &line);
+    for word in [">64M<", ">6000<", ">12000<", ">22<", ">20000<"] {
+        assert!(html.contains(word), "{word} in {html}");
+    }
+}
+
+#[test]
+fn a_full_filesystem_is_an_error_in_words() {
+    let Some(folder) = crate::fixture::small_tmpfs("a_full_filesystem_is_an_error_in_words") else {
+        return;
+    };
+    let target = BenchTarget { path: folder.path(), writable: None, length: None };
+    let mut all = small(&[("size", Value::Size(Bytes::kib(512)))]);
+    if let WorkloadParams::Bonnie(params) = &mut all {
+        params.tests = vec!["files".to_owned()];
+        params.files = 100;
+        params.min_size = Bytes(0);
+        params.max_size = Bytes(20_000);
+    }
+    let error = bench(&all, target, 7, None).unwrap_err().to_string();
+    assert!(error.starts_with("cannot write to "), "{error}");
+    assert!(error.ends_with("it is full: use less data or a larger device"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,219 @@
+//! Opens a round-robin file, changes it and closes it, with the system calls of rrdtool 1.7.
+
+use super::format::{Definition, FormatError, Offsets};
+use super::update::{self, Row, UpdateError};
+use rustix::fs::{FlockOperation, Mode, OFlags, fcntl_lock};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+use seekwell_model::workloads::rrd::RrdAccess;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// rrdtool tells the kernel that the head is wanted soon, in pages of this size.
+const PAGE: usize = 4096;
+
+/// What was being done when an update failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Opening.
+    Open,
+    /// Locking.
+    Lock,
+    /// Finding its size.
+    Stat,
+    /// Mapping.
+    Map,
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Making sense of it, or changing it.
+    Update,
+}
+
+impl Action {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 7] =
+        [Self::Open, Self::Lock, Self::Stat, Self::Map, Self::Read, Self::Write, Self::Update];
+
+    /// For messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Lock => "lock",
+            Self::Stat => "find the size of",
+            Self::Map => "map",
+            Self::Read => "read",
+            Self::Write => "write to",
+            Self::Update => "update",
+        }
+    }
+}
+
+/// An update that failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AccessError {
+    /// A system call failed.
+    #[error("cannot {}: {errno}", .action.word())]
+    System {
+        /// What was being done.
+        action: Action,
+        /// What the kernel said.
+        errno: Errno,
+    },
+    /// The file is not what it should be.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// The update does not fit the file.
+    #[error(transparent)]
+    Update(#[from] UpdateError),
+}
+
+fn failed(action: Action) -> impl FnOnce(Errno) -> AccessError {
+    move |errno| AccessError::System { action, errno }
+}
+
+/// Applies one update to a file in an open directory.
+///
+/// # Errors
+/// [`AccessError`].
+pub fn update(
+    directory: impl AsFd,
+    name: &str,
+    access: RrdAccess,
+    time_s: u64,
+    values: &[&str],
+) -> Result<(), AccessError> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file =
+        rustix::fs::openat(directory, name, flags, Mode::empty()).map_err(failed(Action::Open))?;
+    fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(failed(Action::Lock))?;
+    let length = rustix::fs::fstat(&file).map_err(failed(Action::Stat))?.st_size as u64;
+    match access {
+        RrdAccess::Mmap => mapped(&file, length, time_s, values),
+        RrdAccess::Pread => positioned(&file, length, time_s, values),
+    }
+}
+
+/// A file mapped shared, for reading and writing.
+struct Mapping {
+    begin: *mut std::ffi::c_void,
+    length: usize,
+}
+
+impl Mapping {
+    fn new(file: &OwnedFd, length: usize) -> Result<Self, AccessError> {
+        if length == 0 {
+            return Err(FormatError::NoRrd.into());
+        }
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the kernel chooses an unused place; nothing else in this process refers to it.
+        let begin = unsafe {
+            rustix::mm::mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED, file, 0)
+        };
+        Ok(Self { begin: begin.map_err(failed(Action::Map))?, length })
+    }
+
+    /// Only advice: what the kernel makes of it does not matter for the result.
+    fn advise(&self, length: usize, advice: Advice) {
+        // SAFETY: the range lies in the mapping, and none of these kinds of advice changes data.
+        let _ = unsafe { rustix::mm::madvise(self.begin, length.min(self.length), advice) };
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping is `length` bytes long, readable and writable, and lives as long as
+        // `self`, which is borrowed mutably. The lock keeps others who update the file away.
+        unsafe { std::slice::from_raw_parts_mut(self.begin.cast(), self.length) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped by `new` with this length, and no slice of it is left.
+        let _ = unsafe { rustix::mm::munmap(self.begin, self.length) };
+    }
+}
+
+fn mapped(file: &OwnedFd, length: u64, time_s: u64, values: &[&str]) -> Result<(), AccessError> {
+    let mut mapping = Mapping::new(file, usize::try_from(length).unwrap_or(usize::MAX))?;
+    mapping.advise(mapping.length, Advice::Random);
+    mapping.advise(PAGE, Advice::Normal);
+    mapping.advise(PAGE, Advice::WillNeed);
+    let bytes = mapping.bytes();
+    let definition = Definition::read(bytes, length)?;
+    let offsets = definition.offsets();
+    let (head, data) = bytes.split_at_mut(offsets.data);
+    for Row { offset, values } in update::apply(&definition, &offsets, head, time_s, values)? {
+        let at = offset as usize - offsets.data;
+        for (index, value) in values.iter().enumerate() {
+            super::format::put_f64(data, at + 8 * index, *value);
+        }
+    }
+    Ok(())
+}
+
+fn positioned(
+    file: &OwnedFd,
+    length: u64,
+    time_s: u64,
+    values: &[&str],
+) -> Result<(), AccessError> {
+    // A first guess that the heads of most files fit in; the definition says how long it is.
+    let mut head = read(file, PAGE.min(usize::try_from(length).unwrap_or(PAGE)))?;
+    let (definition, offsets): (Definition, Offsets) = loop {
+        match Definition::read(&head, length) {
+            Ok(definition) => {
+                let offsets = definition.offsets();
+                break (definition, offsets);
+            }
+            Err(FormatError::Short { needed, .. }) if needed <= length => {
+                if needed as usize <= head.len() {
+                    return Err(FormatError::NoRrd.into());
+                }
+                head = read(file, needed as usize)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    if head.len() < offsets.data {
+        head = read(file, offsets.data)?;
+    }
+    head.truncate(offsets.data);
+    for Row { offset, values } in update::apply(&definition, &offsets, &mut head, time_s, values)? {
+        let mut bytes = vec![0; 8 * values.len()];
+        for (index, value) in values.iter().enumerate() {
+            super::format::put_f64(&mut bytes, 8 * index, *value);
+        }
+        write(file, &bytes, offset)?;
+    }
+    write(file, &head[offsets.live..], offsets.live as u64)
+}
+
+fn read(file: &OwnedFd, length: usize) -> Result<Vec<u8>, AccessError> {
+    let mut bytes = vec![0; length];
+    let mut filled = 0;
+    while filled < length {
+        let read = rustix::io::retry_on_intr(|| {
+            rustix::io::pread(file, &mut bytes[filled..], filled as u64)
+        })
+        .map_err(failed(Action::Read))?;
+        if read == 0 {
+            return Err(FormatError::NoRrd.into());
+        }
+        filled += read;
+    }
+    Ok(bytes)
+}
+
+fn write(file: &OwnedFd, mut bytes: &[u8], mut offset: u64) -> Result<(), AccessError> {
+    while !bytes.is_empty() {
+        let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(file, bytes, offset))
+            .map_err(failed(Action::Write))?;
+        if written == 0 {
+            return Err(failed(Action::Write)(Errno::NOSPC));
+        }
+        bytes = &bytes[written..];
+        offset += written as u64;
+    }
+    Ok(())
+}

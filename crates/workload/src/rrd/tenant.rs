@@ -1,0 +1,101 @@
+//! Another tenant of the filesystem, whose small fsyncs the polls disturb.
+
+use crate::error::WorkloadError;
+use rustix::fs::{Mode, OFlags};
+use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_model::units::Nanos;
+use seekwell_stats::Histogram;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// Its file: a log or a small database that is written in place.
+pub const TENANT_BYTES: u64 = 1 << 20;
+/// What it writes at a time.
+const RECORD: usize = 4096;
+
+/// A tenant at work.
+#[derive(Debug)]
+pub struct Tenant {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<Histogram, WorkloadError>>>,
+}
+
+/// Makes its file, written in full.
+///
+/// # Errors
+/// What the kernel says.
+pub fn prepare(path: &Path) -> Result<(), WorkloadError> {
+    let bytes = vec![0x5a; usize::try_from(TENANT_BYTES).unwrap_or(0)];
+    std::fs::write(path, bytes).map_err(WorkloadError::file("write", path))
+}
+
+impl Tenant {
+    /// Starts it: 4 KiB and an fdatasync every `every`.
+    ///
+    /// # Errors
+    /// When its file is not there, or there can be no more threads.
+    pub fn start(path: &Path, every: Nanos) -> Result<Self, WorkloadError> {
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::empty())
+            .map_err(WorkloadError::file("open", path))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (seen, path) = (Arc::clone(&stop), path.to_owned());
+        let failed = WorkloadError::file("start a thread for", &path);
+        let thread = std::thread::Builder::new()
+            .name("tenant".to_owned())
+            .spawn(move || work(&file, &path, every, &seen))
+            .map_err(failed)?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Ends it; gives the latencies of its fsyncs, each from when it was due.
+    ///
+    /// # Errors
+    /// What a write or fsync failed with.
+    pub fn finish(mut self) -> Result<Histogram, WorkloadError> {
+        self.stop.store(true, Ordering::Relaxed);
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(found)) => found,
+            _ => Err(WorkloadError::Panicked),
+        }
+    }
+}
+
+impl Drop for Tenant {
+    /// A forgotten one would go on writing.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Who wants to know how it went calls `finish`.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(
+    file: &OwnedFd,
+    path: &PathBuf,
+    every: Nanos,
+    stop: &AtomicBool,
+) -> Result<Histogram, WorkloadError> {
+    let mut latencies = Histogram::new();
+    let record = [0xa5; RECORD];
+    let mut due_ns = MonotonicClock.now_ns();
+    let mut offset = 0;
+    while !stop.load(Ordering::Relaxed) {
+        MonotonicClock.sleep_until_ns(due_ns);
+        let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(file, &record, offset))
+            .map_err(WorkloadError::file("write to", path))?;
+        if written < RECORD {
+            return Err(WorkloadError::file("write to", path)(rustix::io::Errno::NOSPC));
+        }
+        rustix::fs::fdatasync(file).map_err(WorkloadError::file("sync", path))?;
+        latencies.record(MonotonicClock.now_ns().saturating_sub(due_ns));
+        due_ns = due_ns.saturating_add(every.0);
+        offset = (offset + RECORD as u64) % TENANT_BYTES;
+    }
+    Ok(latencies)
+}

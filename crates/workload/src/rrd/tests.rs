@@ -1,0 +1,282 @@
+use super::access::update;
+use super::*;
+use rustix::fs::CWD;
+use seekwell_model::workloads::rrd::RrdAccess;
+use std::process::Command;
+
+/// A definition with every type and function, so that all of the arithmetic is compared.
+fn varied() -> Definition {
+    let source = |name: &str, kind, min, max| Source {
+        name: name.to_owned(),
+        kind,
+        heartbeat_s: 600,
+        min,
+        max,
+    };
+    let archive = |function, rows, steps, unknown| Archive { function, rows, steps, unknown };
+    Definition {
+        step_s: 300,
+        sources: vec![
+            source("g", SourceKind::Gauge, f64::NAN, f64::NAN),
+            source("c", SourceKind::Counter, 0.0, 1e7),
+            source("d", SourceKind::Derive, f64::NAN, f64::NAN),
+            source("a", SourceKind::Absolute, 0.0, f64::NAN),
+        ],
+        archives: vec![
+            archive(Consolidation::Average, 10, 1, 0.5),
+            archive(Consolidation::Average, 7, 6, 0.5),
+            archive(Consolidation::Max, 5, 4, 0.25),
+            archive(Consolidation::Min, 5, 3, 0.9),
+            archive(Consolidation::Last, 3, 2, 0.5),
+        ],
+    }
+}
+
+fn created_by_rrdtool(path: &Path, definition: &Definition, start: u64) {
+    let bound = |value: f64| if value.is_nan() { "U".to_owned() } else { value.to_string() };
+    let mut command = Command::new("rrdtool");
+    command.arg("create").arg(path).args(["--start", &start.to_string()]);
+    command.args(["--step", &definition.step_s.to_string()]);
+    for source in &definition.sources {
+        let Source { name, kind, heartbeat_s, min, max } = source;
+        let (min, max) = (bound(*min), bound(*max));
+        command.arg(format!("DS:{name}:{}:{heartbeat_s}:{min}:{max}", kind.word()));
+    }
+    for Archive { function, rows, steps, unknown } in &definition.archives {
+        command.arg(format!("RRA:{}:{unknown}:{steps}:{rows}", function.word()));
+    }
+    assert!(command.status().unwrap().success());
+}
+
+fn updated_by_rrdtool(path: &Path, time_s: u64, values: &[&str]) {
+    let text = format!("{time_s}:{}", values.join(":"));
+    let status = Command::new("rrdtool").arg("update").arg(path).arg(text).status().unwrap();
+    assert!(status.success());
+}
+
+/// Updates with every awkward turn: parts of steps, gaps, unknown values, wraps, values out of
+/// bounds, gaps longer than whole rows.
+fn awkward_updates(start: u64) -> Vec<(u64, [&'static str; 4])> {
+    let mut time = start;
+    [
+        (300, ["1.5", "100", "100", "30"]),
+        (17, ["2.5", "200", "50", "3"]),
+        (290, ["U", "1000", "-20", "7"]),
+        (293, ["3", "4294967000", "U", "1"]),
+        (5, ["3", "300", "7", "U"]),
+        (600, ["1e3", "500", "1000", "12"]),
+        (595, ["4", "50000000000", "0", "0"]),
+        (1_900, ["5", "700", "1", "1"]),
+        (300, ["6", "800", "2", "2"]),
+        (300, ["-7.25", "900", "3", "3"]),
+        (1, ["7", "1000", "4", "-4"]),
+        (299, ["8", "U", "5", "5"]),
+        (300, ["9", "1100", "6", "6"]),
+        (301, ["10", "1200", "7", "7"]),
+        (600, ["11", "1300", "8", "8"]),
+        (600, ["12", "1400", "9", "9"]),
+        (9_000, ["13", "1500", "10", "10"]),
+        (300, ["14", "1600", "11", "11"]),
+    ]
+    .into_iter()
+    .map(|(later, values)| {
+        time += later;
+        (time, values)
+    })
+    .collect()
+}
+
+/// rrdtool begins at a random row of each archive; everything else must be the same bytes.
+fn without_rows(definition: &Definition, mut file: Vec<u8>) -> Vec<u8> {
+    let offsets = definition.offsets();
+    file[offsets.rows..offsets.data].fill(0);
+    file
+}
+
+#[test]
+fn new_files_are_those_of_rrdtool_byte_by_byte() {
+    if seekwell_testing::tool("rrdtool").is_none() {
+        return seekwell_testing::skip(
+            "new_files_are_those_of_rrdtool_byte_by_byte",
+            "rrdtool is not installed",
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (number, definition) in [varied(), definition(2)].iter().enumerate() {
+        let path = folder.path().join(format!("{number}.rrd"));
+        created_by_rrdtool(&path, definition, CREATED_S + 1_234);
+        let theirs = without_rows(definition, std::fs::read(&path).unwrap());
+        let ours = without_rows(definition, definition.new_file(CREATED_S + 1_234));
+        let first = theirs.iter().zip(&ours).position(|(a, b)| a != b);
+        assert_eq!(first, None);
+        assert_eq!(theirs.len(), ours.len());
+        assert_eq!(
+            Definition::read(&theirs, theirs.len() as u64).unwrap().offsets(),
+            definition.offsets()
+        );
+    }
+}
+
+/// Files made by either, updated by either in turn, are at the end what rrdtool alone makes.
+#[test]
+fn updates_leave_what_rrdtool_leaves_byte_by_byte() {
+    if seekwell_testing::tool("rrdtool").is_none() {
+        return seekwell_testing::skip(
+            "updates_leave_what_rrdtool_leaves_byte_by_byte",
+            "rrdtool is not installed",
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("theirs"), varied().new_file(CREATED_S)).unwrap();
+    for name in ["mmap", "pread", "turns"] {
+        std::fs::copy(path("theirs"), path(name)).unwrap();
+    }
+    for (number, (time, values)) in awkward_updates(CREATED_S).into_iter().enumerate() {
+        updated_by_rrdtool(&path("theirs"), time, &values);
+        update(CWD, path("mmap").to_str().unwrap(), RrdAccess::Mmap, time, &values).unwrap();
+        update(CWD, path("pread").to_str().unwrap(), RrdAccess::Pread, time, &values).unwrap();
+        if number % 2 == 0 {
+            updated_by_rrdtool(&path("turns"), time, &values);
+        } else {
+            update(CWD, path("turns").to_str().unwrap(), RrdAccess::Mmap, time, &values).unwrap();
+        }
+        let theirs = std::fs::read(path("theirs")).unwrap();
+        for name in ["mmap", "pread", "turns"] {
+            let ours = std::fs::read(path(name)).unwrap();
+            let first = theirs.iter().zip(&ours).position(|(a, b)| a != b);
+            assert_eq!(first, None, "{name} after update {number}");
+        }
+    }
+}
+
+/// Three hundred random updates by rrdtool in one command and by us one by one.
+#[test]
+fn random_updates_leave_what_rrdtool_leaves_byte_by_byte() {
+    if seekwell_testing::tool("rrdtool").is_none() {
+        return seekwell_testing::skip(
+            "random_updates_leave_what_rrdtool_leaves_byte_by_byte",
+            "rrdtool is not installed",
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for seed in 0..4 {
+        let mut rng = seekwell_stats::seeded(seed);
+        std::fs::write(path("theirs"), varied().new_file(CREATED_S + 77 * seed)).unwrap();
+        std::fs::copy(path("theirs"), path("ours")).unwrap();
+        let mut command = Command::new("rrdtool");
+        command.arg("update").arg(path("theirs"));
+        let mut time = CREATED_S + 77 * seed;
+        for _ in 0..300 {
+            let longest = [30, 310, 700, 4_000][rng.index(4)];
+            time += 1 + rng.index(longest) as u64;
+            let values: Vec<String> = (0..4)
+                .map(|_| match rng.index(8) {
+                    0 => "U".to_owned(),
+                    1 => "0".to_owned(),
+                    2 => (rng.next_u64() >> 2).to_string(),
+                    _ => rng.index(100_000).to_string(),
+                })
+                .collect();
+            let values: Vec<&str> = values.iter().map(String::as_str).collect();
+            command.arg(format!("{time}:{}", values.join(":")));
+            update(CWD, path("ours").to_str().unwrap(), RrdAccess::Mmap, time, &values).unwrap();
+        }
+        assert!(command.status().unwrap().success());
+        let theirs = std::fs::read(path("theirs")).unwrap();
+        let ours = std::fs::read(path("ours")).unwrap();
+        let first = theirs.iter().zip(&ours).position(|(a, b)| a != b);
+        assert_eq!(first, None, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_file_of_rrdtool_is_updated_and_read_back_by_it() {
+    if seekwell_testing::tool("rrdtool").is_none() {
+        return seekwell_testing::skip(
+            "a_file_of_rrdtool_is_updated_and_read_back_by_it",
+            "rrdtool is not installed",
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("theirs.rrd");
+    created_by_rrdtool(&path, &definition(1), CREATED_S);
+    for (number, value) in ["1000", "4000", "7000"].iter().enumerate() {
+        let time = CREATED_S + 300 * (number as u64 + 1);
+        update(CWD, path.to_str().unwrap(), RrdAccess::Mmap, time, &[value]).unwrap();
+    }
+    let output = Command::new("rrdtool").arg("lastupdate").arg(&path).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("{}: 7000", CREATED_S + 900)), "{text}");
+    let output = Command::new("rrdtool")
+        .args(["fetch", path.to_str().unwrap(), "AVERAGE", "-s"])
+        .args([(CREATED_S + 300).to_string(), "-e".to_owned(), (CREATED_S + 900).to_string()])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.matches("1.0000000000e+01").count(), 2, "{text}");
+}
+
+#[test]
+fn hostile_files_are_refused_in_words() {
+    let good = definition(2).new_file(CREATED_S);
+    let read = |bytes: &[u8]| Definition::read(bytes, bytes.len() as u64).unwrap_err().to_string();
+    assert_eq!(read(b"RRD"), "it has 3 bytes and needs 128");
+    assert_eq!(read(&[0; 4096]), "it is no round-robin file of this kind of machine");
+    assert_eq!(read(&good[..5_000]), "it has 5000 bytes and needs 94816");
+    let changed = |at: usize, bytes: &[u8]| {
+        let mut file = good.clone();
+        file[at..at + bytes.len()].copy_from_slice(bytes);
+        read(&file)
+    };
+    assert_eq!(changed(4, b"0005"), "it is of version '0005', and 0003 is what is taken");
+    assert_eq!(
+        changed(24, &u64::MAX.to_le_bytes()),
+        "it uses 18446744073709551615 sources, 8 archives and a step of 300 s, which is not taken here"
+    );
+    assert_eq!(changed(24, &1_000_000_u64.to_le_bytes()), "it has 94816 bytes and needs 120001088");
+    assert_eq!(
+        changed(148, b"COMPUTE\0"),
+        "it uses a source of type 'COMPUTE', which is not taken here"
+    );
+    assert_eq!(
+        changed(128 + 240, b"HWPREDICT\0"),
+        "it uses an archive of function 'HWPREDICT', which is not taken here"
+    );
+    assert_eq!(
+        changed(128 + 240 + 24, &(u64::MAX / 2).to_le_bytes()),
+        "it has 94816 bytes and needs 18446744073709551615"
+    );
+}
+
+#[test]
+fn time_does_not_go_back() {
+    let definition = definition(1);
+    let mut file = definition.new_file(CREATED_S);
+    let offsets = definition.offsets();
+    let before = file.clone();
+    let apply = |file: &mut Vec<u8>, time| {
+        update::apply(&definition, &offsets, &mut file[..offsets.data], time, &["5"])
+    };
+    let error = apply(&mut file, CREATED_S).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("the update is of {CREATED_S} and the last one was of {CREATED_S}")
+    );
+    assert_eq!(file, before);
+    assert_eq!(apply(&mut file, CREATED_S + 1), Ok(vec![]));
+}
+
+#[test]
+fn the_predicted_size_is_that_of_the_format() {
+    for sources in [1, 2, 7] {
+        let values = seekwell_model::field::Values::default();
+        let params = (seekwell_model::workloads::rrd::RRD.build)(&values).unwrap();
+        let seekwell_model::workloads::WorkloadParams::Rrd(mut params) = params else {
+            panic!("not rrd")
+        };
+        params.sources = sources;
+        assert_eq!(params.file_bytes().0, definition(sources).offsets().length);
+    }
+}
