@@ -5,10 +5,10 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test packages
+.PHONY: help demo test power-cuts packages
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: packages ## build, run labs/demo.toml on this machine's kernel, write demo.html (at most 10 minutes)
 	$(CARGO) build --release --locked --package seekwell
@@ -16,6 +16,9 @@ demo: packages ## build, run labs/demo.toml on this machine's kernel, write demo
 
 test: packages ## every check and every test; as root the privileged ones too; ends with the counts
 	$(CARGO) xtask test
+
+power-cuts: packages ## ext4, xfs and btrfs through 1,000 power cuts each on modelled disks; needs a lab kernel (about 10 minutes)
+	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
 
 packages: ## install the Debian packages that are missing (apt, with sudo when not root)
 	@scripts/install-packages

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::clock::{FOREVER_NS, Running, SharedClock, TimeMessage, TimeOperation, Transport};
 use crate::fingerprint::{Event, Fingerprint};
 use crate::link::{self, LinkFault, TimeLink};
-use crate::mailbox::{Reader, Saying};
+use crate::mailbox::{Kind, Reader, Saying};
 use crate::port::{Handled, Port, PortFault};
 use crate::process::{CpuTicks, GuestProcess};
 
@@ -123,6 +123,17 @@ pub struct Notes {
     pub fingerprint: Fingerprint,
     /// Every event, if they are to be kept.
     pub events: Option<Vec<Event>>,
+    /// When each part of the command's output came.
+    pub heard: Vec<Heard>,
+}
+
+/// A part of what the guest's command wrote to its standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// When it came, in nanoseconds of virtual time.
+    pub at_ns: u64,
+    /// Bytes of it.
+    pub bytes: usize,
 }
 
 impl Notes {
@@ -502,6 +513,10 @@ impl<'a> Controller<'a> {
         let content = self.scene.ports[self.scene.mailbox.port].disk().content();
         while let Some(saying) = self.scene.mailbox.reader.next(content).map_err(Halt::System)? {
             self.first_word.get_or_insert_with(|| self.started.elapsed());
+            if saying.kind == Kind::Output {
+                let heard = Heard { at_ns: self.now_ns, bytes: saying.bytes.len() };
+                self.scene.notes.heard.push(heard);
+            }
             hear(saying);
         }
         Ok(())

@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::block::{self, Command, Frame, FrameFault};
 use crate::content::Content;
+use crate::cuts::Recording;
 use crate::fingerprint::Event;
 use crate::memory::{GuestMemory, OutOfRange};
 use crate::ring::{Ring, RingFault, Segment};
@@ -74,6 +75,7 @@ pub struct Disk {
     model: Box<dyn Model>,
     content: Content,
     log: Option<WriteLog>,
+    recording: Option<Recording>,
     damaged: Vec<SectorRange>,
     age_ns: u64,
     latest_ns: u64,
@@ -96,6 +98,8 @@ pub struct DiskParts {
     pub content: Content,
     /// Sectors that answer reads with an error until they are written.
     pub damaged: Vec<SectorRange>,
+    /// Takes every request while the disk runs; `None` when nothing is to be recorded.
+    pub recording: Option<Recording>,
     age_ns: u64,
     next_id: u64,
 }
@@ -104,7 +108,7 @@ impl DiskParts {
     /// A disk that was never switched on.
     #[must_use]
     pub fn new(model: Box<dyn Model>, content: Content) -> Self {
-        Self { model, content, damaged: Vec::new(), age_ns: 0, next_id: 0 }
+        Self { model, content, damaged: Vec::new(), recording: None, age_ns: 0, next_id: 0 }
     }
 }
 
@@ -112,7 +116,7 @@ impl Disk {
     /// A disk whose serial number is `serial`, cut to 20 bytes.
     #[must_use]
     pub fn new(index: u8, serial: &str, parts: DiskParts, read_only: bool) -> Self {
-        let DiskParts { model, content, damaged, age_ns, next_id } = parts;
+        let DiskParts { model, content, damaged, recording, age_ns, next_id } = parts;
         let mut padded = [0; block::SERIAL_BYTES];
         for (to, from) in padded.iter_mut().zip(serial.bytes()) {
             *to = from;
@@ -125,6 +129,7 @@ impl Disk {
             model,
             content,
             log: None,
+            recording,
             damaged,
             age_ns,
             latest_ns: 0,
@@ -217,6 +222,9 @@ impl Disk {
             let position = self.outstanding.iter().position(|request| request.id == id);
             let position = position.ok_or(DiskFault::UnknownCompletion { id })?;
             let done = self.outstanding.remove(position);
+            if let Some(recording) = &mut self.recording {
+                recording.completed(Completion { id, at_ns });
+            }
             finish(&done, ring, memory)?;
             answered = true;
             if let Some(event) = done.event {
@@ -249,8 +257,9 @@ impl Disk {
     /// Takes the disk apart, as it is at the latest time it was told.
     #[must_use]
     pub fn into_parts(self) -> DiskParts {
-        let Self { model, content, damaged, next_id, .. } = self;
-        DiskParts { model, content, damaged, age_ns: self.age_ns + self.latest_ns, next_id }
+        let Self { model, content, damaged, recording, next_id, .. } = self;
+        let age_ns = self.age_ns + self.latest_ns;
+        DiskParts { model, content, damaged, recording, age_ns, next_id }
     }
 
     fn submit_backlog(
@@ -316,6 +325,10 @@ impl Disk {
         }
         self.next_id += 1;
         let (status, data) = self.transfer(&request, segments, memory)?;
+        if let Some(recording) = &mut self.recording {
+            let data = if operation == Operation::Write { &self.buffer[..] } else { &[] };
+            recording.submitted(now_ns + self.age_ns, &request, data);
+        }
         answer.status = status;
         if operation == Operation::Read && status == block::STATUS_OK {
             answer.written += sectors * 512;

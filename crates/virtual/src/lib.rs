@@ -18,6 +18,7 @@ pub mod check;
 pub mod clock;
 pub mod content;
 pub mod controller;
+pub mod cuts;
 pub mod disk;
 pub mod end;
 pub mod fingerprint;
@@ -41,14 +42,15 @@ pub mod vhost;
 
 pub use check::{Difference, difference};
 pub use content::{Content, Frozen, Keeping, Regenerator};
+pub use cuts::{Cut, CutError, Recording};
 pub use disk::DiskParts;
 pub use end::End;
 pub use fingerprint::{Event, Fingerprint};
 pub use kernel::{Kernel, KernelError, KernelPlan, KernelSet, KernelSource};
 pub use lanes::Lanes;
 pub use machine::{
-    CpuCharge, DiskOutcome, DiskSetup, HostCost, MachineError, Outcome, Settings, Transport, Trial,
-    device_path, run,
+    CpuCharge, DiskOutcome, DiskSetup, Heard, HostCost, MachineError, Outcome, Settings, Transport,
+    Trial, device_path, run,
 };
 pub use mailbox::Task;
 pub use place::{Lane, VirtualOptions, VirtualPlace, VirtualPlaceError};

@@ -16,6 +16,7 @@ use seekwell_device::evidence::Evidence;
 use crate::clock::SharedClock;
 pub use crate::clock::Transport;
 use crate::content::{Content, Keeping};
+pub use crate::controller::Heard;
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
 use crate::disk::{Disk, DiskParts};
 use crate::end::{End, judge};
@@ -188,6 +189,8 @@ pub struct Outcome {
     pub end: End,
     /// What the command wrote to its standard output.
     pub output: Vec<u8>,
+    /// When each part of it came.
+    pub heard: Vec<Heard>,
     /// What it wrote to its standard error.
     pub log: Vec<u8>,
     /// What the guest's kernel printed; of a very talkative one, the end.
@@ -205,6 +208,16 @@ pub struct Outcome {
     pub cost: HostCost,
     /// How clock and guest talked in the end.
     pub transport: Transport,
+}
+
+impl Outcome {
+    /// What the command had written to its standard output by an instant of virtual time.
+    #[must_use]
+    pub fn output_by(&self, at_ns: u64) -> &[u8] {
+        let heard = self.heard.iter().take_while(|heard| heard.at_ns <= at_ns);
+        let bytes = heard.map(|heard| heard.bytes).sum();
+        self.output.get(..bytes).unwrap_or(&self.output)
+    }
 }
 
 /// Why no guest could be run on this machine.
@@ -262,10 +275,11 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
     let disks = disks(ports, roles, matches!(halt, Halt::PowerCut), virtual_ns)?;
     let controller_cpu = thread_cpu().saturating_sub(cpu_before);
     let cost = HostCost { wall: started.elapsed(), guest_cpu: exit.cpu, controller_cpu, start };
-    let Notes { fingerprint, events } = notes;
+    let Notes { fingerprint, events, heard } = notes;
     Ok(Outcome {
         end: judge(halt, exit.status, said.exit, &console),
         output: said.output,
+        heard,
         log: said.log,
         console,
         fingerprint,

@@ -1,6 +1,10 @@
 //! What the tests with a real guest share.
 
-#![allow(clippy::print_stdout, reason = "a test says which kernel it ran")]
+#![allow(dead_code, reason = "each test and benchmark uses a part")]
+#![allow(clippy::print_stderr, reason = "a test says which kernel it ran")]
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
+pub mod cuts;
 
 use std::path::PathBuf;
 
@@ -26,7 +30,7 @@ pub fn lab_kernel(test: &str) -> Option<Kernel> {
     let kernels = kernel::list(&cache).unwrap_or_default();
     let found = kernels.into_iter().find(Kernel::is_current);
     match &found {
-        Some(kernel) => println!("lab kernel {} ({})", kernel.id, kernel.set),
+        Some(kernel) => eprintln!("lab kernel {} ({})", kernel.id, kernel.set),
         None => {
             let reason = "no lab kernel of this version is built (seekwell kernel build)";
             seekwell_testing::skip(test, reason);

@@ -1,0 +1,112 @@
+//! `power_cuts COUNT [KIND...]`: each filesystem through COUNT power cuts; writes one line of CSV per cut
+//! to standard output and a summary to standard error. Fails when a filesystem does not survive.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::exit,
+    reason = "a measurement that cannot be made must not look like one"
+)]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use common::cuts::{Bed, Story, Survival, survive};
+
+/// The devices whose power fails, in turn: what a filesystem can be asked to survive on.
+const DEVICES: [&str; 3] = ["ide-40gb-2005", "sata-2tb-5400", "ssd-sata-250gb"];
+
+/// Cuts made in one recorded guest.
+const CUTS_PER_STORY: usize = 100;
+
+/// Work of each writer in a recorded guest.
+const ROUNDS: u64 = 150;
+
+const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+fn main() {
+    let words: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let count: usize = words.first().map_or(1000, |word| word.parse().expect("COUNT is a number"));
+    let kinds: Vec<&str> = match words.get(1..) {
+        Some(kinds) if !kinds.is_empty() => kinds.iter().map(String::as_str).collect(),
+        _ => KINDS.to_vec(),
+    };
+    println!(
+        "filesystem,options,device,seed,event,events,at_ns,lost_sectors,damaged_sectors,verdict,told"
+    );
+    let mut broken = 0;
+    for kind in kinds {
+        broken += whole(kind, "-", count).1;
+        if kind == "ext4" {
+            let (cuts, broken) = whole("ext4", "nobarrier", count.div_ceil(10));
+            assert!(
+                broken > 0,
+                "{cuts} cuts without barriers, and nothing was lost: the test sees nothing"
+            );
+        }
+    }
+    std::process::exit(i32::from(broken > 0));
+}
+
+/// Runs all cuts of one filesystem, a guest on each CPU; how many cuts, and how many were not survived.
+fn whole(kind: &str, options: &str, count: usize) -> (usize, usize) {
+    let begun = Instant::now();
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    std::thread::scope(|scope| {
+        for cpu in 0..cpus {
+            let (next, found) = (&next, &found);
+            scope.spawn(move || {
+                let kernel =
+                    common::lab_kernel("power_cuts").expect("no lab kernel: seekwell kernel build");
+                let mut bed =
+                    Bed::new(kernel, kind).unwrap_or_else(|tool| panic!("{tool} is missing"));
+                bed.cpu = Some(cpu);
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let left = count.saturating_sub(number * CUTS_PER_STORY).min(CUTS_PER_STORY);
+                    if left == 0 {
+                        break;
+                    }
+                    let device = DEVICES[number % DEVICES.len()];
+                    let story =
+                        Story::record(&bed, kind, options, device, number as u64 + 1, ROUNDS);
+                    let survivals = survive(&bed, &story, &story.draw(left));
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    found.push((number, story.recording.completions().len(), survivals));
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap();
+    found.sort_by_key(|(number, ..)| *number);
+    let (mut cuts, mut broken, mut promises) = (0, 0, 0);
+    for (number, events, survivals) in found {
+        for survival in survivals {
+            let place = (kind, options, DEVICES[number % DEVICES.len()], number + 1, events);
+            print(place, &survival);
+            cuts += 1;
+            broken += usize::from(survival.verdict != "whole");
+            promises += survival.told.parse().unwrap_or(0_u64);
+        }
+    }
+    eprintln!(
+        "{kind} {options}: {cuts} cuts, {broken} not survived, {promises} promises looked for, {:.0} s",
+        begun.elapsed().as_secs_f64()
+    );
+    (cuts, broken)
+}
+
+fn print((kind, options, device, seed, events): (&str, &str, &str, usize, usize), cut: &Survival) {
+    let Survival { event, at_ns, lost_sectors, damaged_sectors, verdict, told, .. } = cut;
+    let told = told.replace(['"', ','], " ");
+    println!(
+        "{kind},{options},{device},{seed},{event},{events},{at_ns},{lost_sectors},{damaged_sectors},{verdict},\"{told}\""
+    );
+}

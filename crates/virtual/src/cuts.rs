@@ -1,0 +1,211 @@
+//! Power cuts afterwards: what a disk would hold, had the power failed at any event of a trial.
+//!
+//! A trial runs once and its disk [records](Recording) every request with its data. A model is a
+//! pure function of requests and times, so a fresh one that is given the same does the same; it is
+//! stopped at the event in question and asked what is lost. A thousand cuts cost one guest.
+
+use std::io;
+
+use seekwell_device::{Completion, LostWrites, Model, Operation, Refused, Request};
+
+use crate::content::Content;
+
+#[cfg(test)]
+mod tests;
+
+/// Events without time passing or an answer, after which a model is stuck.
+const MOST_IDLE_EVENTS: u32 = 1_000_000;
+
+const SECTOR_BYTES: usize = 512;
+
+/// Why a power cut could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CutError {
+    /// The recording has fewer completions.
+    #[error("the power cannot fail after request {after}: the recording has {count}")]
+    Beyond {
+        /// The completion that was asked for, counted from 1.
+        after: u64,
+        /// How many there are.
+        count: u64,
+    },
+    /// A model took a request before and does not now.
+    #[error(
+        "the model refuses what it took when it was recorded: {0}; use the same device and seed"
+    )]
+    Refused(#[from] Refused),
+    /// A model answered at another time than before.
+    #[error(
+        "the model completed {found:?} where it completed {recorded:?} when it was recorded; use the same device and seed"
+    )]
+    Otherwise {
+        /// When it was recorded.
+        recorded: Option<Completion>,
+        /// Now.
+        found: Completion,
+    },
+    /// A model wants to be advanced without end.
+    #[error("the model does not get on at {at_ns} ns")]
+    Stuck {
+        /// Where it stands.
+        at_ns: u64,
+    },
+    /// The content could not be kept.
+    #[error(
+        "cannot keep the content that a power cut leaves: {0}; free room in the scratch directory"
+    )]
+    Content(#[from] io::Error),
+}
+
+/// A request and its data.
+#[derive(Clone, Debug)]
+struct Recorded {
+    at_ns: u64,
+    request: Request,
+    /// What was written; `None` for zeroes and for what writes nothing.
+    data: Option<Box<[u8]>>,
+}
+
+/// Every request that a disk took, with the data of writes, and every completion.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    requests: Vec<Recorded>,
+    completions: Vec<Completion>,
+}
+
+/// What a power cut leaves.
+#[derive(Debug)]
+pub struct Cut {
+    /// The disk's content: all writes submitted before, less what was lost.
+    pub content: Content,
+    /// What was lost, and which sectors cannot be read any more.
+    pub lost: LostWrites,
+    /// When the power failed, in nanoseconds of the disk's life.
+    pub at_ns: u64,
+    /// Requests submitted before.
+    pub submitted: usize,
+}
+
+impl Recording {
+    /// Takes a request that the model took at `at_ns`; `data` is what a write brings.
+    pub(crate) fn submitted(&mut self, at_ns: u64, request: &Request, data: &[u8]) {
+        let is_data = request.operation == Operation::Write && data.iter().any(|byte| *byte != 0);
+        let data = is_data.then(|| data.into());
+        self.requests.push(Recorded { at_ns, request: *request, data });
+    }
+
+    /// Takes a completion.
+    pub(crate) fn completed(&mut self, completion: Completion) {
+        self.completions.push(completion);
+    }
+
+    /// When each request was done, in nanoseconds of the disk's life, in the order of completion.
+    #[must_use]
+    pub fn completions(&self) -> &[Completion] {
+        &self.completions
+    }
+
+    /// What `content`, the disk's before the recording, is after a power cut at the completion
+    /// number `after`, counted from 1. `model` is what the disk's was before the recording.
+    ///
+    /// All that the device completes at that same instant is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`CutError`].
+    pub fn cut(
+        &self,
+        mut model: Box<dyn Model>,
+        mut content: Content,
+        after: u64,
+    ) -> Result<Cut, CutError> {
+        let (at_ns, submitted) = self.play(&mut *model, after)?;
+        let lost = model.power_cut(at_ns);
+        for recorded in &self.requests[..submitted] {
+            recorded.put(&lost, &mut content)?;
+        }
+        Ok(Cut { content, lost, at_ns, submitted })
+    }
+
+    /// Gives the model what it was given until so many requests are complete; when that was, and how
+    /// many were submitted before.
+    fn play(&self, model: &mut dyn Model, after: u64) -> Result<(u64, usize), CutError> {
+        let mut stage = Stage { recording: self, model, done: 0, found: Vec::new() };
+        for (index, Recorded { at_ns, request, .. }) in self.requests.iter().enumerate() {
+            if let Some(cut_ns) = stage.pass_to(*at_ns, after)? {
+                return Ok((cut_ns, index));
+            }
+            stage.model.submit(*at_ns, *request)?;
+        }
+        let cut_ns = stage.pass_to(u64::MAX, after)?;
+        let count = stage.done as u64;
+        Ok((cut_ns.ok_or(CutError::Beyond { after, count })?, self.requests.len()))
+    }
+}
+
+impl Recorded {
+    /// Writes what of it was not lost.
+    fn put(&self, lost: &LostWrites, content: &mut Content) -> io::Result<()> {
+        let Request { id, lba, sectors, operation, .. } = self.request;
+        if !operation.writes() {
+            return Ok(());
+        }
+        let end = lba.0 + u64::from(sectors);
+        let mut at = lba.0;
+        // Lost ranges are sorted by id, then address.
+        let first = lost.lost.partition_point(|range| range.id < id);
+        for gone in lost.lost[first..].iter().take_while(|range| range.id == id) {
+            self.put_range(at, gone.range.lba.0.clamp(at, end), content)?;
+            at = (gone.range.lba.0 + gone.range.sectors).clamp(at, end);
+        }
+        self.put_range(at, end, content)
+    }
+
+    fn put_range(&self, from: u64, to: u64, content: &mut Content) -> io::Result<()> {
+        if from >= to {
+            return Ok(());
+        }
+        let Some(data) = &self.data else { return content.zero(from, to - from) };
+        let within = |sector: u64| (sector - self.request.lba.0) as usize * SECTOR_BYTES;
+        content.write(from, &data[within(from)..within(to)])
+    }
+}
+
+/// A model on its way through a recording.
+struct Stage<'a> {
+    recording: &'a Recording,
+    model: &'a mut dyn Model,
+    done: usize,
+    found: Vec<Completion>,
+}
+
+impl Stage<'_> {
+    /// Lets time pass to `at_ns`, or to the instant at which `after` requests are complete.
+    fn pass_to(&mut self, at_ns: u64, after: u64) -> Result<Option<u64>, CutError> {
+        let (mut last_ns, mut idle) = (0, 0);
+        while let Some(due_ns) = self.model.next_event_ns().filter(|due_ns| *due_ns <= at_ns) {
+            self.model.advance(due_ns, &mut self.found);
+            idle = if due_ns > last_ns || !self.found.is_empty() { 0 } else { idle + 1 };
+            last_ns = due_ns;
+            if idle > MOST_IDLE_EVENTS {
+                return Err(CutError::Stuck { at_ns: due_ns });
+            }
+            self.compare()?;
+            if self.done as u64 >= after {
+                return Ok(Some(due_ns));
+            }
+        }
+        Ok(None)
+    }
+
+    fn compare(&mut self) -> Result<(), CutError> {
+        for found in self.found.drain(..) {
+            let recorded = self.recording.completions.get(self.done).copied();
+            if recorded != Some(found) {
+                return Err(CutError::Otherwise { recorded, found });
+            }
+            self.done += 1;
+        }
+        Ok(())
+    }
+}
