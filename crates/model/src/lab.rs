@@ -166,6 +166,54 @@ pub struct Judge {
     pub confidence: f64,
     /// When to stop.
     pub effort: Effort,
+    /// Which trials are run.
+    #[serde(default)]
+    pub method: Method,
+    /// Whether one stack is run twice under two names, to test the laboratory itself.
+    #[serde(default)]
+    pub control: bool,
+}
+
+/// Which trials of a lab are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// [`Method::Race`] where more than [`RACE_ABOVE`] stacks are compared, else
+    /// [`Method::Rounds`].
+    #[default]
+    Auto,
+    /// Complete rounds of every stack.
+    Rounds,
+    /// A pilot, a screen that keeps the better half until [`RACE_ABOVE`] stacks remain, and a
+    /// final of fresh rounds among them.
+    Race,
+}
+
+/// Stacks that reach the final of a race; a lab with more is raced unless it says otherwise.
+pub const RACE_ABOVE: usize = 8;
+
+/// Rounds after which the final of a race ends at the latest, unless the lab says otherwise.
+pub const FINAL_ROUNDS: u32 = 80;
+
+impl Judge {
+    /// Whether so many stacks are raced.
+    #[must_use]
+    pub fn races(&self, stacks: usize) -> bool {
+        match self.method {
+            Method::Auto => stacks > RACE_ABOVE,
+            Method::Rounds => false,
+            Method::Race => true,
+        }
+    }
+
+    /// Most rounds of the final of a race.
+    #[must_use]
+    pub fn final_rounds(&self) -> u32 {
+        match (self.method, self.effort) {
+            (Method::Race, Effort::Rounds(rounds)) => rounds,
+            _ => FINAL_ROUNDS,
+        }
+    }
 }
 
 /// When a run stops collecting rounds.

@@ -76,7 +76,8 @@ pub struct Plan {
     /// Pairs of stack and workload, in the order of the axes.
     pub candidates: Vec<Candidate>,
     /// Trials in order, all rounds that the lab asks for; with a time budget as many as are
-    /// expected to fit, at least 6.
+    /// expected to fit, at least 6. Of a race those of the pilot: the others depend on what is
+    /// found.
     pub trials: Vec<PlannedTrial>,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
@@ -84,25 +85,128 @@ pub struct Plan {
     pub costs: Vec<Cost>,
     /// Doubts that can be had before anything ran.
     pub warnings: Vec<Warning>,
+    /// How the stacks are raced; `None` where every stack runs in every round.
+    #[serde(default)]
+    pub race: Option<PlannedRace>,
+    /// A stack and its copy, as indices into `stacks`: the copy is run to test the laboratory and
+    /// is never ranked.
+    #[serde(default)]
+    pub control: Option<[u32; 2]>,
+}
+
+/// A race as planned: what is run is decided by what is found, within these bounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedRace {
+    /// Stacks of the pilot, as indices: every value of every axis occurs.
+    pub pilot: Vec<u32>,
+    /// Rounds of the pilot.
+    pub pilot_rounds: u32,
+    /// Stacks in each round of the screen.
+    pub screen: Vec<u32>,
+    /// Stacks in a round of the final, the control's among them.
+    pub finalists: u32,
+    /// Rounds of the final after which it is looked at; it may end at each. With a time budget
+    /// they are planned anew after the pilot.
+    pub looks: Vec<u32>,
+}
+
+/// What a run buys, known after its pilot or its first two rounds, before the long part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outlook {
+    /// Trials that it rests on.
+    pub trials: u32,
+    /// How much trials of one stack vary inside rounds (about the coefficient of variation), as a
+    /// fraction. `None` where too few gave a value.
+    pub spread: Option<f64>,
+    /// Lower end of its interval at 95 %.
+    pub spread_low: Option<f64>,
+    /// Upper end.
+    pub spread_high: Option<f64>,
+    /// Time of a trial, the mean over all stacks.
+    pub trial_ns: u64,
+    /// Trials of the screen, and their time.
+    pub screen_trials: u32,
+    /// Time of the screen.
+    pub screen_ns: u64,
+    /// What the planned numbers of rounds tell apart, rising.
+    pub buys: Vec<Buys>,
+    /// Tie width of the lab.
+    pub tie: f64,
+    /// Rounds that show two equal stacks to be equal within the tie width; `None` if no number
+    /// that can be paid for does.
+    pub tie_rounds: Option<u64>,
+    /// Time of these rounds from the beginning of the run.
+    pub tie_ns: Option<u64>,
+}
+
+/// What a number of rounds buys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Buys {
+    /// Complete rounds; in a race those of its final.
+    pub rounds: u32,
+    /// Time from the beginning of the run until then, if no stack leaves early.
+    pub time_ns: u64,
+    /// Smallest difference, as a fraction, that is then found in 9 of 10 cases; `None` where none
+    /// is.
+    pub difference: Option<f64>,
+}
+
+impl PlannedRace {
+    /// Rounds of stacks in pilot and screen.
+    fn before_final(&self) -> u64 {
+        let screen = self.screen.iter().map(|stacks| u64::from(*stacks)).sum::<u64>();
+        self.pilot.len() as u64 * u64::from(self.pilot_rounds) + screen
+    }
+
+    /// Trials of a stack that are run at least (the final ends at its first look) and at most.
+    #[must_use]
+    pub fn stack_trials(&self) -> (u64, u64) {
+        let at = |look: Option<&u32>| {
+            self.before_final() + u64::from(look.copied().unwrap_or(0)) * u64::from(self.finalists)
+        };
+        (at(self.looks.first()), at(self.looks.last()))
+    }
 }
 
 impl Plan {
-    /// Predicted time of all trials in nanoseconds.
+    /// Predicted time of all trials in nanoseconds; of a race the most that it takes.
     #[must_use]
     pub fn predicted_ns(&self) -> u64 {
-        let cost = |trial: &PlannedTrial| self.costs[trial.candidate as usize].time_ns;
-        self.trials.iter().map(cost).fold(0, u64::saturating_add)
+        self.predicted_range_ns().1
     }
 
-    /// Predicted bytes written by all trials; `None` when a workload does not say.
+    /// Predicted time in nanoseconds, least and most; they differ for a race alone.
+    #[must_use]
+    pub fn predicted_range_ns(&self) -> (u64, u64) {
+        let Some(race) = &self.race else {
+            let cost = |trial: &PlannedTrial| self.costs[trial.candidate as usize].time_ns;
+            let all = self.trials.iter().map(cost).fold(0, u64::saturating_add);
+            return (all, all);
+        };
+        let all = self.costs.iter().map(|cost| cost.time_ns).fold(0, u64::saturating_add);
+        let (least, most) = race.stack_trials();
+        let each = all / (self.stacks.len() as u64).max(1);
+        (least.saturating_mul(each), most.saturating_mul(each))
+    }
+
+    /// Predicted bytes written by all trials, of a race the most; `None` when a workload does not
+    /// say.
     #[must_use]
     pub fn predicted_written(&self) -> Option<Bytes> {
-        let cost = |trial: &PlannedTrial| self.costs[trial.candidate as usize].written;
-        self.trials
-            .iter()
-            .map(cost)
-            .try_fold(0_u64, |sum, next| Some(sum.saturating_add(next?.0)))
-            .map(Bytes)
+        let add = |sum: u64, next: Option<Bytes>| Some(sum.saturating_add(next?.0));
+        let Some(race) = &self.race else {
+            let cost = |trial: &PlannedTrial| self.costs[trial.candidate as usize].written;
+            return self.trials.iter().map(cost).try_fold(0, add).map(Bytes);
+        };
+        let all = self.costs.iter().map(|cost| cost.written).try_fold(0, add)?;
+        let each = all / (self.stacks.len() as u64).max(1);
+        Some(Bytes(race.stack_trials().1.saturating_mul(each)))
+    }
+
+    /// Stacks that are ranked: all but the copy of a control.
+    #[must_use]
+    pub fn ranked(&self) -> usize {
+        self.stacks.len() - usize::from(self.control.is_some()).min(self.stacks.len())
     }
 
     /// Number of rounds.

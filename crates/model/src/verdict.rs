@@ -1,6 +1,7 @@
 //! The verdict: winner, tie or not resolved.
 
 use crate::lab::Better;
+use crate::plan::Outlook;
 use serde::{Deserialize, Serialize};
 
 /// Which of the three a verdict is.
@@ -30,6 +31,31 @@ pub struct Ratio {
     pub median: Option<f64>,
     /// Complete pairs behind the ratio.
     pub pairs: u32,
+    /// What the interval rests on.
+    #[serde(default)]
+    pub basis: Basis,
+    /// Hodges–Lehmann estimate of the ratio, little moved by single odd rounds.
+    #[serde(default)]
+    pub hodges_lehmann: Option<f64>,
+    /// Chance that a trial of this stack is better than one of the baseline (Vargha and Delaney's
+    /// A12 over the shared rounds).
+    #[serde(default)]
+    pub a12: Option<f64>,
+    /// Whether successive rounds depend on each other, so that the interval is too narrow.
+    #[serde(default)]
+    pub autocorrelated: bool,
+}
+
+/// What the interval of a ratio rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Complete pairs inside rounds, the error divided among all stacks: it decides.
+    #[default]
+    Paired,
+    /// Few trials with strength borrowed from other stacks, in the screen of a race: it certifies
+    /// nothing.
+    Screen,
 }
 
 /// What a run found.
@@ -53,6 +79,237 @@ pub struct Verdict {
     pub confidence: f64,
     /// Tie width.
     pub tie: f64,
-    /// Complete rounds behind it.
+    /// Complete rounds behind it; of a race those of the final.
     pub rounds: u32,
+    /// What else the trials tell.
+    #[serde(default)]
+    pub evidence: Evidence,
+}
+
+/// What stands beside a verdict.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// What the run was expected to buy.
+    pub outlook: Option<Outlook>,
+    /// How the race went; `None` where every stack ran in every round.
+    pub race: Option<RaceCourse>,
+    /// What an unresolved verdict still needs.
+    pub needed: Option<Needed>,
+    /// The stack that was run twice.
+    pub control: Option<ControlFound>,
+    /// What each axis did, the strongest first.
+    pub axes: Vec<AxisFound>,
+    /// Where two axes act together other than each alone, measurable ones, the strongest first.
+    pub interactions: Vec<InteractionFound>,
+    /// Whether the workload waits for the storage.
+    pub storage: Option<StorageShare>,
+    /// What was looked for in the laboratory itself.
+    pub checks: Vec<CheckFound>,
+    /// What a power cut would leave, by stack in the order of the plan.
+    pub durability: Vec<StackDurability>,
+}
+
+/// The course of a race.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RaceCourse {
+    /// Rounds of the pilot; they come first.
+    pub pilot_rounds: u32,
+    /// Rounds of the screen; they come next.
+    pub screen_rounds: u32,
+    /// Rounds of the final; they come last.
+    pub final_rounds: u32,
+    /// Stacks that reached the final.
+    pub finalists: Vec<String>,
+    /// Rounds of the final at which it was to be looked at.
+    pub looks: Vec<u32>,
+    /// Rounds of the final at its last look; 0 before the first.
+    pub looked_at: u32,
+    /// The stack to take if one must be taken now, certified or not.
+    pub best_guess: Option<String>,
+    /// Who left, in order of leaving.
+    pub dropped: Vec<DroppedStack>,
+    /// Upper estimate of the chance that a stack better than the best by more than the tie width
+    /// was dropped in the screen.
+    pub screening_risk: f64,
+}
+
+/// A stack that left a race.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DroppedStack {
+    /// Its label.
+    pub stack: String,
+    /// `screen` or `final`.
+    pub part: String,
+    /// Trials with a value when it left.
+    pub trials: u32,
+    /// Ratio to the best of that moment.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Why it left.
+    pub reason: String,
+}
+
+/// What it takes to resolve.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needed {
+    /// Complete rounds in all.
+    pub rounds: u64,
+    /// Further time, at the cost of a round so far.
+    pub more_ns: u64,
+}
+
+/// One stack under two names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControlFound {
+    /// Label of the stack.
+    pub stack: String,
+    /// Ratio of the copy to the stack; `None` with too few pairs.
+    pub ratio: Option<f64>,
+    /// Lower end of the interval at 99 %.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Complete pairs.
+    pub pairs: u32,
+    /// Whether the interval excludes equality: then the verdict is withdrawn.
+    pub separated: bool,
+}
+
+/// What an axis did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AxisFound {
+    /// `device`, `journal`, `filesystem`, `scheduler` or `memory`.
+    pub axis: String,
+    /// The value with the highest metric, averaged over the other axes.
+    pub highest: String,
+    /// The value with the lowest.
+    pub lowest: String,
+    /// Ratio of the two, at least 1.
+    pub ratio: f64,
+    /// Lower end of its interval, which allows for having picked the extremes.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Whether the interval excludes equality.
+    pub measurable: bool,
+    /// No two values of the axis differ by more than this factor.
+    pub at_most: Option<f64>,
+    /// Share of the variance between stacks, 0 to 1.
+    pub share: f64,
+    /// Whether trials that flip this factor alone moved the metric the same way.
+    pub confirmed: bool,
+    /// What else differs between the trials with the two values, most first: nothing of it was
+    /// flipped, so it is consistent with the effect and no more.
+    pub beside: Vec<Beside>,
+}
+
+/// A quantity of the judged step under the two extreme values of an axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// What, with its unit: `flushes`, `KiB per write`.
+    pub what: String,
+    /// Median over the trials with the value of the highest metric.
+    pub at_highest: f64,
+    /// The same with the value of the lowest.
+    pub at_lowest: f64,
+}
+
+/// Two axes that act together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InteractionFound {
+    /// The two axes.
+    pub axes: [String; 2],
+    /// One value of each.
+    pub values: [String; 2],
+    /// Metric of the combination against what the two effects alone predict.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// How much of the judged step the device was busy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StorageShare {
+    /// Median share of the step with requests in flight, of the stack with the largest.
+    pub busy: f64,
+    /// Whether the workload sees the storage at all: `false` when no device could make it 5 %
+    /// faster.
+    pub seen: bool,
+}
+
+/// A trouble that was looked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckFound {
+    /// Stable name: `drift`, `order`, `carry-over`, `dependence`, `temperature`, `other-writer`.
+    pub name: String,
+    /// Whether it was found beyond reasonable doubt; `None` where too little is known to say.
+    pub found: Option<bool>,
+    /// What was seen, in words.
+    pub text: String,
+    /// Factor on the metric over the range seen.
+    pub change: Option<f64>,
+    /// Chance of so much without the trouble.
+    pub p: Option<f64>,
+}
+
+/// What a power cut may take, weakest last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DurabilityClass {
+    /// What `write` returned for is there, in order.
+    EveryWrite,
+    /// What `fsync` returned for is there, and the filesystem is whole.
+    Synced,
+    /// What `fsync` returned for is there; files written without it may hold old blocks, or the
+    /// filesystem needs a check first.
+    Unordered,
+    /// Data that `fsync` returned for may be lost, or the filesystem with it.
+    Unsafe,
+    /// Nothing is left: it is in memory.
+    Volatile,
+}
+
+impl DurabilityClass {
+    /// The stable word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::EveryWrite => "every-write",
+            Self::Synced => "synced",
+            Self::Unordered => "unordered",
+            Self::Unsafe => "unsafe",
+            Self::Volatile => "volatile",
+        }
+    }
+}
+
+/// The durability of one stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackDurability {
+    /// Its label.
+    pub stack: String,
+    /// The class.
+    pub class: DurabilityClass,
+    /// Why, one reason each; what a power cut would take.
+    pub reasons: Vec<String>,
+}
+
+impl Evidence {
+    /// Durability class of a stack.
+    #[must_use]
+    pub fn durability_of(&self, stack: &str) -> Option<&StackDurability> {
+        self.durability.iter().find(|one| one.stack == stack)
+    }
+
+    /// Whether the stacks are of several classes.
+    #[must_use]
+    pub fn durability_differs(&self) -> bool {
+        self.durability.windows(2).any(|pair| pair[0].class != pair[1].class)
+    }
 }

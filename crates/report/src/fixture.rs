@@ -1,14 +1,16 @@
 //! Small runs for tests: stacks, records and a verdict that fit together.
 
 use crate::view::RunView;
-use seekwell_model::lab::{Better, Effort, Judge, Lab, SchedulerAxis, TrialSettings, Workload};
+use seekwell_model::lab::{
+    Better, Effort, Judge, Lab, Method, SchedulerAxis, TrialSettings, Workload,
+};
 use seekwell_model::plan::{Candidate, Cost, LeftOut, Plan, PlannedTrial};
 use seekwell_model::record::{DeviceInForce, InForce, QueueSettings, Record, Status, StepRecord};
 use seekwell_model::stack::{
     Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
 };
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_model::verdict::{Ratio, Verdict, VerdictKind};
+use seekwell_model::verdict::{Basis, Evidence, Ratio, Verdict, VerdictKind};
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{CacheState, MailParams, WorkloadParams};
 use std::collections::BTreeMap;
@@ -71,6 +73,8 @@ fn lab() -> Lab {
             tie: 0.02,
             confidence: 0.95,
             effort: Effort::Rounds(8),
+            method: Method::Rounds,
+            control: false,
         },
         trial: TrialSettings {
             cpus: None,
@@ -105,6 +109,8 @@ pub(crate) fn plan(stacks: Vec<Stack>) -> Plan {
             })
             .collect(),
         warnings: vec![],
+        race: None,
+        control: None,
         stacks,
     }
 }
@@ -182,6 +188,10 @@ pub(crate) fn ratio(label: &str, median: f64, ratio: f64, low: f64, high: f64) -
         high: Some(high),
         median: Some(median),
         pairs: 8,
+        basis: Basis::Paired,
+        hodges_lehmann: Some(ratio),
+        a12: Some(0.0),
+        autocorrelated: false,
     }
 }
 
@@ -203,6 +213,7 @@ pub(crate) fn verdict(
         confidence: 0.95,
         tie: 0.02,
         rounds: 8,
+        evidence: Evidence::default(),
     }
 }
 

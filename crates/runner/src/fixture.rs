@@ -1,7 +1,9 @@
 //! Plans and records for the tests of this room.
 
 use crate::order;
-use seekwell_model::lab::{Better, Effort, Judge, Lab, SchedulerAxis, TrialSettings, Workload};
+use seekwell_model::lab::{
+    Better, Effort, Judge, Lab, Method, SchedulerAxis, TrialSettings, Workload,
+};
 use seekwell_model::plan::{Candidate, PlaceFacts, Plan};
 use seekwell_model::record::{InForce, Record, Status, StepRecord};
 use seekwell_model::stack::{
@@ -54,6 +56,8 @@ pub fn lab(effort: Effort, workloads: Vec<Workload>) -> Lab {
             tie: 0.02,
             confidence: 0.95,
             effort,
+            method: Method::Rounds,
+            control: false,
         },
         trial: TrialSettings {
             cpus: None,

@@ -6,7 +6,7 @@ use crate::execute::Records;
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
-use seekwell_model::verdict::{Ratio, Verdict, VerdictKind};
+use seekwell_model::verdict::{Basis, Evidence, Ratio, Verdict, VerdictKind};
 use seekwell_model::warning::Warning;
 use seekwell_stats::paired::{self, Comparison, Question, Row, Unresolved, Verdict as Decision};
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,6 +128,7 @@ fn blank(plan: &Plan, values: &[Vec<Option<f64>>]) -> Verdict {
         confidence: judge.confidence,
         tie: judge.tie,
         rounds: rounds as u32,
+        evidence: Evidence::default(),
     }
 }
 
@@ -178,6 +179,10 @@ fn ratio(stack: String, row: &Row, values: &[Option<f64>]) -> Ratio {
         high: interval.map(|interval| interval.high),
         median: median(values),
         pairs: row.rounds as u32,
+        basis: Basis::Paired,
+        hodges_lehmann: row.hodges_lehmann,
+        a12: row.a12,
+        autocorrelated: row.autocorrelated,
     }
 }
 

@@ -70,7 +70,18 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &PlaceFacts) -> Result<Plan, P
     let rounds = rounds(lab.judge.effort, &costs);
     let trials = order(lab.seed, candidates.len() as u64, rounds)?;
     let workloads = lab.workloads.clone();
-    Ok(Plan { lab: lab.clone(), stacks, workloads, candidates, trials, left_out, costs, warnings })
+    Ok(Plan {
+        lab: lab.clone(),
+        stacks,
+        workloads,
+        candidates,
+        trials,
+        left_out,
+        costs,
+        warnings,
+        race: None,
+        control: None,
+    })
 }
 
 /// Rounds that the effort buys at the predicted cost.

@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::lab_file::LabFile;
 use crate::source::{Problem, Span};
 use reasons::{Reason, Rules};
-use seekwell_model::lab::{Effort, Lab, Match, SchedulerAxis, Workload};
+use seekwell_model::lab::{Effort, Lab, Match, Method, SchedulerAxis, Workload};
 use seekwell_model::plan::{Candidate, LeftOut, PlaceFacts};
 use seekwell_model::stack::{Scheduler, Stack};
 use seekwell_model::warning::Warning;
@@ -112,8 +112,9 @@ fn check_size(file: &LabFile, axes: &Axes<'_>) -> Result<(), Problem> {
         return Err(Problem::new(None, message, remedy));
     }
     let rounds = match file.lab.judge.effort {
-        Effort::Rounds(rounds) => u64::from(rounds),
-        Effort::Budget(_) => crate::tables::MIN_ROUNDS,
+        Effort::Rounds(rounds) if file.lab.judge.method == Method::Rounds => u64::from(rounds),
+        // A race has its many rounds among few stacks.
+        Effort::Rounds(_) | Effort::Budget(_) => crate::tables::MIN_ROUNDS,
     };
     if candidates.saturating_mul(rounds) > MAX_TRIALS {
         let message = format!(

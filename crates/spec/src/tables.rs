@@ -428,9 +428,11 @@ pub const JUDGE: TableDefinition = TableDefinition {
         Entry::new("better", FieldKind::Choice(&["lower", "higher"]), "Which way the metric is good. Without it what the catalogue of metrics says."),
         Entry::new("tie", FieldKind::Number { min: 0.0, max: 0.5 }, "Stacks within this relative distance of each other are a tie.").form(Form::Percent).default("\"2%\""),
         Entry::new("confidence", FieldKind::Number { min: 0.5, max: 0.999 }, "Confidence of the intervals.").default("0.95"),
-        Entry::new("rounds", integer(MIN_ROUNDS, 1000), "Complete rounds, each with one trial of every stack. Without `rounds` and `budget` 10 rounds are made.")
+        Entry::new("method", FieldKind::Choice(&["auto", "rounds", "race"]), "`rounds`: complete rounds, each with one trial of every stack. `race`: a pilot of two rounds on a few stacks; a screen that keeps the better half until 8 stacks remain; then a final of fresh rounds among them, which ends when enough is known. `auto` is `race` for more than 8 stacks, unless `rounds` is given, else `rounds`.").default("\"auto\""),
+        Entry::new("rounds", integer(MIN_ROUNDS, 1000), "Complete rounds; with `method = \"race\"` the most that its final has. Without `rounds` and `budget` 10 rounds are made, and a race's final has at most 80.")
             .why("fewer than 6 paired rounds can never make a winner: a stack may be ahead in all of them by chance"),
-        Entry::new("budget", FieldKind::Duration, "No new round is begun that would not end within this time; at least 6 rounds are made. Instead of `rounds`."),
+        Entry::new("budget", FieldKind::Duration, "No new round is begun that would not end within this time; at least 6 rounds are made, in a race the whole screen and 6 rounds of the final. Instead of `rounds`."),
+        Entry::new("control", FieldKind::Bool, "Runs a copy of the first stack beside it, in a race in the final. Where the two differ beyond chance, the laboratory is at fault and the verdict is withdrawn.").default("false"),
     ],
     by_kind: None,
 };

@@ -74,6 +74,8 @@ fn lab() -> Lab {
             tie: 0.02,
             confidence: 0.95,
             effort: Effort::Rounds(6),
+            method: seekwell_model::lab::Method::Rounds,
+            control: false,
         },
         trial: TrialSettings {
             cpus: None,
@@ -97,6 +99,8 @@ pub(crate) fn plan() -> Plan {
         left_out: vec![],
         costs: vec![Cost { time_ns: 1, written: None }; 2],
         warnings: vec![],
+        race: None,
+        control: None,
     }
 }
 

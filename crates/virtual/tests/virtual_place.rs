@@ -50,6 +50,8 @@ fn plan(filesystems: &[&str], model: &str, rest: &str) -> Plan {
         left_out: vec![],
         costs: vec![],
         warnings: vec![],
+        race: None,
+        control: None,
     }
 }
 

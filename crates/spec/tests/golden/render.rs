@@ -1,6 +1,6 @@
 //! What golden files of labs hold, for the test that compares and the example that writes them.
 
-use seekwell_model::lab::{Effort, Lab, SchedulerAxis};
+use seekwell_model::lab::{Effort, Lab, Method, SchedulerAxis};
 use seekwell_model::plan::PlaceFacts;
 use seekwell_model::units::Bytes;
 use seekwell_spec::{Expansion, LabFile, expand, read_lab_bytes};
@@ -102,8 +102,10 @@ fn judged(lab: &Lab) -> String {
         Effort::Rounds(rounds) => format!("{rounds} rounds"),
         Effort::Budget(budget) => format!("{budget}"),
     };
+    let race = if judge.method == Method::Race { " in a race" } else { "" };
+    let control = if judge.control { ", with a control" } else { "" };
     format!(
-        "judge {} {:?}, tie {}, confidence {}, {effort}",
+        "judge {} {:?}, tie {}, confidence {}, {effort}{race}{control}",
         judge.metric, judge.better, judge.tie, judge.confidence
     )
 }

@@ -33,6 +33,7 @@ fn verdict() -> Verdict {
         confidence: 0.95,
         tie: 0.02,
         rounds: 6,
+        evidence: seekwell_model::verdict::Evidence::default(),
     }
 }
 
