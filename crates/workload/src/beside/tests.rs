@@ -29,6 +29,7 @@ fn io() -> WorkloadParams {
         count: Some(1),
         time: Some(Nanos(1)),
         threads: 1,
+        curve: Vec::new(),
         depth: 1,
         engine: EngineKind::Psync,
         pattern: Pattern::Sequential,

@@ -1,0 +1,216 @@
+//! Seekwell's workloads beside their originals: the same work on the same RAM-backed stack,
+//! alternating, pinned to one CPU, as many pairs as a ±5 % interval needs.
+//!
+//! `cargo run --release -p seekwell-workload --example agreement -- [--quick] [--pairs N]
+//! [--out FOLDER] [--table FILE] [ROW…]`
+//!
+//! Every row is a file of its own in this folder and stands in [`ROWS`]. Raw values go to
+//! `FOLDER/ROW.csv`; the table of all rows goes to `FILE` as Markdown. `--quick` makes three pairs
+//! and fails when operations or bytes of the two sides differ: that needs no quiet machine.
+//! It needs root, for a loop device and mounts in a mount namespace of its own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark is a program of its own that talks to the person who runs it"
+)]
+
+mod fio;
+mod place;
+mod seek_fio;
+mod table;
+
+use place::Place;
+use seekwell_stats::interval::geometric_mean_interval;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Every comparison. A row is added here and nowhere else.
+const ROWS: &[&Row] = &[&seek_fio::ROW];
+
+/// One comparison with an original.
+pub struct Row {
+    /// Name, also of the file with its raw values.
+    pub name: &'static str,
+    /// What Seekwell runs.
+    pub ours: &'static str,
+    /// What it is compared with, version and flags.
+    pub original: &'static str,
+    /// The program of the original; the row is left out, and says so, where it is not installed.
+    /// `None` for a reference program that `cc` makes from this folder.
+    pub tool: Option<&'static str>,
+    /// What is compared, for example `operations/s`.
+    pub metric: &'static str,
+    /// Why the values differ where they are known to; empty where they should not.
+    pub note: &'static str,
+    /// Whether ±5 % is asked for; otherwise the same order of magnitude.
+    pub exact: bool,
+    /// Sets the two sides up.
+    pub sides: fn(&Place) -> Box<dyn Sides + '_>,
+}
+
+/// The two sides of a row.
+pub trait Sides {
+    /// One run of Seekwell's. `round` is to be the seed of what is random.
+    fn ours(&mut self, round: u64) -> Side;
+    /// One run of the original's.
+    fn original(&mut self, round: u64) -> Side;
+}
+
+/// What one run of one side found.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    /// The compared value, above 0.
+    pub value: f64,
+    /// Operations, or files; both sides must have made as many.
+    pub ops: u64,
+    /// Bytes read and written; both sides must have moved as many.
+    pub bytes: u64,
+}
+
+/// What a row found.
+pub struct Found {
+    row: &'static Row,
+    pairs: Vec<(Side, Side)>,
+}
+
+/// Confidence of the interval.
+const ERROR: f64 = 0.05;
+/// How far from 1 the interval may reach.
+const WIDTH: f64 = 0.05;
+/// Pairs before the interval is looked at.
+const FEWEST: u64 = 10;
+
+impl Found {
+    /// Ours relative to the original: lower end, centre, upper end; `None` with fewer than 2 pairs.
+    fn ratio(&self) -> Option<(f64, f64, f64)> {
+        let ratios: Vec<f64> =
+            self.pairs.iter().map(|(ours, original)| ours.value / original.value).collect();
+        let interval = geometric_mean_interval(&ratios, ERROR)?;
+        Some((interval.low, interval.centre, interval.high))
+    }
+
+    fn agrees(&self) -> bool {
+        self.ratio().is_some_and(|(low, _, high)| low >= 1.0 / (1.0 + WIDTH) && high <= 1.0 + WIDTH)
+    }
+
+    /// Whether both sides did the same work in every pair.
+    fn same_work(&self) -> bool {
+        self.pairs.iter().all(|(a, b)| (a.ops, a.bytes) == (b.ops, b.bytes))
+    }
+
+    fn csv(&self) -> String {
+        let mut text =
+            "pair,first,ours,original,ours_ops,original_ops,ours_bytes,original_bytes\n".to_owned();
+        for (pair, (a, b)) in self.pairs.iter().enumerate() {
+            let first = if pair % 2 == 0 { "ours" } else { "original" };
+            let _ = writeln!(
+                text,
+                "{pair},{first},{},{},{},{},{},{}",
+                a.value, b.value, a.ops, b.ops, a.bytes, b.bytes
+            );
+        }
+        text
+    }
+}
+
+struct Arguments {
+    quick: bool,
+    pairs: u64,
+    out: Option<PathBuf>,
+    table: Option<PathBuf>,
+    rows: Vec<String>,
+}
+
+fn arguments() -> Arguments {
+    let mut found =
+        Arguments { quick: false, pairs: 100, out: None, table: None, rows: Vec::new() };
+    let mut given = std::env::args().skip(1);
+    while let Some(word) = given.next() {
+        let mut next = || given.next().unwrap();
+        match word.as_str() {
+            "--quick" => (found.quick, found.pairs) = (true, 3),
+            "--pairs" => found.pairs = next().parse().unwrap(),
+            "--out" => found.out = Some(next().into()),
+            "--table" => found.table = Some(next().into()),
+            _ => found.rows.push(word),
+        }
+    }
+    found
+}
+
+fn main() -> ExitCode {
+    let arguments = arguments();
+    if let (Some(table), true) = (&arguments.table, arguments.rows == ["from-csv"]) {
+        // The table alone, from the raw values that are there.
+        table::write(table, arguments.out.as_deref());
+        return ExitCode::SUCCESS;
+    }
+    let place = match Place::make() {
+        Ok(place) => place,
+        Err(why) => {
+            eprintln!("nothing compared: {why}");
+            return ExitCode::from(77);
+        }
+    };
+    let mut bad = false;
+    for row in ROWS.iter().filter(|row| {
+        arguments.rows.is_empty() || arguments.rows.iter().any(|name| name == row.name)
+    }) {
+        if let Some(tool) = row.tool.filter(|tool| seekwell_testing::tool(tool).is_none()) {
+            eprintln!("SKIPPED: agreement {}: {tool} is not installed", row.name);
+            continue;
+        }
+        let found = compare(row, &place, &arguments);
+        report(&found);
+        bad |= !found.same_work();
+        if let Some(folder) = &arguments.out {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(folder.join(format!("{}.csv", row.name)), found.csv()).unwrap();
+        }
+    }
+    if let Some(table) = &arguments.table {
+        table::write(table, arguments.out.as_deref());
+    }
+    ExitCode::from(u8::from(bad))
+}
+
+fn compare(row: &'static Row, place: &Place, arguments: &Arguments) -> Found {
+    let mut sides = (row.sides)(place);
+    let mut found = Found { row, pairs: Vec::new() };
+    for pair in 0..arguments.pairs {
+        let both = if pair % 2 == 0 {
+            let ours = sides.ours(pair);
+            (ours, sides.original(pair))
+        } else {
+            let original = sides.original(pair);
+            (sides.ours(pair), original)
+        };
+        found.pairs.push(both);
+        if !arguments.quick && pair + 1 >= FEWEST && row.exact && found.agrees() {
+            break;
+        }
+    }
+    found
+}
+
+fn report(found: &Found) {
+    let ratio = found.ratio().map_or("not known".to_owned(), |(low, centre, high)| {
+        format!("{centre:.3} ({low:.3} to {high:.3})")
+    });
+    let work = if found.same_work() { "the same work" } else { "NOT THE SAME WORK" };
+    println!(
+        "{:16} ours : original = {ratio} of {} in {} pairs, {work}",
+        found.row.name,
+        found.row.metric,
+        found.pairs.len()
+    );
+    if !found.same_work()
+        && let Some((ours, original)) =
+            found.pairs.iter().find(|(a, b)| (a.ops, a.bytes) != (b.ops, b.bytes))
+    {
+        println!("{:16} ours {ours:?}, original {original:?}", "");
+    }
+}

@@ -1,0 +1,64 @@
+//! `seek` beside fio: direct random reads of 4 KiB on a raw device.
+
+use crate::fio::{fio, operations_per_second};
+use crate::place::Place;
+use crate::{Row, Side, Sides};
+use seekwell_model::field::{Value, Values};
+use seekwell_model::workloads::{WorkloadParams, workload_kind};
+use seekwell_workload::{BenchTarget, bench};
+
+pub const ROW: Row = Row {
+    name: "seek-fio",
+    ours: "bench seek DEVICE --count 100000",
+    original: "fio 3.33 --rw=randread --bs=4k --direct=1 --norandommap --ioengine=psync",
+    tool: Some("fio"),
+    metric: "operations/s",
+    note: "",
+    exact: true,
+    sides: |place| Box::new(Seek { place }),
+};
+
+const COUNT: u64 = 100_000;
+
+struct Seek<'p> {
+    place: &'p Place,
+}
+
+/// Parameters of a kind, from fields.
+pub fn params(kind: &str, fields: &[(&'static str, Value)]) -> WorkloadParams {
+    let mut values = Values::default();
+    for (name, value) in fields {
+        values.set(name, value.clone());
+    }
+    (workload_kind(kind).unwrap().build)(&values).unwrap()
+}
+
+/// One bench whose single step is compared by its operations per second.
+pub fn operations(params: &WorkloadParams, target: &std::path::Path, round: u64) -> Side {
+    let target = BenchTarget { path: target, writable: None, length: None };
+    let result = bench(params, target, round, None).unwrap();
+    let step = &result.steps[0];
+    let bytes = step.metrics["app_bytes"] as u64;
+    Side { value: step.iops, ops: step.ops, bytes }
+}
+
+impl Sides for Seek<'_> {
+    fn ours(&mut self, round: u64) -> Side {
+        let params = params("seek", &[("count", Value::Integer(COUNT))]);
+        operations(&params, &self.place.device, round)
+    }
+
+    fn original(&mut self, round: u64) -> Side {
+        let flags = [
+            "--rw=randread".to_owned(),
+            "--bs=4k".to_owned(),
+            "--direct=1".to_owned(),
+            "--norandommap".to_owned(),
+            "--readonly".to_owned(),
+            format!("--io_size={}", COUNT * 4096),
+            format!("--randseed={}", round + 1),
+            format!("--filename={}", self.place.device.display()),
+        ];
+        operations_per_second(&fio(&flags))
+    }
+}

@@ -1,0 +1,78 @@
+//! The table of agreement, from the raw values.
+
+use crate::{Found, ROWS, Row, Side};
+use std::fmt::Write as _;
+use std::path::Path;
+
+const HEAD: &str = "# Agreement with the originals
+
+Each kind of workload beside the program that people know, on the same RAM-backed stack: a file in
+memory, a loop device with direct I/O above it, and where a filesystem is needed ext4 on it.
+Alternating, pinned to one CPU, until the interval of the paired ratio lies within ±5 %, at least 10
+and at most 100 pairs. The ratio is ours relative to the original's, with its 95 % interval; both
+sides did the same number of operations and bytes in every pair, or the row says so.
+
+Made by `make agreement`, which also writes the raw values to `benches/runs/agreement/`.
+
+";
+
+/// Writes the table of every row whose raw values are in the folder.
+pub fn write(table: &Path, folder: Option<&Path>) {
+    let mut text = HEAD.to_owned();
+    text.push_str(
+        "| row | Seekwell | original | compared | ratio | interval | pairs | within ±5 % |\n",
+    );
+    text.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    let mut notes = String::new();
+    for row in ROWS {
+        let found = folder.and_then(|folder| read(row, folder));
+        let Some(found) = found else {
+            let _ = writeln!(
+                text,
+                "| {} | `{}` | {} | {} | not measured | | | |",
+                row.name, row.ours, row.original, row.metric
+            );
+            continue;
+        };
+        let (ratio, interval) = found.ratio().map_or((String::new(), String::new()), |found| {
+            (format!("{:.3}", found.1), format!("{:.3} to {:.3}", found.0, found.2))
+        });
+        let verdict = match (found.same_work(), found.agrees(), row.exact) {
+            (false, ..) => "not the same work",
+            (true, true, _) => "yes",
+            (true, false, true) => "no",
+            (true, false, false) => "no; the same order is asked for",
+        };
+        let _ = writeln!(
+            text,
+            "| {} | `{}` | {} | {} | {ratio} | {interval} | {} | {verdict} |",
+            row.name,
+            row.ours,
+            row.original,
+            row.metric,
+            found.pairs.len()
+        );
+        if !row.note.is_empty() {
+            let _ = writeln!(notes, "- **{}**: {}", row.name, row.note);
+        }
+    }
+    if !notes.is_empty() {
+        text.push_str("\n## Why some differ\n\n");
+        text.push_str(&notes);
+    }
+    std::fs::write(table, text).unwrap();
+}
+
+fn read(row: &'static Row, folder: &Path) -> Option<Found> {
+    let text = std::fs::read_to_string(folder.join(format!("{}.csv", row.name))).ok()?;
+    let side = |value: &str, ops: &str, bytes: &str| Side {
+        value: value.parse().unwrap(),
+        ops: ops.parse().unwrap(),
+        bytes: bytes.parse().unwrap(),
+    };
+    let pairs = text.lines().skip(1).map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        (side(cells[2], cells[4], cells[6]), side(cells[3], cells[5], cells[7]))
+    });
+    Some(Found { row, pairs: pairs.collect() })
+}
