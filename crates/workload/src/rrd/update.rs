@@ -1,8 +1,9 @@
 //! What one update changes in a round-robin file.
 //!
 //! Rates become primary data points of one step each, these are consolidated in every archive, and
-//! an archive with a complete row writes it. The arithmetic, rounding included, is rrdtool's: the
-//! same updates leave the same bytes.
+//! an archive with a complete row writes it. The arithmetic is rrdtool's: the same updates leave
+//! the same bytes, but for the last digits of floats, which its compiler rounds in an order of its
+//! own.
 
 use super::format::{
     Consolidation, Definition, LAST_VALUE_BYTES, Offsets, Source, SourceKind, get_f64, get_text,
@@ -78,17 +79,17 @@ pub fn apply(
     let (done_s, due_s) = (last_s - last_s % step_s, time_s - time_s % step_s);
     let mut rows = Vec::new();
     if due_s > done_s {
+        let steps = (due_s - done_s) / step_s;
         let before = due_s as f64 - last_s as f64 - last_us as f64 / 1e6;
-        let span = Span {
-            interval,
-            before,
-            after: (time_s % step_s) as f64,
-            steps: (due_s - done_s) / step_s,
-            done: done_s / step_s,
-        };
-        let points = points(definition, offsets, head, &amounts, &span);
-        for archive in 0..definition.archives.len() {
-            consolidate(definition, offsets, head, archive, &points, &span, &mut rows);
+        let after = (time_s % step_s) as f64;
+        let whole = Span { interval, before, after, steps, done: done_s / step_s };
+        let begun = last_s != done_s || last_us > 0;
+        for (span, share) in whole.parts(step_s, begun) {
+            let amounts: Vec<f64> = amounts.iter().map(|amount| share(*amount)).collect();
+            let points = points(definition, offsets, head, &amounts, &span);
+            for archive in 0..definition.archives.len() {
+                consolidate(definition, offsets, head, archive, &points, &span, &mut rows);
+            }
         }
     } else {
         add(offsets, head, &amounts, interval);
@@ -112,6 +113,28 @@ struct Span {
     done: u64,
 }
 
+/// The part of a gain that falls into a span.
+type Share = Box<dyn Fn(f64) -> f64>;
+
+impl Span {
+    /// The step that was begun gets its part of the gain, so that what was known of it does not
+    /// spread over the steps after it.
+    fn parts(self, step_s: u64, begun: bool) -> Vec<(Self, Share)> {
+        if self.steps < 2 || !begun {
+            return vec![(self, Box::new(|amount| amount))];
+        }
+        let Self { interval, before, after, steps, done } = self;
+        let rest = ((steps - 1) * step_s) as f64;
+        let (first, second) = (before - rest, rest + after);
+        let head = Self { interval: first, before: first, after: 0.0, steps: 1, done };
+        let tail = Self { interval: second, before: rest, after, steps: steps - 1, done: done + 1 };
+        vec![
+            (head, Box::new(move |amount| amount * first / interval)),
+            (tail, Box::new(move |amount| amount * second / interval)),
+        ]
+    }
+}
+
 /// What a source gained since the last update: its rate times the interval. NaN is unknown.
 fn amount(source: &Source, last: &[u8], text: &str, interval: f64) -> Result<f64, UpdateError> {
     let wrong = || UpdateError::Value(text.to_owned());
@@ -129,12 +152,10 @@ fn amount(source: &Source, last: &[u8], text: &str, interval: f64) -> Result<f64
                 // rrdtool does not subtract numbers of different signs.
                 return Ok(f64::NAN);
             }
-            // Nor is its difference of texts exact where the result is negative: it takes nine's
-            // complements, and so one too much. What it keeps is what others read.
-            let mut difference = (now - last - i128::from(now < last)) as f64;
+            let mut difference = (now - last) as f64;
             if source.kind == SourceKind::Counter {
-                // A counter that fell has wrapped, at 32 bits or else at 64.
-                for wrap in [4_294_967_296.0, 18_446_744_069_414_584_320.0] {
+                // A counter that fell has wrapped, at 32 bits (rrdtool adds 2^32 - 1) or else at 64.
+                for wrap in [4_294_967_295.0, 18_446_744_069_414_584_320.0] {
                     if difference < 0.0 {
                         difference += wrap;
                     }
@@ -231,7 +252,8 @@ fn consolidate(
         }
     }
     let current = offsets.rows + 8 * archive;
-    for number in 0..complete {
+    // More rows than there are would only overwrite each other.
+    for number in 0..complete.min(wanted.rows) {
         let row = (get_u64(head, current) + 1) % wanted.rows;
         put_u64(head, current, row);
         let from = if number == 0 { CDP_PRIMARY } else { CDP_SECONDARY };
