@@ -17,6 +17,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tracefs::{Instance, Tracefs};
@@ -92,6 +93,30 @@ pub fn instance_name(run: &str, trial: u32) -> String {
     format!("{INSTANCE_PREFIX}{run}-{trial}")
 }
 
+/// Name of the tracing instance of a process that watches.
+#[must_use]
+pub fn watcher_name(process: u32) -> String {
+    format!("{INSTANCE_PREFIX}watch-{process}")
+}
+
+/// Removes the instances of watching processes that were killed, and tells how many those were.
+/// What cannot be removed stays for the next time.
+///
+/// # Errors
+/// When tracefs is not to be had.
+pub fn remove_dead_watchers() -> Result<usize, ObserveError> {
+    let tracefs = Tracefs::open()?;
+    let alive = |process: &str| Path::new("/proc").join(process).exists();
+    let prefix = watcher_name(0);
+    let prefix = prefix.trim_end_matches('0');
+    let dead = |name: &String| {
+        let process = name.strip_prefix(prefix);
+        process.is_some_and(|process| process.parse::<u32>().is_ok() && !alive(process))
+    };
+    let names = tracefs.instances()?;
+    Ok(names.iter().filter(|name| dead(name) && Instance::remove(&tracefs, name).is_ok()).count())
+}
+
 /// Removes a tracing instance that a killed process left behind. `false` when there is none.
 ///
 /// # Errors
@@ -124,7 +149,27 @@ impl BlockEventStream {
     /// # Errors
     /// When tracing is not to be had (needs root), or an instance of this name exists.
     pub fn start(options: &BlockEventOptions) -> Result<Self, ObserveError> {
-        let collector = Collector::open(options)?;
+        Self::spawn(Collector::open(options)?)
+    }
+
+    /// As [`BlockEventStream::start`], for somebody who looks on: the events are sent in batches
+    /// while they come, each CPU's in order and the CPUs' among each other not, and [`stop`] gives
+    /// back how many were lost and no events. `limit` holds for one batch.
+    ///
+    /// # Errors
+    /// As [`BlockEventStream::start`].
+    ///
+    /// [`stop`]: BlockEventStream::stop
+    pub fn start_live(
+        options: &BlockEventOptions,
+    ) -> Result<(Self, Receiver<Vec<BlockEvent>>), ObserveError> {
+        let (sender, receiver) = channel();
+        let mut collector = Collector::open(options)?;
+        collector.live = Some(sender);
+        Ok((Self::spawn(collector)?, receiver))
+    }
+
+    fn spawn(collector: Collector) -> Result<Self, ObserveError> {
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopping);
         let thread = std::thread::Builder::new()
@@ -173,6 +218,7 @@ struct Collector {
     over_limit: u64,
     limit: usize,
     origin_ns: u64,
+    live: Option<Sender<Vec<BlockEvent>>>,
 }
 
 impl Collector {
@@ -211,6 +257,7 @@ impl Collector {
             over_limit: 0,
             limit: options.limit,
             origin_ns: options.origin_ns,
+            live: None,
         })
     }
 
@@ -218,17 +265,29 @@ impl Collector {
         let mut due_ns = monotonic_ns();
         while !stopping.load(Ordering::Acquire) {
             self.drain()?;
+            self.send();
             due_ns += u64::try_from(DRAIN_INTERVAL.as_nanos()).unwrap_or(u64::MAX);
             std::thread::park_timeout(Duration::from_nanos(due_ns.saturating_sub(monotonic_ns())));
         }
         self.instance.write("tracing_on", "0")?;
         self.drain()?;
+        self.send();
         let lost = self.instance.lost_events()? + self.over_limit;
         drop(self.rings);
         self.instance.close()?;
         // Each CPU's ring is in order; the rings among each other are not.
         self.events.sort_by_key(|event| event.at_ns);
         Ok(BlockEvents { events: self.events, lost })
+    }
+
+    /// Hands the events so far to who looks on.
+    fn send(&mut self) {
+        if let Some(live) = &self.live
+            && !self.events.is_empty()
+        {
+            // Whoever hung up wants no more events; the stream ends when it is stopped.
+            let _ = live.send(std::mem::take(&mut self.events));
+        }
     }
 
     /// Reads every ring until it is empty.

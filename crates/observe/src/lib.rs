@@ -11,7 +11,9 @@ pub mod counters;
 mod error;
 pub mod machine;
 pub mod marks;
+pub mod requests;
 pub mod smart;
 pub mod timeline;
+pub mod watched;
 
 pub use error::ObserveError;

@@ -96,6 +96,47 @@ impl Drop for Timeline {
     }
 }
 
+/// A sampler without a thread: whoever watches takes the samples when they like.
+#[derive(Debug)]
+pub struct Live {
+    sampler: Sampler,
+    seen: usize,
+}
+
+impl Live {
+    /// Opens the kernel's files and takes the first reading. `interval` is not used.
+    ///
+    /// # Errors
+    /// When a device has no counters.
+    pub fn start(options: &TimelineOptions) -> Result<Self, ObserveError> {
+        let mut sampler = Sampler::open(options)?;
+        sampler.read(monotonic_ns());
+        Ok(Self { sampler, seen: 0 })
+    }
+
+    /// The columns of the data device since the last call; `None` within the same tick of the
+    /// clock.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn sample(&mut self) -> Result<Option<Sample>, ObserveError> {
+        self.sampler.read(monotonic_ns());
+        let Some(track) = self.sampler.tracks.first_mut() else { return Ok(None) };
+        if let Some(lost) = track.lost.take() {
+            return Err(lost);
+        }
+        let newest = track.samples.get(self.seen).copied();
+        self.seen = track.samples.len();
+        Ok(newest)
+    }
+
+    /// All samples so far.
+    #[must_use]
+    pub fn finish(self) -> Timelines {
+        self.sampler.finish()
+    }
+}
+
 /// Samples at multiples of the interval after the start, so that lateness does not add up.
 fn run(mut sampler: Sampler, interval: Duration, stopped: &Receiver<()>) -> Timelines {
     let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);

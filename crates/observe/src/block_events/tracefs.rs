@@ -45,6 +45,20 @@ impl Tracefs {
         )
     }
 
+    /// Names of all instances, ours and others'.
+    pub(super) fn instances(&self) -> Result<Vec<String>, ObserveError> {
+        let failed = |error: Errno| {
+            ObserveError::io("read", PathBuf::from(USUAL_MOUNT).join("instances"))(error.into())
+        };
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let folder = openat(&self.root, "instances", flags, Mode::empty()).map_err(failed)?;
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&folder).map_err(failed)? {
+            names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+        }
+        Ok(names)
+    }
+
     /// The system's mount, when it holds what a tracefs holds.
     fn usual() -> Option<OwnedFd> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
