@@ -1,6 +1,7 @@
 //! The arguments, one definition each: help, usage and completions come from here.
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use seekwell_model::units::Nanos;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -13,6 +14,36 @@ Examples:
 
 Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
 4 not resolved, 5 a threshold failed.";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  seekwell init                        asks six questions, writes mine.toml
+  seekwell init db.toml --runs database --time 1h --defaults
+
+Without a terminal the answers come from the flags and, line by line, from standard input.";
+
+const WATCH_EXAMPLES: &str = "\
+Examples:
+  seekwell watch /dev/sda              on a terminal a screen, elsewhere a line per second
+  seekwell watch sda -n 60 --record busy.seekwell
+  seekwell watch /dev/nvme0n1 --interval 200ms --json
+
+The columns are those of iostat -x. Latency, queue depth, request sizes and places come from the
+kernel's block events, which take root and tracefs; without them there are counters only, and it
+says so.";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  seekwell compare before.seekwell after.seekwell
+  seekwell compare before.seekwell after.seekwell --fail-above 5%
+
+The trials of two runs share no rounds: they are compared as independent samples, and what else
+changed between the runs (kernel, firmware, settings in force) is listed. Runs that judge another
+metric, do other work or were made in another place are refused.
+
+Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
+4 not resolved for some stack. 5 a stack is shown to be worse by more than the threshold.
+1 not comparable, or a run cannot be read.";
 
 /// Which filesystem, mkfs and mount options, I/O scheduler, journal placement and device run your
 /// workload fastest, how sure that is, and why.
@@ -29,12 +60,21 @@ pub struct Cli {
 pub enum Command {
     /// Say what this machine can measure, and the command that adds what is missing
     Doctor,
+    /// Write a lab from six answers: what runs on it, which device, how long may it take …
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(InitArgs),
     /// Print trials, order, predicted time and bytes written of a lab; touch nothing
     Plan(PlanArgs),
     /// Run a lab and name the verdict
     Run(RunArgs),
     /// Show a run again, or write it as HTML, CSV or JSON
     Report(ReportArgs),
+    /// Show what a block device does, now: iostat's columns, latencies, queue, sizes, seeks
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(WatchArgs),
+    /// Compare two runs of one lab stack by stack, say before and after an update
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Allow Seekwell to destroy what is on a disk or partition: the only door to a real disk
     Claim(ClaimArgs),
     /// Take a claim back
@@ -45,6 +85,35 @@ pub enum Command {
     /// Put everything back when a run dies: talks over standard input
     #[command(hide = true)]
     Guardian(GuardianArgs),
+}
+
+/// Arguments of `init`.
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// Lab file to write; one that exists is not written over
+    #[arg(default_value = "mine.toml")]
+    pub lab: PathBuf,
+    /// What runs on it: mail, database, log, monitoring, photos, build, desktop, containers, command
+    #[arg(long, value_name = "ANSWER")]
+    pub runs: Option<String>,
+    /// Which device: scratch, or the stable path of a disk or partition
+    #[arg(long, value_name = "ANSWER")]
+    pub device: Option<String>,
+    /// Which filesystems: usual, or a list such as ext4,xfs
+    #[arg(long, value_name = "ANSWER")]
+    pub filesystems: Option<String>,
+    /// What else is compared: scheduler, journal, memory, nothing
+    #[arg(long, value_name = "ANSWER")]
+    pub vary: Option<String>,
+    /// What matters most: throughput, waiting
+    #[arg(long, value_name = "ANSWER")]
+    pub matters: Option<String>,
+    /// How long it may take, for example 10min
+    #[arg(long, value_name = "ANSWER")]
+    pub time: Option<String>,
+    /// Ask nothing: take the defaults of what no flag answers
+    #[arg(long)]
+    pub defaults: bool,
 }
 
 /// Arguments of `plan`.
@@ -91,6 +160,46 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Print the whole run as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `watch`.
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    /// Disk or partition; it is not opened, and nothing is written to it
+    pub device: PathBuf,
+    /// Time of one interval
+    #[arg(short, long, value_name = "TIME", default_value = "1s")]
+    pub interval: Nanos,
+    /// End after so many intervals
+    #[arg(short = 'n', long, value_name = "N")]
+    pub count: Option<u64>,
+    /// Keep the timeline and the requests as a run file, for `seekwell report`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Print a line per interval, also on a terminal
+    #[arg(long)]
+    pub lines: bool,
+    /// Print a line of JSON per interval
+    #[arg(long)]
+    pub json: bool,
+    /// Leave the block event stream off: counters only
+    #[arg(long)]
+    pub counters_only: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Run file of the first run: what was before
+    pub first: PathBuf,
+    /// Run file of the second run: what is now
+    pub second: PathBuf,
+    /// Fail when a stack is shown to be worse than before by more than this, for example 5%
+    #[arg(long, value_name = "SHARE", value_parser = crate::commands::compare::share)]
+    pub fail_above: Option<f64>,
+    /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -2,8 +2,11 @@
 
 pub mod bench;
 pub mod claim;
+pub mod compare;
 pub mod doctor;
+pub mod init;
 pub mod internal;
 pub mod plan;
 pub mod report;
 pub mod run;
+pub mod watch;

@@ -13,6 +13,8 @@ pub enum Exit {
     Done,
     /// The evidence does not decide: 4.
     NotResolved,
+    /// A threshold that was given failed: 5.
+    ThresholdFailed,
 }
 
 impl From<Exit> for ExitCode {
@@ -20,6 +22,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Done => Self::SUCCESS,
             Exit::NotResolved => Self::from(4),
+            Exit::ThresholdFailed => Self::from(5),
         }
     }
 }

@@ -8,6 +8,7 @@ mod commands;
 mod failure;
 mod place;
 mod progress;
+mod screen;
 mod terminal;
 
 use clap::FromArgMatches;
@@ -44,9 +45,12 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
             place::put_back_what_died();
             match other {
                 Command::Doctor => commands::doctor::run(),
+                Command::Init(arguments) => commands::init::run(&arguments),
                 Command::Plan(arguments) => commands::plan::run(&arguments),
                 Command::Run(arguments) => commands::run::run(&arguments),
                 Command::Report(arguments) => commands::report::run(&arguments),
+                Command::Watch(arguments) => commands::watch::run(&arguments),
+                Command::Compare(arguments) => commands::compare::run(&arguments),
                 Command::Claim(arguments) => commands::claim::claim(&arguments),
                 Command::Release(arguments) => commands::claim::release(&arguments),
                 Command::Agent | Command::Guardian(_) => Ok(Exit::Done),

@@ -44,3 +44,16 @@ pub fn harmless(text: &str) -> String {
     let safe = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
     text.chars().map(safe).collect()
 }
+
+/// Standard error as something to write to, for questions.
+pub struct Talk;
+
+impl Write for Talk {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        stderr().lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        stderr().lock().flush()
+    }
+}

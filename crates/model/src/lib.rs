@@ -8,6 +8,7 @@
 
 pub mod agent;
 pub mod bench;
+pub mod comparison;
 pub mod field;
 pub mod filesystems;
 pub mod lab;

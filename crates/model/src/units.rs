@@ -134,6 +134,12 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
+    /// From a duration of the standard library; more than 584 years are 584 years.
+    #[must_use]
+    pub fn from_duration(duration: std::time::Duration) -> Self {
+        Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+
     /// The same duration for the standard library.
     #[must_use]
     pub const fn to_duration(self) -> std::time::Duration {

@@ -19,6 +19,7 @@ mod terminal;
 mod text;
 mod uncontrolled;
 mod view;
+mod watch_text;
 
 #[cfg(test)]
 mod fixture;
@@ -32,3 +33,4 @@ pub use json::json;
 pub use plan_text::plan_text;
 pub use terminal::terminal;
 pub use view::RunView;
+pub use watch_text::{WatchedLatency, iostat_columns, watch_header, watch_line};

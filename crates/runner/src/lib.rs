@@ -4,6 +4,7 @@
 //! file, and hands the judged metric to the statistics. It never touches a device itself, and it
 //! does not know what a trial does.
 
+pub mod compare;
 pub mod execute;
 #[cfg(test)]
 mod fixture;

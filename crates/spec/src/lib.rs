@@ -12,6 +12,7 @@
 mod build;
 mod definition;
 mod diagnostic;
+pub mod draft;
 mod expand;
 mod lab_file;
 pub mod reference;

@@ -32,6 +32,7 @@ pub mod effects;
 pub mod estimate;
 pub mod forecast;
 pub mod histogram;
+pub mod independent;
 pub mod interval;
 pub mod linear;
 pub mod paired;

@@ -1,0 +1,154 @@
+//! `seekwell init`: six questions become a lab.
+
+use crate::args::InitArgs;
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use seekwell_spec::draft::{self, Answers, QUESTIONS, Question};
+use std::io::{BufRead, IsTerminal, Write, stdin};
+use std::path::Path;
+
+/// Asks what the flags leave open, and writes the lab.
+///
+/// # Errors
+/// When the file exists, an answer does not fit, or the answers end too early.
+pub fn run(arguments: &InitArgs) -> Result<Exit, Failure> {
+    let path = &arguments.lab;
+    let name = lab_name(path)?;
+    // Before six questions are answered for nothing.
+    if path.symlink_metadata().is_ok() {
+        return Err(exists(path));
+    }
+    let given = [
+        &arguments.runs,
+        &arguments.device,
+        &arguments.filesystems,
+        &arguments.vary,
+        &arguments.matters,
+        &arguments.time,
+    ];
+    let mut asker = Asker {
+        input: stdin().lock(),
+        output: terminal::Talk,
+        again: stdin().is_terminal(),
+        defaults: arguments.defaults,
+    };
+    let answers = asker.answers(given.map(|answer| answer.as_deref()))?;
+    write_new(path, &draft::lab_text(&name, &answers))?;
+    terminal::talk(&format!(
+        "wrote {}; read it, then: seekwell plan {}",
+        path.display(),
+        path.display()
+    ));
+    Ok(Exit::Done)
+}
+
+/// Asks over a line-wise input.
+struct Asker<R, W> {
+    input: R,
+    output: W,
+    /// Whether somebody is there who can answer again.
+    again: bool,
+    /// Take the default of what was not given.
+    defaults: bool,
+}
+
+impl<R: BufRead, W: Write> Asker<R, W> {
+    fn answers(&mut self, given: [Option<&str>; 6]) -> Result<Answers, Failure> {
+        let mut list: [String; 6] = Default::default();
+        for ((slot, question), given) in list.iter_mut().zip(QUESTIONS).zip(given) {
+            *slot = match given {
+                Some(answer) => question.answer(answer).map_err(|wrong| usage(&wrong))?,
+                None if self.defaults => question.default.to_owned(),
+                None => self.ask(question)?,
+            };
+        }
+        Ok(Answers::from_list(list))
+    }
+
+    fn ask(&mut self, question: &Question) -> Result<String, Failure> {
+        self.say(&asked(question));
+        loop {
+            let mut line = String::new();
+            let read = self.input.read_line(&mut line);
+            match read {
+                Ok(0) => {
+                    return Err(Failure::Usage(format!(
+                        "the answers end at the question '{}'; answer it with --{} ANSWER, or take \
+                         all defaults with --defaults",
+                        question.text, question.name
+                    )));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    return Err(Failure::Error(format!("cannot read the answer: {error}")));
+                }
+            }
+            match question.answer(&line) {
+                Ok(answer) => return Ok(answer),
+                Err(wrong) if self.again => self.say(&format!("{wrong}\n> ")),
+                Err(wrong) => return Err(usage(&wrong)),
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        // Who cannot be talked to can still answer.
+        let _ = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
+    }
+}
+
+fn asked(question: &Question) -> String {
+    let mut text = format!("\n{}\n", question.text);
+    let width = question.choices.iter().map(|(word, _)| word.len()).max().unwrap_or(0);
+    for (number, (word, meaning)) in question.choices.iter().enumerate() {
+        text.push_str(&format!("  {} {word:width$}  {meaning}\n", number + 1));
+    }
+    if let Some(free) = question.free {
+        text.push_str(&format!("  or {free}\n"));
+    }
+    text.push_str(&format!("[{}] > ", question.default));
+    text
+}
+
+fn usage(wrong: &draft::AnswerError) -> Failure {
+    Failure::Usage(wrong.to_string())
+}
+
+/// The lab is named by its file.
+fn lab_name(path: &Path) -> Result<String, Failure> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if stem.is_empty() || !stem.chars().all(plain) {
+        let text = format!(
+            "{}: a lab's file is named with letters, digits, - and _; for example mine.toml",
+            path.display()
+        );
+        return Err(Failure::Usage(text));
+    }
+    Ok(stem.to_owned())
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::Error(format!(
+        "{} exists and is not written over; name another file, or remove it",
+        path.display()
+    ))
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let opened = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Err(exists(path));
+        }
+        Err(error) => {
+            return Err(Failure::Error(format!("cannot write {}: {error}", path.display())));
+        }
+    };
+    file.write_all(text.as_bytes())
+        .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! `seekwell watch`: what a device does, now. Reads the kernel's counters and events; the device
+//! itself is never opened.
+
+mod record;
+mod seen;
+mod view;
+
+use crate::args::WatchArgs;
+use crate::failure::{Exit, Failure};
+use crate::screen::{self, Screen};
+use crate::terminal;
+use record::Recorder;
+use seekwell_model::record::BlockEvent;
+use seekwell_model::units::Nanos;
+use seekwell_observe::block_events::{self, BlockEventOptions, BlockEventStream};
+use seekwell_observe::clock::monotonic_ns;
+use seekwell_observe::timeline::{Live, TimelineOptions};
+use seekwell_observe::watched::Watched;
+use seen::Seen;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// Titles are said again after so many lines.
+const LINES_PER_TITLE: u64 = 20;
+/// How often keys and signals are looked for.
+const LOOK: Duration = Duration::from_millis(100);
+/// Shorter intervals tell nothing: the kernel counts busy time in milliseconds.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// Watches a device until `--count` intervals passed, `q` or Ctrl-C.
+///
+/// # Errors
+/// When it is no block device, or the recording cannot be written.
+pub fn run(arguments: &WatchArgs) -> Result<Exit, Failure> {
+    let watched = Watched::find(Path::new("/"), &arguments.device)
+        .map_err(|error| Failure::from_error(&error))?;
+    let stop = stop_flag()?;
+    let recorder = arguments
+        .record
+        .as_deref()
+        .map(|path| Recorder::create(path, &arguments.device, &watched))
+        .transpose()?;
+    let origin_ns = monotonic_ns();
+    let mut watch = Watch::start(arguments, watched, origin_ns, recorder.is_some())?;
+    let on_screen = !arguments.lines && !arguments.json && screen::possible();
+    let looked = if on_screen {
+        on_a_screen(&mut watch, arguments, &stop)
+    } else {
+        in_lines(&mut watch, arguments, &stop)
+    };
+    let (seen, lost) = watch.finish();
+    if let Some(recorder) = recorder {
+        recorder.finish(seen, lost, monotonic_ns().saturating_sub(origin_ns))?;
+    }
+    looked.map(|()| Exit::Done)
+}
+
+/// Raised by Ctrl-C, SIGTERM and the end of the terminal.
+fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Failure::Error(format!("cannot listen for signals: {error}")))?;
+    }
+    Ok(stop)
+}
+
+/// The counters, the events where they are to be had, and what was seen.
+struct Watch {
+    live: Live,
+    events: Option<(BlockEventStream, Receiver<Vec<BlockEvent>>)>,
+    seen: Seen,
+    interval: Duration,
+    due_ns: u64,
+}
+
+impl Watch {
+    fn start(
+        arguments: &WatchArgs,
+        watched: Watched,
+        origin_ns: u64,
+        keep_events: bool,
+    ) -> Result<Self, Failure> {
+        let interval = arguments.interval.to_duration().max(SHORTEST);
+        let (events, note) = match arguments.counters_only {
+            true => (None, Some("counters only, as asked".to_owned())),
+            false => match events(&watched, origin_ns) {
+                Ok(events) => (Some(events), None),
+                Err(error) => (None, Some(format!("counters only: {error}"))),
+            },
+        };
+        let options = TimelineOptions {
+            root: "/".into(),
+            device: watched.kernel_name.clone(),
+            journal: None,
+            interval,
+            origin_ns,
+        };
+        let live = Live::start(&options).map_err(|error| Failure::from_error(&error))?;
+        let seen = Seen::new(watched, note, keep_events);
+        let due_ns = origin_ns + Nanos::from_duration(interval).0;
+        Ok(Self { live, events, seen, interval, due_ns })
+    }
+
+    /// Time until the next interval ends.
+    fn left(&self) -> Duration {
+        Duration::from_nanos(self.due_ns.saturating_sub(monotonic_ns()))
+    }
+
+    /// Ends an interval; whether there is something new.
+    fn next(&mut self) -> Result<bool, Failure> {
+        let interval_ns = Nanos::from_duration(self.interval).0;
+        // Intervals that nobody took are not caught up with.
+        let missed = monotonic_ns().saturating_sub(self.due_ns) / interval_ns;
+        self.due_ns += (missed + 1) * interval_ns;
+        let batch = match &self.events {
+            Some((_, receiver)) => receiver.try_iter().flatten().collect(),
+            None => vec![],
+        };
+        let sample = self.live.sample().map_err(|error| Failure::from_error(&error))?;
+        Ok(sample.map(|sample| self.seen.add(sample, batch, self.events.is_some())).is_some())
+    }
+
+    fn finish(self) -> (Seen, u64) {
+        let lost = self.events.and_then(|(stream, _)| stream.stop().ok());
+        (self.seen, lost.map_or(0, |events| events.lost))
+    }
+}
+
+type Events = (BlockEventStream, Receiver<Vec<BlockEvent>>);
+
+fn events(watched: &Watched, origin_ns: u64) -> Result<Events, seekwell_observe::ObserveError> {
+    block_events::remove_dead_watchers()?;
+    let name = block_events::watcher_name(std::process::id());
+    let options = BlockEventOptions::new(name, watched.disk, origin_ns);
+    BlockEventStream::start_live(&options)
+}
+
+fn in_lines(watch: &mut Watch, arguments: &WatchArgs, stop: &AtomicBool) -> Result<(), Failure> {
+    if !arguments.json {
+        terminal::talk(&terminal::harmless(&watch.seen.title()));
+    }
+    let mut lines = 0;
+    while arguments.count.is_none_or(|count| lines < count) && !stop.load(Ordering::Relaxed) {
+        let left = watch.left();
+        if !left.is_zero() {
+            std::thread::sleep(left.min(LOOK));
+            continue;
+        }
+        if !watch.next()? {
+            continue;
+        }
+        if arguments.json {
+            terminal::data(&watch.seen.json());
+        } else {
+            if lines.is_multiple_of(LINES_PER_TITLE) {
+                terminal::data(&seekwell_report::watch_header(watch.events.is_some()));
+            }
+            terminal::data(&watch.seen.line());
+        }
+        lines += 1;
+    }
+    Ok(())
+}
+
+fn on_a_screen(watch: &mut Watch, arguments: &WatchArgs, stop: &AtomicBool) -> Result<(), Failure> {
+    let lost = |error: std::io::Error| Failure::Error(format!("the terminal is gone: {error}"));
+    let mut screen = Screen::open().map_err(lost)?;
+    screen.draw(|frame| view::draw(frame, &watch.seen)).map_err(lost)?;
+    let mut intervals = 0;
+    while arguments.count.is_none_or(|count| intervals < count) && !stop.load(Ordering::Relaxed) {
+        if let Some('q' | 'Q' | '\u{1b}') = screen.key(watch.left().min(LOOK)) {
+            break;
+        }
+        if watch.left().is_zero() && watch.next()? {
+            intervals += 1;
+            screen.draw(|frame| view::draw(frame, &watch.seen)).map_err(lost)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+use super::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use seekwell_model::record::BlockEvent;
+use seekwell_observe::block_events::DeviceNumber;
+use seekwell_observe::watched::Watched;
+
+fn device() -> Watched {
+    Watched {
+        kernel_name: "sdz".to_owned(),
+        size_bytes: 512_000_000,
+        disk: DeviceNumber { major: 8, minor: 240 },
+        sectors: (0, 1_000_000),
+        model: Some("EXAMPLE\u{1b}[31m".to_owned()),
+        firmware: None,
+    }
+}
+
+fn shown(seen: &Seen, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(frame, seen)).unwrap();
+    terminal.backend().to_string()
+}
+
+fn sample(at_ns: u64) -> Sample {
+    Sample { at_ns, reads_per_s: 100.0, utilisation_percent: 50.0, ..Sample::default() }
+}
+
+#[test]
+fn with_events_latency_size_depth_and_place_are_there() {
+    let mut seen = Seen::new(device(), None, false);
+    let event = |at_ns, complete, sector, operation| BlockEvent {
+        at_ns,
+        complete,
+        sector,
+        sectors: 8,
+        operation,
+        pid: 1,
+    };
+    let batch = vec![
+        event(1_000, false, 80, 'R'),
+        event(2_000, false, 88, 'R'),
+        event(101_000, true, 80, 'R'),
+        event(102_000, true, 88, 'R'),
+    ];
+    seen.add(sample(1_000_000_000), batch, true);
+    let text = shown(&seen, 120, 30);
+    for word in [
+        "r_await",
+        "%util",
+        "≤128 µs",
+        "100%",
+        "≤4 KiB",
+        "depth 1.5, most 2",
+        "sequential 100 %",
+        "place on the device",
+        "q leaves",
+    ] {
+        assert!(text.contains(word), "{word} is missing:\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn without_events_it_says_what_they_need() {
+    let mut seen = Seen::new(device(), Some("counters only: no tracefs".to_owned()), false);
+    seen.add(sample(1_000_000_000), vec![], false);
+    let text = shown(&seen, 150, 30);
+    assert!(text.contains("need the block event stream") && text.contains("no tracefs"), "{text}");
+}
+
+#[test]
+fn no_size_of_a_terminal_is_too_odd_to_draw_on() {
+    let mut seen = Seen::new(device(), None, false);
+    seen.add(sample(1_000_000_000), vec![], true);
+    for (width, height) in [(1, 1), (60, 16), (20, 60), (300, 5)] {
+        shown(&seen, width, height);
+    }
+}

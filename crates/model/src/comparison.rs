@@ -1,0 +1,123 @@
+//! Two runs compared: what `seekwell compare` found.
+
+use crate::lab::Better;
+use serde::{Deserialize, Serialize};
+
+/// What is known of a stack's second run against its first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// The second run is better: the interval excludes equality and the ratio lies outside the
+    /// tie width.
+    Better,
+    /// The second run is worse, likewise.
+    Worse,
+    /// The whole interval lies inside the tie width.
+    Same,
+    /// The interval is too wide to say.
+    NotResolved,
+    /// One of the runs has too few trials that ended well.
+    TooFew,
+}
+
+/// What a threshold says of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Threshold {
+    /// Shown not to be worse by more than the threshold.
+    Held,
+    /// Shown to be worse by more than the threshold.
+    Failed,
+    /// Neither.
+    NotResolved,
+}
+
+/// One stack in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StackComparison {
+    /// Label of the stack.
+    pub stack: String,
+    /// Typical ratio second : first of the judged metric; `None` with fewer than 2 trials in one.
+    pub ratio: Option<f64>,
+    /// Lower end of the interval.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
+    /// Median of the judged metric in the first run.
+    pub first_median: Option<f64>,
+    /// Median in the second run.
+    pub second_median: Option<f64>,
+    /// Trials of the first run that count.
+    pub first_trials: u32,
+    /// Trials of the second run that count.
+    pub second_trials: u32,
+    /// What the interval says.
+    pub change: Change,
+    /// What the threshold says, where one was given.
+    pub threshold: Option<Threshold>,
+}
+
+/// Something that was not the same in both runs, and is a part of every ratio.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Difference {
+    /// What: `kernel`, `firmware`, `nr_requests` …
+    pub what: String,
+    /// In the first run; `None` when it is not known.
+    pub first: Option<String>,
+    /// In the second run.
+    pub second: Option<String>,
+    /// Stacks it was seen on; empty when it is a matter of the whole run.
+    pub stacks: Vec<String>,
+}
+
+/// Two runs compared, stack by stack. Names are stable: add, never rename.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunComparison {
+    /// Version of this format, see [`crate::FORMAT`].
+    pub format: String,
+    /// The first run, as it was named.
+    pub first: String,
+    /// The second run.
+    pub second: String,
+    /// `STEP.METRIC` that is compared.
+    pub metric: String,
+    /// Which way it is good.
+    pub better: Better,
+    /// Confidence of all intervals together.
+    pub confidence: f64,
+    /// Relative difference that does not matter.
+    pub tie: f64,
+    /// "Worse by more than this fails", as a fraction.
+    pub fail_above: Option<f64>,
+    /// One per stack that is in both runs, in the order of the first.
+    pub stacks: Vec<StackComparison>,
+    /// Stacks of the first run alone.
+    pub only_first: Vec<String>,
+    /// Stacks of the second run alone.
+    pub only_second: Vec<String>,
+    /// What was not the same in both runs.
+    pub differences: Vec<Difference>,
+}
+
+impl RunComparison {
+    /// Whether every stack has an answer: better, worse or the same.
+    #[must_use]
+    pub fn is_resolved(&self) -> bool {
+        let open = |change| matches!(change, Change::NotResolved | Change::TooFew);
+        !self.stacks.iter().any(|stack| open(stack.change))
+    }
+
+    /// What the threshold says of all stacks together; `None` without a threshold.
+    #[must_use]
+    pub fn threshold(&self) -> Option<Threshold> {
+        self.fail_above?;
+        let any = |wanted| self.stacks.iter().any(|stack| stack.threshold == Some(wanted));
+        Some(if any(Threshold::Failed) {
+            Threshold::Failed
+        } else if any(Threshold::NotResolved) {
+            Threshold::NotResolved
+        } else {
+            Threshold::Held
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! Two runs compared.
+
+use crate::number::{DASH, Scale, percent, ratio, unit_of};
+use crate::text::{Ink, Palette, Table, harmless, paragraph};
+use seekwell_model::comparison::{Change, Difference, RunComparison, StackComparison, Threshold};
+use seekwell_model::lab::Better;
+
+/// Labels listed of a difference before "and N more".
+const STACKS_NAMED: usize = 3;
+
+/// A comparison for a terminal of `width` columns (at least 60 are used).
+#[must_use]
+pub fn compare_text(found: &RunComparison, width: usize, colour: bool) -> String {
+    let width = width.max(60);
+    let palette = Palette { colour };
+    let mut out = head(found, width, palette);
+    out.push_str(&table(found, width, palette));
+    out.push('\n');
+    out.push_str(&paragraph("", &conclusion(found), width));
+    for (only, name) in [(&found.only_first, &found.first), (&found.only_second, &found.second)] {
+        if !only.is_empty() {
+            let text = format!("Only in {name}, so not compared: {}.", only.join(", "));
+            out.push_str(&paragraph("", &harmless(&text), width));
+        }
+    }
+    out.push_str(&differences(&found.differences, width, palette));
+    out
+}
+
+fn head(found: &RunComparison, width: usize, palette: Palette) -> String {
+    let title = format!("{} -> {}", found.first, found.second);
+    let mut out = palette.paint(Ink::Heading, paragraph("", &harmless(&title), width).trim_end());
+    let direction = match found.better {
+        Better::Lower => "lower is better",
+        Better::Higher => "higher is better",
+    };
+    let text = format!(
+        "{} ({direction}); ratio second to first; independent samples, so trials are not paired; \
+         {} confidence over all stacks together; tie width {}",
+        found.metric,
+        percent(found.confidence),
+        percent(found.tie)
+    );
+    out.push('\n');
+    out + &paragraph("", &harmless(&text), width)
+}
+
+fn table(found: &RunComparison, width: usize, palette: Palette) -> String {
+    let medians = found.stacks.iter().flat_map(|stack| [stack.first_median, stack.second_median]);
+    let scale = Scale::fit(unit_of(&found.metric), medians.flatten());
+    let mut table = Table::default();
+    table.column("stack", "", false);
+    table.column("first", scale.symbol(), true);
+    table.column("second", scale.symbol(), true);
+    table.column("ratio", "", true);
+    table.column("interval", "", true);
+    table.column("trials", "", true);
+    table.column("finding", "", false);
+    for stack in &found.stacks {
+        let interval = match (stack.low, stack.high) {
+            (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
+            _ => DASH.to_owned(),
+        };
+        let cells = vec![
+            stack.stack.clone(),
+            scale.number(stack.first_median),
+            scale.number(stack.second_median),
+            ratio(stack.ratio),
+            interval,
+            format!("{}+{}", stack.first_trials, stack.second_trials),
+            finding(stack),
+        ];
+        table.row(ink(stack), cells);
+    }
+    table.render(width, 7, palette).0
+}
+
+fn finding(stack: &StackComparison) -> String {
+    let change = match stack.change {
+        Change::Better => "better",
+        Change::Worse => "worse",
+        Change::Same => "same",
+        Change::NotResolved => "not resolved",
+        Change::TooFew => "too few trials",
+    };
+    match stack.threshold {
+        Some(Threshold::Failed) => format!("{change}, FAILED"),
+        Some(Threshold::Held) => format!("{change}, held"),
+        Some(Threshold::NotResolved) | None => change.to_owned(),
+    }
+}
+
+fn ink(stack: &StackComparison) -> Option<Ink> {
+    match (stack.threshold, stack.change) {
+        (Some(Threshold::Failed), _) | (_, Change::Worse) => Some(Ink::Doubt),
+        (_, Change::Better) => Some(Ink::Good),
+        _ => None,
+    }
+}
+
+fn conclusion(found: &RunComparison) -> String {
+    let number = |change| found.stacks.iter().filter(|stack| stack.change == change).count();
+    let open = number(Change::NotResolved) + number(Change::TooFew);
+    let mut text = format!(
+        "{} better, {} worse, {} the same, {open} not resolved.",
+        number(Change::Better),
+        number(Change::Worse),
+        number(Change::Same),
+    );
+    if open > 0 {
+        text.push_str(" More rounds in both runs, or a wider tie, would decide more.");
+    }
+    let limit = percent(found.fail_above.unwrap_or(0.0));
+    match found.threshold() {
+        Some(Threshold::Failed) => {
+            text.push_str(&format!(" Threshold failed: a stack is worse by more than {limit}."));
+        }
+        Some(Threshold::Held) => {
+            text.push_str(&format!(" Threshold held: no stack is worse by more than {limit}."));
+        }
+        Some(Threshold::NotResolved) => text.push_str(&format!(
+            " Threshold not resolved: whether a stack is worse by more than {limit} is open."
+        )),
+        None => {}
+    }
+    text
+}
+
+fn differences(all: &[Difference], width: usize, palette: Palette) -> String {
+    if all.is_empty() {
+        return paragraph(
+            "",
+            "Kernel, device, firmware and settings in force were the same in both runs, as far as \
+             they were read. The time between the runs is a part of every ratio.",
+            width,
+        );
+    }
+    let title = "Not the same in both runs, so a part of every ratio";
+    let mut out = format!("\n{}\n", palette.paint(Ink::Doubt, title));
+    for difference in all {
+        let value = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
+        let mut text = format!(
+            "{}: {} -> {}",
+            difference.what,
+            value(&difference.first),
+            value(&difference.second)
+        );
+        if !difference.stacks.is_empty() {
+            let named: Vec<&str> =
+                difference.stacks.iter().take(STACKS_NAMED).map(String::as_str).collect();
+            text.push_str(&format!(" (on {}", named.join(", ")));
+            if difference.stacks.len() > STACKS_NAMED {
+                let more = difference.stacks.len() - STACKS_NAMED;
+                text.push_str(&format!(" and {more} more"));
+            }
+            text.push(')');
+        }
+        out.push_str(&paragraph("  ! ", &harmless(&text), width));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

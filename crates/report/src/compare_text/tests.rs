@@ -1,0 +1,83 @@
+use super::*;
+
+fn stack(name: &str, ratio: f64, change: Change, threshold: Option<Threshold>) -> StackComparison {
+    StackComparison {
+        stack: name.to_owned(),
+        ratio: Some(ratio),
+        low: Some(ratio * 0.97),
+        high: Some(ratio * 1.03),
+        first_median: Some(0.25),
+        second_median: Some(0.25 * ratio),
+        first_trials: 10,
+        second_trials: 12,
+        change,
+        threshold,
+    }
+}
+
+fn comparison() -> RunComparison {
+    RunComparison {
+        format: "1.0".to_owned(),
+        first: "before.seekwell".to_owned(),
+        second: "after.seekwell".to_owned(),
+        metric: "unpack.elapsed_durable".to_owned(),
+        better: Better::Lower,
+        confidence: 0.95,
+        tie: 0.02,
+        fail_above: Some(0.05),
+        stacks: vec![
+            stack("ext4", 1.25, Change::Worse, Some(Threshold::Failed)),
+            stack("xfs", 0.8, Change::Better, Some(Threshold::Held)),
+            stack("btrfs", 1.04, Change::NotResolved, Some(Threshold::NotResolved)),
+            StackComparison {
+                ratio: None,
+                low: None,
+                high: None,
+                second_median: None,
+                second_trials: 0,
+                ..stack("f2fs", 1.0, Change::TooFew, Some(Threshold::NotResolved))
+            },
+        ],
+        only_first: vec!["jfs".to_owned()],
+        only_second: vec![],
+        differences: vec![
+            Difference {
+                what: "kernel".to_owned(),
+                first: Some("6.1.0-\u{1b}[31m".to_owned()),
+                second: Some("6.12.1".to_owned()),
+                stacks: vec![],
+            },
+            Difference {
+                what: "firmware".to_owned(),
+                first: None,
+                second: Some("B2".to_owned()),
+                stacks: ["ext4", "xfs", "btrfs", "f2fs"].map(str::to_owned).to_vec(),
+            },
+        ],
+    }
+}
+
+#[test]
+fn the_text_of_a_comparison() {
+    insta::assert_snapshot!(compare_text(&comparison(), 80, false));
+}
+
+#[test]
+fn it_fits_and_steers_no_terminal() {
+    for width in [60, 80, 120] {
+        let text = compare_text(&comparison(), width, false);
+        assert!(!text.contains('\u{1b}'), "{text}");
+        let widest = text.lines().map(crate::text::width).max().unwrap();
+        assert!(widest <= width.max(80), "{widest} of {width}:\n{text}");
+    }
+}
+
+#[test]
+fn the_same_machine_is_said_to_be_the_same() {
+    let mut found = comparison();
+    found.differences.clear();
+    found.fail_above = None;
+    let text = compare_text(&found, 200, false);
+    assert!(text.contains("were the same in both runs, as far as they were read"), "{text}");
+    assert!(!text.contains("Threshold"), "{text}");
+}

@@ -1,0 +1,144 @@
+//! What was not the same in two runs, although it is no part of the question.
+
+use super::Side;
+use seekwell_model::comparison::Difference;
+use seekwell_model::record::{InForce, Status};
+use seekwell_model::stack::Stack;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A setting as read back, for one trial; `None` when it was not read.
+type Setting = (&'static str, fn(&InForce) -> Option<String>);
+
+const IN_FORCE: &[Setting] = &[
+    ("device model", |found| found.device.model.clone()),
+    ("serial number", |found| found.device.serial.clone()),
+    ("firmware", |found| found.device.firmware.clone()),
+    ("device size", |found| Some(found.device.size.to_string())),
+    ("scheduler in force", |found| found.device.queue.scheduler.clone()),
+    ("nr_requests", |found| text(found.device.queue.nr_requests)),
+    ("read_ahead_kb", |found| text(found.device.queue.read_ahead_kb)),
+    ("max_sectors_kb", |found| text(found.device.queue.max_sectors_kb)),
+    ("rotational", |found| text(found.device.queue.rotational)),
+    ("write_cache", |found| found.device.queue.write_cache.clone()),
+    ("journal device model", |found| found.journal.as_ref()?.model.clone()),
+    ("journal device firmware", |found| found.journal.as_ref()?.firmware.clone()),
+    ("journal size", |found| text(found.journal_bytes)),
+    ("filesystem block size", |found| text(found.block_bytes)),
+    ("mount options", |found| found.mount.clone()),
+    ("memory limit", |found| text(found.memory_limit)),
+    ("memory cgroup", |found| found.memory_cgroup.clone()),
+    ("swap", |found| text(found.swap)),
+    ("CPUs", |found| Some(format!("{:?}", found.cpus))),
+];
+
+fn text<T: ToString>(value: Option<T>) -> Option<String> {
+    value.map(|value| value.to_string())
+}
+
+pub(super) fn between(
+    first: &Side<'_>,
+    second: &Side<'_>,
+    pairs: &[(usize, usize)],
+) -> Vec<Difference> {
+    let mut all = of_the_runs(first, second);
+    all.extend(of_the_stacks(first, second, pairs));
+    for (what, read) in IN_FORCE {
+        let mut seen: BTreeMap<(Option<String>, Option<String>), Vec<String>> = BTreeMap::new();
+        for (a, b) in pairs {
+            let (one, two) = (values(first, *a, *read), values(second, *b, *read));
+            if one != two && !(one.is_none() && two.is_none()) {
+                let label = first.plan.stacks[*a].label.clone();
+                seen.entry((one, two)).or_default().push(label);
+            }
+        }
+        all.extend(seen.into_iter().map(|((first, second), stacks)| Difference {
+            what: (*what).to_owned(),
+            first,
+            second,
+            stacks,
+        }));
+    }
+    all
+}
+
+/// What a setting was in the trials of a stack that count, several values joined.
+fn values(side: &Side<'_>, stack: usize, read: fn(&InForce) -> Option<String>) -> Option<String> {
+    let of_stack = |candidate: u32| {
+        let candidate = side.plan.candidates.get(candidate as usize);
+        candidate.is_some_and(|candidate| candidate.stack as usize == stack)
+    };
+    let found: BTreeSet<String> = side
+        .records
+        .values()
+        .filter(|(trial, record)| record.status == Status::Ok && of_stack(trial.candidate))
+        .filter_map(|(_, record)| read(&record.in_force))
+        .collect();
+    (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(" and "))
+}
+
+fn of_the_runs(first: &Side<'_>, second: &Side<'_>) -> Vec<Difference> {
+    let word = |side: &Side<'_>, key: &str| match side.environment.get(key)? {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    let lab = |side: &Side<'_>, key: &str| {
+        let lab = &side.plan.lab;
+        Some(match key {
+            "seed" => lab.seed.to_string(),
+            "tie width" => lab.judge.tie.to_string(),
+            "confidence" => lab.judge.confidence.to_string(),
+            _ => format!("{:?}", lab.trial),
+        })
+    };
+    let read: [(&str, Option<String>, Option<String>); 8] = [
+        ("kernel", word(first, "kernel"), word(second, "kernel")),
+        ("CPU", word(first, "cpu"), word(second, "cpu")),
+        ("memory of the machine", word(first, "ram"), word(second, "ram")),
+        ("version of Seekwell", Some(first.tool.to_owned()), Some(second.tool.to_owned())),
+        ("seed", lab(first, "seed"), lab(second, "seed")),
+        ("tie width", lab(first, "tie width"), lab(second, "tie width")),
+        ("confidence", lab(first, "confidence"), lab(second, "confidence")),
+        ("[trial] settings", lab(first, "trial"), lab(second, "trial")),
+    ];
+    read.into_iter()
+        .filter(|(_, one, two)| one != two)
+        .map(|(what, first, second)| Difference {
+            what: what.to_owned(),
+            first,
+            second,
+            stacks: vec![],
+        })
+        .collect()
+}
+
+/// An axis of a stack in words.
+type Axis = (&'static str, fn(&Stack) -> String);
+
+/// Stacks with the same label that the labs define differently.
+fn of_the_stacks(first: &Side<'_>, second: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<Difference> {
+    let axes: [Axis; 5] = [
+        ("device in the lab", |stack| format!("{:?}", stack.device)),
+        ("journal in the lab", |stack| format!("{:?}", stack.journal)),
+        ("filesystem in the lab", |stack| format!("{:?}", stack.filesystem)),
+        ("scheduler in the lab", |stack| format!("{:?}", stack.scheduler)),
+        ("memory limit in the lab", |stack| format!("{:?}", stack.memory)),
+    ];
+    let mut all = Vec::new();
+    for (a, b) in pairs {
+        let (one, two) = (&first.plan.stacks[*a], &second.plan.stacks[*b]);
+        for (what, read) in &axes {
+            let (left, right) = (read(one), read(two));
+            if left != right {
+                all.push(Difference {
+                    what: (*what).to_owned(),
+                    first: Some(left),
+                    second: Some(right),
+                    stacks: vec![one.label.clone()],
+                });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,134 @@
+use super::*;
+use crate::fixture;
+use seekwell_model::lab::Effort;
+use seekwell_model::plan::PlannedTrial;
+use serde_json::json;
+
+const STEADY: [f64; 8] = [1.00, 1.01, 0.99, 1.00, 1.01, 0.99, 1.00, 1.00];
+
+/// Records of stacks whose trials take these times, round by round.
+fn records(plan: &Plan, stacks: &[&[f64]]) -> Records {
+    let mut records = Records::new();
+    for (candidate, times) in stacks.iter().enumerate() {
+        for (round, time) in times.iter().enumerate() {
+            let index = (round * stacks.len() + candidate) as u32;
+            let trial =
+                PlannedTrial { index, round: round as u32, candidate: candidate as u32, seed: 1 };
+            records.insert(index, (trial, fixture::record(*time)));
+        }
+    }
+    assert_eq!(plan.stacks.len(), stacks.len());
+    records
+}
+
+fn scaled(factor: f64) -> Vec<f64> {
+    STEADY.iter().map(|time| time * factor).collect()
+}
+
+fn found(plan: &Plan, first: &Records, second: &Records, limit: Option<f64>) -> RunComparison {
+    let environment = json!({ "kernel": "6.1" });
+    let newer = json!({ "kernel": "6.12" });
+    let one = Side {
+        name: "a",
+        plan,
+        records: first,
+        place: "host",
+        environment: &environment,
+        tool: "1",
+    };
+    let two = Side { name: "b", records: second, environment: &newer, ..one };
+    compare(&one, &two, limit).unwrap()
+}
+
+#[test]
+fn better_worse_and_same_are_told_apart_and_the_kernel_is_named() {
+    let plan = fixture::plan(&["slower", "faster", "equal"], Effort::Rounds(8));
+    let first = records(&plan, &[&STEADY, &STEADY, &STEADY]);
+    let second = records(&plan, &[&scaled(1.2), &scaled(0.8), &scaled(1.0)]);
+    let found = found(&plan, &first, &second, None);
+    let changes: Vec<Change> = found.stacks.iter().map(|stack| stack.change).collect();
+    assert_eq!(changes, [Change::Worse, Change::Better, Change::Same]);
+    assert!(found.is_resolved());
+    assert_eq!(found.threshold(), None);
+    assert_eq!(found.differences.len(), 1);
+    assert_eq!(found.differences[0].what, "kernel");
+    assert_eq!(found.differences[0].second.as_deref(), Some("6.12"));
+    let ratio = found.stacks[0].ratio.unwrap();
+    assert!((ratio - 1.2).abs() < 1e-9);
+}
+
+#[test]
+fn a_threshold_fails_only_when_worse_by_more_is_shown() {
+    let plan = fixture::plan(&["stack"], Effort::Rounds(8));
+    let first = records(&plan, &[&STEADY]);
+    let at = |factor: f64| {
+        let second = records(&plan, &[&scaled(factor)]);
+        found(&plan, &first, &second, Some(0.05)).threshold().unwrap()
+    };
+    assert_eq!(at(1.20), Threshold::Failed);
+    assert_eq!(at(1.05), Threshold::NotResolved);
+    assert_eq!(at(1.01), Threshold::Held);
+    assert_eq!(at(0.50), Threshold::Held);
+}
+
+#[test]
+fn for_a_rate_higher_is_better() {
+    let mut plan = fixture::plan(&["stack"], Effort::Rounds(8));
+    plan.lab.judge.better = Better::Higher;
+    let first = records(&plan, &[&STEADY]);
+    let second = records(&plan, &[&scaled(0.8)]);
+    let found = found(&plan, &first, &second, Some(0.05));
+    assert_eq!(found.stacks[0].change, Change::Worse);
+    assert_eq!(found.threshold(), Some(Threshold::Failed));
+}
+
+#[test]
+fn five_trials_decide_nothing() {
+    let plan = fixture::plan(&["stack"], Effort::Rounds(8));
+    let first = records(&plan, &[&STEADY]);
+    let second = records(&plan, &[&scaled(3.0)[..5]]);
+    let found = found(&plan, &first, &second, Some(0.05));
+    assert_eq!(found.stacks[0].change, Change::TooFew);
+    assert!(found.stacks[0].ratio.is_some());
+    assert!(!found.is_resolved());
+    assert_eq!(found.threshold(), Some(Threshold::NotResolved));
+}
+
+#[test]
+fn other_questions_are_refused_and_a_firmware_is_marked() {
+    let plan = fixture::plan(&["one", "two"], Effort::Rounds(8));
+    let kept = records(&plan, &[&STEADY, &STEADY]);
+    let environment = json!({});
+    let side = |plan, records, place| Side {
+        name: "run",
+        plan,
+        records,
+        place,
+        environment: &environment,
+        tool: "1",
+    };
+    let mut other = plan.clone();
+    other.lab.judge.metric = "step.cpu".into();
+    let refused = |one, two| compare(&one, &two, None).unwrap_err();
+    let message = refused(side(&plan, &kept, "host"), side(&other, &kept, "host")).to_string();
+    assert!(message.contains("step.cpu"), "{message}");
+    let message = refused(side(&plan, &kept, "host"), side(&plan, &kept, "virtual")).to_string();
+    assert!(message.contains("different places"), "{message}");
+    let mut other = plan.clone();
+    other.workloads = vec![fixture::workload("step")];
+    other.workloads[0].beside = other.workloads[0].parts.clone();
+    let message = refused(side(&plan, &kept, "host"), side(&other, &kept, "host")).to_string();
+    assert!(message.contains("workload 'step' differs"), "{message}");
+    let strangers = fixture::plan(&["three", "four"], Effort::Rounds(8));
+    let message = refused(side(&plan, &kept, "host"), side(&strangers, &kept, "host")).to_string();
+    assert!(message.contains("no stack in common"), "{message}");
+
+    let mut newer = kept.clone();
+    for (_, record) in newer.values_mut() {
+        record.in_force.device.firmware = Some("B2".into());
+    }
+    let marked = compare(&side(&plan, &kept, "host"), &side(&plan, &newer, "host"), None).unwrap();
+    assert_eq!(marked.differences.len(), 1);
+    assert_eq!(marked.differences[0].what, "firmware");
+    assert_eq!(marked.differences[0].stacks, ["one", "two"]);
+}

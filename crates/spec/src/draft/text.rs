@@ -1,0 +1,202 @@
+//! The text of a drafted lab.
+
+use super::{Answers, RUNS};
+use seekwell_model::filesystems::filesystem;
+use seekwell_model::units::Nanos;
+use std::fmt::Write as _;
+
+/// With less time than this the small amounts of data are drafted.
+const LARGE_FROM: Nanos = Nanos::seconds(20 * 60);
+
+/// A workload of the draft: its tables, once small and once large, and what is judged.
+struct Sketch {
+    runs: &'static str,
+    /// Comment above the tables.
+    comment: &'static str,
+    /// The tables; `FILES` and `SIZE` stand for the amounts.
+    tables: &'static str,
+    files: [&'static str; 2],
+    size: [&'static str; 2],
+    throughput: &'static str,
+    waiting: &'static str,
+}
+
+const SKETCHES: &[Sketch] = &[
+    Sketch {
+        runs: "mail",
+        comment: "A mail store: unpacked, read in two orders, removed. `files` is the number of mails.",
+        tables: "[[workload]]\nkind = \"mail\"\nfiles = FILES\n",
+        files: ["2_000", "20_000"],
+        size: ["", ""],
+        throughput: "unpack.elapsed_durable",
+        waiting: "read_directory.elapsed",
+    },
+    Sketch {
+        runs: "database",
+        comment: "A database: 8 KiB pages at random places, 70 % reads, every write synced. For your real\n# database use kind = \"command\", see labs/postgresql.toml and labs/sqlite.toml.",
+        tables: "[[workload]]\nkind = \"seek\"\nstep = \"transactions\"\nsize = \"8KiB\"\nfile_size = \"SIZE\"\nmix = 70\nfsync_every = 1\nthreads = 4\ntime = \"5s\"\n",
+        files: ["", ""],
+        size: ["256MiB", "1GiB"],
+        throughput: "transactions.iops",
+        waiting: "transactions.latency_p99",
+    },
+    Sketch {
+        runs: "log",
+        comment: "A log writer: 4 KiB appended and synced, again and again.",
+        tables: "[[workload]]\nkind = \"stream\"\nstep = \"log\"\nwrite = true\nsize = \"4KiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\nfsync_every = 1\ntime = \"5s\"\n",
+        files: ["", ""],
+        size: ["64MiB", "512MiB"],
+        throughput: "log.iops",
+        waiting: "log.latency_p99",
+    },
+    Sketch {
+        runs: "monitoring",
+        comment: "Monitoring: small updates at random places of many old files, here of one large file;\n# written back by the kernel when it likes.",
+        tables: "[[workload]]\nkind = \"seek\"\nstep = \"updates\"\nwrite = true\nsize = \"4KiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\ncount = FILES\n",
+        files: ["10_000", "100_000"],
+        size: ["256MiB", "1GiB"],
+        throughput: "updates.elapsed_durable",
+        waiting: "updates.latency_p99",
+    },
+    Sketch {
+        runs: "photos",
+        comment: "Large files: imported, then read again from the start.",
+        tables: "[[workload]]\nkind = \"stream\"\nstep = \"import\"\nwrite = true\nsize = \"1MiB\"\nfile_size = \"SIZE\"\ncount = FILES\n\n[[workload.then]]\nkind = \"stream\"\nstep = \"view\"\nsize = \"1MiB\"\nfile_size = \"SIZE\"\ncount = FILES\n",
+        files: ["256", "1024"],
+        size: ["256MiB", "1GiB"],
+        throughput: "import.elapsed_durable",
+        waiting: "view.elapsed",
+    },
+    Sketch {
+        runs: "build",
+        comment: "A build server: a tree of sources unpacked, read and removed. For your real build use\n# kind = \"command\", see labs/build-server.toml.",
+        tables: "[[workload]]\nkind = \"mail\"\nfiles = FILES\nsteps = [\"read_directory\", \"remove\"]\n",
+        files: ["2_000", "20_000"],
+        size: ["", ""],
+        throughput: "unpack.elapsed_durable",
+        waiting: "remove.elapsed_durable",
+    },
+    Sketch {
+        runs: "desktop",
+        comment: "A desktop: small reads alone, then while a large file is written.",
+        tables: "[[workload]]\nkind = \"seek\"\nstep = \"small-reads\"\nsize = \"4KiB\"\nfile_size = \"128MiB\"\ncache = \"direct\"\ntime = \"5s\"\n\n[[workload.beside]]\nkind = \"stream\"\nstep = \"bulk-writer\"\nwrite = true\nsize = \"1MiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\n",
+        files: ["", ""],
+        size: ["512MiB", "1GiB"],
+        throughput: "bulk-writer.mb_per_s",
+        waiting: "small-reads.latency_p99",
+    },
+    Sketch {
+        runs: "containers",
+        comment: "Containers: layers are unpacked, then programs read at random places.",
+        tables: "[[workload]]\nkind = \"mail\"\nfiles = FILES\nsteps = []\n\n[[workload.then]]\nkind = \"seek\"\nstep = \"program-reads\"\nsize = \"16KiB\"\nfile_size = \"SIZE\"\ncount = 2_000\n",
+        files: ["2_000", "10_000"],
+        size: ["128MiB", "1GiB"],
+        throughput: "unpack.elapsed_durable",
+        waiting: "program-reads.latency_p99",
+    },
+    Sketch {
+        runs: "command",
+        comment: "Your own command. {dir} is the mounted filesystem. Put what it needs there in `prepare`,\n# which is not measured; read numbers from its output with `metrics`.",
+        tables: "[[workload]]\nkind = \"command\"\nstep = \"command\"\nprepare = \"mkdir {dir}/data && dd if=/dev/urandom of={dir}/data/input bs=1M count=FILES status=none\"\nrun = \"cp -r {dir}/data {dir}/copy\"\n",
+        files: ["16", "64"],
+        size: ["", ""],
+        throughput: "command.elapsed_durable",
+        waiting: "command.elapsed",
+    },
+];
+
+/// The lab as text: what the answers say, with comments that say what to change. `name` is the
+/// lab's name.
+#[must_use]
+pub fn lab_text(name: &str, answers: &Answers) -> String {
+    let sketch = SKETCHES.iter().find(|sketch| sketch.runs == answers.runs);
+    let sketch = sketch.unwrap_or(&SKETCHES[0]);
+    let time = answers.time.parse().unwrap_or(Nanos::seconds(600));
+    let large = usize::from(time >= LARGE_FROM);
+    let mut text = head(name, answers);
+    text.push_str(&device(answers, large));
+    text.push_str(&vary(answers));
+    text.push_str(&filesystems(answers));
+    let tables =
+        sketch.tables.replace("FILES", sketch.files[large]).replace("SIZE", sketch.size[large]);
+    let _ = write!(text, "\n# {}\n{tables}", sketch.comment);
+    let metric = match answers.matters.as_str() {
+        "waiting" => sketch.waiting,
+        _ => sketch.throughput,
+    };
+    let _ = write!(
+        text,
+        "\n# STEP.METRIC. What is within `tie` of each other counts as equal. At least six rounds are\n\
+         # made, and more as long as the budget lasts.\n\
+         [judge]\nmetric = \"{metric}\"\ntie = \"3%\"\nbudget = \"{}\"\n",
+        answers.time
+    );
+    text
+}
+
+fn head(name: &str, answers: &Answers) -> String {
+    let meaning = RUNS.choices.iter().find(|(word, _)| *word == answers.runs);
+    let what = meaning.map_or("it", |(_, meaning)| meaning.split(':').next().unwrap_or(meaning));
+    let better = match answers.matters.as_str() {
+        "waiting" => "lets nobody wait for",
+        _ => "gets most done for",
+    };
+    format!(
+        "# Drafted by `seekwell init`. What it would do: seekwell plan FILE. Every table and field:\n\
+         # docs/lab-reference.md.\n\n\
+         [lab]\nname = \"{name}\"\nquestion = \"which stack {better} {what}?\"\n"
+    )
+}
+
+fn device(answers: &Answers, large: usize) -> String {
+    if answers.device == "scratch" {
+        let size = ["2GiB", "4GiB"][large];
+        return format!(
+            "\n# A scratch image on the disk of the current directory, gone after the run. The answer is a\n\
+             # property of that disk; for another one give its stable path and claim it:\n\
+             #   disk = \"/dev/disk/by-id/…\"\n\
+             [[device]]\nname = \"scratch\"\nloop = \"{size}\"\n"
+        );
+    }
+    let path = &answers.device;
+    let part = path.contains("-part") || path.contains("/by-part");
+    let key = if part { "partition" } else { "disk" };
+    format!(
+        "\n# EVERYTHING on it is destroyed by every trial. Allow that first: seekwell claim {path}\n\
+         [[device]]\nname = \"{key}\"\n{key} = \"{path}\"\n"
+    )
+}
+
+fn filesystems(answers: &Answers) -> String {
+    let names = match answers.filesystems.as_str() {
+        "usual" => "ext4,xfs,btrfs",
+        list => list,
+    };
+    let mut text = "\n# Options are further tables: mkfs = [\"-O\", \"^has_journal\"], mount = [\"noatime\"].\n".to_owned();
+    let mut seen: Vec<&str> = Vec::new();
+    for name in names.split(',').map(str::trim) {
+        if !seen.contains(&name) && filesystem(name).is_some() {
+            let gap = if seen.is_empty() { "" } else { "\n" };
+            let _ = write!(text, "{gap}[[filesystem]]\ntype = \"{name}\"\n");
+            seen.push(name);
+        }
+    }
+    text
+}
+
+fn vary(answers: &Answers) -> String {
+    match answers.vary.as_str() {
+        "scheduler" => {
+            "\n# No [scheduler] table: every scheduler that the kernel offers is tried.\n"
+                .to_owned()
+        }
+        "journal" => "\n# Filesystems that cannot place their journal elsewhere keep it inside.\n\
+             [[journal]]\nname = \"inside\"\n\n[[journal]]\nname = \"in-ram\"\nram = \"128MiB\"\n\
+             \n[scheduler]\nchoose = [\"none\"]\n"
+            .to_owned(),
+        "memory" => "\n# What agent and workload may use, page cache included.\n\
+             [memory]\nchoose = [\"256MiB\", \"quarter\"]\n\n[scheduler]\nchoose = [\"none\"]\n"
+            .to_owned(),
+        _ => "\n[scheduler]\nchoose = [\"none\"]\n".to_owned(),
+    }
+}
