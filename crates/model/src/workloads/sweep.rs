@@ -88,15 +88,12 @@ pub const SWEEP: WorkloadKind = WorkloadKind {
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let mut sizes = values.sizes("sizes");
+    if sizes.is_empty() {
+        sizes = (9..=22).map(|power| Bytes(1 << power)).collect();
+    }
     sizes.sort_unstable();
     sizes.dedup();
-    let (Some(smallest), Some(largest)) = (sizes.first().copied(), sizes.last().copied()) else {
-        return Err(FieldConflict {
-            field: "sizes",
-            problem: "no size".to_owned(),
-            remedy: "write sizes = [\"4KiB\"]".to_owned(),
-        });
-    };
+    let (smallest, largest) = (sizes[0], sizes[sizes.len() - 1]);
     let file_size = values.size("file_size");
     if file_size.is_some_and(|file| file < largest) {
         return Err(FieldConflict {

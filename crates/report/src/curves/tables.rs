@@ -24,7 +24,7 @@ pub(crate) fn curves_table(curves: &[Curve]) -> String {
     table.column(titles(axis).0, "", false);
     for (index, _) in curves.iter().enumerate() {
         let name = if curves.len() > 1 { letter(index).to_string() } else { String::new() };
-        for title in ["IOPS", "MB/s", "seek time"] {
+        for title in ["IOPS", "MB/s", "access"] {
             table.column(format!("{name} {title}").trim(), "", true);
         }
     }

@@ -96,8 +96,6 @@ fn a_target_that_is_too_small_or_of_another_kind_is_an_error() {
         small.contains("the target has 4095 bytes, smaller than the 4096 that one operation"),
         "{small}"
     );
-    let directory = told(io(4096), target(folder.path()));
-    assert!(directory.contains("needs a regular file or a block device, and "), "{directory}");
     let null = told(io(4096), target(Path::new("/dev/zero")));
     assert!(null.contains("/dev/zero is neither; name a file or a device"), "{null}");
     let none = told(io(4096), target(Path::new("/no/such/file")));
@@ -106,8 +104,75 @@ fn a_target_that_is_too_small_or_of_another_kind_is_an_error() {
     let told = bench(&mail, target(&path), 1, None).unwrap_err().to_string();
     assert_eq!(
         told,
-        "step mail cannot be run on a single file or device; write a lab with this workload"
+        "step mail cannot be run on a single file or device; name a directory of the filesystem \
+         instead"
     );
+}
+
+#[test]
+fn a_directory_is_worked_in_and_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine"), "kept").unwrap();
+    let params = IoParams { file_size: Some(Bytes::mib(1)), ..io(4096) };
+    let result = bench(&WorkloadParams::Io(params), target(folder.path()), 1, None).unwrap();
+    let names: Vec<&str> = result.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["seek-populate", "seek"]);
+    assert!(result.steps[0].metrics["elapsed_durable"] >= result.steps[0].metrics["elapsed"]);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1);
+    assert_eq!(std::fs::read(folder.path().join("mine")).unwrap(), b"kept");
+    let params = IoParams { file_size: Some(Bytes(1 << 50)), ..io(4096) };
+    let large = told(params, target(folder.path()));
+    assert!(large.starts_with("step seek needs 1125899906842624 bytes and "), "{large}");
+}
+
+#[test]
+fn curves_and_surfaces_have_a_point_for_each_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file_of(folder.path(), 1 << 20);
+    let threads = IoParams { curve: vec![1, 2, 4], threads: 4, ..io(4096) };
+    let result = bench(&WorkloadParams::Io(threads), target(&path), 1, None).unwrap();
+    let names: Vec<&str> = result.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["seek-t1", "seek-t2", "seek-t4"]);
+    let at: Vec<u64> = result.curves[0].points.iter().map(|point| point.at).collect();
+    assert_eq!(at, [1, 2, 4]);
+    assert!(result.curves[0].points.iter().all(|point| point.seek_time_ns.is_some()));
+
+    let mut values = seekwell_model::field::Values::default();
+    use seekwell_model::field::Value;
+    values.set("auto", Value::Bool(true));
+    values.set("size", Value::Sizes(vec![Bytes::kib(64), Bytes::kib(256)]));
+    values.set("record", Value::Sizes(vec![Bytes::kib(4), Bytes::kib(128)]));
+    values.set("tests", Value::Integers(vec![0, 1]));
+    let auto = (seekwell_model::workloads::iozone::IOZONE.build)(&values).unwrap();
+    let result = bench(&auto, target(folder.path()), 1, None).unwrap();
+    let passes: Vec<&str> = result.surfaces.iter().map(|one| one.pass.as_str()).collect();
+    assert_eq!(passes, ["write", "rewrite", "read", "reread"]);
+    let known: Vec<Vec<bool>> = result.surfaces[0]
+        .mb_per_s
+        .iter()
+        .map(|row| row.iter().map(Option::is_some).collect())
+        .collect();
+    // A record of 128 KiB does not fit into a file of 64 KiB.
+    assert_eq!(known, [[true, false], [true, true]]);
+}
+
+#[test]
+fn a_target_against_itself_has_every_interval_and_both_curves() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file_of(folder.path(), 1 << 20);
+    let mut values = seekwell_model::field::Values::default();
+    values.set("count", seekwell_model::field::Value::Integer(50));
+    values.set("sizes", seekwell_model::field::Value::Sizes(vec![Bytes(512), Bytes::kib(64)]));
+    values.set("cache", seekwell_model::field::Value::Text("cold".to_owned()));
+    let sweep = (seekwell_model::workloads::sweep::SWEEP.build)(&values).unwrap();
+    let WorkloadParams::Sweep(sweep) = sweep else { panic!("no sweep") };
+    let how = Comparing { rounds: 6, confidence: 0.95, tie_width: 0.05 };
+    let result = compare(&sweep, [target(&path), target(&path)], how, 1, None).unwrap();
+    let comparison = result.comparison.unwrap();
+    assert_eq!((comparison.rounds, comparison.rows.len(), result.curves.len()), (6, 2, 2));
+    assert!(comparison.rows.iter().all(|row| row.low <= row.ratio && row.ratio <= row.high));
+    assert!(comparison.rows.iter().all(|row| row.low.is_some()));
 }
 
 #[test]
