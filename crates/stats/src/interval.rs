@@ -194,31 +194,50 @@ impl ResampledMean {
         let end = if upward { self.highest() } else { self.lowest() };
         // The score rises with the tilt until the tilted mean nears the outermost value; past
         // that the approximation falls back, and the outermost value is the answer.
-        let mut inner = 0.0;
-        let mut outer = 0.05 * sign;
+        let mut inner = (0.0, self.median_shift() - score);
+        let mut outer = (0.05 * sign, 0.0);
         let mut previous = self.median_shift();
         loop {
-            let (_, reached) = self.tilted(outer);
+            let (_, reached) = self.tilted(outer.0);
+            outer.1 = reached - score;
             if beyond(reached) {
                 break;
             }
             let rises = (reached - previous) * sign > 0.0;
-            if !rises || outer.abs() > 1e6 {
+            if !rises || outer.0.abs() > 1e6 {
                 return end;
             }
             previous = reached;
             inner = outer;
-            outer *= 1.25;
+            outer.0 *= 1.25;
         }
+        let tilt = self.between(inner, outer, score);
+        self.centre + self.scale * self.tilted(tilt).0
+    }
+
+    /// The tilt with the given score between two with their distances from it, by false position,
+    /// the distance of the end that stays being halved (Illinois).
+    fn between(&self, mut inner: (f64, f64), mut outer: (f64, f64), score: f64) -> f64 {
         for _ in 0..60 {
-            let middle = 0.5 * (inner + outer);
-            if beyond(self.tilted(middle).1) {
-                outer = middle;
+            let width = outer.0 - inner.0;
+            let weight = inner.1 / (inner.1 - outer.1);
+            if width.abs() <= 1e-14 * outer.0.abs() || !weight.is_finite() {
+                break;
+            }
+            let tilt = inner.0 + weight * width;
+            let distance = self.tilted(tilt).1 - score;
+            if distance.abs() <= 1e-13 {
+                return tilt;
+            }
+            if (distance > 0.0) == (outer.1 > 0.0) {
+                outer = (tilt, distance);
+                inner.1 *= 0.5;
             } else {
-                inner = middle;
+                inner = (tilt, distance);
+                outer.1 *= 0.5;
             }
         }
-        self.centre + self.scale * self.tilted(outer).0
+        outer.0
     }
 }
 

@@ -19,15 +19,16 @@ pub fn weighted_least_squares<'a>(
 ) -> Fit {
     let mut normal = vec![vec![0.0; columns]; columns];
     let mut right = vec![0.0; columns];
+    let mut filled = Vec::with_capacity(columns);
     for (x, y, weight) in rows {
-        for i in 0..columns {
-            if x[i] == 0.0 {
-                continue;
-            }
+        filled.clear();
+        filled.extend((0..columns).filter(|i| x[*i] != 0.0));
+        for (below, &i) in filled.iter().enumerate() {
             let scaled = weight * x[i];
             right[i] += scaled * y;
-            for j in 0..=i {
-                normal[i][j] += scaled * x[j];
+            let row = &mut normal[i];
+            for &j in &filled[..=below] {
+                row[j] += scaled * x[j];
             }
         }
     }

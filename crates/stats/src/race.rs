@@ -367,6 +367,13 @@ impl Race {
         Ok(())
     }
 
+    /// The comparison at the last look of the final, `None` before the first. What
+    /// [`Race::outcome`] says at length, at no cost.
+    #[must_use]
+    pub fn last_look(&self) -> Option<&Comparison> {
+        self.finals.as_ref().and_then(Finals::last_look)
+    }
+
     /// What is known now; valid at any moment.
     #[must_use]
     pub fn outcome(&self) -> Outcome {

@@ -8,7 +8,7 @@ use crate::design::Design;
 use crate::estimate::{mean, median};
 use crate::interval::{Interval, Method};
 use crate::linear::weighted_least_squares;
-use crate::paired::{ErrorShare, Question, rounds_for};
+use crate::paired::{ErrorShare, Question, WINNER_SHARE, rounds_for};
 use crate::race::{RaceConfig, error_share, goal_for};
 use crate::special::{normal_quantile, t_quantile_upper};
 
@@ -140,7 +140,7 @@ pub fn plan_race(pilot: &Pilot, config: &RaceConfig) -> Option<RacePlan> {
             Resolves {
                 rounds,
                 seconds: screen_seconds + (rounds * per_round) as f64 * mean_seconds,
-                difference: resolvable(spread.centre, rounds, share.two_sided()),
+                difference: resolvable(spread.centre, rounds, WINNER_SHARE * share.two_sided()),
             }
         })
         .collect();

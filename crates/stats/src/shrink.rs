@@ -45,9 +45,12 @@ const UNREPLICATED_SHARE: f64 = 0.2;
 /// No variance is taken smaller than this (0.01 % of noise), so that exact data stay solvable.
 const LEAST_VARIANCE: f64 = 1e-8;
 
-/// Passes between round offsets and stack estimates; small rounds, whose offset leans on the
-/// estimates, settle within a dozen.
+/// Most passes between round offsets and stack estimates; small rounds, whose offset leans on
+/// the estimates, settle within a dozen.
 const PASSES: usize = 12;
+
+/// Passes end when no estimate moves by more than this, 0.01 %.
+const SETTLED: f64 = 1e-4;
 
 /// Rounds of at most this many stacks are centred by a weighted mean: a median of so few follows
 /// single stacks.
@@ -67,9 +70,23 @@ pub fn estimate(
     let mut found = vec![None; design.stacks()];
     for _ in 0..PASSES {
         let values = centred(rounds, &found);
-        found = shrink(&rows, &values, known_spread);
+        let next = shrink(&rows, &values, known_spread);
+        let settled = found.iter().zip(&next).all(|(a, b)| moved(*a, *b) <= SETTLED);
+        found = next;
+        if settled {
+            break;
+        }
     }
     found
+}
+
+/// How far an estimate moved; without end when it appeared.
+fn moved(before: Option<Estimate>, after: Option<Estimate>) -> f64 {
+    match (before, after) {
+        (Some(before), Some(after)) => (after.worse - before.worse).abs(),
+        (None, None) => 0.0,
+        _ => f64::INFINITY,
+    }
 }
 
 /// Values of each stack with the offset of their round taken out: what the round has in common
@@ -227,18 +244,31 @@ fn between_stacks(
         total - freedom
     };
     let (mut low, mut high) = (LEAST_VARIANCE, 1.0);
-    if excess(low) <= 0.0 {
+    let (mut at_low, mut at_high) = (excess(low), excess(high));
+    if at_low <= 0.0 {
         return low;
     }
-    while excess(high) > 0.0 && high < 1e6 {
+    while at_high > 0.0 && high < 1e6 {
         high *= 10.0;
+        at_high = excess(high);
     }
-    // Twelve halvings of the logarithm leave an error of 1 %.
-    for _ in 0..12 {
-        let middle = f64::sqrt(low * high);
-        if excess(middle) > 0.0 { low = middle } else { high = middle }
+    // False position on the logarithm, the end that stays being halved (Illinois), to 1 %.
+    let mut last = high;
+    for _ in 0..40 {
+        let weight = at_low / (at_low - at_high);
+        let middle = (low.ln() + weight * (high / low).ln()).exp();
+        if (middle / last).ln().abs() < 0.01 {
+            return middle;
+        }
+        last = middle;
+        let found = excess(middle);
+        if found > 0.0 {
+            (low, at_low, at_high) = (middle, found, 0.5 * at_high);
+        } else {
+            (high, at_high, at_low) = (middle, found, 0.5 * at_low);
+        }
     }
-    f64::sqrt(low * high)
+    last
 }
 
 /// Scatter of single trials around the additive model, robust against a few noisy stacks.

@@ -87,7 +87,7 @@ fn beta_cdf_lower(x: f64, a: f64, b: f64) -> f64 {
         d = 1.0 / keep(1.0 + odd * d);
         c = keep(1.0 + odd / c);
         fraction *= d * c;
-        if (d * c - 1.0).abs() < 1e-16 {
+        if (d * c - 1.0).abs() < 1e-15 {
             break;
         }
     }
@@ -153,7 +153,7 @@ pub fn t_quantile_upper(upper: f64, df: f64) -> f64 {
         if !(next > low && next < high) {
             next = 0.5 * (low + high);
         }
-        if (next - t).abs() <= 1e-15 * t.abs() {
+        if (next - t).abs() <= 1e-14 * t.abs() {
             return next;
         }
         t = next;

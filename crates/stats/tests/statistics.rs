@@ -13,14 +13,16 @@
 #[path = "../examples/statistics/suite.rs"]
 mod suite;
 
-use suite::row::Row;
-use suite::{Scale, run};
+use std::fs;
+use std::path::{Path, PathBuf};
+use suite::row::{Row, kept_table, read_csv, table_path, with_table, write};
+use suite::{DEVELOPMENT, PARTS, Scale, recorded, replay, run};
 
-const SCALE: Scale = Scale { matrices: 40, largest: 48, cases: 200, timed: 16 };
+const SCALE: Scale = Scale { matrices: 30, cases: 200, timed: 16, seeds: DEVELOPMENT };
 
 fn rows(part: &str) -> Vec<Row> {
     let mut rows = Vec::new();
-    run(SCALE, &[part], |row| rows.push(row));
+    run(SCALE, part, &mut |row| rows.push(row));
     rows
 }
 
@@ -30,7 +32,7 @@ fn case(row: &Row) -> String {
 
 #[test]
 fn races_choose_well_and_certify_honestly() {
-    for row in rows("choice") {
+    for row in rows("choice-48") {
         let trouble = row.case.contains("tails") || row.case.contains("over");
         let share = row.share.value();
         if row.what.starts_with("chosen") {
@@ -89,29 +91,100 @@ fn times_are_predicted() {
 }
 
 #[test]
+fn recorded_trials_agree_with_their_exhaustive_answer() {
+    for row in rows("recorded") {
+        assert!(row.share.value() >= 0.85, "{}", case(&row));
+    }
+}
+
+#[test]
 fn table_and_raw_results_are_written() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rows = rows("coverage");
-    suite::row::write(folder.path(), "a command", &rows).expect("a writable folder");
-    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
-    let table = read("table.md");
-    assert!(table.starts_with("Command: `a command`"));
-    assert_eq!(table.lines().count(), rows.len() + 4);
-    let raw = read("coverage.csv").lines().count() + read("dependence.csv").lines().count();
-    assert_eq!(raw, rows.len() + 2, "one line per row and two heads");
+    write(folder.path(), "coverage", &rows).expect("a writable folder");
+    let kept = read_csv(&fs::read_to_string(table_path(folder.path(), "coverage")).expect("table"));
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| row.cells().to_vec()).collect();
+    assert_eq!(kept, cells, "what is kept reads back as it was");
+    let lines = |name: &str| {
+        let path = folder.path().join("raw").join(name);
+        fs::read_to_string(path).expect(name).lines().count()
+    };
+    assert_eq!(lines("coverage.csv") + lines("dependence.csv"), rows.len() + 2);
+    let table = kept_table(folder.path(), &PARTS).expect("a readable folder");
+    assert_eq!(table.lines().count(), rows.len() + 2, "parts not measured are left out");
 }
 
-/// A recorded matrix of 2 × 12 stacks and 40 rounds with known effects.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_document_shows_the_kept_table() {
+    let document = fs::read_to_string(root().join("docs/statistics.md")).expect("the document");
+    let folder = root().join("benches/runs/statistics");
+    for part in PARTS {
+        assert!(table_path(&folder, part).exists(), "part {part} was never measured");
+    }
+    let table = kept_table(&folder, &PARTS).expect("the kept table");
+    let right = with_table(&document, &table).expect("a document with markers");
+    assert!(
+        document == right,
+        "docs/statistics.md shows another table than benches/runs/statistics keeps: run \
+         `cargo run --release -p seekwell-stats --example statistics -- table`"
+    );
+}
+
+/// The first number of a cell such as "98.4 % (97.4–99.0); …", in per cent.
+fn first_percent(cell: &str) -> f64 {
+    cell.split(' ').next().and_then(|number| number.parse().ok()).expect("a number in front")
+}
+
+#[test]
+fn the_kept_table_follows_from_the_kept_raw_results() {
+    let folder = root().join("benches/runs/statistics");
+    let mut compared = 0;
+    for stacks in [48, 192, 480] {
+        let part = format!("choice-{stacks}");
+        let table = fs::read_to_string(table_path(&folder, &part)).expect("a kept table");
+        let table = read_csv(&table);
+        let raw = folder.join(format!("raw/choice-{stacks}-none.csv"));
+        let raw = fs::read_to_string(raw).expect("kept raw results");
+        for (noise, name) in [("Calm", "calm"), ("Fast17", "FAST'17-like")] {
+            for sigma in ["0.25", "0.05"] {
+                let cell = format!("{name}, K = {stacks}, σ(fs) = {sigma}");
+                let start = format!("{noise},{sigma},");
+                let losses: Vec<f64> = raw
+                    .lines()
+                    .filter(|line| line.starts_with(&start))
+                    .map(|line| line.split(',').nth(3).and_then(|loss| loss.parse().ok()))
+                    .collect::<Option<_>>()
+                    .expect("a loss in every line");
+                assert!(losses.len() >= 1000, "{cell}: {} matrices", losses.len());
+                let good = losses.iter().filter(|loss| **loss <= 0.02).count();
+                let share = 100.0 * good as f64 / losses.len() as f64;
+                let row = table
+                    .iter()
+                    .find(|row| row[0].starts_with("chosen") && row[1] == cell)
+                    .expect("a line of the table");
+                assert!((first_percent(&row[2]) - share).abs() < 0.11, "{cell}: {share}: {row:?}");
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 12);
+}
+
+/// A recorded matrix of 4 × 6 stacks and 40 rounds with known effects.
 fn recorded_text() -> String {
     let mut rng = seekwell_stats::seeded(1);
-    let mut text = "label,filesystem,scheduler,round,value\n".to_owned();
+    let mut text = "stack,axis.fs,axis.scheduler,round,position,status,value\n".to_owned();
     for round in 0..40 {
         for fs in 0..4 {
             for scheduler in 0..6 {
                 let log = 0.1 * f64::from(fs) + 0.02 * f64::from(scheduler) + 0.05 * rng.normal();
-                let value = log.exp();
+                let (position, value) = (6 * fs + scheduler, log.exp());
                 text.push_str(&format!(
-                    "fs{fs}/s{scheduler},fs{fs},s{scheduler},{round},{value}\n"
+                    "fs{fs}/s{scheduler},fs{fs},s{scheduler},{round},{position},ok,{value}\n"
                 ));
             }
         }
@@ -120,18 +193,25 @@ fn recorded_text() -> String {
 }
 
 #[test]
-fn recorded_trials_are_replayed() {
+fn recorded_trials_are_read_and_replayed() {
     let text = recorded_text();
-    let recorded = suite::replay::read(&text).expect("a readable file");
-    assert_eq!((recorded.labels.len(), recorded.values[0].len()), (24, 40));
-    assert_eq!(recorded.design.size(1), 6);
-    let found = suite::replay::replay(&recorded, seekwell_stats::Better::Lower, 0.05, 50)
-        .expect("positive values");
-    assert!(found.agree >= 45, "{} of {}", found.agree, found.of);
-    assert!(found.cost < 0.5, "{}", found.cost);
-    assert!((found.paired_spread - 0.07).abs() < 0.02);
-    let holes = text.replace("fs0/s0,fs0,s0,3,", "# ");
-    assert_eq!(suite::replay::read(&holes).expect("readable").values[0].len(), 39);
-    assert!(suite::replay::read("head\nx,y\n").is_err());
-    assert!(suite::replay::read("head\nx,0,first,1.0\n").is_err());
+    let found = recorded::read(&text, "value").expect("a readable file");
+    assert_eq!((found.labels.len(), found.values[0].len(), found.trials.len()), (24, 40, 960));
+    assert_eq!(found.design.size(1), 6);
+    let answer = replay::exhaustive(&found, seekwell_stats::Better::Lower).expect("24 stacks");
+    assert_eq!(found.labels[answer.best], "fs0/s0");
+    assert!((answer.paired_spread - 0.07).abs() < 0.02);
+    for rounds in [replay::Rounds::All, replay::Rounds::Half] {
+        let better = seekwell_stats::Better::Lower;
+        let once = |seed| replay::replay(&found, better, 0.05, rounds, seed).expect("values");
+        let good = (0..20).filter(|seed| once(*seed).worse_by <= 0.05).count();
+        assert!(good >= 18, "{good} of 20 with {rounds:?}");
+        assert!(once(1).trials < 480);
+    }
+    let failed = text.replace("fs0/s0,fs0,s0,3,0,ok", "fs0/s0,fs0,s0,3,0,failed");
+    assert_eq!(recorded::read(&failed, "value").expect("readable").values[0].len(), 39);
+    assert!(recorded::read(&text, "seconds").is_err());
+    let odd = "stack,round,position,value\nx,first,0,1.0\n";
+    let error = recorded::read(odd, "value").err().expect("a round that is a word");
+    assert_eq!(error, "line 2: the round is not a number: x,first,0,1.0");
 }

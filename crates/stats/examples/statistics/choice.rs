@@ -1,8 +1,8 @@
 //! How good is the stack that a race chooses, how sure is it, and what does it cost?
 
-use super::Scale;
 use super::matrix::{Lab, Noise, Trouble};
 use super::row::{Raw, Row, Share};
+use super::{Scale, each};
 use seekwell_stats::estimate::{mean, median, quantile};
 use seekwell_stats::race::{Race, RaceConfig, Step};
 use seekwell_stats::{Better, Question, Verdict, derive_seed, seeded};
@@ -12,7 +12,6 @@ const GOOD: f64 = 0.02;
 
 /// Result of one race.
 struct Run {
-    seed: u64,
     loss: f64,
     kind: &'static str,
     trials: usize,
@@ -76,7 +75,7 @@ impl Cell {
             Verdict::Unresolved { .. } => "unresolved",
         };
         let (trials, risk) = (outcome.trials, outcome.screening_risk);
-        Run { seed, loss: lab.loss(chosen), kind, trials, screen_loss, risk }
+        Run { loss: lab.loss(chosen), kind, trials, screen_loss, risk }
     }
 
     /// Today's practice: so many runs of each, the best mean wins. In complete rounds in random
@@ -109,7 +108,7 @@ impl Cell {
     }
 
     fn rows(&self, scale: Scale, take: &mut impl FnMut(Row)) {
-        let runs: Vec<Run> = (0..scale.matrices as u64).map(|seed| self.race(seed)).collect();
+        let runs: Vec<Run> = each(scale.matrices, |case| self.race(scale.seed(case)));
         let good = Share::count(&runs, |run| run.loss <= GOOD);
         let per = 10.0 * self.stacks as f64;
         let costs: Vec<f64> = runs.iter().map(|run| run.trials as f64 / per).collect();
@@ -120,7 +119,7 @@ impl Cell {
         let practice = if self.trouble == Trouble::None {
             let of = |count: usize| {
                 let losses: Vec<f64> =
-                    (0..scale.matrices as u64).map(|seed| self.practice(seed, count)).collect();
+                    each(scale.matrices, |case| self.practice(scale.seed(case), count));
                 Share::count(&losses, |loss| *loss <= GOOD).value() * 100.0
             };
             format!("; 3 runs of each {:.0} %, 10 runs {:.0} %", of(3), of(10))
@@ -182,14 +181,11 @@ impl Cell {
     }
 
     fn raw(&self, runs: &[Run]) -> Raw {
-        let line = |run: &Run| {
+        let line = |(case, run): (usize, &Run)| {
             format!(
-                "{:?},{},{},{:?},{},{:.5},{},{},{:.5},{:.4}",
+                "{:?},{},{case},{:.5},{},{},{:.5},{:.4}",
                 self.noise,
-                self.stacks,
                 self.filesystem,
-                self.trouble,
-                run.seed,
                 run.loss,
                 run.kind,
                 run.trials,
@@ -198,35 +194,26 @@ impl Cell {
             )
         };
         Raw {
-            name: "choice".to_owned(),
-            header: "noise,stacks,filesystem_sigma,trouble,seed,loss,verdict,trials,\
-                     best_finalist_loss,screening_risk"
+            name: format!("choice-{}-{:?}", self.stacks, self.trouble).to_lowercase(),
+            header: "noise,filesystem_sigma,case,loss,verdict,trials,best_finalist_loss,\
+                     screening_risk"
                 .to_owned(),
-            lines: runs.iter().map(line).collect(),
+            lines: runs.iter().enumerate().map(line).collect(),
         }
     }
 }
 
-/// All rows about choosing.
-pub fn rows(scale: Scale, take: &mut impl FnMut(Row)) {
-    for filesystem in [0.25, 0.05] {
-        for noise in [Noise::Calm, Noise::Fast17] {
-            for stacks in [48, 192, 480].into_iter().filter(|k| *k <= scale.largest) {
-                Cell { noise, stacks, filesystem, trouble: Trouble::None }.rows(scale, take);
-            }
-        }
+/// All rows about choosing among so many stacks.
+pub fn rows(scale: Scale, stacks: usize, take: &mut impl FnMut(Row)) {
+    let mut troubles = vec![Trouble::None, Trouble::All];
+    if stacks < 480 {
+        troubles.extend([Trouble::HeavyTails, Trouble::TwoModes, Trouble::CarryOver]);
     }
-    for filesystem in [0.25, 0.05] {
-        for noise in [Noise::Calm, Noise::Fast17] {
-            for stacks in [48, 192, 480].into_iter().filter(|k| *k <= scale.largest) {
-                Cell { noise, stacks, filesystem, trouble: Trouble::All }.rows(scale, take);
+    for trouble in troubles {
+        for filesystem in [0.25, 0.05] {
+            for noise in [Noise::Calm, Noise::Fast17] {
+                Cell { noise, stacks, filesystem, trouble }.rows(scale, take);
             }
-        }
-    }
-    let stacks = scale.largest.min(192);
-    for trouble in [Trouble::HeavyTails, Trouble::TwoModes, Trouble::CarryOver] {
-        for noise in [Noise::Calm, Noise::Fast17] {
-            Cell { noise, stacks, filesystem: 0.25, trouble }.rows(scale, take);
         }
     }
 }

@@ -77,8 +77,7 @@ pub fn rows(scale: Scale, take: &mut impl FnMut(Row)) {
 }
 
 fn coverage(scale: Scale, shape: &Shape, count: usize) -> Row {
-    let seed = derive_seed(count as u64, shape.name);
-    let mut rng = seeded(seed);
+    let mut rng = seeded(derive_seed(scale.seed(count), shape.name));
     let intervals: Vec<(f64, f64)> = (0..scale.cases)
         .map(|_| {
             let sample: Vec<f64> = (0..count).map(|_| (shape.draw)(&mut rng)).collect();
@@ -118,7 +117,7 @@ fn coverage(scale: Scale, shape: &Shape, count: usize) -> Row {
 }
 
 fn dependence(scale: Scale, correlation: f64, count: usize) -> Row {
-    let mut rng = seeded(derive_seed(count as u64, &format!("dependence {correlation}")));
+    let mut rng = seeded(derive_seed(scale.seed(count), &format!("dependence {correlation}")));
     let found: Vec<(bool, bool)> = (0..scale.cases)
         .map(|_| {
             let mut last = rng.normal();

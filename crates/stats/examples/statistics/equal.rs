@@ -1,8 +1,8 @@
 //! Equal stacks, nearly equal stacks, and looking too often.
 
-use super::Scale;
 use super::matrix::Lab;
 use super::row::{Raw, Row, Share};
+use super::{Scale, each};
 use seekwell_stats::design::Design;
 use seekwell_stats::estimate::{mean, variance};
 use seekwell_stats::race::{Race, RaceConfig, Step, Stop, looks_for};
@@ -48,7 +48,7 @@ fn race(
         }
         let values = lab.round(&plan.order);
         race.record(&values).expect("the stacks asked for");
-        seen.push(kind(&race.outcome().verdict));
+        seen.push(race.last_look().map_or("unresolved", |look| kind(&look.verdict)));
     }
     (seen, race.outcome().verdict)
 }
@@ -57,14 +57,13 @@ fn real_difference(scale: Scale, take: &mut impl FnMut(Row)) {
     for (stacks, worst) in [(2, 0.05), (6, 0.05)] {
         let mut truth = vec![-worst; stacks];
         truth[0] = 0.0;
-        let found: Vec<(&str, usize, bool)> = (0..scale.cases as u64)
-            .map(|seed| {
-                let mut lab = Lab::plain(&truth, 0.03, derive_seed(seed, "real difference"));
-                let (seen, verdict) = race(&mut lab, looks_for(40), seed, usize::MAX);
-                let right = verdict == Verdict::Winner { stack: 0 };
-                (kind(&verdict), seen.len(), right)
-            })
-            .collect();
+        let found: Vec<(&str, usize, bool)> = each(scale.cases, |case| {
+            let seed = scale.seed(case);
+            let mut lab = Lab::plain(&truth, 0.03, derive_seed(seed, "real difference"));
+            let (seen, verdict) = race(&mut lab, looks_for(40), seed, usize::MAX);
+            let right = verdict == Verdict::Winner { stack: 0 };
+            (kind(&verdict), seen.len(), right)
+        });
         let right = Share::count(&found, |(_, _, right)| *right);
         let rounds = mean(&found.iter().map(|(_, n, _)| *n as f64).collect::<Vec<_>>());
         let wrong = Share::count(&found, |(kind, _, right)| *kind == "winner" && !right);
@@ -104,7 +103,7 @@ fn welch(a: &[f64], b: &[f64]) -> Option<f64> {
 /// A/A in the way the tool runs it, a race of 20 rounds, and in a single look after 10 rounds,
 /// whose error is 5 % by construction; beside it, runs grouped by stack and Welch's test.
 fn drifting(scale: Scale, drift: f64, take: &mut impl FnMut(Row)) {
-    let found: Vec<Drifted> = (0..scale.cases as u64).map(|seed| drifted(seed, drift)).collect();
+    let found: Vec<Drifted> = each(scale.cases, |case| drifted(scale.seed(case), drift));
     let race = Share::count(&found, |case| case.race == "winner");
     let single = Share::count(&found, |case| case.single == "winner");
     let grouped = Share::count(&found, |case| case.grouped);
@@ -182,13 +181,12 @@ fn drifting_logs(rng: &mut Rng, trials: usize, drift: f64) -> Vec<f64> {
 }
 
 fn peeking(scale: Scale, take: &mut impl FnMut(Row)) {
-    let found: Vec<(bool, &str, bool)> = (0..scale.cases as u64)
-        .map(|seed| {
-            let mut lab = Lab::plain(&[0.0, 0.0], 0.03, derive_seed(seed, "peeking"));
-            let (seen, last) = race(&mut lab, looks_for(30), seed, 30);
-            (seen.contains(&"winner"), kind(&last), naive_peeking(seed))
-        })
-        .collect();
+    let found: Vec<(bool, &str, bool)> = each(scale.cases, |case| {
+        let seed = scale.seed(case);
+        let mut lab = Lab::plain(&[0.0, 0.0], 0.03, derive_seed(seed, "peeking"));
+        let (seen, last) = race(&mut lab, looks_for(30), seed, 30);
+        (seen.contains(&"winner"), kind(&last), naive_peeking(seed))
+    });
     let ever = Share::count(&found, |(ever, _, _)| *ever);
     let naive = Share::count(&found, |(_, _, naive)| *naive);
     take(Row {
@@ -226,14 +224,13 @@ fn naive_peeking(seed: u64) -> bool {
 fn identical(scale: Scale, take: &mut impl FnMut(Row)) {
     const SET: usize = 40;
     for spread in [0.01, 0.02, 0.05] {
-        let found: Vec<(usize, &str)> = (0..scale.cases as u64)
-            .map(|seed| {
-                let stacks = 2 + (seed % 7) as usize;
-                let lab_seed = derive_seed(seed, &format!("identical {spread}"));
-                let mut lab = Lab::plain(&vec![0.0; stacks], spread, lab_seed);
-                (stacks, kind(&race(&mut lab, looks_for(40), seed, usize::MAX).1))
-            })
-            .collect();
+        let found: Vec<(usize, &str)> = each(scale.cases, |case| {
+            let seed = scale.seed(case);
+            let stacks = 2 + case % 7;
+            let lab_seed = derive_seed(seed, &format!("identical {spread}"));
+            let mut lab = Lab::plain(&vec![0.0; stacks], spread, lab_seed);
+            (stacks, kind(&race(&mut lab, looks_for(40), seed, usize::MAX).1))
+        });
         let winner = Share::count(&found, |(_, kind)| *kind == "winner");
         let tie = Share::count(&found, |(_, kind)| *kind == "tie");
         let sets: Vec<usize> = found

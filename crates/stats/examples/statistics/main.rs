@@ -1,9 +1,18 @@
 //! The figures behind the statistics: one command, fixed seeds.
 //!
-//! `cargo run --release -p seekwell-stats --example statistics -- whole [FOLDER]` measures every
-//! row and writes table and raw results (by default into `benches/runs/statistics`);
-//! `small [PART]` prints a quick version; `replay FILE higher|lower TIE [TIMES]` replays the race over
-//! recorded trials.
+//! ```text
+//! cargo run --release -p seekwell-stats --example statistics -- COMMAND
+//!
+//! whole [PART…]    measure the kept table, all parts or some, write it with its raw results into
+//!                  benches/runs/statistics, and bring the table of docs/statistics.md up to date
+//! rehearse [PART…] the same by the seeds of development, only printed: for work on the method
+//! small [PART…]    the same with few cases
+//! table            only bring docs/statistics.md up to date
+//! replay FILE [METRIC higher|lower TIE [TIMES]]
+//!                  replay the race over recorded trials, and look at them critically
+//! ```
+//!
+//! Called in the root of the source tree.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
 #![allow(clippy::expect_used, reason = "a benchmark stops at the first surprise")]
@@ -12,62 +21,136 @@
 mod suite;
 
 use seekwell_stats::Better;
+use seekwell_stats::checks::{Trend, check};
 use std::error::Error;
+use std::fs;
 use std::path::Path;
-use suite::row::{HEAD, Row, write};
-use suite::{PARTS, Scale, replay};
+use suite::recorded::{self, Recorded};
+use suite::replay::{self, JUDGED, Replay, Rounds, TIE};
+use suite::row::{Row, Share, head, kept_table, markdown, with_table, write};
+use suite::{DEVELOPMENT, PARTS, Scale, each};
+
+/// Where the results are kept.
+const FOLDER: &str = "benches/runs/statistics";
+/// Where the table is explained.
+const DOCUMENT: &str = "docs/statistics.md";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["small"] => {
-            measure(Scale::SMALL, &PARTS);
+        ["small", parts @ ..] => measure(Scale::SMALL, parts, None),
+        ["rehearse", parts @ ..] => {
+            measure(Scale { seeds: DEVELOPMENT, ..Scale::WHOLE }, parts, None)
         }
-        ["small", parts @ ..] => {
-            measure(Scale::SMALL, parts);
+        ["whole", parts @ ..] => {
+            measure(Scale::WHOLE, parts, Some(Path::new(FOLDER)))?;
+            table()
         }
-        ["whole", rest @ ..] => {
-            let folder = rest.first().copied().unwrap_or("benches/runs/statistics");
-            let rows = measure(Scale::WHOLE, &PARTS);
-            let command = "cargo run --release -p seekwell-stats --example statistics -- whole";
-            write(Path::new(folder), command, &rows)?;
-        }
-        ["replay", file, better, tie, rest @ ..] => {
+        ["table"] => table(),
+        ["replay", file] => print_replay(file, JUDGED, Better::Lower, TIE, 1000),
+        ["replay", file, metric, better, tie, rest @ ..] => {
             let better = if *better == "higher" { Better::Higher } else { Better::Lower };
             let times = rest.first().map_or(Ok(1000), |times| times.parse())?;
-            print_replay(&std::fs::read_to_string(file)?, better, tie.parse()?, times)?;
+            print_replay(file, metric, better, tie.parse()?, times)
         }
-        _ => return Err("say small, whole [FOLDER], or replay FILE higher|lower TIE".into()),
+        _ => Err(
+            "say whole, rehearse, small, table, or replay FILE [METRIC higher|lower TIE [TIMES]]"
+                .into(),
+        ),
+    }
+}
+
+/// Measures some parts, all when none is named, and writes each as soon as it is done.
+fn measure(scale: Scale, parts: &[&str], folder: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    let parts = if parts.is_empty() { &PARTS[..] } else { parts };
+    if let Some(unknown) = parts.iter().find(|part| !PARTS.contains(part)) {
+        return Err(format!("no part {unknown}; there are {}", PARTS.join(", ")).into());
+    }
+    println!("{}", head());
+    let (mut judged, mut reached) = (0, 0);
+    for part in parts {
+        let mut rows: Vec<Row> = Vec::new();
+        suite::run(scale, part, &mut |row: Row| {
+            println!("{}", markdown(&row.cells()));
+            rows.push(row);
+        });
+        judged += rows.iter().filter(|row| row.reached.is_some()).count();
+        reached += rows.iter().filter(|row| row.reached == Some(true)).count();
+        if let Some(folder) = folder {
+            write(folder, part, &rows)?;
+        }
+    }
+    println!("\nreached: {reached} of {judged} rows with a target");
+    Ok(())
+}
+
+/// Brings the document up to date.
+fn table() -> Result<(), Box<dyn Error>> {
+    let document = fs::read_to_string(DOCUMENT)?;
+    let table = kept_table(Path::new(FOLDER), &PARTS)?;
+    let new = with_table(&document, &table).ok_or("docs/statistics.md lost its markers")?;
+    Ok(fs::write(DOCUMENT, new)?)
+}
+
+fn print_replay(
+    file: &str,
+    metric: &str,
+    better: Better,
+    tie: f64,
+    times: usize,
+) -> Result<(), Box<dyn Error>> {
+    let recorded = recorded::read(&fs::read_to_string(file)?, metric)?;
+    let answer = replay::exhaustive(&recorded, better)?;
+    let wide = tie.max(answer.resolves);
+    println!("{} stacks, {} trials, {metric}", recorded.labels.len(), answer.trials);
+    println!("standard deviation of a log paired ratio: {:.3}", answer.paired_spread);
+    println!(
+        "best {}, then {}: resolved to ±{:.1} %; tie {:.1} %",
+        recorded.labels[answer.best],
+        recorded.labels[answer.second],
+        100.0 * answer.resolves,
+        100.0 * wide
+    );
+    print_checks(&recorded);
+    for rounds in [Rounds::All, Rounds::Half] {
+        let runs: Result<Vec<Replay>, String> =
+            each(times, |case| replay::replay(&recorded, better, wide, rounds, case as u64))
+                .into_iter()
+                .collect();
+        let runs = runs?;
+        let agree = Share::count(&runs, |run| run.worse_by <= wide);
+        let open = Share::count(&runs, |run| run.kind == "unresolved");
+        let trials: usize = runs.iter().map(|run| run.trials).sum();
+        let cost = 100.0 * trials as f64 / (times * answer.trials) as f64;
+        println!("{rounds:?}: agrees {agree}, not resolved {open}, {cost:.1} % of the trials");
+        let mut chosen = vec![0_usize; recorded.labels.len()];
+        runs.iter().for_each(|run| chosen[run.choice] += 1);
+        for (label, count) in recorded.labels.iter().zip(chosen).filter(|(_, count)| *count > 0) {
+            println!("  chose {label} {count} times");
+        }
     }
     Ok(())
 }
 
-fn measure(scale: Scale, parts: &[&str]) -> Vec<Row> {
-    println!("{HEAD}");
-    let mut rows = Vec::new();
-    suite::run(scale, parts, |row| {
-        println!("{}", row.markdown());
-        rows.push(row);
-    });
-    let judged = rows.iter().filter(|row| row.reached.is_some()).count();
-    let reached = rows.iter().filter(|row| row.reached == Some(true)).count();
-    println!("\nreached: {reached} of {judged} rows with a target");
-    rows
-}
-
-fn print_replay(text: &str, better: Better, tie: f64, times: usize) -> Result<(), Box<dyn Error>> {
-    let recorded = replay::read(text)?;
-    let found = replay::replay(&recorded, better, tie, times)?;
-    let percent = |count: usize| 100.0 * count as f64 / found.of as f64;
-    println!("stacks {}, rounds {}", recorded.labels.len(), recorded.values[0].len());
-    println!("standard deviation of a log paired ratio: {:.3}", found.paired_spread);
-    println!(
-        "the exhaustive run resolves its best two to ±{:.1} %",
-        100.0 * found.exhaustive_resolves
-    );
-    println!("choice within the tie width of the exhaustive best: {:.1} %", percent(found.agree));
-    println!("not resolved: {:.1} %", percent(found.unresolved));
-    println!("trials: {:.1} % of the exhaustive run", 100.0 * found.cost);
-    Ok(())
+/// What the checks of a run say about recorded trials.
+fn print_checks(recorded: &Recorded) {
+    let found = check(&recorded.trials);
+    let trend = |what: &str, trend: Option<Trend>| match trend {
+        Some(trend) => {
+            let percent = |factor: f64| 100.0 * (factor - 1.0);
+            let (low, high) = (percent(trend.change.low), percent(trend.change.high));
+            let centre = percent(trend.change.centre);
+            println!("{what}: {centre:+.1} % ({low:+.1} to {high:+.1}), p = {:.4}", trend.p);
+        }
+        None => println!("{what}: cannot be said"),
+    };
+    trend("drift from the first round to the last", found.drift);
+    trend("from the first place of a round to the last", found.order);
+    if let Some(carry) = found.carry_over {
+        println!("carry-over: best to worst predecessor × {:.3}, p = {:.4}", carry.factor, carry.p);
+    }
+    if let Some(p) = found.dependence_p {
+        println!("dependence of successive trials: p = {p:.4}");
+    }
 }

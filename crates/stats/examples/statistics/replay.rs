@@ -1,89 +1,97 @@
 //! The race replayed over trials that were really run, against the exhaustive answer.
 
-use seekwell_stats::design::Design;
+use super::recorded::{Recorded, read};
+use super::row::{Raw, Row, Share};
+use super::{Scale, each};
 use seekwell_stats::estimate::{mean, std_dev};
-use seekwell_stats::interval::mean_interval;
 use seekwell_stats::race::{Race, RaceConfig, Step, looks_for};
-use seekwell_stats::{Better, Question, Verdict, seeded};
-use std::collections::BTreeMap;
+use seekwell_stats::resolution::screen_rounds;
+use seekwell_stats::{Better, Question, Verdict, compare, derive_seed, seeded};
 
-/// A recorded matrix: every stack in every round.
-pub struct Recorded {
-    /// Axes of the stacks.
-    pub design: Design,
-    /// `values[stack][round]`.
-    pub values: Vec<Vec<f64>>,
-    /// Labels of the stacks.
-    pub labels: Vec<String>,
+/// Where the trials of a replay come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// All recorded rounds in another random order, each used once; the answer to agree with is
+    /// that of all rounds.
+    All,
+    /// A random half of the rounds; the answer to agree with is that of the other half, so that
+    /// race and answer share no trial.
+    Half,
 }
 
-/// What the replays found.
-pub struct Replayed {
-    /// Replays whose choice is within the tie width of the exhaustive best.
-    pub agree: usize,
-    /// Replays.
-    pub of: usize,
-    /// Replays that ended not resolved.
-    pub unresolved: usize,
-    /// Mean trials as a share of the exhaustive run.
-    pub cost: f64,
-    /// Half width of the exhaustive run's own 95 % interval between its best two, as a fraction.
-    pub exhaustive_resolves: f64,
+/// One replay.
+pub struct Replay {
+    /// The stack chosen.
+    pub choice: usize,
+    /// How much worse it is than the best by the answer to agree with, as a fraction.
+    pub worse_by: f64,
+    /// The verdict.
+    pub kind: &'static str,
+    /// Trials it took.
+    pub trials: usize,
+}
+
+/// What the exhaustive run itself says.
+pub struct Exhaustive {
+    /// The best stack.
+    pub best: usize,
+    /// The second best.
+    pub second: usize,
+    /// Half width of the deciding interval between the best two, as a fraction.
+    pub resolves: f64,
     /// Typical standard deviation of one log paired ratio.
     pub paired_spread: f64,
+    /// All trials.
+    pub trials: usize,
 }
 
-/// Reads lines `label,level,level,…,round,value` (one per trial, `#` starts a comment, the first
-/// line names the columns). Rounds that lack a stack are left out.
+fn worse(better: Better, value: f64) -> f64 {
+    if better == Better::Lower { value.ln() } else { -value.ln() }
+}
+
+/// Mean "worse by" of every stack over some rounds, and the stacks from the best on.
+fn ranking(recorded: &Recorded, better: Better, rounds: &[usize]) -> (Vec<f64>, Vec<usize>) {
+    let centre = |row: &Vec<f64>| {
+        rounds.iter().map(|round| worse(better, row[*round])).sum::<f64>() / rounds.len() as f64
+    };
+    let centres: Vec<f64> = recorded.values.iter().map(centre).collect();
+    let mut order: Vec<usize> = (0..centres.len()).collect();
+    order.sort_by(|a, b| centres[*a].total_cmp(&centres[*b]));
+    (centres, order)
+}
+
+/// The answer of all recorded rounds.
 ///
 /// # Errors
-/// In words, with the line.
-pub fn read(text: &str) -> Result<Recorded, String> {
-    let mut stacks: BTreeMap<String, (Vec<usize>, BTreeMap<usize, f64>)> = BTreeMap::new();
-    let mut names: Vec<BTreeMap<String, usize>> = Vec::new();
-    for (number, line) in text.lines().enumerate().skip(1) {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let wrong = |what: &str| format!("line {}: {what}: {line}", number + 1);
-        let fields: Vec<&str> = line.split(',').collect();
-        let [label, levels @ .., round, value] = fields.as_slice() else {
-            return Err(wrong("needs label, levels, round and value"));
-        };
-        names.resize(names.len().max(levels.len()), BTreeMap::new());
-        let levels: Vec<usize> = levels
-            .iter()
-            .enumerate()
-            .map(|(axis, name)| {
-                let next = names[axis].len();
-                *names[axis].entry((*name).to_owned()).or_insert(next)
-            })
-            .collect();
-        let round = round.parse().map_err(|_| wrong("the round is not a number"))?;
-        let value: f64 = value.parse().map_err(|_| wrong("the value is not a number"))?;
-        stacks
-            .entry((*label).to_owned())
-            .or_insert_with(|| (levels, BTreeMap::new()))
-            .1
-            .insert(round, value);
-    }
-    let first = stacks.values().next().ok_or("no trials")?;
-    let complete: Vec<usize> = first
-        .1
-        .keys()
-        .copied()
-        .filter(|round| stacks.values().all(|(_, values)| values.contains_key(round)))
+/// With fewer than two stacks, or values that have no logarithm.
+pub fn exhaustive(recorded: &Recorded, better: Better) -> Result<Exhaustive, String> {
+    let count = recorded.values.first().map_or(0, Vec::len);
+    let rounds: Vec<usize> = (0..count).collect();
+    let (_, order) = ranking(recorded, better, &rounds);
+    let (Some(&best), Some(&second)) = (order.first(), order.get(1)) else {
+        return Err("fewer than two stacks".to_owned());
+    };
+    let values: Vec<Vec<Option<f64>>> =
+        recorded.values.iter().map(|row| row.iter().copied().map(Some).collect()).collect();
+    let all = compare(&values, &Question::new(better, 0.0, 0.95)).map_err(|e| e.to_string())?;
+    let joint = all.rows[second].joint.ok_or("too few rounds")?;
+    let spreads: Vec<f64> = (0..order.len())
+        .filter(|stack| *stack != best)
+        .filter_map(|stack| {
+            let pairs = recorded.values[stack].iter().zip(&recorded.values[best]);
+            std_dev(&pairs.map(|(a, b)| (a / b).ln()).collect::<Vec<_>>())
+        })
         .collect();
-    let values = stacks
-        .values()
-        .map(|(_, values)| complete.iter().map(|round| values[round]).collect())
-        .collect();
-    let levels = stacks.values().map(|(levels, _)| levels.clone()).collect();
-    let design = Design::new(levels).map_err(|error| error.to_string())?;
-    Ok(Recorded { design, values, labels: stacks.into_keys().collect() })
+    Ok(Exhaustive {
+        best,
+        second,
+        resolves: (joint.high / joint.low).sqrt() - 1.0,
+        paired_spread: mean(&spreads).ok_or("only one stack")?,
+        trials: count * order.len(),
+    })
 }
 
-/// Replays the race so often, each time over the recorded rounds in another random order.
+/// Replays the race once.
 ///
 /// # Errors
 /// When the recorded values cannot be raced.
@@ -91,61 +99,18 @@ pub fn replay(
     recorded: &Recorded,
     better: Better,
     tie_width: f64,
-    times: usize,
-) -> Result<Replayed, String> {
-    let rounds = recorded.values.first().map_or(0, Vec::len);
-    let worse = |value: f64| if better == Better::Lower { value.ln() } else { -value.ln() };
-    let centre: Vec<f64> = recorded
-        .values
-        .iter()
-        .map(|row| row.iter().map(|v| worse(*v)).sum::<f64>() / rounds as f64)
-        .collect();
-    let best =
-        (0..centre.len()).min_by(|a, b| centre[*a].total_cmp(&centre[*b])).ok_or("no stacks")?;
-    let (mut agree, mut unresolved, mut trials) = (0, 0, 0);
-    for seed in 0..times as u64 {
-        let (choice, decided, ran) = one(recorded, better, tie_width, seed)?;
-        agree += usize::from(centre[choice] - centre[best] <= tie_width.ln_1p());
-        unresolved += usize::from(!decided);
-        trials += ran;
-    }
-    let ratios = |stack: usize| -> Vec<f64> {
-        let pairs = recorded.values[stack].iter().zip(&recorded.values[best]);
-        pairs.map(|(a, b)| worse(*a) - worse(*b)).collect()
-    };
-    let second = (0..centre.len())
-        .filter(|s| *s != best)
-        .min_by(|a, b| centre[*a].total_cmp(&centre[*b]))
-        .ok_or("only one stack")?;
-    let interval = mean_interval(&ratios(second), 0.05).ok_or("too few rounds")?;
-    let spreads: Vec<f64> = (0..centre.len())
-        .filter(|s| *s != best)
-        .filter_map(|stack| std_dev(&ratios(stack)))
-        .collect();
-    Ok(Replayed {
-        agree,
-        of: times,
-        unresolved,
-        cost: trials as f64 / (times * rounds * centre.len()) as f64,
-        exhaustive_resolves: (0.5 * (interval.high - interval.low)).exp_m1(),
-        paired_spread: mean(&spreads).ok_or("only one stack")?,
-    })
-}
-
-/// One replay: choice, whether certified, trials.
-fn one(
-    recorded: &Recorded,
-    better: Better,
-    tie_width: f64,
+    rounds: Rounds,
     seed: u64,
-) -> Result<(usize, bool, usize), String> {
-    let rounds = recorded.values.first().map_or(0, Vec::len);
-    let mut order: Vec<usize> = (0..rounds).collect();
-    seeded(seed).shuffle(&mut order);
+) -> Result<Replay, String> {
+    let mut order: Vec<usize> = (0..recorded.values.first().map_or(0, Vec::len)).collect();
+    seeded(derive_seed(seed, "order of rounds")).shuffle(&mut order);
+    let answer = match rounds {
+        Rounds::All => order.clone(),
+        Rounds::Half => order.split_off(order.len() / 2),
+    };
     let mut config = RaceConfig::new(Question::new(better, tie_width, 0.95), seed);
-    let screen: usize =
-        seekwell_stats::resolution::screen_rounds(recorded.values.len(), &config).len();
-    config.looks = looks_for(rounds.saturating_sub(screen));
+    let screen = screen_rounds(recorded.values.len(), &config).len();
+    config.looks = looks_for(order.len().saturating_sub(screen));
     let mut race = Race::new(recorded.design.clone(), config).map_err(|e| e.to_string())?;
     while let Step::Run(plan) = race.next_round() {
         let Some(&round) = order.get(plan.round) else { break };
@@ -154,6 +119,73 @@ fn one(
         race.record(&values).map_err(|e| e.to_string())?;
     }
     let outcome = race.outcome();
-    let decided = !matches!(outcome.verdict, Verdict::Unresolved { .. });
-    Ok((outcome.best_guess.ok_or("no stack was chosen")?, decided, outcome.trials))
+    let choice = outcome.best_guess.ok_or("no stack was chosen")?;
+    let (centres, ranked) = ranking(recorded, better, &answer);
+    let kind = match outcome.verdict {
+        Verdict::Winner { .. } => "winner",
+        Verdict::Tie { .. } => "tie",
+        Verdict::Unresolved { .. } => "unresolved",
+    };
+    let worse_by = (centres[choice] - centres[ranked[0]]).exp_m1();
+    Ok(Replay { choice, worse_by, kind, trials: outcome.trials })
+}
+
+/// The kept matrix.
+const MATRIX: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/runs/statistics/matrix/trials.csv");
+/// The metric that its lab judges, lower is better, and the tie width of the lab.
+pub const JUDGED: &str = "unpack.elapsed_durable";
+/// The tie width of its lab.
+pub const TIE: f64 = 0.05;
+
+/// Rows about recorded trials.
+pub fn rows(scale: Scale, take: &mut impl FnMut(Row)) {
+    let text = std::fs::read_to_string(MATRIX).expect("the kept matrix");
+    let recorded = read(&text, JUDGED).expect("a readable matrix");
+    for rounds in [Rounds::All, Rounds::Half] {
+        take(row(scale, &recorded, rounds));
+    }
+}
+
+fn row(scale: Scale, recorded: &Recorded, rounds: Rounds) -> Row {
+    let answer = exhaustive(recorded, Better::Lower).expect("a matrix of positive values");
+    let tie = TIE.max(answer.resolves);
+    let run = |case| replay(recorded, Better::Lower, tie, rounds, scale.seed(case));
+    let runs: Vec<Replay> =
+        each(scale.matrices, |case| run(case).expect("a matrix of positive values"));
+    let agree = Share::count(&runs, |run| run.worse_by <= tie);
+    let certified: Vec<&Replay> = runs.iter().filter(|run| run.kind != "unresolved").collect();
+    let wrong = Share::count(&certified, |run| run.worse_by > tie);
+    let trials = mean(&runs.iter().map(|run| run.trials as f64).collect::<Vec<_>>());
+    let cost = trials.unwrap_or(0.0) / answer.trials as f64;
+    let of = match rounds {
+        Rounds::All => "all 40 rounds reordered, against the answer of all",
+        Rounds::Half => "a random half of the rounds, against the answer of the other half",
+    };
+    Row {
+        what: "race over recorded trials agrees with the exhaustive answer",
+        case: format!("24 stacks × 40 rounds of a real machine, tie {:.1} %; {of}", 100.0 * tie),
+        figures: format!(
+            "{agree} by {:.1} % of the trials; of certified verdicts wrong {wrong}",
+            100.0 * cost
+        ),
+        share: agree,
+        target: if rounds == Rounds::All { "≥ 95 % by ≤ 40 % of the trials" } else { "" }
+            .to_owned(),
+        reached: (rounds == Rounds::All).then_some(agree.value() >= 0.95 && cost <= 0.4),
+        unresolved: Some(Share::count(&runs, |run| run.kind == "unresolved")),
+        raw: Raw {
+            name: "recorded".to_owned(),
+            header: "rounds,case,choice,worse_by,verdict,trials".to_owned(),
+            lines: runs
+                .iter()
+                .enumerate()
+                .map(|(case, run)| {
+                    let label = &recorded.labels[run.choice];
+                    let (worse_by, kind, trials) = (run.worse_by, run.kind, run.trials);
+                    format!("{rounds:?},{case},{label},{worse_by:.5},{kind},{trials}")
+                })
+                .collect(),
+        },
+    }
 }

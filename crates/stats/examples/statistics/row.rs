@@ -1,9 +1,10 @@
 //! A row of the table, and how it is written.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A share of cases with the count behind it.
 #[derive(Clone, Copy, Debug)]
@@ -74,47 +75,109 @@ pub struct Raw {
 }
 
 impl Row {
-    /// One line of the table in Markdown.
-    pub fn markdown(&self) -> String {
+    /// The row as it is kept, and as a table shows it.
+    pub fn cells(&self) -> [String; 6] {
         let reached = match self.reached {
             Some(true) => "yes",
             Some(false) => "**no**",
             None => "–",
         };
-        let unresolved = self.unresolved.map_or("–".to_owned(), |share| share.to_string());
-        format!(
-            "| {} | {} | {} | {} | {} | {} |",
-            self.what, self.case, self.figures, unresolved, self.target, reached
-        )
+        [
+            self.what.to_owned(),
+            self.case.clone(),
+            self.figures.clone(),
+            self.unresolved.map_or("–".to_owned(), |share| share.to_string()),
+            self.target.clone(),
+            reached.to_owned(),
+        ]
     }
 }
 
-/// Head of the table.
-pub const HEAD: &str = "| what | case | measured | not resolved | to reach | reached |\n\
-                        | --- | --- | --- | --- | --- | --- |";
+/// Names of the columns of the table.
+pub const COLUMNS: [&str; 6] = ["what", "case", "measured", "not resolved", "to reach", "reached"];
 
-/// Writes table and raw results into a folder.
-pub fn write(folder: &Path, command: &str, rows: &[Row]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let mut table = format!("Command: `{command}`\n\n{HEAD}\n");
-    for row in rows {
-        let _ = writeln!(table, "{}", row.markdown());
-    }
-    fs::write(folder.join("table.md"), table)?;
-    let mut names: Vec<&str> = rows.iter().map(|row| row.raw.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names.into_iter().filter(|name| !name.is_empty()) {
-        let mut text = String::new();
-        for row in rows.iter().filter(|row| row.raw.name == name) {
-            if text.is_empty() {
-                let _ = writeln!(text, "{}", row.raw.header);
-            }
-            for line in &row.raw.lines {
-                let _ = writeln!(text, "{line}");
-            }
+/// One line of the table in Markdown.
+pub fn markdown(cells: &[String]) -> String {
+    format!("| {} |", cells.join(" | "))
+}
+
+/// Head of the table in Markdown.
+pub fn head() -> String {
+    let names: Vec<String> = COLUMNS.iter().map(|name| (*name).to_owned()).collect();
+    format!("{}\n| --- | --- | --- | --- | --- | --- |", markdown(&names))
+}
+
+/// One line of comma-separated values; every cell is quoted.
+fn csv_line(cells: &[String]) -> String {
+    let quoted: Vec<String> =
+        cells.iter().map(|cell| format!("\"{}\"", cell.replace('"', "\"\""))).collect();
+    quoted.join(",")
+}
+
+/// The cells of lines whose every cell is quoted.
+pub fn read_csv(text: &str) -> Vec<Vec<String>> {
+    let cells = |line: &str| {
+        let inner = line.trim_start_matches('"').trim_end_matches('"');
+        inner.split("\",\"").map(|cell| cell.replace("\"\"", "\"")).collect()
+    };
+    text.lines().skip(1).map(cells).collect()
+}
+
+/// Where the lines of a part of the table are kept.
+pub fn table_path(folder: &Path, part: &str) -> PathBuf {
+    folder.join("table").join(format!("{part}.csv"))
+}
+
+/// Writes the lines of a part of the table, and its raw results.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn write(folder: &Path, part: &str, rows: &[Row]) -> io::Result<()> {
+    let raw = folder.join("raw");
+    fs::create_dir_all(folder.join("table"))?;
+    fs::create_dir_all(&raw)?;
+    let names: Vec<String> = COLUMNS.iter().map(|name| (*name).to_owned()).collect();
+    let lines = rows.iter().map(|row| csv_line(&row.cells()));
+    let table: Vec<String> = std::iter::once(csv_line(&names)).chain(lines).collect();
+    fs::write(table_path(folder, part), table.join("\n") + "\n")?;
+    let mut files: BTreeMap<&str, String> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.raw.name.is_empty()) {
+        let text = files.entry(&row.raw.name).or_insert_with(|| format!("{}\n", row.raw.header));
+        for line in &row.raw.lines {
+            let _ = writeln!(text, "{line}");
         }
-        fs::write(folder.join(format!("{name}.csv")), text)?;
+    }
+    for (name, text) in files {
+        fs::write(raw.join(format!("{name}.csv")), text)?;
     }
     Ok(())
+}
+
+/// The whole kept table in Markdown; parts that were not measured yet are left out.
+///
+/// # Errors
+/// When a kept file cannot be read.
+pub fn kept_table(folder: &Path, parts: &[&str]) -> io::Result<String> {
+    let mut text = head();
+    for part in parts {
+        let path = table_path(folder, part);
+        if path.exists() {
+            for cells in read_csv(&fs::read_to_string(path)?) {
+                let _ = write!(text, "\n{}", markdown(&cells));
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// Where the table lies in a document.
+pub const BEGIN: &str = "<!-- table: begin (written by `statistics -- table`) -->\n";
+/// Where it ends.
+pub const END: &str = "\n<!-- table: end -->";
+
+/// The document with its table replaced; `None` without the markers.
+pub fn with_table(document: &str, table: &str) -> Option<String> {
+    let (before, rest) = document.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}{table}{END}{after}"))
 }

@@ -1,8 +1,8 @@
 //! Is the time predicted after the pilot the time it takes?
 
-use super::Scale;
 use super::matrix::{Lab, Noise, Trouble};
 use super::row::{Raw, Row, Share};
+use super::{Scale, each};
 use seekwell_stats::estimate::median;
 use seekwell_stats::forecast::remaining;
 use seekwell_stats::race::{Race, RaceConfig, Stage, Step};
@@ -88,9 +88,9 @@ fn simulate(stacks: usize, noise: Noise, seed: u64) -> Run {
 /// Rows about time.
 pub fn rows(scale: Scale, take: &mut impl FnMut(Row)) {
     for noise in [Noise::Calm, Noise::Fast17] {
-        for stacks in [48, 192].into_iter().filter(|k| *k <= scale.largest) {
+        for stacks in [48, 192] {
             let runs: Vec<Run> =
-                (0..scale.timed as u64).map(|seed| simulate(stacks, noise, seed)).collect();
+                each(scale.timed, |case| simulate(stacks, noise, scale.seed(case)));
             let case = |text| format!("{text}, {noise:?}, K = {stacks}");
             let raw = Raw {
                 name: "timing".to_owned(),

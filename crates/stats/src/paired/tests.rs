@@ -299,3 +299,18 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn rounds_for_equals_counting_up(
+        spread in 0.0f64..0.3,
+        room in 0.01f64..0.2,
+        error in 1e-4f64..0.5,
+    ) {
+        let enough = |rounds: u64| {
+            let n = rounds as f64;
+            t_quantile_upper(0.5 * error, n - 1.0) * spread / n.sqrt() <= room
+        };
+        prop_assert_eq!(rounds_for(spread, room, error), (2..1_000_000).find(|n| enough(*n)));
+    }
+}

@@ -2,8 +2,8 @@
 
 use super::{Control, DropReason, Dropped, Goal, RaceConfig, RaceError};
 use crate::paired::{
-    Comparison, ErrorShare, Question, Row, Standing, Verdict, compare_led_by, compare_with,
-    rounds_for,
+    Comparison, ErrorShare, Question, Row, Standing, Verdict, WINNER_SHARE, compare_led_by,
+    compare_with, may_lead, rounds_for,
 };
 use crate::shrink::Round;
 
@@ -176,6 +176,9 @@ impl Finals {
         // A stack no longer run may be certified as the choice although a rival that is still
         // run looks a little better by now.
         for leader in (0..values.len()).filter(|leader| Some(*leader) != best.baseline) {
+            if !may_lead(&values, question, share, leader)? {
+                continue;
+            }
             let other = compare_led_by(&values, question, share, leader)?;
             if is_certified(&other.verdict) {
                 return Ok(self.by_stack(other));
@@ -286,7 +289,8 @@ fn rounds_to_place(row: &Row, question: &Question, share: ErrorShare) -> Option<
     let worse_by = row.worse_by?;
     let each = share.two_sided();
     let tie = question.log_tie();
-    let worse = rounds_for(worse_by.spread, worse_by.mean, each).filter(|_| worse_by.mean > tie);
+    let worse = rounds_for(worse_by.spread, worse_by.mean, WINNER_SHARE * each)
+        .filter(|_| worse_by.mean > tie);
     let within = rounds_for(worse_by.spread, tie - worse_by.mean.abs(), each);
     match (worse, within) {
         (Some(a), Some(b)) => Some(a.min(b)),
