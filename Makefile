@@ -5,20 +5,23 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test power-cuts packages
+.PHONY: help demo test web power-cuts packages
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: packages ## build, run labs/demo.toml on this machine's kernel, write demo.html (at most 10 minutes)
+demo: packages web ## build, run labs/demo.toml on this machine's kernel, write demo.html (at most 10 minutes)
 	$(CARGO) build --release --locked --package seekwell
 	scripts/demo $(TARGET)/release/seekwell
 
-test: packages ## every check and every test; as root the privileged ones too; ends with the counts
+test: packages web ## every check and every test; as root the privileged ones too; ends with the counts
 	$(CARGO) xtask test
 
 power-cuts: packages ## ext4, xfs and btrfs through 1,000 power cuts each on modelled disks; needs a lab kernel (about 10 minutes)
 	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
+
+web: packages ## build the page of the HTML report, when Node.js is there (without: a plain page)
+	@scripts/build-web
 
 packages: ## install the Debian packages that are missing (apt, with sudo when not root)
 	@scripts/install-packages

@@ -75,6 +75,8 @@ pub enum Command {
     /// Compare two runs of one lab stack by stack, say before and after an update
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Take the run file out of a report, byte by byte as it was
+    Extract(ExtractArgs),
     /// Allow Seekwell to destroy what is on a disk or partition: the only door to a real disk
     Claim(ClaimArgs),
     /// Take a claim back
@@ -153,9 +155,12 @@ pub struct RunArgs {
 pub struct ReportArgs {
     /// Run file
     pub run: PathBuf,
-    /// Write one HTML file
+    /// Write one HTML file, the run file inside
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Leave timelines and block events out of the HTML, and with them the run file
+    #[arg(long, requires = "html")]
+    pub lean: bool,
     /// Write every trial, step and metric as CSV
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
@@ -202,6 +207,16 @@ pub struct CompareArgs {
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `extract`.
+#[derive(Args, Debug)]
+pub struct ExtractArgs {
+    /// HTML report
+    pub report: PathBuf,
+    /// Run file to write [default: the report's name with .seekwell]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `claim`.

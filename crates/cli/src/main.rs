@@ -41,6 +41,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
     match command {
         Command::Agent => commands::internal::agent(),
         Command::Guardian(arguments) => commands::internal::guardian(&arguments),
+        Command::Extract(arguments) => commands::extract::run(&arguments),
         other => {
             place::put_back_what_died();
             match other {
@@ -53,7 +54,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
                 Command::Compare(arguments) => commands::compare::run(&arguments),
                 Command::Claim(arguments) => commands::claim::claim(&arguments),
                 Command::Release(arguments) => commands::claim::release(&arguments),
-                Command::Agent | Command::Guardian(_) => Ok(Exit::Done),
+                Command::Agent | Command::Guardian(_) | Command::Extract(_) => Ok(Exit::Done),
             }
         }
     }

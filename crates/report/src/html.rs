@@ -1,21 +1,22 @@
-//! One self-contained page: tables and inline drawings, no script, no request.
+//! One self-contained page: tables and inline drawings, no request; with the program that `make
+//! web` builds it can be worked with, without it the same tables stand there.
 //!
 //! Text that came from outside reaches the page only through [`Page::text`] and
 //! [`Page::attribute`], which escape it; markup is made of literals alone.
 
+mod axes;
 mod draw;
+mod inside;
 mod page;
+mod program;
 mod sections;
+mod summary;
 
 use crate::curves;
 use crate::view::RunView;
+pub use inside::{ExtractError, Inside, extract};
 pub(crate) use page::Page;
 use seekwell_model::bench::BenchResult;
-
-/// The style sheet; nothing in a page has a style of its own.
-const STYLE: &str = include_str!("html/page.css");
-/// Hash of [`STYLE`] for the content security policy; a test compares the two.
-const STYLE_HASH: &str = "sha256-1TPC254r9leUngPYzPNh7U0hw5rnc9Osfx+8Xob9O78=";
 
 /// Markup without a page around it.
 pub(crate) fn fragment() -> Page {
@@ -36,22 +37,47 @@ pub fn bench_html(result: &BenchResult) -> String {
     page.finish()
 }
 
-/// The report as one HTML page that opens from a file and asks nothing of any network. It holds
-/// no program; the data of [`crate::json()`] is inside as text (`<script type="application/json"
-/// id="run">`).
+/// Whether `make web` had built the page's program when this was compiled. Without it the page is
+/// the plain one.
 #[must_use]
-pub fn html(view: &RunView) -> String {
-    let mut page = Page::new(&format!("{}: {}", view.plan.lab.name, view.plan.lab.question));
+pub fn has_program() -> bool {
+    program::PROGRAM.is_some()
+}
+
+/// The report as one HTML page that opens from a file and asks nothing of any network. A summary
+/// is in it as text (`<script type="application/json" id="summary">`), and what `inside` gives of
+/// the run file, whose name is `name`.
+#[must_use]
+pub fn html(view: &RunView, name: &str, inside: Inside) -> String {
+    page(view, name, inside, program::PROGRAM.as_ref())
+}
+
+fn page(view: &RunView, name: &str, inside: Inside, program: Option<&program::Program>) -> String {
+    let title = format!("{}: {}", view.plan.lab.name, view.plan.lab.question);
+    let mut page = Page::with_program(&title, program);
     sections::head(&mut page, view);
     sections::verdict(&mut page, view);
     sections::stacks(&mut page, view);
+    axes::axes(&mut page, view);
+    if program.is_some() {
+        for place in sections::PLACES {
+            page.raw(place);
+        }
+    }
     sections::warnings(&mut page, view);
     sections::uncontrolled(&mut page, view);
     sections::permanent(&mut page, view);
-    sections::trials(&mut page, view);
+    if program.is_none() {
+        sections::trials(&mut page, view);
+    }
     sections::left_out(&mut page, view);
-    page.data("run", &crate::json::json(view));
-    page.finish()
+    if program.is_some() {
+        page.raw(sections::COMPARE);
+    }
+    sections::inside(&mut page, name, inside, program.is_some());
+    page.data("summary", &summary::summary(view, name, inside));
+    inside::write(&mut page, inside);
+    page.finish_with(program)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub use bench_text::bench_text;
 pub use compare_text::compare_text;
 pub use csv::csv;
 pub use curves::bench_svg;
-pub use html::{bench_html, html};
+pub use html::{ExtractError, Inside, bench_html, extract, has_program, html};
 pub use json::json;
 pub use plan_text::plan_text;
 pub use terminal::terminal;

@@ -3,7 +3,7 @@
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use seekwell_report::RunView;
+use seekwell_report::{Inside, RunView};
 use seekwell_runner::judge;
 use seekwell_store::RunFile;
 use std::os::unix::fs::MetadataExt;
@@ -17,7 +17,7 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     let view = view(&file)?;
     if let Some(path) = &arguments.html {
-        write(path, &seekwell_report::html(&view), &arguments.run)?;
+        write(path, &page(&file, &view, arguments)?, &arguments.run)?;
     }
     if let Some(path) = &arguments.csv {
         write(path, &seekwell_report::csv(&view), &arguments.run)?;
@@ -26,6 +26,23 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
         print(&view, arguments.json);
     }
     Ok(Exit::Done)
+}
+
+/// The HTML, with the run file inside or, when it is to be lean, a copy without timelines.
+fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String, Failure> {
+    let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
+    let name = arguments.run.file_name().unwrap_or_default().to_string_lossy();
+    let bytes = if arguments.lean { file.bytes_without_series() } else { file.bytes() };
+    let bytes = bytes.map_err(wrong)?;
+    let inside =
+        if arguments.lean { Inside::WithoutTimelines(&bytes) } else { Inside::Whole(&bytes) };
+    if !seekwell_report::has_program() {
+        terminal::talk(
+            "this is the plain page; `make web` before `cargo build` gives one with charts to \
+             zoom, filters and two stacks side by side",
+        );
+    }
+    Ok(seekwell_report::html(view, &name, inside))
 }
 
 /// Everything a report shows of a run; a run without a verdict is judged as far as it got.

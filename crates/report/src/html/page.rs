@@ -1,6 +1,6 @@
 //! Writing markup: the only place that knows how text becomes part of a page.
 
-use super::{STYLE, STYLE_HASH};
+use super::program::{Program, STYLE, STYLE_HASH};
 use crate::text::is_harmful;
 use serde_json::Value;
 
@@ -27,20 +27,31 @@ pub(super) fn escape(text: &str, out: &mut String) {
 }
 
 impl Page {
-    /// A page up to the begin of its content.
+    /// A page without a program, up to the begin of its content.
     pub(super) fn new(title: &str) -> Self {
+        Self::with_program(title, None)
+    }
+
+    /// A page up to the begin of its content; its program stands at its end.
+    pub(super) fn with_program(title: &str, program: Option<&Program>) -> Self {
         let mut page = Self { out: String::new() };
+        let (style, style_hash) =
+            program.map_or((STYLE, STYLE_HASH), |program| (program.style, program.style_hash));
         page.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
         // The policy holds from here on: it stands before anything that it could forbid.
         page.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '");
-        page.raw(STYLE_HASH);
+        page.raw(style_hash);
+        if let Some(program) = program {
+            page.raw("'; script-src '");
+            page.raw(program.hash);
+        }
         page.raw("'; base-uri 'none'; form-action 'none'\">\n");
         page.raw(
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
         );
         page.text(title);
         page.raw("</title>\n<style>");
-        page.raw(STYLE);
+        page.raw(style);
         page.raw("</style>\n</head>\n<body>\n<main>\n");
         page
     }
@@ -55,10 +66,26 @@ impl Page {
         self.out
     }
 
-    /// The end of the page.
-    pub(super) fn finish(mut self) -> String {
-        self.raw("</main>\n</body>\n</html>\n");
+    /// The end of a page without a program.
+    pub(super) fn finish(self) -> String {
+        self.finish_with(None)
+    }
+
+    /// The end of the page, with its program.
+    pub(super) fn finish_with(mut self, program: Option<&Program>) -> String {
+        self.raw("</main>\n");
+        if let Some(program) = program {
+            self.raw("<script>");
+            self.raw(program.text);
+            self.raw("</script>\n");
+        }
+        self.raw("</body>\n</html>\n");
         self.out
+    }
+
+    /// Letters that mean nothing in markup, such as those of base64.
+    pub(super) fn letters(&mut self, letters: &str) {
+        self.out.push_str(letters);
     }
 
     /// Markup, which is always a literal.

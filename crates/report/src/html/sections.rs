@@ -1,15 +1,26 @@
 //! The parts of the page, in their order.
 
 use super::draw::{Axis, timeline};
+use super::inside::Inside;
 use super::page::Page;
 use crate::number::{Scale, ratio, unit_of};
 use crate::sentence::{kind_word, verdict_sentence};
 use crate::terminal::grouped;
 use crate::view::{Counts, RunView};
 use seekwell_model::lab::Better;
+use seekwell_model::metrics::Unit;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::{Ratio, VerdictKind};
+
+/// Where the program of the page puts its parts.
+pub(super) const PLACES: [&str; 3] = [
+    "<section id=\"evidence\"></section>\n",
+    "<section id=\"closer\"></section>\n",
+    "<section id=\"sweeps\"></section>\n",
+];
+/// Where it puts another run.
+pub(super) const COMPARE: &str = "<section id=\"compare\"></section>\n";
 
 pub(super) fn head(page: &mut Page, view: &RunView) {
     page.element("<header>\n<h1>", &view.plan.lab.name, "</h1>\n");
@@ -57,21 +68,33 @@ pub(super) fn stacks(page: &mut Page, view: &RunView) {
          band is the tie width; medians of the other steps behind it"
     );
     page.element("<p class=\"faint\">", &explained, "</p>\n");
-    page.raw("<div class=\"scroll\"><table>\n<thead><tr><th>stack</th>");
-    let median = format!("median {}", scale.symbol());
-    for title in [median.trim_end(), "ratio", "interval", "trials"] {
-        page.element("<th class=\"number\">", title, "</th>");
-    }
-    page.raw("<th>ratio and interval</th>");
+    page.raw("<div id=\"stacks-toolbar\"></div>\n<div class=\"scroll\"><table id=\"stacks\">\n");
+    page.raw("<thead><tr><th data-sort=\"stack\">stack</th>");
+    metric_head(page, &verdict.metric, &format!("median {}", scale.symbol()));
+    page.raw("<th class=\"number\" data-sort=\"verdict\">ratio</th>");
+    page.raw("<th class=\"number\" data-sort=\"width\">interval</th>");
+    page.raw("<th class=\"number\">trials</th><th>ratio and interval</th>");
     for (metric, scale) in &others {
-        let title = format!("{metric} {}", scale.symbol());
-        page.element("<th class=\"number\">", title.trim_end(), "</th>");
+        metric_head(page, metric, &format!("{metric} {}", scale.symbol()));
     }
     page.raw("</tr></thead>\n<tbody>\n");
     for row in &rows {
         stack_row(page, view, row, (&axis, &scale), &others);
     }
     page.raw("</tbody>\n</table></div>\n</section>\n");
+}
+
+fn metric_head(page: &mut Page, metric: &str, title: &str) {
+    page.raw("<th class=\"number\"");
+    page.attribute("data-metric", metric);
+    page.element(">", title.trim_end(), "</th>");
+}
+
+/// A value of a metric in its column.
+fn metric_cell(page: &mut Page, metric: &str, text: &str) {
+    page.raw("<td class=\"number\"");
+    page.attribute("data-metric", metric);
+    page.element(">", text, "</td>");
 }
 
 fn stack_row(
@@ -83,24 +106,25 @@ fn stack_row(
 ) {
     let verdict = &view.verdict;
     let best = verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack);
-    page.raw(if best { "<tr class=\"best\">" } else { "<tr>" });
-    page.element("<td class=\"label\">", &row.stack, "</td>");
+    page.raw(if best { "<tr class=\"best\"" } else { "<tr" });
+    if let Some(index) = view.plan.stacks.iter().position(|stack| stack.label == row.stack) {
+        page.attribute("data-stack", &index.to_string());
+    }
+    page.element("><td class=\"label\">", &row.stack, "</td>");
     let interval = match (row.low, row.high) {
         _ if verdict.baseline.as_deref() == Some(row.stack.as_str()) => "leader".to_owned(),
         (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
         _ => crate::number::DASH.to_owned(),
     };
-    let cells =
-        [scale.number(row.median), ratio(row.ratio), interval, counts(view.counts(&row.stack))];
-    for cell in &cells {
-        page.element("<td class=\"number\">", cell, "</td>");
-    }
+    metric_cell(page, &verdict.metric, &scale.number(row.median));
+    page.element("<td class=\"number\" data-ratio=\"\">", &ratio(row.ratio), "</td>");
+    page.element("<td class=\"number\">", &interval, "</td>");
+    page.element("<td class=\"number\">", &counts(view.counts(&row.stack)), "</td>");
     page.raw("<td>");
     axis.row(page, row, verdict.tie);
     page.raw("</td>");
     for (metric, scale) in others {
-        let cell = scale.number(view.median(&row.stack, metric));
-        page.element("<td class=\"number\">", &cell, "</td>");
+        metric_cell(page, metric, &scale.number(view.median(&row.stack, metric)));
     }
     page.raw("</tr>\n");
 }
@@ -228,4 +252,30 @@ pub(super) fn left_out(page: &mut Page, view: &RunView) {
         page.element("<li>", &text, "</li>\n");
     }
     page.raw("</ul>\n</section>\n");
+}
+
+/// What of the run file is in the page, how to get it out, and how to get a page that does more.
+pub(super) fn inside(page: &mut Page, name: &str, inside: Inside, program: bool) {
+    page.raw("<section id=\"inside\">\n<h2>The raw data</h2>\n");
+    match inside {
+        Inside::Whole(bytes) => {
+            let size = crate::number::quantity(Some(Unit::Bytes), bytes.len() as f64);
+            let text = format!("The run file {name} ({size}) is inside this page, byte by byte.");
+            page.element("<p>", &text, "</p>\n");
+            page.raw("<pre>seekwell extract REPORT.html</pre>\n");
+        }
+        Inside::WithoutTimelines(_) => page.raw(
+            "<p>This page was written with --lean: timelines and block events are left out, and \
+             the run file cannot be taken from it.</p>\n",
+        ),
+        Inside::Nothing => page.raw("<p>The run file is not inside this page.</p>\n"),
+    }
+    if !program {
+        page.raw(
+            "<p class=\"faint\">This is the plain page. One with charts to zoom, filters and two \
+             stacks side by side comes from a seekwell that was built with <code>make web</code> \
+             before <code>cargo build</code>; it takes Node.js.</p>\n",
+        );
+    }
+    page.raw("</section>\n");
 }

@@ -1,30 +1,34 @@
+use super::program::{Program, STYLE, STYLE_HASH};
 use super::*;
 use crate::fixture;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use seekwell_model::record::{Sample, Status};
 use seekwell_model::stack::{Backing, Overlay, WriteBack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
 use sha2::{Digest, Sha256};
 
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in bytes.chunks(3) {
-        let mut group = [0; 3];
-        group[..chunk.len()].copy_from_slice(chunk);
-        let number = u32::from_be_bytes([0, group[0], group[1], group[2]]);
-        for place in 0..4 {
-            let letter = LETTERS[(number >> (18 - 6 * place) & 63) as usize];
-            out.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
+/// The page as it is without `make web`, with nothing of a run file inside.
+fn html(view: &RunView) -> String {
+    page(view, "demo.seekwell", Inside::Nothing, None)
+}
+
+/// A page with a program, of which a test knows the text.
+const PROGRAM: Program = Program {
+    text: "document.title",
+    hash: "sha256-program",
+    style: "p{margin:0}",
+    style_hash: "sha256-style",
+};
+
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
 #[test]
 fn the_policy_allows_exactly_this_style_sheet() {
-    let hash = base64(Sha256::digest(STYLE.as_bytes()).as_slice());
-    assert_eq!(STYLE_HASH, format!("sha256-{hash}"), "write the right side into STYLE_HASH");
+    assert_eq!(STYLE_HASH, hash(STYLE));
     let page = html(&fixture::winner());
     let policy = format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{STYLE_HASH}'; base-uri 'none'; form-action 'none'\">"
@@ -33,6 +37,58 @@ fn the_policy_allows_exactly_this_style_sheet() {
     assert!(page.contains(&format!("<style>{STYLE}</style>")));
     assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
 }
+
+#[test]
+fn the_policy_allows_exactly_this_program() {
+    let page = page(&fixture::winner(), "demo.seekwell", Inside::Nothing, Some(&PROGRAM));
+    assert!(page.contains("content=\"default-src 'none'; style-src 'sha256-style'; script-src 'sha256-program'; base-uri 'none'; form-action 'none'\">"));
+    assert!(page.contains("<style>p{margin:0}</style>"));
+    assert!(page.ends_with("</main>\n<script>document.title</script>\n</body>\n</html>\n"));
+    if let Some(built) = program::PROGRAM.as_ref() {
+        assert_eq!(built.hash, hash(built.text));
+        assert_eq!(built.style_hash, hash(built.style));
+        assert!(built.style.starts_with(STYLE));
+        assert!(!built.style.contains("url(") && !built.style.contains("@import"));
+    }
+}
+
+#[test]
+fn a_page_gives_its_run_file_back() {
+    // Every byte occurs, nothing repeats, and it is longer than any buffer.
+    let mut state = 1_u32;
+    let mut byte = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state.to_le_bytes()[0]
+    };
+    let file: Vec<u8> = (0..300_000).map(|_| byte()).collect();
+    let view = with_everywhere(WHOLE_ELEMENT);
+    let whole = page(&view, "demo.seekwell", Inside::Whole(&file), Some(&PROGRAM));
+    assert_eq!(extract(&whole).expect("a run file"), file);
+    structure(&whole);
+
+    let lean = page(&view, "demo.seekwell", Inside::WithoutTimelines(&file), None);
+    let told = |page: &str| extract(page).expect_err("nothing to extract").to_string();
+    assert!(told(&lean).starts_with("the page was written with --lean"), "{}", told(&lean));
+    assert!(lean.contains("written with --lean"));
+    assert!(told(&html(&view)).starts_with("it is no report with a run file inside"));
+    assert!(told("<p>").starts_with("it is no report"));
+
+    let begin = whole.find(WHOLE_ELEMENT).expect("the element") + WHOLE_ELEMENT.len();
+    let cut = &whole[..begin + 1_000];
+    assert_eq!(
+        told(cut),
+        "the run file inside the page is damaged (it ends early); get the page anew"
+    );
+    let letter = |at: usize| if whole.as_bytes()[at] == b'A' { "B" } else { "A" };
+    for at in [begin, begin + 10, begin + 1_000, begin + 100_000] {
+        let changed = [&whole[..at], letter(at), &whole[at + 1..]].concat();
+        assert!(extract(&changed).map_or(true, |bytes| bytes == file), "at {at}");
+    }
+}
+
+const WHOLE_ELEMENT: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
 
 /// Tags in order, each with the names of its attributes; panics on what is not well formed.
 fn structure(page: &str) -> Vec<String> {
@@ -187,7 +243,8 @@ fn no_text_from_outside_changes_the_structure_of_the_page() {
         let page = html(&view);
         assert_eq!(structure(&page), expected, "{text:?}");
         assert!(!page.chars().any(|c| c != '\n' && crate::text::is_harmful(c)), "{text:?}");
-        assert_eq!(embedded(&page), crate::json::json(&view), "{text:?}");
+        let summary = summary::summary(&view, "demo.seekwell", Inside::Nothing);
+        assert_eq!(embedded(&page), summary, "{text:?}");
     }
 }
 
@@ -196,7 +253,8 @@ fn the_page_uses_only_these_elements_and_attributes() {
     let known = [
         "html", "head", "meta", "title", "style", "body", "main", "header", "section", "h1", "h2",
         "h3", "p", "strong", "span", "div", "table", "thead", "tbody", "tr", "th", "td", "ul",
-        "li", "pre", "details", "summary", "svg", "rect", "line", "circle", "polyline", "script",
+        "li", "pre", "code", "details", "summary", "svg", "rect", "line", "circle", "polyline",
+        "script",
     ];
     for tag in structure(&html(&with_everywhere("x"))) {
         let mut words = tag.trim_end_matches('/').split(' ');
@@ -211,7 +269,7 @@ fn the_page_uses_only_these_elements_and_attributes() {
 
 /// The data inside a page.
 fn embedded(page: &str) -> serde_json::Value {
-    let begin = "<script type=\"application/json\" id=\"run\">";
+    let begin = "<script type=\"application/json\" id=\"summary\">";
     let from = page.find(begin).expect("the data") + begin.len();
     let to = from + page[from..].find("</script>").expect("its end");
     serde_json::from_str(&page[from..to]).expect("JSON")
@@ -224,8 +282,8 @@ fn the_page_says_what_the_terminal_says() {
     let page = html(&view);
     for text in [
         "xfs/none and xfs/bfq tie on unpack.elapsed_durable (95 % confidence, 8 rounds): no other is better by more than the tie width of 2 %.",
-        "<th class=\"number\">median ms</th>",
-        "<td class=\"number\">1.774</td><td class=\"number\">1.692–1.861</td>",
+        "<th class=\"number\" data-metric=\"unpack.elapsed_durable\">median ms</th>",
+        "<td class=\"number\" data-ratio=\"\">1.774</td><td class=\"number\">1.692–1.861</td>",
         "mkfs.xfs -b size=4096 -K -l size=64m /dev/DISK",
         "served-from-cache",
         "What was not controlled",

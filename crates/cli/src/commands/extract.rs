@@ -1,0 +1,35 @@
+//! `seekwell extract`: the run file out of a report.
+
+use crate::args::ExtractArgs;
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes the run file that is inside a report.
+///
+/// # Errors
+/// When there is none inside, or the output cannot be written; nothing is written over.
+pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
+    let report = &arguments.report;
+    let wrong = |path: &Path, what: &str, error: &dyn std::fmt::Display| {
+        Failure::Error(format!("cannot {what} {}: {error}", path.display()))
+    };
+    let page = std::fs::read(report).map_err(|error| wrong(report, "read", &error))?;
+    let page = String::from_utf8_lossy(&page);
+    let bytes = seekwell_report::extract(&page)
+        .map_err(|error| wrong(report, "take a run file out of", &error))?;
+    let output = arguments.output.clone().unwrap_or_else(|| report.with_extension("seekwell"));
+    let mut file = std::fs::File::options()
+        .write(true)
+        .create_new(true)
+        .open(&output)
+        .map_err(|error| wrong(&output, "create", &error))?;
+    if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_all()) {
+        // Half a file is of no use; the first error is the one to tell.
+        let _ = std::fs::remove_file(&output);
+        return Err(wrong(&output, "write", &error));
+    }
+    terminal::talk(&format!("wrote {}", output.display()));
+    Ok(Exit::Done)
+}

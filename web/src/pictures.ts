@@ -1,0 +1,99 @@
+// Latency over time as a heat map, and where on the disk each request went.
+
+import { axis, ink, tooltip, type Option } from './charts';
+import type { Events } from './columns';
+import { duration, quantity } from './number';
+import type { SingleIo } from './run';
+
+export interface HeatSource {
+  what: string;
+  /** Seconds and nanoseconds. */
+  points: [number, number][];
+}
+
+/** Single operations where they were kept, else the requests of the device from its events. */
+export function heatSource(ios: SingleIo[], events: Events | null): HeatSource | null {
+  if (ios.length > 0) {
+    return { what: `${ios.length} operations`, points: ios.map((io) => [io.at_ns / 1e9, Math.max(1, io.latency_ns)]) };
+  }
+  if (!events || events.at.length === 0) return null;
+  const issued = new Map<number, number>();
+  const points: [number, number][] = [];
+  for (let index = 0; index < events.at.length; index++) {
+    const sector = events.sector[index] ?? 0;
+    const at = events.at[index] ?? 0;
+    if (!events.complete[index]) issued.set(sector, at);
+    else {
+      const begin = issued.get(sector);
+      if (begin !== undefined) points.push([begin / 1e9, Math.max(1, at - begin)]);
+      issued.delete(sector);
+    }
+  }
+  return points.length > 0 ? { what: `${points.length} requests of the device, from issue to completion`, points } : null;
+}
+
+const COLUMNS = 80;
+const PER_DECADE = 8;
+
+export function heatOption(source: HeatSource, [from, to]: [number, number]): Option {
+  const inside = source.points.filter(([at]) => at >= from && at <= to);
+  let low = Infinity;
+  let high = 0;
+  for (const [, ns] of inside) {
+    low = Math.min(low, ns);
+    high = Math.max(high, ns);
+  }
+  if (inside.length === 0) [low, high] = [1e3, 1e6];
+  const first = Math.floor(Math.log10(low) * PER_DECADE);
+  const rows = Math.max(1, Math.ceil(Math.log10(high) * PER_DECADE + 0.001) - first);
+  const width = Math.max(1e-9, to - from);
+  const counts = new Map<number, number>();
+  for (const [at, ns] of inside) {
+    const column = Math.min(COLUMNS - 1, Math.floor(((at - from) / width) * COLUMNS));
+    const row = Math.min(rows - 1, Math.max(0, Math.floor(Math.log10(ns) * PER_DECADE) - first));
+    counts.set(row * COLUMNS + column, (counts.get(row * COLUMNS + column) ?? 0) + 1);
+  }
+  const most = Math.max(1, ...counts.values());
+  const { mark, panel, ink: text } = ink();
+  const slot = (row: number): number => 10 ** ((row + first) / PER_DECADE);
+  return {
+    grid: { left: 8, right: 12, top: 8, bottom: 48, containLabel: true },
+    tooltip: tooltip((given) => {
+      const [column, row, , count] = (given as { value: number[] }).value as [number, number, number, number];
+      return `at ${(from + (column * width) / COLUMNS).toFixed(2)} s\n${duration(slot(row))} to ${duration(slot(row + 1))}\n${count} operations`;
+    }),
+    xAxis: axis({ type: 'category', data: Array.from({ length: COLUMNS }, (_, index) => `${Number((from + (index * width) / COLUMNS).toPrecision(3))} s`), splitLine: { show: false }, axisLabel: { interval: 15 } }),
+    yAxis: axis({ type: 'category', data: Array.from({ length: rows }, (_, row) => duration(slot(row))), splitLine: { show: false }, axisLabel: { interval: PER_DECADE - 1 } }),
+    visualMap: { min: 0, max: Math.log10(most) || 1, dimension: 2, orient: 'horizontal', left: 'center', bottom: 0, itemHeight: 90, itemWidth: 10,
+      text: [`${most} operations`, '1'], textStyle: { color: text, fontSize: 11 }, inRange: { color: [panel, mark] }, formatter: () => '' },
+    series: [{ type: 'heatmap', progressive: 0,
+      data: [...counts].map(([key, count]) => [key % COLUMNS, Math.floor(key / COLUMNS), Math.log10(count) + 0.15, count]) }],
+  };
+}
+
+const OPERATIONS: [string, string][] = [['R', 'read'], ['W', 'write'], ['D', 'discard'], ['F', 'flush']];
+
+export function seekOption(events: Events, [from, to]: [number, number]): Option {
+  const { mark, second, third, fourth, ink: text } = ink();
+  const colours = [mark, second, third, fourth];
+  const series = OPERATIONS.map(([letter, name], place) => {
+    const data: [number, number, number][] = [];
+    for (let index = 0; index < events.at.length; index++) {
+      const at = (events.at[index] ?? 0) / 1e9;
+      if (events.complete[index] || at < from || at > to) continue;
+      if (events.operation[index] === letter.charCodeAt(0)) data.push([at, (events.sector[index] ?? 0) * 512, (events.sectors[index] ?? 0) * 512]);
+    }
+    return { type: 'scatter', name, data, symbolSize: 3, itemStyle: { color: colours[place], opacity: 0.6 }, large: data.length > 20000 };
+  }).filter((one) => one.data.length > 0);
+  return {
+    grid: { left: 8, right: 12, top: 32, bottom: 8, containLabel: true },
+    legend: { top: 0, textStyle: { color: text } },
+    tooltip: tooltip((given) => {
+      const { seriesName, value } = given as { seriesName: string; value: [number, number, number] };
+      return `${seriesName} at ${value[0].toFixed(4)} s\nbyte ${value[1]} (sector ${value[1] / 512})\n${value[2] / 1024} KiB`;
+    }),
+    xAxis: axis({ type: 'value', min: from, max: to, axisLabel: { formatter: (value: number) => `${Number(value.toPrecision(3))} s`, hideOverlap: true } }),
+    yAxis: axis({ type: 'value', min: 0, axisLabel: { formatter: (value: number) => value === 0 ? '0' : quantity('B', value) } }),
+    series,
+  };
+}
