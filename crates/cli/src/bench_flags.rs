@@ -4,6 +4,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use seekwell_model::field::{Field, FieldKind, Value, Values};
 use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::workloads::fio::LONGEST_JOB_FILE;
 use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadKind, WorkloadParams};
 
 /// Kinds that `bench` leaves to labs: a command is timed by the shell without us.
@@ -62,6 +63,14 @@ fn kind_command(kind: &'static WorkloadKind) -> Command {
         .args([seed, json, html, svg]);
     if has_direct(kind) {
         command = command.arg(direct);
+    }
+    if has_job_file(kind) {
+        let job = file("job-file", "Path of a job file, instead of its text");
+        command = command.arg(job.conflicts_with("job"));
+    }
+    if kind.name == "bonnie" {
+        let csv = Arg::new("csv").long("csv").action(ArgAction::SetTrue).conflicts_with("json");
+        command = command.arg(csv.help("Print the line that bon_csv2html and bon_csv2txt read"));
     }
     if two {
         let rounds = Arg::new("rounds")
@@ -148,6 +157,13 @@ pub fn params(
             values.set(field.name, value);
         }
     }
+    if has_job_file(kind)
+        && let Some(path) = matches.get_one::<std::path::PathBuf>("job-file")
+    {
+        let flag = || "job-file".to_owned();
+        let text = read_job_file(path).map_err(|problem| FlagError { flag: flag(), problem })?;
+        values.set("job", Value::Text(text));
+    }
     if has_direct(kind) && matches.get_flag("direct") {
         values.set("cache", Value::Text("direct".to_owned()));
     }
@@ -155,6 +171,21 @@ pub fn params(
         flag: conflict.field.replace('_', "-"),
         problem: format!("{}; {}", conflict.problem, conflict.remedy),
     })
+}
+
+/// Whether the kind takes a job of another program, which lies in a file.
+fn has_job_file(kind: &WorkloadKind) -> bool {
+    kind.fields.iter().any(|field| field.name == "job")
+}
+
+/// Reads a job file: a regular file of text that is not longer than job files are.
+fn read_job_file(path: &std::path::Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let facts = std::fs::metadata(path).map_err(failed)?;
+    if !facts.is_file() || facts.len() > LONGEST_JOB_FILE as u64 {
+        return Err(format!("{} is no file of at most 64 KiB", path.display()));
+    }
+    std::fs::read_to_string(path).map_err(failed)
 }
 
 /// Whether the target is a directory, in which files are made.

@@ -3,9 +3,11 @@
 //! How a step runs is the business of the room `workload`; what it is called, what may be set and
 //! what it will cost is stated here, because labs, plans, reports and the command line need it.
 
+pub mod aging;
 pub mod bonnie;
 pub mod chunk;
 pub mod command;
+pub mod fio;
 pub mod io;
 pub mod iozone;
 pub mod mail;
@@ -17,9 +19,11 @@ use crate::field::{Field, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use aging::{AgeParams, LayoutParams};
 pub use bonnie::BonnieParams;
 pub use chunk::ChunkParams;
 pub use command::CommandParams;
+pub use fio::FioParams;
 pub use io::IoParams;
 pub use iozone::IozoneParams;
 pub use mail::MailParams;
@@ -48,6 +52,12 @@ pub enum WorkloadParams {
     Bonnie(BonnieParams),
     /// Round-robin files, updated at every poll.
     Rrd(RrdParams),
+    /// A job file of fio.
+    Fio(FioParams),
+    /// A filesystem is filled and churned.
+    Age(AgeParams),
+    /// Where files lie: `layout`, `defragment`.
+    Layout(LayoutParams),
     /// A shell command.
     Command(CommandParams),
 }
@@ -194,6 +204,10 @@ pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
     &bonnie::BONNIE,
     &mail::MAIL,
     &rrd::RRD,
+    &fio::FIO,
+    &aging::AGE,
+    &aging::DEFRAGMENT,
+    &aging::LAYOUT,
     &command::COMMAND,
 ];
 
@@ -216,6 +230,10 @@ impl WorkloadParams {
             Self::Mail(_) => "mail",
             Self::Bonnie(_) => "bonnie",
             Self::Rrd(_) => "rrd",
+            Self::Fio(_) => "fio",
+            Self::Age(_) => "age",
+            Self::Layout(layout) if layout.defragment => "defragment",
+            Self::Layout(_) => "layout",
             Self::Command(_) => "command",
         }
     }
@@ -232,6 +250,9 @@ impl WorkloadParams {
             Self::Mail(mail) => mail.steps(),
             Self::Bonnie(bonnie) => bonnie.steps(),
             Self::Rrd(rrd) => rrd.steps(),
+            Self::Fio(fio) => fio.steps(),
+            Self::Age(age) => age.steps(),
+            Self::Layout(layout) => layout.steps(),
             Self::Command(command) => command.steps(),
         }
     }
@@ -248,7 +269,7 @@ impl WorkloadParams {
             Self::Mail(mail) => mail.tar.is_none().then(|| mail.predicted_bytes()),
             Self::Bonnie(bonnie) => Some(bonnie.predicted_bytes()),
             Self::Rrd(rrd) => Some(rrd.predicted_bytes()),
-            Self::Command(_) => None,
+            Self::Fio(_) | Self::Age(_) | Self::Layout(_) | Self::Command(_) => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! `command`: any shell command, timed, with metrics read from its output.
 
-mod child;
+pub(crate) mod child;
 mod patterns;
 
 use crate::error::WorkloadError;

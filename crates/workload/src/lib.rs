@@ -7,6 +7,7 @@
 //! counters (all that happens around a step and is its caller's business), or knowing a
 //! filesystem by name.
 
+pub mod aging;
 pub mod bench;
 pub mod beside;
 pub mod bonnie;
@@ -14,6 +15,7 @@ pub mod chunk;
 pub mod command;
 pub mod error;
 mod fiemap;
+pub mod fio;
 #[cfg(test)]
 mod fixture;
 pub mod io;
@@ -51,6 +53,9 @@ fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
         WorkloadParams::Mail(mail) => mail::steps(mail, place),
         WorkloadParams::Bonnie(bonnie) => bonnie::steps(bonnie, place),
         WorkloadParams::Rrd(rrd) => rrd::steps(rrd, place),
+        WorkloadParams::Fio(fio) => fio::steps(fio, place),
+        WorkloadParams::Age(age) => aging::age_steps(age, place),
+        WorkloadParams::Layout(layout) => aging::layout_steps(layout),
         WorkloadParams::Command(command) => command::steps(command),
     }
 }

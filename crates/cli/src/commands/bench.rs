@@ -61,7 +61,16 @@ fn bench(kind: &'static WorkloadKind, matches: &ArgMatches) -> Result<Exit, Fail
         }
         _ => seekwell_workload::bench::bench(&params, target(0), seed, None),
     };
-    show(&result.map_err(|error| Failure::from_error(&error))?, matches)
+    let result = result.map_err(|error| Failure::from_error(&error))?;
+    if let WorkloadParams::Bonnie(bonnie) = &params
+        && matches.get_flag("csv")
+    {
+        let machine = rustix::system::uname();
+        let machine = machine.nodename().to_string_lossy();
+        terminal::data(&seekwell_workload::bonnie::csv::line(bonnie, &result, &machine, seed));
+        return Ok(Exit::Done);
+    }
+    show(&result, matches)
 }
 
 /// How much of a file or device is used.

@@ -62,6 +62,7 @@ fn every_outlined_metric_is_in_the_catalogue() {
     for kind in WORKLOAD_KINDS {
         let mut values = Values::default();
         values.set("run", Value::Text("true".into()));
+        values.set("job", Value::Text("[a]\nrw=read\n".into()));
         values.set("steps", Value::List(mail::MAIL_STEPS.iter().map(|s| (*s).into()).collect()));
         let params = (kind.build)(&values).unwrap();
         for step in params.steps() {

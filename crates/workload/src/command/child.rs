@@ -98,12 +98,23 @@ const GRACE: Duration = Duration::from_secs(2);
 /// # Errors
 /// When it could not be started or waited for.
 pub fn run(line: &OsStr, folder: &Path, limits: Limits<'_>) -> io::Result<Finished> {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(line);
+    run_program(command, folder, limits)
+}
+
+/// Runs a program in `folder` and waits until it has ended, as [`run`] does.
+///
+/// # Errors
+/// When it could not be started or waited for.
+pub fn run_program(
+    mut command: Command,
+    folder: &Path,
+    limits: Limits<'_>,
+) -> io::Result<Finished> {
     let (reader, writer) = io::pipe()?;
     let begin_ns = MonotonicClock.now_ns();
-    let mut command = Command::new("/bin/sh");
     command
-        .arg("-c")
-        .arg(line)
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)

@@ -1,0 +1,197 @@
+//! `age`, `defragment` and `layout`: a filesystem is made old, put in order, and looked at.
+
+use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `age`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgeParams {
+    /// Name of the step.
+    pub step: String,
+    /// Part of the filesystem that is in use at the end, in percent.
+    pub fullness: u64,
+    /// Mean number of extents per file at which churning ends.
+    pub extents: f64,
+    /// Churning ends at the latest when so many times the filled amount was written again.
+    pub churn: f64,
+    /// Median size of the files.
+    pub median_size: Bytes,
+    /// Standard deviation of the natural logarithm of the file size.
+    pub spread: f64,
+}
+
+/// Parameters of `defragment` and `layout`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayoutParams {
+    /// Name of the step.
+    pub step: String,
+    /// Whether the filesystem's own tool puts the files in order first.
+    pub defragment: bool,
+}
+
+const STEP: Field = Field {
+    name: "step",
+    kind: FieldKind::Text,
+    default: None,
+    required: false,
+    doc: "Name of the step; by default the kind's name.",
+};
+
+/// An old filesystem.
+pub const AGE: WorkloadKind = WorkloadKind {
+    name: "age",
+    doc: "Fills the filesystem and churns it: files are deleted and created anew, several growing at the same time, until it is as full and as fragmented as stated. Seeded. Put what is to be measured after it with `then`.",
+    fields: &[
+        STEP,
+        Field {
+            name: "fullness",
+            kind: FieldKind::Integer { min: 1, max: 98 },
+            default: Some("80"),
+            required: false,
+            doc: "Part of the filesystem that is in use at the end, in percent.",
+        },
+        Field {
+            name: "extents",
+            kind: FieldKind::Number { min: 1.0, max: 10_000.0 },
+            default: Some("4.0"),
+            required: false,
+            doc: "Mean number of extents per file at which churning ends. A warning says when `churn` was not enough for it.",
+        },
+        Field {
+            name: "churn",
+            kind: FieldKind::Number { min: 0.0, max: 1_000.0 },
+            default: Some("2.0"),
+            required: false,
+            doc: "Churning ends at the latest when so many times the filled amount was written again; 0 only fills.",
+        },
+        Field {
+            name: "median_size",
+            kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes::mib(64) },
+            default: Some("\"128KiB\""),
+            required: false,
+            doc: "Median size of the files.",
+        },
+        Field {
+            name: "spread",
+            kind: FieldKind::Number { min: 0.0, max: 4.0 },
+            default: Some("1.0"),
+            required: false,
+            doc: "Standard deviation of the natural logarithm of the file size. Sizes are cut at 64 MiB.",
+        },
+    ],
+    on_raw: false,
+    build: |values| {
+        Ok(WorkloadParams::Age(AgeParams {
+            step: step(values, "age"),
+            fullness: values.integer("fullness").unwrap_or(80),
+            extents: values.number("extents").unwrap_or(4.0),
+            churn: values.number("churn").unwrap_or(2.0),
+            median_size: values.size("median_size").unwrap_or(Bytes::kib(128)),
+            spread: values.number("spread").unwrap_or(1.0),
+        }))
+    },
+};
+
+/// The filesystem's own tool against fragmentation.
+pub const DEFRAGMENT: WorkloadKind = WorkloadKind {
+    name: "defragment",
+    doc: "Runs the filesystem's own tool against fragmentation (e4defrag, xfs_fsr, btrfs filesystem defragment, or the ioctl of f2fs) over all files, and reports extents per file and free space before and after.",
+    fields: &[STEP],
+    on_raw: false,
+    build: |values| layout(values, "defragment", true),
+};
+
+/// Where the files lie.
+pub const LAYOUT: WorkloadKind = WorkloadKind {
+    name: "layout",
+    doc: "Looks at where the files lie: extents per file, distance between them, and the sizes of what is free. Changes nothing.",
+    fields: &[STEP],
+    on_raw: false,
+    build: |values| layout(values, "layout", false),
+};
+
+fn step(values: &Values, default: &str) -> String {
+    values.text("step").unwrap_or(default).to_owned()
+}
+
+fn layout(
+    values: &Values,
+    default: &str,
+    defragment: bool,
+) -> Result<WorkloadParams, FieldConflict> {
+    Ok(WorkloadParams::Layout(LayoutParams { step: step(values, default), defragment }))
+}
+
+/// Metrics of a layout.
+pub const LAYOUT_METRICS: &[&str] = &[
+    "files",
+    "extents_per_file",
+    "extent_distance",
+    "used_share",
+    "free_extents",
+    "free_largest",
+    "free_under_64k",
+    "free_under_1m",
+    "free_under_16m",
+    "free_from_16m",
+];
+
+/// Of a layout before a step, as `NAME_before`.
+pub const BEFORE_METRICS: &[&str] =
+    &["extents_per_file_before", "extent_distance_before", "free_extents_before"];
+
+fn outline(step: &str, writes: bool, more: &[&str]) -> StepOutline {
+    StepOutline {
+        name: step.to_owned(),
+        writes,
+        measured: true,
+        cache: CacheState::Warm,
+        bytes: None,
+        operations: None,
+        time_ns: None,
+        company: Company::Alone,
+        metrics: LAYOUT_METRICS.iter().chain(more).map(|name| (*name).to_owned()).collect(),
+    }
+}
+
+impl AgeParams {
+    /// The step.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        vec![outline(&self.step, true, &["ops", "app_bytes"])]
+    }
+}
+
+impl LayoutParams {
+    /// The step.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let more = if self.defragment { BEFORE_METRICS } else { &[] };
+        vec![outline(&self.step, self.defragment, more)]
+    }
+}
+
+/// A filesystem's tool against fragmentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Defragmenter {
+    /// Type of the filesystem as the kernel calls it.
+    pub kernel_type: &'static str,
+    /// The program and its arguments, `{dir}` the directory; empty where it is an ioctl per file.
+    pub command: &'static [&'static str],
+    /// Debian package of the program.
+    pub package: &'static str,
+}
+
+/// Every filesystem that can be defragmented while it is mounted.
+pub const DEFRAGMENTERS: &[Defragmenter] = &[
+    Defragmenter { kernel_type: "ext4", command: &["e4defrag", "{dir}"], package: "e2fsprogs" },
+    Defragmenter { kernel_type: "xfs", command: &["xfs_fsr", "-v", "{dir}"], package: "xfsprogs" },
+    Defragmenter {
+        kernel_type: "btrfs",
+        command: &["btrfs", "filesystem", "defragment", "-r", "-f", "{dir}"],
+        package: "btrfs-progs",
+    },
+    Defragmenter { kernel_type: "f2fs", command: &[], package: "f2fs-tools" },
+];

@@ -1,0 +1,154 @@
+use super::*;
+use crate::{BenchTarget, bench};
+use seekwell_model::field::{Value, Values};
+use seekwell_model::units::Bytes;
+use seekwell_model::workloads::aging::{AGE, DEFRAGMENT, LAYOUT};
+use seekwell_model::workloads::{WorkloadKind, WorkloadParams};
+use std::path::PathBuf;
+use std::process::Command;
+
+fn params(kind: &WorkloadKind, pairs: &[(&'static str, Value)]) -> WorkloadParams {
+    let mut values = Values::default();
+    for (name, value) in pairs {
+        values.set(name, value.clone());
+    }
+    (kind.build)(&values).unwrap()
+}
+
+/// An ext4 in memory, unmounted when dropped.
+struct Ext4 {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Drop for Ext4 {
+    fn drop(&mut self) {
+        let status = Command::new("umount").arg(&self.path).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+fn ext4(test: &str) -> Option<Ext4> {
+    if !seekwell_testing::root() || !Path::new("/dev/loop-control").exists() {
+        seekwell_testing::skip(test, "needs root and loop devices");
+        return None;
+    }
+    let Some(mkfs) = seekwell_testing::tool("mkfs.ext4") else {
+        seekwell_testing::skip(test, "mkfs.ext4 is not installed");
+        return None;
+    };
+    let folder =
+        tempfile::tempdir_in(if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" })
+            .unwrap();
+    let (image, path) = (folder.path().join("image"), folder.path().join("mounted"));
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    assert!(Command::new(mkfs).args(["-q", "-F"]).arg(&image).status().unwrap().success());
+    std::fs::create_dir(&path).unwrap();
+    let mounted = Command::new("mount").args(["-o", "loop"]).args([&image, &path]).status();
+    assert!(mounted.unwrap().success());
+    Some(Ext4 { _folder: folder, path })
+}
+
+fn context(directory: &Path) -> StepContext<'_> {
+    StepContext {
+        directory: Some(directory),
+        device: Path::new("/dev/null"),
+        device_file: None,
+        raw: false,
+        seed: 3,
+        cpus: &[],
+        stop: None,
+        device_bytes: 64 << 20,
+        sector_bytes: 512,
+        scratch: None,
+        keep_samples: 0,
+    }
+}
+
+fn run(params: &WorkloadParams, directory: &Path) -> StepOutcome {
+    crate::steps(params).remove(0).run(&context(directory)).unwrap()
+}
+
+#[test]
+fn an_aged_ext4_is_full_and_fragmented_and_defragmenting_mends_it() {
+    let test = "an_aged_ext4_is_full_and_fragmented_and_defragmenting_mends_it";
+    let Some(filesystem) = ext4(test) else { return };
+    let aged = run(
+        &params(
+            &AGE,
+            &[
+                ("fullness", Value::Integer(70)),
+                ("extents", Value::Number(2.0)),
+                ("churn", Value::Number(5.0)),
+                ("median_size", Value::Size(Bytes::kib(256))),
+            ],
+        ),
+        &filesystem.path,
+    );
+    let used = aged.metrics["used_share"];
+    assert!((0.68..0.75).contains(&used), "{used}");
+    assert_eq!(aged.warnings, []);
+    assert!(aged.metrics["extents_per_file"] >= 1.8, "{:?}", aged.metrics);
+    assert!(aged.metrics["extent_distance"] > 0.0);
+    assert!(aged.metrics["free_extents"] > 1.0);
+    let looked = run(&params(&LAYOUT, &[]), &filesystem.path);
+    assert_eq!(looked.metrics["extents_per_file"], aged.metrics["extents_per_file"]);
+    let free: f64 = ["free_under_64k", "free_under_1m", "free_under_16m", "free_from_16m"]
+        .iter()
+        .map(|name| looked.metrics[*name])
+        .sum();
+    let facts = rustix::fs::statvfs(&filesystem.path).unwrap();
+    let told = (facts.f_bfree * facts.f_frsize) as f64;
+    // Blocks that ext4 keeps for growing its own tables are free to one of the two alone.
+    assert!(free <= told && free > 0.9 * told, "{free} {told}");
+    if seekwell_testing::tool("e4defrag").is_none() {
+        return seekwell_testing::skip(test, "e4defrag is not installed");
+    }
+    let mended = run(&params(&DEFRAGMENT, &[]), &filesystem.path);
+    assert_eq!(mended.metrics["extents_per_file_before"], aged.metrics["extents_per_file"]);
+    assert!(mended.metrics["extents_per_file"] < 0.8 * aged.metrics["extents_per_file"]);
+}
+
+#[test]
+fn a_fullness_that_cannot_be_reached_is_told() {
+    let Some(filesystem) = ext4("a_fullness_that_cannot_be_reached_is_told") else { return };
+    std::fs::create_dir(filesystem.path.join("own")).unwrap();
+    let aged = params(&AGE, &[("fullness", Value::Integer(98)), ("churn", Value::Number(0.0))]);
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let mut stopped = context(&filesystem.path);
+    stopped.stop = Some(stop);
+    assert!(crate::steps(&aged)[0].run(&stopped).unwrap().stopped);
+    let error = crate::steps(&aged)[0].run(&context(&filesystem.path)).unwrap_err().to_string();
+    assert!(error.starts_with("cannot make the directory "), "{error}");
+}
+
+#[test]
+fn what_has_no_tool_is_told_in_words() {
+    let Some(small) = crate::fixture::small_tmpfs("what_has_no_tool_is_told_in_words") else {
+        return;
+    };
+    let target = BenchTarget { path: small.path(), writable: None, length: None };
+    let error = bench(&params(&DEFRAGMENT, &[]), target, 1, None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "step defragment cannot put a mounted tmpfs in order: it has no tool for that; use it on \
+         ext4, xfs, btrfs, f2fs"
+    );
+    let looked = bench(&params(&LAYOUT, &[]), target, 1, None).unwrap();
+    assert_eq!(looked.steps[0].metrics.get("free_extents"), None);
+}
+
+#[test]
+fn the_nearest_mount_above_a_directory_counts_and_the_last_of_two_on_one_place() {
+    let text = "\
+1 0 8:1 / / rw - ext4 /dev/a rw
+2 1 8:2 / /mnt/a rw - xfs /dev/b rw
+3 1 8:3 / /mnt/a\\040b rw shared:1 - btrfs /dev/c rw
+4 1 8:4 / /mnt/a rw - f2fs /dev/d rw
+";
+    let kind = |path: &str| defragment::type_in(text, Path::new(path));
+    assert_eq!(kind("/home").as_deref(), Some("ext4"));
+    assert_eq!(kind("/mnt/a/x").as_deref(), Some("f2fs"));
+    assert_eq!(kind("/mnt/a b/x").as_deref(), Some("btrfs"));
+    assert_eq!(kind("/mnt/ab").as_deref(), Some("ext4"));
+}

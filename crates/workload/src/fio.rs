@@ -1,0 +1,205 @@
+//! `fio`: the installed fio runs the jobs of a checked job file inside the target.
+//!
+//! fio never sees the user's text: what passed the check in the catalogue is written anew. It works
+//! in the mounted directory, or on a descriptor of the raw device that whoever checked it opened.
+
+mod result;
+
+use crate::command::child::{Ended, Finished, Limits, run_program};
+use crate::error::WorkloadError;
+use crate::io::Place;
+use crate::outcome::StepOutcome;
+use crate::step::{Step, StepContext};
+use crate::target::{self, Access};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::MemfdFlags;
+use seekwell_model::workloads::StepOutline;
+use seekwell_model::workloads::fio::{FioJob, FioParams};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Last lines of fio's output that an error shows.
+const SHOWN_LINES: usize = 10;
+
+/// The steps of a `fio` workload.
+#[must_use]
+pub fn steps(params: &FioParams, place: Place) -> Vec<Box<dyn Step>> {
+    let groups = params.groups();
+    let step = |(outline, jobs): (StepOutline, Vec<&FioJob>)| -> Box<dyn Step> {
+        let jobs = jobs.into_iter().cloned().collect();
+        Box::new(Group { outline, jobs, params: params.clone(), place })
+    };
+    params.steps().into_iter().zip(groups).map(step).collect()
+}
+
+/// Jobs that run at the same time.
+#[derive(Debug)]
+struct Group {
+    outline: StepOutline,
+    jobs: Vec<FioJob>,
+    params: FioParams,
+    place: Place,
+}
+
+/// Where fio works.
+struct Site {
+    folder: PathBuf,
+    /// The raw device, open for as long as fio runs.
+    device: Option<OwnedFd>,
+}
+
+impl Group {
+    fn failed(&self, problem: String, output: String) -> WorkloadError {
+        WorkloadError::Command { step: self.outline.name.clone(), problem, output }
+    }
+
+    fn site(&self, context: &StepContext<'_>) -> Result<Site, WorkloadError> {
+        if context.raw {
+            let write = self.jobs.iter().any(FioJob::writes);
+            let access = Access { write, direct: false };
+            let device = target::open_device(context, access, &self.outline.name)?;
+            let folder = context.scratch.unwrap_or(Path::new("/")).to_owned();
+            return Ok(Site { folder, device: Some(inheritable(&OwnedFd::from(device))?) });
+        }
+        let Some(mounted) = context.directory else {
+            return Err(WorkloadError::Unfit {
+                step: self.outline.name.clone(),
+                problem: "has neither a directory nor a raw device".to_owned(),
+                remedy: "mount one, or use raw".to_owned(),
+            });
+        };
+        // Files of earlier steps stay, so that a job can read what one before it wrote.
+        let folder = mounted.join(self.place.name("fio"));
+        match std::fs::create_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(WorkloadError::file("make the directory", &folder)(error))
+            }
+            _ => Ok(Site { folder, device: None }),
+        }
+    }
+
+    /// The job file that fio gets.
+    fn text(&self, site: &Site) -> String {
+        let mut text = String::new();
+        for job in &self.jobs {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "[{}]", job.name);
+            for (key, value) in &job.options {
+                let line = match value {
+                    _ if key == "filename" && site.device.is_some() => continue,
+                    _ if ["stonewall", "wait_for_previous"].contains(&key.as_str()) => continue,
+                    Some(value) => format!("{key}={value}"),
+                    None => key.clone(),
+                };
+                let _ = writeln!(text, "{line}");
+            }
+            if let Some(device) = &site.device {
+                let _ = writeln!(text, "filename={}", descriptor(device));
+            }
+        }
+        text
+    }
+
+    fn run_fio(
+        &self,
+        site: &Site,
+        context: &StepContext<'_>,
+    ) -> Result<(Finished, String), WorkloadError> {
+        let path = &site.folder;
+        let mut job = memory("job").map_err(WorkloadError::file("make a job file for", path))?;
+        job.write_all(self.text(site).as_bytes())
+            .map_err(WorkloadError::file("write a job file for", path))?;
+        let mut output = memory("output").map_err(WorkloadError::file("make a file for", path))?;
+        let mut command = Command::new("fio");
+        command
+            .arg("--output-format=json+")
+            .arg(format!("--output={}", descriptor(&output)))
+            .arg(descriptor(&job));
+        let limits = Limits {
+            timeout: self.params.timeout.map(|time| Duration::from_nanos(time.0)),
+            stop: context.stop.as_deref(),
+        };
+        let finished = run_program(command, path, limits).map_err(|source| {
+            let problem = match source.kind() {
+                io::ErrorKind::NotFound => {
+                    "needs fio, which is not installed: install the package fio".to_owned()
+                }
+                _ => format!("could not run fio: {source}"),
+            };
+            self.failed(problem, String::new())
+        })?;
+        let mut text = String::new();
+        output
+            .rewind()
+            .and_then(|()| output.read_to_string(&mut text))
+            .map_err(WorkloadError::file("read the output of fio in", path))?;
+        Ok((finished, text))
+    }
+
+    fn check_end(&self, finished: &Finished, text: &str) -> Result<(), WorkloadError> {
+        let problem = match finished.ended {
+            Ended::Status(0) | Ended::Stopped => return Ok(()),
+            Ended::Status(status) => format!("(fio) ended with status {status}"),
+            Ended::Signal(signal) => format!("(fio) was ended by signal {signal}"),
+            Ended::TimedOut => {
+                let limit = self.params.timeout.map(|time| time.to_string()).unwrap_or_default();
+                format!("(fio) was not done after {limit}")
+            }
+        };
+        // What fio says about errors stands before its JSON or on its standard error.
+        let before = text.split("\n{").next().unwrap_or_default();
+        let said = format!("{before}\n{}", finished.output.text());
+        let lines: Vec<&str> =
+            said.lines().filter(|line| !line.trim().is_empty() && *line != "{").collect();
+        let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+        Err(self.failed(problem, shown))
+    }
+}
+
+impl Step for Group {
+    fn outline(&self) -> &StepOutline {
+        &self.outline
+    }
+
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        let site = self.site(context)?;
+        let (finished, text) = self.run_fio(&site, context)?;
+        self.check_end(&finished, &text)?;
+        if finished.ended == Ended::Stopped {
+            return Ok(StepOutcome {
+                elapsed_ns: finished.elapsed_ns,
+                cpu_ns: finished.cpu_ns,
+                stopped: true,
+                ..StepOutcome::default()
+            });
+        }
+        result::outcome(&text, &self.outline)
+            .map_err(|problem| self.failed(format!("(fio) {problem}"), String::new()))
+    }
+}
+
+/// A file without a name that a program which is started inherits.
+fn memory(name: &str) -> io::Result<File> {
+    Ok(File::from(rustix::fs::memfd_create(name, MemfdFlags::empty())?))
+}
+
+/// The same open file once more, inherited by a program that is started.
+fn inheritable(file: &OwnedFd) -> Result<OwnedFd, WorkloadError> {
+    let copy =
+        rustix::io::dup(file).map_err(WorkloadError::file("keep open", Path::new("the device")))?;
+    rustix::io::fcntl_setfd(&copy, rustix::io::FdFlags::empty())
+        .map_err(WorkloadError::file("keep open", Path::new("the device")))?;
+    Ok(copy)
+}
+
+/// The name of an inherited file in the program that inherits it.
+fn descriptor(file: &impl AsRawFd) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+#[cfg(test)]
+mod tests;

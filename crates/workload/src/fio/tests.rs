@@ -1,0 +1,130 @@
+use super::*;
+use crate::{BenchTarget, bench};
+use seekwell_model::bench::BenchResult;
+use seekwell_model::field::{Value, Values};
+use seekwell_model::workloads::{WorkloadParams, fio::FIO};
+
+fn params(job: &str) -> WorkloadParams {
+    let mut values = Values::default();
+    values.set("job", Value::Text(job.to_owned()));
+    values.set("cache", Value::Text("warm".to_owned()));
+    (FIO.build)(&values).unwrap()
+}
+
+fn run(job: &str, folder: &Path) -> Result<BenchResult, WorkloadError> {
+    bench(&params(job), BenchTarget { path: folder, writable: None, length: None }, 1, None)
+}
+
+fn installed(test: &str) -> bool {
+    if seekwell_testing::tool("fio").is_none() {
+        seekwell_testing::skip(test, "fio is not installed");
+        return false;
+    }
+    true
+}
+
+#[test]
+fn jobs_become_steps_with_fios_own_counts_and_histograms() {
+    if !installed("jobs_become_steps_with_fios_own_counts_and_histograms") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let job = "\
+[global]
+ioengine=psync
+bs=4k
+size=64k
+filename=shared
+[fill]
+rw=write
+[look]
+stonewall
+rw=randread
+[both]
+rw=randrw
+rwmixread=50
+";
+    let result = run(job, folder.path()).unwrap();
+    let names: Vec<&str> = result.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["fill", "look"]);
+    assert_eq!(result.steps[0].ops, 16);
+    assert_eq!(result.steps[0].metrics["app_bytes"], 65_536.0);
+    assert_eq!(result.steps[1].ops, 32);
+    assert!(result.steps.iter().all(|step| step.latency_ns.is_some()));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn histograms_of_jobs_at_the_same_time_are_kept_apart_and_together() {
+    let json = r#"note
+{
+ "jobs" : [
+  {"jobname": "a", "error": 0, "job_runtime": 100, "usr_cpu": 10.0, "sys_cpu": 40.0,
+   "read": {"total_ios": 3, "io_bytes": 12288, "iops": 30.0, "bw_bytes": 122880,
+            "clat_ns": {"bins": {"1000": 2, "5000": 1}}},
+   "write": {"total_ios": 0, "io_bytes": 0, "iops": 0.0, "bw_bytes": 0, "clat_ns": {}}},
+  {"jobname": "b", "error": 0, "job_runtime": 200, "usr_cpu": 0.0, "sys_cpu": 0.0,
+   "read": {"total_ios": 1, "io_bytes": 4096, "iops": 5.0, "bw_bytes": 20480,
+            "clat_ns": {"bins": {"9000": 1}}},
+   "write": {"total_ios": 2, "io_bytes": 8192, "iops": 10.0, "bw_bytes": 40960,
+             "clat_ns": {"bins": {"700": 2}}}}
+ ]
+}"#;
+    let outline = params("[a]\nrw=read\n").steps().remove(0);
+    let found = result::outcome(json, &outline).unwrap();
+    assert_eq!((found.ops, found.app_bytes_read, found.app_bytes_written), (6, 16_384, 8_192));
+    assert_eq!((found.elapsed_ns, found.cpu_ns), (200_000_000, 50_000_000));
+    assert_eq!(found.metrics["iops"], 45.0);
+    assert_eq!(found.metrics["mb_per_s"], 0.18432);
+    let counts: Vec<(&str, u64)> =
+        found.histograms.iter().map(|(kind, all)| (kind.as_str(), all.count())).collect();
+    assert_eq!(counts, [("a.read", 3), ("b.read", 1), ("b.write", 2), ("read", 4), ("write", 2)]);
+    let failed = json.replacen("\"error\": 0", "\"error\": 28", 1);
+    assert_eq!(
+        result::outcome(&failed, &outline).unwrap_err(),
+        "job a failed: No space left on device (os error 28)"
+    );
+}
+
+#[test]
+fn a_full_filesystem_is_told_in_fios_words() {
+    let test = "a_full_filesystem_is_told_in_fios_words";
+    if !installed(test) {
+        return;
+    }
+    let Some(small) = crate::fixture::small_tmpfs(test) else { return };
+    let job = "[big]\nioengine=psync\nrw=write\nbs=64k\nsize=4m\nfallocate=none\n";
+    let error = run(job, small.path()).unwrap_err().to_string();
+    assert!(error.starts_with("command of step big (fio) ended with status 1"), "{error}");
+    assert!(error.contains("No space left on device"), "{error}");
+}
+
+/// Whatever passes the check writes into the target alone, whatever it names its files.
+#[test]
+fn nothing_is_written_outside_of_the_target() {
+    if !installed("nothing_is_written_outside_of_the_target") {
+        return;
+    }
+    let outer = tempfile::tempdir().unwrap();
+    let target = outer.path().join("target");
+    std::fs::create_dir(&target).unwrap();
+    let job = "\
+[global]
+ioengine=psync
+bs=4k
+size=16k
+verify=crc32c
+nrfiles=3
+[a]
+rw=write
+filename=..x
+";
+    assert!(seekwell_model::workloads::fio::parse(job).is_err());
+    let error = run("[a]\nrw=write\nsize=0\n", &target).unwrap_err().to_string();
+    assert!(error.starts_with("command of step a (fio) ended with status 1"), "{error}");
+    run(&job.replace("filename=..x", "numjobs=2"), &target).unwrap();
+    let around: Vec<_> =
+        std::fs::read_dir(outer.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(around, ["target"]);
+    assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
+}
