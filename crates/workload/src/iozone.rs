@@ -263,22 +263,25 @@ impl Pass {
             outcome.cpu_ns += share.cpu_ns;
             reads.merge(&share.reads);
             writes.merge(&share.writes);
-            speeds.extend(share.mb_per_s());
+            // A thread that was too late for a single record reached nothing.
+            speeds.push(share.mb_per_s().unwrap_or(0.0));
         }
         outcome.keep("read", reads);
         outcome.keep("write", writes);
         outcome.compute(&self.outline.metrics);
         let least = speeds.iter().copied().fold(f64::INFINITY, f64::min);
         let most = speeds.iter().copied().fold(0.0, f64::max);
-        if speeds.len() == shares.len() && least > 0.0 && least.is_finite() {
+        if most > 0.0 {
             // iozone's throughput is the sum over its threads.
             let all = [
                 ("mb_per_s", speeds.iter().sum()),
                 ("thread_mb_per_s_min", least),
                 ("thread_mb_per_s_max", most),
-                ("imbalance", most / least),
             ];
             outcome.metrics.extend(all.map(|(name, value)| (name.to_owned(), value)));
+        }
+        if least > 0.0 && least.is_finite() {
+            outcome.metrics.insert("imbalance".to_owned(), most / least);
         }
         outcome
     }

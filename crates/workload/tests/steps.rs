@@ -102,6 +102,8 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
             vec![
                 ("tests", Value::Integers((0..=12).collect())),
                 ("threads", Value::Integer(2)),
+                // Else one thread may be done before the other begins.
+                ("stonewall", Value::Bool(false)),
                 ("size", Value::Sizes(vec![Bytes::kib(256)])),
             ],
         ),
