@@ -16,9 +16,15 @@
     reason = "a benchmark is a program of its own that talks to the person who runs it"
 )]
 
+mod chunk_reference;
 mod fio;
+mod iozone_fio;
 mod place;
+mod reference;
 mod seek_fio;
+mod seek_ioping;
+mod seekrw_reference;
+mod sweep_fio;
 mod table;
 
 use place::Place;
@@ -28,7 +34,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Every comparison. A row is added here and nowhere else.
-const ROWS: &[&Row] = &[&seek_fio::ROW];
+const ROWS: &[&Row] = &[
+    &seek_fio::ROW,
+    &seek_ioping::ROW,
+    &sweep_fio::ROW,
+    &seekrw_reference::ROW,
+    &chunk_reference::WHOLE,
+    &chunk_reference::CHARACTERS,
+    &iozone_fio::READ,
+    &iozone_fio::WRITE,
+];
 
 /// One comparison with an original.
 pub struct Row {

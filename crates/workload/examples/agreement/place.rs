@@ -8,7 +8,8 @@ use std::process::Command;
 
 /// Where the rows work.
 pub struct Place {
-    folder: PathBuf,
+    /// A folder in memory.
+    pub folder: PathBuf,
     /// A loop device, 256 MiB of random data.
     pub device: PathBuf,
     /// The root of an empty ext4 of 1 GiB, on a loop device over memory.
@@ -73,6 +74,16 @@ impl Place {
         mounted?;
         let folder = folder.to_owned();
         Ok(Self { folder, device, directory, directory_device, cpu: pin(), _held: held })
+    }
+}
+
+impl Place {
+    /// A file of random data in [`Self::directory`], on its device.
+    pub fn random_file(&self, name: &str, bytes: u64) -> PathBuf {
+        let path = self.directory.join(name);
+        fill(&path, bytes).unwrap();
+        File::open(&path).unwrap().sync_all().unwrap();
+        path
     }
 }
 
