@@ -1,9 +1,14 @@
 //! Runs the trials of a plan in a place and keeps every record at once.
 
-use crate::order::{self, FEWEST_ROUNDS};
+use crate::axes::axes;
+use crate::judge::{question, round_values};
+use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
+use crate::outlook;
+use crate::staged::{Part, Staged};
 use seekwell_model::lab::Effort;
-use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::plan::{Outlook, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
+use seekwell_stats::resolution::PilotTrial;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,6 +80,15 @@ pub enum Event<'a> {
         /// Why it failed the last time.
         reason: &'a str,
     },
+    /// A part of a race begins, or goes on with fewer stacks.
+    Part {
+        /// The part.
+        part: Part,
+        /// Stacks that run in its rounds.
+        stacks: usize,
+    },
+    /// The pilot is done, or the first two of several complete rounds: this is what the run buys.
+    Outlook(&'a Outlook),
 }
 
 /// Why a run ended early.
@@ -137,7 +151,8 @@ impl<'a> Execution<'a> {
         self.records
     }
 
-    /// Runs what is missing, round by round, until the effort is spent or `stop` is raised.
+    /// Runs what is missing, round by round, until the effort is spent, enough is known, or `stop`
+    /// is raised.
     ///
     /// # Errors
     /// [`RunError`] when the place or the keeper breaks. What was kept stays kept.
@@ -148,32 +163,57 @@ impl<'a> Execution<'a> {
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
-        let candidates = self.plan.candidates.len() as u32;
-        let mut round = 0;
-        while candidates > 0 && self.another_round(round) {
-            for trial in order::round_order(self.plan.lab.seed, candidates, round) {
+        let mut course = Course::new(self.plan, &self.records);
+        let mut told = Told::default();
+        while let Some(round) = self.next_round(&course) {
+            told.tell(self, &course, on_event);
+            for trial in &round {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(Ended::Stopped);
                 }
-                if !self.records.contains_key(&trial.index) && !self.quarantined(trial.candidate) {
-                    self.one(&trial, place, keeper, on_event)?;
+                if !self.records.contains_key(&trial.index)
+                    && !is_quarantined(&self.records, trial.candidate, trial.index)
+                {
+                    let left = self.left(&course, &round);
+                    self.one(trial, left, place, keeper, on_event)?;
                 }
             }
-            round += 1;
+            course.take(&round, &self.records);
         }
         Ok(Ended::Complete)
+    }
+
+    /// The round to run, or to finish; `None` when the run is over.
+    fn next_round(&self, course: &Course<'_>) -> Option<Vec<PlannedTrial>> {
+        let candidates = self.plan.candidates.len() as u32;
+        let round = match course {
+            Course::Rounds(round) => (candidates > 0 && self.another_round(*round))
+                .then(|| order::round_order(self.plan.lab.seed, candidates, *round)),
+            Course::Race(staged) => staged.round(),
+        }?;
+        let over = match (course, self.plan.lab.judge.effort) {
+            (Course::Race(staged), Effort::Budget(budget)) => {
+                let begun = round.iter().any(|trial| self.records.contains_key(&trial.index));
+                let next = self.trial_ns().saturating_mul(round.len() as u64);
+                !begun && staged.may_end() && self.spent_ns.saturating_add(next) > budget.0
+            }
+            _ => false,
+        };
+        (!over).then_some(round)
     }
 
     fn one(
         &mut self,
         trial: &PlannedTrial,
+        left: u64,
         place: &mut dyn Place,
         keeper: &mut dyn Keeper,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), RunError> {
         let index = trial.index;
-        let (total, left_ns) = self.outlook();
-        on_event(Event::Began { trial, done: self.records.len() as u64, total, left_ns });
+        let done = self.records.len() as u64;
+        let left_ns = left.saturating_mul(self.trial_ns());
+        on_event(Event::Began { trial, done, total: done + left, left_ns });
         let begun = Instant::now();
         let mut progress = |name: &str| on_event(Event::Step { trial, name });
         let record = place
@@ -187,7 +227,7 @@ impl<'a> Execution<'a> {
         self.spent_ns += record.elapsed_ns.max(wall_ns);
         self.records.insert(index, (*trial, record));
         if let (true, Some((_, record))) =
-            (self.quarantined(trial.candidate), self.records.get(&index))
+            (is_quarantined(&self.records, trial.candidate, index + 1), self.records.get(&index))
             && let Status::Failed { reason, .. } = &record.status
         {
             on_event(Event::Quarantined { trial, reason });
@@ -209,38 +249,153 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// What a round costs: the mean of the trials so far, else the prediction.
-    fn round_ns(&self) -> u64 {
-        let candidates = self.plan.candidates.len() as u64;
+    /// What a trial costs: the mean of those so far, else the prediction.
+    fn trial_ns(&self) -> u64 {
+        let predicted = || self.plan.costs.iter().map(|cost| cost.time_ns);
         match self.records.len() as u64 {
-            0 => self.plan.costs.iter().map(|cost| cost.time_ns).fold(0, u64::saturating_add),
-            done => self.spent_ns / done * candidates,
+            0 => predicted().fold(0, u64::saturating_add) / (predicted().count() as u64).max(1),
+            done => self.spent_ns / done,
         }
     }
 
-    /// Trials in all and time left.
-    fn outlook(&self) -> (u64, u64) {
-        let candidates = (self.plan.candidates.len() as u64).max(1);
-        let done = self.records.len() as u64;
-        let rounds = match self.plan.lab.judge.effort {
-            Effort::Rounds(rounds) => u64::from(rounds),
-            Effort::Budget(budget) => (budget.0 / self.round_ns().max(1))
-                .clamp(u64::from(FEWEST_ROUNDS), u64::from(order::MOST_ROUNDS)),
-        };
-        let total = (rounds * candidates).max(done + 1);
-        (total, (total - done) * (self.round_ns() / candidates))
+    /// What a round of every candidate costs.
+    fn round_ns(&self) -> u64 {
+        self.trial_ns().saturating_mul(self.plan.candidates.len() as u64)
     }
 
-    /// Whether the candidate's last trials all failed.
-    fn quarantined(&self, candidate: u32) -> bool {
-        let of_candidate =
-            self.records.values().rev().filter(|(trial, _)| trial.candidate == candidate);
-        let failed = of_candidate
-            .take_while(|(_, record)| matches!(record.status, Status::Failed { .. }))
-            .take(FAILURES_BEFORE_QUARANTINE as usize)
-            .count();
-        failed == FAILURES_BEFORE_QUARANTINE as usize
+    /// Trials left, as far as can be said now; this one at least.
+    fn left(&self, course: &Course<'_>, round: &[PlannedTrial]) -> u64 {
+        let done = self.records.len() as u64;
+        let left = match course {
+            Course::Rounds(_) => {
+                let rounds = match self.plan.lab.judge.effort {
+                    Effort::Rounds(rounds) => u64::from(rounds),
+                    Effort::Budget(budget) => (budget.0 / self.round_ns().max(1))
+                        .clamp(u64::from(FEWEST_ROUNDS), u64::from(order::MOST_ROUNDS)),
+                };
+                (rounds * self.plan.candidates.len() as u64).saturating_sub(done)
+            }
+            Course::Race(staged) => {
+                let here =
+                    round.iter().filter(|trial| self.records.contains_key(&trial.index)).count();
+                staged.expected().saturating_sub(here as u64)
+            }
+        };
+        left.max(1)
     }
+}
+
+/// Where a run stands.
+enum Course<'a> {
+    /// The number of the next complete round.
+    Rounds(u32),
+    Race(Box<Staged<'a>>),
+}
+
+impl<'a> Course<'a> {
+    fn new(plan: &'a Plan, records: &Records) -> Self {
+        match &plan.race {
+            Some(race) => Self::Race(Box::new(Staged::replay(plan, race, records))),
+            None => Self::Rounds(0),
+        }
+    }
+
+    fn take(&mut self, round: &[PlannedTrial], records: &Records) {
+        match self {
+            Self::Rounds(number) => *number += 1,
+            Self::Race(staged) => staged.take(round, records),
+        }
+    }
+}
+
+/// What was said of the course of a run, so that nothing is said twice.
+#[derive(Default)]
+struct Told {
+    outlook: bool,
+    part: Option<(Part, usize)>,
+}
+
+impl Told {
+    fn tell(
+        &mut self,
+        run: &Execution<'_>,
+        course: &Course<'_>,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) {
+        match course {
+            Course::Rounds(round) if *round == PILOT_ROUNDS && !self.outlook => {
+                self.outlook = true;
+                if let Some(outlook) = rounds_outlook(run.plan, &run.records) {
+                    on_event(Event::Outlook(&outlook));
+                }
+            }
+            Course::Rounds(_) => {}
+            Course::Race(staged) => {
+                if let (Some(outlook), false) = (staged.outlook(), self.outlook) {
+                    self.outlook = true;
+                    on_event(Event::Outlook(outlook));
+                }
+                if let Some((part, stacks)) = staged.part()
+                    && self.part != Some((part, stacks))
+                {
+                    self.part = Some((part, stacks));
+                    on_event(Event::Part { part, stacks });
+                }
+            }
+        }
+    }
+}
+
+/// What a run of complete rounds buys, from its first two rounds. They are as good as any other:
+/// how many rounds are run was settled before, or is settled by time alone.
+#[must_use]
+pub fn rounds_outlook(plan: &Plan, records: &Records) -> Option<Outlook> {
+    let candidates = plan.candidates.len() as u32;
+    let mut trials = Vec::new();
+    for round in 0..PILOT_ROUNDS {
+        let of_round = order::round_order(plan.lab.seed, candidates, round);
+        for (stack, value) in round_values(plan, records, &of_round) {
+            let elapsed_ns: u64 = of_round
+                .iter()
+                .filter(|trial| plan.candidates[trial.candidate as usize].stack as usize == stack)
+                .filter_map(|trial| records.get(&trial.index))
+                .map(|(_, record)| record.elapsed_ns)
+                .sum();
+            let seconds = elapsed_ns as f64 / 1e9;
+            trials.push(PilotTrial { stack, round: round as usize, value, seconds });
+        }
+    }
+    if trials.iter().all(|trial| trial.seconds == 0.0) {
+        return None;
+    }
+    let (_, design) = axes(plan, plan.stacks.len());
+    Some(outlook::of_rounds(plan, &design, &trials, plan.rounds(), &question(plan)))
+}
+
+/// Whether a candidate's last trials before this one all failed: it is not tried again.
+#[must_use]
+pub fn is_quarantined(records: &Records, candidate: u32, before: u32) -> bool {
+    let failed = records
+        .range(..before)
+        .rev()
+        .filter(|(_, (trial, _))| trial.candidate == candidate)
+        .take_while(|(_, (_, record))| matches!(record.status, Status::Failed { .. }))
+        .take(FAILURES_BEFORE_QUARANTINE as usize)
+        .count();
+    failed == FAILURES_BEFORE_QUARANTINE as usize
+}
+
+/// What need not be run again when a run is resumed. A trial that failed is tried anew, but not in
+/// a race: what was run after it rests on its failure.
+#[must_use]
+pub fn worth_keeping(plan: &Plan, records: Vec<(PlannedTrial, Record)>) -> Records {
+    records
+        .into_iter()
+        .filter(|(_, record)| {
+            plan.race.is_some() || !matches!(record.status, Status::Failed { .. })
+        })
+        .map(|(trial, record)| (trial.index, (trial, record)))
+        .collect()
 }
 
 #[cfg(test)]

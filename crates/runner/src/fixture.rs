@@ -4,7 +4,7 @@ use crate::order;
 use seekwell_model::lab::{
     Better, Effort, Judge, Lab, Method, SchedulerAxis, TrialSettings, Workload,
 };
-use seekwell_model::plan::{Candidate, PlaceFacts, Plan};
+use seekwell_model::plan::{Candidate, PlaceFacts, Plan, PlannedTrial};
 use seekwell_model::record::{InForce, Record, Status, StepRecord};
 use seekwell_model::stack::{
     Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
@@ -110,4 +110,34 @@ pub fn record(elapsed_s: f64) -> Record {
 pub fn failed(reason: &str) -> Record {
     let status = Status::Failed { stage: "step".into(), reason: reason.into() };
     Record { status, steps: vec![], ..record(1.0) }
+}
+
+/// A race of every filesystem under every scheduler; `change` may alter the lab first.
+pub fn race(filesystems: u32, schedulers: u32, change: impl FnOnce(&mut Lab)) -> Plan {
+    let mut lab = lab(Effort::Rounds(80), vec![workload("step")]);
+    lab.judge.method = Method::Race;
+    change(&mut lab);
+    let names = (0..filesystems).flat_map(|f| (0..schedulers).map(move |s| (f, s)));
+    let stacks: Vec<Stack> = names
+        .map(|(f, s)| {
+            let mut stack = stack(&format!("fs{f}"));
+            stack.scheduler = Scheduler::plain(&format!("sched{s}"));
+            stack.label = format!("fs{f}/sched{s}");
+            stack
+        })
+        .collect();
+    let candidates =
+        (0..stacks.len()).map(|index| Candidate { stack: index as u32, workload: 0 }).collect();
+    let expanded = order::Expanded { stacks, candidates, left_out: vec![], warnings: vec![] };
+    order::plan(&lab, expanded, &PlaceFacts::default()).unwrap()
+}
+
+/// What a trial of a race takes: every filesystem is slower than the one before by `step`, with
+/// noise that depends on nothing but the trial.
+pub fn raced(plan: &Plan, trial: &PlannedTrial, step: f64, noise: f64) -> Record {
+    let (stack, _) = plan.pair(trial);
+    let number: f64 = stack.filesystem.name.trim_start_matches("fs").parse().unwrap();
+    let seed = seekwell_stats::derive_seed(7, &format!("{} {}", trial.round, stack.label));
+    let drawn = seekwell_stats::seeded(seed).normal();
+    record((1.0 + step).powf(number) * (noise * drawn).exp())
 }

@@ -1,14 +1,20 @@
 //! From the records of a run to its verdict.
 
 mod differences;
+mod durability;
+mod evidence;
+mod laboratory;
+mod race;
 
-use crate::execute::Records;
+use crate::execute::{Records, rounds_outlook};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
-use seekwell_model::verdict::{Basis, Evidence, Ratio, Verdict, VerdictKind};
+use seekwell_model::units::Nanos;
+use seekwell_model::verdict::{Basis, Evidence, Needed, Ratio, Verdict, VerdictKind};
 use seekwell_model::warning::Warning;
 use seekwell_stats::paired::{self, Comparison, Question, Row, Unresolved, Verdict as Decision};
+use seekwell_stats::race::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Values of the judged metric: per stack, one entry per round.
@@ -46,6 +52,45 @@ pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
         row.into_iter().map(|log| log.and_then(geometric)).collect()
     };
     logs.into_iter().zip(parts).map(mean).collect()
+}
+
+/// Values of the judged metric of the stacks of one round, as [`judged_values`] makes them.
+#[must_use]
+pub fn round_values(
+    plan: &Plan,
+    records: &Records,
+    round: &[PlannedTrial],
+) -> Vec<(usize, Option<f64>)> {
+    let judged = common_workloads(plan);
+    let value = |trial: &PlannedTrial| {
+        let (_, record) = records.get(&trial.index)?;
+        (record.status == Status::Ok).then(|| record.metric(&plan.lab.judge.metric))?
+    };
+    let mut logs: BTreeMap<usize, (Option<f64>, u32)> = BTreeMap::new();
+    for trial in round {
+        let pair = plan.candidates[trial.candidate as usize];
+        let entry = logs.entry(pair.stack as usize).or_insert((Some(0.0), 0));
+        if judged.contains(&pair.workload) {
+            entry.0 = entry.0.zip(value(trial)).map(|(sum, value)| sum + value.ln());
+            entry.1 += 1;
+        }
+    }
+    let mean = |(stack, (log, parts)): (usize, (Option<f64>, u32))| {
+        let value = log.filter(|_| parts > 0).map(|log| (log / f64::from(parts)).exp());
+        (stack, value)
+    };
+    logs.into_iter().map(mean).collect()
+}
+
+/// What is asked of the comparison.
+#[must_use]
+pub fn question(plan: &Plan) -> Question {
+    let judge = &plan.lab.judge;
+    let better = match judge.better {
+        Better::Lower => paired::Better::Lower,
+        Better::Higher => paired::Better::Higher,
+    };
+    Question::new(better, judge.tie, judge.confidence)
 }
 
 /// Workloads that report the judged metric, by stack.
@@ -89,24 +134,68 @@ fn not_judged(plan: &Plan) -> Option<Warning> {
     ))
 }
 
-/// The verdict of a run as far as it got.
+/// The verdict of a run that is over: its rounds are done, its time is spent, or enough is known.
+/// Its end must not have been chosen by what was seen.
 #[must_use]
 pub fn judge(plan: &Plan, records: &Records) -> Verdict {
-    let judge = &plan.lab.judge;
-    let better = match judge.better {
-        Better::Lower => paired::Better::Lower,
-        Better::Higher => paired::Better::Higher,
-    };
-    let question = Question::new(better, judge.tie, judge.confidence);
+    whole(plan, records, Stop::Budget)
+}
+
+/// What may be said of a run that was interrupted, or is still going on: the certificate is for the
+/// planned end alone, in a race for its planned looks. Whoever looks at every round and stops when
+/// it pleases would else find a winner among equals in a quarter of all runs.
+#[must_use]
+pub fn interim(plan: &Plan, records: &Records) -> Verdict {
+    let mut verdict = whole(plan, records, Stop::Interrupted);
+    if plan.race.is_none() {
+        verdict.kind = VerdictKind::Unresolved;
+        verdict.reason = format!(
+            "the run is not over: {} of its rounds are done, and it is judged once, at its end; \
+             go on with it by run --resume",
+            verdict.rounds
+        );
+    }
+    verdict
+}
+
+fn whole(plan: &Plan, records: &Records, end: Stop) -> Verdict {
     let values = judged_values(plan, records);
-    match paired::compare(&values, &question) {
-        Ok(comparison) => verdict(plan, &values, &comparison),
+    let mut verdict = match &plan.race {
+        Some(planned) => race::verdict(plan, planned, records, end),
+        None => {
+            let mut verdict = of_rounds(plan, records, &values);
+            verdict.evidence.outlook = rounds_outlook(plan, records);
+            verdict.evidence.control = laboratory::control_of_rounds(plan, &values);
+            verdict
+        }
+    };
+    evidence::add(plan, records, &values, &mut verdict);
+    verdict.evidence.checks = laboratory::checks(plan, records, &values);
+    verdict.evidence.durability = durability::of_plan(plan, records);
+    laboratory::withdraw(&mut verdict);
+    verdict
+}
+
+/// The verdict of complete rounds.
+fn of_rounds(plan: &Plan, records: &Records, values: &[Vec<Option<f64>>]) -> Verdict {
+    let ranked = &values[..plan.ranked()];
+    match paired::compare(ranked, &question(plan)) {
+        Ok(comparison) => {
+            let round_ns = mean_trial_ns(records).saturating_mul(plan.candidates.len() as u64);
+            verdict(plan, ranked, &comparison, round_ns)
+        }
         Err(error) => Verdict {
             kind: VerdictKind::Unresolved,
             reason: error.to_string(),
-            ..blank(plan, &values)
+            ..blank(plan, ranked)
         },
     }
+}
+
+/// Mean time of the trials so far.
+fn mean_trial_ns(records: &Records) -> u64 {
+    let all: u64 = records.values().map(|(_, record)| record.elapsed_ns).sum();
+    all / (records.len() as u64).max(1)
 }
 
 fn blank(plan: &Plan, values: &[Vec<Option<f64>>]) -> Verdict {
@@ -132,8 +221,19 @@ fn blank(plan: &Plan, values: &[Vec<Option<f64>>]) -> Verdict {
     }
 }
 
-fn verdict(plan: &Plan, values: &[Vec<Option<f64>>], comparison: &Comparison) -> Verdict {
+fn verdict(
+    plan: &Plan,
+    values: &[Vec<Option<f64>>],
+    comparison: &Comparison,
+    round_ns: u64,
+) -> Verdict {
     let label = |stack: &usize| plan.stacks[*stack].label.clone();
+    let mut blank = blank(plan, values);
+    if plan.race.is_some() {
+        // Finalists leave: the leader alone is run in every round.
+        blank.rounds = comparison.rows.iter().map(|row| row.rounds as u32).max().unwrap_or(0);
+    }
+    let mut needed = None;
     let (kind, set, reason) = match &comparison.verdict {
         Decision::Winner { stack } => {
             (VerdictKind::Winner, vec![label(stack)], winner_reason(plan, comparison))
@@ -142,31 +242,46 @@ fn verdict(plan: &Plan, values: &[Vec<Option<f64>>], comparison: &Comparison) ->
             let also: Vec<String> = not_better.iter().map(label).collect();
             (VerdictKind::Tie, set.iter().map(label).collect(), tie_reason(plan, &also))
         }
-        Decision::Unresolved { candidates, reason, rounds_needed } => (
-            VerdictKind::Unresolved,
-            candidates.iter().map(label).collect(),
-            unresolved_reason(plan, *reason, *rounds_needed, blank(plan, values).rounds),
-        ),
+        Decision::Unresolved { candidates, reason, rounds_needed } => {
+            needed = needs(*rounds_needed, blank.rounds, round_ns);
+            (
+                VerdictKind::Unresolved,
+                candidates.iter().map(label).collect(),
+                unresolved_reason(plan, *reason, needed.as_ref(), blank.rounds),
+            )
+        }
     };
     let mut ratios: Vec<Ratio> = comparison
         .rows
         .iter()
         .map(|row| ratio(label(&row.stack), row, &values[row.stack]))
         .collect();
-    let worse = |ratio: &Ratio| match (ratio.ratio, plan.lab.judge.better) {
-        (None, _) => f64::INFINITY,
-        (Some(ratio), Better::Lower) => ratio,
-        (Some(ratio), Better::Higher) => -ratio,
-    };
-    ratios.sort_by(|left, right| worse(left).total_cmp(&worse(right)));
+    best_first(&mut ratios, plan.lab.judge.better);
     Verdict {
         kind,
         stacks: set,
         baseline: comparison.baseline.as_ref().map(label),
         ratios,
         reason,
-        ..blank(plan, values)
+        evidence: Evidence { needed, ..Evidence::default() },
+        ..blank
     }
+}
+
+fn best_first(ratios: &mut [Ratio], better: Better) {
+    let worse = |ratio: &Ratio| match (ratio.ratio, better) {
+        (None, _) => f64::INFINITY,
+        (Some(ratio), Better::Lower) => ratio,
+        (Some(ratio), Better::Higher) => -ratio,
+    };
+    ratios.sort_by(|left, right| worse(left).total_cmp(&worse(right)));
+}
+
+/// Rounds that are needed in all, and the time of those that are missing.
+fn needs(rounds: Option<u64>, have: u32, round_ns: u64) -> Option<Needed> {
+    let rounds = rounds?;
+    let more = rounds.saturating_sub(u64::from(have));
+    Some(Needed { rounds, more_ns: more.saturating_mul(round_ns) })
 }
 
 /// A row of the table. The interval is the joint one: it is what decided.
@@ -227,10 +342,10 @@ fn tie_reason(plan: &Plan, not_better: &[String]) -> String {
 fn unresolved_reason(
     plan: &Plan,
     reason: Unresolved,
-    rounds_needed: Option<u64>,
+    needed: Option<&Needed>,
     have: u32,
 ) -> String {
-    match (reason, rounds_needed) {
+    match (reason, needed) {
         (Unresolved::NoData, _) => format!(
             "no trial ended well and reported {}; see the warnings for what failed or was marked",
             plan.lab.judge.metric
@@ -244,7 +359,9 @@ fn unresolved_reason(
             )
         }
         (Unresolved::TooWide, Some(needed)) => format!(
-            "the intervals are too wide after {have} complete rounds; about {needed} rounds would decide it, or a wider tie"
+            "the intervals are too wide after {have} complete rounds; about {} rounds would decide it ({} more), or a wider tie",
+            needed.rounds,
+            Nanos(needed.more_ns)
         ),
         (Unresolved::TooWide, None) => format!(
             "the intervals are too wide after {have} complete rounds, and how many would decide it cannot be said; use more rounds or a wider tie"

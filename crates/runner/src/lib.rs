@@ -4,6 +4,7 @@
 //! file, and hands the judged metric to the statistics. It never touches a device itself, and it
 //! does not know what a trial does.
 
+pub mod axes;
 pub mod compare;
 pub mod execute;
 #[cfg(test)]
@@ -11,4 +12,6 @@ mod fixture;
 pub mod judge;
 mod on_host;
 pub mod order;
+pub mod outlook;
 pub mod predict;
+pub mod staged;

@@ -4,17 +4,26 @@
 //! seed: comparisons are made inside rounds, so that a machine that drifts does not favour the
 //! stack that happened to run first.
 
+use crate::axes::axes;
+use crate::judge::question;
 use crate::predict;
-use seekwell_model::lab::{Effort, Lab};
-use seekwell_model::plan::{Candidate, Cost, LeftOut, PlaceFacts, Plan, PlannedTrial};
+use seekwell_model::lab::{Effort, Lab, RACE_ABOVE};
+use seekwell_model::plan::{Candidate, Cost, LeftOut, PlaceFacts, Plan, PlannedRace, PlannedTrial};
 use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
 use seekwell_model::warning::Warning;
-use seekwell_stats::rng;
+use seekwell_stats::race::{RaceConfig, looks_for};
+use seekwell_stats::{resolution, rng};
 
 /// Fewest rounds that can make a winner: with 5 pairs even five wins of five leave a two-sided
 /// sign test at p = 0.0625.
 pub const FEWEST_ROUNDS: u32 = 6;
+
+/// Rounds of a race's pilot: with two there is a spread, and no more is wanted of them.
+pub const PILOT_ROUNDS: u32 = 2;
+
+/// Ends the label of a control, the copy of a stack.
+pub const CONTROL: &str = " (control)";
 
 /// Most rounds that a budget is turned into.
 pub const MOST_ROUNDS: u32 = 1_000;
@@ -59,7 +68,8 @@ pub struct Expanded {
 /// # Errors
 /// [`PlanError::TooManyTrials`] when the product of pairs and rounds is beyond [`MOST_TRIALS`].
 pub fn plan(lab: &Lab, expanded: Expanded, facts: &PlaceFacts) -> Result<Plan, PlanError> {
-    let Expanded { stacks, candidates, left_out, warnings } = expanded;
+    let Expanded { mut stacks, mut candidates, left_out, warnings } = expanded;
+    let control = lab.judge.control.then(|| add_control(&mut stacks, &mut candidates)).flatten();
     let costs: Vec<Cost> = candidates
         .iter()
         .map(|candidate| {
@@ -67,21 +77,70 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &PlaceFacts) -> Result<Plan, P
             predict::cost(stack, &lab.workloads[candidate.workload as usize], facts)
         })
         .collect();
-    let rounds = rounds(lab.judge.effort, &costs);
-    let trials = order(lab.seed, candidates.len() as u64, rounds)?;
-    let workloads = lab.workloads.clone();
-    Ok(Plan {
+    let mut plan = Plan {
         lab: lab.clone(),
         stacks,
-        workloads,
+        workloads: lab.workloads.clone(),
         candidates,
-        trials,
+        trials: vec![],
         left_out,
         costs,
         warnings,
         race: None,
-        control: None,
-    })
+        control,
+    };
+    if lab.judge.races(plan.ranked()) {
+        let race = race(&plan);
+        plan.trials = pilot_trials(&plan, &race);
+        plan.race = Some(race);
+    } else {
+        let rounds = rounds(lab.judge.effort, &plan.costs);
+        plan.trials = order(lab.seed, plan.candidates.len() as u64, rounds)?;
+    }
+    Ok(plan)
+}
+
+/// Adds a copy of the first stack with all its workloads; its index and that of the copy, which
+/// comes last.
+fn add_control(stacks: &mut Vec<Stack>, candidates: &mut Vec<Candidate>) -> Option<[u32; 2]> {
+    let original = stacks.first()?;
+    let copy = Stack { label: format!("{}{CONTROL}", original.label), ..original.clone() };
+    let index = stacks.len() as u32;
+    let again: Vec<Candidate> = candidates
+        .iter()
+        .filter(|candidate| candidate.stack == 0)
+        .map(|candidate| Candidate { stack: index, ..*candidate })
+        .collect();
+    stacks.push(copy);
+    candidates.extend(again);
+    Some([0, index])
+}
+
+fn race(plan: &Plan) -> PlannedRace {
+    let ranked = plan.ranked();
+    let (_, design) = axes(plan, ranked);
+    let mut config = RaceConfig::new(question(plan), 0);
+    config.finalists = RACE_ABOVE;
+    config.looks = looks_for(plan.lab.judge.final_rounds() as usize);
+    let count = |numbers: Vec<usize>| numbers.into_iter().map(|number| number as u32).collect();
+    PlannedRace {
+        pilot: count(resolution::pilot_stacks(&design)),
+        pilot_rounds: PILOT_ROUNDS,
+        screen: count(resolution::screen_rounds(ranked, &config)),
+        finalists: (ranked.min(RACE_ABOVE) + if plan.control.is_some() { 2 } else { 0 }) as u32,
+        looks: count(config.looks),
+    }
+}
+
+/// The trials of the pilot: what can be said before anything is found.
+fn pilot_trials(plan: &Plan, race: &PlannedRace) -> Vec<PlannedTrial> {
+    let candidates: Vec<u32> = (0..plan.candidates.len() as u32)
+        .filter(|index| race.pilot.contains(&plan.candidates[*index as usize].stack))
+        .collect();
+    let each = candidates.len() as u32;
+    (0..race.pilot_rounds)
+        .flat_map(|round| trials_of_round(plan.lab.seed, candidates.clone(), round, round * each))
+        .collect()
 }
 
 /// Rounds that the effort buys at the predicted cost.
@@ -109,11 +168,20 @@ fn order(seed: u64, candidates: u64, rounds: u32) -> Result<Vec<PlannedTrial>, P
 /// so that a resumed or prolonged run goes on with the same trials.
 #[must_use]
 pub fn round_order(seed: u64, candidates: u32, round: u32) -> Vec<PlannedTrial> {
-    let mut sequence: Vec<u32> = (0..candidates).collect();
+    trials_of_round(seed, (0..candidates).collect(), round, round * candidates)
+}
+
+/// The trials of a round of these candidates, in random order, the first with index `first`.
+#[must_use]
+pub fn trials_of_round(
+    seed: u64,
+    mut sequence: Vec<u32>,
+    round: u32,
+    first: u32,
+) -> Vec<PlannedTrial> {
     let mut random = rng::seeded(rng::derive_seed(seed, &format!("order of round {round}")));
     random.shuffle(&mut sequence);
     let work_seed = rng::derive_seed(seed, &format!("work of round {round}"));
-    let first = round * candidates;
     let trial = |(position, candidate): (usize, u32)| PlannedTrial {
         index: first + position as u32,
         round,

@@ -1,0 +1,46 @@
+//! The axes of a plan as the statistics see them: which value of each axis every stack has.
+
+use seekwell_model::plan::Plan;
+use seekwell_model::stack::Stack;
+use seekwell_stats::design::Design;
+
+/// An axis with the names of its values, in the order in which the stacks have them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// `device`, `journal`, `filesystem`, `scheduler` or `memory`.
+    pub name: &'static str,
+    /// Names of the values.
+    pub values: Vec<String>,
+}
+
+type Name = fn(&Stack) -> &str;
+
+const AXES: [(&str, Name); 5] = [
+    ("device", |stack| &stack.device.name),
+    ("journal", |stack| &stack.journal.name),
+    ("filesystem", |stack| &stack.filesystem.name),
+    ("scheduler", |stack| &stack.scheduler.name),
+    ("memory", |stack| &stack.memory.name),
+];
+
+/// The axes of the first `stacks` stacks, and the value that each stack has on each.
+#[must_use]
+pub fn axes(plan: &Plan, stacks: usize) -> (Vec<Axis>, Design) {
+    let mut axes = Vec::new();
+    let mut levels = vec![Vec::new(); stacks];
+    for (name, of) in AXES {
+        let mut values: Vec<String> = Vec::new();
+        for (stack, row) in plan.stacks.iter().zip(&mut levels) {
+            let value = of(stack);
+            let level = values.iter().position(|known| known == value).unwrap_or_else(|| {
+                values.push(value.to_owned());
+                values.len() - 1
+            });
+            row.push(level);
+        }
+        axes.push(Axis { name, values });
+    }
+    // Every stack has a value on every axis, so the design is never refused.
+    let design = Design::new(levels).unwrap_or_else(|_| Design::unstructured(stacks));
+    (axes, design)
+}

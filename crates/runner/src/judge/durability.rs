@@ -1,0 +1,114 @@
+//! What a power cut would leave of a stack: its class, from its definition and from what was in
+//! force.
+//!
+//! Speed that is bought with the right to lose acknowledged data is not the same good. The class
+//! says which stacks are comparable; it is a statement about rules, not a test of the device.
+
+use crate::execute::Records;
+use seekwell_model::plan::Plan;
+use seekwell_model::record::InForce;
+use seekwell_model::stack::{Backing, DataMode, Stack, WriteCache};
+use seekwell_model::verdict::{DurabilityClass, StackDurability};
+
+/// Filesystems without a journal or a log: a power cut leaves work for a check.
+const NO_JOURNAL: &[&str] = &["ext2", "ext4-nojournal", "vfat", "exfat"];
+
+/// Mount options that stop flushes.
+const NO_BARRIER: &[&str] =
+    &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "nofsync"];
+
+/// The class of every ranked stack.
+pub(super) fn of_plan(plan: &Plan, records: &Records) -> Vec<StackDurability> {
+    let in_force = |index: usize| {
+        records
+            .values()
+            .find(|(trial, record)| {
+                let stack = plan.candidates[trial.candidate as usize].stack as usize;
+                stack == index && record.in_force.mount.is_some()
+            })
+            .map(|(_, record)| &record.in_force)
+    };
+    plan.stacks[..plan.ranked()]
+        .iter()
+        .enumerate()
+        .map(|(index, stack)| of_stack(stack, in_force(index)))
+        .collect()
+}
+
+/// The class of one stack; `in_force` is what a trial of it read back.
+fn of_stack(stack: &Stack, in_force: Option<&InForce>) -> StackDurability {
+    let mut found: Vec<(DurabilityClass, String)> = Vec::new();
+    let options = options(stack, in_force);
+    let has = |wanted: &str| options.iter().any(|option| option == wanted);
+    in_memory(stack, &mut found);
+    flushes(stack, in_force, &options, &mut found);
+    let kind = stack.filesystem.kind.as_str();
+    if NO_JOURNAL.contains(&kind) {
+        let text = format!("{kind} has no journal: after a power cut it needs a check");
+        found.push((DurabilityClass::Unordered, text));
+    }
+    if stack.journal.data == Some(DataMode::Writeback) || has("data=writeback") {
+        let text = "data=writeback: a file may hold old blocks after a power cut";
+        found.push((DurabilityClass::Unordered, text.to_owned()));
+    }
+    let class = match found.iter().map(|(class, _)| *class).max() {
+        Some(class) => class,
+        None if has("sync") => {
+            found.push((DurabilityClass::EveryWrite, "mounted sync".to_owned()));
+            DurabilityClass::EveryWrite
+        }
+        None => DurabilityClass::Synced,
+    };
+    StackDurability {
+        stack: stack.label.clone(),
+        class,
+        reasons: found.into_iter().map(|(_, reason)| reason).collect(),
+    }
+}
+
+/// Mount options, those asked for and those in force.
+fn options(stack: &Stack, in_force: Option<&InForce>) -> Vec<String> {
+    let shown = in_force.and_then(|found| found.mount.as_deref()).unwrap_or_default();
+    let asked = stack.filesystem.mount.iter().flat_map(|option| option.split(','));
+    asked.chain(shown.split(',')).map(|option| option.trim().to_owned()).collect()
+}
+
+fn in_memory(stack: &Stack, found: &mut Vec<(DurabilityClass, String)>) {
+    if matches!(stack.device.backing, Backing::Ram { .. }) {
+        found.push((DurabilityClass::Volatile, "the device is memory".to_owned()));
+    }
+    if stack.filesystem.overlay.is_some() {
+        let text = "what is written lies in memory until the overlay is written back";
+        found.push((DurabilityClass::Volatile, text.to_owned()));
+    }
+    if matches!(stack.journal.external, Some(Backing::Ram { .. })) {
+        let text = "the journal is in memory: without it the filesystem cannot be recovered";
+        found.push((DurabilityClass::Unsafe, text.to_owned()));
+    }
+}
+
+fn flushes(
+    stack: &Stack,
+    in_force: Option<&InForce>,
+    options: &[String],
+    found: &mut Vec<(DurabilityClass, String)>,
+) {
+    let told = stack.device.settings.write_cache;
+    let cache = in_force.and_then(|found| found.device.queue.write_cache.as_deref());
+    // The kernel's word on the cache is the device's own where the lab did not change it.
+    let needs_flushes = told.is_some() || cache != Some("write through");
+    if !needs_flushes {
+        return;
+    }
+    if told == Some(WriteCache::WriteThrough) {
+        let text = "write_cache = \"write-through\": the kernel sends no flushes, whatever the device's own cache does";
+        found.push((DurabilityClass::Unsafe, text.to_owned()));
+    }
+    if let Some(option) = options.iter().find(|option| NO_BARRIER.contains(&option.as_str())) {
+        let text = format!("mounted {option}: no flushes, so what fsync returned for may be lost");
+        found.push((DurabilityClass::Unsafe, text));
+    }
+}
+
+#[cfg(test)]
+mod tests;

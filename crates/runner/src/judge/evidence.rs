@@ -1,0 +1,235 @@
+//! Which axis mattered, what the devices did meanwhile, and whether the workload sees them at all.
+
+use super::Records;
+use crate::axes::{Axis, axes};
+use seekwell_model::plan::Plan;
+use seekwell_model::record::{DeviceTotals, Record, Status, StepRecord};
+use seekwell_model::verdict::{AxisFound, Beside, InteractionFound, StorageShare, Verdict};
+use seekwell_stats::design::Design;
+use seekwell_stats::effects::{self, AxisEffect, Interaction, Wording};
+use seekwell_stats::estimate::{mean, median};
+use seekwell_stats::interval::{Interval, mean_interval};
+use seekwell_stats::paired::MIN_ROUNDS;
+use seekwell_stats::sensitivity::{self, Sees};
+
+/// More stacks than this have no effects computed: it would take longer than it is worth.
+const MOST_STACKS: usize = 600;
+
+/// Quantities that are shown beside an effect.
+const BESIDE: usize = 3;
+
+/// A quantity that differs by less than this factor is not worth naming.
+const WORTH_NAMING: f64 = 1.25;
+
+type Values = [Vec<Option<f64>>];
+
+/// Adds what the trials tell beside the verdict.
+pub(super) fn add(plan: &Plan, records: &Records, values: &Values, verdict: &mut Verdict) {
+    verdict.evidence.storage = storage(plan, records);
+    let ranked = plan.ranked();
+    if ranked > MOST_STACKS {
+        return;
+    }
+    let (names, design) = axes(plan, ranked);
+    let values = &values[..ranked];
+    let confidence = plan.lab.judge.confidence;
+    let Some(found) = effects::effects(&design, values, confidence) else { return };
+    let mut axes: Vec<AxisFound> = found
+        .axes
+        .iter()
+        .map(|effect| {
+            let mut axis = axis(&names[effect.axis], effect);
+            axis.confirmed = confirmed(&design, values, effect, confidence);
+            axis.beside = beside(plan, records, &design, effect);
+            axis
+        })
+        .collect();
+    axes.sort_by(|a, b| b.share.total_cmp(&a.share));
+    verdict.evidence.axes = axes;
+    let mut interactions: Vec<InteractionFound> = found
+        .interactions
+        .iter()
+        .filter(|interaction| interaction.measurable)
+        .map(|found| interaction(&names, found))
+        .collect();
+    interactions.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    verdict.evidence.interactions = interactions;
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn axis(names: &Axis, effect: &AxisEffect) -> AxisFound {
+    AxisFound {
+        axis: names.name.to_owned(),
+        highest: names.values[effect.extremes.0].clone(),
+        lowest: names.values[effect.extremes.1].clone(),
+        ratio: effect.change.centre,
+        low: finite(effect.change.low),
+        high: finite(effect.change.high),
+        measurable: effect.measurable,
+        at_most: finite(effect.at_most),
+        share: effect.share,
+        confirmed: false,
+        beside: vec![],
+    }
+}
+
+fn interaction(names: &[Axis], found: &Interaction) -> InteractionFound {
+    let (a, b) = found.axes;
+    InteractionFound {
+        axes: [names[a].name.to_owned(), names[b].name.to_owned()],
+        values: [names[a].values[found.levels.0].clone(), names[b].values[found.levels.1].clone()],
+        ratio: found.departure.centre,
+        low: finite(found.departure.low),
+        high: finite(found.departure.high),
+    }
+}
+
+/// Whether pairs of stacks that differ in this axis alone, in its two extreme values, moved the
+/// metric the same way, over the rounds that they share.
+fn confirmed(design: &Design, values: &Values, effect: &AxisEffect, confidence: f64) -> bool {
+    let (high, low) = effect.extremes;
+    let level = |stack: usize| design.level(stack, effect.axis);
+    let pairs: Vec<(usize, usize)> = effects::one_factor_pairs(design, effect.axis)
+        .into_iter()
+        .filter_map(|(a, b)| match (level(a), level(b)) {
+            (first, second) if (first, second) == (high, low) => Some((a, b)),
+            (first, second) if (first, second) == (low, high) => Some((b, a)),
+            _ => None,
+        })
+        .collect();
+    let rounds = values.iter().map(Vec::len).max().unwrap_or(0);
+    let at = |stack: usize, round: usize| {
+        values[stack].get(round).copied().flatten().filter(|value| *value > 0.0)
+    };
+    let logs: Vec<f64> = (0..rounds)
+        .filter_map(|round| {
+            let logs: Vec<f64> = pairs
+                .iter()
+                .filter_map(|(a, b)| Some((at(*a, round)? / at(*b, round)?).ln()))
+                .collect();
+            mean(&logs)
+        })
+        .collect();
+    if logs.len() < MIN_ROUNDS {
+        return false;
+    }
+    let ablation: Option<Interval> = mean_interval(&logs, 1.0 - confidence).map(Interval::exp);
+    effects::wording(effect.change, ablation) == Wording::Confirmed
+}
+
+/// The judged step of a record that may be ranked.
+fn judged<'a>(plan: &Plan, record: &'a Record) -> Option<&'a StepRecord> {
+    let (step, _) = plan.lab.judge.metric.split_once('.')?;
+    (record.status == Status::Ok).then_some(())?;
+    record.steps.iter().find(|candidate| candidate.name == step)
+}
+
+/// Quantities of the judged step.
+fn quantities(record: &Record, step: &StepRecord) -> Vec<(&'static str, f64)> {
+    let mut all = Vec::new();
+    let mut add = |what, value: Option<f64>| {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            all.push((what, value));
+        }
+    };
+    let per = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
+    if let Some(device) = &step.device {
+        let DeviceTotals { reads, read_bytes, writes, writes_merged, written_bytes, .. } = *device;
+        add("flushes", device.flushes.map(|flushes| flushes as f64));
+        add("KiB per write", per(written_bytes, writes).map(|bytes| bytes / 1024.0));
+        add("KiB per read", per(read_bytes, reads).map(|bytes| bytes / 1024.0));
+        add("% of writes merged", per(100 * writes_merged, writes + writes_merged));
+        add("MB written", Some(written_bytes as f64 / 1e6));
+        add("MB read", Some(read_bytes as f64 / 1e6));
+    }
+    add("MB to the journal device", step.journal.map(|journal| journal.written_bytes as f64 / 1e6));
+    add("bytes written per byte", step.metrics.get("written_per_byte").copied());
+    add("s of CPU", step.metrics.get("cpu").copied());
+    let inside = |at: u64| at > step.started_ns && at <= step.ended_ns;
+    let queues: Vec<f64> = record
+        .timeline
+        .iter()
+        .filter(|sample| inside(sample.at_ns))
+        .map(|sample| sample.queue_size)
+        .collect();
+    add("requests in flight", mean(&queues));
+    all
+}
+
+/// What else differs between the trials with the two extreme values of an axis.
+fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) -> Vec<Beside> {
+    if !effect.measurable {
+        return vec![];
+    }
+    let mut found: Vec<(&'static str, [Vec<f64>; 2])> = Vec::new();
+    for (trial, record) in records.values() {
+        let stack = plan.candidates[trial.candidate as usize].stack as usize;
+        if stack >= design.stacks() {
+            continue;
+        }
+        let level = design.level(stack, effect.axis);
+        let side = match level {
+            _ if level == effect.extremes.0 => 0,
+            _ if level == effect.extremes.1 => 1,
+            _ => continue,
+        };
+        let Some(step) = judged(plan, record) else { continue };
+        for (what, value) in quantities(record, step) {
+            match found.iter_mut().find(|(name, _)| *name == what) {
+                Some((_, sides)) => sides[side].push(value),
+                None => {
+                    let mut sides = [Vec::new(), Vec::new()];
+                    sides[side].push(value);
+                    found.push((what, sides));
+                }
+            }
+        }
+    }
+    let mut all: Vec<(f64, Beside)> = found
+        .into_iter()
+        .filter_map(|(what, sides)| {
+            let [at_highest, at_lowest] = [median(&sides[0])?, median(&sides[1])?];
+            let apart = ((at_highest + 1e-9) / (at_lowest + 1e-9)).ln().abs();
+            let beside = Beside { what: what.to_owned(), at_highest, at_lowest };
+            (apart > WORTH_NAMING.ln()).then_some((apart, beside))
+        })
+        .collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    all.into_iter().take(BESIDE).map(|(_, beside)| beside).collect()
+}
+
+/// How much of the judged step the device was busy, for the stack where it was busiest.
+fn storage(plan: &Plan, records: &Records) -> Option<StorageShare> {
+    let mut busiest: Option<(f64, bool)> = None;
+    for stack in 0..plan.ranked() as u32 {
+        let mut shares = Vec::new();
+        let mut blind = true;
+        for (trial, record) in records.values() {
+            if plan.candidates[trial.candidate as usize].stack != stack {
+                continue;
+            }
+            let Some(step) = judged(plan, record) else { continue };
+            let Some(device) = &step.device else { continue };
+            let seconds = step.metrics.get("elapsed_durable").or(step.metrics.get("elapsed"));
+            let Some(elapsed_ns) = seconds.map(|seconds| (seconds * 1e9) as u64) else { continue };
+            let busy_ns = device.busy_ms.saturating_mul(1_000_000);
+            let Some(rest) = sensitivity::share_without_device(busy_ns, elapsed_ns) else {
+                continue;
+            };
+            shares.push(1.0 - rest);
+            blind &= sensitivity::sees_by_busy_time(busy_ns, elapsed_ns) == Some(Sees::No);
+        }
+        if let Some(share) = median(&shares)
+            && busiest.is_none_or(|(most, _)| share > most)
+        {
+            busiest = Some((share, !blind));
+        }
+    }
+    busiest.map(|(busy, seen)| StorageShare { busy, seen })
+}
+
+#[cfg(test)]
+mod tests;

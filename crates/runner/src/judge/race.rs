@@ -1,0 +1,267 @@
+//! The verdict of a race.
+
+use super::{
+    best_first, blank, mean_trial_ns, median, percent, round_values, tie_reason, unresolved_reason,
+    verdict as of_comparison,
+};
+use crate::execute::Records;
+use crate::staged::{Ended, Staged};
+use seekwell_model::lab::Better;
+use seekwell_model::plan::{Plan, PlannedRace};
+use seekwell_model::verdict::{Basis, ControlFound, DroppedStack, RaceCourse, Ratio, Verdict};
+use seekwell_stats::paired::{Unresolved, Verdict as Decision};
+use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
+use seekwell_stats::shrink::Estimate;
+
+/// The verdict of a race as far as its records go.
+pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> Verdict {
+    let staged = Staged::replay(plan, planned, records);
+    let values = final_values(plan, &staged, records);
+    let ended = staged.end(end);
+    let blank = Verdict { rounds: ended.rounds.last, ..blank(plan, &values) };
+    let mut verdict = match (&ended.broken, &ended.race) {
+        (Some(why), _) => Verdict { reason: why.clone(), ..blank },
+        (None, None) => Verdict {
+            reason: "the pilot is not done, and nothing of it is ever ranked".to_owned(),
+            ..blank
+        },
+        (None, Some(race)) => of_race(plan, &ended, race, records, &values, blank),
+    };
+    verdict.evidence.outlook = ended.outlook;
+    verdict
+}
+
+/// Values of the final by stack and round.
+fn final_values(plan: &Plan, staged: &Staged<'_>, records: &Records) -> Vec<Vec<Option<f64>>> {
+    let rounds = staged.rounds();
+    let first = rounds.pilot + rounds.screen;
+    let mut values = vec![vec![None; rounds.last as usize]; plan.stacks.len()];
+    for number in 0..rounds.last {
+        let of_round: Vec<_> = records
+            .values()
+            .map(|(trial, _)| *trial)
+            .filter(|trial| trial.round == first + number)
+            .collect();
+        for (stack, value) in round_values(plan, records, &of_round) {
+            values[stack][number as usize] = value;
+        }
+    }
+    values
+}
+
+fn of_race(
+    plan: &Plan,
+    ended: &Ended,
+    race: &Race,
+    records: &Records,
+    values: &[Vec<Option<f64>>],
+    blank: Verdict,
+) -> Verdict {
+    let outcome = race.outcome();
+    let label = |stack: usize| plan.stacks[stack].label.clone();
+    let each = plan.candidates.len() as u64 / (plan.stacks.len() as u64).max(1);
+    let round_ns = mean_trial_ns(records)
+        .saturating_mul(each)
+        .saturating_mul(u64::from(plan.race.as_ref().map_or(1, |race| race.finalists)));
+    let mut verdict = match &outcome.comparison {
+        Some(comparison) => of_comparison(plan, values, comparison, round_ns),
+        None => blank,
+    };
+    verdict.rounds = outcome.looked_at as u32;
+    verdict.reason = reason(plan, ended, &outcome, &verdict);
+    if let (None, Decision::Unresolved { candidates, .. }) = (&outcome.comparison, &outcome.verdict)
+    {
+        verdict.stacks = candidates.iter().map(|stack| label(*stack)).collect();
+        verdict.baseline = outcome.best_guess.map(label);
+    }
+    verdict.ratios.extend(screened(plan, race, &outcome, records, &verdict));
+    // Certified rows first: those of the screen are estimates.
+    let (mut paired, mut rest): (Vec<Ratio>, Vec<Ratio>) =
+        verdict.ratios.drain(..).partition(|ratio| ratio.basis == Basis::Paired);
+    best_first(&mut paired, plan.lab.judge.better);
+    best_first(&mut rest, plan.lab.judge.better);
+    verdict.ratios = paired.into_iter().chain(rest).collect();
+    verdict.evidence.race = Some(course(plan, ended, race, &outcome));
+    verdict.evidence.control =
+        outcome.control.zip(plan.control).map(|(control, [stack, _])| ControlFound {
+            stack: label(stack as usize),
+            ratio: Some(control.ratio.centre),
+            low: Some(control.ratio.low),
+            high: Some(control.ratio.high),
+            pairs: control.rounds as u32,
+            separated: control.separated,
+        });
+    verdict
+}
+
+fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> String {
+    let tie = percent(plan.lab.judge.tie);
+    let wrong = percent(1.0 - plan.lab.judge.confidence);
+    let screened = outcome.dropped.iter().filter(|dropped| dropped.cut.is_some()).count();
+    let risk = match screened {
+        0 => String::new(),
+        left => format!(
+            "; {left} left in the screen, and the chance that one of them is better by more than {tie} is at most about {}",
+            risk_words(outcome.screening_risk)
+        ),
+    };
+    match &outcome.verdict {
+        Decision::Winner { .. } => {
+            let rivals = verdict.ratios.iter().filter(|row| row.pairs > 0).count();
+            format!(
+                "better than each of the {} other finalists in fresh paired rounds; the chance that any of these is wrong is at most {wrong}, over all looks{risk}",
+                rivals.saturating_sub(1)
+            )
+        }
+        Decision::Tie { not_better, .. } => {
+            let also: Vec<String> =
+                not_better.iter().map(|stack| plan.stacks[*stack].label.clone()).collect();
+            format!("{}{risk}", tie_reason(plan, &also))
+        }
+        Decision::Unresolved { reason, .. } => unresolved(plan, ended, outcome, *reason, verdict),
+    }
+}
+
+fn unresolved(
+    plan: &Plan,
+    ended: &Ended,
+    outcome: &Outcome,
+    reason: Unresolved,
+    verdict: &Verdict,
+) -> String {
+    let rounds = ended.rounds;
+    let text = match reason {
+        Unresolved::TooFewRounds { need, .. } if outcome.comparison.is_none() => {
+            if rounds.last == 0 {
+                format!(
+                    "the race stopped in its screen after {} rounds; its final is looked at after {need} fresh rounds",
+                    rounds.screen
+                )
+            } else {
+                format!(
+                    "only {} rounds of the final are done, and it is looked at first after {need}",
+                    rounds.last
+                )
+            }
+        }
+        other => unresolved_reason(plan, other, verdict.evidence.needed.as_ref(), verdict.rounds),
+    };
+    match outcome.best_guess {
+        Some(best) => {
+            let best = &plan.stacks[best].label;
+            format!("{text}. If one must be taken now, without a certificate: {best}")
+        }
+        None => text,
+    }
+}
+
+/// A small chance, in words that do not promise more digits than there are.
+fn risk_words(risk: f64) -> String {
+    if risk < 0.001 { "0.1 %".to_owned() } else { percent((risk * 1000.0).ceil() / 1000.0) }
+}
+
+/// Rows of the stacks that left in the screen: estimates against the leader with strength borrowed
+/// from the others.
+fn screened(
+    plan: &Plan,
+    race: &Race,
+    outcome: &Outcome,
+    records: &Records,
+    verdict: &Verdict,
+) -> Vec<Ratio> {
+    let estimates = race.estimates();
+    let leader = verdict
+        .baseline
+        .as_ref()
+        .and_then(|label| plan.stacks.iter().position(|stack| stack.label == *label));
+    let known: Vec<&String> = verdict.ratios.iter().map(|ratio| &ratio.stack).collect();
+    let metric = &plan.lab.judge.metric;
+    (0..plan.ranked())
+        .filter(|stack| !known.contains(&&plan.stacks[*stack].label))
+        .filter(|stack| {
+            outcome.comparison.is_none() || outcome.dropped.iter().any(|d| d.stack == *stack)
+        })
+        .map(|stack| {
+            let of_stack: Vec<Option<f64>> = records
+                .values()
+                .filter(|(trial, _)| {
+                    plan.candidates[trial.candidate as usize].stack as usize == stack
+                })
+                .filter(|(_, record)| record.status == seekwell_model::record::Status::Ok)
+                .map(|(_, record)| record.metric(metric))
+                .collect();
+            let found = leader
+                .and_then(|leader| estimates[leader])
+                .zip(estimates[stack])
+                .map(|(leader, stack)| against(plan, leader, stack));
+            Ratio {
+                stack: plan.stacks[stack].label.clone(),
+                ratio: found.map(|(ratio, _, _)| ratio),
+                low: found.map(|(_, low, _)| low),
+                high: found.map(|(_, _, high)| high),
+                median: median(&of_stack),
+                pairs: 0,
+                basis: Basis::Screen,
+                hodges_lehmann: None,
+                a12: None,
+                autocorrelated: false,
+            }
+        })
+        .collect()
+}
+
+/// Ratio and interval of two estimates, at the confidence of the lab.
+fn against(plan: &Plan, leader: Estimate, stack: Estimate) -> (f64, f64, f64) {
+    let error = 1.0 - plan.lab.judge.confidence;
+    let reach =
+        -seekwell_stats::special::normal_quantile(0.5 * error) * leader.error.hypot(stack.error);
+    let worse = stack.worse - leader.worse;
+    match plan.lab.judge.better {
+        Better::Lower => (worse.exp(), (worse - reach).exp(), (worse + reach).exp()),
+        Better::Higher => ((-worse).exp(), (-worse - reach).exp(), (reach - worse).exp()),
+    }
+}
+
+fn course(plan: &Plan, ended: &Ended, race: &Race, outcome: &Outcome) -> RaceCourse {
+    let label = |stack: usize| plan.stacks[stack].label.clone();
+    let screened: Vec<usize> = outcome
+        .dropped
+        .iter()
+        .filter(|dropped| dropped.cut.is_some())
+        .map(|dropped| dropped.stack)
+        .collect();
+    let in_final = ended.rounds.last > 0 || outcome.comparison.is_some();
+    let finalists = (0..plan.ranked()).filter(|stack| in_final && !screened.contains(stack));
+    RaceCourse {
+        pilot_rounds: ended.rounds.pilot,
+        screen_rounds: ended.rounds.screen,
+        final_rounds: ended.rounds.last,
+        finalists: finalists.map(label).collect(),
+        looks: race.config().looks.iter().map(|look| *look as u32).collect(),
+        looked_at: outcome.looked_at as u32,
+        best_guess: outcome.best_guess.map(label),
+        dropped: outcome.dropped.iter().map(|dropped| left(plan, dropped)).collect(),
+        screening_risk: outcome.screening_risk,
+    }
+}
+
+fn left(plan: &Plan, dropped: &Dropped) -> DroppedStack {
+    let reason = match dropped.reason {
+        DropReason::NotInBetterHalf { rank, kept } => {
+            format!("rank {rank} by the estimates of the screen, which kept {kept}")
+        }
+        DropReason::WorseThanLeader { rounds } => {
+            format!("worse than the leader after {rounds} rounds of the final")
+        }
+        DropReason::Failed { failed, of } => format!("failed in {failed} of {of} rounds"),
+    };
+    DroppedStack {
+        stack: plan.stacks[dropped.stack].label.clone(),
+        part: if dropped.cut.is_some() { "screen" } else { "final" }.to_owned(),
+        trials: dropped.trials as u32,
+        ratio: dropped.ratio.map(|ratio| ratio.centre),
+        low: dropped.ratio.map(|ratio| ratio.low),
+        high: dropped.ratio.map(|ratio| ratio.high),
+        reason,
+    }
+}

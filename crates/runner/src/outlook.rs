@@ -1,0 +1,79 @@
+//! What a run will be able to tell, said before its long part starts.
+
+use seekwell_model::plan::{Buys, Outlook, Plan};
+use seekwell_stats::design::Design;
+use seekwell_stats::estimate;
+use seekwell_stats::paired::Question;
+use seekwell_stats::race::RaceConfig;
+use seekwell_stats::resolution::{self, Pilot, PilotTrial};
+
+/// Seconds as nanoseconds; what is no time is 0.
+fn ns(seconds: f64) -> u64 {
+    (seconds.max(0.0) * 1e9) as u64
+}
+
+fn blank(pilot: &Pilot, trials: &[PilotTrial], question: &Question) -> Outlook {
+    let spread = pilot.spread;
+    Outlook {
+        trials: trials.len() as u32,
+        spread: spread.map(|spread| spread.centre),
+        spread_low: spread.map(|spread| spread.low),
+        spread_high: spread.map(|spread| spread.high).filter(|high| high.is_finite()),
+        trial_ns: ns(estimate::mean(&pilot.seconds).unwrap_or(0.0)),
+        tie: question.tie_width,
+        tie_rounds: spread.and_then(|spread| resolution::rounds_to_tie(spread.centre, question)),
+        ..Outlook::default()
+    }
+}
+
+/// Of a race, after its pilot.
+#[must_use]
+pub fn of_race(pilot: &Pilot, trials: &[PilotTrial], config: &RaceConfig) -> Outlook {
+    let mut outlook = blank(pilot, trials, &config.question);
+    let spent: f64 = trials.iter().map(|trial| trial.seconds).sum();
+    let mean = estimate::mean(&pilot.seconds).unwrap_or(0.0);
+    let stacks = pilot.seconds.len();
+    let screen: usize = resolution::screen_rounds(stacks, config).iter().sum();
+    let twins = usize::from(config.control.is_some());
+    let per_round = (config.finalists.min(stacks - twins) + 2 * twins) as f64 * mean;
+    outlook.screen_trials = screen as u32;
+    outlook.screen_ns = ns(screen as f64 * mean);
+    outlook.buys = resolution::plan_race(pilot, config).map_or_else(Vec::new, |plan| {
+        let buys = |look: &resolution::Resolves| Buys {
+            rounds: look.rounds as u32,
+            time_ns: ns(spent + look.seconds),
+            difference: Some(look.difference).filter(|difference| difference.is_finite()),
+        };
+        plan.looks.iter().map(buys).collect()
+    });
+    let before = spent + screen as f64 * mean;
+    outlook.tie_ns = outlook.tie_rounds.map(|rounds| ns(before + rounds as f64 * per_round));
+    outlook
+}
+
+/// Of complete rounds, after the first two of `rounds`.
+#[must_use]
+pub fn of_rounds(
+    plan: &Plan,
+    design: &Design,
+    trials: &[PilotTrial],
+    rounds: u32,
+    question: &Question,
+) -> Outlook {
+    let pilot = resolution::evaluate(design, trials);
+    let mut outlook = blank(&pilot, trials, question);
+    let error = 2.0 * (1.0 - question.confidence) / plan.ranked().max(2) as f64;
+    let round = resolution::fixed_seconds(&pilot, 1);
+    let buys = |rounds: u32| Buys {
+        rounds,
+        time_ns: ns(f64::from(rounds) * round),
+        difference: pilot
+            .spread
+            .map(|spread| resolution::resolvable(spread.centre, rounds as usize, error))
+            .filter(|difference| difference.is_finite()),
+    };
+    // What twice and four times the effort would buy, for whoever wants to ask for it.
+    outlook.buys = [1, 2, 4].map(|times| buys(rounds.saturating_mul(times))).to_vec();
+    outlook.tie_ns = outlook.tie_rounds.map(|rounds| ns(rounds as f64 * round));
+    outlook
+}

@@ -1,0 +1,274 @@
+//! The race of a run: pilot, screen, final.
+//!
+//! Nothing about a race is kept but the records of its trials. Where it stands is a pure function
+//! of the plan and of these records: a run that was killed at any moment replays them and goes on
+//! with the very trials that an uninterrupted one would have run.
+//!
+//! The pilot tells how much trials vary and how long they take. That serves the screen (how far
+//! single trials can be trusted) and the looks of the final (how many rounds a budget buys); its
+//! values never enter the final.
+
+use crate::axes::axes;
+use crate::execute::{Records, is_quarantined};
+use crate::judge::{question, round_values};
+use crate::{order, outlook};
+use seekwell_model::lab::{Effort, RACE_ABOVE};
+use seekwell_model::plan::{Outlook, Plan, PlannedRace, PlannedTrial};
+use seekwell_stats::design::Design;
+use seekwell_stats::estimate;
+use seekwell_stats::race::{Race, RaceConfig, Stage, Step, Stop, looks_for};
+use seekwell_stats::resolution::{self, Pilot, PilotTrial};
+use seekwell_stats::rng::derive_seed;
+
+/// Rounds of the final that a budget always has to pay for.
+const FEWEST_FINAL: usize = seekwell_stats::paired::MIN_ROUNDS;
+
+/// A part of a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Two rounds of a few stacks.
+    Pilot,
+    /// One trial of every stack that is left, round by round.
+    Screen,
+    /// Fresh rounds of those that remain.
+    Final,
+}
+
+/// Rounds run in each part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rounds {
+    /// Of the pilot.
+    pub pilot: u32,
+    /// Of the screen.
+    pub screen: u32,
+    /// Of the final.
+    pub last: u32,
+}
+
+/// A race as far as its records go.
+#[derive(Debug)]
+pub struct Staged<'a> {
+    plan: &'a Plan,
+    planned: &'a PlannedRace,
+    design: Design,
+    pilot: Vec<PilotTrial>,
+    outlook: Option<Outlook>,
+    race: Option<Race>,
+    broken: Option<String>,
+    rounds: Rounds,
+    next_index: u32,
+}
+
+impl<'a> Staged<'a> {
+    /// The race of a plan, before its first trial.
+    #[must_use]
+    pub fn new(plan: &'a Plan, planned: &'a PlannedRace) -> Self {
+        let (_, design) = axes(plan, plan.stacks.len());
+        Self {
+            plan,
+            planned,
+            design,
+            pilot: Vec::new(),
+            outlook: None,
+            race: None,
+            broken: None,
+            rounds: Rounds::default(),
+            next_index: 0,
+        }
+    }
+
+    /// The race as far as these records go: all rounds of which no trial is missing are taken.
+    #[must_use]
+    pub fn replay(plan: &'a Plan, planned: &'a PlannedRace, records: &Records) -> Self {
+        let mut staged = Self::new(plan, planned);
+        while let Some(round) = staged.round() {
+            let done = |trial: &PlannedTrial| {
+                records.contains_key(&trial.index)
+                    || is_quarantined(records, trial.candidate, trial.index)
+            };
+            if !round.iter().all(done) {
+                break;
+            }
+            staged.take(&round, records);
+        }
+        staged
+    }
+
+    /// The trials of the next round; `None` when the race is over.
+    #[must_use]
+    pub fn round(&self) -> Option<Vec<PlannedTrial>> {
+        if self.broken.is_some() {
+            return None;
+        }
+        let stacks: Vec<u32> = match &self.race {
+            None => self.planned.pilot.clone(),
+            Some(race) => match race.next_round() {
+                Step::Run(round) => round.order.into_iter().map(|stack| stack as u32).collect(),
+                Step::Done => return None,
+            },
+        };
+        let candidates = (0..self.plan.candidates.len() as u32)
+            .filter(|index| stacks.contains(&self.plan.candidates[*index as usize].stack))
+            .collect();
+        let number = self.rounds.pilot + self.rounds.screen + self.rounds.last;
+        Some(order::trials_of_round(self.plan.lab.seed, candidates, number, self.next_index))
+    }
+
+    /// The part that the next round belongs to, and how many stacks run in it.
+    #[must_use]
+    pub fn part(&self) -> Option<(Part, usize)> {
+        let Some(race) = &self.race else {
+            return Some((Part::Pilot, self.planned.pilot.len()));
+        };
+        match race.next_round() {
+            Step::Run(round) if matches!(round.stage, Stage::Final) => {
+                Some((Part::Final, round.order.len()))
+            }
+            Step::Run(round) => Some((Part::Screen, round.order.len())),
+            Step::Done => None,
+        }
+    }
+
+    /// Takes the records of the round that [`Staged::round`] gave. A trial without a record, or
+    /// whose record may not be ranked, has no value.
+    pub fn take(&mut self, round: &[PlannedTrial], records: &Records) {
+        let values = round_values(self.plan, records, round);
+        self.next_index += round.len() as u32;
+        match self.part() {
+            Some((Part::Pilot, _)) => self.take_pilot(&values, round, records),
+            Some((part, _)) => {
+                if part == Part::Screen {
+                    self.rounds.screen += 1;
+                } else {
+                    self.rounds.last += 1;
+                }
+                if let Some(race) = &mut self.race
+                    && let Err(error) = race.record(&values)
+                {
+                    self.broken = Some(error.to_string());
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn take_pilot(
+        &mut self,
+        values: &[(usize, Option<f64>)],
+        round: &[PlannedTrial],
+        records: &Records,
+    ) {
+        for &(stack, value) in values {
+            let of_stack = |trial: &&PlannedTrial| {
+                self.plan.candidates[trial.candidate as usize].stack as usize == stack
+            };
+            let elapsed = round
+                .iter()
+                .filter(of_stack)
+                .filter_map(|trial| records.get(&trial.index))
+                .map(|(_, record)| record.elapsed_ns)
+                .sum::<u64>();
+            let seconds = elapsed as f64 / 1e9;
+            let round = self.rounds.pilot as usize;
+            self.pilot.push(PilotTrial { stack, round, value, seconds });
+        }
+        self.rounds.pilot += 1;
+        if self.rounds.pilot >= self.planned.pilot_rounds {
+            self.begin_race();
+        }
+    }
+
+    fn begin_race(&mut self) {
+        let found = resolution::evaluate(&self.design, &self.pilot);
+        let seed = derive_seed(self.plan.lab.seed, "race");
+        let mut config = RaceConfig::new(question(self.plan), seed);
+        config.finalists = RACE_ABOVE;
+        config.known_spread = found.spread.map(|spread| spread.centre).filter(|s| *s > 0.0);
+        config.control = self.plan.control.map(|twins| twins.map(|stack| stack as usize));
+        config.looks = self.looks(&found, &config);
+        self.outlook = Some(outlook::of_race(&found, &self.pilot, &config));
+        match Race::new(self.design.clone(), config) {
+            Ok(race) => self.race = Some(race),
+            Err(error) => self.broken = Some(error.to_string()),
+        }
+    }
+
+    /// The looks of the final: as planned, or those that the budget pays for at the pilot's cost.
+    fn looks(&self, pilot: &Pilot, config: &RaceConfig) -> Vec<usize> {
+        let most = self.planned.looks.last().map_or(FEWEST_FINAL, |look| *look as usize);
+        let mean = estimate::mean(&pilot.seconds).filter(|mean| *mean > 0.0);
+        let (Effort::Budget(budget), Some(mean)) = (self.plan.lab.judge.effort, mean) else {
+            return looks_for(most);
+        };
+        let screen: usize = resolution::screen_rounds(self.design.stacks(), config).iter().sum();
+        let spent: f64 = self.pilot.iter().map(|trial| trial.seconds).sum();
+        let left = budget.0 as f64 / 1e9 - spent - screen as f64 * mean;
+        let rounds = (left / (mean * f64::from(self.planned.finalists))).max(0.0) as usize;
+        looks_for(rounds.clamp(FEWEST_FINAL, most))
+    }
+
+    /// Whether the run may end now for want of time: the screen and six rounds of the final are
+    /// made in any case.
+    #[must_use]
+    pub fn may_end(&self) -> bool {
+        self.rounds.last as usize >= FEWEST_FINAL
+    }
+
+    /// Trials until the next moment at which the race may end, beyond those taken.
+    #[must_use]
+    pub fn expected(&self) -> u64 {
+        let planned = self.planned;
+        let pilot = (planned.pilot_rounds - self.rounds.pilot.min(planned.pilot_rounds))
+            * planned.pilot.len() as u32;
+        let screen: u32 = planned.screen.iter().skip(self.rounds.screen as usize).sum();
+        let looks = self.race.as_ref().map_or_else(Vec::new, |race| race.config().looks.clone());
+        let look = looks.iter().find(|look| **look > self.rounds.last as usize);
+        let look = look.map_or(planned.looks.first().copied().unwrap_or(0), |look| *look as u32);
+        let (part, running) = self.part().unwrap_or((Part::Final, 0));
+        let running = if part == Part::Final { running as u32 } else { planned.finalists };
+        let screen = if part == Part::Final { 0 } else { screen };
+        let stacks = pilot + screen + look.saturating_sub(self.rounds.last) * running;
+        let each = self.plan.candidates.len() as f64 / self.plan.stacks.len().max(1) as f64;
+        (f64::from(stacks) * each).round() as u64
+    }
+
+    /// What the run buys, once the pilot is done.
+    #[must_use]
+    pub fn outlook(&self) -> Option<&Outlook> {
+        self.outlook.as_ref()
+    }
+
+    /// Rounds taken in each part.
+    #[must_use]
+    pub fn rounds(&self) -> Rounds {
+        self.rounds
+    }
+
+    /// Ends the race; says nothing that its looks do not allow.
+    #[must_use]
+    pub fn end(mut self, why: Stop) -> Ended {
+        if let Some(race) = &mut self.race
+            && let Err(error) = race.stop(why)
+        {
+            self.broken = Some(error.to_string());
+        }
+        let Self { outlook, race, broken, rounds, .. } = self;
+        Ended { outlook, race, broken, rounds }
+    }
+}
+
+/// A race that is over, or interrupted for good.
+#[derive(Debug)]
+pub struct Ended {
+    /// What it was expected to buy.
+    pub outlook: Option<Outlook>,
+    /// The race; `None` when its pilot was not done.
+    pub race: Option<Race>,
+    /// Why it could not go on.
+    pub broken: Option<String>,
+    /// Rounds of each part.
+    pub rounds: Rounds,
+}
+
+#[cfg(test)]
+mod tests;

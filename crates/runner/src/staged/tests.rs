@@ -1,0 +1,279 @@
+use super::*;
+use crate::execute::{Ended as RunEnded, Event, Execution, Keeper, Place, Records};
+use crate::fixture;
+use crate::judge::{interim, judge};
+use seekwell_model::record::Record;
+use seekwell_model::units::Nanos;
+use seekwell_model::verdict::{Basis, VerdictKind};
+use std::error::Error;
+use std::sync::atomic::AtomicBool;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// A place whose trials are a function of stack and round alone, and that can die at one of them.
+struct Scripted<'a> {
+    script: &'a dyn Fn(&Plan, &PlannedTrial) -> Record,
+    dies_at: Option<u32>,
+    ran: Vec<PlannedTrial>,
+}
+
+impl Place for Scripted<'_> {
+    fn run(
+        &mut self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        _: &mut dyn FnMut(&str),
+    ) -> Result<Record, Failure> {
+        if self.dies_at == Some(trial.index) {
+            return Err("killed".into());
+        }
+        self.ran.push(*trial);
+        Ok((self.script)(plan, trial))
+    }
+}
+
+struct Nowhere;
+
+impl Keeper for Nowhere {
+    fn keep(&mut self, _: &PlannedTrial, _: &Record) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+type Script = dyn Fn(&Plan, &PlannedTrial) -> Record;
+
+/// Runs, or goes on, until the end or death; trials that ran and all records.
+fn run(
+    plan: &Plan,
+    kept: Records,
+    script: &Script,
+    dies_at: Option<u32>,
+) -> (Vec<PlannedTrial>, Records) {
+    let mut place = Scripted { script, dies_at, ran: vec![] };
+    let mut execution = Execution::new(plan, kept);
+    let stop = AtomicBool::new(false);
+    let ended = execution.run(&mut place, &mut Nowhere, &stop, &mut |_| {});
+    assert_eq!(ended.is_err(), dies_at.is_some(), "{ended:?}");
+    (place.ran, execution.into_records())
+}
+
+fn noisy(plan: &Plan, trial: &PlannedTrial) -> Record {
+    fixture::raced(plan, trial, 0.08, 0.02)
+}
+
+#[test]
+fn a_race_has_a_pilot_a_screen_and_a_final_of_fresh_rounds() {
+    let plan = fixture::race(6, 4, |_| {});
+    let race = plan.race.as_ref().unwrap();
+    assert_eq!(race.pilot_rounds, 2);
+    let (ran, records) = run(&plan, Records::new(), &noisy, None);
+    let verdict = judge(&plan, &records);
+    let course = verdict.evidence.race.as_ref().unwrap();
+    assert_eq!(course.pilot_rounds, 2);
+    assert_eq!(course.finalists.len(), 8);
+    assert!(course.looks.contains(&course.final_rounds), "{course:?}");
+    let of = |from: u32, to: u32| ran.iter().filter(|t| (from..to).contains(&t.round)).count();
+    let screen = course.pilot_rounds + course.screen_rounds;
+    assert_eq!(of(0, 2), race.pilot.len() * 2);
+    assert_eq!(of(2, screen), race.screen.iter().sum::<u32>() as usize);
+    assert!(of(screen, u32::MAX) <= 8 * course.final_rounds as usize);
+    // Every trial has its own index, without holes.
+    let indices: Vec<u32> = ran.iter().map(|trial| trial.index).collect();
+    assert_eq!(indices, (0..ran.len() as u32).collect::<Vec<_>>());
+    // All 24 stacks stay listed, those of the screen as estimates.
+    assert_eq!(verdict.ratios.len(), 24);
+    let screened = verdict.ratios.iter().filter(|row| row.basis == Basis::Screen).count();
+    assert_eq!(screened, 16);
+    assert!(course.dropped.iter().all(|dropped| !dropped.reason.is_empty()));
+    assert!(verdict.ratios.iter().all(|row| row.low.is_some() || row.stack == verdict.stacks[0]));
+}
+
+#[test]
+fn the_fastest_filesystem_is_found_whatever_the_schedulers_do() {
+    let plan = fixture::race(6, 4, |_| {});
+    let (_, records) = run(&plan, Records::new(), &noisy, None);
+    let verdict = judge(&plan, &records);
+    assert_ne!(verdict.kind, VerdictKind::Unresolved, "{}", verdict.reason);
+    assert!(verdict.stacks[0].starts_with("fs0/"), "{:?}", verdict.stacks);
+    let axes = &verdict.evidence.axes;
+    assert_eq!(axes[0].axis, "filesystem");
+    assert!(axes[0].measurable && axes[0].share > 0.9, "{axes:?}");
+    assert_eq!((axes[0].highest.as_str(), axes[0].lowest.as_str()), ("fs5", "fs0"));
+    assert!(!axes[1].measurable, "{axes:?}");
+}
+
+#[test]
+fn a_race_killed_at_any_trial_goes_on_with_the_same_trials_to_the_same_verdict() {
+    let plan = fixture::race(4, 3, |lab| lab.judge.control = true);
+    // One stack always fails, another now and then: what was not measured is part of the state.
+    let script = |plan: &Plan, trial: &PlannedTrial| {
+        let label = &plan.pair(trial).0.label;
+        match label.as_str() {
+            "fs3/sched2" => fixture::failed("mkfs said no"),
+            "fs0/sched1" if trial.round % 3 == 1 => fixture::failed("now and then"),
+            _ => fixture::raced(plan, trial, 0.03, 0.02),
+        }
+    };
+    let (whole, records) = run(&plan, Records::new(), &script, None);
+    let expected = judge(&plan, &records);
+    assert!(whole.len() > 80, "{}", whole.len());
+    for index in 0..whole.len() as u32 {
+        let (before, kept) = run(&plan, Records::new(), &script, Some(index));
+        let (after, resumed) = run(&plan, kept, &script, None);
+        let ran: Vec<PlannedTrial> = before.into_iter().chain(after).collect();
+        assert_eq!(ran, whole, "killed at trial {index}");
+        assert_eq!(resumed.len(), records.len());
+        if index % 16 == 0 {
+            assert_eq!(judge(&plan, &resumed), expected, "killed at trial {index}");
+        }
+    }
+}
+
+#[test]
+fn what_an_interruption_allows_is_what_the_last_planned_look_allowed() {
+    let plan = fixture::race(4, 3, |_| {});
+    let (whole, _) = run(&plan, Records::new(), &noisy, None);
+    let mut certified = 0;
+    for index in (0..whole.len() as u32).step_by(5) {
+        let (_, kept) = run(&plan, Records::new(), &noisy, Some(index));
+        let found = interim(&plan, &kept);
+        let course = found.evidence.race.clone().unwrap_or_default();
+        if course.looked_at == 0 {
+            assert_eq!(found.kind, VerdictKind::Unresolved, "killed at trial {index}");
+            assert!(!found.reason.is_empty());
+        } else {
+            assert!(course.looks.contains(&course.looked_at), "{course:?}");
+            certified += 1;
+        }
+    }
+    assert!(certified > 0);
+}
+
+#[test]
+fn equal_stacks_without_any_noise_are_an_exact_tie() {
+    let plan = fixture::race(5, 2, |_| {});
+    let exact = |_: &Plan, _: &PlannedTrial| fixture::record(1.25);
+    let (_, records) = run(&plan, Records::new(), &exact, None);
+    let verdict = judge(&plan, &records);
+    assert_eq!(verdict.kind, VerdictKind::Tie, "{}", verdict.reason);
+    assert_eq!(verdict.stacks.len(), 8);
+    let paired = verdict.ratios.iter().filter(|row| row.basis == Basis::Paired);
+    for row in paired {
+        assert_eq!((row.ratio, row.low, row.high), (Some(1.0), Some(1.0), Some(1.0)), "{row:?}");
+    }
+    let text = serde_json_like(&verdict);
+    assert!(!text.contains("NaN"), "{text}");
+}
+
+fn serde_json_like(verdict: &seekwell_model::verdict::Verdict) -> String {
+    format!("{verdict:?}")
+}
+
+#[test]
+fn an_exact_difference_is_exact() {
+    let plan = fixture::race(5, 2, |_| {});
+    let exact = |plan: &Plan, trial: &PlannedTrial| fixture::raced(plan, trial, 0.5, 0.0);
+    let (_, records) = run(&plan, Records::new(), &exact, None);
+    let verdict = judge(&plan, &records);
+    assert_eq!(verdict.kind, VerdictKind::Tie);
+    assert_eq!(verdict.stacks, ["fs0/sched0", "fs0/sched1"]);
+}
+
+#[test]
+fn a_control_that_separates_takes_the_verdict_back() {
+    let plan = fixture::race(4, 3, |lab| lab.judge.control = true);
+    let [stack, copy] = plan.control.unwrap();
+    assert_eq!((stack, copy), (0, 12));
+    assert_eq!(plan.stacks[12].label, "fs0/sched0 (control)");
+    let (_, records) = run(&plan, Records::new(), &noisy, None);
+    let sound = judge(&plan, &records);
+    let control = sound.evidence.control.as_ref().unwrap();
+    assert!(!control.separated && control.pairs >= 10, "{control:?}");
+    assert!(sound.ratios.iter().all(|row| !row.stack.contains("control")));
+    let broken = |plan: &Plan, trial: &PlannedTrial| {
+        let copy = plan.pair(trial).0.label.ends_with(crate::order::CONTROL);
+        let mut record = noisy(plan, trial);
+        if let (true, Some(value)) = (copy, record.steps[0].metrics.get_mut("elapsed")) {
+            *value *= 1.2;
+        }
+        record
+    };
+    let (_, records) = run(&plan, Records::new(), &broken, None);
+    let verdict = judge(&plan, &records);
+    assert_eq!(verdict.kind, VerdictKind::Unresolved);
+    assert!(verdict.reason.contains("withdrawn"), "{}", verdict.reason);
+    assert!(verdict.stacks.is_empty());
+}
+
+#[test]
+fn a_budget_plans_its_looks_from_the_pilot_and_ends_at_one() {
+    // A scripted trial says that it takes a second: 12 stacks need 2 × 4 of the pilot and 12 of
+    // the screen.
+    for (seconds, last) in [(1, 6), (150, 16), (400, 47), (100_000, 80)] {
+        let plan = fixture::race(4, 3, |lab| {
+            lab.judge.effort = Effort::Budget(Nanos::seconds(seconds));
+        });
+        let same = |plan: &Plan, trial: &PlannedTrial| fixture::raced(plan, trial, 0.0, 0.05);
+        let (ran, records) = run(&plan, Records::new(), &same, None);
+        let verdict = judge(&plan, &records);
+        let course = verdict.evidence.race.as_ref().unwrap();
+        assert_eq!(course.looks.last(), Some(&last), "{seconds} s: {course:?}");
+        assert_eq!(course.looked_at, course.final_rounds);
+        assert!(ran.len() as u64 <= seconds.max(20 + 6 * 8), "{seconds} s: {}", ran.len());
+    }
+}
+
+#[test]
+fn the_outlook_is_said_once_after_the_pilot_and_again_when_resumed() {
+    let plan = fixture::race(4, 3, |_| {});
+    let mut place = Scripted { script: &noisy, dies_at: Some(30), ran: vec![] };
+    let mut execution = Execution::new(&plan, Records::new());
+    let stop = AtomicBool::new(false);
+    let mut said = Vec::new();
+    let mut parts = Vec::new();
+    let ended = execution.run(&mut place, &mut Nowhere, &stop, &mut |event| match event {
+        Event::Outlook(outlook) => said.push(outlook.clone()),
+        Event::Part { part, stacks } => parts.push((part, stacks)),
+        _ => {}
+    });
+    assert!(ended.is_err());
+    assert_eq!(parts, [(Part::Pilot, 4), (Part::Screen, 12), (Part::Final, 8)]);
+    let [outlook] = said.as_slice() else { panic!("{said:?}") };
+    assert_eq!((outlook.trials, outlook.screen_trials), (8, 12));
+    assert_eq!(outlook.trial_ns, 1_000_000_000);
+    let looks: Vec<u32> = outlook.buys.iter().map(|buys| buys.rounds).collect();
+    assert_eq!(looks, [10, 20, 40, 80]);
+    assert_eq!(outlook.buys[0].time_ns, (8 + 12 + 80) * 1_000_000_000);
+    let differences: Vec<f64> = outlook.buys.iter().map(|buys| buys.difference.unwrap()).collect();
+    assert!(differences.is_sorted_by(|a, b| a > b), "{differences:?}");
+    let again = Staged::replay(&plan, plan.race.as_ref().unwrap(), execution.records());
+    assert_eq!(again.outlook(), Some(outlook));
+}
+
+#[test]
+fn complete_rounds_say_after_two_of_them_what_they_buy() {
+    let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(10));
+    let mut place = Scripted {
+        script: &|_, trial| {
+            let wobble = f64::from((trial.index * 7) % 5) / 100.0;
+            fixture::record(1.0 + f64::from(trial.candidate) + wobble)
+        },
+        dies_at: None,
+        ran: vec![],
+    };
+    let mut execution = Execution::new(&plan, Records::new());
+    let mut said = Vec::new();
+    let mut begun = 0;
+    let stop = AtomicBool::new(false);
+    let ended = execution.run(&mut place, &mut Nowhere, &stop, &mut |event| match event {
+        Event::Outlook(outlook) => said.push((begun, outlook.clone())),
+        Event::Began { .. } => begun += 1,
+        _ => {}
+    });
+    assert_eq!(ended.unwrap(), RunEnded::Complete);
+    let [(when, outlook)] = said.as_slice() else { panic!("{said:?}") };
+    assert_eq!(*when, 6);
+    let rounds: Vec<u32> = outlook.buys.iter().map(|buys| buys.rounds).collect();
+    assert_eq!(rounds, [10, 20, 40]);
+    assert_eq!(outlook.buys[0].time_ns, 30_000_000_000);
+}
