@@ -7,6 +7,7 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::units::Nanos;
 use seekwell_runner::execute::Event;
+use seekwell_runner::staged::Part;
 
 /// Shows the events of a run.
 pub struct Progress<'a> {
@@ -44,6 +45,12 @@ impl<'a> Progress<'a> {
                 self.name(trial),
                 seekwell_runner::execute::FAILURES_BEFORE_QUARANTINE
             )),
+            Event::Part { part, stacks } => self.line(&part_words(*part, *stacks)),
+            Event::Outlook(outlook) => {
+                for line in seekwell_report::outlook_text(outlook, terminal::width()).lines() {
+                    self.line(line);
+                }
+            }
         }
     }
 
@@ -93,5 +100,15 @@ impl<'a> Progress<'a> {
             Some(bar) => bar.println(text),
             None => terminal::talk(&text),
         }
+    }
+}
+
+fn part_words(part: Part, stacks: usize) -> String {
+    match part {
+        Part::Pilot => {
+            format!("pilot: {stacks} stacks, to learn how much trials vary and how long they take")
+        }
+        Part::Screen => format!("screen: {stacks} stacks; the better half goes on"),
+        Part::Final => format!("final: {stacks} stacks in fresh rounds"),
     }
 }

@@ -64,6 +64,7 @@ fn page(view: &RunView, name: &str, inside: Inside, program: Option<&program::Pr
             page.raw(place);
         }
     }
+    sections::evidence(&mut page, view);
     sections::warnings(&mut page, view);
     sections::uncontrolled(&mut page, view);
     sections::permanent(&mut page, view);

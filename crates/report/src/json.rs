@@ -70,6 +70,7 @@ fn trial_json(view: &RunView, trial: &PlannedTrial, record: &Record) -> Value {
         "stack": view.stack_of(trial).map(|stack| &stack.label),
         "workload": view.workload_of(trial),
         "round": trial.round,
+        "part": part(view, trial),
         "seed": trial.seed,
         "status": record.status.word(),
         "metrics": record.metrics(),
@@ -88,6 +89,17 @@ fn trial_json(view: &RunView, trial: &PlannedTrial, record: &Record) -> Value {
         object.insert("reason".to_owned(), json!(reason));
     }
     value
+}
+
+/// The part of a race that a trial belongs to; `null` where every stack ran in every round.
+fn part(view: &RunView, trial: &PlannedTrial) -> Option<&'static str> {
+    let race = view.verdict.evidence.race.as_ref()?;
+    let screen = race.pilot_rounds + race.screen_rounds;
+    Some(match trial.round {
+        round if round < race.pilot_rounds => "pilot",
+        round if round < screen => "screen",
+        _ => "final",
+    })
 }
 
 fn step_json(step: &StepRecord) -> Value {

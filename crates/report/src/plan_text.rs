@@ -1,5 +1,6 @@
 //! A plan before anything is touched.
 
+use crate::sentence::list;
 use crate::terminal::warnings;
 use crate::text::{Palette, Table, harmless, paragraph};
 use crate::view::count;
@@ -42,6 +43,18 @@ fn size(plan: &Plan) -> String {
             count(pairs, "possible pair")
         )
     };
+    if let Some(race) = &plan.race {
+        let (least, most) = race.stack_trials();
+        return format!(
+            "{shape} in a race: {least} to {most} trials of a stack. A pilot of {} in {}; a screen \
+             that keeps the better half until {} remain; a final of fresh rounds among them, which \
+             may end after {} rounds.",
+            count(race.pilot.len(), "stack"),
+            count(race.pilot_rounds as usize, "round"),
+            race.finalists,
+            list(&race.looks.iter().map(u32::to_string).collect::<Vec<_>>()),
+        );
+    }
     let rounds = count(plan.rounds() as usize, "round");
     let effort = match plan.lab.judge.effort {
         Effort::Rounds(_) => rounds,
@@ -51,10 +64,16 @@ fn size(plan: &Plan) -> String {
 }
 
 fn cost(plan: &Plan) -> String {
+    let (least, most) = plan.predicted_range_ns();
+    let time = if least == most {
+        Nanos(most).to_string()
+    } else {
+        format!("{} to {}", Nanos(least), Nanos(most))
+    };
     let written = plan.predicted_written().map_or("an unknown amount".to_owned(), about);
     format!(
-        "Predicted: {}, {written} written to the devices; judged on {}.",
-        Nanos(plan.predicted_ns()),
+        "Predicted: {time}, {}{written} written to the devices; judged on {}.",
+        if plan.race.is_some() { "at most " } else { "" },
         harmless(&plan.lab.judge.metric)
     )
 }

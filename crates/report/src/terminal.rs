@@ -1,5 +1,6 @@
 //! The report on a terminal.
 
+use crate::evidence_text::{sections, weaker_leader};
 use crate::number::{Scale, ratio, unit_of};
 use crate::permanent::{Permanent, permanent};
 use crate::sentence::{kind_word, verdict_sentence};
@@ -7,7 +8,7 @@ use crate::text::{Ink, Palette, Table, facts, harmless, paragraph};
 use crate::uncontrolled::uncontrolled;
 use crate::view::{Counts, RunView, count};
 use seekwell_model::lab::Better;
-use seekwell_model::verdict::{Ratio, VerdictKind};
+use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
 use seekwell_model::warning::Warning;
 
 /// Columns of the table that are never left out: stack, median, ratio, interval, trials.
@@ -26,6 +27,7 @@ pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
     out.push_str(&table(view, width, palette));
     out.push('\n');
     out.push_str(&verdict(view, width, palette));
+    out.push_str(&evidence(view, width, palette));
     out.push_str(&warnings(&view.warnings, width, palette));
     out.push_str(&not_controlled(view, width, palette));
     out.push_str(&make_permanent(&permanent(view), width, palette));
@@ -63,6 +65,10 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
     table.column("ratio", "", true);
     table.column("interval", "", true);
     table.column("trials", "", true);
+    let classes = verdict.evidence.durability_differs();
+    if classes {
+        table.column("power cut", "", false);
+    }
     for (metric, scale) in &others {
         let step = metric.split('.').next().unwrap_or(metric);
         table.column(step, scale.symbol(), true);
@@ -75,13 +81,16 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
             interval(row, verdict.baseline.as_deref()),
             trials(view.counts(&row.stack)),
         ];
+        if classes {
+            cells.push(durability(view, &row.stack));
+        }
         cells.extend(
             others.iter().map(|(metric, scale)| scale.number(view.median(&row.stack, metric))),
         );
         let best = verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack);
         table.row(best.then_some(Ink::Good), cells);
     }
-    let (text, left_out) = table.render(width, FIXED_COLUMNS, palette);
+    let (text, left_out) = table.render(width, FIXED_COLUMNS + usize::from(classes), palette);
     let table_has_more = left_out < others.len();
     let direction = match verdict.better {
         Better::Lower => "lower is better",
@@ -91,6 +100,9 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
         "{} ({direction}); median over all trials; ratio to the leader, averaged round by round",
         verdict.metric
     );
+    if rows.iter().any(|row| row.basis == Basis::Screen) {
+        title.push_str("; ~ is an estimate from the screen");
+    }
     if table_has_more {
         title.push_str("; behind it medians of other steps");
     }
@@ -113,9 +125,18 @@ fn interval(row: &Ratio, baseline: Option<&str>) -> String {
         return "leader".to_owned();
     }
     match (row.low, row.high) {
-        (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
+        (Some(low), Some(high)) => {
+            let mark = if row.basis == Basis::Screen { "~" } else { "" };
+            format!("{mark}{}–{}", ratio(Some(low)), ratio(Some(high)))
+        }
         _ => crate::number::DASH.to_owned(),
     }
+}
+
+/// The word of the durability class.
+fn durability(view: &RunView, label: &str) -> String {
+    let found = view.verdict.evidence.durability_of(label);
+    found.map_or(crate::number::DASH, |stack| stack.class.word()).to_owned()
 }
 
 /// `8`, `6 + 2 marked`, `0 + 8 failed`.
@@ -140,6 +161,20 @@ fn verdict(view: &RunView, width: usize, palette: Palette) -> String {
     if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {
         let because = format!("It is {}.", view.verdict.reason);
         out.push_str(&paragraph("  ", &harmless(&because), width));
+    }
+    if let Some(mind) = weaker_leader(view) {
+        out.push_str(&paragraph("  ", &harmless(&mind), width));
+    }
+    out
+}
+
+fn evidence(view: &RunView, width: usize, palette: Palette) -> String {
+    let mut out = String::new();
+    for section in sections(view) {
+        out.push_str(&format!("\n{}\n", palette.paint(Ink::Heading, section.title)));
+        for sentence in &section.sentences {
+            out.push_str(&paragraph("  - ", &harmless(sentence), width));
+        }
     }
     out
 }

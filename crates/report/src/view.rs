@@ -92,7 +92,8 @@ impl RunView {
     /// order of the plan.
     pub(crate) fn rows(&self) -> Vec<Ratio> {
         let mut rows = self.verdict.ratios.clone();
-        for stack in &self.plan.stacks {
+        // The copy of a control is never ranked.
+        for stack in &self.plan.stacks[..self.plan.ranked()] {
             if rows.iter().all(|row| row.stack != stack.label) {
                 rows.push(Ratio {
                     stack: stack.label.clone(),
@@ -167,7 +168,7 @@ impl RunView {
         };
         let mut facts = vec![format!("place {}", self.place)];
         facts.extend(self.machine());
-        facts.extend([count(self.plan.stacks.len(), "stack"), trials]);
+        facts.extend([count(self.plan.ranked(), "stack"), trials]);
         facts
     }
 

@@ -45,7 +45,7 @@ fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String
     Ok(seekwell_report::html(view, &name, inside))
 }
 
-/// Everything a report shows of a run; a run without a verdict is judged as far as it got.
+/// Everything a report shows of a run; of a run without a verdict what may be said before its end.
 ///
 /// # Errors
 /// When the run file cannot be read.
@@ -58,7 +58,7 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
         None => {
             let by_index =
                 records.iter().map(|(trial, record)| (trial.index, (*trial, record.clone())));
-            judge::judge(&plan, &by_index.collect())
+            judge::interim(&plan, &by_index.collect())
         }
     };
     Ok(RunView {

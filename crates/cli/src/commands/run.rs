@@ -6,9 +6,9 @@ use crate::failure::{Exit, Failure};
 use crate::progress::Progress;
 use crate::{place, terminal};
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::record::{Record, Status};
+use seekwell_model::record::Record;
 use seekwell_model::verdict::VerdictKind;
-use seekwell_runner::execute::{Ended, Execution, Keeper, Records};
+use seekwell_runner::execute::{self, Ended, Execution, Keeper, Records};
 use seekwell_runner::judge;
 use seekwell_store::RunFile;
 use std::error::Error;
@@ -43,7 +43,8 @@ pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
             return Err(failure);
         }
     };
-    let kept = kept_records(&file)?;
+    let records = file.records().map_err(|error| Failure::from_error(&error))?;
+    let kept = execute::worth_keeping(&plan, records);
     let mut progress = Progress::new(&plan);
     let mut execution = Execution::new(&plan, kept);
     let ended = execution.run(&mut place, &mut KeepInFile(&mut file), &stop, &mut |event| {
@@ -88,18 +89,6 @@ fn interrupted(path: &Path) -> Failure {
         "stopped; finished trials are kept, go on with: seekwell run --resume -o {}",
         path.display()
     ))
-}
-
-/// What need not be run again: a trial that failed is tried anew when a run is resumed.
-fn kept_records(file: &RunFile) -> Result<Records, Failure> {
-    let records = file.records().map_err(|error| Failure::from_error(&error))?;
-    let good =
-        |(_, record): &(PlannedTrial, Record)| !matches!(record.status, Status::Failed { .. });
-    Ok(records
-        .into_iter()
-        .filter(good)
-        .map(|(trial, record)| (trial.index, (trial, record)))
-        .collect())
 }
 
 /// Path of the run file and the plan, from the lab or, when a run is resumed, from its file.

@@ -3,6 +3,7 @@
 use super::draw::{Axis, timeline};
 use super::inside::Inside;
 use super::page::Page;
+use crate::evidence_text::{self, weaker_leader};
 use crate::number::{Scale, ratio, unit_of};
 use crate::sentence::{kind_word, verdict_sentence};
 use crate::terminal::grouped;
@@ -11,7 +12,7 @@ use seekwell_model::lab::Better;
 use seekwell_model::metrics::Unit;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status};
-use seekwell_model::verdict::{Ratio, VerdictKind};
+use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
 
 /// Where the program of the page puts its parts.
 pub(super) const PLACES: [&str; 3] = [
@@ -39,7 +40,21 @@ pub(super) fn verdict(page: &mut Page, view: &RunView) {
         let because = format!("It is {}.", view.verdict.reason);
         page.element("<p class=\"faint\">", &because, "</p>\n");
     }
+    if let Some(mind) = weaker_leader(view) {
+        page.element("<p>", &mind, "</p>\n");
+    }
     page.raw("</section>\n");
+}
+
+/// What stands beside the verdict.
+pub(super) fn evidence(page: &mut Page, view: &RunView) {
+    for section in evidence_text::sections(view) {
+        page.element("<section>\n<h2>", section.title, "</h2>\n<ul>\n");
+        for sentence in &section.sentences {
+            page.element("<li>", sentence, "</li>\n");
+        }
+        page.raw("</ul>\n</section>\n");
+    }
 }
 
 /// The table behind the verdict, with the forest plot as one of its columns.
@@ -74,6 +89,9 @@ pub(super) fn stacks(page: &mut Page, view: &RunView) {
     page.raw("<th class=\"number\" data-sort=\"verdict\">ratio</th>");
     page.raw("<th class=\"number\" data-sort=\"width\">interval</th>");
     page.raw("<th class=\"number\">trials</th><th>ratio and interval</th>");
+    if verdict.evidence.durability_differs() {
+        page.raw("<th>power cut</th>");
+    }
     for (metric, scale) in &others {
         metric_head(page, metric, &format!("{metric} {}", scale.symbol()));
     }
@@ -113,7 +131,10 @@ fn stack_row(
     page.element("><td class=\"label\">", &row.stack, "</td>");
     let interval = match (row.low, row.high) {
         _ if verdict.baseline.as_deref() == Some(row.stack.as_str()) => "leader".to_owned(),
-        (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
+        (Some(low), Some(high)) => {
+            let mark = if row.basis == Basis::Screen { "~" } else { "" };
+            format!("{mark}{}–{}", ratio(Some(low)), ratio(Some(high)))
+        }
         _ => crate::number::DASH.to_owned(),
     };
     metric_cell(page, &verdict.metric, &scale.number(row.median));
@@ -123,6 +144,11 @@ fn stack_row(
     page.raw("<td>");
     axis.row(page, row, verdict.tie);
     page.raw("</td>");
+    if verdict.evidence.durability_differs() {
+        let found = verdict.evidence.durability_of(&row.stack);
+        let word = found.map_or(crate::number::DASH, |stack| stack.class.word());
+        page.element("<td>", word, "</td>");
+    }
     for (metric, scale) in others {
         metric_cell(page, metric, &scale.number(view.median(&row.stack, metric)));
     }

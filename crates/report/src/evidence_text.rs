@@ -1,0 +1,264 @@
+//! What stands beside a verdict, as sentences: which axis mattered, what a power cut would leave,
+//! how a race went, and whether the laboratory may be trusted.
+
+use crate::number::percent;
+use crate::sentence::list;
+use crate::view::{RunView, count};
+use seekwell_model::verdict::{
+    AxisFound, Beside, CheckFound, ControlFound, DurabilityClass, Evidence, InteractionFound,
+    RaceCourse, StackDurability,
+};
+
+/// Stacks that left in the screen and are named one by one.
+const NAMED: usize = 8;
+/// Interactions that are told.
+const INTERACTIONS: usize = 3;
+
+/// A heading and its sentences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub(crate) title: &'static str,
+    pub(crate) sentences: Vec<String>,
+}
+
+/// The sections that have something to say.
+pub(crate) fn sections(view: &RunView) -> Vec<Section> {
+    let evidence = &view.verdict.evidence;
+    let all = [
+        ("What made the difference", difference(view)),
+        ("After a power cut", durability(evidence)),
+        ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, |race| course(race))),
+        ("The laboratory", laboratory(evidence)),
+    ];
+    all.into_iter()
+        .filter(|(_, sentences)| !sentences.is_empty())
+        .map(|(title, sentences)| Section { title, sentences })
+        .collect()
+}
+
+fn difference(view: &RunView) -> Vec<String> {
+    let evidence = &view.verdict.evidence;
+    let mut said = Vec::new();
+    if let Some(share) = evidence.storage.as_ref().filter(|share| !share.seen) {
+        said.push(format!(
+            "Your workload does not see the storage: the device was busy for {} of the judged step at most, so no device could make it 5 % faster",
+            percent(share.busy)
+        ));
+    }
+    said.extend(evidence.axes.iter().map(axis));
+    said.extend(evidence.interactions.iter().take(INTERACTIONS).map(interaction));
+    said
+}
+
+/// `31 to 38 %`: by how much the highest is above the lowest.
+fn range(ratio: f64, low: Option<f64>, high: Option<f64>) -> String {
+    let change = |ratio: f64| ratio - 1.0;
+    match (low, high) {
+        (Some(low), Some(high)) => {
+            format!(
+                "{} ({} to {})",
+                percent(change(ratio)),
+                percent(change(low)),
+                percent(change(high))
+            )
+        }
+        _ => percent(change(ratio)),
+    }
+}
+
+fn axis(axis: &AxisFound) -> String {
+    if !axis.measurable {
+        let most = axis.at_most.map_or_else(String::new, |most| {
+            format!("; no two of its values differ by more than {}", percent(most - 1.0))
+        });
+        return format!("{}: nothing measurable{most}", axis.axis);
+    }
+    let sure = if axis.confirmed {
+        "pairs of stacks that differ in nothing else confirm it"
+    } else {
+        "no pair of stacks that differ in nothing else confirms it"
+    };
+    let mut text = format!(
+        "{}: {} is higher than {} by {}; {sure}",
+        axis.axis,
+        axis.highest,
+        axis.lowest,
+        range(axis.ratio, axis.low, axis.high)
+    );
+    if !axis.beside.is_empty() {
+        let beside: Vec<String> = axis.beside.iter().map(one_beside).collect();
+        text.push_str(&format!(
+            "; consistent with {} ({} against {})",
+            list(&beside),
+            axis.highest,
+            axis.lowest
+        ));
+    }
+    text
+}
+
+fn one_beside(beside: &Beside) -> String {
+    format!("{} against {} {}", short(beside.at_highest), short(beside.at_lowest), beside.what)
+}
+
+/// Three digits.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 || value == 0.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn interaction(found: &InteractionFound) -> String {
+    let way = if found.ratio >= 1.0 { "higher" } else { "lower" };
+    let distance = |ratio: f64| (ratio - 1.0).abs();
+    let (low, high) = (found.low.map(distance), found.high.map(distance));
+    let range = match (low, high) {
+        (Some(a), Some(b)) => format!(" ({} to {})", percent(a.min(b)), percent(a.max(b))),
+        _ => String::new(),
+    };
+    format!(
+        "{} with {}: {}{range} {way} than {} and {} alone make one expect",
+        found.values[0],
+        found.values[1],
+        percent(distance(found.ratio)),
+        found.axes[0],
+        found.axes[1]
+    )
+}
+
+/// The class in words.
+pub(crate) fn class_words(class: DurabilityClass) -> &'static str {
+    match class {
+        DurabilityClass::EveryWrite => "every write is there",
+        DurabilityClass::Synced => "what was synced is there",
+        DurabilityClass::Unordered => "synced data is there, other data or order may not be",
+        DurabilityClass::Unsafe => "even synced data may be lost",
+        DurabilityClass::Volatile => "nothing is left",
+    }
+}
+
+/// Only where the classes differ: then the table has a mark, and here is what it means.
+fn durability(evidence: &Evidence) -> Vec<String> {
+    if !evidence.durability_differs() {
+        return vec![];
+    }
+    let mut classes: Vec<DurabilityClass> =
+        evidence.durability.iter().map(|stack| stack.class).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let mut said = Vec::new();
+    for class in classes {
+        let of_class: Vec<&StackDurability> =
+            evidence.durability.iter().filter(|stack| stack.class == class).collect();
+        let mut reasons: Vec<String> =
+            of_class.iter().flat_map(|stack| stack.reasons.clone()).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        let why =
+            if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+        said.push(format!(
+            "{}: {}{why}: {}",
+            class.word(),
+            class_words(class),
+            few(of_class.iter().map(|stack| stack.stack.as_str()))
+        ));
+    }
+    said.push(
+        "Stacks of different classes do not promise the same: compare inside one class".to_owned(),
+    );
+    said
+}
+
+fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let all: Vec<String> = names.map(str::to_owned).collect();
+    if all.len() <= NAMED {
+        return list(&all);
+    }
+    format!("{} and {} more", all[..NAMED].join(", "), all.len() - NAMED)
+}
+
+/// What must be said beside the name of a leader of a weaker class than a stack that it is
+/// compared with.
+pub(crate) fn weaker_leader(view: &RunView) -> Option<String> {
+    let verdict = &view.verdict;
+    let leader = verdict.stacks.first()?;
+    let leading = verdict.evidence.durability_of(leader)?;
+    let best = verdict.evidence.durability.iter().map(|stack| stack.class).min()?;
+    if leading.class <= best {
+        return None;
+    }
+    let of_best = |label: &str| {
+        verdict.evidence.durability_of(label).is_some_and(|stack| stack.class == best)
+    };
+    let next = verdict.ratios.iter().find(|row| of_best(&row.stack) && row.ratio.is_some());
+    let next = next.map_or_else(String::new, |row| {
+        format!("; the first that is {}: {}", best.word(), row.stack)
+    });
+    Some(format!(
+        "Mind that {leader} is {} after a power cut: {}{next}.",
+        leading.class.word(),
+        class_words(leading.class)
+    ))
+}
+
+fn course(race: &RaceCourse) -> Vec<String> {
+    let rounds = |number: u32| count(number as usize, "round");
+    let mut said = vec![format!(
+        "Pilot of {}, screen of {}, final of {} among {}, looked at after {}",
+        rounds(race.pilot_rounds),
+        rounds(race.screen_rounds),
+        rounds(race.final_rounds),
+        count(race.finalists.len(), "stack"),
+        if race.looked_at == 0 { "none of them yet".to_owned() } else { rounds(race.looked_at) },
+    )];
+    let left = |part: &'static str| race.dropped.iter().filter(move |dropped| dropped.part == part);
+    let screened: Vec<&str> = left("screen").map(|dropped| dropped.stack.as_str()).collect();
+    if !screened.is_empty() {
+        said.push(format!(
+            "{} left in the screen: {}. Their ratios are estimates and certify nothing",
+            screened.len(),
+            few(screened.iter().copied())
+        ));
+    }
+    for dropped in left("final") {
+        said.push(format!("{} left the final: {}", dropped.stack, dropped.reason));
+    }
+    said
+}
+
+fn laboratory(evidence: &Evidence) -> Vec<String> {
+    let mut said: Vec<String> = evidence.control.iter().map(control).collect();
+    let found =
+        |wanted: bool| evidence.checks.iter().filter(move |check| check.found == Some(wanted));
+    said.extend(
+        found(true).map(|check: &CheckFound| format!("found: {}: {}", check.name, check.text)),
+    );
+    let clear: Vec<String> = found(false).map(|check| check.name.clone()).collect();
+    if !clear.is_empty() {
+        said.push(format!("Looked for and not found: {}", list(&clear)));
+    }
+    said
+}
+
+fn control(control: &ControlFound) -> String {
+    let Some(ratio) = control.ratio else {
+        return format!("Control: {} and its copy have too few rounds to compare", control.stack);
+    };
+    let ends = match (control.low, control.high) {
+        (Some(low), Some(high)) => format!(" ({low:.3} to {high:.3})"),
+        _ => String::new(),
+    };
+    let judged =
+        if control.separated { "they differ, and must not" } else { "equal, as it must be" };
+    format!(
+        "Control: the copy of {} has {ratio:.3}{ends} of its metric in {}: {judged}",
+        control.stack,
+        count(control.pairs as usize, "round")
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+use super::*;
+use crate::fixture;
+use crate::terminal;
+use seekwell_model::verdict::{Basis, DroppedStack, StorageShare};
+
+fn beside(what: &str, at_highest: f64, at_lowest: f64) -> Beside {
+    Beside { what: what.to_owned(), at_highest, at_lowest }
+}
+
+fn axes() -> Vec<AxisFound> {
+    let filesystem = AxisFound {
+        axis: "filesystem".to_owned(),
+        highest: "ext4".to_owned(),
+        lowest: "xfs".to_owned(),
+        ratio: 1.74,
+        low: Some(1.66),
+        high: Some(1.83),
+        measurable: true,
+        at_most: Some(1.83),
+        share: 0.93,
+        confirmed: true,
+        beside: vec![beside("flushes", 1240.0, 402.0), beside("KiB per write", 11.2, 40.75)],
+    };
+    let scheduler = AxisFound {
+        axis: "scheduler".to_owned(),
+        highest: "bfq".to_owned(),
+        lowest: "none".to_owned(),
+        ratio: 1.01,
+        low: Some(0.99),
+        high: Some(1.021),
+        measurable: false,
+        at_most: Some(1.021),
+        share: 0.01,
+        confirmed: false,
+        beside: vec![],
+    };
+    vec![filesystem, scheduler]
+}
+
+fn stack(label: &str, class: DurabilityClass, reasons: &[&str]) -> StackDurability {
+    let reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+    StackDurability { stack: label.to_owned(), class, reasons }
+}
+
+/// The winner of the fixtures with everything that can stand beside it.
+fn view() -> RunView {
+    let mut view = fixture::winner();
+    let evidence = &mut view.verdict.evidence;
+    evidence.axes = axes();
+    evidence.interactions = vec![InteractionFound {
+        axes: ["filesystem".to_owned(), "scheduler".to_owned()],
+        values: ["xfs".to_owned(), "bfq".to_owned()],
+        ratio: 1.12,
+        low: Some(1.08),
+        high: Some(1.16),
+    }];
+    evidence.storage = Some(StorageShare { busy: 0.031, seen: false });
+    evidence.durability = vec![
+        stack("ext4/none", DurabilityClass::Synced, &[]),
+        stack("xfs/none", DurabilityClass::Unsafe, &["mounted nobarrier: no flushes"]),
+        stack("xfs/bfq", DurabilityClass::Synced, &[]),
+    ];
+    evidence.control = Some(ControlFound {
+        stack: "ext4/none".to_owned(),
+        ratio: Some(1.002),
+        low: Some(0.97),
+        high: Some(1.035),
+        pairs: 20,
+        separated: false,
+    });
+    let check = |name: &str, found: Option<bool>, text: &str| CheckFound {
+        name: name.to_owned(),
+        found,
+        text: text.to_owned(),
+        change: None,
+        p: None,
+    };
+    evidence.checks = vec![
+        check("drift", Some(true), "+8.1 % from the first round to the last (+4.0 % to +12.2 %)"),
+        check("order", Some(false), "no"),
+        check("carry-over", Some(false), "no"),
+        check("temperature", None, "too few trials to say"),
+    ];
+    view
+}
+
+#[test]
+fn everything_beside_a_verdict_is_said_in_words() {
+    let all: Vec<String> = sections(&view())
+        .iter()
+        .map(|section| format!("{}\n  {}", section.title, section.sentences.join("\n  ")))
+        .collect();
+    insta::assert_snapshot!(all.join("\n"), @"");
+}
+
+#[test]
+fn a_leader_of_a_weaker_class_is_never_named_without_it() {
+    let text = terminal(&view(), 100, false);
+    assert!(text.contains("Mind that xfs/none is unsafe after a power cut"), "{text}");
+    assert!(text.contains("the first that is synced: xfs/bfq"), "{text}");
+    assert!(text.contains("power cut"), "{text}");
+    let html = crate::html(&view());
+    assert!(html.contains("Mind that xfs/none is unsafe"));
+    let mut same = view();
+    for stack in &mut same.verdict.evidence.durability {
+        stack.class = DurabilityClass::Synced;
+    }
+    let text = terminal(&same, 100, false);
+    assert!(!text.contains("power cut"), "{text}");
+}
+
+#[test]
+fn a_race_keeps_those_who_left_in_sight_and_apart() {
+    let mut view = fixture::winner();
+    view.verdict.ratios[2].basis = Basis::Screen;
+    view.verdict.evidence.race = Some(RaceCourse {
+        pilot_rounds: 2,
+        screen_rounds: 2,
+        final_rounds: 20,
+        finalists: vec!["xfs/none".to_owned(), "xfs/bfq".to_owned()],
+        looks: vec![10, 20, 40, 80],
+        looked_at: 20,
+        best_guess: Some("xfs/none".to_owned()),
+        dropped: vec![DroppedStack {
+            stack: "ext4/none".to_owned(),
+            part: "screen".to_owned(),
+            trials: 2,
+            ratio: Some(1.7),
+            low: Some(1.5),
+            high: Some(1.9),
+            reason: "rank 3 by the estimates of the screen, which kept 2".to_owned(),
+        }],
+        screening_risk: 0.001,
+    });
+    let text = terminal(&view, 100, false);
+    assert!(text.contains("~1.692–1.861"), "{text}");
+    let said = sections(&view);
+    insta::assert_snapshot!(said[0].sentences.join("\n"), @"");
+    let json = crate::json(&view);
+    assert_eq!(json["trials"][0]["part"], "pilot");
+    assert_eq!(json["trials"][23]["part"], "final");
+    assert_eq!(json["verdict"]["evidence"]["race"]["dropped"][0]["part"], "screen");
+}

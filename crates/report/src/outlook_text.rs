@@ -1,0 +1,82 @@
+//! What a run buys, said before its long part.
+
+use crate::number::percent;
+use crate::text::paragraph;
+use crate::view::count;
+use seekwell_model::plan::Outlook;
+use seekwell_model::units::Nanos;
+
+/// What a run will be able to tell and what a tie of it would mean, in `width` columns (at least
+/// 60 are used).
+#[must_use]
+pub fn outlook_text(outlook: &Outlook, width: usize) -> String {
+    let width = width.max(60);
+    sentences(outlook).iter().map(|sentence| paragraph("", sentence, width)).collect()
+}
+
+/// The same as sentences.
+pub(crate) fn sentences(outlook: &Outlook) -> Vec<String> {
+    let mut said = vec![noise(outlook)];
+    said.extend(resolution(outlook));
+    said.push(tie(outlook));
+    said
+}
+
+fn noise(outlook: &Outlook) -> String {
+    let after = format!("After {}", count(outlook.trials as usize, "trial"));
+    let time = Nanos(outlook.trial_ns);
+    let Some(spread) = outlook.spread else {
+        return format!("{after}: a trial takes {time}; how much trials vary is not known yet.");
+    };
+    if spread == 0.0 {
+        return format!(
+            "{after}: a trial takes {time}, and trials of one stack do not vary at all."
+        );
+    }
+    let range = match (outlook.spread_low, outlook.spread_high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", percent(low), percent(high)),
+        _ => String::new(),
+    };
+    format!(
+        "{after}: a trial takes {time}, and trials of one stack vary by {}{range}.",
+        percent(spread)
+    )
+}
+
+fn resolution(outlook: &Outlook) -> Option<String> {
+    let parts: Vec<String> = outlook
+        .buys
+        .iter()
+        .filter_map(|buys| {
+            let difference = percent(buys.difference?);
+            let time = Nanos(buys.time_ns);
+            Some(format!("above {difference} with {} rounds (in {time})", buys.rounds))
+        })
+        .collect();
+    (!parts.is_empty())
+        .then(|| format!("Differences that are found in 9 cases of 10: {}.", parts.join(", ")))
+}
+
+fn tie(outlook: &Outlook) -> String {
+    let width = percent(outlook.tie);
+    let meaning =
+        format!("A tie would mean: no stack is better than the leader by more than {width}.");
+    let rounds = outlook.buys.last().map_or(0, |buys| u64::from(buys.rounds));
+    match (outlook.tie_rounds, outlook.tie_ns) {
+        (Some(needed), Some(time)) if outlook.spread != Some(0.0) => {
+            let beyond = if needed > rounds {
+                "; among equals this run will hardly be resolved, unless the tie is made wider"
+            } else {
+                ""
+            };
+            format!(
+                "{meaning} To show it of two equal stacks takes about {needed} rounds (in {}){beyond}.",
+                Nanos(time)
+            )
+        }
+        _ => meaning,
+    }
+}
+
+#[cfg(test)]
+mod tests;
