@@ -44,6 +44,9 @@ fn noise(outlook: &Outlook) -> String {
 }
 
 fn resolution(outlook: &Outlook) -> Option<String> {
+    if outlook.spread == Some(0.0) {
+        return Some("Every difference is found, however small.".to_owned());
+    }
     let parts: Vec<String> = outlook
         .buys
         .iter()
