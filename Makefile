@@ -5,7 +5,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test web power-cuts packages
+.PHONY: statistics agreement help demo test web power-cuts packages
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -23,5 +23,12 @@ power-cuts: packages ## ext4, xfs and btrfs through 1,000 power cuts each on mod
 web: packages ## build the page of the HTML report, when Node.js is there (without: a plain page)
 	@scripts/build-web
 
+statistics: ## measure what the verdicts keep of their promises (15 minutes), renew the table of docs/statistics.md
+	$(CARGO) run --release --locked --package seekwell-stats --example statistics -- whole
+
 packages: ## install the Debian packages that are missing (apt, with sudo when not root)
 	@scripts/install-packages
+
+agreement: packages ## our workloads beside their originals, as root on a quiet machine (about 20 minutes): docs/agreement.md
+	$(CARGO) build --release --locked --package seekwell-workload --example agreement
+	$(TARGET)/release/examples/agreement --out benches/runs/agreement --table docs/agreement.md
