@@ -46,16 +46,21 @@ struct Chunk<'p> {
 }
 
 impl Chunk<'_> {
+    fn repeats(&self) -> u64 {
+        self.place.amount(REPEATS)
+    }
+
     fn side(&self, ns: f64) -> Side {
-        let bytes = if self.whole { SIZE * REPEATS * 2 } else { SIZE };
-        let ops = if self.whole { REPEATS * 2 } else { SIZE };
+        let bytes = if self.whole { SIZE * self.repeats() * 2 } else { SIZE };
+        let ops = if self.whole { self.repeats() * 2 } else { SIZE };
         Side { value: bytes as f64 * 1e3 / ns, ops, bytes }
     }
 }
 
 impl Sides for Chunk<'_> {
     fn ours(&mut self, round: u64) -> Side {
-        let fields = [("size", Value::Size(Bytes(SIZE))), ("repeats", Value::Integer(REPEATS))];
+        let fields =
+            [("size", Value::Size(Bytes(SIZE))), ("repeats", Value::Integer(self.repeats()))];
         let target = BenchTarget { path: &self.place.directory, writable: None, length: None };
         let result = bench(&params("chunk", &fields), target, round, None).unwrap();
         let step = &result.steps[usize::from(self.whole)];
@@ -66,7 +71,7 @@ impl Sides for Chunk<'_> {
 
     fn original(&mut self, _round: u64) -> Side {
         let file = self.place.directory.join("chunk.c.data");
-        let words = [file.display().to_string(), SIZE.to_string(), REPEATS.to_string()];
+        let words = [file.display().to_string(), SIZE.to_string(), self.repeats().to_string()];
         let told = numbers(&self.program, &words);
         // As ours does: the next run begins with everything on the device and no file.
         rustix::fs::syncfs(std::fs::File::open(&self.place.directory).unwrap()).unwrap();

@@ -18,6 +18,8 @@ pub struct Place {
     pub directory_device: PathBuf,
     /// The CPU that this process and its children keep to.
     pub cpu: usize,
+    /// Whether a tenth of the work is enough, because nobody looks at the time.
+    pub quick: bool,
     _held: File,
 }
 
@@ -28,7 +30,7 @@ const DIRECTORY_BYTES: u64 = 1 << 30;
 impl Place {
     /// # Errors
     /// Why it cannot be made here, in words.
-    pub fn make() -> Result<Self, String> {
+    pub fn make(quick: bool) -> Result<Self, String> {
         if !seekwell_testing::root() {
             return Err("needs root for loop devices and mounts".to_owned());
         }
@@ -43,7 +45,7 @@ impl Place {
         let folder =
             std::env::temp_dir().join(format!("seekwell-agreement-{}", std::process::id()));
         std::fs::create_dir(&folder).map_err(|error| error.to_string())?;
-        let made = Self::in_folder(&folder);
+        let made = Self::in_folder(&folder, quick);
         if made.is_err() {
             // The mounts end with the process.
             let _ = std::fs::remove_dir(&folder);
@@ -51,11 +53,11 @@ impl Place {
         made
     }
 
-    fn in_folder(folder: &Path) -> Result<Self, String> {
+    fn in_folder(folder: &Path, quick: bool) -> Result<Self, String> {
         let text = |path: &Path| path.display().to_string();
         run("mount", &["-t", "tmpfs", "-o", "size=2g", "seekwell-agreement", &text(folder)])?;
         let (image, second) = (folder.join("device"), folder.join("filesystem"));
-        fill(&image, DEVICE_BYTES)?;
+        fill(&image, if quick { DEVICE_BYTES / 4 } else { DEVICE_BYTES })?;
         let size = |path: &Path, bytes| {
             File::create(path).and_then(|file| file.set_len(bytes)).map_err(|e| e.to_string())
         };
@@ -73,11 +75,17 @@ impl Place {
         run("losetup", &["--detach", &node])?;
         mounted?;
         let folder = folder.to_owned();
-        Ok(Self { folder, device, directory, directory_device, cpu: pin(), _held: held })
+        Ok(Self { folder, device, directory, directory_device, cpu: pin(), quick, _held: held })
     }
 }
 
 impl Place {
+    /// So much work, or a tenth of it.
+    #[must_use]
+    pub fn amount(&self, whole: u64) -> u64 {
+        if self.quick { whole / 10 } else { whole }
+    }
+
     /// A file of random data in [`Self::directory`], on its device.
     pub fn random_file(&self, name: &str, bytes: u64) -> PathBuf {
         let path = self.directory.join(name);

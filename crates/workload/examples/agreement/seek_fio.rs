@@ -44,7 +44,7 @@ pub fn operations(params: &WorkloadParams, target: &std::path::Path, round: u64)
 
 impl Sides for Seek<'_> {
     fn ours(&mut self, round: u64) -> Side {
-        let params = params("seek", &[("count", Value::Integer(COUNT))]);
+        let params = params("seek", &[("count", Value::Integer(self.place.amount(COUNT)))]);
         operations(&params, &self.place.device, round)
     }
 
@@ -55,7 +55,7 @@ impl Sides for Seek<'_> {
             "--direct=1".to_owned(),
             "--norandommap".to_owned(),
             "--readonly".to_owned(),
-            format!("--io_size={}", COUNT * 4096),
+            format!("--io_size={}", self.place.amount(COUNT) * 4096),
             format!("--randseed={}", round + 1),
             format!("--filename={}", self.place.device.display()),
         ];

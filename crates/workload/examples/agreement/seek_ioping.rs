@@ -28,7 +28,8 @@ struct Seek<'p> {
 
 impl Sides for Seek<'_> {
     fn ours(&mut self, round: u64) -> Side {
-        let fields = [("count", Value::Integer(COUNT)), ("file_size", Value::Size(SPAN))];
+        let fields =
+            [("count", Value::Integer(self.place.amount(COUNT))), ("file_size", Value::Size(SPAN))];
         let params = params("seek", &fields);
         assert!(matches!(&params, WorkloadParams::Io(io) if io.file_size == Some(SPAN)));
         let target = seekwell_workload::BenchTarget {
@@ -45,7 +46,7 @@ impl Sides for Seek<'_> {
         let output = Command::new(seekwell_testing::tool("ioping").unwrap())
             .args(["-R", "-D", "-B", "-w", "0", "-c"])
             // The first request only warms up and is not counted.
-            .arg((COUNT + 1).to_string())
+            .arg((self.place.amount(COUNT) + 1).to_string())
             .arg(&self.place.device)
             .output()
             .unwrap();

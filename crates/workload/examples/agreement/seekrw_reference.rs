@@ -17,7 +17,7 @@ pub const ROW: Row = Row {
     exact: true,
     sides: |place| {
         let file = place.random_file("seekrw.data", 64 << 20);
-        Box::new(SeekRw { file, program: compile(place, "seekrw") })
+        Box::new(SeekRw { count: place.amount(COUNT), file, program: compile(place, "seekrw") })
     },
 };
 
@@ -25,6 +25,7 @@ const COUNT: u64 = 50_000;
 const LENGTH: u64 = 512;
 
 struct SeekRw {
+    count: u64,
     file: PathBuf,
     program: PathBuf,
 }
@@ -32,7 +33,7 @@ struct SeekRw {
 impl Sides for SeekRw {
     fn ours(&mut self, round: u64) -> Side {
         let fields = [
-            ("count", Value::Integer(COUNT)),
+            ("count", Value::Integer(self.count)),
             ("size", Value::Size(Bytes(LENGTH))),
             ("cache", Value::Text("direct".to_owned())),
         ];
@@ -41,7 +42,7 @@ impl Sides for SeekRw {
 
     fn original(&mut self, round: u64) -> Side {
         let file = self.file.display().to_string();
-        let words = [file, COUNT.to_string(), LENGTH.to_string(), "r".into(), "1".into()];
+        let words = [file, self.count.to_string(), LENGTH.to_string(), "r".into(), "1".into()];
         let words = [&words[..], &[(round + 1).to_string()]].concat();
         let told = numbers(&self.program, &words);
         Side { value: told[0] as f64 * 1e9 / told[2] as f64, ops: told[0], bytes: told[1] }

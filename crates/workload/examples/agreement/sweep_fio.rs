@@ -29,8 +29,10 @@ struct Sweep<'p> {
 impl Sides for Sweep<'_> {
     fn ours(&mut self, round: u64) -> Side {
         let sizes = SIZES.map(Bytes).to_vec();
-        let params =
-            params("sweep", &[("count", Value::Integer(COUNT)), ("sizes", Value::Sizes(sizes))]);
+        let params = params(
+            "sweep",
+            &[("count", Value::Integer(self.place.amount(COUNT))), ("sizes", Value::Sizes(sizes))],
+        );
         let target = BenchTarget { path: &self.place.device, writable: None, length: None };
         let result = bench(&params, target, round, None).unwrap();
         let ops = result.steps.iter().map(|step| step.ops).sum();
@@ -49,7 +51,7 @@ impl Sides for Sweep<'_> {
                 "--direct=1".to_owned(),
                 "--norandommap".to_owned(),
                 "--readonly".to_owned(),
-                format!("--io_size={}", COUNT * size),
+                format!("--io_size={}", self.place.amount(COUNT) * size),
                 format!("--randseed={}", round + 1),
                 format!("--filename={}", self.place.device.display()),
             ]);
