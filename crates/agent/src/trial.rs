@@ -126,7 +126,13 @@ fn run_step(
     let directory = stack.directory();
     let body = || {
         let context = stack.context(directory.as_deref())?;
-        step.run(&context).map_err(|error| TrialError::new(&outline.name, &error))
+        let outcome = step.run(&context).map_err(|error| TrialError::new(&outline.name, &error))?;
+        if !outline.writes && directory.is_some() {
+            // Reading may have written, by access times: that reaches the device while its
+            // counters still belong to this step, and after its own clock has stopped.
+            stack.make_durable(&outline.name)?;
+        }
+        Ok(outcome)
     };
     let mut make_durable = || stack.make_durable(&outline.name);
     let (done, clock_cost) = observer.workload(&outline, body, &mut make_durable)?;

@@ -44,11 +44,13 @@ fn workload() -> Workload {
     let mail = MailParams {
         files: 2_000,
         directories: 20,
+        largest: None,
         median_size: Bytes::kib(4),
         spread: 1.2,
         tar: None,
         steps: ["read_archive", "read_directory", "remove"].map(str::to_owned).to_vec(),
         cache: CacheState::Cold,
+        pipe: false,
     };
     Workload { name: "mail".to_owned(), parts: vec![WorkloadParams::Mail(mail)], beside: vec![] }
 }

@@ -45,11 +45,13 @@ fn workload() -> Workload {
     let mail = MailParams {
         files: 10,
         directories: 2,
+        largest: None,
         median_size: Bytes::kib(4),
         spread: 1.0,
         tar: None,
         steps: vec![],
         cache: CacheState::Cold,
+        pipe: false,
     };
     Workload { name: "mail".to_owned(), parts: vec![WorkloadParams::Mail(mail)], beside: vec![] }
 }

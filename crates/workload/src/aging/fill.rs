@@ -124,7 +124,7 @@ impl<'a> Aging<'a> {
         let length = PIECE.min(usize::try_from(growing.left).unwrap_or(PIECE));
         let piece = &self.content[..length];
         match rustix::io::retry_on_intr(|| rustix::io::write(&growing.file, piece)) {
-            Ok(0) | Err(Errno::NOSPC) => return Ok(false),
+            Ok(0) | Err(Errno::NOSPC) => Ok(false),
             Ok(written) => {
                 growing.left -= written as u64;
                 growing.done += written as u64;

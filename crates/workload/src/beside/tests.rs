@@ -45,11 +45,13 @@ fn mail(steps: &[&str]) -> WorkloadParams {
     WorkloadParams::Mail(MailParams {
         files: 20,
         directories: 2,
+        largest: None,
         median_size: Bytes::kib(1),
         spread: 1.0,
         tar: None,
         steps: steps.iter().map(|step| (*step).to_owned()).collect(),
         cache: CacheState::Warm,
+        pipe: false,
     })
 }
 

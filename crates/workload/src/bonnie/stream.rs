@@ -241,7 +241,7 @@ fn seek(
         }
         let offset =
             rng.index(usize::try_from(blocks).unwrap_or(usize::MAX)) as u64 * params.chunk.0;
-        let writes = turn % SEEKS_PER_WRITE == 0;
+        let writes = turn.is_multiple_of(SEEKS_PER_WRITE);
         found.time(|| {
             rustix::fs::seek(&file, SeekFrom::Start(offset)).map_err(failed("seek in", path))?;
             read(&file, &mut buffer).map_err(failed("read", path))?;

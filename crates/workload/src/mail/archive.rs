@@ -298,7 +298,7 @@ pub fn source_bound(step: &str, source_ns: Option<u64>, elapsed_ns: u64) -> Opti
     Some(Warning::new(
         "source-bound",
         format!(
-            "{step} took {:.3} s and reading its archive alone {:.3} s",
+            "{step} took {:.3} s and its source alone {:.3} s",
             elapsed_ns as f64 / 1e9,
             source_ns as f64 / 1e9
         ),

@@ -1,6 +1,8 @@
 //! What the files of a seeded tree contain: data that does not compress and costs next to nothing.
 
 use super::RECORD_BYTES;
+use super::tree::Tree;
+use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_stats::{Rng, derive_seed, seeded};
 
 /// Random data that files are cut from. Filesystems compress at most 1 MiB at a time.
@@ -38,6 +40,26 @@ impl Content {
     pub fn begin_file(&mut self) {
         self.position = self.rng.index(POOL_BYTES / 8) * 8;
         self.until_stamp = 0;
+    }
+
+    /// How long it takes to make the content of a whole tree, in ns: the speed of the source
+    /// itself. Ends early when that is longer than `enough_ns`.
+    #[must_use]
+    pub fn making_time_ns(&mut self, tree: &Tree, enough_ns: u64) -> u64 {
+        let begin_ns = MonotonicClock.now_ns();
+        let passed = || MonotonicClock.now_ns().saturating_sub(begin_ns);
+        for file in 0..tree.len() {
+            self.begin_file();
+            let mut left = tree.size(file);
+            while left > 0 {
+                std::hint::black_box(self.next_bytes(left));
+                left -= left.min(RECORD_BYTES as u64);
+            }
+            if file % 1024 == 0 && passed() > enough_ns {
+                break;
+            }
+        }
+        passed()
     }
 
     /// The next bytes of the file, at most one record.

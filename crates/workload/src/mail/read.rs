@@ -5,8 +5,11 @@ use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use rustix::fs::{Mode, OFlags};
+use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_model::workloads::StepOutline;
+use std::io::{self, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread::JoinHandle;
 
 /// Kinds of calls, and their indices in [`KINDS`].
 const KINDS: &[&str] = &["open", "read", "close"];
@@ -19,15 +22,51 @@ struct Reader {
     meter: Meter,
     totals: Totals,
     buffer: Vec<u8>,
+    counter: Option<Counter>,
+}
+
+/// Who counts what comes through a pipe, like `wc -c`.
+struct Counter {
+    pipe: PipeWriter,
+    /// Gives the bytes that came, and its CPU time.
+    thread: JoinHandle<io::Result<(u64, u64)>>,
+}
+
+/// Bytes that the counter takes at a time: what the `wc` of GNU coreutils does.
+const COUNTED_BYTES: usize = 16 * 1024;
+
+impl Counter {
+    fn start() -> io::Result<Self> {
+        let (mut reader, pipe) = io::pipe()?;
+        let count = move || {
+            let (mut buffer, mut counted) = (vec![0; COUNTED_BYTES], 0);
+            loop {
+                match reader.read(&mut buffer)? {
+                    0 => return Ok((counted, thread_cpu_ns())),
+                    read => counted += read as u64,
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("counter".to_owned()).spawn(count)?;
+        Ok(Self { pipe, thread })
+    }
+
+    /// Waits until all is counted.
+    fn finish(self) -> io::Result<(u64, u64)> {
+        drop(self.pipe);
+        self.thread.join().map_err(|_| io::Error::other("the counter panicked"))?
+    }
 }
 
 /// Which call failed.
 struct Failed(&'static str, rustix::io::Errno);
 
 impl Reader {
-    fn start() -> Self {
+    fn start(shared: &Shared, root: &Root) -> Result<Self, WorkloadError> {
         let buffer = vec![0; RECORD_BYTES];
-        Self { meter: Meter::start(KINDS), totals: Totals::default(), buffer }
+        let counter = shared.params.pipe.then(Counter::start).transpose();
+        let counter = counter.map_err(WorkloadError::file("make a pipe for", &root.path))?;
+        Ok(Self { meter: Meter::start(KINDS), totals: Totals::default(), buffer, counter })
     }
 
     fn read<P: rustix::path::Arg>(&mut self, at: BorrowedFd<'_>, path: P) -> Result<(), Failed> {
@@ -42,6 +81,10 @@ impl Reader {
                 .map_err(|errno| Failed("read", errno))?;
             // What is read must be used, or it could be left out.
             std::hint::black_box(&self.buffer[..read]);
+            if let Some(counter) = &mut self.counter {
+                let passed = counter.pipe.write_all(&self.buffer[..read]);
+                passed.map_err(|_| Failed("count", rustix::io::Errno::PIPE))?;
+            }
             self.totals.bytes += read as u64;
             // A short read of a regular file is its end.
             if read < RECORD_BYTES {
@@ -58,8 +101,15 @@ impl Reader {
         outline: &StepOutline,
         shared: &Shared,
         context: &StepContext<'_>,
+        root: &Root,
     ) -> Result<StepOutcome, WorkloadError> {
+        let counted = self.counter.map(Counter::finish).transpose();
+        let counted = counted.map_err(WorkloadError::file("count what was read of", &root.path))?;
         let mut outcome = self.meter.finish();
+        if let Some((bytes, cpu_ns)) = counted {
+            outcome.cpu_ns += cpu_ns;
+            Totals { bytes, ..self.totals }.check(&outline.name, self.totals)?;
+        }
         outcome.ops = self.totals.files;
         outcome.app_bytes_read = self.totals.bytes;
         outcome.stopped = context.is_stopped();
@@ -97,7 +147,7 @@ impl Step for ReadArchive {
         let tree = self.shared.tree(context.seed)?;
         let root = Root::open(mounted.join(self.shared.newest_copy(name)?))?;
         let mut buffer = String::with_capacity(64);
-        let mut reader = Reader::start();
+        let mut reader = Reader::start(&self.shared, &root)?;
         for file in 0..tree.len() {
             if context.is_stopped() {
                 break;
@@ -107,7 +157,7 @@ impl Step for ReadArchive {
                 .read(root.directory.as_fd(), path)
                 .map_err(|Failed(action, errno)| root.failed(action, path)(errno))?;
         }
-        reader.finish(&self.outline, &self.shared, context)
+        reader.finish(&self.outline, &self.shared, context, &root)
     }
 }
 
@@ -137,13 +187,13 @@ impl Step for ReadDirectory {
         // Made before the clock starts, where this is the first step to ask.
         self.shared.tree(context.seed)?;
         let root = Root::open(mounted.join(self.shared.newest_copy(name)?))?;
-        let mut reader = Reader::start();
+        let mut reader = Reader::start(&self.shared, &root)?;
         walk::files(&root, |at, file| {
             reader.read(at, file).map_err(|Failed(action, errno)| {
                 root.failed(action, &file.to_string_lossy())(errno)
             })?;
             Ok(!context.is_stopped())
         })?;
-        reader.finish(&self.outline, &self.shared, context)
+        reader.finish(&self.outline, &self.shared, context, &root)
     }
 }

@@ -7,11 +7,13 @@ fn params(files: u64, directories: u64) -> MailParams {
     MailParams {
         files,
         directories,
+        largest: None,
         median_size: Bytes::kib(4),
         spread: 1.2,
         tar: None,
         steps: ["read_archive", "read_directory", "remove"].map(str::to_owned).to_vec(),
         cache: CacheState::Cold,
+        pipe: false,
     }
 }
 
@@ -228,4 +230,20 @@ fn a_hostile_archive_writes_nothing() {
     assert!(told.contains("entry '../evil' has '..' in its path; nothing was unpacked"), "{told}");
     assert!(files_below(&mounted).is_empty());
     assert!(!folder.path().join("evil").exists());
+}
+
+#[test]
+fn a_counter_behind_a_pipe_counts_what_the_reader_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut params = params(200, 5);
+    params.pipe = true;
+    let expected = Tree::seeded(&params, 5).totals();
+    let mut steps = steps(&params, Place::Main);
+    for (index, step) in steps.iter_mut().enumerate().take(3) {
+        let outcome = step.run(&context(folder.path())).unwrap();
+        assert_eq!(outcome.ops, expected.files);
+        if index > 0 {
+            assert_eq!(outcome.app_bytes_read, expected.bytes);
+        }
+    }
 }

@@ -44,7 +44,13 @@ impl Tree {
     #[must_use]
     pub fn seeded(params: &MailParams, seed: u64) -> Self {
         let mut rng = seeded(derive_seed(seed, "mail sizes"));
-        let counts = directory_sizes(params.files, params.directories);
+        let counts = match params.largest {
+            None => directory_sizes(params.files, params.directories, 1.0),
+            Some(largest) => {
+                let exponent = exponent_for(params.files, params.directories, largest);
+                directory_sizes(params.files, params.directories, exponent)
+            }
+        };
         let mut files = Vec::with_capacity(usize::try_from(params.files).unwrap_or(0));
         for (directory, count) in counts.iter().enumerate() {
             for number in 1..=*count {
@@ -124,13 +130,31 @@ fn push_directory(directory: u32, path: &mut String) {
     let _ = write!(path, "f{directory:05}");
 }
 
-/// Files per directory: one each, and the rest in proportion to 1, 1/2, 1/3 … Never rising.
-fn directory_sizes(files: u64, directories: u64) -> Vec<u64> {
+/// The power of the rank by which the sizes of directories must fall for the largest to have so
+/// many files, or as near to that as can be.
+fn exponent_for(files: u64, directories: u64, largest: u64) -> f64 {
+    let (mut low, mut high) = (0.0, 8.0);
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        let first = directory_sizes(files, directories, middle).first().copied().unwrap_or(0);
+        if first < largest { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// Files per directory: one each, and the rest in proportion to a power of the rank; with 1, to
+/// 1, 1/2, 1/3 … Never rising.
+fn directory_sizes(files: u64, directories: u64, exponent: f64) -> Vec<u64> {
     let directories = directories.clamp(1, files.max(1));
-    let harmonic: f64 = (1..=directories).map(|rank| 1.0 / rank as f64).sum();
+    // With 1 exactly the numbers that it always had: a seed stays what it was.
+    let power = |rank: u64| match exponent {
+        1.0 => rank as f64,
+        _ => (rank as f64).powf(exponent),
+    };
+    let harmonic: f64 = (1..=directories).map(|rank| 1.0 / power(rank)).sum();
     let rest = files.saturating_sub(directories);
     let mut sizes: Vec<u64> = (1..=directories)
-        .map(|rank| 1 + (rest as f64 / (rank as f64 * harmonic)).floor() as u64)
+        .map(|rank| 1 + (rest as f64 / (power(rank) * harmonic)).floor() as u64)
         .collect();
     // Rounding down left some over, at most one per directory: the largest take them.
     let left = files.saturating_sub(sizes.iter().sum());

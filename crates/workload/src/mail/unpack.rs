@@ -189,7 +189,7 @@ impl Step for Unpack {
         let path = mounted.join(&copy);
         std::fs::create_dir(&path).map_err(WorkloadError::file("make the directory", &path))?;
         let root = Root::open(path)?;
-        let mut source_ns = None;
+        let source_ns;
         let (mut outcome, totals) = if let Some(tar) = &self.shared.params.tar {
             source_ns = Some(archive::reading_time_ns(tar)?);
             let mut unpacker = Unpacker::new(root);
@@ -199,7 +199,9 @@ impl Step for Unpack {
             let mut content = Content::new(seekwell_stats::derive_seed(context.seed, &copy));
             let mut unpacker = Unpacker::new(root);
             unpack_seeded(&tree, &mut content, &mut unpacker, context)?;
-            unpacker.finish()
+            let unpacked = unpacker.finish();
+            source_ns = Some(content.making_time_ns(&tree, unpacked.0.elapsed_ns));
+            unpacked
         };
         outcome.stopped = context.is_stopped();
         if !outcome.stopped {

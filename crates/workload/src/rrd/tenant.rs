@@ -6,7 +6,7 @@ use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_model::units::Nanos;
 use seekwell_stats::Histogram;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -77,7 +77,7 @@ impl Drop for Tenant {
 
 fn work(
     file: &OwnedFd,
-    path: &PathBuf,
+    path: &Path,
     every: Nanos,
     stop: &AtomicBool,
 ) -> Result<Histogram, WorkloadError> {

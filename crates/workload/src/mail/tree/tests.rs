@@ -8,11 +8,13 @@ fn params(files: u64, directories: u64, median: u64, spread: f64) -> MailParams 
     MailParams {
         files,
         directories,
+        largest: None,
         median_size: Bytes(median),
         spread,
         tar: None,
         steps: Vec::new(),
         cache: CacheState::Cold,
+        pipe: false,
     }
 }
 
@@ -26,7 +28,7 @@ proptest! {
     fn directories_share_the_files_and_the_first_is_the_largest(
         files in 1_u64..20_000, directories in 1_u64..300,
     ) {
-        let sizes = directory_sizes(files, directories);
+        let sizes = directory_sizes(files, directories, 1.0);
         prop_assert_eq!(sizes.iter().sum::<u64>(), files);
         prop_assert_eq!(sizes.len() as u64, directories.min(files));
         prop_assert!(sizes.is_sorted_by(|before, after| before >= after), "{sizes:?}");
@@ -86,4 +88,25 @@ fn a_seed_gives_the_same_tree() {
     assert_eq!(of(3), of(3));
     assert_ne!(of(3), of(4));
     assert_eq!(paths(&of(3))[..2], ["f00000/1", "f00000/2"]);
+}
+
+/// The archive of the study at a hundredth: its files, its largest directory, its mean size.
+#[test]
+fn a_scaled_archive_has_the_shape_of_the_whole() {
+    let mut values = seekwell_model::field::Values::default();
+    values.set("scale", seekwell_model::field::Value::Number(0.01));
+    let built = (seekwell_model::workloads::mail::MAIL.build)(&values).unwrap();
+    let seekwell_model::workloads::WorkloadParams::Mail(params) = built else { panic!("not mail") };
+    assert_eq!((params.files, params.directories, params.largest), (10_760, 400, Some(1_005)));
+    let exponent = exponent_for(params.files, params.directories, 1_005);
+    let sizes = directory_sizes(params.files, params.directories, exponent);
+    assert_eq!(sizes.iter().sum::<u64>(), 10_760);
+    assert!((1_000..=1_010).contains(&sizes[0]), "{}", sizes[0]);
+    assert!(sizes.is_sorted_by(|a, b| a >= b));
+    let mean = params.predicted_bytes().0 as f64 / params.files as f64;
+    assert!((mean / 18_859.0 - 1.0).abs() < 0.001, "{mean}");
+    // At this number of draws from a distribution with such a tail.
+    let tree = Tree::seeded(&params, 1);
+    let found = tree.totals().bytes as f64 / 10_760.0;
+    assert!((found / 18_859.0 - 1.0).abs() < 0.25, "{found}");
 }
