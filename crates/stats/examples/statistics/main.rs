@@ -22,6 +22,7 @@ mod suite;
 
 use seekwell_stats::Better;
 use seekwell_stats::checks::{Trend, check};
+use seekwell_stats::effects::effects;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -113,6 +114,7 @@ fn print_replay(
         100.0 * wide
     );
     print_checks(&recorded);
+    print_axes(&recorded);
     for rounds in [Rounds::All, Rounds::Half] {
         let runs: Result<Vec<Replay>, String> =
             each(times, |case| replay::replay(&recorded, better, wide, rounds, case as u64))
@@ -152,5 +154,22 @@ fn print_checks(recorded: &Recorded) {
     }
     if let Some(p) = found.dependence_p {
         println!("dependence of successive trials: p = {p:.4}");
+    }
+}
+
+/// What each axis did.
+fn print_axes(recorded: &Recorded) {
+    let values: Vec<Vec<Option<f64>>> =
+        recorded.values.iter().map(|row| row.iter().copied().map(Some).collect()).collect();
+    let found = effects(&recorded.design, &values, 0.95);
+    for axis in found.iter().flat_map(|effects| &effects.axes) {
+        println!(
+            "{}: × {:.2} ({:.2} to {:.2}) between its extremes, {:.0} % of the differences",
+            recorded.axes[axis.axis],
+            axis.change.centre,
+            axis.change.low,
+            axis.change.high,
+            100.0 * axis.share
+        );
     }
 }

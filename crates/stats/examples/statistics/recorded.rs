@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub struct Recorded {
     /// Axes of the stacks.
     pub design: Design,
+    /// Names of the axes.
+    pub axes: Vec<String>,
     /// `values[stack][round]`.
     pub values: Vec<Vec<f64>>,
     /// Names of the stacks.
@@ -107,7 +109,10 @@ pub fn read(text: &str, value: &str) -> Result<Recorded, String> {
             Some(Trial { stack, round, position, value })
         })
         .collect();
+    let head: Vec<&str> = text.lines().next().unwrap_or_default().split(',').collect();
+    let names = columns.axes.iter().map(|axis| head[*axis].trim_start_matches("axis.").to_owned());
     Ok(Recorded {
+        axes: names.collect(),
         design: design(&labels, &lines)?,
         values: stacks
             .values()

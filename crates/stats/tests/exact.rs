@@ -1,0 +1,131 @@
+//! Values without any noise, as a virtual disk gives them: exact answers, never NaN.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+use seekwell_stats::checks::{Trial, check, covariate};
+use seekwell_stats::design::Design;
+use seekwell_stats::effects::effects;
+use seekwell_stats::forecast::remaining;
+use seekwell_stats::interval::Method;
+use seekwell_stats::race::{Race, RaceConfig, Step};
+use seekwell_stats::resolution::{PilotTrial, evaluate, pilot_stacks, plan_race};
+use seekwell_stats::sensitivity::{Sees, response};
+use seekwell_stats::steady::WindowRule;
+use seekwell_stats::{Better, Question, Verdict, compare};
+
+fn question() -> Question {
+    Question::new(Better::Lower, 0.02, 0.95)
+}
+
+/// Seconds of the stacks of a 6 × 4 design: the first axis alone matters.
+fn seconds(stack: usize) -> f64 {
+    [1.0, 1.0, 1.3, 1.5, 2.0, 4.0][stack / 4]
+}
+
+#[test]
+fn equal_numbers_are_an_exact_tie_and_unequal_ones_an_exact_difference() {
+    let rounds = |value: f64| vec![Some(value); 6];
+    for value in [1e-9, 0.1, 3.0, 7e11] {
+        let tie = compare(&[rounds(value), rounds(value)], &question()).unwrap();
+        assert_eq!(tie.verdict, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
+        let ratio = tie.rows[1].joint.unwrap();
+        assert_eq!((ratio.low, ratio.centre, ratio.high), (1.0, 1.0, 1.0));
+        assert_eq!(ratio.method, Method::Exact);
+        let apart = compare(&[rounds(2.0 * value), rounds(value)], &question()).unwrap();
+        assert_eq!(apart.verdict, Verdict::Winner { stack: 1 });
+        let ratio = apart.rows[0].ratio.unwrap();
+        assert!((ratio.low - 2.0).abs() < 1e-12 && ratio.low == ratio.high);
+        assert_eq!((apart.rows[0].a12, apart.rows[0].autocorrelated), (Some(0.0), false));
+    }
+}
+
+#[test]
+fn an_exact_difference_that_does_not_matter_is_a_tie_and_none_at_all_with_tie_width_zero() {
+    let values = [vec![Some(1.0); 6], vec![Some(1.01); 6]];
+    let tie = compare(&values, &question()).unwrap().verdict;
+    assert_eq!(tie, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
+    let strict = Question::new(Better::Lower, 0.0, 0.95);
+    assert_eq!(compare(&values, &strict).unwrap().verdict, Verdict::Winner { stack: 0 });
+}
+
+#[test]
+fn a_race_of_exact_stacks_ends_at_its_first_look() {
+    let mut race = Race::new(Design::product(&[6, 4]), RaceConfig::new(question(), 1)).unwrap();
+    while let Step::Run(plan) = race.next_round() {
+        let values: Vec<_> = plan.order.iter().map(|&s| (s, Some(seconds(s)))).collect();
+        race.record(&values).unwrap();
+        if let Some(rest) = remaining(&race, 5) {
+            assert!(rest.typical.is_finite() && rest.low <= rest.high);
+        }
+    }
+    let outcome = race.outcome();
+    assert_eq!(outcome.verdict, Verdict::Tie { set: (0..8).collect(), not_better: vec![] });
+    assert_eq!((outcome.looked_at, outcome.screening_risk), (10, 0.0));
+    assert_eq!(outcome.dropped.len(), 16);
+    for gone in &outcome.dropped {
+        let ratio = gone.ratio.unwrap();
+        let truth = seconds(gone.stack);
+        assert!(ratio.low <= ratio.high && (ratio.centre / truth - 1.0).abs() < 0.01, "{ratio:?}");
+    }
+    let estimates = race.estimates();
+    assert!(estimates.iter().flatten().all(|e| e.worse.is_finite() && e.error.is_finite()));
+}
+
+#[test]
+fn a_race_of_one_number_is_a_tie_of_the_finalists() {
+    let mut race = Race::new(Design::unstructured(40), RaceConfig::new(question(), 1)).unwrap();
+    while let Step::Run(plan) = race.next_round() {
+        race.record(&plan.order.iter().map(|&s| (s, Some(0.25))).collect::<Vec<_>>()).unwrap();
+    }
+    let Verdict::Tie { set, not_better } = race.outcome().verdict else { panic!("not a tie") };
+    assert_eq!((set.len(), not_better.len()), (8, 0));
+}
+
+#[test]
+fn checks_of_a_run_without_noise_speak_up_about_nothing() {
+    let trials: Vec<Trial> = (0..8)
+        .flat_map(|round| (0..4).map(move |position| (round, position)))
+        .map(|(round, position)| {
+            let stack = (round + position) % 4;
+            Trial { stack, round, position, value: 1.0 + stack as f64 }
+        })
+        .collect();
+    let found = check(&trials);
+    for trend in [found.drift, found.order].into_iter().flatten() {
+        assert!(!trend.detected() && !trend.p.is_nan(), "{trend:?}");
+        assert!((trend.change.centre - 1.0).abs() < 1e-9);
+    }
+    assert!(found.carry_over.is_none_or(|c| !c.detected() && !c.p.is_nan()), "{found:?}");
+    assert!(found.dependence_p.is_none_or(|p| !p.is_nan()));
+    let heat: Vec<Option<f64>> = (0..trials.len()).map(|n| Some(n as f64)).collect();
+    assert!(covariate(&trials, &heat).is_none_or(|t| !t.p.is_nan() && !t.detected()));
+}
+
+#[test]
+fn effects_pilots_responses_and_steady_state_are_exact() {
+    let values: Vec<Vec<Option<f64>>> = (0..24).map(|s| vec![Some(seconds(s)); 6]).collect();
+    let design = Design::product(&[6, 4]);
+    let found = effects(&design, &values, 0.95).unwrap();
+    assert!((found.axes[0].change.centre - 4.0).abs() < 1e-6);
+    assert!((found.axes[1].at_most - 1.0).abs() < 1e-6 && !found.axes[1].change.low.is_nan());
+    let trials: Vec<PilotTrial> = (0..2)
+        .flat_map(|round| pilot_stacks(&design).into_iter().map(move |stack| (round, stack)))
+        .map(|(round, stack)| PilotTrial {
+            stack,
+            round,
+            value: Some(seconds(stack)),
+            seconds: 2.0,
+        })
+        .collect();
+    let pilot = evaluate(&design, &trials);
+    assert!(pilot.spread.is_none_or(|spread| spread.centre < 1e-9 && !spread.high.is_nan()));
+    assert!(pilot.seconds.iter().all(|s| (s - 2.0).abs() < 1e-6));
+    if let Some(plan) = plan_race(&pilot, &RaceConfig::new(question(), 1)) {
+        assert!(plan.looks.iter().all(|look| look.difference.abs() < 1e-9));
+    }
+    let same = response(&[1.0; 6], &[1.0; 6], 2.0, 0.95).unwrap();
+    assert_eq!((same.sees, same.change.centre), (Sees::No, 1.0));
+    let twice = response(&[1.0; 6], &[2.0; 6], 2.0, 0.95).unwrap();
+    assert_eq!(twice.sees, Sees::Yes);
+    assert!(WindowRule::default().judge(&[5.0; 5]).is_reached());
+}

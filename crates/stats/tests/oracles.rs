@@ -1,0 +1,256 @@
+//! Random inputs against naive oracles: the definition written down plainly, without care for
+//! speed or rounding.
+
+#![allow(clippy::unwrap_used, reason = "an oracle stops at the first surprise")]
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use seekwell_stats::design::Design;
+use seekwell_stats::effects::effects;
+use seekwell_stats::estimate::{a12, hodges_lehmann};
+use seekwell_stats::linear::weighted_least_squares;
+use seekwell_stats::paired::{Standing, WINNER_SHARE};
+use seekwell_stats::special::{f_upper_tail, t_quantile_upper, t_upper_tail};
+use seekwell_stats::steady::{FioCriterion, Steady, WindowRule};
+use seekwell_stats::{Better, Question, Verdict, compare};
+
+/// Intercept and slope of the best line through (0, y0), (1, y1)…, by the normal equations.
+fn line(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let sx: f64 = (0..values.len()).map(|x| x as f64).sum();
+    let sxx: f64 = (0..values.len()).map(|x| (x * x) as f64).sum();
+    let sy: f64 = values.iter().sum();
+    let sxy: f64 = values.iter().enumerate().map(|(x, y)| x as f64 * y).sum();
+    let slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
+    ((sy - slope * sx) / n, slope)
+}
+
+/// Start of the first window of 5 among at most 25 rounds that is steady by SNIA's rule, and how
+/// far the nearest window is from the limits.
+fn snia(rounds: &[f64]) -> (Option<usize>, f64) {
+    let mut margin = f64::INFINITY;
+    let mut found = None;
+    for (first, window) in rounds[..rounds.len().min(25)].windows(5).enumerate() {
+        let mean = window.iter().sum::<f64>() / 5.0;
+        let mut sorted = window.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let range = (sorted[4] - sorted[0]) / mean;
+        let moved = (line(window).1 * 4.0 / mean).abs();
+        margin = margin.min((range - 0.2).abs()).min((moved - 0.1).abs());
+        if range <= 0.2 && moved <= 0.1 && found.is_none() {
+            found = Some(first);
+        }
+    }
+    (found, margin)
+}
+
+/// The standing of a rival below 20 rounds, from its definition; `None` too close to a limit.
+fn standing(worse_by: &[f64], stacks: usize, tie: f64, error: f64) -> Option<Standing> {
+    let n = worse_by.len() as f64;
+    let mean = worse_by.iter().sum::<f64>() / n;
+    let spread = (worse_by.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0)).sqrt();
+    let reach = |error: f64| t_quantile_upper(error, n - 1.0) * spread / n.sqrt();
+    let each = error / stacks as f64;
+    let (low, high) = (mean - reach(each), mean + reach(each));
+    let strict = mean - reach(WINNER_SHARE * each);
+    let close = [low + tie, high - tie, low, strict, mean - tie].iter().any(|d| d.abs() < 1e-9);
+    if close {
+        return None;
+    }
+    Some(match (low >= -tie, high <= tie, strict > 0.0 && mean > tie) {
+        (true, true, _) => Standing::Within,
+        (_, _, true) => Standing::Worse,
+        (true, ..) => Standing::NotBetter,
+        _ => Standing::Open,
+    })
+}
+
+/// Solves a square system by elimination with the largest pivot.
+fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
+    let n = b.len();
+    for column in 0..n {
+        let pivot =
+            (column..n).max_by(|x, y| a[*x][column].abs().total_cmp(&a[*y][column].abs()))?;
+        if a[pivot][column].abs() < 1e-6 {
+            return None;
+        }
+        a.swap(column, pivot);
+        b.swap(column, pivot);
+        for row in column + 1..n {
+            let factor = a[row][column] / a[column][column];
+            for k in column..n {
+                a[row][k] -= factor * a[column][k];
+            }
+            b[row] -= factor * b[column];
+        }
+    }
+    let mut x = vec![0.0; n];
+    for row in (0..n).rev() {
+        let known: f64 = (row + 1..n).map(|k| a[row][k] * x[k]).sum();
+        x[row] = (b[row] - known) / a[row][row];
+    }
+    Some(x)
+}
+
+proptest! {
+    #[test]
+    fn steady_state_is_found_where_the_rule_says(
+        level in 1.0f64..1e6,
+        rounds in vec(0.7f64..1.3, 0..40),
+        trend in -0.05f64..0.05,
+    ) {
+        let rounds: Vec<f64> =
+            rounds.iter().enumerate().map(|(n, r)| level * r * (trend * n as f64).exp()).collect();
+        let (expected, margin) = snia(&rounds);
+        prop_assume!(margin > 1e-9);
+        let found = WindowRule::default().judge(&rounds);
+        match (expected, found) {
+            (Some(first), Steady::Reached(window)) => prop_assert_eq!(window.first, first),
+            (None, Steady::NotYet(_)) => prop_assert!(rounds.len() < 25),
+            (None, Steady::GivenUp(_)) => prop_assert!(rounds.len() >= 25),
+            (expected, found) => prop_assert!(false, "{expected:?} expected, {found:?} found"),
+        }
+    }
+
+    #[test]
+    fn fio_criteria_are_met_where_their_definition_says(
+        series in vec(80.0f64..120.0, 0..30),
+        duration in 2usize..8,
+        percent in 1u32..30,
+        slope: bool,
+    ) {
+        let text = format!("{}:{percent}%", if slope { "iops_slope" } else { "iops" });
+        let criterion: FioCriterion = text.parse().unwrap();
+        let mut margin = f64::INFINITY;
+        let mut expected = None;
+        for end in duration..=series.len() {
+            let window = &series[end - duration..end];
+            let mean = window.iter().sum::<f64>() / duration as f64;
+            let off = window.iter().map(|v| (v - mean).abs()).fold(0.0, f64::max);
+            let value = 100.0 * if slope { line(window).1.abs() } else { off } / mean;
+            margin = margin.min((value - f64::from(percent)).abs());
+            if value < f64::from(percent) && expected.is_none() {
+                expected = Some(end);
+            }
+        }
+        prop_assume!(margin > 1e-9);
+        prop_assert_eq!(criterion.first_met(&series, duration), expected);
+    }
+
+    #[test]
+    fn hodges_lehmann_is_the_median_of_all_pair_means(values in vec(-5.0f64..5.0, 1..30)) {
+        let mut means: Vec<f64> = Vec::new();
+        for (i, a) in values.iter().enumerate() {
+            means.extend(values[i..].iter().map(|b| (a + b) / 2.0));
+        }
+        means.sort_by(f64::total_cmp);
+        let expected = (means[(means.len() - 1) / 2] + means[means.len() / 2]) / 2.0;
+        prop_assert!((hodges_lehmann(&values).unwrap() - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a12_counts_pairs(a in vec(0i32..10, 1..20), b in vec(0i32..10, 1..20)) {
+        let floats = |values: &[i32]| values.iter().map(|v| f64::from(*v)).collect::<Vec<_>>();
+        let mut points = 0.0;
+        for x in &a {
+            for y in &b {
+                points += if x > y { 1.0 } else if x == y { 0.5 } else { 0.0 };
+            }
+        }
+        let expected = points / (a.len() * b.len()) as f64;
+        prop_assert!((a12(&floats(&a), &floats(&b)).unwrap() - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn least_squares_solve_their_normal_equations(
+        rows in vec((vec(-2.0f64..2.0, 3), -5.0f64..5.0, 0.1f64..4.0), 4..20),
+    ) {
+        let mut normal = vec![vec![0.0; 3]; 3];
+        let mut right = vec![0.0; 3];
+        for (x, y, weight) in &rows {
+            for i in 0..3 {
+                right[i] += weight * x[i] * y;
+                for j in 0..3 {
+                    normal[i][j] += weight * x[i] * x[j];
+                }
+            }
+        }
+        let Some(expected) = solve(normal, right) else { return Ok(()) };
+        prop_assume!(expected.iter().all(|c| c.abs() < 100.0));
+        let fit = weighted_least_squares(3, rows.iter().map(|(x, y, w)| (x.as_slice(), *y, *w)));
+        for (ours, expected) in fit.coefficients.iter().zip(expected) {
+            prop_assert!((ours - expected).abs() < 1e-4 * (1.0 + expected.abs()));
+        }
+    }
+
+    #[test]
+    fn verdicts_follow_from_their_definition(
+        stacks in 2usize..6,
+        rounds in 6usize..20,
+        values in vec(0.9f64..1.2, 120),
+        tie in 0.0f64..0.1,
+        higher: bool,
+    ) {
+        let table: Vec<Vec<Option<f64>>> = (0..stacks)
+            .map(|s| (0..rounds).map(|r| Some(values[s * 20 + r] * (1.0 + 0.03 * s as f64))).collect())
+            .collect();
+        let better = if higher { Better::Higher } else { Better::Lower };
+        let sign = if higher { -1.0 } else { 1.0 };
+        let log = |stack: usize, round: usize| sign * table[stack][round].unwrap().ln();
+        let mean = |stack: usize| (0..rounds).map(|r| log(stack, r)).sum::<f64>() / rounds as f64;
+        let leader = (0..stacks).min_by(|a, b| mean(*a).total_cmp(&mean(*b))).unwrap();
+        let found = compare(&table, &Question::new(better, tie, 0.95)).unwrap();
+        prop_assert_eq!(found.baseline, Some(leader));
+        let mut expected = Vec::new();
+        for stack in (0..stacks).filter(|stack| *stack != leader) {
+            let worse_by: Vec<f64> = (0..rounds).map(|r| log(stack, r) - log(leader, r)).collect();
+            let Some(standing) = standing(&worse_by, stacks, tie.ln_1p(), 0.05) else {
+                return Ok(());
+            };
+            prop_assert_eq!(found.rows[stack].standing, standing);
+            expected.push(standing);
+        }
+        match found.verdict {
+            Verdict::Winner { stack } => {
+                prop_assert_eq!(stack, leader);
+                prop_assert!(expected.iter().all(|s| *s == Standing::Worse));
+            }
+            Verdict::Tie { .. } => {
+                prop_assert!(!expected.contains(&Standing::Open));
+                prop_assert!(expected.iter().any(|s| *s != Standing::Worse));
+            }
+            Verdict::Unresolved { .. } => prop_assert!(expected.contains(&Standing::Open)),
+        }
+    }
+
+    #[test]
+    fn effects_of_a_complete_product_are_differences_of_means(
+        sizes in (2usize..4, 2usize..4),
+        values in vec(0.5f64..2.0, 9 * 8),
+    ) {
+        let (first, second) = sizes;
+        let stacks = first * second;
+        let table: Vec<Vec<Option<f64>>> =
+            (0..stacks).map(|s| (0..8).map(|r| Some(values[s * 8 + r])).collect()).collect();
+        let found = effects(&Design::product(&[first, second]), &table, 0.95).unwrap();
+        let level = |value: usize| {
+            let of: Vec<f64> = (0..stacks)
+                .filter(|stack| stack / second == value)
+                .flat_map(|stack| (0..8).map(move |round| (stack, round)))
+                .map(|(stack, round)| values[stack * 8 + round].ln())
+                .collect();
+            of.iter().sum::<f64>() / of.len() as f64
+        };
+        let levels: Vec<f64> = (0..first).map(level).collect();
+        let average = levels.iter().sum::<f64>() / first as f64;
+        for (ours, expected) in found.axes[0].levels.iter().zip(&levels) {
+            prop_assert!((ours.centre.ln() - (expected - average)).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_squared_t_is_an_f(t in 0.0f64..20.0, df in 1.0f64..200.0) {
+        let (two_sided, f) = (2.0 * t_upper_tail(t, df), f_upper_tail(t * t, 1.0, df));
+        prop_assert!((two_sided - f).abs() <= 1e-10 * f + 1e-14, "{two_sided} {f}");
+    }
+}
