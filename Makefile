@@ -4,8 +4,10 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
+PREFIX ?= /usr/local
+
 .DEFAULT_GOAL := help
-.PHONY: statistics agreement help demo test web power-cuts packages
+.PHONY: statistics agreement help demo test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,6 +27,11 @@ web: packages ## build the page of the HTML report, when Node.js is there (witho
 
 statistics: ## measure what the verdicts keep of their promises (15 minutes), renew the table of docs/statistics.md
 	$(CARGO) run --release --locked --package seekwell-stats --example statistics -- whole
+
+install: ## build; install the program, man pages and completions below PREFIX (/usr/local)
+	$(CARGO) build --release --locked --package seekwell
+	install -D -m 755 $(TARGET)/release/seekwell $(DESTDIR)$(PREFIX)/bin/seekwell
+	$(TARGET)/release/seekwell documents $(DESTDIR)$(PREFIX)/share
 
 packages: ## install the Debian packages that are missing (apt, with sudo when not root)
 	@scripts/install-packages

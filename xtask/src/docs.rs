@@ -7,8 +7,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,34 @@ pub fn write(root: &Path) -> Result<bool> {
     for path in write_all(root, &documents())? {
         println!("written: {path}");
     }
+    if write_command_reference(root)? {
+        println!("written: {COMMAND_REFERENCE}");
+    }
+    Ok(true)
+}
+
+/// What the program says of its own commands. It is asked, and not linked, so that `tidy` need not
+/// build the whole workspace; a test of the program compares the committed text.
+const COMMAND_REFERENCE: &str = "docs/command-reference.md";
+
+fn write_command_reference(root: &Path) -> Result<bool> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .current_dir(root)
+        .args(["run", "--quiet", "--profile", "test", "--package", "seekwell", "--"])
+        .args(["documents", "--reference"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot run the program for its command reference")?;
+    if !output.status.success() {
+        bail!("the program could not print its command reference: {}", output.status);
+    }
+    let text = String::from_utf8(output.stdout).context("the command reference is no text")?;
+    let path = root.join(COMMAND_REFERENCE);
+    if committed(&path)?.as_ref() == Some(&text) {
+        return Ok(false);
+    }
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(true)
 }
 

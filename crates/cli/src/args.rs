@@ -1,54 +1,18 @@
 //! The arguments, one definition each: help, usage and completions come from here.
 
+mod examples;
+
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use seekwell_model::units::Nanos;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  seekwell doctor                      what this machine can measure
-  seekwell plan labs/demo.toml         trials, order, time and bytes written; touches nothing
-  seekwell run labs/demo.toml          runs the lab on scratch images and names the verdict
-  seekwell report demo.seekwell --html demo.html
-  seekwell bench seek /dev/sdb         random reads of a disk now, reading only
-
-Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
-4 not resolved, 5 a threshold failed.";
-
-const INIT_EXAMPLES: &str = "\
-Examples:
-  seekwell init                        asks six questions, writes mine.toml
-  seekwell init db.toml --runs database --time 1h --defaults
-
-Without a terminal the answers come from the flags and, line by line, from standard input.";
-
-const WATCH_EXAMPLES: &str = "\
-Examples:
-  seekwell watch /dev/sda              on a terminal a screen, elsewhere a line per second
-  seekwell watch sda -n 60 --record busy.seekwell
-  seekwell watch /dev/nvme0n1 --interval 200ms --json
-
-The columns are those of iostat -x. Latency, queue depth, request sizes and places come from the
-kernel's block events, which take root and tracefs; without them there are counters only, and it
-says so.";
-
-const COMPARE_EXAMPLES: &str = "\
-Examples:
-  seekwell compare before.seekwell after.seekwell
-  seekwell compare before.seekwell after.seekwell --fail-above 5%
-
-The trials of two runs share no rounds: they are compared as independent samples, and what else
-changed between the runs (kernel, firmware, settings in force) is listed. Runs that judge another
-metric, do other work or were made in another place are refused.
-
-Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
-4 not resolved for some stack. 5 a stack is shown to be worse by more than the threshold.
-1 not comparable, or a run cannot be read.";
+/// What a command is for, its examples, then how it is called.
+const TEMPLATE: &str = "{about-with-newline}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
 
 /// Which filesystem, mkfs and mount options, I/O scheduler, journal placement and device run your
 /// workload fastest, how sure that is, and why.
 #[derive(Debug, Parser)]
-#[command(name = "seekwell", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "seekwell", version, max_term_width = 100)]
 pub struct Cli {
     /// Command.
     #[command(subcommand)]
@@ -61,7 +25,6 @@ pub enum Command {
     /// Say what this machine can measure, and the command that adds what is missing
     Doctor,
     /// Write a lab from six answers: what runs on it, which device, how long may it take …
-    #[command(after_help = INIT_EXAMPLES)]
     Init(InitArgs),
     /// Print trials, order, predicted time and bytes written of a lab; touch nothing
     Plan(PlanArgs),
@@ -70,10 +33,8 @@ pub enum Command {
     /// Show a run again, or write it as HTML, CSV or JSON
     Report(ReportArgs),
     /// Show what a block device does, now: iostat's columns, latencies, queue, sizes, seeks
-    #[command(after_help = WATCH_EXAMPLES)]
     Watch(WatchArgs),
     /// Compare two runs of one lab stack by stack, say before and after an update
-    #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Take the run file out of a report, byte by byte as it was
     Extract(ExtractArgs),
@@ -81,6 +42,14 @@ pub enum Command {
     Claim(ClaimArgs),
     /// Take a claim back
     Release(ReleaseArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write man pages and completions below a directory, or print the command reference
+    #[command(hide = true)]
+    Documents(DocumentsArgs),
+    /// Draw the live screen of a run: reads states on standard input
+    #[command(hide = true)]
+    Screen,
     /// Run one trial: reads a request on standard input, writes messages on standard output
     #[command(hide = true)]
     Agent,
@@ -148,6 +117,9 @@ pub struct RunArgs {
     /// Print the whole run as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    /// Print a line per trial, also on a terminal
+    #[arg(long)]
+    pub no_screen: bool,
 }
 
 /// Arguments of `report`.
@@ -237,6 +209,25 @@ pub struct ReleaseArgs {
     pub device: PathBuf,
 }
 
+/// Arguments of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `documents`.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub struct DocumentsArgs {
+    /// Directory such as /usr/local/share
+    pub directory: Option<PathBuf>,
+    /// Print the command reference as Markdown
+    #[arg(long)]
+    pub reference: bool,
+}
+
 /// Arguments of `guardian`.
 #[derive(Args, Debug)]
 pub struct GuardianArgs {
@@ -251,5 +242,17 @@ pub struct GuardianArgs {
 /// The whole command line, `bench` included.
 #[must_use]
 pub fn command() -> clap::Command {
-    Cli::command().subcommand(crate::bench_flags::command())
+    let all = Cli::command().subcommand(crate::bench_flags::command());
+    examples_first(all, "seekwell").mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        examples_first(command, &name)
+    })
+}
+
+/// Help that opens with worked examples, where a command has some.
+fn examples_first(command: clap::Command, name: &str) -> clap::Command {
+    match examples::of(name) {
+        Some(text) => command.help_template(TEMPLATE).after_help(text),
+        None => command,
+    }
 }

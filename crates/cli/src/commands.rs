@@ -4,6 +4,7 @@ pub mod bench;
 pub mod claim;
 pub mod compare;
 pub mod doctor;
+pub mod documents;
 pub mod extract;
 pub mod init;
 pub mod internal;

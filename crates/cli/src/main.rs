@@ -42,6 +42,9 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Agent => commands::internal::agent(),
         Command::Guardian(arguments) => commands::internal::guardian(&arguments),
         Command::Extract(arguments) => commands::extract::run(&arguments),
+        Command::Screen => progress::live::run(),
+        Command::Completions(arguments) => commands::documents::completions(&arguments),
+        Command::Documents(arguments) => commands::documents::documents(&arguments),
         other => {
             place::put_back_what_died();
             match other {
@@ -54,7 +57,12 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
                 Command::Compare(arguments) => commands::compare::run(&arguments),
                 Command::Claim(arguments) => commands::claim::claim(&arguments),
                 Command::Release(arguments) => commands::claim::release(&arguments),
-                Command::Agent | Command::Guardian(_) | Command::Extract(_) => Ok(Exit::Done),
+                Command::Agent
+                | Command::Guardian(_)
+                | Command::Extract(_)
+                | Command::Screen
+                | Command::Completions(_)
+                | Command::Documents(_) => Ok(Exit::Done),
             }
         }
     }

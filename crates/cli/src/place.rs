@@ -145,18 +145,22 @@ pub fn host(plan: &Plan, run_file: &Path, scratch: Option<&Path>) -> Result<Host
                 .to_owned(),
         ));
     }
-    let beside = run_file.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let scratch = scratch.or(beside).unwrap_or_else(|| Path::new("."));
     let program = std::env::current_exe()
         .map_err(|error| Failure::Error(format!("cannot find the program itself: {error}")))?;
     let options = HostOptions {
         program,
-        scratch: scratch.to_owned(),
+        scratch: scratch_directory(run_file, scratch),
         undo_directory: undo_directory(),
         claims_directory: claims_directory(),
         run_file: run_file.to_owned(),
     };
     HostPlace::new(plan, options).map_err(|error| Failure::from_error(&error))
+}
+
+/// Where scratch images are made: where the user says, else beside the run file.
+pub fn scratch_directory(run_file: &Path, scratch: Option<&Path>) -> PathBuf {
+    let beside = run_file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    scratch.or(beside).unwrap_or_else(|| Path::new(".")).to_owned()
 }
 
 /// A flag that the first Ctrl-C or SIGTERM raises: the trial under way is finished. The second one

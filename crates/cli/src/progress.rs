@@ -1,31 +1,47 @@
-//! Progress of a run on standard error: one redrawn line on a terminal, one line per trial
-//! elsewhere. It shows no ranking: looking at one invites stopping when it pleases.
+//! Progress of a run on standard error: a live screen on a terminal, one line per trial elsewhere.
+//! It shows no ranking: looking at one invites stopping when it pleases.
 
+pub mod child;
+mod left;
+pub mod live;
+pub mod state;
+
+use crate::screen;
 use crate::terminal;
-use indicatif::{ProgressBar, ProgressStyle};
+use child::ScreenProcess;
+use left::TimeLeft;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::units::Nanos;
 use seekwell_runner::execute::Event;
 use seekwell_runner::staged::Part;
+use state::State;
+use std::path::Path;
 
 /// Shows the events of a run.
 pub struct Progress<'a> {
     plan: &'a Plan,
-    bar: Option<ProgressBar>,
-    last: String,
+    state: State,
+    left: TimeLeft<'a>,
+    screen: Option<ScreenProcess>,
+    /// What was said on the screen only, to be said again below it.
+    unsaid: Vec<String>,
 }
 
 impl<'a> Progress<'a> {
-    /// A display for this plan.
-    pub fn new(plan: &'a Plan) -> Self {
-        let bar = terminal::redraws().then(|| {
-            let bar = ProgressBar::new(plan.trials.len() as u64);
-            let style = ProgressStyle::with_template("{bar:20} {pos}/{len}  {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
-        Self { plan, bar, last: String::new() }
+    /// A display for this plan, on a screen when there can be one and it is wanted. `scratch` is
+    /// the directory of the images.
+    pub fn new(plan: &'a Plan, place: &str, scratch: &Path, on_screen: bool) -> Self {
+        // Without a screen there are lines, whatever the reason is.
+        let screen =
+            (on_screen && screen::possible()).then(|| ScreenProcess::start().ok()).flatten();
+        Self {
+            plan,
+            state: State::new(plan, place, scratch),
+            left: TimeLeft::new(plan),
+            screen,
+            unsaid: Vec::new(),
+        }
     }
 
     /// Shows one event.
@@ -35,9 +51,8 @@ impl<'a> Progress<'a> {
                 self.began(trial, *done, *total, *left_ns)
             }
             Event::Step { name, .. } => {
-                if let Some(bar) = &self.bar {
-                    bar.set_message(format!("{}: {name}", self.last));
-                }
+                self.state.current.step = (*name).to_owned();
+                self.redraw();
             }
             Event::Ended { trial, record } => self.ended(trial, record),
             Event::Quarantined { trial, reason } => self.line(&format!(
@@ -54,10 +69,26 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Removes the redrawn line.
-    pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+    /// Gives the terminal back.
+    pub fn finish(&mut self) {
+        if let Some(screen) = self.screen.take() {
+            screen.finish();
+            self.say_again();
+        }
+    }
+
+    fn say_again(&mut self) {
+        for line in self.unsaid.drain(..) {
+            terminal::talk(&line);
+        }
+    }
+
+    /// Sends the state to the screen. One that the user left is no more: lines from now on.
+    fn redraw(&mut self) {
+        let Some(screen) = &self.screen else { return };
+        if !screen.send(&self.state) {
+            self.finish();
+            terminal::talk("the screen was left; the run goes on, Ctrl-C ends it after this trial");
         }
     }
 
@@ -72,33 +103,37 @@ impl<'a> Progress<'a> {
 
     fn began(&mut self, trial: &PlannedTrial, done: u64, total: u64, left_ns: u64) {
         let name = self.name(trial);
-        let left = Nanos(left_ns);
-        match &self.bar {
-            Some(bar) => {
-                bar.set_length(total);
-                bar.set_position(done);
-                self.last = format!("{left} left  round {}  {name}", trial.round + 1);
-                bar.set_message(self.last.clone());
-            }
-            None => terminal::talk(&format!(
-                "trial {}/{total}  round {}  {name}  {left} left",
+        let left_ns = self.left.began(trial).unwrap_or(left_ns);
+        self.state.began(trial, name.clone(), (done, total), left_ns);
+        self.redraw();
+        if self.screen.is_none() {
+            terminal::talk(&format!(
+                "trial {}/{total}  round {}  {name}  {} left",
                 done + 1,
-                trial.round + 1
-            )),
+                trial.round + 1,
+                Nanos(left_ns)
+            ));
         }
     }
 
-    fn ended(&self, trial: &PlannedTrial, record: &Record) {
+    fn ended(&mut self, trial: &PlannedTrial, record: &Record) {
+        self.left.ended();
+        self.state.ended(self.plan, trial, record);
         if let Status::Failed { stage, reason } = &record.status {
             self.line(&format!("{}: failed in {stage}: {reason}", self.name(trial)));
+        } else {
+            self.redraw();
         }
     }
 
-    fn line(&self, text: &str) {
+    fn line(&mut self, text: &str) {
         let text = terminal::harmless(text);
-        match &self.bar {
-            Some(bar) => bar.println(text),
-            None => terminal::talk(&text),
+        self.state.note(text.clone());
+        if self.screen.is_some() {
+            self.unsaid.push(text);
+            self.redraw();
+        } else {
+            terminal::talk(&text);
         }
     }
 }
@@ -110,5 +145,11 @@ fn part_words(part: Part, stacks: usize) -> String {
         }
         Part::Screen => format!("screen: {stacks} stacks; the better half goes on"),
         Part::Final => format!("final: {stacks} stacks in fresh rounds"),
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        self.finish();
     }
 }

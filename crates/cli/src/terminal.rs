@@ -13,11 +13,6 @@ pub fn colour() -> bool {
     stdout().is_terminal() && !plain()
 }
 
-/// Whether standard error is a terminal that can redraw a line.
-pub fn redraws() -> bool {
-    stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-}
-
 fn plain() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb")

@@ -3,13 +3,27 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
+#[path = "everyday/book.rs"]
+mod book;
 #[path = "everyday/compare.rs"]
 mod compare;
+#[path = "everyday/documents.rs"]
+mod documents;
 #[path = "everyday/init.rs"]
 mod init;
+#[path = "everyday/labs.rs"]
+mod labs;
+#[path = "everyday/screen.rs"]
+mod screen;
+#[path = "everyday/watch.rs"]
+mod watch;
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Mutex;
+
+/// A machine takes one run at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
 
 /// The program in a directory, with an environment that changes nothing.
 fn seekwell(directory: &Path) -> Command {

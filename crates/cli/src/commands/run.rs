@@ -45,7 +45,8 @@ pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
     };
     let records = file.records().map_err(|error| Failure::from_error(&error))?;
     let kept = execute::worth_keeping(&plan, records);
-    let mut progress = Progress::new(&plan);
+    let scratch = place::scratch_directory(&path, arguments.scratch.as_deref());
+    let mut progress = Progress::new(&plan, &arguments.place, &scratch, !arguments.no_screen);
     let mut execution = Execution::new(&plan, kept);
     let ended = execution.run(&mut place, &mut KeepInFile(&mut file), &stop, &mut |event| {
         progress.show(&event);

@@ -3,7 +3,7 @@
 use super::{data, seekwell, talk};
 
 #[test]
-fn help_opens_with_the_question_and_ends_with_examples() {
+fn help_opens_with_the_question_and_examples() {
     let directory = tempfile::tempdir().unwrap();
     let output = seekwell(directory.path()).arg("--help").output().unwrap();
     assert_eq!(output.status.code(), Some(0));

@@ -173,8 +173,8 @@ fn sizes(frame: &mut Frame<'_>, picture: &Picture, area: Rect) {
         })
         .collect();
     let title = match picture.sequential {
-        Some(share) => format!("request size   sequential {:.0} %", share * 100.0),
-        None => "request size".to_owned(),
+        Some(share) => format!("sizes, {:.0} % sequential", share * 100.0),
+        None => "sizes".to_owned(),
     };
     frame.render_widget(Paragraph::new(lines).block(titled(title)), area);
 }

@@ -52,7 +52,7 @@ fn with_events_latency_size_depth_and_place_are_there() {
         "100%",
         "≤4 KiB",
         "depth 1.5, most 2",
-        "sequential 100 %",
+        "100 % sequential",
         "place on the device",
         "q leaves",
     ] {

@@ -1,0 +1,94 @@
+//! What is made from the definitions of the arguments: completions, man pages, the command
+//! reference.
+
+mod reference;
+
+use crate::args::{self, CompletionsArgs, DocumentsArgs};
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use clap_complete::Shell;
+use std::path::{Path, PathBuf};
+
+/// Where the completions of a shell are looked for, below `share`.
+const COMPLETIONS: [(Shell, &str); 3] = [
+    (Shell::Bash, "bash-completion/completions/seekwell"),
+    (Shell::Zsh, "zsh/site-functions/_seekwell"),
+    (Shell::Fish, "fish/vendor_completions.d/seekwell.fish"),
+];
+
+/// Prints the completions of a shell.
+///
+/// # Errors
+/// None so far.
+pub fn completions(arguments: &CompletionsArgs) -> Result<Exit, Failure> {
+    terminal::data(&completion_text(arguments.shell));
+    Ok(Exit::Done)
+}
+
+fn completion_text(shell: Shell) -> String {
+    let mut bytes = Vec::new();
+    clap_complete::generate(shell, &mut visible(), "seekwell", &mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The command line without what the program starts itself.
+fn visible() -> clap::Command {
+    let all = args::command();
+    let commands: Vec<clap::Command> =
+        all.get_subcommands().filter(|one| !one.is_hide_set()).cloned().collect();
+    let about = all.get_about().cloned().unwrap_or_default();
+    clap::Command::new("seekwell").about(about).version(all.render_version()).subcommands(commands)
+}
+
+/// Prints the reference, or writes man pages and completions.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn documents(arguments: &DocumentsArgs) -> Result<Exit, Failure> {
+    if arguments.reference {
+        terminal::data(&reference::markdown(&args::command()));
+        return Ok(Exit::Done);
+    }
+    let Some(directory) = &arguments.directory else {
+        return Err(Failure::Usage("name a directory, or --reference".to_owned()));
+    };
+    for (shell, path) in COMPLETIONS {
+        write(&directory.join(path), completion_text(shell).as_bytes())?;
+    }
+    for (name, page) in man_pages()? {
+        write(&directory.join("man/man1").join(name), &page)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// One page for the program and one per visible command.
+fn man_pages() -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
+    let mut all = args::command();
+    all.build();
+    let commands: Vec<clap::Command> =
+        all.get_subcommands().filter(|one| !one.is_hide_set()).cloned().collect();
+    let mut pages = vec![page("seekwell".to_owned(), all)?];
+    for command in commands {
+        if command.get_name() != "help" {
+            pages.push(page(format!("seekwell-{}", command.get_name()), command)?);
+        }
+    }
+    Ok(pages)
+}
+
+fn page(name: String, command: clap::Command) -> Result<(PathBuf, Vec<u8>), Failure> {
+    let mut bytes = Vec::new();
+    let file = PathBuf::from(format!("{name}.1"));
+    clap_mangen::Man::new(command)
+        .title(name)
+        .render(&mut bytes)
+        .map_err(|error| Failure::Error(format!("cannot make {}: {error}", file.display())))?;
+    Ok((file, bytes))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, bytes))
+        .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))
+}

@@ -1,0 +1,104 @@
+//! The command reference as Markdown.
+
+use clap::{Arg, Command};
+use std::fmt::Write as _;
+
+/// Every visible command with its examples, arguments and options.
+pub fn markdown(all: &Command) -> String {
+    let mut all = all.clone();
+    all.build();
+    let mut text = String::from(
+        "# The commands\n\n<!-- Made from the definitions in crates/cli; after a change there run \
+         `cargo xtask docs`. -->\n\nStandard output is data, standard error is talk. \
+         `--help` of each command says the same as this page.\n",
+    );
+    section(&mut text, &all, "seekwell", 2);
+    text
+}
+
+fn section(text: &mut String, command: &Command, name: &str, level: usize) {
+    let heading = "#".repeat(level);
+    let _ = write!(text, "\n{heading} `{name}`\n");
+    if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
+        let _ = write!(text, "\n{}\n", plain(&about.to_string()));
+    }
+    if let Some(help) = command.get_after_help() {
+        let _ = write!(text, "\n```text\n{}\n```\n", help.to_string().trim_end());
+    }
+    let arguments: Vec<&Arg> = command.get_positionals().filter(|one| !one.is_hide_set()).collect();
+    let options: Vec<&Arg> = command
+        .get_opts()
+        .chain(command.get_arguments().filter(|one| is_switch(one)))
+        .filter(|one| !one.is_hide_set() && one.get_id() != "help" && one.get_id() != "version")
+        .collect();
+    table(text, "Argument", &arguments, argument_name);
+    table(text, "Option", &options, option_name);
+    for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+        if one.get_name() != "help" {
+            section(text, one, &format!("{name} {}", one.get_name()), (level + 1).min(4));
+        }
+    }
+}
+
+/// A flag without a value.
+fn is_switch(arg: &Arg) -> bool {
+    !arg.is_positional() && !arg.get_action().takes_values()
+}
+
+fn table(text: &mut String, title: &str, all: &[&Arg], name: fn(&Arg) -> String) {
+    if all.is_empty() {
+        return;
+    }
+    let _ = write!(text, "\n| {title} | Meaning |\n| --- | --- |\n");
+    for arg in all {
+        let _ = writeln!(text, "| `{}` | {} |", name(arg), meaning(arg));
+    }
+}
+
+fn argument_name(arg: &Arg) -> String {
+    value_name(arg)
+}
+
+fn value_name(arg: &Arg) -> String {
+    let names = arg.get_value_names().unwrap_or_default();
+    match names.first() {
+        Some(name) => name.to_string(),
+        None => arg.get_id().as_str().to_uppercase(),
+    }
+}
+
+fn option_name(arg: &Arg) -> String {
+    let short = arg.get_short().map(|letter| format!("-{letter}"));
+    let long = arg.get_long().map(|word| format!("--{word}"));
+    let mut name: String = short.into_iter().chain(long).collect::<Vec<_>>().join(", ");
+    if arg.get_action().takes_values() {
+        name.push(' ');
+        name.push_str(&value_name(arg));
+    }
+    name
+}
+
+fn meaning(arg: &Arg) -> String {
+    let help = arg.get_long_help().or_else(|| arg.get_help());
+    let mut text = plain(&help.map(ToString::to_string).unwrap_or_default());
+    let words: Vec<String> = arg
+        .get_possible_values()
+        .iter()
+        .filter(|value| !value.is_hide_set())
+        .map(|value| format!("`{}`", value.get_name()))
+        .collect();
+    if !words.is_empty() && arg.get_action().takes_values() {
+        let _ = write!(text, ": {}", words.join(", "));
+    }
+    let defaults: Vec<String> =
+        arg.get_default_values().iter().map(|one| format!("`{}`", one.to_string_lossy())).collect();
+    if !defaults.is_empty() && arg.get_action().takes_values() {
+        let _ = write!(text, " (default {})", defaults.join(", "));
+    }
+    text
+}
+
+/// One line that does not end a table's cell.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}

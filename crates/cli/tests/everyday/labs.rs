@@ -1,0 +1,93 @@
+//! The labs that come with Seekwell: each can be planned here, and the real databases run here
+//! where they are installed.
+
+use super::{data, seekwell, talk};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs")
+}
+
+fn labs() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut labs: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    labs.sort();
+    labs
+}
+
+#[test]
+fn each_lab_has_comments_and_can_be_planned() {
+    let directory = tempfile::tempdir().unwrap();
+    let labs = labs();
+    assert!(labs.len() >= 12, "{labs:?}");
+    for lab in labs {
+        let text = std::fs::read_to_string(&lab).unwrap();
+        assert!(text.starts_with("# "), "{} says nothing of itself", lab.display());
+        let output = seekwell(directory.path()).arg("plan").arg(&lab).output().unwrap();
+        let missing = talk(&output);
+        if output.status.code() == Some(1) && missing.contains("no stack is left for filesystem") {
+            seekwell_testing::skip(&format!("plan of {}", lab.display()), missing.trim());
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(0), "{}:\n{missing}", lab.display());
+        assert!(data(&output).contains("trials"), "{}", data(&output));
+    }
+}
+
+/// A lab of the folder made small: one filesystem, six rounds, little work.
+fn small(name: &str, changes: &[(&str, &str)]) -> String {
+    let text = std::fs::read_to_string(folder().join(name)).unwrap();
+    let from = text.find("[[filesystem]]").unwrap();
+    let to = text.find("[scheduler]").unwrap();
+    let mut text = format!("{}[[filesystem]]\ntype = \"ext4\"\n\n{}", &text[..from], &text[to..]);
+    for (from, to) in changes {
+        assert!(text.contains(from), "{name} no longer holds {from}");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+/// Runs the lab; every trial must have ended well.
+fn runs(test: &str, tool: &str, lab: &str, metric: &str) {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root for loop devices and mounts");
+    }
+    if seekwell_testing::tool(tool).is_none() {
+        return seekwell_testing::skip(test, &format!("{tool} is not installed"));
+    }
+    let _alone = super::MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("lab.toml"), lab).unwrap();
+    let output = seekwell(directory.path()).args(["run", "lab.toml", "--json"]).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", talk(&output));
+    let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for trial in run["trials"].as_array().unwrap() {
+        assert_eq!(trial["status"], "ok", "{trial:#}");
+        assert!(trial["metrics"][metric].as_f64().unwrap() > 0.0, "{trial:#}");
+    }
+}
+
+#[test]
+fn sqlite_runs_here() {
+    let changes = [
+        ("loop = \"2GiB\"", "ram = \"64MiB\""),
+        ("seq 300", "seq 10"),
+        ("rounds = 10", "rounds = 6"),
+    ];
+    runs("sqlite_runs_here", "sqlite3", &small("sqlite.toml", &changes), "inserts.elapsed");
+}
+
+#[test]
+fn postgresql_runs_here() {
+    let changes = [
+        ("loop = \"4GiB\"", "ram = \"256MiB\""),
+        ("choose = [\"none\", \"mq-deadline\"]", "choose = [\"none\"]"),
+        ("-s 10 ", "-s 1 "),
+        ("-T 20 ", "-T 1 "),
+        ("rounds = 8", "rounds = 6"),
+    ];
+    let lab = small("postgresql.toml", &changes);
+    runs("postgresql_runs_here", "pgbench", &lab, "pgbench.tps");
+}
