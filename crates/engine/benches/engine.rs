@@ -1,7 +1,7 @@
 //! The engine beside fio and beside bare loops of the same system calls: 4 KiB random reads,
 //! direct, pinned to one CPU, alternating.
 //!
-//! `cargo bench -p seekwell-engine --bench engine -- TARGET [PAIRS] [SECONDS]`
+//! `cargo bench -p seekwell-engine --bench engine -- TARGET [PAIRS] [MILLISECONDS] [CASE…]`
 //!
 //! The target is read only. One JSON object per run goes to standard output; the medians go to
 //! standard error. Overhead is CPU time per operation minus that of the bare loop, in the same
@@ -20,6 +20,7 @@ use rustix::fs::{Mode, OFlags, SeekFrom};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::{Clock, EngineChoice, Job, MonotonicClock, Span, run};
+use seekwell_stats::interval::{geometric_mean_interval, mean_interval};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,12 +31,28 @@ use std::process::Command;
 const BLOCK_BYTES: u32 = 4096;
 
 /// What is compared.
-const CASES: [(EngineChoice, u32, &str); 4] = [
-    (EngineChoice::Null, 1, "null"),
-    (EngineChoice::Psync, 1, "psync"),
-    (EngineChoice::IoUring, 1, "io_uring"),
-    (EngineChoice::IoUring, 32, "io_uring"),
+const CASES: [Case; 5] = [
+    Case { engine: EngineChoice::Null, name: "null", depth: 1, batch: 1 },
+    Case { engine: EngineChoice::Psync, name: "psync", depth: 1, batch: 1 },
+    Case { engine: EngineChoice::IoUring, name: "io_uring", depth: 1, batch: 1 },
+    Case { engine: EngineChoice::IoUring, name: "io_uring", depth: 32, batch: 1 },
+    Case { engine: EngineChoice::IoUring, name: "io_uring", depth: 32, batch: 8 },
 ];
+
+/// One comparison: all sides submit and wait for as many operations at a time.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    engine: EngineChoice,
+    name: &'static str,
+    depth: u32,
+    batch: u32,
+}
+
+impl Case {
+    fn label(self) -> String {
+        format!("{}-{}-{}", self.name, self.depth, self.batch)
+    }
+}
 
 /// One run of somebody.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +65,7 @@ struct Bench {
     path: PathBuf,
     file: File,
     bytes: u64,
-    seconds: u64,
+    milliseconds: u64,
     cpu: usize,
 }
 
@@ -60,31 +77,32 @@ fn main() {
         );
         return;
     };
-    let pairs: u64 = arguments.next().map_or(5, |text| text.parse().unwrap());
-    let seconds: u64 = arguments.next().map_or(1, |text| text.parse().unwrap());
+    let pairs: u64 = arguments.next().map_or(10, |text| text.parse().unwrap());
+    let milliseconds: u64 = arguments.next().map_or(500, |text| text.parse().unwrap());
+    let wanted: Vec<String> = arguments.collect();
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(&path, flags, Mode::empty()).unwrap());
     let bytes = rustix::fs::seek(&file, SeekFrom::End(0)).unwrap();
-    let bench = Bench { path, file, bytes, seconds, cpu: pin() };
+    let bench = Bench { path, file, bytes, milliseconds, cpu: pin() };
     let mut found: BTreeMap<(String, String), Vec<Measured>> = BTreeMap::new();
-    for pair in 0..pairs {
-        for (engine, depth, name) in CASES {
+    for case in CASES.iter().filter(|case| wanted.is_empty() || wanted.contains(&case.label())) {
+        for pair in 0..pairs {
             let mut order = ["seekwell", "fio", "bare"];
             order.rotate_left((pair % 3) as usize);
             for who in order {
                 let measured = match who {
-                    "seekwell" => Some(bench.seekwell(engine, depth)),
-                    "fio" => bench.fio(name, depth),
-                    _ => bench.bare(engine, depth),
+                    "seekwell" => Some(bench.seekwell(*case)),
+                    "fio" => bench.fio(*case),
+                    _ => bench.bare(*case),
                 };
                 let Some(measured) = measured else { continue };
                 println!(
                     "{}",
-                    json!({"pair": pair, "engine": name, "depth": depth, "who": who,
+                    json!({"pair": pair, "engine": case.name, "depth": case.depth,
+                           "batch": case.batch, "who": who,
                            "iops": measured.iops, "cpu_ns_per_op": measured.cpu_ns_per_op})
                 );
-                let case = format!("{name} depth {depth}");
-                found.entry((case, who.to_owned())).or_default().push(measured);
+                found.entry((case.label(), who.to_owned())).or_default().push(measured);
             }
         }
     }
@@ -110,22 +128,41 @@ fn summary(found: &BTreeMap<(String, String), Vec<Measured>>) {
     for ((case, who), runs) in found {
         let iops = median(runs.iter().map(|run| run.iops).collect());
         let cpu = median(runs.iter().map(|run| run.cpu_ns_per_op).collect());
-        let overhead = found.get(&(case.clone(), "bare".to_owned())).map(|bare| {
+        let overheads = |who: &str| {
+            let bare = found.get(&(case.clone(), "bare".to_owned()))?;
+            let runs = found.get(&(case.clone(), who.to_owned()))?;
             let pairs = runs.iter().zip(bare);
-            median(pairs.map(|(run, bare)| run.cpu_ns_per_op - bare.cpu_ns_per_op).collect())
-        });
-        let overhead = overhead.map_or(String::new(), |ns| format!("  overhead {ns:7.1} ns"));
+            Some(pairs.map(|(run, bare)| run.cpu_ns_per_op - bare.cpu_ns_per_op).collect())
+        };
+        let overhead = overheads(who)
+            .map_or(String::new(), |all: Vec<f64>| format!("  overhead {:7.1} ns", median(all)));
         eprintln!("{case:18} {who:9} {iops:12.0} IOPS  CPU {cpu:8.1} ns/op{overhead}");
+        if who == "seekwell"
+            && let Some(fio) = found.get(&(case.clone(), "fio".to_owned()))
+        {
+            let ratios: Vec<f64> =
+                runs.iter().zip(fio).map(|(run, fio)| run.iops / fio.iops).collect();
+            let interval = geometric_mean_interval(&ratios, 0.05).unwrap();
+            let (low, centre, high) = (interval.low, interval.centre, interval.high);
+            eprintln!("{case:18} IOPS relative to fio {centre:.3} ({low:.3} to {high:.3})");
+            // Both intervals at once hold with 95 %: each has half of the error.
+            let mean = |who: &str| mean_interval(&overheads(who)?, 0.025);
+            if let (Some(ours), Some(fio)) = (mean("seekwell"), mean("fio")) {
+                eprintln!(
+                    "{case:18} overhead {:.0} ns ({:.0} to {:.0}), fio's {:.0} ns ({:.0} to {:.0})",
+                    ours.centre, ours.low, ours.high, fio.centre, fio.low, fio.high
+                );
+            }
+        }
     }
 }
 
 impl Bench {
-    fn seekwell(&self, engine: EngineChoice, depth: u32) -> Measured {
+    fn seekwell(&self, case: Case) -> Measured {
         let span = Span { offset: 0, length: self.bytes };
         let mut job = Job::new(self.file.as_fd(), span, BLOCK_BYTES);
-        job.engine = engine;
-        job.depth = depth;
-        job.time_ns = Some(self.seconds * 1_000_000_000);
+        (job.engine, job.depth, job.batch) = (case.engine, case.depth, case.batch);
+        job.time_ns = Some(self.milliseconds * 1_000_000);
         let result = run(&job).unwrap();
         Measured {
             iops: result.iops().unwrap(),
@@ -134,11 +171,12 @@ impl Bench {
     }
 
     /// `None` when fio is not installed.
-    fn fio(&self, engine: &str, depth: u32) -> Option<Measured> {
+    fn fio(&self, case: Case) -> Option<Measured> {
+        let Case { name: engine, depth, batch, .. } = case;
         let mut command = Command::new(seekwell_testing::tool("fio")?);
         command.args(["--name=x", "--rw=randread", "--bs=4k", "--direct=1", "--thread"]);
         command.args(["--norandommap", "--time_based", "--output-format=json", "--readonly"]);
-        command.arg(format!("--runtime={}", self.seconds));
+        command.arg(format!("--runtime={}ms", self.milliseconds));
         command.arg(format!("--ioengine={engine}")).arg(format!("--iodepth={depth}"));
         command.arg(format!("--cpus_allowed={}", self.cpu));
         if engine == "null" {
@@ -147,7 +185,8 @@ impl Bench {
             command.arg(format!("--filename={}", self.path.display()));
         }
         if engine == "io_uring" {
-            command.args(["--fixedbufs", "--registerfiles", "--iodepth_batch_complete_min=1"]);
+            command.args(["--fixedbufs", "--registerfiles"]);
+            command.arg(format!("--iodepth_batch_complete_min={batch}"));
             command.arg(format!("--iodepth_batch={depth}"));
             command.arg(format!("--iodepth_batch_complete_max={depth}"));
         }
@@ -163,14 +202,14 @@ impl Bench {
     }
 
     /// The same calls without clock, histogram or anything else; `None` where nothing is called.
-    fn bare(&self, engine: EngineChoice, depth: u32) -> Option<Measured> {
+    fn bare(&self, case: Case) -> Option<Measured> {
         let mut offsets = Offsets { state: 1, blocks: self.bytes / u64::from(BLOCK_BYTES) };
-        let end_ns = MonotonicClock.now_ns() + self.seconds * 1_000_000_000;
+        let end_ns = MonotonicClock.now_ns() + self.milliseconds * 1_000_000;
         let (begin_ns, cpu_ns) = (MonotonicClock.now_ns(), thread_cpu_ns());
-        let ops = match engine {
+        let ops = match case.engine {
             EngineChoice::Null => return None,
             EngineChoice::Psync => bare_psync(&self.file, &mut offsets, end_ns),
-            EngineChoice::IoUring => bare_uring(&self.file, &mut offsets, end_ns, depth),
+            EngineChoice::IoUring => bare_uring(&self.file, &mut offsets, end_ns, case),
         };
         let elapsed_ns = MonotonicClock.now_ns() - begin_ns;
         Some(Measured {
@@ -214,7 +253,8 @@ fn bare_psync(file: &File, offsets: &mut Offsets, end_ns: u64) -> u64 {
     ops
 }
 
-fn bare_uring(file: &File, offsets: &mut Offsets, end_ns: u64, depth: u32) -> u64 {
+fn bare_uring(file: &File, offsets: &mut Offsets, end_ns: u64, case: Case) -> u64 {
+    let Case { depth, batch, .. } = case;
     let mut pages: Vec<Page> = (0..depth).map(|_| Page([0; BLOCK_BYTES as usize])).collect();
     let mut ring: IoUring =
         IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(depth).unwrap();
@@ -237,7 +277,7 @@ fn bare_uring(file: &File, offsets: &mut Offsets, end_ns: u64, depth: u32) -> u6
             // SAFETY: the page of a free slot is not in use.
             unsafe { ring.submission().push(&entry) }.unwrap();
         }
-        ring.submit_and_wait(1).unwrap();
+        ring.submit_and_wait(batch as usize).unwrap();
         for entry in ring.completion() {
             assert_eq!(entry.result(), BLOCK_BYTES as i32);
             free.push(entry.user_data() as u32);

@@ -9,7 +9,7 @@ use seekwell_workload::{BenchTarget, bench};
 
 pub const ROW: Row = Row {
     name: "seek-fio",
-    ours: "bench seek DEVICE --count 100000",
+    ours: "bench seek DEVICE --count 50000",
     original: "fio 3.33 --rw=randread --bs=4k --direct=1 --norandommap --ioengine=psync",
     tool: Some("fio"),
     metric: "operations/s",
@@ -18,7 +18,7 @@ pub const ROW: Row = Row {
     sides: |place| Box::new(Seek { place }),
 };
 
-const COUNT: u64 = 100_000;
+const COUNT: u64 = 50_000;
 
 struct Seek<'p> {
     place: &'p Place,
