@@ -13,6 +13,28 @@ const AMPLIFIED_FACTOR: f64 = 2.0;
 /// Differences below this are metadata and alignment of a small step, not a finding.
 const NOISE_BYTES: u64 = 1 << 20;
 
+/// A device with less work than this share of the time is idle but for the system's own ticking.
+const BUSY_SHARE: f64 = 0.05;
+
+/// The doubt about a measurement on a device that had work of others just before it: its counters
+/// over an interval of `interval_ms`, in which nobody measured. `None` when it was idle.
+#[must_use]
+pub fn busy_before(name: &str, seen: &DeviceTotals, interval_ms: u64) -> Option<Warning> {
+    let share = seen.busy_ms as f64 / interval_ms.max(1) as f64;
+    let requests = seen.reads + seen.writes;
+    (share > BUSY_SHARE && requests > 0).then(|| {
+        Warning::new(
+            "device-busy",
+            format!(
+                "{name} was busy {:.0} % of the time before it was measured: {requests} requests of \
+                 others in {interval_ms} ms",
+                (share * 100.0).min(100.0)
+            ),
+            format!("stop what uses it and try again; seekwell watch {name} shows what it does"),
+        )
+    })
+}
+
 /// What a step moved, by both accounts.
 #[derive(Clone, Copy, Debug)]
 pub struct StepBytes<'a> {

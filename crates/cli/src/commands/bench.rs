@@ -7,9 +7,15 @@ use clap::ArgMatches;
 use seekwell_host::guard::{self, Context, Purpose, Refusal, WriteToken};
 use seekwell_model::bench::BenchResult;
 use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{SweepParams, WorkloadKind, WorkloadParams, workload_kind};
+use seekwell_observe::counters::{DeviceCounters, totals_between};
+use seekwell_observe::marks::busy_before;
+use seekwell_observe::watched::Watched;
 use seekwell_workload::bench::{BenchTarget, Comparing};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Runs the kind that was named on the target that was named.
 ///
@@ -47,6 +53,7 @@ fn bench(kind: &'static WorkloadKind, matches: &ArgMatches) -> Result<Exit, Fail
         writable: writable[index].as_ref(),
         length: used(&params),
     };
+    let busy: Vec<Warning> = paths.iter().filter_map(|path| busy(path)).collect();
     let result = match (paths.len(), &params) {
         (0, _) => return Err(Failure::Usage("name a file, device or directory".to_owned())),
         (2, WorkloadParams::Sweep(sweep)) => {
@@ -61,7 +68,8 @@ fn bench(kind: &'static WorkloadKind, matches: &ArgMatches) -> Result<Exit, Fail
         }
         _ => seekwell_workload::bench::bench(&params, target(0), seed, None),
     };
-    let result = result.map_err(|error| Failure::from_error(&error))?;
+    let mut result = result.map_err(|error| Failure::from_error(&error))?;
+    result.warnings.splice(0..0, busy);
     if let WorkloadParams::Bonnie(bonnie) = &params
         && matches.get_flag("csv")
     {
@@ -71,6 +79,22 @@ fn bench(kind: &'static WorkloadKind, matches: &ArgMatches) -> Result<Exit, Fail
         return Ok(Exit::Done);
     }
     show(&result, matches)
+}
+
+/// How long a target is looked at before it is measured.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The doubt about a block device that somebody else uses. `None` for files: which device they lie
+/// on is not always to be found.
+fn busy(path: &Path) -> Option<Warning> {
+    let root = Path::new("/");
+    let is_device = path.metadata().is_ok_and(|facts| facts.file_type().is_block_device());
+    let name = is_device.then(|| Watched::find(root, path).ok()).flatten()?.kernel_name;
+    let before = DeviceCounters::read(root, &name).ok()?;
+    std::thread::sleep(LOOK);
+    let after = DeviceCounters::read(root, &name).ok()?;
+    let seen = totals_between(&before, &after)?;
+    busy_before(&name, &seen, u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// How much of a file or device is used.

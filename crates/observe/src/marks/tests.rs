@@ -87,3 +87,17 @@ fn unknown_bytes_raise_no_doubt_and_give_no_ratio() {
     assert_eq!(codes(&read_step(CacheState::Cold, 0, 5 * MB)), [""; 0]);
     assert_eq!(read_per_byte(&read_step(CacheState::Cold, 4 * MB, 5 * MB)), Some(1.25));
 }
+
+#[test]
+fn a_device_that_others_use_is_busy_and_an_idle_one_is_not() {
+    let seen = |busy_ms, reads| DeviceTotals { busy_ms, reads, ..DeviceTotals::default() };
+    assert_eq!(busy_before("sda", &seen(10, 3), 200), None);
+    assert_eq!(busy_before("sda", &seen(150, 0), 200), None);
+    let warning = busy_before("sda", &seen(150, 30), 200).unwrap();
+    assert_eq!(warning.code, "device-busy");
+    assert_eq!(
+        warning.text,
+        "sda was busy 75 % of the time before it was measured: 30 requests of others in 200 ms"
+    );
+    assert!(warning.remedy.contains("seekwell watch sda"));
+}
