@@ -38,6 +38,14 @@ pub enum Command {
     Compare(CompareArgs),
     /// Take the run file out of a report, byte by byte as it was
     Extract(ExtractArgs),
+    /// Build the kernel of the virtual place, or list those that were built
+    #[command(subcommand)]
+    Kernel(KernelCommand),
+    /// List the modelled devices of the virtual place, or draw what one does
+    #[command(subcommand)]
+    Device(DeviceCommand),
+    /// Measure what CPU time to charge in the virtual place
+    Calibrate,
     /// Allow Seekwell to destroy what is on a disk or partition: the only door to a real disk
     Claim(ClaimArgs),
     /// Take a claim back
@@ -56,6 +64,75 @@ pub enum Command {
     /// Put everything back when a run dies: talks over standard input
     #[command(hide = true)]
     Guardian(GuardianArgs),
+}
+
+/// Where the trials of a lab run.
+#[derive(Args, Debug)]
+pub struct PlaceArgs {
+    /// Where trials run: on this machine's kernel and disks, or in guests on modelled disks in virtual
+    /// time, which needs no root and gives the same on every machine
+    #[arg(long, default_value = "host", value_parser = ["host", "virtual"])]
+    pub place: String,
+    /// Virtual place: replace the lab's devices by this modelled one
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Virtual place: the lab kernel to run [default: that of `kernel build`]
+    #[arg(long, value_name = "ID")]
+    pub kernel: Option<String>,
+    /// Virtual place: bring a program of this machine into the guests; may be given more than once
+    #[arg(long, value_name = "PATH")]
+    pub bring: Vec<PathBuf>,
+}
+
+impl PlaceArgs {
+    /// Whether trials run in guests.
+    pub fn is_virtual(&self) -> bool {
+        self.place == crate::virtual_place::NAME
+    }
+}
+
+/// What to do with lab kernels.
+#[derive(Debug, Subcommand)]
+pub enum KernelCommand {
+    /// Build the lab kernel, unless it was built before; takes minutes
+    Build(KernelBuildArgs),
+    /// List the lab kernels that were built
+    List,
+}
+
+/// Arguments of `kernel build`.
+#[derive(Args, Debug)]
+pub struct KernelBuildArgs {
+    /// Tar file or top directory of a Linux 6.12 source [default: Debian's linux-source-6.12]
+    #[arg(long, value_name = "PATH")]
+    pub source: Option<PathBuf>,
+    /// Which filesystems it has
+    #[arg(long, value_enum, default_value = "full")]
+    pub set: KernelSetArg,
+    /// Compilers at once [default: one for each CPU]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// Sets of filesystems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum KernelSetArg {
+    /// Every filesystem that a lab may name
+    Full,
+    /// ext2, ext3, ext4, xfs and btrfs: built faster
+    Reduced,
+}
+
+/// What to do with modelled devices.
+#[derive(Debug, Subcommand)]
+pub enum DeviceCommand {
+    /// List them
+    List,
+    /// Draw what one does: seeks, bandwidth, latency over size and depth, writes
+    Show {
+        /// Its name, NAME@BUS for one of its buses, or the path of a device file
+        name: String,
+    },
 }
 
 /// Arguments of `init`.
@@ -92,6 +169,9 @@ pub struct InitArgs {
 pub struct PlanArgs {
     /// Lab file
     pub lab: PathBuf,
+    /// Place.
+    #[command(flatten)]
+    pub at: PlaceArgs,
     /// Print the plan as JSON
     #[arg(long)]
     pub json: bool,
@@ -108,10 +188,21 @@ pub struct RunArgs {
     /// Go on with an interrupted run: exactly the missing trials are run
     #[arg(long)]
     pub resume: bool,
-    /// Where trials run
-    #[arg(long, default_value = "host", value_parser = ["host"])]
-    pub place: String,
-    /// Directory for scratch images [default: that of the run file]
+    /// Place.
+    #[command(flatten)]
+    pub at: PlaceArgs,
+    /// Virtual place: run every trial twice and name the first event that differs
+    #[arg(long)]
+    pub check: bool,
+    /// Virtual place: trials at once [default: one for each CPU]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Virtual place: nanoseconds to charge for a system call and for a KiB copied, as `calibrate`
+    /// measures them [default: CPU time is free]
+    #[arg(long, value_name = "CALL,KIB")]
+    pub cpu: Option<seekwell_virtual::CpuCharge>,
+    /// Directory for scratch images [default: that of the run file]; in the virtual place, for what
+    /// does not fit in memory
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     /// Print the whole run as JSON on standard output

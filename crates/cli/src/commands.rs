@@ -1,13 +1,16 @@
 //! One module per command.
 
 pub mod bench;
+pub mod calibrate;
 pub mod claim;
 pub mod compare;
+pub mod device;
 pub mod doctor;
 pub mod documents;
 pub mod extract;
 pub mod init;
 pub mod internal;
+pub mod kernel;
 pub mod plan;
 pub mod report;
 pub mod run;

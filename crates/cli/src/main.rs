@@ -10,12 +10,17 @@ mod place;
 mod progress;
 mod screen;
 mod terminal;
+mod virtual_place;
 
 use clap::FromArgMatches;
 use failure::{Exit, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // The kernel hands its first program words of its own besides ours.
+    if commands::internal::is_guest() {
+        return commands::internal::guest().show();
+    }
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return failure::usage(&error),
@@ -57,6 +62,9 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
                 Command::Compare(arguments) => commands::compare::run(&arguments),
                 Command::Claim(arguments) => commands::claim::claim(&arguments),
                 Command::Release(arguments) => commands::claim::release(&arguments),
+                Command::Kernel(command) => commands::kernel::run(&command),
+                Command::Device(command) => commands::device::run(&command),
+                Command::Calibrate => commands::calibrate::run(),
                 Command::Agent
                 | Command::Guardian(_)
                 | Command::Extract(_)

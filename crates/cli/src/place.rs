@@ -186,10 +186,16 @@ pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
 ///
 /// # Errors
 /// With what differs.
-pub fn same_machine(file: &RunFile) -> Result<(), Failure> {
+pub fn same_machine(file: &RunFile, now: &serde_json::Value) -> Result<(), Failure> {
     let then = file.environment().map_err(|error| Failure::from_error(&error))?;
-    let now = environment();
-    for (key, name) in [("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")] {
+    let parts = [
+        ("place", "place"),
+        ("kernel", "kernel"),
+        ("cpu", "CPU"),
+        ("ram", "memory"),
+        ("image", "root image of the guests"),
+    ];
+    for (key, name) in parts {
         if then.get(key) != now.get(key) {
             return Err(Failure::Error(format!(
                 "{} was begun with another {name} ({} then, {} now), and its rounds do not compare with new ones; begin a new run with -o",

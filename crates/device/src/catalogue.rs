@@ -1,8 +1,11 @@
 //! The device files that come with the program.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use crate::file::{DeviceError, DeviceFile, load};
+use crate::build::build;
+use crate::draw::bytes;
+use crate::file::{DeviceError, DeviceFile, Parameters, load};
 
 #[cfg(test)]
 mod tests;
@@ -57,5 +60,55 @@ pub fn find(
         (Some(file), _) => Ok(Some(file.clone())),
         (None, Some((name, bus))) => devices.get(name).map(|file| file.on_bus(bus)).transpose(),
         (None, None) => Ok(None),
+    }
+}
+
+/// Devices as a table: name, kind, capacity, queue depth, title; a line each, ended by `\n`.
+#[must_use]
+pub fn table<'a>(files: impl Iterator<Item = &'a DeviceFile>) -> String {
+    let rows: Vec<[String; 5]> =
+        std::iter::once(["device", "kind", "size", "depth", "what it is"].map(str::to_owned))
+            .chain(files.map(|file| {
+                let geometry = build(file, 1).geometry();
+                [
+                    file.name().to_owned(),
+                    kind(file.parameters()).to_owned(),
+                    bytes(geometry.sectors_512 * 512),
+                    geometry.queue_depth.to_string(),
+                    file.title().to_owned(),
+                ]
+            }))
+            .collect();
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let [name, what, size, depth] = [0, 1, 2, 3].map(width);
+    rows.iter().fold(String::new(), |mut text, [a, b, c, d, e]| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{a:name$}  {b:what$}  {c:>size$}  {d:>depth$}  {e}");
+        text
+    })
+}
+
+/// Where the values of a device come from, a line each, ended by `\n`.
+#[must_use]
+pub fn origins(file: &DeviceFile) -> String {
+    file.sources().iter().fold(
+        "\nWhere the values come from\n".to_owned(),
+        |mut text, (key, source)| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {key}: {source}");
+            text
+        },
+    )
+}
+
+fn kind(parameters: &Parameters) -> &'static str {
+    match parameters {
+        Parameters::Rotating(_) => "rotating disk",
+        Parameters::Flash(_) => "simple flash",
+        Parameters::Ssd(_) => "SSD",
+        Parameters::Ram(_) => "RAM",
+        Parameters::Fixed(_) => "fixed latency",
+        Parameters::Measured(_) => "measured",
     }
 }

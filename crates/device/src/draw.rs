@@ -16,7 +16,8 @@ mod trial;
 #[cfg(test)]
 mod tests;
 
-use plot::{Axis, bytes, plot, table};
+pub(crate) use plot::bytes;
+use plot::{Axis, plot, table};
 use trial::{Load, Places, Trial, stream};
 
 /// Draws a device: what it presents, where its data moves how fast, how long requests take by size and depth, and how

@@ -30,6 +30,16 @@ pub trait Place {
         trial: &PlannedTrial,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, Box<dyn Error + Send + Sync>>;
+
+    /// Hears which trials it will be asked for next, in that order. A place that can run more than one at
+    /// once may begin with them.
+    fn announce(&mut self, _trials: &[PlannedTrial]) {}
+
+    /// What a trial took of the budget in nanoseconds: the time that its user waited, which the call
+    /// of [`Self::run`] lasted, or what the record says where that is more.
+    fn cost_ns(&self, record: &Record, wall_ns: u64) -> u64 {
+        record.elapsed_ns.max(wall_ns)
+    }
 }
 
 /// Where records are kept, trial by trial.
@@ -167,6 +177,11 @@ impl<'a> Execution<'a> {
         let mut told = Told::default();
         while let Some(round) = self.next_round(&course) {
             told.tell(self, &course, on_event);
+            let missing = |trial: &&PlannedTrial| {
+                !self.records.contains_key(&trial.index)
+                    && !is_quarantined(&self.records, trial.candidate, trial.index)
+            };
+            place.announce(&round.iter().filter(missing).copied().collect::<Vec<_>>());
             for trial in &round {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(Ended::Stopped);
@@ -222,9 +237,9 @@ impl<'a> Execution<'a> {
         keeper.keep(trial, &record).map_err(|source| RunError::Keep { index, source })?;
         on_event(Event::Ended { trial, record: &record });
         // The agent's own time leaves out its start, the writing of images and the record's way to
-        // disk; a place in virtual time has no other account.
+        // disk.
         let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.spent_ns += record.elapsed_ns.max(wall_ns);
+        self.spent_ns += place.cost_ns(&record, wall_ns);
         self.records.insert(index, (*trial, record));
         if let (true, Some((_, record))) =
             (is_quarantined(&self.records, trial.candidate, index + 1), self.records.get(&index))

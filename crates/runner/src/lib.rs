@@ -11,6 +11,7 @@ pub mod execute;
 mod fixture;
 pub mod judge;
 mod on_host;
+mod on_virtual;
 pub mod order;
 pub mod outlook;
 pub mod predict;

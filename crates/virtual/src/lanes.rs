@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{Builder, JoinHandle};
 
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -32,7 +32,24 @@ type Work = dyn Fn(&PlannedTrial, &Lane, &mut dyn FnMut(&str)) -> Result<Record,
 pub struct Lanes {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    under_way: BTreeMap<u32, (PlannedTrial, Receiver<Word>)>,
+    under_way: BTreeMap<u32, UnderWay>,
+    announced: VecDeque<PlannedTrial>,
+}
+
+/// A trial that was begun.
+#[derive(Debug)]
+struct UnderWay {
+    trial: PlannedTrial,
+    words: Receiver<Word>,
+    /// As long as it is held, the trial is wanted.
+    _wanted: Arc<()>,
+}
+
+/// A trial that waits for a lane.
+struct Waiting {
+    trial: PlannedTrial,
+    words: Sender<Word>,
+    wanted: Weak<()>,
 }
 
 /// What a lane says.
@@ -42,7 +59,7 @@ enum Word {
 }
 
 struct Shared {
-    waiting: Mutex<VecDeque<(PlannedTrial, Sender<Word>)>>,
+    waiting: Mutex<VecDeque<Waiting>>,
     more: Condvar,
     stop: Arc<AtomicBool>,
 }
@@ -79,7 +96,12 @@ impl Lanes {
             stop: Arc::default(),
         });
         let unpinned = cpus.is_empty().then_some(None);
-        let mut lanes = Self { shared, threads: Vec::new(), under_way: BTreeMap::new() };
+        let mut lanes = Self {
+            shared,
+            threads: Vec::new(),
+            under_way: BTreeMap::new(),
+            announced: VecDeque::new(),
+        };
         for cpu in cpus.iter().copied().map(Some).chain(unpinned) {
             let (work, shared) = (work.clone(), lanes.shared.clone());
             let lane = Lane { cpu, stop: shared.stop.clone() };
@@ -98,8 +120,22 @@ impl Lanes {
         self.threads.len()
     }
 
-    /// The record of one trial, run now unless it was run ahead; `next` are those that are likely to be
-    /// asked for after it, in that order, of which a few for each lane are begun.
+    /// Hears which trials will be asked for, in that order; a few for each lane are run ahead. What was
+    /// begun before and is not among them is called off before it starts.
+    pub fn announce(&mut self, trials: &[PlannedTrial]) {
+        self.announced = trials.iter().copied().collect();
+        self.under_way.retain(|_, begun| trials.contains(&begun.trial));
+        self.run_ahead();
+    }
+
+    fn run_ahead(&mut self) {
+        while self.under_way.len() < self.count() * AHEAD {
+            let Some(next) = self.announced.pop_front() else { return };
+            self.begin(&next, false);
+        }
+    }
+
+    /// The record of one trial, run now unless it was run ahead.
     ///
     /// # Errors
     ///
@@ -107,18 +143,13 @@ impl Lanes {
     pub fn run_trial(
         &mut self,
         trial: &PlannedTrial,
-        next: impl Iterator<Item = PlannedTrial>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, VirtualPlaceError> {
         self.begin(trial, true);
-        for later in next {
-            if self.under_way.len() >= self.count() * AHEAD {
-                break;
-            }
-            self.begin(&later, false);
-        }
-        let words = self.under_way.remove(&trial.index).ok_or(VirtualPlaceError::Gone)?.1;
-        for word in words {
+        self.announced.retain(|later| later.index != trial.index);
+        self.run_ahead();
+        let begun = self.under_way.remove(&trial.index).ok_or(VirtualPlaceError::Gone)?;
+        for word in &begun.words {
             match word {
                 Word::Step(name) => progress(&name),
                 Word::Done(done) => return *done,
@@ -128,16 +159,18 @@ impl Lanes {
     }
 
     fn begin(&mut self, trial: &PlannedTrial, first: bool) {
-        if self.under_way.get(&trial.index).is_some_and(|(known, _)| known == trial) {
+        if self.under_way.get(&trial.index).is_some_and(|known| known.trial == *trial) {
             return;
         }
-        let (sender, receiver) = channel();
-        self.under_way.insert(trial.index, (*trial, receiver));
+        let (sender, words) = channel();
+        let wanted = Arc::new(());
+        let entry = Waiting { trial: *trial, words: sender, wanted: Arc::downgrade(&wanted) };
+        self.under_way.insert(trial.index, UnderWay { trial: *trial, words, _wanted: wanted });
         let mut waiting = self.shared.waiting();
         if first {
-            waiting.push_front((*trial, sender));
+            waiting.push_front(entry);
         } else {
-            waiting.push_back((*trial, sender));
+            waiting.push_back(entry);
         }
         drop(waiting);
         self.shared.more.notify_one();
@@ -158,32 +191,33 @@ impl Drop for Lanes {
 }
 
 impl Shared {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<(PlannedTrial, Sender<Word>)>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn serve(&self, work: &Work, lane: &Lane) {
-        while let Some((trial, sender)) = self.next() {
+        while let Some(Waiting { trial, words, .. }) = self.next() {
             let mut progress = |name: &str| {
                 // Nobody listens to a trial that was replaced.
-                let _ = sender.send(Word::Step(name.to_owned()));
+                let _ = words.send(Word::Step(name.to_owned()));
             };
             // A trial that panics is missed by the one who waits for it; the lane goes on.
             let run = AssertUnwindSafe(|| work(&trial, lane, &mut progress));
             if let Ok(done) = catch_unwind(run) {
-                let _ = sender.send(Word::Done(Box::new(done)));
+                let _ = words.send(Word::Done(Box::new(done)));
             }
         }
     }
 
     /// The next trial; `None` when there will be no more.
-    fn next(&self) -> Option<(PlannedTrial, Sender<Word>)> {
+    fn next(&self) -> Option<Waiting> {
         let mut waiting = self.waiting();
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
             }
             match waiting.pop_front() {
+                Some(next) if next.wanted.strong_count() == 0 => {}
                 Some(next) => return Some(next),
                 None => {
                     waiting = self.more.wait(waiting).unwrap_or_else(PoisonError::into_inner);

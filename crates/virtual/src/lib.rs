@@ -25,6 +25,7 @@ pub mod fingerprint;
 pub mod guest;
 pub mod instant;
 pub mod kernel;
+pub mod labs;
 pub mod lanes;
 pub mod link;
 pub mod machine;

@@ -48,7 +48,7 @@ const WALL_PER_VIRTUAL: u64 = 10;
 const CONSOLE_LINES: usize = 12;
 
 /// Programs that steps call besides those of the filesystems, and files they read.
-const COMMON_TOOLS: [&str; 12] =
+pub(crate) const TOOLS: [&str; 12] =
     ["sh", "tar", "cp", "rm", "mv", "cat", "dd", "sync", "env", "ls", "mkdir", "find"];
 const COMMON_FILES: [&str; 1] = ["/etc/mke2fs.conf"];
 
@@ -372,8 +372,8 @@ fn request(plan: &Plan, trial: &PlannedTrial, external: bool) -> TrialRequest {
 const IMAGE_MEMORY: u64 = 4 << 30;
 
 /// Every program that the catalogue of filesystems names, and the common ones.
-fn tools() -> Vec<&'static str> {
-    let mut names: Vec<&str> = COMMON_TOOLS.to_vec();
+pub(crate) fn tools() -> Vec<&'static str> {
+    let mut names: Vec<&str> = TOOLS.to_vec();
     for filesystem in FILESYSTEMS {
         let prepare = filesystem.journal.map(|journal| journal.prepare).unwrap_or_default();
         names.extend([filesystem.mkfs, filesystem.fsck, prepare].iter().filter_map(|c| c.first()));

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use seekwell_model::plan::{Candidate, PlaceFacts, Plan, PlannedTrial};
@@ -13,10 +14,15 @@ use seekwell_virtual::{CpuCharge, Lane, VirtualOptions, VirtualPlace};
 
 /// A plan of one trial per filesystem of a lab, on the modelled device `model`.
 fn plan(filesystems: &[&str], model: &str, rest: &str) -> Plan {
+    plan_of(filesystems, &["bfq"], model, rest)
+}
+
+/// The same under each of these schedulers.
+fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -> Plan {
     let axis: String =
         filesystems.iter().map(|name| format!("[[filesystem]]\ntype = \"{name}\"\n")).collect();
     let text = format!(
-        "[lab]\nname = \"t\"\n[[device]]\nname = \"disk\"\nram = \"512MiB\"\n{axis}[scheduler]\nchoose = [\"bfq\"]\n{rest}"
+        "[lab]\nname = \"t\"\n[[device]]\nname = \"disk\"\nram = \"512MiB\"\n{axis}[scheduler]\nchoose = {schedulers:?}\n{rest}"
     );
     let file = seekwell_spec::read_lab_bytes(text.as_bytes(), "t.toml").unwrap();
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
@@ -102,6 +108,37 @@ fn the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same() {
         assert!(first.warnings.iter().any(|warning| warning.code == "virtual-cpu-free"));
         let second = place.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
         assert!(first == second, "{:?} {:?}", first.fingerprint, second.fingerprint);
+    }
+}
+
+/// Random reads with 32 outstanding, per second, by scheduler.
+fn reads_per_second(place: &VirtualPlace, model: &str) -> BTreeMap<String, f64> {
+    let seek = "[[workload]]\nkind = \"seek\"\nsize = \"4KiB\"\nfile_size = \"256MiB\"\ncache = \"direct\"\ncount = 1500\ndepth = 32\nengine = \"io_uring\"\n[judge]\nmetric = \"seek.iops\"\n";
+    let plan = plan_of(&["raw"], &["none", "mq-deadline", "bfq"], model, seek);
+    let rate = |trial: &PlannedTrial| {
+        let record = place.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
+        assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
+        let scheduler = plan.pair(trial).0.scheduler.kind.clone();
+        assert_eq!(record.in_force.device.queue.scheduler.as_ref(), Some(&scheduler));
+        (scheduler, value(&record, "seek", "iops"))
+    };
+    plan.trials.iter().map(rate).collect()
+}
+
+#[test]
+fn a_scheduler_helps_a_disk_that_takes_one_request_and_not_one_that_sorts_itself() {
+    let test = "a_scheduler_helps_a_disk_that_takes_one_request_and_not_one_that_sorts_itself";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let place = place(kernel, scratch.path());
+    let one = reads_per_second(&place, "maxtor-6y080l0");
+    for scheduler in ["mq-deadline", "bfq"] {
+        assert!(one[scheduler] > 1.15 * one["none"], "{one:?}");
+    }
+    let many = reads_per_second(&place, "sata-2tb-5400");
+    for scheduler in ["mq-deadline", "bfq"] {
+        let ratio = many[scheduler] / many["none"];
+        assert!((0.95..1.05).contains(&ratio), "{many:?}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::GuardianArgs;
 use crate::failure::{Exit, Failure};
+use seekwell_virtual::RootImage;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
@@ -13,6 +14,21 @@ pub fn agent() -> Result<Exit, Failure> {
     let done = seekwell_agent::process::serve(std::io::stdin().lock(), std::io::stdout().lock());
     done.map_err(|error| Failure::from_error(&error))?;
     Ok(Exit::Done)
+}
+
+/// Whether a kernel of the virtual place started this program as its first.
+pub fn is_guest() -> bool {
+    seekwell_virtual::guest::is_first_process()
+        && std::env::args().skip(1).any(|word| word == RootImage::INIT_ARGUMENT)
+}
+
+/// Does what a guest is ordered to and switches it off; comes back only when that does not work, and
+/// the kernel then tells the other side.
+pub fn guest() -> Failure {
+    match seekwell_virtual::guest::serve() {
+        Err(error) => Failure::from_error(&error),
+        Ok(never) => match never {},
+    }
 }
 
 /// Watches a runner until it ends, and puts everything back.

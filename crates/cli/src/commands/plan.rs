@@ -1,8 +1,8 @@
 //! `seekwell plan`: what a lab would do. Touches nothing.
 
-use crate::args::PlanArgs;
+use crate::args::{PlaceArgs, PlanArgs};
 use crate::failure::{Exit, Failure};
-use crate::{place, terminal};
+use crate::{place, terminal, virtual_place};
 use seekwell_model::plan::Plan;
 use seekwell_runner::order::{self, Expanded};
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// # Errors
 /// When the lab cannot be read or planned.
 pub fn run(arguments: &PlanArgs) -> Result<Exit, Failure> {
-    let plan = plan_of(&arguments.lab)?;
+    let plan = plan_of(&arguments.lab, &arguments.at)?;
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&plan).map_err(|error| Failure::from_error(&error))?;
@@ -23,17 +23,24 @@ pub fn run(arguments: &PlanArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Reads a lab and plans it for this machine.
+/// Reads a lab and plans it for a place.
 ///
 /// # Errors
 /// When the lab cannot be read or planned.
-pub fn plan_of(path: &Path) -> Result<Plan, Failure> {
+pub fn plan_of(path: &Path, at: &PlaceArgs) -> Result<Plan, Failure> {
     let bytes = read_lab(path)?;
-    let file = seekwell_spec::read_lab_bytes(&bytes, &path.display().to_string())
+    let mut file = seekwell_spec::read_lab_bytes(&bytes, &path.display().to_string())
         .map_err(|error| Failure::Error(error.to_string()))?;
-    let facts = place::facts(&file.lab);
-    let expansion =
+    let facts = match at.is_virtual() {
+        true => virtual_place::adapt(&mut file.lab, at)?,
+        false => place::facts(&file.lab),
+    };
+    let mut expansion =
         seekwell_spec::expand(&file, &facts).map_err(|error| Failure::Error(error.to_string()))?;
+    if at.is_virtual() {
+        let (pairs, left_out) = (&mut expansion.candidates, &mut expansion.left_out);
+        virtual_place::leave_out(&file.lab, &at.bring, pairs, left_out);
+    }
     let expanded = Expanded {
         stacks: expansion.stacks,
         candidates: expansion.candidates,

@@ -4,13 +4,15 @@ use crate::args::RunArgs;
 use crate::commands::{plan, report};
 use crate::failure::{Exit, Failure};
 use crate::progress::Progress;
-use crate::{place, terminal};
+use crate::{place, terminal, virtual_place};
+use seekwell_agent::host_place::HostPlace;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::VerdictKind;
-use seekwell_runner::execute::{self, Ended, Execution, Keeper, Records};
+use seekwell_runner::execute::{self, Ended, Execution, Keeper, Place, Records};
 use seekwell_runner::judge;
 use seekwell_store::RunFile;
+use seekwell_virtual::Lanes;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +28,44 @@ impl Keeper for KeepInFile<'_> {
     }
 }
 
+/// The place that was asked for.
+enum Chosen {
+    Host(Box<HostPlace>),
+    Virtual(Lanes),
+}
+
+impl Chosen {
+    /// The place, and what is written of it into the run file.
+    fn open(
+        arguments: &RunArgs,
+        plan: &Plan,
+        path: &Path,
+    ) -> Result<(Self, serde_json::Value), Failure> {
+        if arguments.at.is_virtual() {
+            let (lanes, environment) = virtual_place::lanes(plan, arguments)?;
+            return Ok((Self::Virtual(lanes), environment));
+        }
+        let host = place::host(plan, path, arguments.scratch.as_deref())?;
+        Ok((Self::Host(Box::new(host)), place::environment()))
+    }
+
+    fn place(&mut self) -> &mut dyn Place {
+        match self {
+            Self::Host(host) => &mut **host,
+            Self::Virtual(lanes) => lanes,
+        }
+    }
+
+    /// Puts back what the place changed.
+    fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Host(host) => host.finish().map_err(|error| Failure::from_error(&error)),
+            // A guest changes nothing.
+            Self::Virtual(_) => Ok(()),
+        }
+    }
+}
+
 /// Runs a lab, or what is missing of an interrupted run.
 ///
 /// # Errors
@@ -34,8 +74,8 @@ pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
     // The place before the file: a run that cannot begin leaves none.
     let (path, plan) = planned(arguments)?;
     let stop = place::stop_on_interrupt()?;
-    let mut place = place::host(&plan, &path, arguments.scratch.as_deref())?;
-    let mut file = match open(arguments, &path, &plan) {
+    let (mut place, environment) = Chosen::open(arguments, &plan, &path)?;
+    let mut file = match open(arguments, &path, &plan, &environment) {
         Ok(file) => file,
         Err(failure) => {
             // The reason why there is no run is what the user must hear.
@@ -46,9 +86,9 @@ pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
     let records = file.records().map_err(|error| Failure::from_error(&error))?;
     let kept = execute::worth_keeping(&plan, records);
     let scratch = place::scratch_directory(&path, arguments.scratch.as_deref());
-    let mut progress = Progress::new(&plan, &arguments.place, &scratch, !arguments.no_screen);
+    let mut progress = Progress::new(&plan, &arguments.at.place, &scratch, !arguments.no_screen);
     let mut execution = Execution::new(&plan, kept);
-    let ended = execution.run(&mut place, &mut KeepInFile(&mut file), &stop, &mut |event| {
+    let ended = execution.run(place.place(), &mut KeepInFile(&mut file), &stop, &mut |event| {
         progress.show(&event);
     });
     progress.finish();
@@ -57,7 +97,7 @@ pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
         Ended::Stopped => return Err(interrupted(&path)),
         Ended::Complete => {}
     }
-    put_back.map_err(|error| Failure::from_error(&error))?;
+    put_back?;
     conclude(arguments, &path, &plan, &mut file, execution.into_records())
 }
 
@@ -94,7 +134,8 @@ fn interrupted(path: &Path) -> Failure {
 
 /// Path of the run file and the plan, from the lab or, when a run is resumed, from its file.
 fn planned(arguments: &RunArgs) -> Result<(PathBuf, Plan), Failure> {
-    let from_lab = arguments.lab.as_ref().map(|lab| plan::plan_of(lab)).transpose()?;
+    let from_lab =
+        arguments.lab.as_ref().map(|lab| plan::plan_of(lab, &arguments.at)).transpose()?;
     let path = match (&arguments.output, &from_lab) {
         (Some(path), _) => path.clone(),
         (None, Some(plan)) => PathBuf::from(format!("{}.seekwell", plan.lab.name)),
@@ -118,15 +159,21 @@ fn planned(arguments: &RunArgs) -> Result<(PathBuf, Plan), Failure> {
             path.display()
         )));
     }
-    place::same_machine(&file)?;
     Ok((path, plan))
 }
 
-fn open(arguments: &RunArgs, path: &Path, plan: &Plan) -> Result<RunFile, Failure> {
+fn open(
+    arguments: &RunArgs,
+    path: &Path,
+    plan: &Plan,
+    environment: &serde_json::Value,
+) -> Result<RunFile, Failure> {
     let opened = if arguments.resume {
+        let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
+        place::same_machine(&file, environment)?;
         RunFile::open_for_append(path)
     } else {
-        RunFile::create(path, plan, &place::environment())
+        RunFile::create(path, plan, environment)
     };
     opened.map_err(|error| Failure::from_error(&error))
 }

@@ -16,6 +16,18 @@ fn every_file_of_the_project_is_built_in_under_its_own_name() {
 }
 
 #[test]
+fn the_table_has_a_line_for_each_device() {
+    let devices = catalogue().unwrap();
+    let cards = devices.values().filter(|file| file.name().starts_with("cf-t"));
+    assert_eq!(
+        table(cards),
+        "device             kind              size  depth  what it is\n\
+         cf-transcend-133x  simple flash  TODO\n"
+    );
+    assert_eq!(table(devices.values()).lines().count(), devices.len() + 1);
+}
+
+#[test]
 fn a_device_is_found_by_name_and_on_a_bus() {
     let devices = catalogue().unwrap();
     let bus = |name: &str| {

@@ -74,7 +74,7 @@ fn number(value: f64) -> String {
 }
 
 /// Bytes in the largest unit that leaves a readable number.
-pub(super) fn bytes(count: u64) -> String {
+pub(crate) fn bytes(count: u64) -> String {
     for (unit, size) in [("TiB", 1_u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
     {
         if count >= size {

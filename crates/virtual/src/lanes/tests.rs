@@ -61,18 +61,32 @@ fn each_trial_runs_once_and_answers_for_itself() {
 fn without_a_cpu_there_is_one_lane_and_nothing_is_left_out() {
     let (mut lanes, ran) = lanes(&[]);
     assert_eq!(lanes.count(), 1);
-    for index in [3, 1, 2] {
-        lanes.run_trial(&trial(index), std::iter::empty(), &mut |_| {}).unwrap();
+    for index in [1, 2, 3] {
+        lanes.run_trial(&trial(index), &mut |_| {}).unwrap();
     }
-    assert_eq!(*ran.lock().unwrap(), [3, 1, 2]);
+    assert_eq!(*ran.lock().unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn trials_that_nobody_announces_any_more_make_room_for_those_that_come() {
+    let (mut lanes, ran) = lanes(&[0]);
+    let all: Vec<PlannedTrial> = (0..20).map(trial).collect();
+    lanes.announce(&all);
+    lanes.run_trial(&trial(0), &mut |_| {}).unwrap();
+    lanes.announce(&[trial(30), trial(31)]);
+    lanes.run_trial(&trial(30), &mut |_| {}).unwrap();
+    assert_eq!(lanes.under_way.keys().copied().collect::<Vec<u32>>(), [31]);
+    lanes.run_trial(&trial(31), &mut |_| {}).unwrap();
+    assert!(ran.lock().unwrap().len() <= 3 + AHEAD);
 }
 
 #[test]
 fn a_trial_that_was_run_ahead_with_another_seed_is_run_again() {
     let (mut lanes, _) = lanes(&[0]);
     let changed = PlannedTrial { seed: 7, ..trial(1) };
-    lanes.run_trial(&trial(0), [trial(1)].into_iter(), &mut |_| {}).unwrap();
-    let found = lanes.run_trial(&changed, std::iter::empty(), &mut |_| {}).unwrap();
+    lanes.announce(&[trial(0), trial(1)]);
+    lanes.run_trial(&trial(0), &mut |_| {}).unwrap();
+    let found = lanes.run_trial(&changed, &mut |_| {}).unwrap();
     assert_eq!(found.fingerprint.as_deref(), Some("7"));
 }
 
@@ -94,7 +108,8 @@ fn trials_run_side_by_side_and_those_nobody_wants_are_called_off() {
         Ok(record(trial))
     };
     let mut lanes = Lanes::with(Arc::new(work), &[0, 1]).unwrap();
-    lanes.run_trial(&trial(0), [trial(1)].into_iter(), &mut |_| {}).unwrap();
+    lanes.announce(&[trial(0), trial(1)]);
+    lanes.run_trial(&trial(0), &mut |_| {}).unwrap();
     drop(lanes);
     assert_eq!(most.load(Ordering::SeqCst), 2);
     assert_eq!(running.load(Ordering::SeqCst), 0);
@@ -106,7 +121,7 @@ fn an_error_reaches_the_one_who_asked() {
         Err(VirtualPlaceError::Stack("no".to_owned()))
     };
     let mut lanes = Lanes::with(Arc::new(work), &[]).unwrap();
-    let error = lanes.run_trial(&trial(0), std::iter::empty(), &mut |_| {}).unwrap_err();
+    let error = lanes.run_trial(&trial(0), &mut |_| {}).unwrap_err();
     assert_eq!(error.to_string(), "no");
 }
 
@@ -115,7 +130,7 @@ fn a_lane_that_panics_is_an_error_and_no_hang() {
     let work = |_: &PlannedTrial, _: &Lane, _: &mut dyn FnMut(&str)| panic!("planted");
     let mut lanes = Lanes::with(Arc::new(work), &[]).unwrap();
     for index in 0..2 {
-        let error = lanes.run_trial(&trial(index), std::iter::empty(), &mut |_| {}).unwrap_err();
+        let error = lanes.run_trial(&trial(index), &mut |_| {}).unwrap_err();
         assert!(matches!(error, VirtualPlaceError::Gone), "{error}");
     }
 }

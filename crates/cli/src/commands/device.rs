@@ -1,0 +1,43 @@
+//! `seekwell device`: the modelled devices, and what they do, drawn.
+
+use crate::args::DeviceCommand;
+use crate::failure::{Exit, Failure};
+use crate::{terminal, virtual_place};
+use seekwell_device::DeviceFile;
+use std::path::Path;
+
+/// Lists the modelled devices, or draws one.
+///
+/// # Errors
+/// When there is no such device, or its file is wrong.
+pub fn run(command: &DeviceCommand) -> Result<Exit, Failure> {
+    match command {
+        DeviceCommand::List => {
+            let devices = virtual_place::devices()?;
+            terminal::data(&seekwell_device::catalogue::table(devices.values()));
+        }
+        DeviceCommand::Show { name } => {
+            let file = device(name)?;
+            terminal::data(&terminal::harmless(&seekwell_device::draw(&file)));
+            terminal::data(&terminal::harmless(&seekwell_device::catalogue::origins(&file)));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A device by name, name and bus, or the path of a file of the user's own.
+fn device(name: &str) -> Result<DeviceFile, Failure> {
+    let devices = virtual_place::devices()?;
+    let found = seekwell_device::catalogue::find(&devices, name);
+    if let Some(file) = found.map_err(|error| Failure::from_error(&error))? {
+        return Ok(file);
+    }
+    if !name.ends_with(".toml") {
+        return Err(Failure::Error(format!(
+            "there is no modelled device '{name}'; seekwell device list shows those there are, and a path that ends in .toml shows a file of your own"
+        )));
+    }
+    let text = std::fs::read_to_string(Path::new(name))
+        .map_err(|error| Failure::Error(format!("cannot read {name}: {error}")))?;
+    seekwell_device::load(&text).map_err(|error| Failure::Error(format!("{name}: {error}")))
+}

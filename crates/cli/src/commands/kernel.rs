@@ -1,0 +1,96 @@
+//! `seekwell kernel`: builds the kernel that guests run, and lists those that were built.
+
+use crate::args::{KernelBuildArgs, KernelCommand};
+use crate::failure::{Exit, Failure};
+use crate::{terminal, virtual_place};
+use seekwell_virtual::kernel::{self, DEBIAN_TARBALL, Kernel, KernelPlan, KernelSource, Progress};
+use std::fmt::Write as _;
+use std::time::Instant;
+
+/// Does what was asked of the lab kernels.
+///
+/// # Errors
+/// When a kernel cannot be built, or the cache cannot be read.
+pub fn run(command: &KernelCommand) -> Result<Exit, Failure> {
+    match command {
+        KernelCommand::Build(arguments) => build(arguments),
+        KernelCommand::List => list(),
+    }
+}
+
+fn build(arguments: &KernelBuildArgs) -> Result<Exit, Failure> {
+    let source = match &arguments.source {
+        Some(path) if path.is_file() => KernelSource::Tarball(path.clone()),
+        Some(path) => KernelSource::Directory(path.clone()),
+        None => KernelSource::Tarball(DEBIAN_TARBALL.into()),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = arguments.jobs.unwrap_or(cores);
+    let plan = KernelPlan { source, set: arguments.set.into(), jobs };
+    let begun = Instant::now();
+    let mut show = Shown::default();
+    let built = kernel::build(&plan, &virtual_place::kernels_directory()?, &mut |progress| {
+        show.show(&progress);
+    });
+    let kernel = built.map_err(|error| Failure::from_error(&error))?;
+    let how = if show.compiled {
+        format!("built in {} s", begun.elapsed().as_secs())
+    } else {
+        "was built before".to_owned()
+    };
+    terminal::talk(&format!("{how}: {}", kernel.path.display()));
+    terminal::data(&kernel.id);
+    Ok(Exit::Done)
+}
+
+fn list() -> Result<Exit, Failure> {
+    let cache = virtual_place::kernels_directory()?;
+    let kernels = kernel::list(&cache).map_err(|error| Failure::from_error(&error))?;
+    if kernels.is_empty() {
+        terminal::talk("no lab kernel was built yet; run: seekwell kernel build");
+    } else {
+        terminal::data(&text(&kernels));
+    }
+    Ok(Exit::Done)
+}
+
+/// One line per kernel; those of other versions of this program are marked.
+fn text(kernels: &[Kernel]) -> String {
+    let mut text = format!("{:16}  {:8}  {:22}  source\n", "kernel", "set", "version");
+    for kernel in kernels {
+        let old = if kernel.is_current() { "" } else { "  (made by another version)" };
+        let (id, set, version) = (&kernel.id, kernel.set.to_string(), &kernel.version);
+        let source = terminal::harmless(&kernel.source);
+        let _ = writeln!(text, "{id:16}  {set:8}  {version:22}  {source}{old}");
+    }
+    text
+}
+
+/// Progress of a build: a line now and then on standard error.
+#[derive(Default)]
+struct Shown {
+    compiled: bool,
+}
+
+/// Files between two lines.
+const FILES_PER_LINE: u32 = 100;
+
+impl Shown {
+    fn show(&mut self, progress: &Progress) {
+        let words = match progress {
+            Progress::Hashing => "reading the source",
+            Progress::Waiting => "waiting for another build",
+            Progress::Unpacking => "unpacking the source",
+            Progress::Patching => "applying the patches",
+            Progress::Configuring => "configuring",
+            Progress::Compiling { done, expected } => {
+                self.compiled = true;
+                if done % FILES_PER_LINE == 0 {
+                    terminal::talk(&format!("compiled {done} of about {expected} files"));
+                }
+                return;
+            }
+        };
+        terminal::talk(words);
+    }
+}

@@ -1,0 +1,256 @@
+//! The virtual place from outside: labs in real guests on modelled disks, through the program alone.
+//! Needs a lab kernel in the user's cache; what needs none is tried everywhere.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program in a directory, with an environment that changes nothing.
+fn seekwell(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+    command.current_dir(directory).env("NO_COLOR", "1").env("TERM", "dumb");
+    command
+}
+
+fn talk(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn data(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Whether a lab kernel of this version was built; counts a skip when none was, or a program is missing.
+fn can_run(test: &str, tools: &[&str]) -> bool {
+    for tool in tools {
+        if seekwell_testing::tool(tool).is_none() {
+            seekwell_testing::skip(test, &format!("{tool} is not installed"));
+            return false;
+        }
+    }
+    let listed = data(&seekwell(Path::new("/")).args(["kernel", "list"]).output().unwrap());
+    let current = listed.lines().skip(1).find(|line| !line.contains("made by another version"));
+    match current {
+        Some(line) => println!("lab kernel: {line}"),
+        None => seekwell_testing::skip(test, "no lab kernel of this version is built"),
+    }
+    current.is_some()
+}
+
+const DEVICE: &str =
+    "[[device]]\nname = \"disk\"\nmodel = { name = \"maxtor-6y080l0\", size = \"512MiB\" }\n";
+
+fn lab(device: &str) -> String {
+    format!(
+        "[lab]\nname = \"t\"\n{device}[[filesystem]]\ntype = \"ext4\"\n[scheduler]\nchoose = [\"none\", \"bfq\"]\n[[workload]]\nkind = \"mail\"\nfiles = 60\n[judge]\nmetric = \"unpack.elapsed_durable\"\nrounds = 6\n"
+    )
+}
+
+/// Runs `lab.toml` of a directory in guests; the run as JSON.
+fn run(directory: &Path, options: &[&str]) -> Value {
+    let mut command = seekwell(directory);
+    command.args(["run", "lab.toml", "--place", "virtual", "--json"]).args(options);
+    let output = command.output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{:?}\n{}", output.status, talk(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The fingerprints of a run, by trial.
+fn fingerprints(run: &Value) -> BTreeMap<u64, String> {
+    let trials = run["trials"].as_array().unwrap().iter();
+    let one = |trial: &Value| {
+        assert_eq!(trial["status"], "ok", "{trial}");
+        (trial["index"].as_u64().unwrap(), trial["fingerprint"].as_str().unwrap().to_owned())
+    };
+    trials.map(one).collect()
+}
+
+#[test]
+fn a_lab_runs_in_guests_and_the_same_everywhere() {
+    if !can_run("a_lab_runs_in_guests_and_the_same_everywhere", &["mkfs.ext4"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(here.join("lab.toml"), lab(DEVICE)).unwrap();
+    let first = fingerprints(&run(here, &["-o", "one.seekwell"]));
+    assert_eq!(first.len(), 12);
+    let different: std::collections::BTreeSet<&String> = first.values().collect();
+    assert_eq!(different.len(), 12, "stacks and rounds differ");
+    assert_eq!(fingerprints(&run(here, &["-o", "two.seekwell", "--jobs", "1", "--check"])), first);
+    let charged = fingerprints(&run(here, &["-o", "three.seekwell", "--cpu", "300,40"]));
+    assert!(charged.iter().all(|(index, fingerprint)| first[index] != *fingerprint));
+    let report = seekwell(here).args(["report", "one.seekwell"]).output().unwrap();
+    let text = data(&report);
+    assert!(text.contains("place virtual"), "{text}");
+    assert!(text.contains("virtual time counts no CPU time"), "{text}");
+    let left: Vec<_> =
+        std::fs::read_dir(here).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+}
+
+#[test]
+fn a_run_in_guests_is_resumed_in_guests_alone() {
+    if !can_run("a_run_in_guests_is_resumed_in_guests_alone", &["mkfs.ext4"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(here.join("lab.toml"), lab(DEVICE)).unwrap();
+    let whole = fingerprints(&run(here, &["-o", "t.seekwell"]));
+    let again = seekwell(here)
+        .args(["run", "--resume", "-o", "t.seekwell", "--place", "virtual", "--json"])
+        .output()
+        .unwrap();
+    assert!(matches!(again.status.code(), Some(0 | 4)), "{}", talk(&again));
+    assert_eq!(fingerprints(&serde_json::from_slice(&again.stdout).unwrap()), whole);
+    let charged = seekwell(here)
+        .args(["run", "--resume", "-o", "t.seekwell", "--place", "virtual", "--cpu", "1,1"])
+        .output()
+        .unwrap();
+    assert_eq!(charged.status.code(), Some(1));
+    assert!(talk(&charged).contains("was begun with another CPU"), "{}", talk(&charged));
+}
+
+#[test]
+fn a_model_replaces_the_devices_of_any_lab_and_commands_are_brought() {
+    let test = "a_model_replaces_the_devices_of_any_lab_and_commands_are_brought";
+    if !can_run(test, &["mkfs.ext4", "sha256sum"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let lab = "[lab]\nname = \"t\"\n[[device]]\nname = \"scratch\"\nloop = \"256MiB\"\n[[filesystem]]\ntype = \"ext4\"\n[scheduler]\nchoose = [\"bfq\"]\n[[workload]]\nkind = \"command\"\nstep = \"own\"\nprepare = \"dd if=/dev/zero of={dir}/x bs=64k count=20\"\nrun = \"sha256sum {dir}/x\"\n[judge]\nmetric = \"own.elapsed\"\nrounds = 6\n";
+    std::fs::write(here.join("lab.toml"), lab).unwrap();
+    let model = ["--model", "cf-transcend-133x@usb2-reader"];
+    let sum = seekwell_testing::tool("sha256sum").unwrap();
+    let brought = ["--bring", sum.to_str().unwrap()];
+    let run = run(here, &[model, brought].concat());
+    assert_eq!(fingerprints(&run).len(), 6);
+    let plan = seekwell(here)
+        .args(["plan", "lab.toml", "--place", "virtual"])
+        .args(model)
+        .output()
+        .unwrap();
+    let text = data(&plan) + &talk(&plan);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("sha256sum is not in the guest's root image"), "{text}");
+    assert!(words.contains("--bring \"$(command -v sha256sum)\""), "{text}");
+}
+
+#[test]
+fn an_ordinary_user_runs_a_lab_in_guests() {
+    let test = "an_ordinary_user_runs_a_lab_in_guests";
+    if !can_run(test, &["mkfs.ext4"]) || !seekwell_testing::root() {
+        return; // Without root, every other test here is this one.
+    }
+    let Some(setpriv) = seekwell_testing::tool("setpriv") else {
+        return seekwell_testing::skip(test, "setpriv is not installed (package util-linux)");
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let open = |path: &Path, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, mode).unwrap();
+    };
+    open(here, 0o777);
+    std::fs::write(here.join("lab.toml"), lab(DEVICE)).unwrap();
+    let program = here.join("program");
+    std::fs::copy(env!("CARGO_BIN_EXE_seekwell"), &program).unwrap();
+    let cache = here.join("cache");
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    let from = std::env::var_os("XDG_CACHE_HOME")
+        .map_or_else(|| Path::new(&home).join(".cache"), std::path::PathBuf::from);
+    let copied = Command::new("cp").arg("-r").arg(from.join("seekwell")).arg(&cache).status();
+    assert!(copied.unwrap().success());
+    std::fs::rename(&cache, here.join("inner")).unwrap();
+    std::fs::create_dir(&cache).unwrap();
+    std::fs::rename(here.join("inner"), cache.join("seekwell")).unwrap();
+    let output = Command::new(setpriv)
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"])
+        .arg(program)
+        .args(["run", "lab.toml", "--place", "virtual", "--json"])
+        .env("XDG_CACHE_HOME", &cache)
+        .env("HOME", "/nonexistent")
+        .env("TMPDIR", here)
+        .current_dir(here)
+        .output()
+        .unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{:?}\n{}", output.status, talk(&output));
+    let found = fingerprints(&serde_json::from_slice(&output.stdout).unwrap());
+    assert_eq!(found.len(), 12);
+}
+
+#[test]
+fn what_the_virtual_place_does_not_take_is_said_in_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let said = |device: &str, options: &[&str]| {
+        std::fs::write(here.join("lab.toml"), lab(device)).unwrap();
+        let output = seekwell(here)
+            .args(["plan", "lab.toml", "--place", "virtual"])
+            .args(options)
+            .env("XDG_CACHE_HOME", here)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        talk(&output)
+    };
+    assert_eq!(
+        said("[[device]]\nname = \"d\"\nloop = \"1GiB\"\n", &[]),
+        "seekwell: error: d is a device of the host, and the virtual place has modelled ones; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)\n"
+    );
+    assert_eq!(
+        said(DEVICE, &["--model", "floppy"]),
+        "seekwell: error: disk names the modelled device 'floppy', which there is no file of; seekwell device list shows those there are\n"
+    );
+    assert_eq!(
+        said(DEVICE, &[]),
+        "seekwell: error: no lab kernel of this version was built; run: seekwell kernel build\n"
+    );
+    assert_eq!(
+        said(DEVICE, &["--kernel", "abc"]),
+        "seekwell: error: no lab kernel abc was built; seekwell kernel list shows those there are\n"
+    );
+    let list =
+        seekwell(here).args(["kernel", "list"]).env("XDG_CACHE_HOME", here).output().unwrap();
+    assert_eq!(talk(&list), "no lab kernel was built yet; run: seekwell kernel build\n");
+    let build = seekwell(here)
+        .args(["kernel", "build", "--source", "/etc"])
+        .env("XDG_CACHE_HOME", here)
+        .output()
+        .unwrap();
+    assert_eq!(
+        talk(&build),
+        "seekwell: error: /etc holds no User-Mode Linux; name the top directory of a Linux source tree\n"
+    );
+}
+
+#[test]
+fn devices_are_listed_and_drawn() {
+    let here = Path::new("/");
+    let list = data(&seekwell(here).args(["device", "list"]).output().unwrap());
+    assert!(list.starts_with("device "), "{list}");
+    assert!(list.lines().any(|line| line.starts_with("maxtor-6y080l0 ")), "{list}");
+    let show = data(&seekwell(here).args(["device", "show", "maxtor-6y080l0"]).output().unwrap());
+    for words in ["maxtor-6y080l0\n", "queue depth      1\n", "Where the values come from\n"] {
+        assert!(show.contains(words), "{words}\n{show}");
+    }
+    let none = seekwell(here).args(["device", "show", "floppy"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(1));
+    assert!(talk(&none).contains("there is no modelled device 'floppy'"), "{}", talk(&none));
+}
+
+#[test]
+fn calibrating_prints_what_run_takes() {
+    let output = seekwell(Path::new("/")).arg("calibrate").output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let charge = data(&output);
+    let numbers: Vec<u32> = charge.trim().split(',').map(|part| part.parse().unwrap()).collect();
+    assert_eq!(numbers.len(), 2);
+    assert!(numbers.iter().all(|number| *number > 0), "{charge}");
+    assert!(talk(&output).contains(&format!("--cpu {}", charge.trim())), "{}", talk(&output));
+}

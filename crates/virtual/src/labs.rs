@@ -1,0 +1,216 @@
+//! What a lab has to be for the virtual place, and what the place offers to a lab.
+
+use std::collections::BTreeMap;
+
+use seekwell_device::{DeviceError, DeviceFile, build, catalogue};
+use seekwell_model::filesystems::FILESYSTEMS;
+use seekwell_model::lab::{Lab, Workload};
+use seekwell_model::plan::PlaceFacts;
+use seekwell_model::stack::Backing;
+use seekwell_model::units::Bytes;
+use seekwell_model::workloads::WorkloadParams;
+
+use crate::kernel::{Kernel, KernelSet};
+use crate::place::TOOLS;
+
+#[cfg(test)]
+mod tests;
+
+/// The lab kernel's schedulers, as the kernel calls them.
+const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// Filesystems of the reduced set, as the kernel calls them.
+const REDUCED: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
+
+/// The model that stands for a device in RAM.
+const RAM: &str = "ram";
+
+/// What is wrong with a lab's devices.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// A device of the host.
+    #[error(
+        "{name} is a device of the host, and the virtual place has modelled ones; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
+    )]
+    HostDevice {
+        /// The device or journal of the lab.
+        name: String,
+    },
+    /// A model that there is none of.
+    #[error(
+        "{name} names the modelled device '{model}', which there is no file of; seekwell device list shows those there are"
+    )]
+    NoModel {
+        /// The device or journal of the lab.
+        name: String,
+        /// The model.
+        model: String,
+    },
+    /// A bus that the model has not.
+    #[error("{name} names a modelled device that cannot be built")]
+    Model {
+        /// The device or journal of the lab.
+        name: String,
+        /// Why.
+        source: DeviceError,
+    },
+    /// A size beyond the model's.
+    #[error(
+        "{name} is to have {asked}, and its model '{model}' has {has}; ask for less, or leave the size out"
+    )]
+    TooLarge {
+        /// The device or journal of the lab.
+        name: String,
+        /// The model.
+        model: String,
+        /// What the lab says.
+        asked: Bytes,
+        /// What the model has.
+        has: Bytes,
+    },
+}
+
+/// Replaces every device of a lab by the front of a modelled one, as large as the device was. RAM stays
+/// RAM, and journals outside go to a second device of the same model. What is then alike stays once.
+pub fn use_model(lab: &mut Lab, model: &str) {
+    let replace = |backing: &mut Backing| {
+        let name = if matches!(backing, Backing::Ram { .. }) { RAM } else { model };
+        let size = backing.size();
+        *backing = Backing::Model { model: name.to_owned(), size };
+    };
+    for device in &mut lab.devices {
+        replace(&mut device.backing);
+    }
+    lab.journals.iter_mut().filter_map(|journal| journal.external.as_mut()).for_each(replace);
+    let mut kept: Vec<(Backing, _)> = Vec::new();
+    lab.devices.retain(|device| {
+        let new = (device.backing.clone(), device.settings.clone());
+        let first = !kept.contains(&new);
+        kept.push(new);
+        first
+    });
+}
+
+/// Checks that every device of a lab is a model that there is a file of.
+///
+/// # Errors
+///
+/// [`LabError`] with the first that is not.
+pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), LabError> {
+    for (name, backing) in backings(lab) {
+        let name = name.to_owned();
+        let Backing::Model { model, size } = backing else {
+            return Err(LabError::HostDevice { name });
+        };
+        let found = catalogue::find(devices, model);
+        let found = found.map_err(|source| LabError::Model { name: name.clone(), source })?;
+        let model = model.clone();
+        let Some(file) = found else { return Err(LabError::NoModel { name, model }) };
+        let has = capacity(&file);
+        if let Some(asked) = size.filter(|asked| *asked > has) {
+            return Err(LabError::TooLarge { name, model, asked, has });
+        }
+    }
+    Ok(())
+}
+
+/// What the place offers: filesystems of the kernel whose programs `find` knows, its schedulers, and the
+/// sizes of the models that the lab names.
+#[must_use]
+pub fn facts(
+    lab: &Lab,
+    kernel: &Kernel,
+    devices: &BTreeMap<String, DeviceFile>,
+    find: &dyn Fn(&str) -> bool,
+) -> PlaceFacts {
+    let kinds = FILESYSTEMS.iter().filter_map(|definition| definition.kernel_type);
+    let has = |kind: &&str| kernel.set == KernelSet::Full || REDUCED.contains(kind);
+    let mut kernel_filesystems: Vec<String> = kinds.filter(has).map(str::to_owned).collect();
+    kernel_filesystems.dedup();
+    let sizes = backings(lab).filter_map(|(_, backing)| match backing {
+        Backing::Model { model, .. } => {
+            let file = catalogue::find(devices, model).ok().flatten()?;
+            Some((model.clone(), capacity(&file)))
+        }
+        _ => None,
+    });
+    PlaceFacts {
+        schedulers: SCHEDULERS.map(str::to_owned).to_vec(),
+        kernel_filesystems,
+        programs: programs().filter(|name| find(name)).map(str::to_owned).collect(),
+        ram: None,
+        disk_sizes: sizes.collect(),
+    }
+}
+
+/// Why a workload cannot run in a guest, and what to do: it calls a program that is not in the guest's
+/// root image. `brought` says which the user brings. Of a command line, the first word is looked at.
+#[must_use]
+pub fn cannot_run(workload: &Workload, brought: &dyn Fn(&str) -> bool) -> Option<(String, String)> {
+    let commands = workload.parts.iter().chain(&workload.beside).filter_map(|part| match part {
+        WorkloadParams::Command(command) => Some(command),
+        _ => None,
+    });
+    let lines = commands.flat_map(|command| command.prepare.iter().chain([&command.run]));
+    let missing = lines.filter_map(|line| first_program(line)).find(|program| {
+        !TOOLS.contains(program) && !BUILT_IN.contains(program) && !brought(program)
+    })?;
+    let why = format!("{missing} is not in the guest's root image");
+    let remedy = if NETWORK.contains(&missing) {
+        "a guest has no network and no services; run it on the host".to_owned()
+    } else {
+        format!("bring it with --bring \"$(command -v {missing})\"")
+    };
+    Some((why, remedy))
+}
+
+/// Programs that talk to a service: one that a guest has not, and could not reach.
+const NETWORK: [&str; 12] = [
+    "curl",
+    "wget",
+    "ssh",
+    "scp",
+    "nc",
+    "psql",
+    "pgbench",
+    "mysql",
+    "redis-cli",
+    "mongosh",
+    "systemctl",
+    "docker",
+];
+
+/// Words of the shell itself.
+const BUILT_IN: [&str; 24] = [
+    ".", ":", "[", "break", "case", "cd", "echo", "eval", "exec", "exit", "export", "false", "for",
+    "if", "printf", "read", "set", "shift", "test", "true", "ulimit", "umask", "until", "while",
+];
+
+/// The first word of a command line that is neither an assignment nor a path that the trial makes.
+fn first_program(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace();
+    let word = words.find(|word| !word.split('/').next().is_some_and(|one| one.contains('=')))?;
+    let opens = ['(', '{', '"', '\'', '$'];
+    let name = word.trim_end_matches(';').rsplit('/').next().unwrap_or(word);
+    (!word.starts_with(opens) && !name.is_empty()).then_some(name)
+}
+
+/// Every program that the catalogue of filesystems names.
+fn programs() -> impl Iterator<Item = &'static str> {
+    let mut names: Vec<&str> = crate::place::tools();
+    names.retain(|name| !TOOLS.contains(name));
+    names.into_iter()
+}
+
+fn backings(lab: &Lab) -> impl Iterator<Item = (&str, &Backing)> {
+    let devices = lab.devices.iter().map(|device| (device.name.as_str(), &device.backing));
+    let outside = lab
+        .journals
+        .iter()
+        .filter_map(|journal| Some((journal.name.as_str(), journal.external.as_ref()?)));
+    devices.chain(outside)
+}
+
+fn capacity(file: &DeviceFile) -> Bytes {
+    Bytes(build(file, 1).geometry().sectors_512.saturating_mul(512))
+}

@@ -1,0 +1,106 @@
+use seekwell_device::catalogue as all_devices;
+
+use super::*;
+
+fn lab(rest: &str) -> Lab {
+    let text = format!(
+        "[lab]\nname = \"t\"\n{rest}\n[[filesystem]]\ntype = \"ext4\"\n[scheduler]\nchoose = [\"none\"]\n"
+    );
+    seekwell_spec::read_lab_bytes(text.as_bytes(), "t.toml").unwrap().lab
+}
+
+fn with_devices(devices: &str) -> Lab {
+    let mail = "[[workload]]\nkind = \"mail\"\nfiles = 10\n[judge]\nmetric = \"unpack.elapsed\"\n";
+    lab(&format!("{devices}\n{mail}"))
+}
+
+fn with_command(run: &str) -> Workload {
+    let text = format!(
+        "[[device]]\nmodel = \"fixed\"\n[[workload]]\nkind = \"command\"\nstep = \"own\"\nrun = \"{run}\"\n[judge]\nmetric = \"own.elapsed\"\n"
+    );
+    lab(&text).workloads.remove(0)
+}
+
+fn message(devices: &str) -> String {
+    check(&with_devices(devices), &all_devices().unwrap()).unwrap_err().to_string()
+}
+
+fn kernel(set: KernelSet) -> Kernel {
+    Kernel {
+        id: "0".repeat(16),
+        version: "6.12".to_owned(),
+        set,
+        source: String::new(),
+        recipe: String::new(),
+        path: "/linux".into(),
+    }
+}
+
+#[test]
+fn devices_that_are_no_models_are_named_with_the_mend() {
+    assert_eq!(
+        message("[[device]]\nname = \"scratch\"\nloop = \"1GiB\""),
+        "scratch is a device of the host, and the virtual place has modelled ones; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
+    );
+    assert_eq!(
+        message("[[device]]\nname = \"d\"\nmodel = \"none-such\""),
+        "d names the modelled device 'none-such', which there is no file of; seekwell device list shows those there are"
+    );
+    assert_eq!(
+        message("[[device]]\nname = \"d\"\nmodel = { name = \"maxtor-6y080l0\", size = \"1TiB\" }"),
+        "d is to have 1 TiB, and its model 'maxtor-6y080l0' has 80,044,236 KiB; ask for less, or leave the size out"
+            .replace("80,044,236 KiB", &Bytes(160_086_528 * 512).to_string())
+            .replace("1 TiB", &Bytes::gib(1024).to_string())
+    );
+    let good = "[[device]]\nmodel = { name = \"cf-transcend-133x@usb2-reader\", size = \"1GiB\" }";
+    check(&with_devices(good), &all_devices().unwrap()).unwrap();
+}
+
+#[test]
+fn a_model_takes_the_place_of_every_device() {
+    let mut lab = with_devices(
+        "[[device]]\nname = \"one\"\nloop = \"1GiB\"\n[[device]]\nname = \"same\"\nloop = { size = \"1GiB\", sector = 4096 }\n[[device]]\nname = \"memory\"\nram = \"1GiB\"\n[[journal]]\nname = \"outside\"\nloop = \"128MiB\"",
+    );
+    use_model(&mut lab, "maxtor-6y080l0");
+    let model = |name: &str, size| Backing::Model { model: name.to_owned(), size: Some(size) };
+    let found: Vec<_> =
+        lab.devices.iter().map(|device| (device.name.as_str(), device.backing.clone())).collect();
+    let gib = Bytes::gib(1);
+    assert_eq!(found, [("one", model("maxtor-6y080l0", gib)), ("memory", model("ram", gib))]);
+    assert_eq!(lab.journals[0].external, Some(model("maxtor-6y080l0", Bytes::mib(128))));
+    check(&lab, &all_devices().unwrap()).unwrap();
+}
+
+#[test]
+fn the_place_offers_what_kernel_and_programs_give() {
+    let lab = with_devices("[[device]]\nmodel = \"maxtor-6y080l0\"");
+    let devices = all_devices().unwrap();
+    let of = |set| facts(&lab, &kernel(set), &devices, &|name| name != "mkfs.jfs");
+    let full = of(KernelSet::Full);
+    assert_eq!(full.schedulers, ["none", "mq-deadline", "kyber", "bfq"]);
+    for kind in ["ext2", "f2fs", "jfs", "reiserfs", "nilfs2", "bcachefs", "exfat"] {
+        assert!(full.kernel_filesystems.iter().any(|name| name == kind), "{kind}");
+    }
+    assert!(full.programs.iter().any(|name| name == "mkfs.xfs"));
+    assert!(!full.programs.iter().any(|name| name == "mkfs.jfs" || name == "sh"));
+    assert_eq!(full.disk_sizes, [("maxtor-6y080l0".to_owned(), Bytes(160_086_528 * 512))]);
+    assert_eq!(of(KernelSet::Reduced).kernel_filesystems, ["ext4", "ext2", "ext3", "xfs", "btrfs"]);
+}
+
+#[test]
+fn a_command_needs_its_program_in_the_guest() {
+    let why = |run: &str, brought: &str| cannot_run(&with_command(run), &|name| name == brought);
+    for run in
+        ["tar xf x", "cd {dir} && ls", "LC_ALL=C /bin/cat {dir}/x", "for i in 1 2; do :; done"]
+    {
+        assert_eq!(why(run, ""), None, "{run}");
+    }
+    let (reason, remedy) = why("sqlite3 {dir}/x.db", "").unwrap();
+    assert_eq!(reason, "sqlite3 is not in the guest's root image");
+    assert_eq!(remedy, "bring it with --bring \"$(command -v sqlite3)\"");
+    assert_eq!(why("/usr/bin/sqlite3 {dir}/x.db", "sqlite3"), None);
+    let (_, remedy) = why("psql -c select", "").unwrap();
+    assert_eq!(remedy, "a guest has no network and no services; run it on the host");
+    let mail = &with_devices("[[device]]\nmodel = \"fixed\"").workloads[0];
+    assert_eq!(cannot_run(mail, &|_| false), None);
+}
