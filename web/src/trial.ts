@@ -293,8 +293,15 @@ export class TrialView {
     }
     for (const chart of this.#charts) {
       if (chart !== from) chart.dispatchAction({ type: 'dataZoom', start, end });
+      this.#tellZoom(chart);
     }
     this.#pictures();
+  }
+
+  /** What a chart shows, where it can be seen from outside. */
+  #tellZoom(chart: Chart): void {
+    const zoom = (chart.getOption() as { dataZoom?: { start: number; end: number }[] }).dataZoom?.[0];
+    if (zoom) chart.getDom().dataset['zoom'] = `${Math.round(zoom.start)} ${Math.round(zoom.end)}`;
   }
 
   #curves(): void {

@@ -1,0 +1,83 @@
+//! The HTML report in a real browser: every control is clicked, and nothing may be requested,
+//! violate the policy or complain.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+#[path = "page/made.rs"]
+mod made;
+
+use made::{Wanted, make};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn seekwell(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_seekwell"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+/// Chromium and Node.js, when the page has its program too; else a counted skip.
+fn browser(test: &str) -> Option<(PathBuf, PathBuf)> {
+    if !seekwell_report::has_program() {
+        seekwell_testing::skip(test, "the page's program was not built: make web, with Node.js");
+        return None;
+    }
+    let found = ["node", "chromium"].map(seekwell_testing::tool);
+    if let [Some(node), Some(chromium)] = found {
+        return Some((node, chromium));
+    }
+    seekwell_testing::skip(test, "node or chromium is not installed");
+    None
+}
+
+fn names() -> Vec<String> {
+    let pairs = ["ext4", "xfs", "btrfs"].map(|kind| ["none", "bfq"].map(|s| format!("{kind}/{s}")));
+    pairs.into_iter().flatten().collect()
+}
+
+/// Clicks through the page of a run; panics with what was wrong.
+fn click(name: &str, wanted: &Wanted, (node, chromium): &(PathBuf, PathBuf), more: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |file: &str| folder.path().join(file);
+    make(&at("run.seekwell"), wanted);
+    let done = seekwell(&["report", "run.seekwell", "--html", "run.html"], folder.path());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/test/browser/click.mjs");
+    make(&at("other.seekwell"), &self::wanted(names(), vec![(4, 64)]));
+    let json = seekwell(&["report", "other.seekwell", "--json"], folder.path());
+    std::fs::write(at("other.json"), &json.stdout).unwrap();
+    let output = Command::new(node)
+        .arg(script)
+        .args([chromium.as_path(), &at("run.html"), &at("run.seekwell"), &at("other.json")])
+        .args(more)
+        .env("TMPDIR", folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{name}: {said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn wanted(texts: Vec<String>, workloads: Vec<(u64, u64)>) -> Wanted {
+    Wanted { texts, workloads, rounds: 6, samples: 40, operations: 400, single: true }
+}
+
+#[test]
+fn every_control_of_the_page_works_in_a_browser() {
+    let test = "every_control_of_the_page_works_in_a_browser";
+    let Some(tools) = browser(test) else { return };
+    let workloads = vec![(4, 64), (16, 64), (4, 256), (16, 256)];
+    click(test, &wanted(names(), workloads), &tools, &[]);
+}
+
+#[test]
+fn hostile_texts_do_nothing_in_a_browser() {
+    let test = "hostile_texts_do_nothing_in_a_browser";
+    let Some(tools) = browser(test) else { return };
+    let corpus = include_str!("../../../testdata/hostile.json");
+    let texts: Vec<String> = serde_json::from_str(corpus).unwrap();
+    assert!(texts.len() >= 200, "{}", texts.len());
+    let wanted = Wanted { rounds: 2, samples: 5, operations: 10, ..wanted(texts, vec![(4, 64)]) };
+    click(test, &wanted, &tools, &["--hostile", "--most", "12"]);
+}
