@@ -14,7 +14,7 @@ const LAB_KINDS: &[&str] = &["command"];
 const TWO_TARGETS: &[&str] = &["sweep"];
 
 /// Fields that only make sense in a lab.
-const LAB_ONLY: &[&str] = &["step"];
+const LAB_ONLY: &[&str] = &["steady", "step"];
 
 /// The command `bench` with one subcommand per kind.
 #[must_use]

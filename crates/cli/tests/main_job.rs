@@ -5,6 +5,8 @@
 
 #[path = "main_job/bad_input.rs"]
 mod bad_input;
+#[path = "main_job/race.rs"]
+mod race;
 #[path = "main_job/stacks.rs"]
 mod stacks;
 #[path = "main_job/trouble.rs"]

@@ -24,7 +24,7 @@ pub use bonnie::BonnieParams;
 pub use chunk::ChunkParams;
 pub use command::CommandParams;
 pub use fio::FioParams;
-pub use io::IoParams;
+pub use io::{IoParams, SNIA};
 pub use iozone::IozoneParams;
 pub use mail::MailParams;
 pub use rrd::RrdParams;

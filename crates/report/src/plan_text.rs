@@ -35,11 +35,11 @@ fn size(plan: &Plan) -> String {
     let pairs = plan.candidates.len();
     let full = plan.stacks.len() * plan.workloads.len();
     let shape = if pairs == full {
-        format!("{} × {workloads}", count(plan.stacks.len(), "stack"))
+        format!("{} × {workloads}", count(plan.ranked(), "stack"))
     } else {
         format!(
             "{} and {workloads} in {}",
-            count(plan.stacks.len(), "stack"),
+            count(plan.ranked(), "stack"),
             count(pairs, "possible pair")
         )
     };
@@ -51,7 +51,7 @@ fn size(plan: &Plan) -> String {
              may end after {} rounds.",
             count(race.pilot.len(), "stack"),
             count(race.pilot_rounds as usize, "round"),
-            race.finalists,
+            race.finalists - if plan.control.is_some() { 2 } else { 0 },
             list(&race.looks.iter().map(u32::to_string).collect::<Vec<_>>()),
         );
     }

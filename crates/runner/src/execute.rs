@@ -5,6 +5,7 @@ use crate::judge::{question, round_values};
 use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
 use crate::outlook;
 use crate::staged::{Part, Staged};
+use crate::steady;
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Outlook, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
@@ -231,9 +232,10 @@ impl<'a> Execution<'a> {
         on_event(Event::Began { trial, done, total: done + left, left_ns });
         let begun = Instant::now();
         let mut progress = |name: &str| on_event(Event::Step { trial, name });
-        let record = place
+        let mut record = place
             .run(self.plan, trial, &mut progress)
             .map_err(|source| RunError::Place { index, source })?;
+        steady::mark(self.plan, trial, &mut record);
         keeper.keep(trial, &record).map_err(|source| RunError::Keep { index, source })?;
         on_event(Event::Ended { trial, record: &record });
         // The agent's own time leaves out its start, the writing of images and the record's way to

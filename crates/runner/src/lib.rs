@@ -16,3 +16,4 @@ pub mod order;
 pub mod outlook;
 pub mod predict;
 pub mod staged;
+pub mod steady;

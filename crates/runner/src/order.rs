@@ -7,12 +7,15 @@
 use crate::axes::axes;
 use crate::judge::question;
 use crate::predict;
+use crate::steady;
 use seekwell_model::lab::{Effort, Lab, RACE_ABOVE};
 use seekwell_model::plan::{Candidate, Cost, LeftOut, PlaceFacts, Plan, PlannedRace, PlannedTrial};
 use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
 use seekwell_model::warning::Warning;
+use seekwell_model::workloads::{SNIA, WorkloadParams};
 use seekwell_stats::race::{RaceConfig, looks_for};
+use seekwell_stats::steady::FioCriterionError;
 use seekwell_stats::{resolution, rng};
 
 /// Fewest rounds that can make a winner: with 5 pairs even five wins of five leave a two-sided
@@ -48,6 +51,14 @@ pub enum PlanError {
         /// Their product.
         trials: u64,
     },
+    /// A step is to be steady by a rule that cannot be read.
+    #[error("workload \"{workload}\": {source}; or steady = \"{SNIA}\"")]
+    Steady {
+        /// Name of the workload.
+        workload: String,
+        /// What is wrong with it.
+        source: FioCriterionError,
+    },
 }
 
 /// What an expanded lab gives to a plan.
@@ -66,8 +77,10 @@ pub struct Expanded {
 /// Orders the trials of an expanded lab. Touches nothing.
 ///
 /// # Errors
-/// [`PlanError::TooManyTrials`] when the product of pairs and rounds is beyond [`MOST_TRIALS`].
+/// [`PlanError::TooManyTrials`] when the product of pairs and rounds is beyond [`MOST_TRIALS`],
+/// [`PlanError::Steady`] when a rule for the steady state cannot be read.
 pub fn plan(lab: &Lab, expanded: Expanded, facts: &PlaceFacts) -> Result<Plan, PlanError> {
+    check_steady(lab)?;
     let Expanded { mut stacks, mut candidates, left_out, warnings } = expanded;
     let control = lab.judge.control.then(|| add_control(&mut stacks, &mut candidates)).flatten();
     let costs: Vec<Cost> = candidates
@@ -98,6 +111,22 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &PlaceFacts) -> Result<Plan, P
         plan.trials = order(lab.seed, plan.candidates.len() as u64, rounds)?;
     }
     Ok(plan)
+}
+
+fn check_steady(lab: &Lab) -> Result<(), PlanError> {
+    for workload in &lab.workloads {
+        for params in &workload.parts {
+            if let WorkloadParams::Io(io) = params
+                && let Some(text) = &io.steady
+            {
+                steady::rule(text).map_err(|source| PlanError::Steady {
+                    workload: workload.name.clone(),
+                    source,
+                })?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Adds a copy of the first stack with all its workloads; its index and that of the copy, which

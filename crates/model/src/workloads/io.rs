@@ -60,7 +60,13 @@ pub struct IoParams {
     pub file_size: Option<Bytes>,
     /// fdatasync after every so many writes of a thread; 0 is never.
     pub fsync_every: u32,
+    /// Rule by which the step must be steady: [`SNIA`] or a criterion of fio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<String>,
 }
+
+/// The window rule of SNIA's performance test specification, as labs name it.
+pub const SNIA: &str = "snia";
 
 macro_rules! io_fields {
     ($size:literal, $cache:literal, $file:literal) => {
@@ -89,6 +95,8 @@ macro_rules! io_fields {
                 doc: "Operations per second over all threads. Latency then counts from the time an operation was due (open loop)." },
             Field { name: "file_size", kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes(1 << 50) }, default: Some($file), required: false,
                 doc: "Size of the file that is used, written in full before the step; on a raw device how much of it is used." },
+            Field { name: "steady", kind: FieldKind::Text, default: None, required: false,
+                doc: "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean) or fio's `iops:2%`, `iops_slope:0.1%`, `bw…`, `lat…`, over one value per second. A trial that is not steady is marked and not ranked." },
             Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: 1_000_000_000 }, default: Some("0"), required: false,
                 doc: "fdatasync after every so many writes of a thread; 0 is never." },
         ]
@@ -185,6 +193,7 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         rate: values.integer("rate"),
         file_size,
         fsync_every: narrow(values, "fsync_every", 0),
+        steady: values.text("steady").map(str::to_owned),
     }))
 }
 

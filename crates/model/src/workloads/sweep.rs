@@ -127,6 +127,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             rate: None,
             file_size,
             fsync_every: 0,
+            steady: None,
         },
     }))
 }

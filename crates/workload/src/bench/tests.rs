@@ -21,6 +21,7 @@ fn io(size: u64) -> IoParams {
         rate: None,
         file_size: Some(Bytes::mib(256)),
         fsync_every: 0,
+        steady: None,
     }
 }
 

@@ -38,6 +38,7 @@ fn io() -> WorkloadParams {
         rate: None,
         file_size: Some(Bytes::mib(1)),
         fsync_every: 0,
+        steady: None,
     })
 }
 

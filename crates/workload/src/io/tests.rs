@@ -18,6 +18,7 @@ fn setting(place: Place, file_size: Option<u64>) -> Setting {
         rate: None,
         file_size: file_size.map(Bytes),
         fsync_every: 0,
+        steady: None,
     };
     Setting { params, place }
 }

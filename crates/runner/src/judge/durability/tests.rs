@@ -1,1 +1,92 @@
 use super::*;
+use crate::fixture;
+use seekwell_model::stack::{Overlay, WriteBack};
+use seekwell_model::units::Bytes;
+
+/// A stack on a loop device.
+fn stack(kind: &str, mount: &[&str]) -> Stack {
+    let mut stack = fixture::stack("s");
+    stack.device.backing =
+        Backing::Loop { size: Bytes::mib(64), directory: None, sector: Bytes(512) };
+    stack.filesystem.kind = kind.to_owned();
+    stack.filesystem.mount = mount.iter().map(|option| (*option).to_owned()).collect();
+    stack
+}
+
+fn in_force(cache: &str, mount: &str) -> InForce {
+    let mut found = InForce { mount: Some(mount.to_owned()), ..InForce::default() };
+    found.device.queue.write_cache = Some(cache.to_owned());
+    found
+}
+
+fn class(stack: &Stack, in_force: Option<&InForce>) -> DurabilityClass {
+    of_stack(stack, in_force).class
+}
+
+#[test]
+fn the_defaults_of_journalling_filesystems_keep_what_was_synced() {
+    for kind in ["ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "bcachefs", "raw"] {
+        let found = of_stack(&stack(kind, &["noatime"]), None);
+        assert_eq!(found.class, DurabilityClass::Synced, "{kind}");
+        assert!(found.reasons.is_empty());
+    }
+}
+
+#[test]
+fn what_weakens_the_promise_is_named() {
+    use DurabilityClass::{EveryWrite, Unordered, Unsafe};
+    let cases: [(&str, &[&str], DurabilityClass, &str); 8] = [
+        ("ext4", &["nobarrier"], Unsafe, "mounted nobarrier"),
+        ("ext4", &["noatime,barrier=0"], Unsafe, "mounted barrier=0"),
+        ("f2fs", &["fsync_mode=nobarrier"], Unsafe, "fsync_mode=nobarrier"),
+        ("btrfs", &["nobarrier"], Unsafe, "mounted nobarrier"),
+        ("ext2", &[], Unordered, "no journal"),
+        ("vfat", &[], Unordered, "no journal"),
+        ("ext4", &["data=writeback"], Unordered, "old blocks"),
+        ("ext4", &["sync"], EveryWrite, "mounted sync"),
+    ];
+    for (kind, mount, expected, reason) in cases {
+        let found = of_stack(&stack(kind, mount), None);
+        assert_eq!(found.class, expected, "{kind} {mount:?}");
+        assert!(found.reasons.iter().any(|text| text.contains(reason)), "{found:?}");
+    }
+    let weakest = of_stack(&stack("ext2", &["nobarrier"]), None);
+    assert_eq!((weakest.class, weakest.reasons.len()), (Unsafe, 2));
+}
+
+#[test]
+fn what_is_in_memory_is_gone() {
+    let mut ram = stack("ext4", &[]);
+    ram.device.backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
+    assert_eq!(class(&ram, None), DurabilityClass::Volatile);
+    let mut overlay = stack("ext4", &[]);
+    overlay.filesystem.overlay =
+        Some(Overlay { upper: Bytes::mib(64), write_back: WriteBack::End });
+    assert_eq!(class(&overlay, None), DurabilityClass::Volatile);
+    let mut journal = stack("ext4", &[]);
+    journal.journal.external = Some(Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) });
+    assert_eq!(class(&journal, None), DurabilityClass::Unsafe);
+}
+
+#[test]
+fn flushes_matter_only_where_there_is_a_volatile_cache() {
+    let lazy = stack("ext4", &["nobarrier"]);
+    let through = in_force("write through", "rw,nobarrier");
+    assert_eq!(class(&lazy, Some(&through)), DurabilityClass::Synced);
+    assert_eq!(class(&lazy, Some(&in_force("write back", "rw"))), DurabilityClass::Unsafe);
+    // The kernel says "write through" because the lab told it to: that is no news of the device.
+    let mut told = lazy;
+    told.device.settings.write_cache = Some(WriteCache::WriteThrough);
+    assert_eq!(class(&told, Some(&through)), DurabilityClass::Unsafe);
+    told.filesystem.mount.clear();
+    assert_eq!(class(&told, Some(&in_force("write through", "rw"))), DurabilityClass::Unsafe);
+}
+
+#[test]
+fn what_was_in_force_counts_as_well() {
+    let asked = stack("ext4", &[]);
+    assert_eq!(
+        class(&asked, Some(&in_force("write back", "rw,nobarrier"))),
+        DurabilityClass::Unsafe
+    );
+}

@@ -1,1 +1,116 @@
 use super::*;
+use crate::fixture;
+use crate::judge::{judge, judged_values};
+use crate::order::round_order;
+use seekwell_model::lab::Effort;
+use seekwell_model::record::{DeviceTotals, SmartReading};
+
+/// 12 rounds of three stacks in the planned order; `change` alters a record by what ran before.
+fn run(change: impl Fn(&PlannedTrial, Option<u32>, &mut Record)) -> (Plan, Records) {
+    let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(12));
+    let mut random = seekwell_stats::seeded(11);
+    let mut all = Records::new();
+    let mut before = None;
+    for round in 0..12 {
+        for trial in round_order(plan.lab.seed, 3, round) {
+            let value = f64::from(trial.candidate + 1) * (0.01 * random.normal()).exp();
+            let mut record = fixture::record(value);
+            change(&trial, before, &mut record);
+            before = Some(trial.candidate);
+            all.insert(trial.index, (trial, record));
+        }
+    }
+    (plan, all)
+}
+
+use seekwell_model::plan::PlannedTrial;
+
+fn slower(record: &mut Record, factor: f64) {
+    if let Some(value) = record.steps[0].metrics.get_mut("elapsed") {
+        *value *= factor;
+    }
+}
+
+fn found(plan: &Plan, records: &Records) -> BTreeMap<String, Option<bool>> {
+    let values = judged_values(plan, records);
+    checks(plan, records, &values).into_iter().map(|check| (check.name, check.found)).collect()
+}
+
+#[test]
+fn a_quiet_laboratory_shows_nothing() {
+    let (plan, records) = run(|_, _, _| {});
+    for (name, found) in found(&plan, &records) {
+        assert_eq!(found, Some(false), "{name}");
+    }
+}
+
+#[test]
+fn drift_order_and_carry_over_are_told_apart() {
+    let (plan, records) = run(|trial, _, record| {
+        slower(record, 1.0 + 0.02 * f64::from(trial.round));
+    });
+    let seen = found(&plan, &records);
+    assert_eq!(
+        (seen["drift"], seen["order"], seen["carry-over"]),
+        (Some(true), Some(false), Some(false))
+    );
+    let (plan, records) = run(|trial, _, record| {
+        slower(record, 1.0 + 0.05 * f64::from(trial.index % 3));
+    });
+    let seen = found(&plan, &records);
+    assert_eq!((seen["drift"], seen["order"]), (Some(false), Some(true)));
+    let (plan, records) = run(|_, before, record| {
+        slower(record, if before == Some(2) { 1.15 } else { 1.0 });
+    });
+    assert_eq!(found(&plan, &records)["carry-over"], Some(true));
+}
+
+#[test]
+fn heat_counts_where_the_device_tells_its_temperature() {
+    let hot = |trial: &PlannedTrial| if (trial.index * 7) % 5 < 2 { 55.0 } else { 35.0 };
+    let (plan, records) = run(|trial, _, record| {
+        let smart = format!("{{\"temperature\": {{\"current\": {}}}}}", hot(trial));
+        record.smart =
+            Some(SmartReading { before: serde_json::from_str(&smart).ok(), after: None });
+        slower(record, if hot(trial) > 50.0 { 1.1 } else { 1.0 });
+    });
+    assert_eq!(found(&plan, &records)["temperature"], Some(true));
+    let (plan, records) = run(|_, _, _| {});
+    assert!(!found(&plan, &records).contains_key("temperature"));
+}
+
+#[test]
+fn a_trial_that_moved_far_more_bytes_than_its_like_had_company() {
+    let (plan, records) = run(|trial, _, record| {
+        let extra = if trial.index == 17 { 40_000_000 } else { 0 };
+        let written_bytes = 10_000_000 + u64::from(trial.round) * 1_000 + extra;
+        record.steps[0].device = Some(DeviceTotals { written_bytes, ..DeviceTotals::default() });
+    });
+    let values = judged_values(&plan, &records);
+    let all = checks(&plan, &records, &values);
+    let check = all.iter().find(|check| check.name == "other-writer").unwrap();
+    assert_eq!(check.found, Some(true));
+    assert!(check.text.starts_with("1 of 36 trials"), "{}", check.text);
+    assert!(check.text.contains("trial 18"), "{}", check.text);
+}
+
+#[test]
+fn the_copy_of_a_stack_is_compared_and_never_ranked() {
+    let mut plan = fixture::plan(&["a", "b", "a (control)"], Effort::Rounds(12));
+    plan.control = Some([0, 2]);
+    for (factor, separated) in [(1.0, false), (1.2, true)] {
+        let (_, records) = run(|trial, _, record| {
+            // Stacks a and its copy take the same time; b twice that.
+            let own = if trial.candidate == 1 { 2.0 } else { 1.0 };
+            slower(record, own / f64::from(trial.candidate + 1));
+            if trial.candidate == 2 {
+                slower(record, factor);
+            }
+        });
+        let verdict = judge(&plan, &records);
+        let control = verdict.evidence.control.as_ref().unwrap();
+        assert_eq!((control.separated, control.pairs), (separated, 12));
+        assert_eq!(verdict.kind == VerdictKind::Winner, !separated, "{}", verdict.reason);
+        assert!(verdict.ratios.iter().all(|row| row.stack != "a (control)"));
+    }
+}
