@@ -143,32 +143,32 @@ fn first_percent(cell: &str) -> f64 {
 fn the_kept_table_follows_from_the_kept_raw_results() {
     let folder = root().join("benches/runs/statistics");
     let mut compared = 0;
-    for stacks in [48, 192, 480] {
-        let part = format!("choice-{stacks}");
-        let table = fs::read_to_string(table_path(&folder, &part)).expect("a kept table");
-        let table = read_csv(&table);
-        let raw = folder.join(format!("raw/choice-{stacks}-none.csv"));
+    let table: Vec<Vec<String>> = PARTS
+        .iter()
+        .filter(|part| part.starts_with("choice"))
+        .map(|part| fs::read_to_string(table_path(&folder, part)).expect("a kept table"))
+        .flat_map(|text| read_csv(&text))
+        .collect();
+    for (stacks, sigma) in [48, 192, 480].into_iter().flat_map(|k| [(k, "0.25"), (k, "0.05")]) {
+        let raw = folder.join(format!("raw/choice-{stacks}-{sigma}-none.csv"));
         let raw = fs::read_to_string(raw).expect("kept raw results");
         for (noise, name) in [("Calm", "calm"), ("Fast17", "FAST'17-like")] {
-            for sigma in ["0.25", "0.05"] {
-                let cell = format!("{name}, K = {stacks}, σ(fs) = {sigma}");
-                let start = format!("{noise},{sigma},");
-                let losses: Vec<f64> = raw
-                    .lines()
-                    .filter(|line| line.starts_with(&start))
-                    .map(|line| line.split(',').nth(3).and_then(|loss| loss.parse().ok()))
-                    .collect::<Option<_>>()
-                    .expect("a loss in every line");
-                assert!(losses.len() >= 1000, "{cell}: {} matrices", losses.len());
-                let good = losses.iter().filter(|loss| **loss <= 0.02).count();
-                let share = 100.0 * good as f64 / losses.len() as f64;
-                let row = table
-                    .iter()
-                    .find(|row| row[0].starts_with("chosen") && row[1] == cell)
-                    .expect("a line of the table");
-                assert!((first_percent(&row[2]) - share).abs() < 0.11, "{cell}: {share}: {row:?}");
-                compared += 1;
-            }
+            let cell = format!("{name}, K = {stacks}, σ(fs) = {sigma}");
+            let losses: Vec<f64> = raw
+                .lines()
+                .filter(|line| line.starts_with(noise))
+                .map(|line| line.split(',').nth(2).and_then(|loss| loss.parse().ok()))
+                .collect::<Option<_>>()
+                .expect("a loss in every line");
+            assert!(losses.len() >= 1000, "{cell}: {} matrices", losses.len());
+            let good = losses.iter().filter(|loss| **loss <= 0.02).count();
+            let share = 100.0 * good as f64 / losses.len() as f64;
+            let row = table
+                .iter()
+                .find(|row| row[0].starts_with("chosen") && row[1] == cell)
+                .expect("a line of the table");
+            assert!((first_percent(&row[2]) - share).abs() < 0.11, "{cell}: {share}: {row:?}");
+            compared += 1;
         }
     }
     assert_eq!(compared, 12);

@@ -183,19 +183,14 @@ impl Cell {
     fn raw(&self, runs: &[Run]) -> Raw {
         let line = |(case, run): (usize, &Run)| {
             format!(
-                "{:?},{},{case},{:.5},{},{},{:.5},{:.4}",
-                self.noise,
-                self.filesystem,
-                run.loss,
-                run.kind,
-                run.trials,
-                run.screen_loss,
-                run.risk
+                "{:?},{case},{:.5},{},{},{:.5},{:.4}",
+                self.noise, run.loss, run.kind, run.trials, run.screen_loss, run.risk
             )
         };
         Raw {
-            name: format!("choice-{}-{:?}", self.stacks, self.trouble).to_lowercase(),
-            header: "noise,filesystem_sigma,case,loss,verdict,trials,best_finalist_loss,\
+            name: format!("choice-{}-{}-{:?}", self.stacks, self.filesystem, self.trouble)
+                .to_lowercase(),
+            header: "noise,case,loss,verdict,trials,best_finalist_loss,\
                      screening_risk"
                 .to_owned(),
             lines: runs.iter().enumerate().map(line).collect(),
@@ -203,14 +198,17 @@ impl Cell {
     }
 }
 
-/// All rows about choosing among so many stacks.
-pub fn rows(scale: Scale, stacks: usize, take: &mut impl FnMut(Row)) {
-    let mut troubles = vec![Trouble::None, Trouble::All];
-    if stacks < 480 {
-        troubles.extend([Trouble::HeavyTails, Trouble::TwoModes, Trouble::CarryOver]);
-    }
-    for trouble in troubles {
-        for filesystem in [0.25, 0.05] {
+/// Rows about choosing among so many stacks, for each width of the filesystems' effects and each
+/// trouble.
+pub fn rows(
+    scale: Scale,
+    stacks: usize,
+    widths: &[f64],
+    troubles: &[Trouble],
+    take: &mut impl FnMut(Row),
+) {
+    for &filesystem in widths {
+        for &trouble in troubles {
             for noise in [Noise::Calm, Noise::Fast17] {
                 Cell { noise, stacks, filesystem, trouble }.rows(scale, take);
             }

@@ -11,6 +11,7 @@ pub mod replay;
 pub mod row;
 pub mod timing;
 
+use matrix::Trouble;
 use row::Row;
 use seekwell_stats::derive_seed;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,11 +47,14 @@ impl Scale {
     }
 }
 
-/// The parts of the table, in order.
-pub const PARTS: [&str; 8] = [
+/// The parts of the table, in order; each runs in a minute or two on two cores.
+pub const PARTS: [&str; 11] = [
     "choice-48",
-    "choice-192",
-    "choice-480",
+    "choice-192-wide",
+    "choice-192-narrow",
+    "choice-480-wide",
+    "choice-480-narrow",
+    "choice-480-troubled",
     "equal",
     "coverage",
     "timing",
@@ -63,10 +67,17 @@ pub const PARTS: [&str; 8] = [
 /// # Panics
 /// When there is no such part.
 pub fn run(scale: Scale, part: &str, take: &mut impl FnMut(Row)) {
+    const WIDE: f64 = 0.25;
+    const NARROW: f64 = 0.05;
+    let troubled = [Trouble::All, Trouble::HeavyTails, Trouble::TwoModes, Trouble::CarryOver];
+    let every = [&[Trouble::None], &troubled[..]].concat();
     match part {
-        "choice-48" => choice::rows(scale, 48, take),
-        "choice-192" => choice::rows(scale, 192, take),
-        "choice-480" => choice::rows(scale, 480, take),
+        "choice-48" => choice::rows(scale, 48, &[WIDE, NARROW], &every, take),
+        "choice-192-wide" => choice::rows(scale, 192, &[WIDE], &every, take),
+        "choice-192-narrow" => choice::rows(scale, 192, &[NARROW], &every, take),
+        "choice-480-wide" => choice::rows(scale, 480, &[WIDE], &[Trouble::None], take),
+        "choice-480-narrow" => choice::rows(scale, 480, &[NARROW], &[Trouble::None], take),
+        "choice-480-troubled" => choice::rows(scale, 480, &[WIDE, NARROW], &[Trouble::All], take),
         "equal" => equal::rows(scale, take),
         "coverage" => coverage::rows(scale, take),
         "timing" => timing::rows(scale, take),
