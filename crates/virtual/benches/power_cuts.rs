@@ -1,5 +1,6 @@
 //! `power_cuts COUNT [KIND...]`: each filesystem through COUNT power cuts; writes one line of CSV per cut
 //! to standard output and a summary to standard error. Fails when a filesystem does not survive.
+//! `FROM..TO` instead of COUNT, in hundreds, makes a part of them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,6 +13,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -32,7 +34,12 @@ const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 fn main() {
     let words: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let count: usize = words.first().map_or(1000, |word| word.parse().expect("COUNT is a number"));
+    let count = |word: &str| word.parse::<usize>().expect("COUNT is a number");
+    let cuts = match words.first().map(|word| word.split_once("..").ok_or(word)) {
+        Some(Ok((from, to))) => count(from)..count(to),
+        Some(Err(word)) => 0..count(word),
+        None => 0..1000,
+    };
     let kinds: Vec<&str> = match words.get(1..) {
         Some(kinds) if !kinds.is_empty() => kinds.iter().map(String::as_str).collect(),
         _ => KINDS.to_vec(),
@@ -42,9 +49,9 @@ fn main() {
     );
     let mut broken = 0;
     for kind in kinds {
-        broken += whole(kind, "-", count).1;
+        broken += whole(kind, "-", cuts.clone()).1;
         if kind == "ext4" {
-            let (cuts, broken) = whole("ext4", "nobarrier", count.div_ceil(10));
+            let (cuts, broken) = whole("ext4", "nobarrier", 0..cuts.len().div_ceil(10));
             assert!(
                 broken > 0,
                 "{cuts} cuts without barriers, and nothing was lost: the test sees nothing"
@@ -55,9 +62,9 @@ fn main() {
 }
 
 /// Runs all cuts of one filesystem, a guest on each CPU; how many cuts, and how many were not survived.
-fn whole(kind: &str, options: &str, count: usize) -> (usize, usize) {
+fn whole(kind: &str, options: &str, wanted: Range<usize>) -> (usize, usize) {
     let begun = Instant::now();
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let (next, found) = (AtomicUsize::new(wanted.start / CUTS_PER_STORY), Mutex::new(Vec::new()));
     let cpus = std::thread::available_parallelism().unwrap().get();
     std::thread::scope(|scope| {
         for cpu in 0..cpus {
@@ -70,7 +77,8 @@ fn whole(kind: &str, options: &str, count: usize) -> (usize, usize) {
                 bed.cpu = Some(cpu);
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    let left = count.saturating_sub(number * CUTS_PER_STORY).min(CUTS_PER_STORY);
+                    let left =
+                        wanted.end.saturating_sub(number * CUTS_PER_STORY).min(CUTS_PER_STORY);
                     if left == 0 {
                         break;
                     }

@@ -32,6 +32,8 @@ fn main() {
         ["seek", repeats] => seek(repeats.parse().unwrap()),
         ["repeat", repeats] => repeat(repeats.parse().unwrap()),
         ["part", kind] => part(kind),
+        ["mail", files] => mail(files.parse().unwrap()),
+        ["file", mib] => large_file(mib.parse().unwrap()),
         _ => {
             eprintln!(
                 "build full|reduced; io REPEATS; start REPEATS; seek REPEATS; repeat REPEATS; part FILESYSTEM"
@@ -187,6 +189,88 @@ fn io(repeats: u32) {
             );
         }
     }
+}
+
+/// What the files of a mail store take: the workload's own content, each file from a new block on.
+fn mail(files: usize) {
+    let params = seekwell_model::workloads::mail::MailParams {
+        files: files as u64,
+        directories: 20,
+        median_size: seekwell_model::units::Bytes(4096),
+        // With this median, the mean is the 18,859 bytes of the archive that the workload is made after.
+        spread: (2.0 * (18_859.0_f64 / 4096.0).ln()).sqrt(),
+        tar: None,
+        steps: Vec::new(),
+        cache: seekwell_model::workloads::CacheState::Cold,
+    };
+    let tree = seekwell_workload::mail::tree::Tree::seeded(&params, 1);
+    let scratch = tempfile::tempdir().unwrap();
+    let keeping = Keeping { memory_bytes: 4 << 30, directory: scratch.path().into() };
+    let mut content = seekwell_virtual::Content::new(1 << 34, keeping);
+    let mut source = seekwell_workload::mail::content::Content::new(1);
+    let (mut sector, mut bytes, begun) = (0, 0, WallClock::now());
+    let mut block = vec![0; 4096];
+    for file in 0..tree.len() {
+        source.begin_file();
+        let mut left = tree.size(file);
+        while left > 0 {
+            let data = source.next_bytes(left.min(4096));
+            block.fill(0);
+            block[..data.len()].copy_from_slice(data);
+            content.write(sector, &block).unwrap();
+            sector += 8;
+            left -= data.len() as u64;
+            bytes += data.len() as u64;
+        }
+    }
+    println!(
+        "{}",
+        serde_json::json!({
+            "bench": "mail",
+            "files": files,
+            "bytes": bytes,
+            "blocks_of_4_kib": sector / 8,
+            "stored_bytes": content.stored_bytes(),
+            "resident_kib": resident_kib(),
+            "wall_s": begun.elapsed().as_secs_f64(),
+        })
+    );
+}
+
+/// Memory of this process, in KiB.
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// What a large file of zeroes on ext3 takes, on a disk of 2 TB.
+fn large_file(mib: u64) {
+    let stage = Stage::new();
+    header(&stage);
+    let settings = stage.settings(Transport::Bells, Some(stage.cpu));
+    let run = |mib: u64| {
+        let outcome = stage.run(
+            &format!("zeros /dev/vda ext3 {mib}"),
+            device("sata-2tb-5400"),
+            settings.clone(),
+        );
+        (outcome.disks[0].parts.content.stored_bytes(), outcome.cost.wall.as_secs_f64())
+    };
+    let (empty, file) = (run(1), run(mib));
+    let per_byte = (file.0 - empty.0) as f64 / ((mib - 1) as f64 * 1_048_576.0);
+    println!(
+        "{}",
+        serde_json::json!({
+            "bench": "file",
+            "mib": mib,
+            "stored_bytes_of_the_empty_filesystem": empty.0,
+            "stored_bytes": file.0,
+            "stored_gib_at_2_tb_by_extrapolation": (empty.0 as f64 + per_byte * 2e12) / f64::from(1 << 30),
+            "resident_kib": resident_kib(),
+            "wall_s": file.1,
+        })
+    );
 }
 
 /// Host time from a guest's start to the first instruction of its first program, and to its end.

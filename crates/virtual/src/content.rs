@@ -1,11 +1,13 @@
 //! What a modelled disk holds: only blocks that are neither zero nor computable take room.
 //!
 //! A block is 4 KiB. Zero blocks are not kept; blocks that a [`Regenerator`] knows are kept as a
-//! key; the rest lies in slots, the first of them in memory, the others in an unlinked file. A
+//! key; of blocks made of pieces of earlier ones, as workloads make them, only the difference is
+//! kept. The rest lies in slots, the first of them in memory, the others in an unlinked file. A
 //! content can be [frozen](Content::freeze) and any number of others started from it, each holding
 //! only what it changed.
 
 mod blocks;
+mod packed;
 mod slots;
 
 use std::fmt;
@@ -14,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use blocks::{Blocks, Place};
-use slots::Slots;
+use packed::Packed;
 
 #[cfg(test)]
 mod tests;
@@ -54,7 +56,7 @@ pub struct Keeping {
 pub struct Content {
     sectors: u64,
     blocks: Blocks,
-    slots: Slots,
+    packed: Packed,
     base: Option<Arc<Frozen>>,
     regenerator: Option<Arc<dyn Regenerator>>,
 }
@@ -67,8 +69,8 @@ impl Content {
     /// A disk of so many sectors of 512 bytes, all zero.
     #[must_use]
     pub fn new(sectors: u64, keeping: Keeping) -> Self {
-        let slots = Slots::new(keeping);
-        Self { sectors, blocks: Blocks::default(), slots, base: None, regenerator: None }
+        let packed = Packed::new(keeping);
+        Self { sectors, blocks: Blocks::default(), packed, base: None, regenerator: None }
     }
 
     /// The same content as `frozen`; changes are kept here.
@@ -100,7 +102,7 @@ impl Content {
     /// Bytes of blocks kept here, in memory and file; what a base holds is not counted.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
-        self.slots.used() * BLOCK_BYTES as u64
+        self.packed.bytes()
     }
 
     /// Copies whole sectors from `sector` on into `into`.
@@ -161,7 +163,7 @@ impl Content {
             return self.write(sector, &zeroes[..bytes(count)]);
         }
         self.write(sector, &zeroes[..bytes(first * BLOCK_SECTORS - sector)])?;
-        self.blocks.remove(first, last, &mut self.slots);
+        self.blocks.remove(first, last, &mut self.packed);
         if self.base.is_some() {
             self.blocks.insert(first, last, Place::Zero);
         }
@@ -185,7 +187,12 @@ impl Content {
 
     fn read_within(&self, block: u64, within: usize, into: &mut [u8]) -> io::Result<()> {
         match self.blocks.find(block) {
-            Some(Place::Slot(slot)) => self.slots.read(slot, within, into),
+            Some(Place::Packed(number)) => {
+                let mut whole = [0; BLOCK_BYTES];
+                self.packed.read(number, &mut whole)?;
+                into.copy_from_slice(&whole[within..within + into.len()]);
+                Ok(())
+            }
             Some(Place::Key(key)) => {
                 self.regenerate(key, within, into);
                 Ok(())
@@ -217,9 +224,6 @@ impl Content {
         if from.len() == BLOCK_BYTES {
             return self.write_block(block, found, from);
         }
-        if let Some(Place::Slot(slot)) = found {
-            return self.slots.write(slot, within, from);
-        }
         let mut whole = [0; BLOCK_BYTES];
         self.read_within(block, 0, &mut whole)?;
         whole[within..within + from.len()].copy_from_slice(from);
@@ -233,20 +237,16 @@ impl Content {
             self.regenerator.as_ref().and_then(|known| known.recognise(data)).map(Place::Key)
         };
         match (place, found) {
-            (None, Some(Place::Slot(slot))) => return self.slots.write(slot, 0, data),
+            (None, Some(Place::Packed(number))) => return self.packed.replace(number, data),
             (Some(Place::Zero), None) if self.base.is_none() => return Ok(()),
             (place, found) if place.is_some() && place == found => return Ok(()),
             _ => {}
         }
         let place = match place {
             Some(place) => place,
-            None => {
-                let slot = self.slots.take();
-                self.slots.write(slot, 0, data)?;
-                Place::Slot(slot)
-            }
+            None => Place::Packed(self.packed.add(data)?),
         };
-        self.blocks.remove(block, block + 1, &mut self.slots);
+        self.blocks.remove(block, block + 1, &mut self.packed);
         if place != Place::Zero || self.base.is_some() {
             self.blocks.insert(block, block + 1, place);
         }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::slots::Slots;
+use super::packed::Packed;
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In a slot.
-    Slot(u64),
+    /// Kept under a number.
+    Packed(u64),
     /// Computable from a key.
     Key(u64),
     /// Zero, whatever the base holds.
@@ -19,7 +19,7 @@ impl Place {
     /// The place of the block `by` further on in the same run.
     fn after(self, by: u64) -> Self {
         match self {
-            Self::Slot(slot) => Self::Slot(slot + by),
+            Self::Packed(number) => Self::Packed(number + by),
             Self::Key(key) => Self::Key(key.wrapping_add(by)),
             Self::Zero => Self::Zero,
         }
@@ -42,8 +42,8 @@ impl Blocks {
         (block < run.end).then(|| run.first.after(block - start))
     }
 
-    /// Forgets the places of blocks `from..to` and gives their slots back.
-    pub(super) fn remove(&mut self, from: u64, to: u64, slots: &mut Slots) {
+    /// Forgets the places of blocks `from..to` and forgets what was kept of them.
+    pub(super) fn remove(&mut self, from: u64, to: u64, packed: &mut Packed) {
         if from >= to {
             return;
         }
@@ -51,8 +51,8 @@ impl Blocks {
         self.split_at(to);
         while let Some((&start, &run)) = self.0.range(from..to).next() {
             self.0.remove(&start);
-            if let Place::Slot(slot) = run.first {
-                slots.give_back(slot..slot + (run.end - start));
+            if let Place::Packed(number) = run.first {
+                packed.give_back(number..number + (run.end - start));
             }
         }
     }

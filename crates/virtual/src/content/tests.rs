@@ -6,6 +6,9 @@ use super::*;
 
 const SECTORS: u64 = 8 * 40 + 3;
 
+/// A block like no other: its bytes, and a record that says where they are.
+const KEPT: u64 = BLOCK_BYTES as u64 + 8;
+
 fn keeping(memory_blocks: u64) -> Keeping {
     Keeping { memory_bytes: memory_blocks * BLOCK_BYTES as u64, directory: std::env::temp_dir() }
 }
@@ -63,10 +66,12 @@ fn a_range_beyond_the_end_is_refused_and_changes_nothing() {
 #[test]
 fn zero_blocks_are_given_back() {
     let mut content = Content::new(SECTORS, keeping(100));
-    content.write(0, &[7; 4 * BLOCK_BYTES]).unwrap();
-    assert_eq!(content.stored_bytes(), 4 * BLOCK_BYTES as u64);
+    let mut mill = Mill::new(4);
+    let data: Vec<u8> = (0..4 * 512).flat_map(|_| mill.number().to_le_bytes()).collect();
+    content.write(0, &data).unwrap();
+    assert_eq!(content.stored_bytes(), 4 * KEPT);
     content.write(8, &[0; BLOCK_BYTES]).unwrap();
-    assert_eq!(content.stored_bytes(), 3 * BLOCK_BYTES as u64);
+    assert_eq!(content.stored_bytes(), 3 * KEPT);
     content.zero(0, 32).unwrap();
     assert_eq!(content.stored_bytes(), 0);
     assert!(read_all(&content).iter().all(|byte| *byte == 0));
@@ -82,7 +87,7 @@ fn computable_blocks_hold_nothing() {
     content.read(8, &mut back).unwrap();
     assert_eq!(back, data);
     content.write(8 + 3, &[9; SECTOR_BYTES]).unwrap();
-    assert_eq!(content.stored_bytes(), BLOCK_BYTES as u64, "one block was changed in part");
+    assert_eq!(content.stored_bytes(), KEPT, "one block was changed in part");
     let mut expected = data;
     expected[3 * SECTOR_BYTES..4 * SECTOR_BYTES].fill(9);
     content.read(8, &mut back).unwrap();
@@ -120,7 +125,7 @@ fn what_was_frozen_does_not_change() {
     one.zero(0, 8).unwrap();
     one.write(8, &[2; SECTOR_BYTES]).unwrap();
     two.write(16, &[0; BLOCK_BYTES]).unwrap();
-    assert_eq!(one.stored_bytes(), BLOCK_BYTES as u64);
+    assert_eq!(one.stored_bytes(), KEPT);
     assert_eq!(two.stored_bytes(), 0);
     let blocks = |content: &Content| {
         let bytes = read_all(content);
@@ -187,5 +192,90 @@ proptest! {
         }
         content.zero(0, SECTORS).unwrap();
         prop_assert_eq!(content.stored_bytes() / BLOCK_BYTES as u64, 0);
+    }
+}
+
+/// Blocks as workloads make them: cut from a pool anywhere, with a stamp of their own, which stays in the pool.
+struct Mill {
+    pool: Vec<u8>,
+    state: u64,
+}
+
+impl Mill {
+    fn new(seed: u64) -> Self {
+        let mut mill = Self { pool: Vec::new(), state: seed };
+        mill.pool = (0..40_000).flat_map(|_| mill.number().to_le_bytes()).collect();
+        mill
+    }
+
+    fn number(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.state ^ self.state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
+    }
+
+    fn block(&mut self) -> Vec<u8> {
+        let start = (self.number() % (40_000 - 512)) as usize * 8;
+        let stamp = self.number().to_le_bytes();
+        self.pool[start..start + 8].copy_from_slice(&stamp);
+        self.pool[start..start + BLOCK_BYTES].to_vec()
+    }
+}
+
+#[test]
+fn blocks_cut_from_a_pool_cost_little_and_come_back_whole() {
+    const BLOCKS: u64 = 8000;
+    let mut content = Content::new(BLOCKS * BLOCK_SECTORS, keeping(BLOCKS));
+    let mut mill = Mill::new(1);
+    let blocks: Vec<Vec<u8>> = (0..BLOCKS).map(|_| mill.block()).collect();
+    for (number, block) in (0..).zip(&blocks) {
+        content.write(number * BLOCK_SECTORS, block).unwrap();
+    }
+    let share = content.stored_bytes() as f64 / (BLOCKS * BLOCK_BYTES as u64) as f64;
+    assert!(share < 0.2, "{share}");
+    let mut back = vec![0; BLOCK_BYTES];
+    for (number, block) in (0..).zip(&blocks) {
+        content.read(number * BLOCK_SECTORS, &mut back).unwrap();
+        assert!(back == *block, "block {number}");
+    }
+    content.zero(0, BLOCKS * BLOCK_SECTORS).unwrap();
+    assert_eq!(content.stored_bytes(), 0);
+}
+
+#[test]
+fn overwriting_with_what_was_never_there_keeps_only_the_last() {
+    let mut content = Content::new(80, keeping(1000));
+    let mut mill = Mill::new(2);
+    for _ in 0..5000 {
+        let unique: Vec<u8> = (0..512).flat_map(|_| mill.number().to_le_bytes()).collect();
+        content.write(8, &unique).unwrap();
+        assert_eq!(content.stored_bytes(), KEPT);
+    }
+}
+
+proptest! {
+    #[test]
+    fn pieces_of_other_blocks_make_the_right_block(
+        steps in proptest::collection::vec((0..6_u64, 0..6_u64, 0..512_usize, 0..512_usize, any::<u8>()), 1..80),
+        memory_blocks in prop_oneof![Just(0_u64), Just(2), Just(1000)],
+    ) {
+        let mut content = Content::new(48, keeping(memory_blocks));
+        let mut mill = Mill::new(3);
+        let mut array: Vec<Vec<u8>> = vec![vec![0; BLOCK_BYTES]; 6];
+        for (from, to, at, length, byte) in steps {
+            let mut block = if byte % 5 == 0 { mill.block() } else { array[from as usize].clone() };
+            let end = (at + length).min(512);
+            if byte % 3 == 0 {
+                // Shifted, as the same data at another place of a file.
+                block.rotate_left(8 * at);
+            } else {
+                block[at * 8..end * 8].fill(byte);
+            }
+            content.write(to * BLOCK_SECTORS, &block).unwrap();
+            array[to as usize] = block;
+            prop_assert!(read_all(&content) == array.concat());
+        }
+        content.zero(0, 48).unwrap();
+        prop_assert_eq!(content.stored_bytes(), 0);
     }
 }

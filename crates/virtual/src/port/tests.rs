@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 
+use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
@@ -19,6 +20,7 @@ struct Driver {
     port: Port,
     stream: UnixStream,
     memory: File,
+    now_ns: u64,
     _directory: tempfile::TempDir,
 }
 
@@ -45,19 +47,23 @@ impl Driver {
         port.accept().unwrap();
         let memory = memfd_create(c"memory", MemfdFlags::CLOEXEC).unwrap();
         ftruncate(&memory, MEMORY).unwrap();
-        Self { port, stream, memory: File::from(memory), _directory: directory }
+        Self { port, stream, memory: File::from(memory), now_ns: 0, _directory: directory }
     }
 
     fn send(&mut self, request: u32, flags: u32, payload: &[u8], files: &[&File]) {
         let mut bytes = words(&[request, flags, payload.len() as u32]);
         bytes.extend(payload);
+        self.send_bytes(&bytes, files);
+    }
+
+    fn send_bytes(&mut self, bytes: &[u8], files: &[&File]) {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         let files: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
         if !files.is_empty() {
             assert!(ancillary.push(SendAncillaryMessage::ScmRights(&files)));
         }
-        sendmsg(&self.stream, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::empty()).unwrap();
+        sendmsg(&self.stream, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::empty()).unwrap();
     }
 
     /// Sends a request that wants an answer, and returns its payload.
@@ -182,4 +188,146 @@ fn a_driver_that_left_is_not_waited_for() {
     assert!(driver.port.listener().is_none());
     driver.port.leave();
     assert!(driver.port.link().is_none() && driver.port.listener().is_none());
+}
+
+/// What a guest gone mad does next.
+#[derive(Clone, Debug)]
+enum Act {
+    /// Any message, its payload as long as it says or not.
+    Message { request: u32, flags: u32, size: Option<u32>, payload: Vec<u8>, file: bool },
+    /// Anything in the ring, then a kick.
+    Kick { descriptors: Vec<(u64, u32, u16, u16)>, header: (u32, u64), available: (u16, [u16; 4]) },
+    /// Time passes.
+    Advance(u64),
+}
+
+fn wild_address() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        4 => (0..8_u64).prop_map(|page| GUEST + page * 0x1000),
+        1 => Just(GUEST + MEMORY - 8),
+        1 => Just(u64::MAX - 3),
+        1 => any::<u64>(),
+    ]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let request = prop_oneof![0..40_u32, Just(5), Just(8), Just(9), Just(18), any::<u32>()];
+    let number = prop_oneof![Just(0_u32), Just(1), Just(4), Just(70_000), any::<u32>()];
+    let payload = prop_oneof![
+        proptest::collection::vec(number, 0..12).prop_map(|numbers| words(&numbers)),
+        (proptest::collection::vec(wild_address(), 0..5)).prop_map(|addresses| [
+            words(&[1, 0]),
+            longs(&addresses)
+        ]
+        .concat()),
+        proptest::collection::vec(any::<u8>(), 0..64),
+    ];
+    let size = proptest::option::weighted(0.1, prop_oneof![0..80_u32, Just(4097), any::<u32>()]);
+    let flags = prop_oneof![6 => Just(9_u32), 3 => Just(1), 1 => any::<u32>()];
+    let message = (request, flags, size, payload, any::<bool>()).prop_map(
+        |(request, flags, size, payload, file)| Act::Message {
+            request,
+            flags,
+            size,
+            payload,
+            file,
+        },
+    );
+    let length = prop_oneof![Just(16_u32), Just(512), Just(4096), Just(1), Just(0), any::<u32>()];
+    let next = prop_oneof![3 => 0..4_u16, 1 => any::<u16>()];
+    let descriptor = (wild_address(), length, 0..8_u16, next);
+    let kind =
+        prop_oneof![Just(0_u32), Just(1), Just(4), Just(8), Just(11), Just(13), any::<u32>()];
+    let sector = prop_oneof![0..1100_u64, Just(u64::MAX), Just(1 << 55), any::<u64>()];
+    let index = prop_oneof![4 => 0..6_u16, 1 => any::<u16>()];
+    let kick = (
+        proptest::collection::vec(descriptor, 8),
+        (kind, sector),
+        (index.clone(), [index.clone(), index.clone(), index.clone(), index]),
+    )
+        .prop_map(|(descriptors, header, available)| Act::Kick {
+            descriptors,
+            header,
+            available,
+        });
+    prop_oneof![2 => message, 5 => kick, 2 => any::<u64>().prop_map(Act::Advance)]
+}
+
+impl Driver {
+    /// Does what a guest may do; whether the trial goes on.
+    fn act(&mut self, act: &Act) -> Result<(), PortFault> {
+        match act {
+            Act::Message { request, flags, size, payload, file } => {
+                let memory = self.memory.try_clone().unwrap();
+                let mut bytes = words(&[*request, *flags, size.unwrap_or(payload.len() as u32)]);
+                bytes.extend(payload);
+                let files = [&memory];
+                self.send_bytes(&bytes, if *file { &files } else { &[] });
+                if size.is_some() {
+                    // What is missing never comes: the guest is gone in the middle of a message.
+                    self.stream.shutdown(std::net::Shutdown::Write).unwrap();
+                }
+                self.port.handle()?;
+            }
+            Act::Kick { descriptors, header, available } => {
+                for (index, (address, length, flags, next)) in descriptors.iter().enumerate() {
+                    let bytes = [
+                        &longs(&[*address])[..],
+                        &words(&[*length]),
+                        &flags.to_le_bytes(),
+                        &next.to_le_bytes(),
+                    ]
+                    .concat();
+                    // Four in the ring, four in a table for indirect ones.
+                    let at = if index < 4 {
+                        index as u64 * 16
+                    } else {
+                        0x3000 + (index as u64 - 4) * 16
+                    };
+                    self.memory.write_all_at(&bytes, at).unwrap();
+                }
+                for page in [0x4000, 0x5000] {
+                    let bytes = [words(&[header.0, 0]), longs(&[header.1])].concat();
+                    self.memory.write_all_at(&bytes, page).unwrap();
+                }
+                let (index, ring) = available;
+                let bytes: Vec<u8> = [&[0, *index][..], ring]
+                    .concat()
+                    .iter()
+                    .flat_map(|number| number.to_le_bytes())
+                    .collect();
+                self.memory.write_all_at(&bytes, 0x1000).unwrap();
+                self.port.take_requests(self.now_ns)?;
+            }
+            Act::Advance(by) => {
+                self.now_ns = self.now_ns.saturating_add(by % 1_000_000_000);
+                if self.port.advance(self.now_ns, &mut |_| {})? {
+                    self.port.call()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: wild_cases(), ..ProptestConfig::default() })]
+
+    /// Whatever a guest does, it gets an error or the trial ends; we go on.
+    #[test]
+    fn no_guest_breaks_a_disk(acts in proptest::collection::vec(act(), 1..24), orderly in any::<bool>()) {
+        let mut driver = Driver::new();
+        let _call = orderly.then(|| driver.set_up());
+        for act in &acts {
+            if driver.act(act).is_err() {
+                break;
+            }
+        }
+        prop_assert_eq!(driver.port.disk().content().sectors(), 1000);
+    }
+}
+
+/// `SEEKWELL_FUZZ_CASES` asks for more than fit into an ordinary run of the tests.
+fn wild_cases() -> u32 {
+    std::env::var("SEEKWELL_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(600)
 }

@@ -43,6 +43,14 @@ fn main() {
         ["spin"] => loop {
             std::hint::spin_loop();
         },
+        ["pause"] => loop {
+            thread::park();
+        },
+        ["ask"] => loop {
+            std::hint::black_box(rustix::process::getppid());
+        },
+        ["die"] => fs::write("/proc/sysrq-trigger", "c").unwrap(),
+        ["zeros", device, kind, mib] => zeros(device, kind, mib.parse().unwrap()),
         ["sleep", milliseconds] => {
             let begun = Instant::now();
             thread::sleep(Duration::from_millis(milliseconds.parse().unwrap()));
@@ -71,6 +79,24 @@ fn main() {
         ["survey", kind, options] => endurance::survey(kind, options),
         other => panic!("unknown: {other:?}"),
     }
+}
+
+/// One file of zeroes, written past the page cache.
+fn zeros(device: &str, kind: &str, mib: u64) {
+    let options = ["-q", "-F", "-T", "largefile4", "-O", "^resize_inode", device];
+    let made = Command::new(format!("mkfs.{kind}")).args(options).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    with_mounted(device, kind, |top| {
+        let mut options = OpenOptions::new();
+        let file =
+            options.write(true).create(true).custom_flags(DIRECT).open(top.join("file")).unwrap();
+        let memory = vec![0_u8; (1 << 20) + PAGE];
+        let start = memory.as_ptr().addr().next_multiple_of(PAGE) - memory.as_ptr().addr();
+        for chunk in 0..mib {
+            file.write_all_at(&memory[start..start + (1 << 20)], chunk << 20).unwrap();
+        }
+        file.sync_all().unwrap();
+    });
 }
 
 fn syscalls(count: u64) {
