@@ -1,0 +1,113 @@
+//! `rrd` beside one `rrdtool -` process that is fed the same updates.
+
+use crate::place::Place;
+use crate::seek_fio::params;
+use crate::{Row, Side, Sides, steps_of};
+use seekwell_model::field::Value;
+use seekwell_model::units::Nanos;
+use seekwell_workload::rrd::{UpdateText, definition, file_name, time_s};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+pub const BYTES: Row = Row {
+    name: "rrd-device-bytes",
+    ours: "rrd --files 1000 --polls 3, bytes that the device was asked to write",
+    original: "one `rrdtool -` (1.7.2) with the same 3000 updates",
+    tool: Some("rrdtool"),
+    metric: "bytes per poll",
+    note: "",
+    exact: true,
+    sides: |place| Box::new(Rrd { place, bytes: true }),
+};
+
+pub const TIME: Row = Row {
+    name: "rrd-durable",
+    ours: "rrd --files 1000 --polls 3, poll_durable",
+    original: "one `rrdtool -` (1.7.2) with the same 3000 updates, each poll ended by syncfs",
+    tool: Some("rrdtool"),
+    metric: "polls/s",
+    note: "on a device in memory most of a poll is rrdtool's reading of its commands, which is not \
+           the device's work",
+    exact: false,
+    sides: |place| Box::new(Rrd { place, bytes: false }),
+};
+
+const FILES: u64 = 1_000;
+const POLLS: u64 = 3;
+
+struct Rrd<'p> {
+    place: &'p Place,
+    bytes: bool,
+}
+
+impl Rrd<'_> {
+    fn files(&self) -> u64 {
+        self.place.amount(FILES)
+    }
+
+    fn side(&self, ns: f64, device_bytes: u64, ops: u64) -> Side {
+        let polls = POLLS as f64;
+        let value = if self.bytes { device_bytes as f64 / polls } else { polls * 1e9 / ns };
+        Side { value, ops, bytes: 0 }
+    }
+}
+
+impl Sides for Rrd<'_> {
+    fn ours(&mut self, round: u64) -> Side {
+        let fields = [
+            ("files", Value::Integer(self.files())),
+            ("polls", Value::Integer(POLLS)),
+            ("tenant_every", Value::Duration(Nanos(0))),
+        ];
+        let mut steps = steps_of::of(&params("rrd", &fields));
+        steps_of::run(&mut steps, "create", self.place, round);
+        steps_of::sync(&self.place.directory);
+        let before = steps_of::written_bytes(&self.place.directory_device);
+        let polled = steps_of::run(&mut steps, "poll", self.place, round);
+        let written = steps_of::written_bytes(&self.place.directory_device) - before;
+        std::fs::remove_dir_all(self.place.directory.join("rra")).unwrap();
+        steps_of::sync(&self.place.directory);
+        self.side(polled.elapsed_ns as f64, written, polled.ops)
+    }
+
+    fn original(&mut self, _round: u64) -> Side {
+        let folder = self.place.directory.join("rra");
+        std::fs::create_dir(&folder).unwrap();
+        let content = definition(2).new_file(time_s(0) - time_s(0) % 300 - 300);
+        for file in 0..self.files() {
+            std::fs::write(folder.join(file_name(file)), &content).unwrap();
+        }
+        steps_of::sync(&self.place.directory);
+        let before = steps_of::written_bytes(&self.place.directory_device);
+        let begin = Instant::now();
+        let mut rrdtool = Command::new("rrdtool")
+            .arg("-")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut commands = rrdtool.stdin.take().unwrap();
+        let mut answers = BufReader::new(rrdtool.stdout.take().unwrap()).lines();
+        let mut text = UpdateText::new(2);
+        let mut updates = 0;
+        for poll in 0..POLLS {
+            for file in 0..self.files() {
+                let path = folder.join(file_name(file));
+                let values = text.values(file, poll).join(":");
+                writeln!(commands, "update {} {}:{values}", path.display(), time_s(poll)).unwrap();
+                let answer = answers.next().unwrap().unwrap();
+                assert!(answer.starts_with("OK "), "{answer}");
+                updates += 1;
+            }
+            steps_of::sync(&self.place.directory);
+        }
+        let ns = begin.elapsed().as_nanos() as f64;
+        drop(commands);
+        assert!(rrdtool.wait().unwrap().success());
+        let written = steps_of::written_bytes(&self.place.directory_device) - before;
+        std::fs::remove_dir_all(&folder).unwrap();
+        steps_of::sync(&self.place.directory);
+        self.side(ns, written, updates)
+    }
+}
