@@ -84,9 +84,12 @@ fn mean(samples: &[Sample]) -> Sample {
     }
 }
 
+/// A column over time.
+type Series = (&'static str, fn(&Sample) -> f64);
+
 fn sparklines(frame: &mut Frame<'_>, seen: &Seen, area: Rect) {
     let halves = Layout::horizontal([Constraint::Fill(1); 3]).spacing(1).areas::<3>(area);
-    let series: [(&str, fn(&Sample) -> f64); 3] = [
+    let series: [Series; 3] = [
         ("read + written kB/s", |s| s.read_kib_per_s + s.written_kib_per_s),
         ("aqu-sz", |s| s.queue_size),
         ("%util", |s| s.utilisation_percent),

@@ -10,6 +10,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Sparkline};
+use seekwell_model::record::Sample;
 use seekwell_model::units::Nanos;
 use seekwell_report::iostat_columns;
 use std::time::Duration;
@@ -104,10 +105,13 @@ fn device(device: &Device) -> Line<'static> {
     Line::raw(text)
 }
 
+/// A column over time.
+type Series = (&'static str, fn(&Sample) -> f64);
+
 fn sparklines(frame: &mut Frame<'_>, device: Option<&Device>, area: Rect) {
     let Some(device) = device else { return };
     let halves = Layout::horizontal([Constraint::Fill(1); 2]).spacing(1).areas::<2>(area);
-    let series: [(&str, fn(&seekwell_model::record::Sample) -> f64); 2] = [
+    let series: [Series; 2] = [
         ("read + written kB/s", |s| s.read_kib_per_s + s.written_kib_per_s),
         ("%util", |s| s.utilisation_percent),
     ];
