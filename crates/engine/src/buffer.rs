@@ -1,4 +1,5 @@
-//! Memory of one thread: aligned for direct I/O, filled with data that does not compress.
+//! Memory of one thread: aligned for direct I/O, filled with data that does not compress, or as
+//! far as a [`DataShape`] says.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use seekwell_stats::{derive_seed, seeded};
@@ -31,6 +32,20 @@ pub struct ArenaShape {
     pub reads: bool,
     /// Whether anything is written.
     pub writes: bool,
+    /// What is written.
+    pub data: DataShape,
+}
+
+/// How far written data can be made smaller by a device or filesystem that tries. By default not at
+/// all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataShape {
+    /// Percentage of each 4 KiB (of each block, where blocks are smaller) that is zeros, at its end:
+    /// what compression can remove. From 0 to 100; eight bytes of each 4 KiB stay random.
+    pub zero_percent: u8,
+    /// Percentage of the operations that write, in every 4 KiB, the same data as all others of
+    /// them: what deduplication can remove. From 0 to 100.
+    pub repeated_percent: u8,
 }
 
 impl ArenaShape {
@@ -52,7 +67,13 @@ impl ArenaShape {
     #[must_use]
     pub fn bytes(self) -> usize {
         let blocks = usize::from(self.reads) + self.blocks_per_slot();
-        self.stride().saturating_mul(self.depth as usize).saturating_mul(blocks)
+        let own = self.stride().saturating_mul(self.depth as usize).saturating_mul(blocks);
+        if self.repeats() { own.saturating_add(self.stride()) } else { own }
+    }
+
+    /// Whether some operations write what others wrote.
+    fn repeats(self) -> bool {
+        self.writes && self.data.repeated_percent > 0
     }
 }
 
@@ -72,6 +93,10 @@ pub struct Arena {
     turns: Box<[u32]>,
     /// Mixed into the stamp of every block.
     serial: u64,
+    /// The buffer that repeated writes share; nobody changes it.
+    repeated: usize,
+    /// Operations that wrote so far, in percent of one that repeats.
+    repeated_due: u32,
 }
 
 // SAFETY: the mapping belongs to this value alone; nothing in it is tied to a thread.
@@ -98,7 +123,9 @@ impl Arena {
         let write_base = if shape.reads { shape.stride() * shape.depth as usize } else { 0 };
         let turns = vec![0; shape.depth as usize].into_boxed_slice();
         let serial = derive_seed(seed, "stamps");
-        let arena = Self { memory, shape, length, write_base, turns, serial };
+        let repeated = if shape.repeats() { length - shape.stride() } else { 0 };
+        let arena =
+            Self { memory, shape, length, write_base, turns, serial, repeated, repeated_due: 0 };
         if shape.writes {
             arena.fill(seed);
         }
@@ -107,8 +134,27 @@ impl Arena {
 
     fn fill(&self, seed: u64) {
         let mut rng = seeded(derive_seed(seed, "content"));
-        for offset in (self.write_base..self.length).step_by(8) {
-            self.store(offset, rng.next_u64());
+        let end = if self.shape.repeats() { self.repeated } else { self.length };
+        for offset in (self.write_base..end).step_by(8) {
+            self.store(offset, self.shaped(offset, rng.next_u64()));
+        }
+        // The same for every thread of every job: what is repeated is repeated everywhere.
+        let mut word = seeded(derive_seed(0, "repeated"));
+        let words: Vec<u64> = (0..STAMP_EVERY / 8).map(|_| word.next_u64()).collect();
+        for offset in (end..self.length).step_by(8) {
+            self.store(offset, self.shaped(offset, words[offset % STAMP_EVERY / 8]));
+        }
+    }
+
+    /// Random data, or a zero where data is to be compressible. Buffers begin at multiples of
+    /// 4 KiB.
+    fn shaped(&self, offset: usize, random: u64) -> u64 {
+        let unit = (self.shape.block_bytes as usize).clamp(8, STAMP_EVERY);
+        let zeros = unit * usize::from(self.shape.data.zero_percent.min(100)) / 100;
+        if offset % STAMP_EVERY % unit + zeros >= unit && offset % STAMP_EVERY != 0 {
+            0
+        } else {
+            random
         }
     }
 
@@ -133,6 +179,13 @@ impl Arena {
     /// before in every 4 KiB. The slot must have nothing in flight.
     #[inline]
     pub fn write_buffer(&mut self, slot: u32) -> usize {
+        if self.shape.repeats() {
+            self.repeated_due += u32::from(self.shape.data.repeated_percent);
+            if self.repeated_due >= 100 {
+                self.repeated_due -= 100;
+                return self.repeated;
+            }
+        }
         let blocks = self.shape.blocks_per_slot();
         let turn = &mut self.turns[slot as usize];
         let block = slot as usize * blocks + *turn as usize;

@@ -1,6 +1,6 @@
 //! What a job is asked to do.
 
-use crate::buffer::{ArenaShape, LARGEST_BYTES};
+use crate::buffer::{ArenaShape, DataShape, LARGEST_BYTES};
 use crate::error::JobError;
 use crate::progress::Progress;
 use seekwell_model::workloads::io::{EngineKind, Pattern};
@@ -70,6 +70,8 @@ pub struct Job<'a> {
     pub time_ns: Option<u64>,
     /// `fdatasync` after every so many writes of a thread, when those are complete; 0 is never.
     pub fsync_every: u32,
+    /// How far what is written can be compressed and deduplicated; by default not at all.
+    pub data: DataShape,
     /// Offsets, mix and data derive from it.
     pub seed: u64,
     /// Ends the job soon after it becomes true.
@@ -99,6 +101,7 @@ impl<'a> Job<'a> {
             count: None,
             time_ns: None,
             fsync_every: 0,
+            data: DataShape::default(),
             seed: 0,
             stop: None,
             progress: None,
@@ -114,6 +117,7 @@ impl<'a> Job<'a> {
             depth: self.depth,
             reads: self.read_percent > 0,
             writes: self.read_percent < 100,
+            data: self.data,
         }
     }
 

@@ -24,6 +24,7 @@ pub mod scripted;
 pub mod source;
 pub mod uring;
 
+pub use buffer::DataShape;
 pub use clock::{Clock, ClockCost, MonotonicClock};
 pub use drive::SingleOperation;
 pub use error::JobError;

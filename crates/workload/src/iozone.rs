@@ -12,7 +12,7 @@ use order::Order;
 use seekwell_engine::buffer::{Arena, ArenaShape};
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::progress::Separated;
-use seekwell_engine::{Clock, MonotonicClock, Progress};
+use seekwell_engine::{Clock, DataShape, MonotonicClock, Progress};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::iozone::IozonePass;
 use seekwell_model::workloads::{CacheState, IozoneParams, StepOutline};
@@ -166,7 +166,9 @@ impl Pass {
     ) -> Result<(FileOfThread, Order), WorkloadError> {
         let path = self.path(context, thread)?;
         let record_bytes = u32::try_from(self.record.0).unwrap_or(u32::MAX);
-        let shape = ArenaShape { block_bytes: record_bytes, depth: 1, reads: true, writes: true };
+        let (depth, data) = (1, DataShape::default());
+        let (reads, writes) = (true, true);
+        let shape = ArenaShape { block_bytes: record_bytes, depth, reads, writes, data };
         let label = self.place.name(&format!("{} {thread}", self.outline.name));
         let seed = derive_seed(context.seed, &label);
         let arena =

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 fn shape(block_bytes: u32, depth: u32, reads: bool, writes: bool) -> ArenaShape {
-    ArenaShape { block_bytes, depth, reads, writes }
+    ArenaShape { block_bytes, depth, reads, writes, data: DataShape::default() }
 }
 
 fn copy(arena: &Arena, buffer: usize, length: u32) -> Vec<u8> {
@@ -100,4 +100,41 @@ fn memory_beyond_the_arena_is_refused() {
 fn memory_is_bound_for_small_blocks_and_large_depths() {
     assert!(shape(512, 1, true, true).bytes() <= 9 << 20);
     assert!(shape(4096, 128, true, true).bytes() <= 2 << 20);
+}
+
+/// Share of zero bytes, in percent, and how many of 4 KiB units were written before.
+fn measured(data: DataShape, block_bytes: u32) -> (f64, f64) {
+    let shape = ArenaShape { data, ..shape(block_bytes, 2, true, true) };
+    let mut arena = Arena::new(shape, 3).unwrap();
+    let (mut zeros, mut bytes, mut again, mut units) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let mut seen = HashSet::new();
+    for write in 0..400 {
+        let buffer = arena.write_buffer(write % 2);
+        let written = copy(&arena, buffer, block_bytes);
+        zeros += written.iter().filter(|byte| **byte == 0).count();
+        bytes += written.len();
+        for unit in written.chunks(STAMP_EVERY) {
+            again += usize::from(!seen.insert(unit.to_vec()));
+            units += 1;
+        }
+    }
+    (zeros as f64 * 100.0 / bytes as f64, again as f64 * 100.0 / units as f64)
+}
+
+#[test]
+fn written_data_is_as_compressible_and_as_repeated_as_stated() {
+    for block_bytes in [512, 4096, 65_536] {
+        for zero_percent in [0, 30, 50, 99] {
+            for repeated_percent in [0, 25, 100] {
+                let data = DataShape { zero_percent, repeated_percent };
+                let (zeros, again) = measured(data, block_bytes);
+                // One byte of 256 is zero by chance, and eight of each unit always are data.
+                let stated = f64::from(zero_percent);
+                assert!((zeros - stated).abs() < 2.5, "{data:?} {block_bytes}: {zeros} % zeros");
+                // The first of the repeated units was not written before.
+                let stated = f64::from(repeated_percent);
+                assert!((again - stated).abs() < 1.0, "{data:?} {block_bytes}: {again} % again");
+            }
+        }
+    }
 }
