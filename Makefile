@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: statistics agreement help demo test web power-cuts packages install
+.PHONY: statistics agreement help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -15,6 +15,14 @@ help: ## list these targets
 demo: packages web ## build, run labs/demo.toml on this machine's kernel, write demo.html (at most 10 minutes)
 	$(CARGO) build --release --locked --package seekwell
 	scripts/demo $(TARGET)/release/seekwell
+
+demo-virtual: packages web ## ten filesystems on a modelled disk and a modelled CompactFlash card, without root: demo-virtual.html (at most 10 minutes after the lab kernel is built)
+	$(CARGO) build --release --locked --package seekwell
+	scripts/demo-virtual $(TARGET)/release/seekwell
+
+check-virtual: packages ## the same lab with every trial run twice: fails at the first event that differs (20 minutes)
+	$(CARGO) build --release --locked --package seekwell
+	scripts/demo-virtual $(TARGET)/release/seekwell --check
 
 test: packages web ## every check and every test; as root the privileged ones too; ends with the counts
 	$(CARGO) xtask test

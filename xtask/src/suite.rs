@@ -15,6 +15,7 @@ use seekwell_testing::SKIP_LOG;
 
 use crate::{docs, tidy};
 
+mod kernel;
 mod machine;
 mod tally;
 #[cfg(test)]
@@ -49,6 +50,7 @@ pub fn command(root: &Path) -> Result<bool> {
             tally.fail(name, "see above");
         }
     }
+    headed("lab kernel", || kernel::provide(root))?;
     let mut cargo_test = cargo_command(root);
     cargo_test.args(["test", "--workspace", "--no-fail-fast", "--locked"]);
     // A snapshot that differs is a failure; it shall not be written into the checkout besides.
