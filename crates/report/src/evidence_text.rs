@@ -223,8 +223,12 @@ fn course(race: &RaceCourse) -> Vec<String> {
             few(screened.iter().copied())
         ));
     }
-    for dropped in left("final") {
-        said.push(format!("{} left the final: {}", dropped.stack, dropped.reason));
+    let mut reasons: Vec<&str> = left("final").map(|dropped| dropped.reason.as_str()).collect();
+    reasons.dedup();
+    for reason in reasons {
+        let of_reason = left("final").filter(|dropped| dropped.reason == reason);
+        let names = few(of_reason.map(|dropped| dropped.stack.as_str()));
+        said.push(format!("{names} left the final: {reason}"));
     }
     said
 }

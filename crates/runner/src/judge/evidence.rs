@@ -159,6 +159,19 @@ fn quantities(record: &Record, step: &StepRecord) -> Vec<(&'static str, f64)> {
     all
 }
 
+/// An amount of a quantity that is next to nothing: 0 against a little of it is no difference.
+fn floor(what: &str) -> f64 {
+    match what {
+        "flushes" => 2.0,
+        "% of writes merged" => 5.0,
+        "requests in flight" => 0.2,
+        "s of CPU" => 0.005,
+        "bytes written per byte" => 0.1,
+        // MB and KiB.
+        _ => 1.0,
+    }
+}
+
 /// What else differs between the trials with the two extreme values of an axis.
 fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) -> Vec<Beside> {
     if !effect.measurable {
@@ -192,7 +205,8 @@ fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) 
         .into_iter()
         .filter_map(|(what, sides)| {
             let [at_highest, at_lowest] = [median(&sides[0])?, median(&sides[1])?];
-            let apart = ((at_highest + 1e-9) / (at_lowest + 1e-9)).ln().abs();
+            let floor = floor(what);
+            let apart = ((at_highest + floor) / (at_lowest + floor)).ln().abs();
             let beside = Beside { what: what.to_owned(), at_highest, at_lowest };
             (apart > WORTH_NAMING.ln()).then_some((apart, beside))
         })
