@@ -45,8 +45,10 @@ fn size(plan: &Plan) -> String {
     };
     if let Some(race) = &plan.race {
         let (least, most) = race.stack_trials();
+        let trials = |of_stacks: u64| of_stacks * pairs as u64 / (plan.stacks.len() as u64).max(1);
+        let (least, most) = (trials(least), trials(most));
         return format!(
-            "{shape} in a race: {least} to {most} trials of a stack. A pilot of {} in {}; a screen \
+            "{shape} in a race: {least} to {most} trials. A pilot of {} in {}; a screen \
              that keeps the better half until {} remain; a final of fresh rounds among them, which \
              may end after {} rounds.",
             count(race.pilot.len(), "stack"),

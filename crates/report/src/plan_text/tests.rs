@@ -52,3 +52,25 @@ fn every_line_keeps_the_width() {
         assert_eq!(wide, None, "{width}");
     }
 }
+
+#[test]
+fn a_race_says_its_stages_and_its_range() {
+    let mut plan = small();
+    plan.race = Some(seekwell_model::plan::PlannedRace {
+        pilot: vec![0, 1],
+        pilot_rounds: 2,
+        screen: vec![24, 12],
+        finalists: 8,
+        looks: vec![10, 20, 40, 80],
+    });
+    let text = plan_text(&plan, 100);
+    let head: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).skip(1).collect();
+    let words: Vec<&str> = head.iter().flat_map(|line| line.split_whitespace()).collect();
+    assert_eq!(
+        words.join(" "),
+        "3 stacks × 1 workload in a race: 120 to 680 trials. A pilot of 2 stacks in 2 rounds; a \
+         screen that keeps the better half until 8 remain; a final of fresh rounds among them, \
+         which may end after 10, 20, 40 and 80 rounds. Predicted: 3 min 12 s to 18 min 08 s, at \
+         most 29.9 GB written to the devices; judged on unpack.elapsed_durable."
+    );
+}
