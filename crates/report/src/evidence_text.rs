@@ -27,7 +27,7 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
     let all = [
         ("What made the difference", difference(view)),
         ("After a power cut", durability(evidence)),
-        ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, |race| course(race))),
+        ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),
         ("The laboratory", laboratory(evidence)),
     ];
     all.into_iter()

@@ -37,6 +37,7 @@ pub(super) fn add(plan: &Plan, records: &Records, values: &Values, verdict: &mut
     let mut axes: Vec<AxisFound> = found
         .axes
         .iter()
+        .filter(|effect| effect.change.centre.is_finite())
         .map(|effect| {
             let mut axis = axis(&names[effect.axis], effect);
             axis.confirmed = confirmed(&design, values, effect, confidence);
