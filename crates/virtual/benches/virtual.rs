@@ -196,11 +196,13 @@ fn mail(files: usize) {
     let params = seekwell_model::workloads::mail::MailParams {
         files: files as u64,
         directories: 20,
+        largest: None,
         median_size: seekwell_model::units::Bytes(4096),
         // With this median, the mean is the 18,859 bytes of the archive that the workload is made after.
         spread: (2.0 * (18_859.0_f64 / 4096.0).ln()).sqrt(),
         tar: None,
         steps: Vec::new(),
+        pipe: false,
         cache: seekwell_model::workloads::CacheState::Cold,
     };
     let tree = seekwell_workload::mail::tree::Tree::seeded(&params, 1);
