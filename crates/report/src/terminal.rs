@@ -92,20 +92,7 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
     }
     let (text, left_out) = table.render(width, FIXED_COLUMNS + usize::from(classes), palette);
     let table_has_more = left_out < others.len();
-    let direction = match verdict.better {
-        Better::Lower => "lower is better",
-        Better::Higher => "higher is better",
-    };
-    let mut title = format!(
-        "{} ({direction}); median over all trials; ratio to the leader, averaged round by round",
-        verdict.metric
-    );
-    if rows.iter().any(|row| row.basis == Basis::Screen) {
-        title.push_str("; ~ is an estimate from the screen");
-    }
-    if table_has_more {
-        title.push_str("; behind it medians of other steps");
-    }
+    let title = title(view, table_has_more);
     let mut out = paragraph("", &harmless(&title), width);
     out.push_str(&text);
     if left_out > 0 {
@@ -117,6 +104,26 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
         out.push('\n');
     }
     out
+}
+
+/// What the table shows; `more` when it has other steps too.
+fn title(view: &RunView, more: bool) -> String {
+    let verdict = &view.verdict;
+    let direction = match verdict.better {
+        Better::Lower => "lower is better",
+        Better::Higher => "higher is better",
+    };
+    let mut title = format!(
+        "{} ({direction}); median over all trials; ratio to the leader, averaged round by round",
+        verdict.metric
+    );
+    if verdict.ratios.iter().any(|row| row.basis == Basis::Screen) {
+        title.push_str("; ~ is an estimate from the screen");
+    }
+    if more {
+        title.push_str("; behind it medians of other steps");
+    }
+    title
 }
 
 /// `1.087–1.190`; the leader has none to itself.
