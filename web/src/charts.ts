@@ -49,7 +49,7 @@ export function draw(element: HTMLElement, text: string, option: () => Option): 
     const chart = echarts.init(element, null, { renderer: 'canvas' });
     slot = { chart, draw: option };
     slots.set(element, slot);
-    resizes.observe(element);
+    watch().observe(element);
   }
   slot.draw = option;
   element.setAttribute('role', 'img');
@@ -61,7 +61,7 @@ export function draw(element: HTMLElement, text: string, option: () => Option): 
 export function forget(element: HTMLElement): void {
   slots.get(element)?.chart.dispose();
   slots.delete(element);
-  resizes.unobserve(element);
+  resizes?.unobserve(element);
 }
 
 function base(option: Option): Option {
@@ -105,17 +105,21 @@ function without(option: Option, name: string): Option {
   return rest;
 }
 
-const resizes = new ResizeObserver((entries) => {
-  for (const entry of entries) {
-    if (entry.contentRect.width > 0) slots.get(entry.target)?.chart.resize();
-  }
-});
+let resizes: ResizeObserver | undefined;
 
-function redrawAll(): void {
-  for (const { chart, draw: option } of slots.values()) chart.setOption(base(option()), { notMerge: true });
+/** What makes charts be drawn again; from the first chart on. */
+function watch(): ResizeObserver {
+  if (resizes) return resizes;
+  resizes = new ResizeObserver((entries) => {
+    for (const entry of entries) {
+      if (entry.contentRect.width > 0) slots.get(entry.target)?.chart.resize();
+    }
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    for (const { chart, draw: option } of slots.values()) chart.setOption(base(option()), { notMerge: true });
+  });
+  addEventListener('beforeprint', () => {
+    for (const { chart } of slots.values()) chart.resize();
+  });
+  return resizes;
 }
-
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
-addEventListener('beforeprint', () => {
-  for (const { chart } of slots.values()) chart.resize();
-});

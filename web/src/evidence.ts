@@ -51,7 +51,7 @@ export class EvidencePlot {
         if (!trial) return '';
         return `${harmless(app.label(app.summary.candidates[trial[2]]?.[0] ?? -1))}\nround ${trial[1] + 1}, trial ${trial[0]}: ${STATUS[trial[3]] ?? ''}\n${quantity(app.unit(metric), trial[4])}\ntook ${duration(trial[5])}`;
       }),
-      xAxis: axis({ type: wide ? 'log' : 'value', scale: true, name: scale.symbol, nameLocation: 'end',
+      xAxis: axis({ type: wide ? 'log' : 'value', scale: true, ...(wide ? { logBase: 2, min: 2 ** Math.floor(Math.log2(Math.min(...values))), max: 2 ** Math.ceil(Math.log2(Math.max(...values))) } : {}), name: scale.symbol, nameLocation: 'end',
         axisLabel: { formatter: (value: number) => Number((value / scale.divisor).toPrecision(3)).toString(), hideOverlap: true } }),
       yAxis: axis({ type: 'category', inverse: true, data: shown.map((stack) => harmless(app.label(stack))),
         axisLabel: { width: 220, overflow: 'truncate' }, splitLine: { show: true, lineStyle: { color: ink().line } } }),

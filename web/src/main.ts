@@ -5,6 +5,7 @@ import { CommandDialog } from './reproduce';
 import { CompareRuns } from './compare';
 import { Run } from './run';
 import { StacksTable } from './stacks';
+import { StateOfStorage } from './state';
 import { parse, type Summary, type TrialRow } from './summary';
 import { Sweeps } from './sweep';
 import { TrialView } from './trial';
@@ -37,6 +38,7 @@ export class App {
     this.#evidence = new EvidencePlot(this);
     this.#trials = new TrialView(this);
     new Sweeps(this);
+    new StateOfStorage(this);
     new CompareRuns(this);
     new Keep(this);
     document.documentElement.classList.add('live');

@@ -2,7 +2,6 @@
 // it is there without this program.
 
 import { byId, el, fill } from './dom';
-import { inScale, scaleOf } from './number';
 import { AXES, valuesOf, type Axis, type Summary } from './summary';
 import type { App } from './main';
 import { ofRatio, ofStack } from './reproduce';
@@ -149,13 +148,14 @@ export class StacksTable {
   }
 
   #addPins(): void {
-    document.querySelector('#stacks thead tr')?.append(el('th', {}, 'look closer'));
+    // Behind the name, where a wide table does not hide them.
+    document.querySelector('#stacks thead th')?.after(el('th', {}, 'show'));
     for (const { row, stack } of this.#rows) {
       const label = this.app.summary.stacks[stack]?.label ?? '';
       const pin = (side: 0 | 1, name: string): HTMLElement =>
         el('button', { type: 'button', class: `pin ${name.toLowerCase()}`, label: `show trials of ${label} as ${name}`,
           on: { click: () => this.app.pin(side, stack, true) } }, name);
-      row.append(el('td', { class: 'pins' }, pin(0, 'A'), pin(1, 'B')));
+      row.cells[0]?.after(el('td', { class: 'pins' }, pin(0, 'A'), pin(1, 'B')));
     }
   }
 
@@ -198,11 +198,4 @@ export class StacksTable {
 
 function summaryMetric(summary: Summary): string {
   return summary.verdict.metric;
-}
-
-/** Medians of one metric over all stacks, in one unit. */
-export function column(app: App, path: string, stacks: number[]): { texts: string[]; unit: string } {
-  const values = stacks.map((stack) => app.median(stack, path));
-  const scale = scaleOf(app.unit(path), values.filter((value): value is number => value !== null));
-  return { texts: values.map((value) => inScale(scale, value)), unit: scale.symbol };
 }

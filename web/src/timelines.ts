@@ -37,6 +37,13 @@ export function tops(timelines: Timeline[]): number[] {
   });
 }
 
+/** The title of a chart with its unit, and its lines in their colours. */
+function heading(group: Group): string {
+  const title = group.unit ? `${group.title}, ${group.unit}` : group.title;
+  if (group.lines.length < 2) return title;
+  return `${title}   ${group.lines.map((line, place) => `{c${place}|${line.name}}`).join('  ')}`;
+}
+
 function rounded(value: number): string {
   return Number(value.toPrecision(3)).toString();
 }
@@ -46,13 +53,13 @@ export function timelineOption(timeline: Timeline, record: TrialRecord, span: nu
   const colours = [mark, second, third];
   const time = Array.from(timeline.at_ns, (ns) => ns / 1e9);
   const areas = record.steps.filter((step) => step.ended_ns > step.started_ns).map((step, index) => [
-    { xAxis: step.started_ns / 1e9, name: (step.ended_ns - step.started_ns) / 1e9 > span / 14 ? harmless(step.name) : '',
+    { xAxis: step.started_ns / 1e9, name: ((step.ended_ns - step.started_ns) / 1e9 / span) * 75 > step.name.length ? harmless(step.name) : '',
       itemStyle: { color: band, opacity: index % 2 ? 0.25 : 0.6 }, label: { color: faint, fontSize: 10, position: 'insideTop' } },
     { xAxis: step.ended_ns / 1e9 },
   ]);
   const top = (index: number): number => TOP + index * (HEIGHT + GAP);
   return {
-    title: GROUPS.map((group, index) => ({ text: group.unit ? `${group.title}, ${group.unit}` : group.title, left: 4, top: top(index) - 20, textStyle: { color: faint, fontSize: 11, fontWeight: 600 } })),
+    title: GROUPS.map((group, index) => ({ text: heading(group), left: 4, top: top(index) - 20, textStyle: { color: faint, fontSize: 11, fontWeight: 600, rich: Object.fromEntries(colours.map((color, place) => [`c${place}`, { color, fontSize: 11 }])) } })),
     grid: GROUPS.map((_, index) => ({ left: 52, right: 12, top: top(index), height: HEIGHT })),
     axisPointer: { link: [{ xAxisIndex: 'all' }], lineStyle: { color: faint } },
     tooltip: {

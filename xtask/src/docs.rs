@@ -39,30 +39,33 @@ pub fn write(root: &Path) -> Result<bool> {
     for path in write_all(root, &documents())? {
         println!("written: {path}");
     }
-    if write_command_reference(root)? {
-        println!("written: {COMMAND_REFERENCE}");
+    for (path, flag) in [(COMMAND_REFERENCE, "--reference"), (SCHEMA, "--schema")] {
+        if write_asked(root, path, flag)? {
+            println!("written: {path}");
+        }
     }
     Ok(true)
 }
 
-/// What the program says of its own commands. It is asked, and not linked, so that `tidy` need not
-/// build the whole workspace; a test of the program compares the committed text.
+/// What the program says of its own commands and of its JSON. It is asked, and not linked, so that
+/// `tidy` need not build the whole workspace; a test of the program compares the committed text.
 const COMMAND_REFERENCE: &str = "docs/command-reference.md";
+const SCHEMA: &str = "docs/run.schema.json";
 
-fn write_command_reference(root: &Path) -> Result<bool> {
+fn write_asked(root: &Path, path: &str, flag: &str) -> Result<bool> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(root)
         .args(["run", "--quiet", "--profile", "test", "--package", "seekwell", "--"])
-        .args(["documents", "--reference"])
+        .args(["documents", flag])
         .stderr(Stdio::inherit())
         .output()
-        .context("cannot run the program for its command reference")?;
+        .context("cannot run the program for what it says of itself")?;
     if !output.status.success() {
-        bail!("the program could not print its command reference: {}", output.status);
+        bail!("the program could not print {path}: {}", output.status);
     }
-    let text = String::from_utf8(output.stdout).context("the command reference is no text")?;
-    let path = root.join(COMMAND_REFERENCE);
+    let text = String::from_utf8(output.stdout).with_context(|| format!("{path} is no text"))?;
+    let path = root.join(path);
     if committed(&path)?.as_ref() == Some(&text) {
         return Ok(false);
     }

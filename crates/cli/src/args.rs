@@ -30,7 +30,7 @@ pub enum Command {
     Plan(PlanArgs),
     /// Run a lab and name the verdict
     Run(RunArgs),
-    /// Show a run again, or write it as HTML, CSV or JSON
+    /// Show a run again, or write it as HTML, Markdown, CSV, JSON or Parquet
     Report(ReportArgs),
     /// Show what a block device does, now: iostat's columns, latencies, queue, sizes, seeks
     Watch(WatchArgs),
@@ -221,6 +221,12 @@ pub struct ReportArgs {
     /// Write one HTML file, the run file inside
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Write the report as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write trials, samples, timelines and histograms as Parquet tables into a directory
+    #[arg(long, value_name = "DIR")]
+    pub parquet: Option<PathBuf>,
     /// Leave timelines and block events out of the HTML, and with them the run file
     #[arg(long, requires = "html")]
     pub lean: bool,
@@ -317,6 +323,9 @@ pub struct DocumentsArgs {
     /// Print the command reference as Markdown
     #[arg(long)]
     pub reference: bool,
+    /// Print the JSON Schema of the JSON of a run
+    #[arg(long)]
+    pub schema: bool,
 }
 
 /// Arguments of `guardian`.

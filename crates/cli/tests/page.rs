@@ -81,3 +81,20 @@ fn hostile_texts_do_nothing_in_a_browser() {
     let wanted = Wanted { rounds: 2, samples: 5, operations: 10, ..wanted(texts, vec![(4, 64)]) };
     click(test, &wanted, &tools, &["--hostile", "--most", "12"]);
 }
+
+#[test]
+fn what_the_page_computes_agrees_with_what_others_gave() {
+    let test = "what_the_page_computes_agrees_with_what_others_gave";
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let node = seekwell_testing::tool("node").filter(|_| web.join("node_modules").is_dir());
+    let Some(node) = node else {
+        return seekwell_testing::skip(test, "the page's packages are not there: make web");
+    };
+    let run = |arguments: &[&str]| {
+        let output = Command::new(&node).args(arguments).current_dir(&web).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    };
+    run(&["build.mjs", "test"]);
+    run(&["--test", "dist/test/units.test.mjs"]);
+}

@@ -11,22 +11,24 @@ const HEADER: [&str; 11] = [
 
 /// One row per trial, step and metric, as RFC 4180 has it, with a header. A trial without metrics
 /// has one row with its status and, when it failed, stage and reason. Values are as measured, with
-/// all their digits; units are those of the metric (seconds, nanoseconds, bytes …).
+/// all their digits; units are those of the metric (seconds, nanoseconds, bytes …). Text that a
+/// spreadsheet would take for a formula, or that begins with an apostrophe, has an apostrophe in
+/// front: without that first apostrophe a cell is the text itself.
 #[must_use]
 pub fn csv(view: &RunView) -> String {
     let mut out = String::new();
     line(&mut out, &HEADER.map(str::to_owned));
     for (trial, record) in &view.records {
         let (stage, reason) = match &record.status {
-            Status::Failed { stage, reason } => (stage.clone(), reason.clone()),
+            Status::Failed { stage, reason } => (inert(stage), inert(reason)),
             Status::Ok | Status::Marked => (String::new(), String::new()),
         };
-        let label = view.stack_of(trial).map_or(String::new(), |stack| stack.label.clone());
+        let label = view.stack_of(trial).map_or(String::new(), |stack| inert(&stack.label));
         let start = [
             trial.index.to_string(),
             trial.round.to_string(),
             label,
-            view.workload_of(trial).unwrap_or_default().to_owned(),
+            inert(view.workload_of(trial).unwrap_or_default()),
             record.status.word().to_owned(),
         ];
         let mut row = |middle: [String; 4]| {
@@ -38,7 +40,7 @@ pub fn csv(view: &RunView) -> String {
         for step in &record.steps {
             for (metric, value) in &step.metrics {
                 let unit = unit_of(metric).map_or("", seekwell_model::metrics::Unit::symbol);
-                row([step.name.clone(), metric.clone(), unit.to_owned(), value.to_string()]);
+                row([inert(&step.name), inert(metric), unit.to_owned(), value.to_string()]);
                 any = true;
             }
         }
@@ -47,6 +49,14 @@ pub fn csv(view: &RunView) -> String {
         }
     }
     out
+}
+
+/// Text that no spreadsheet computes.
+fn inert(text: &str) -> String {
+    let first = text.trim_start().chars().next();
+    let active = matches!(first, Some('=' | '+' | '-' | '@' | '|' | '\''))
+        || text.starts_with(['\t', '\r', '\n']);
+    if active { format!("'{text}") } else { text.to_owned() }
 }
 
 fn line(out: &mut String, cells: &[String]) {

@@ -59,12 +59,12 @@ fn page(view: &RunView, name: &str, inside: Inside, program: Option<&program::Pr
     sections::verdict(&mut page, view);
     sections::stacks(&mut page, view);
     axes::axes(&mut page, view);
+    sections::evidence(&mut page, view);
     if program.is_some() {
         for place in sections::PLACES {
             page.raw(place);
         }
     }
-    sections::evidence(&mut page, view);
     sections::warnings(&mut page, view);
     sections::uncontrolled(&mut page, view);
     sections::permanent(&mut page, view);

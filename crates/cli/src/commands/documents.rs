@@ -45,6 +45,10 @@ fn visible() -> clap::Command {
 /// # Errors
 /// When a file cannot be written.
 pub fn documents(arguments: &DocumentsArgs) -> Result<Exit, Failure> {
+    if arguments.schema {
+        terminal::data(&seekwell_report::json_schema());
+        return Ok(Exit::Done);
+    }
     if arguments.reference {
         terminal::data(&reference::markdown(&args::command()));
         return Ok(Exit::Done);

@@ -1,4 +1,4 @@
-//! `seekwell report`: a run again, on the terminal, as JSON, CSV or HTML.
+//! `seekwell report`: a run again, on the terminal, as HTML, Markdown, CSV, JSON or Parquet.
 
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
@@ -22,10 +22,35 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.csv {
         write(path, &seekwell_report::csv(&view), &arguments.run)?;
     }
-    if arguments.json || (arguments.html.is_none() && arguments.csv.is_none()) {
+    if let Some(path) = &arguments.markdown {
+        write(path, &seekwell_report::markdown(&view), &arguments.run)?;
+    }
+    if let Some(directory) = &arguments.parquet {
+        tables(directory, &view)?;
+    }
+    let files = [&arguments.html, &arguments.csv, &arguments.markdown, &arguments.parquet];
+    if arguments.json || files.iter().all(|file| file.is_none()) {
         print(&view, arguments.json);
     }
     Ok(Exit::Done)
+}
+
+/// Writes the Parquet tables of a run, in place of earlier ones.
+fn tables(directory: &Path, view: &RunView) -> Result<(), Failure> {
+    let wrong = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::Error(format!("cannot write {}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(directory).map_err(|error| wrong(directory, &error))?;
+    let tables = seekwell_report::parquet(view).map_err(|error| wrong(directory, &error))?;
+    for (name, bytes) in tables {
+        let path = directory.join(name);
+        let draft = directory.join(format!("{name}.part"));
+        std::fs::write(&draft, bytes)
+            .and_then(|()| std::fs::rename(&draft, &path))
+            .map_err(|error| wrong(&path, &error))?;
+    }
+    terminal::talk(&format!("wrote the tables in {}", directory.display()));
+    Ok(())
 }
 
 /// The HTML, with the run file inside or, when it is to be lean, a copy without timelines.

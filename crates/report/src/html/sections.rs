@@ -15,10 +15,11 @@ use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
 
 /// Where the program of the page puts its parts.
-pub(super) const PLACES: [&str; 3] = [
+pub(super) const PLACES: [&str; 4] = [
     "<section id=\"evidence\"></section>\n",
     "<section id=\"closer\"></section>\n",
     "<section id=\"sweeps\"></section>\n",
+    "<section id=\"state\"></section>\n",
 ];
 /// Where it puts another run.
 pub(super) const COMPARE: &str = "<section id=\"compare\"></section>\n";

@@ -1,0 +1,180 @@
+//! A run as Markdown (CommonMark with tables): for a change request, a wiki, a mail.
+
+use crate::evidence_text::{sections, weaker_leader};
+use crate::number::{DASH, Scale, ratio, unit_of};
+use crate::permanent::permanent;
+use crate::sentence::{kind_word, verdict_sentence};
+use crate::terminal::grouped;
+use crate::text::harmless;
+use crate::uncontrolled::uncontrolled;
+use crate::view::RunView;
+use seekwell_model::lab::Better;
+use seekwell_model::verdict::VerdictKind;
+
+/// The report in the order of all reports. No text of the run becomes markup.
+#[must_use]
+pub fn markdown(view: &RunView) -> String {
+    let lab = &view.plan.lab;
+    let mut out = format!("# {}: {}\n\n", escape(&lab.name), escape(&lab.question));
+    out.push_str(&format!("{}\n\n", escape(&view.facts().join(" · "))));
+    let kind = kind_word(view.verdict.kind);
+    out.push_str(&format!("**{kind}.** {}\n\n", escape(&verdict_sentence(view))));
+    if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {
+        out.push_str(&format!("It is {}.\n\n", escape(&view.verdict.reason)));
+    }
+    if let Some(mind) = weaker_leader(view) {
+        out.push_str(&format!("{}\n\n", escape(&mind)));
+    }
+    stacks(view, &mut out);
+    for section in sections(view) {
+        list(section.title, &section.sentences, &mut out);
+    }
+    warnings(view, &mut out);
+    list("What was not controlled", &uncontrolled(view), &mut out);
+    permanents(view, &mut out);
+    let left_out: Vec<String> = view
+        .plan
+        .left_out
+        .iter()
+        .map(|one| format!("{} ({}): {}", one.what, one.count, one.reason))
+        .collect();
+    list("Left out of the plan", &left_out, &mut out);
+    out
+}
+
+fn stacks(view: &RunView, out: &mut String) {
+    let verdict = &view.verdict;
+    let rows = view.rows();
+    let scale = Scale::fit(unit_of(&verdict.metric), rows.iter().filter_map(|row| row.median));
+    let others: Vec<(String, Scale)> = view
+        .other_steps()
+        .into_iter()
+        .map(|column| {
+            let values = rows.iter().filter_map(|row| view.median(&row.stack, &column.metric));
+            let scale = Scale::fit(unit_of(&column.metric), values);
+            (column.metric, scale)
+        })
+        .collect();
+    let direction = match verdict.better {
+        Better::Lower => "lower is better",
+        Better::Higher => "higher is better",
+    };
+    out.push_str(&format!("## {} ({direction})\n\n", escape(&verdict.metric)));
+    let mut titles = vec![
+        "stack".to_owned(),
+        format!("median {}", scale.symbol()),
+        "ratio".to_owned(),
+        "interval".to_owned(),
+        "trials".to_owned(),
+    ];
+    titles.extend(others.iter().map(|(metric, scale)| format!("{metric} {}", scale.symbol())));
+    line(titles.iter().map(|title| title.trim_end()), out);
+    let rule = std::iter::once("---").chain(titles.iter().skip(1).map(|_| "---:"));
+    out.push_str(&format!("| {} |\n", rule.collect::<Vec<_>>().join(" | ")));
+    for row in &rows {
+        let interval = match (row.low, row.high) {
+            _ if verdict.baseline.as_deref() == Some(row.stack.as_str()) => "leader".to_owned(),
+            (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
+            _ => DASH.to_owned(),
+        };
+        let trials = view.counts(&row.stack).ok.to_string();
+        let mut cells =
+            vec![row.stack.clone(), scale.number(row.median), ratio(row.ratio), interval, trials];
+        let medians =
+            others.iter().map(|(metric, scale)| scale.number(view.median(&row.stack, metric)));
+        cells.extend(medians);
+        line(cells.iter().map(String::as_str), out);
+    }
+    out.push('\n');
+}
+
+fn line<'a>(cells: impl Iterator<Item = &'a str>, out: &mut String) {
+    let cells: Vec<String> = cells.map(escape).collect();
+    out.push_str(&format!("| {} |\n", cells.join(" | ")));
+}
+
+fn warnings(view: &RunView, out: &mut String) {
+    if view.warnings.is_empty() {
+        return;
+    }
+    out.push_str("## Warnings\n\n");
+    for (warning, texts) in grouped(&view.warnings) {
+        for text in texts {
+            out.push_str(&format!("- **{}** {}\n", escape(&warning.code), escape(text)));
+        }
+        out.push_str(&format!("  - {}\n", escape(&warning.remedy)));
+    }
+    out.push('\n');
+}
+
+fn list(title: &str, said: &[String], out: &mut String) {
+    if said.is_empty() {
+        return;
+    }
+    out.push_str(&format!("## {title}\n\n"));
+    for text in said {
+        out.push_str(&format!("- {}\n", escape(text)));
+    }
+    out.push('\n');
+}
+
+fn permanents(view: &RunView, out: &mut String) {
+    let all = permanent(view);
+    if all.is_empty() {
+        return;
+    }
+    out.push_str(
+        "## How to make it permanent\n\nNothing of this was done; it is for you to run.\n\n",
+    );
+    for one in &all {
+        out.push_str(&format!("### {}\n\n", escape(&one.stack)));
+        for (purpose, lines) in &one.steps {
+            out.push_str(&format!("{}\n\n", escape(purpose)));
+            fenced(lines, out);
+        }
+        for note in &one.notes {
+            out.push_str(&format!("{}\n\n", escape(note)));
+        }
+        for back in &one.back {
+            out.push_str(&format!("To go back: {}\n\n", escape(back)));
+        }
+    }
+}
+
+/// Lines as they are, inside a fence that none of them can end.
+fn fenced(lines: &[String], out: &mut String) {
+    let text: Vec<String> = lines.iter().map(|line| harmless(line)).collect();
+    let longest = text.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    out.push_str(&format!("{fence}\n{}\n{fence}\n\n", text.join("\n")));
+}
+
+/// Text that stays text: what could be markup is escaped, at the begin of a line also what begins
+/// a list or a heading, and what makes links of bare addresses; an empty text leaves a mark.
+fn escape(text: &str) -> String {
+    let text = harmless(text);
+    let mut out = String::new();
+    let mut rest = text.trim().chars().peekable();
+    while let Some(c) = rest.next() {
+        let active = match c {
+            '.' | ')' => number_or_www(&out, rest.peek()),
+            ':' => rest.peek() == Some(&'/'),
+            _ => "\\`*_[]<>&|#~!$@{}".contains(c),
+        };
+        if active || (out.is_empty() && c.is_ascii_punctuation()) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    if out.is_empty() { "\u{2014}".to_owned() } else { out }
+}
+
+/// Whether a dot between these makes the number of a list or the begin of an address.
+fn number_or_www(before: &str, after: Option<&char>) -> bool {
+    let number = before.chars().all(|c| c.is_ascii_digit());
+    (number && after.is_none_or(|c| c.is_whitespace()))
+        || before.to_ascii_lowercase().ends_with("www")
+}
+
+#[cfg(test)]
+mod tests;

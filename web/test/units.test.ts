@@ -1,0 +1,129 @@
+// What the page computes itself, against values that SQLite, the HDR library and the rest of the
+// report gave.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { unpack } from '../src/columns';
+import { summaryIn } from '../src/compare';
+import { harmless } from '../src/dom';
+import { curve, decode, merge, percentiles } from '../src/hdr';
+import { fromBase64, inflate } from '../src/inflate';
+import { binary, inScale, median, quantity, scaleOf } from '../src/number';
+import { heatSource } from '../src/pictures';
+import { ofTrial, shell } from '../src/reproduce';
+import { Database } from '../src/sqlite';
+import { parse, unitOf, type Summary } from '../src/summary';
+import { ofStep } from '../src/sweep';
+import fixtures from './fixtures.json';
+
+const BIG = [0, 1, -1, 127, -128, 40000, -40000, 2 ** 31, -(2 ** 31), 2 ** 47, -(2 ** 47), BigInt(2) ** 53n, -(2n ** 62n)];
+
+test('every row of an SQLite file is read, on inner and overflow pages too', async () => {
+  const database = new Database(await inflate(fromBase64(fixtures.database), 'gzip'));
+  const rows = [...database.rows('attempt')];
+  assert.equal(rows.length, 300);
+  rows.forEach((row, index) => {
+    const id = index + 1;
+    assert.equal(row.rowid, id);
+    assert.equal(row.text(1), `row ${id}`);
+    assert.equal(row.get(2), id % 7 === 0 ? null : id / 8);
+    assert.equal(row.get(3), BIG[id % 13]);
+    const data = row.bytes(4);
+    assert.equal(data.length, id % 50 === 0 ? id * 5 : 3);
+    assert.ok(data.every((byte) => byte === id % 251));
+  });
+  assert.deepEqual([...database.rows('attempt', 250)].map((row) => row.rowid), [250]);
+  const pairs = [...database.rows('pairs')].map((row) => `${row.number(0)}${row.text(1)}`);
+  assert.equal(pairs.length, 300);
+  for (const first of [0, 1, 50, 99, 100]) {
+    const found = [...database.rows('pairs', first)];
+    assert.deepEqual(found.map((row) => row.text(1)), first === 100 ? [] : ['a', 'b', 'c']);
+    for (const row of found) {
+      const text = new TextDecoder().decode(row.bytes(2));
+      assert.equal(text, `${first}${row.text(1)}`.repeat(first % 10 === 0 ? 200 : 1));
+    }
+  }
+  assert.throws(() => database.rows('no such table'), /no table/);
+  assert.throws(() => new Database(new Uint8Array(600)), /no run file/);
+});
+
+test('a histogram has the percentiles that the rest of the report prints', async () => {
+  const histogram = decode(await inflate(fromBase64(fixtures.histogram), 'deflate'));
+  const { count, p50, p90, p99, p999, p9999, p99999, max } = fixtures.latency;
+  assert.equal(histogram.total, count);
+  assert.deepEqual(percentiles(histogram, [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1]), [p50, p90, p99, p999, p9999, p99999, max]);
+  const twice = merge([histogram, histogram]);
+  assert.equal(twice.total, 2 * count);
+  assert.deepEqual(percentiles(twice, [0.5, 1]), [p50, max]);
+  const points = curve(histogram);
+  assert.ok(points.every(([nines, ns], index) => nines <= 5 && ns > 0 && (index === 0 || ns >= (points[index - 1]?.[1] ?? 0))));
+  assert.deepEqual(percentiles({ values: [], counts: [], total: 0 }, [0.5]), []);
+  assert.throws(() => decode(new Uint8Array(48)), /no V2 histogram/);
+});
+
+test('columns of a series come back with what is missing', async () => {
+  // Two rows, three columns: all there, none there, the second one there; XOR and bytes apart.
+  const plain: number[] = [0];
+  const first = [5n, 7n];
+  const changes = [first[0]!, first[0]! ^ first[1]!];
+  for (let byte = 0; byte < 8; byte++) for (const change of changes) plain.push(Number((change >> BigInt(8 * byte)) & 255n));
+  plain.push(1, 2, 0b10);
+  const bits = new Uint8Array(new Float64Array([2.5]).buffer);
+  plain.push(...bits);
+  const stream = new Blob([new Uint8Array(plain)]).stream().pipeThrough(new CompressionStream('deflate'));
+  const packed = new Uint8Array(await new Response(stream).arrayBuffer());
+  const columns = await unpack(new Uint8Array([1, 3, 2, 0, 0, 0, ...packed]), (column) => column === 2);
+  assert.deepEqual(columns.map((column) => [...column]), [[5, 7], [NaN, NaN], [NaN, 2.5]]);
+  await assert.rejects(unpack(new Uint8Array([2, 0, 0, 0, 0, 0]), () => false), /unknown version/);
+});
+
+test('numbers have the unit and the digits of the rest of the report', () => {
+  assert.equal(quantity('s', 0.0085889), '8.59 ms');
+  assert.equal(quantity('ns', 1234), '1.23 \u00b5s');
+  assert.equal(quantity('B', 2_500_000), '2.50 MB');
+  assert.equal(quantity('/s', 5), '5.00 /s');
+  assert.equal(quantity('', null), '-');
+  assert.equal(quantity('s', NaN), '-');
+  const scale = scaleOf('s', [0.412, 0.731, 0.031]);
+  assert.deepEqual([inScale(scale, 0.412), inScale(scale, 0.031), scale.symbol], ['412.0', '31.0', 'ms']);
+  assert.equal(binary(65536), '64 KiB');
+  assert.equal(median([3, 1, 2, 10]), 2.5);
+  assert.equal(median([]), null);
+  assert.deepEqual(['a.elapsed', 'a.latency_p99', 'a.iops', 'a.mb_per_s', 'a.app_bytes', 'a.other'].map(unitOf), ['s', 'ns', '/s', 'MB/s', 'B', '']);
+});
+
+test('a command stays one command whatever a name holds', () => {
+  assert.equal(shell("it's; rm -rf $(x)"), "'it'\\''s; rm -rf $(x)'");
+  const summary = { file: { name: 'my run.seekwell' } } as Summary;
+  assert.equal(ofTrial(summary, 7, "st'ep.me'tric"), `sqlite3 -readonly 'my run.seekwell' 'SELECT value FROM value WHERE trial = 7 AND step = '\\''st'\\'''\\''ep'\\'' AND metric = '\\''me'\\'''\\''tric'\\'''`);
+});
+
+test('names of steps say what varied', () => {
+  const said = (step: string): unknown => [ofStep(step).base, Object.fromEntries(ofStep(step).parameters)];
+  assert.deepEqual(said('sweep-4KiB'), ['sweep', { size: 4096 }]);
+  assert.deepEqual(said('write-64MiB-r512B'), ['write', { file_size: 64 * 1024 ** 2, record: 512 }]);
+  assert.deepEqual(said('seek-t8'), ['seek', { threads: 8 }]);
+  assert.deepEqual(said('read_directory'), ['read_directory', {}]);
+});
+
+test('requests are paired by their place', () => {
+  const events = { lost: 0, at: Float64Array.of(10, 20, 40, 70), complete: Float64Array.of(0, 0, 1, 1), sector: Float64Array.of(1, 2, 2, 1), sectors: Float64Array.of(8, 8, 8, 8), operation: Float64Array.of(82, 82, 82, 82) };
+  assert.deepEqual(heatSource([], events)?.points, [[20 / 1e9, 20], [10 / 1e9, 60]]);
+  assert.equal(heatSource([], null), null);
+});
+
+test('the summary comes out of a page, and JSON of a run becomes one', () => {
+  const page = '<p>x</p><script type="application/json" id="summary">{"a":1}</script><script>';
+  assert.equal(summaryIn(page), '{"a":1}');
+  assert.throws(() => parse('{}'), /no report of a run/);
+  const trial = (index: number, value: number) => ({ index, stack: 'b', workload: 'w', round: index, status: 'ok', metrics: { 's.elapsed': value }, elapsed_ns: 5, warnings: [] });
+  const json = { stacks: [{ label: 'a' }, { label: 'b' }], verdict: { metric: 's.elapsed' }, trials: [trial(0, 1), trial(1, 3), { ...trial(2, 100), status: 'failed' }] };
+  const summary = parse(JSON.stringify(json));
+  assert.deepEqual(summary.candidates, [[1, 0]]);
+  assert.deepEqual(summary.medians, [[2]]);
+  assert.equal(summary.trials[2]?.[3], 2);
+});
+
+test('what steers or reorders text is replaced', () => {
+  assert.equal(harmless('a\u202eb\u0000c\u2028\ufeff'), 'a\ufffdb\ufffdc\ufffd\ufffd');
+});
