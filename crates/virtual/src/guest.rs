@@ -131,10 +131,23 @@ fn obey(mut voice: Voice) -> Result<Infallible, GuestError> {
 fn present(position: usize, rotational: bool) -> Result<(), GuestError> {
     let path = crate::machine::device_path(position);
     let name = path.file_name().unwrap_or_default();
-    let file = Path::new("/sys/block").join(name).join("queue/rotational");
+    let queue = Path::new("/sys/block").join(name).join("queue");
+    let file = queue.join("rotational");
     let value = if rotational { "1" } else { "0" };
-    fs::write(&file, value).map_err(failed(format!("write {}", file.display())))
+    fs::write(&file, value).map_err(failed(format!("write {}", file.display())))?;
+    // A scheduler on a device that takes one request gets 2 at first, and nobody may write less than
+    // this: what a trial puts back at its end must be a value that can be written.
+    let file = queue.join("nr_requests");
+    let requests = fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u32>().ok());
+    if requests.is_some_and(|requests| requests < LEAST_REQUESTS) {
+        // Without a scheduler the kernel refuses, and a trial does not change it either.
+        let _ = fs::write(&file, LEAST_REQUESTS.to_string());
+    }
+    Ok(())
 }
+
+/// `BLKDEV_MIN_RQ` of the kernel.
+const LEAST_REQUESTS: u32 = 4;
 
 fn run(order: &Order, input: &Path, voice: &mut Voice) -> Result<i32, GuestError> {
     let input = File::open(input).map_err(failed("open the task's input"))?;

@@ -192,7 +192,7 @@ fn the_block_layer_sees_what_the_model_presents() {
     };
     let model = device("ide-40gb-2005");
     let found = stage.output("queue /dev/vda", model, stage.settings());
-    let expected = "rotational 1\nnr_requests 2\nmax_hw_sectors_kb 2147483647\nmax_segments 32\n\
+    let expected = "rotational 1\nnr_requests 4\nmax_hw_sectors_kb 2147483647\nmax_segments 32\n\
         write_cache write back\nlogical_block_size 512\nphysical_block_size 512\nmax_segment_size 4096\n\
         sectors 78165360\nserial data\n";
     assert_eq!(found, expected);
