@@ -17,7 +17,10 @@ fn flags_alone_write_a_lab_that_plan_accepts_and_nothing_is_written_over() {
     let output = init("mine.toml");
     assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
     let written = std::fs::read_to_string(directory.path().join("mine.toml")).unwrap();
-    assert!(written.contains("name = \"mine\"") && written.contains("log.iops"), "{written}");
+    assert!(
+        written.contains("name = \"mine\"") && written.contains("log.elapsed_durable"),
+        "{written}"
+    );
     let planned = seekwell(directory.path()).args(["plan", "mine.toml"]).output().unwrap();
     assert_eq!(planned.status.code(), Some(0), "{}", talk(&planned));
     assert!(data(&planned).contains("trials"));

@@ -43,10 +43,10 @@ const SKETCHES: &[Sketch] = &[
     Sketch {
         runs: "log",
         comment: "A log writer: 4 KiB appended and synced, again and again.",
-        tables: "[[workload]]\nkind = \"stream\"\nstep = \"log\"\nwrite = true\nsize = \"4KiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\nfsync_every = 1\ntime = \"5s\"\n",
-        files: ["", ""],
+        tables: "[[workload]]\nkind = \"stream\"\nstep = \"log\"\nwrite = true\nsize = \"4KiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\nfsync_every = 1\ncount = FILES\n",
+        files: ["2_000", "20_000"],
         size: ["64MiB", "512MiB"],
-        throughput: "log.iops",
+        throughput: "log.elapsed_durable",
         waiting: "log.latency_p99",
     },
     Sketch {
