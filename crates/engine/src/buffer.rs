@@ -151,7 +151,7 @@ impl Arena {
     fn shaped(&self, offset: usize, random: u64) -> u64 {
         let unit = (self.shape.block_bytes as usize).clamp(8, STAMP_EVERY);
         let zeros = unit * usize::from(self.shape.data.zero_percent.min(100)) / 100;
-        if offset % STAMP_EVERY % unit + zeros >= unit && offset % STAMP_EVERY != 0 {
+        if offset % STAMP_EVERY % unit + zeros >= unit && !offset.is_multiple_of(STAMP_EVERY) {
             0
         } else {
             random
