@@ -2,6 +2,7 @@
 //! Needs a lab kernel in the user's cache; what needs none is tried everywhere.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "a test says which kernel it ran")]
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -79,7 +80,10 @@ fn a_lab_runs_in_guests_and_the_same_everywhere() {
     let first = fingerprints(&run(here, &["-o", "one.seekwell"]));
     assert_eq!(first.len(), 12);
     let different: std::collections::BTreeSet<&String> = first.values().collect();
-    assert_eq!(different.len(), 12, "stacks and rounds differ");
+    assert!(
+        different.len() > 6,
+        "rounds differ, and a scheduler makes a difference in one at least"
+    );
     assert_eq!(fingerprints(&run(here, &["-o", "two.seekwell", "--jobs", "1", "--check"])), first);
     let charged = fingerprints(&run(here, &["-o", "three.seekwell", "--cpu", "300,40"]));
     assert!(charged.iter().all(|(index, fingerprint)| first[index] != *fingerprint));
