@@ -43,13 +43,6 @@ fn main() {
         ["spin"] => loop {
             std::hint::spin_loop();
         },
-        ["pause"] => loop {
-            thread::park();
-        },
-        ["ask"] => loop {
-            std::hint::black_box(rustix::process::getppid());
-        },
-        ["die"] => fs::write("/proc/sysrq-trigger", "c").unwrap(),
         ["zeros", device, kind, mib] => zeros(device, kind, mib.parse().unwrap()),
         ["sleep", milliseconds] => {
             let begun = Instant::now();
