@@ -186,7 +186,7 @@ fn single(wanted: &Wanted, index: u64, latency: f64) -> SingleIo {
     SingleIo {
         at_ns: duration_ns / 4 + index * (duration_ns * 3 / 4) / wanted.operations.max(1),
         latency_ns: latency as u64,
-        operation: if index % 2 == 0 { "read" } else { "write" }.to_owned(),
+        operation: if index.is_multiple_of(2) { "read" } else { "write" }.to_owned(),
         offset: index * 4096,
     }
 }
@@ -219,7 +219,7 @@ fn timeline(samples: u32, seed: u32) -> Vec<Sample> {
                 writes_per_s: (rate / 3.0).floor(),
                 read_kib_per_s: rate * 4.0,
                 written_kib_per_s: rate * 8.0,
-                read_await_ms: (rate > 100.0).then(|| next()),
+                read_await_ms: (rate > 100.0).then(&mut next),
                 write_await_ms: (rate > 200.0).then(|| next() * 2.0),
                 queue_size: next() * 3.0,
                 read_request_kib: (rate > 100.0).then_some(4.0),
