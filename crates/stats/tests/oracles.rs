@@ -78,8 +78,9 @@ fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
         b.swap(column, pivot);
         for row in column + 1..n {
             let factor = a[row][column] / a[column][column];
-            for k in column..n {
-                a[row][k] -= factor * a[column][k];
+            let above = a[column].clone();
+            for (entry, above) in a[row].iter_mut().zip(above).skip(column) {
+                *entry -= factor * above;
             }
             b[row] -= factor * b[column];
         }
