@@ -77,7 +77,9 @@ impl Machine {
         for group in groups.filter(|path| name(path).starts_with("seekwell-")) {
             machine.things.insert(format!("memory group {}", group.display()));
         }
-        for list in files(&places.undo_lists) {
+        // The lock and the folder for mount points beside them stay, on a fresh machine too.
+        let lists = files(&places.undo_lists);
+        for list in lists.iter().filter(|path| path.is_file() && name(path) != "lock") {
             machine.things.insert(format!("undo list {}", list.display()));
         }
         Ok(machine)

@@ -74,9 +74,9 @@ pub const RRD: WorkloadKind = WorkloadKind {
         Field {
             name: "interval",
             kind: FieldKind::Duration,
-            default: Some("\"0s\""),
+            default: None,
             required: false,
-            doc: "From the begin of a poll to the begin of the next; one that takes longer delays the next. `\"0s\"`: as soon as the updates are durable.",
+            doc: "From the begin of a poll to the begin of the next; one that takes longer delays the next. Left out: the next begins as soon as the updates are durable.",
         },
         Field {
             name: "processes",
@@ -97,7 +97,7 @@ pub const RRD: WorkloadKind = WorkloadKind {
             kind: FieldKind::Duration,
             default: Some("\"10ms\""),
             required: false,
-            doc: "From one 4 KiB write with fdatasync of another tenant of the filesystem to the next; latency counts from when it was due. `\"0s\"`: no other tenant.",
+            doc: "From one 4 KiB write with fdatasync of another tenant of the filesystem to the next; latency counts from when it was due.",
         },
         Field {
             name: "cache",
