@@ -319,7 +319,9 @@ proptest! {
         let mut driver = Driver::new();
         let _call = orderly.then(|| driver.set_up());
         for act in &acts {
-            if driver.act(act).is_err() {
+            // A guest that broke off in a message is gone, also when nothing was missing after all.
+            let gone = matches!(act, Act::Message { size: Some(_), .. });
+            if driver.act(act).is_err() || gone {
                 break;
             }
         }
