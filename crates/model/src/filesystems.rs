@@ -10,9 +10,9 @@ use crate::units::Bytes;
 /// Block size that every filesystem with a choice is made with, so that stacks are comparable.
 pub const BLOCK_SIZE: Bytes = Bytes::kib(4);
 
-/// Measured with 300 small mails unpacked until durable, six rounds against ext4 on the same kernel
-/// (6.18): 11.8 times its time at 512 MiB, 7.1 at 768 MiB, 4.3 at 1 GiB, 2.2 at 1.5 GiB, and 1.7
-/// from 2 GiB on, at which it stays.
+/// Measured with 300 small mails unpacked until durable, eight rounds against ext4 on the same
+/// kernel (6.18): 8.3 times its time at 512 MiB, 6.3 at 768 MiB, 3.8 at 1 GiB, 2.2 at 1.5 GiB, 2.1 at
+/// 2 GiB and 1.8 at 4 GiB (`benches/runs/host/btrfs-device-size`).
 const BTRFS_CRAMPED: (Bytes, &str) =
     (Bytes::mib(2048), "little room for metadata makes it write early while files are created");
 
