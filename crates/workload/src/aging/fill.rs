@@ -45,7 +45,7 @@ pub(super) struct Age {
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     number: u64,
-    extents: u64,
+    extents: Option<u64>,
 }
 
 /// A file that grows.
@@ -138,13 +138,14 @@ impl<'a> Aging<'a> {
     /// The file has its size; where it lies is looked at now, or later when it stays unwritten.
     fn end(&mut self, growing: &Growing) {
         let extents = fiemap::extents(&growing.file);
-        let extents = extents.map_or(1, |found| fiemap::merged(&found).len() as u64);
+        let extents = extents.ok().map(|found| fiemap::merged(&found).len() as u64);
         self.files.push(Kept { number: growing.number, extents });
     }
 
-    fn extents_per_file(&self) -> f64 {
-        let sum: u64 = self.files.iter().map(|file| file.extents).sum();
-        sum as f64 / self.files.len().max(1) as f64
+    /// `None` where the filesystem does not tell.
+    fn extents_per_file(&self) -> Option<f64> {
+        let sum: u64 = self.files.iter().map(|file| file.extents).sum::<Option<u64>>()?;
+        Some(sum as f64 / self.files.len().max(1) as f64)
     }
 
     fn is_full(&self) -> Result<bool, WorkloadError> {
@@ -251,7 +252,7 @@ impl Step for Age {
         let most = (filled as f64 * (1.0 + self.params.churn)) as u64;
         while !context.is_stopped()
             && aging.written < most
-            && aging.extents_per_file() < self.params.extents
+            && aging.extents_per_file().is_none_or(|reached| reached < self.params.extents)
             && !aging.files.is_empty()
         {
             aging.churn(context)?;
