@@ -1,3 +1,4 @@
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use super::*;
@@ -124,8 +125,17 @@ fn a_process_is_found_by_what_it_inherited() {
     let marker = format!("SEEKWELL_XTASK_TEST=m{}", std::process::id());
     let (name, value) = marker.split_once('=').unwrap();
     assert_eq!(processes_with(&marker).unwrap(), [""; 0]);
-    // `cat` waits for its input, and ends when the test drops it.
-    let mut child = Command::new("cat").env(name, value).stdin(Stdio::piped()).spawn().unwrap();
+    // `cat` waits for its input, and ends when the test drops it. `spawn` returns while the kernel
+    // still lays out the new program, whose environment reads as empty until then: an answer shows
+    // that it runs.
+    let mut child = Command::new("cat")
+        .env(name, value)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"?").unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let found = processes_with(&marker).unwrap();
     drop(child.stdin.take());
     child.wait().unwrap();
