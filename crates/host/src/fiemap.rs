@@ -1,4 +1,5 @@
-//! The extents of a file, as `FS_IOC_FIEMAP` tells them.
+//! The extents of a file, as `FS_IOC_FIEMAP` tells them
+//! (`Documentation/filesystems/fiemap.rst` of the kernel).
 
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
@@ -53,16 +54,23 @@ struct Request {
 
 /// A run of a file that lies in one piece on the device below, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub struct Extent {
+    /// Offset in the file.
     pub logical: u64,
+    /// Offset on the device.
     pub physical: u64,
+    /// Length.
     pub length: u64,
     /// Allocated and not written: reading it gives zeros without touching the device.
     pub unwritten: bool,
 }
 
-/// All extents in order, neighbours joined; `None` where the filesystem does not tell.
-pub(crate) fn extents(file: BorrowedFd<'_>) -> io::Result<Option<Vec<Extent>>> {
+/// All extents in order, neighbours joined, after writing back what has no place yet; `None` where
+/// the filesystem does not tell.
+///
+/// # Errors
+/// What the kernel answers: `EIO` when the write-back or the block map fails.
+pub fn extents(file: BorrowedFd<'_>) -> io::Result<Option<Vec<Extent>>> {
     let mut joined = Vec::new();
     let mut start = 0;
     loop {

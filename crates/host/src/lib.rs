@@ -12,7 +12,7 @@ pub mod caches;
 pub mod claim;
 pub mod error;
 pub mod facts;
-mod fiemap;
+pub mod fiemap;
 pub mod filesystem;
 #[cfg(test)]
 mod fixture;

@@ -14,7 +14,6 @@ pub mod bonnie;
 pub mod chunk;
 pub mod command;
 pub mod error;
-mod fiemap;
 pub mod fio;
 #[cfg(test)]
 mod fixture;

@@ -1,7 +1,6 @@
 //! `seekrw`: random accesses, and what the filesystem needed to find their blocks.
 
 use crate::error::WorkloadError;
-use crate::fiemap::{self, Extent};
 use crate::io::{Measure, Place, Populate, Setting};
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
@@ -9,12 +8,20 @@ use crate::target::OpenTarget;
 use rustix::fs::Advice;
 use seekwell_engine::offsets::Offsets;
 use seekwell_engine::{Progress, Span};
+use seekwell_host::fiemap::{self, Extent};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{CacheState, IoParams, SeekRwParams, StepOutline};
 use seekwell_observe::counters::{DeviceCounters, totals_between};
 use std::collections::BTreeMap;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
+
+mod pointers;
+#[cfg(test)]
+mod tests;
+
+use pointers::pointer_blocks;
 
 /// Larger accesses may be split into several requests by the device's limits.
 const LARGEST_REQUEST: Bytes = Bytes::kib(128);
@@ -103,10 +110,10 @@ impl Found<'_> {
         let mut keep = |name: &str, value: Option<f64>| {
             metrics.extend(value.map(|value| (name.to_owned(), value)));
         };
-        let extents = if self.raw { None } else { fiemap::extents(&self.target.file).ok() };
+        let file = &self.target.file;
+        let extents = if self.raw { None } else { fiemap::extents(file.as_fd()).ok().flatten() };
         keep("extents", extents.as_ref().map(|extents| extents.len() as f64));
-        let pointers =
-            extents.as_ref().and_then(|all| fiemap::pointer_blocks(&self.target.file, all));
+        let pointers = extents.as_ref().and_then(|all| pointer_blocks(file, all));
         keep("pointer_blocks", pointers.map(|blocks| blocks as f64));
         let totals = counters.and_then(|(before, after)| totals_between(&before, &after));
         if let Some(totals) = totals.filter(|_| ops > 0) {
@@ -140,8 +147,8 @@ impl Found<'_> {
         if !direct {
             return Some(pages_touched(places, size, span));
         }
-        let pieces = fiemap::merged(extents.unwrap_or_default());
-        Some(places.map(|offset| pieces_touched(&pieces, offset, size)).sum())
+        let pieces = extents.unwrap_or_default();
+        Some(places.map(|offset| pieces_touched(pieces, offset, size)).sum())
     }
 }
 
@@ -181,6 +188,3 @@ pub(crate) fn advise_random(target: &OpenTarget) -> Result<(), WorkloadError> {
     rustix::fs::fadvise(&target.file, 0, None, Advice::Random)
         .map_err(WorkloadError::file("advise on", &target.path))
 }
-
-#[cfg(test)]
-mod tests;

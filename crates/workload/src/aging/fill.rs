@@ -3,7 +3,6 @@
 use super::layout::Layout;
 use super::mounted;
 use crate::error::WorkloadError;
-use crate::fiemap;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
@@ -11,13 +10,14 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_host::fiemap;
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::StepOutline;
 use seekwell_model::workloads::aging::AgeParams;
 use seekwell_stats::{Rng, derive_seed, seeded};
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
 /// Directories that the files are spread over.
@@ -137,8 +137,8 @@ impl<'a> Aging<'a> {
 
     /// The file has its size; where it lies is looked at now, or later when it stays unwritten.
     fn end(&mut self, growing: &Growing) {
-        let extents = fiemap::extents(&growing.file);
-        let extents = extents.ok().map(|found| fiemap::merged(&found).len() as u64);
+        let extents = fiemap::extents(growing.file.as_fd());
+        let extents = extents.ok().flatten().map(|found| found.len() as u64);
         self.files.push(Kept { number: growing.number, extents });
     }
 

@@ -2,11 +2,12 @@
 
 use super::free::{self, FreeSpace};
 use crate::error::WorkloadError;
-use crate::fiemap;
 use crate::mail::{Root, walk};
 use crate::outcome::StepOutcome;
 use rustix::fs::{Mode, OFlags};
+use seekwell_host::fiemap;
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Where files lie.
@@ -57,7 +58,7 @@ impl Layout {
     }
 
     fn add(&mut self, file: &File) {
-        let Ok(extents) = fiemap::extents(file) else {
+        let Ok(Some(extents)) = fiemap::extents(file.as_fd()) else {
             self.files += 1;
             self.extents = None;
             return;
@@ -65,10 +66,9 @@ impl Layout {
         if extents.is_empty() {
             return;
         }
-        let merged = fiemap::merged(&extents);
         self.files += 1;
-        self.extents = self.extents.map(|sum| sum + merged.len() as u64);
-        for pair in merged.windows(2) {
+        self.extents = self.extents.map(|sum| sum + extents.len() as u64);
+        for pair in extents.windows(2) {
             self.gap_bytes += pair[1].physical.abs_diff(pair[0].physical + pair[0].length);
             self.gaps += 1;
         }

@@ -13,7 +13,7 @@ fn a_page_is_read_once_and_neighbours_of_one_access_together() {
 
 #[test]
 fn an_access_over_the_border_of_extents_takes_two_requests() {
-    let piece = |logical, length| Extent { logical, physical: 1 << 30, length };
+    let piece = |logical, length| Extent { logical, physical: 1 << 30, length, unwritten: false };
     let pieces = [piece(0, 8192), piece(8192, 4096), piece(12_288, 4096)];
     assert_eq!(pieces_touched(&pieces, 0, 512), 1);
     assert_eq!(pieces_touched(&pieces, 4096, 4096), 1);
