@@ -17,7 +17,7 @@ macro_rules! files {
 }
 
 /// Name and text of every file, by name.
-const FILES: [(&str, &str); 17] = files![
+const FILES: [(&str, &str); 18] = files![
     "cf-duracell-300x",
     "cf-kingston-24x",
     "cf-lexar-233x",
@@ -29,6 +29,7 @@ const FILES: [(&str, &str); 17] = files![
     "pata-200gb-7200",
     "ram",
     "sata-2tb-5400",
+    "sata-500gb-7200",
     "sd-card-4mib",
     "ssd-nvme-512gb",
     "ssd-sata-250gb",
@@ -47,20 +48,31 @@ pub fn catalogue() -> Result<BTreeMap<String, DeviceFile>, DeviceError> {
 }
 
 /// The device of a lab's `model = "NAME"` or `model = "NAME@BUS"`, among these; `None` when there is none
-/// of that name.
+/// of that name. Numbers of its file are changed by a list behind it, for example to the end of a range
+/// that no source narrows: `model = "NAME@BUS,flash.open_units=1,flash.erase_us=1500"`.
 ///
 /// # Errors
 ///
-/// [`DeviceError::NoSuchBus`].
+/// [`DeviceError::NoSuchBus`], [`DeviceError::NotAChange`], or what [`DeviceFile::with`] refuses.
 pub fn find(
     devices: &BTreeMap<String, DeviceFile>,
     name: &str,
 ) -> Result<Option<DeviceFile>, DeviceError> {
-    match (devices.get(name), name.split_once('@')) {
-        (Some(file), _) => Ok(Some(file.clone())),
-        (None, Some((name, bus))) => devices.get(name).map(|file| file.on_bus(bus)).transpose(),
-        (None, None) => Ok(None),
-    }
+    let mut words = name.split(',');
+    let device = words.next().unwrap_or_default();
+    let (plain, bus) = device.split_once('@').map_or((device, None), |(n, b)| (n, Some(b)));
+    let Some(file) = devices.get(plain) else { return Ok(None) };
+    let file = bus.map_or_else(|| Ok(file.clone()), |bus| file.on_bus(bus))?;
+    words.try_fold(file, changed).map(Some)
+}
+
+/// The device with `KEY=NUMBER` carried out.
+fn changed(file: DeviceFile, change: &str) -> Result<DeviceFile, DeviceError> {
+    let parts = change.split_once('=');
+    let number = parts.and_then(|(key, number)| Some((key, number.trim().parse().ok()?)));
+    let (key, number) =
+        number.ok_or_else(|| DeviceError::NotAChange { change: change.trim().to_owned() })?;
+    file.with(key.trim(), number)
 }
 
 /// Devices as a table: name, kind, capacity, queue depth, title; a line each, ended by `\n`.

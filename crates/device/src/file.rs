@@ -137,6 +137,14 @@ pub enum DeviceError {
         /// Dotted key.
         key: String,
     },
+    /// What stands behind a model's name is no change of a number of it.
+    #[error(
+        "'{change}' behind a model's name is no change of it; write KEY=NUMBER, for example flash.open_units=1"
+    )]
+    NotAChange {
+        /// As written.
+        change: String,
+    },
     /// A bus that the file does not have.
     #[error("device file: there is no bus '{name}'; it has {known}")]
     NoSuchBus {
@@ -164,6 +172,7 @@ impl DeviceError {
             Self::Syntax { key, .. } | Self::Value { key, .. } => Some(key),
             Self::NoSource { key } | Self::NoSuchKey { key, .. } => Some(key),
             Self::NoSuchBus { .. } => Some("bus"),
+            Self::NotAChange { .. } => None,
         }
     }
 }

@@ -64,7 +64,7 @@ impl RamParameters {
 }
 
 /// The device: `parallel` places in which latency passes, then one link, first come, first served.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fixed {
     desk: Scheduled,
     read_ns: u64,
@@ -91,6 +91,10 @@ impl Fixed {
 }
 
 impl Model for Fixed {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+
     fn geometry(&self) -> Geometry {
         self.desk.geometry()
     }

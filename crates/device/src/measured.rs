@@ -82,7 +82,7 @@ impl Curve {
 }
 
 /// The device: `parallel` places, each working on one request at a time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Measured {
     desk: Scheduled,
     read: Curve,
@@ -105,6 +105,10 @@ impl Measured {
 }
 
 impl Model for Measured {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+
     fn geometry(&self) -> Geometry {
         self.desk.geometry()
     }

@@ -31,6 +31,9 @@ use crate::evidence::Evidence;
 /// a power cut leaves is content in the order of submission, less [`LostWrites::lost`], with
 /// [`LostWrites::damaged`] unreadable.
 pub trait Model: fmt::Debug + Send {
+    /// A device in the same state, which from now on has a life of its own.
+    fn duplicate(&self) -> Box<dyn Model>;
+
     /// What the device presents to the block layer. Never changes.
     fn geometry(&self) -> Geometry;
 

@@ -37,3 +37,26 @@ fn a_device_is_found_by_name_and_on_a_bus() {
     assert!(find(&devices, "no-such-disk@udma4").unwrap().is_none());
     assert!(find(&devices, "cf-transcend-133x@scsi").is_err());
 }
+
+#[test]
+fn numbers_are_changed_behind_the_name() {
+    let devices = catalogue().unwrap();
+    let name = "cf-transcend-133x@usb2-reader,flash.open_units=5, flash.erase_us = 1500.5";
+    let file = find(&devices, name).unwrap().unwrap();
+    assert_eq!(file.bus().unwrap().name, "usb2-reader");
+    let Parameters::Flash(flash) = file.parameters() else { panic!("no flash") };
+    assert_eq!((flash.open_units, flash.erase_us), (5, 1500.5));
+    let refused = |change: &str| {
+        find(&devices, &format!("cf-transcend-133x,{change}")).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("flash.open_units"),
+        "'flash.open_units' behind a model's name is no change of it; write KEY=NUMBER, for example flash.open_units=1"
+    );
+    assert_eq!(
+        refused("flash.no_such=1"),
+        "device file: the change names flash.no_such, which the file does not have; remove it or mend its name"
+    );
+    assert!(refused("flash.open_units=0").contains("flash.open_units"));
+    assert!(find(&devices, "no-such-disk,flash.open_units=1").unwrap().is_none());
+}

@@ -46,7 +46,7 @@ struct Current {
 }
 
 /// A card or stick.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Card {
     front: Front,
     link: Link,
@@ -267,6 +267,10 @@ impl Card {
 }
 
 impl Model for Card {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+
     fn geometry(&self) -> Geometry {
         self.front.geometry()
     }

@@ -100,7 +100,7 @@ pub(super) struct Times {
 }
 
 /// A rotating disk.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Disk {
     pub(super) front: Front,
     pub(super) times: Times,
@@ -377,6 +377,10 @@ impl Disk {
 }
 
 impl Model for Disk {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+
     fn geometry(&self) -> Geometry {
         self.front.geometry()
     }

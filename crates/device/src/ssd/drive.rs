@@ -69,7 +69,7 @@ struct Slc {
 }
 
 /// A solid-state disk.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Drive {
     front: Front,
     link: Link,
@@ -555,6 +555,10 @@ fn precondition(ftl: &mut Ftl, times: f64, seed: u64) {
 }
 
 impl Model for Drive {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+
     fn geometry(&self) -> Geometry {
         self.front.geometry()
     }

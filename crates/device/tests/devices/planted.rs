@@ -94,6 +94,17 @@ impl Broken {
 }
 
 impl Model for Broken {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(Self {
+            inner: self.inner.duplicate(),
+            fault: self.fault,
+            count: self.count,
+            swapped: self.swapped.clone(),
+            at_once: self.at_once.clone(),
+            flushes: self.flushes.clone(),
+        })
+    }
+
     fn geometry(&self) -> Geometry {
         let geometry = self.inner.geometry();
         let write_cache = geometry.write_cache && self.fault != Fault::HidesItsCache;
