@@ -36,6 +36,8 @@ pub enum Command {
     Watch(WatchArgs),
     /// Compare two runs of one lab stack by stack, say before and after an update
     Compare(CompareArgs),
+    /// Run the experiments of published studies, and put our numbers beside theirs
+    Replicate(ReplicateArgs),
     /// Take the run file out of a report, byte by byte as it was
     Extract(ExtractArgs),
     /// Build the kernel of the virtual place, or list those that were built
@@ -82,6 +84,16 @@ pub struct PlaceArgs {
     /// Virtual place: bring a program of this machine into the guests; may be given more than once
     #[arg(long, value_name = "PATH")]
     pub bring: Vec<PathBuf>,
+    /// Virtual place: change a number of a modelled device, for example to an end of its range
+    #[arg(long = "set", value_name = "DEVICE:KEY=NUMBER")]
+    pub changes: Vec<crate::virtual_place::Change>,
+    /// Host: replace the lab's devices by this one: a claimed disk or partition by stable path, or
+    /// loop:SIZE, ram:SIZE
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Host: likewise for the journals outside of the filesystem
+    #[arg(long, value_name = "DEVICE", requires = "device")]
+    pub journal_device: Option<String>,
 }
 
 impl PlaceArgs {
@@ -273,6 +285,56 @@ pub struct CompareArgs {
     /// Fail when a stack is shown to be worse than before by more than this, for example 5%
     #[arg(long, value_name = "SHARE", value_parser = crate::commands::compare::share)]
     pub fail_above: Option<f64>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `replicate`.
+#[derive(Args, Debug)]
+pub struct ReplicateArgs {
+    /// Number of the study [default: all of them]
+    pub study: Option<String>,
+    /// The quick set: smaller labs, minutes instead of hours
+    #[arg(long)]
+    pub quick: bool,
+    /// Where trials run: in guests on modelled disks, or on this machine's kernel and --device
+    #[arg(long, default_value = "virtual", value_parser = ["host", "virtual"])]
+    pub place: String,
+    /// Host: the device that takes the place of the modelled ones: a claimed disk or partition by
+    /// stable path, or loop:SIZE, ram:SIZE
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Host: likewise for the journals outside of the filesystem
+    #[arg(long, value_name = "DEVICE", requires = "device")]
+    pub journal_device: Option<String>,
+    /// Virtual place: the lab kernel to run [default: that of `kernel build`]
+    #[arg(long, value_name = "ID")]
+    pub kernel: Option<String>,
+    /// Virtual place: trials at once [default: one for each CPU]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Directory of labs and run files; what is there is not run again
+    #[arg(short, long, value_name = "DIR", default_value = "replications")]
+    pub output: PathBuf,
+    /// Run nothing: judge the run files that are there
+    #[arg(long)]
+    pub kept: bool,
+    /// Also run the labs with every undetermined parameter at both ends of its sourced range
+    #[arg(long)]
+    pub ranges: bool,
+    /// Fit the modelled devices to the published values that a fit may read, and print what was found
+    #[arg(long, conflicts_with_all = ["kept", "ranges", "device"])]
+    pub fit: bool,
+    /// Studies from the files of this directory instead of those that came with the program
+    #[arg(long, value_name = "DIR")]
+    pub from: Option<PathBuf>,
+    /// Write the comparison as one HTML page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the comparison as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,

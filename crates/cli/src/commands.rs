@@ -12,6 +12,7 @@ pub mod init;
 pub mod internal;
 pub mod kernel;
 pub mod plan;
+pub mod replicate;
 pub mod report;
 pub mod run;
 pub mod watch;

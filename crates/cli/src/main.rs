@@ -58,6 +58,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
                 Command::Plan(arguments) => commands::plan::run(&arguments),
                 Command::Run(arguments) => commands::run::run(&arguments),
                 Command::Report(arguments) => commands::report::run(&arguments),
+                Command::Replicate(arguments) => commands::replicate::run(&arguments),
                 Command::Watch(arguments) => commands::watch::run(&arguments),
                 Command::Compare(arguments) => commands::compare::run(&arguments),
                 Command::Claim(arguments) => commands::claim::claim(&arguments),

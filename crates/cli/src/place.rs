@@ -9,6 +9,7 @@ use seekwell_host::undo::{self, Restored};
 use seekwell_model::lab::Lab;
 use seekwell_model::plan::{PlaceFacts, Plan};
 use seekwell_model::stack::Backing;
+use seekwell_model::units::Bytes;
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +50,50 @@ pub fn facts(lab: &Lab) -> PlaceFacts {
         })
         .collect();
     facts::gather(&system(), &disks)
+}
+
+/// Puts one device in the place of all devices of a lab, and another in that of the journals
+/// outside of filesystems. What is then alike stays once.
+///
+/// # Errors
+/// When one of them is not written as it must be, or a journal has no device.
+pub fn use_device(lab: &mut Lab, device: &str, journal: Option<&str>) -> Result<(), Failure> {
+    let (new, outside) = (backing(device)?, journal.map(backing).transpose()?);
+    for device in &mut lab.devices {
+        device.backing = new.clone();
+    }
+    let mut kept = Vec::new();
+    lab.devices.retain(|device| {
+        let first = !kept.contains(&device.settings);
+        kept.push(device.settings.clone());
+        first
+    });
+    for journal in &mut lab.journals {
+        let name = &journal.name;
+        if journal.external.is_some() {
+            let text =
+                || format!("journal {name} is outside of the filesystem; give --journal-device");
+            journal.external = Some(outside.clone().ok_or_else(|| Failure::Usage(text()))?);
+        }
+    }
+    Ok(())
+}
+
+/// `loop:SIZE`, `ram:SIZE` or a stable path.
+fn backing(text: &str) -> Result<Backing, Failure> {
+    let sector = Bytes(512);
+    let size = |size: &str| {
+        let wrong = |_| Failure::Usage(format!("'{text}' has no size; write loop:1GiB"));
+        size.parse::<Bytes>().map_err(wrong)
+    };
+    Ok(match text.split_once(':') {
+        Some(("loop", end)) => Backing::Loop { size: size(end)?, directory: None, sector },
+        Some(("ram", end)) => Backing::Ram { size: size(end)?, sector },
+        _ if text.contains("-part") || text.contains("by-part") => {
+            Backing::Partition { path: PathBuf::from(text) }
+        }
+        _ => Backing::Disk { path: PathBuf::from(text) },
+    })
 }
 
 /// Description of this machine for the run file, with what no run controls on it.
@@ -194,6 +239,7 @@ pub fn same_machine(file: &RunFile, now: &serde_json::Value) -> Result<(), Failu
         ("cpu", "CPU"),
         ("ram", "memory"),
         ("image", "root image of the guests"),
+        ("changed", "set of changed devices"),
     ];
     for (key, name) in parts {
         if then.get(key) != now.get(key) {

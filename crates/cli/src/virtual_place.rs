@@ -43,6 +43,55 @@ pub fn devices() -> Result<BTreeMap<String, DeviceFile>, Failure> {
     seekwell_device::catalogue().map_err(|error| Failure::from_error(&error))
 }
 
+/// A number of a modelled device that is changed: `DEVICE:KEY=NUMBER`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Name of the device.
+    pub device: String,
+    /// Dotted key of the number in its file.
+    pub key: String,
+    /// The number.
+    pub value: f64,
+}
+
+impl std::str::FromStr for Change {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once(':').and_then(|(device, rest)| {
+            let (key, value) = rest.split_once('=')?;
+            let value = value.trim().replace('_', "").parse().ok()?;
+            Some(Self { device: device.to_owned(), key: key.trim().to_owned(), value })
+        });
+        parts.ok_or_else(|| {
+            "write DEVICE:KEY=NUMBER, for example sata-2tb-5400:rotating.rpm=5900".to_owned()
+        })
+    }
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}={}", self.device, self.key, self.value)
+    }
+}
+
+/// Every modelled device with these numbers changed.
+fn changed_devices(changes: &[Change]) -> Result<BTreeMap<String, DeviceFile>, Failure> {
+    let mut devices = devices()?;
+    for change in changes {
+        let Some(file) = devices.get_mut(&change.device) else {
+            return Err(Failure::Error(format!(
+                "--set {change}: there is no modelled device '{}'; seekwell device list shows those there are",
+                change.device
+            )));
+        };
+        *file = file
+            .with(&change.key, change.value)
+            .map_err(|error| Failure::Error(format!("--set {change}: {error}")))?;
+    }
+    Ok(devices)
+}
+
 /// A program of this machine by name.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -87,7 +136,7 @@ fn from_debian(kernel: &Kernel) -> bool {
 /// # Errors
 /// When a device of the lab is no model, or there is no kernel.
 pub fn adapt(lab: &mut Lab, arguments: &PlaceArgs) -> Result<PlaceFacts, Failure> {
-    let devices = devices()?;
+    let devices = changed_devices(&arguments.changes)?;
     if let Some(model) = &arguments.model {
         labs::use_model(lab, model);
     }
@@ -132,14 +181,18 @@ pub fn lanes(plan: &Plan, arguments: &RunArgs) -> Result<(Lanes, serde_json::Val
     let options = VirtualOptions {
         kernel: kernel(arguments.at.kernel.as_deref())?,
         program,
-        devices: devices()?,
+        devices: changed_devices(&arguments.at.changes)?,
         bring,
         scratch: arguments.scratch.clone().unwrap_or_else(std::env::temp_dir),
         charge: arguments.cpu.unwrap_or_default(),
         check: arguments.check,
     };
     let place = VirtualPlace::new(options, &find).map_err(|error| Failure::from_error(&error))?;
-    let environment = environment(&place);
+    let mut environment = environment(&place);
+    if !arguments.at.changes.is_empty() {
+        let changes = arguments.at.changes.iter().map(ToString::to_string).collect::<Vec<_>>();
+        environment["changed"] = serde_json::Value::from(changes);
+    }
     let cpus = cpus(arguments.jobs);
     let lanes = Lanes::new(place, plan, &cpus).map_err(|error| Failure::from_error(&error))?;
     Ok((lanes, environment))

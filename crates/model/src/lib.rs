@@ -15,6 +15,7 @@ pub mod lab;
 pub mod metrics;
 pub mod plan;
 pub mod record;
+pub mod replication;
 pub mod stack;
 pub mod units;
 pub mod verdict;

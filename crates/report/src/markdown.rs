@@ -151,7 +151,7 @@ fn fenced(lines: &[String], out: &mut String) {
 
 /// Text that stays text: what could be markup is escaped, at the begin of a line also what begins
 /// a list or a heading, and what makes links of bare addresses; an empty text leaves a mark.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let text = harmless(text);
     let mut out = String::new();
     let mut rest = text.trim().chars().peekable();

@@ -13,7 +13,7 @@ use crate::tree::Tree;
 const LAYERS: [&[&str]; 8] = [
     &["model"],
     &["spec", "stats", "trace", "device"],
-    &["host", "engine", "observe", "capture", "store", "report"],
+    &["host", "engine", "observe", "capture", "store", "report", "replicate"],
     &["workload"],
     &["agent"],
     &["virtual"],
@@ -22,7 +22,8 @@ const LAYERS: [&[&str]; 8] = [
 ];
 
 /// A room that may know less than its layer allows.
-const NARROW: [(&str, &[&str]); 1] = [("report", &["model", "stats"])];
+const NARROW: [(&str, &[&str]); 2] =
+    [("report", &["model", "stats"]), ("replicate", &["model", "stats"])];
 
 /// What tests share: any room may name it, for its tests only; it knows no room.
 const FOR_TESTS: &str = "testing";

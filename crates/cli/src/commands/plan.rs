@@ -31,6 +31,9 @@ pub fn plan_of(path: &Path, at: &PlaceArgs) -> Result<Plan, Failure> {
     let bytes = read_lab(path)?;
     let mut file = seekwell_spec::read_lab_bytes(&bytes, &path.display().to_string())
         .map_err(|error| Failure::Error(error.to_string()))?;
+    if let (Some(device), false) = (&at.device, at.is_virtual()) {
+        place::use_device(&mut file.lab, device, at.journal_device.as_deref())?;
+    }
     let facts = match at.is_virtual() {
         true => virtual_place::adapt(&mut file.lab, at)?,
         false => place::facts(&file.lab),

@@ -9,7 +9,7 @@ use seekwell_agent::host_place::HostPlace;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::VerdictKind;
-use seekwell_runner::execute::{self, Ended, Execution, Keeper, Place, Records};
+use seekwell_runner::execute::{self, Ended, Execution, Keeper, Place};
 use seekwell_runner::judge;
 use seekwell_store::RunFile;
 use seekwell_virtual::Lanes;
@@ -66,11 +66,31 @@ impl Chosen {
     }
 }
 
-/// Runs a lab, or what is missing of an interrupted run.
+/// Runs a lab, or what is missing of an interrupted run, and shows its report.
 ///
 /// # Errors
 /// When the lab, the run file or the place fails. Trials that were kept stay kept.
 pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
+    let done = carry_out(arguments)?;
+    let view = report::view(&done.file)?;
+    report::print(&view, arguments.json);
+    terminal::talk(&format!("run file: {}", done.file.path().display()));
+    Ok(exit_of(done.kind))
+}
+
+/// A run that is over.
+pub struct Done {
+    /// Its file, the verdict in it.
+    pub file: RunFile,
+    /// The verdict.
+    pub kind: VerdictKind,
+}
+
+/// Runs a lab, or what is missing of an interrupted run.
+///
+/// # Errors
+/// When the lab, the run file or the place fails. Trials that were kept stay kept.
+pub fn carry_out(arguments: &RunArgs) -> Result<Done, Failure> {
     // The place before the file: a run that cannot begin leaves none.
     let (path, plan) = planned(arguments)?;
     let stop = place::stop_on_interrupt()?;
@@ -98,23 +118,9 @@ pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
         Ended::Complete => {}
     }
     put_back?;
-    conclude(arguments, &path, &plan, &mut file, execution.into_records())
-}
-
-fn conclude(
-    arguments: &RunArgs,
-    path: &Path,
-    plan: &Plan,
-    file: &mut RunFile,
-    records: Records,
-) -> Result<Exit, Failure> {
-    let verdict = judge::judge(plan, &records);
+    let verdict = judge::judge(&plan, &execution.into_records());
     file.set_verdict(&verdict).map_err(|error| Failure::from_error(&error))?;
-    let kind = verdict.kind;
-    let view = report::view(file)?;
-    report::print(&view, arguments.json);
-    terminal::talk(&format!("run file: {}", path.display()));
-    Ok(exit_of(kind))
+    Ok(Done { file, kind: verdict.kind })
 }
 
 /// Exit code of a verdict.

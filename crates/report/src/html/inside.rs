@@ -1,10 +1,10 @@
-//! The run file inside a page: packed with gzip, as base64, in an element that no browser runs.
+//! The run file inside a page: packed, as letters, in an element that no browser runs.
 
 use super::page::Page;
+use crate::packed::{self, letters};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::read::{GzDecoder, GzEncoder};
+use flate2::read::GzDecoder;
 use std::io::Read;
 
 /// What of a run file goes into its page.
@@ -54,20 +54,21 @@ pub enum ExtractError {
     Damaged(String),
 }
 
-const WHOLE: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
+const WHOLE: &str = "<script type=\"application/x-seekwell-packed\" id=\"run\">";
 const LEAN: &str = "<script type=\"application/x-seekwell-lean\" id=\"run\">";
+/// What pages of version 0.1 before November 2026 have: gzip of the file as base64.
+const EARLIER: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
 const END: &str = "</script>";
 
+/// What of the run file is to be in the page, packed; `None` when that is nothing, or no run file.
+pub(super) fn packed(inside: Inside) -> Option<Vec<u8>> {
+    packed::pack(inside.bytes()?, matches!(inside, Inside::Whole(_)))
+}
+
 /// Writes the element.
-pub(super) fn write(page: &mut Page, inside: Inside) {
-    let Some(bytes) = inside.bytes() else { return };
+pub(super) fn write(page: &mut Page, inside: Inside, packed: &[u8]) {
     page.raw(if matches!(inside, Inside::Whole(_)) { WHOLE } else { LEAN });
-    let mut packed = Vec::new();
-    // What is inside a run file is packed already: more effort costs time and saves little.
-    let read = GzEncoder::new(bytes, Compression::new(4)).read_to_end(&mut packed);
-    // Memory does not fail to be read.
-    debug_assert!(read.is_ok());
-    page.letters(&STANDARD.encode(&packed));
+    page.letters(&letters::encode(packed));
     page.raw(END);
     page.raw("\n");
 }
@@ -77,21 +78,27 @@ pub(super) fn write(page: &mut Page, inside: Inside) {
 /// # Errors
 /// When there is none, or it is not whole.
 pub fn extract(page: &str) -> Result<Vec<u8>, ExtractError> {
-    let Some(begin) = page.find(WHOLE) else {
-        return Err(if page.contains(LEAN) {
-            ExtractError::Lean
-        } else {
-            ExtractError::NotAReport
-        });
-    };
-    let rest = &page[begin + WHOLE.len()..];
-    let damaged = |what: String| ExtractError::Damaged(what);
-    let end = rest.find(END).ok_or_else(|| damaged("it ends early".to_owned()))?;
-    let packed = STANDARD.decode(rest[..end].trim()).map_err(|error| damaged(error.to_string()))?;
-    let mut bytes = Vec::new();
-    // The format ends with a checksum and the length, which are compared here.
-    GzDecoder::new(packed.as_slice())
-        .read_to_end(&mut bytes)
-        .map_err(|error| damaged(error.to_string()))?;
-    Ok(bytes)
+    let damaged = ExtractError::Damaged;
+    if let Some(text) = content(page, WHOLE) {
+        let bytes = letters::decode(text?)
+            .ok_or_else(|| damaged("it holds letters that were not written".to_owned()))?;
+        return packed::unpack(&bytes).map_err(damaged);
+    }
+    if let Some(text) = content(page, EARLIER) {
+        let packed = STANDARD.decode(text?).map_err(|error| damaged(error.to_string()))?;
+        let mut bytes = Vec::new();
+        // The format ends with a checksum and the length, which are compared here.
+        GzDecoder::new(packed.as_slice())
+            .read_to_end(&mut bytes)
+            .map_err(|error| damaged(error.to_string()))?;
+        return Ok(bytes);
+    }
+    Err(if page.contains(LEAN) { ExtractError::Lean } else { ExtractError::NotAReport })
+}
+
+/// The text of an element that begins so, when the page has it.
+fn content<'a>(page: &'a str, begin: &str) -> Option<Result<&'a str, ExtractError>> {
+    let rest = &page[page.find(begin)? + begin.len()..];
+    let text = rest.find(END).map(|end| rest[..end].trim());
+    Some(text.ok_or_else(|| ExtractError::Damaged("it ends early".to_owned())))
 }

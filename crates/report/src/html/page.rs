@@ -28,7 +28,7 @@ pub(super) fn escape(text: &str, out: &mut String) {
 
 impl Page {
     /// A page without a program, up to the begin of its content.
-    pub(super) fn new(title: &str) -> Self {
+    pub(crate) fn new(title: &str) -> Self {
         Self::with_program(title, None)
     }
 
@@ -67,7 +67,7 @@ impl Page {
     }
 
     /// The end of a page without a program.
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.finish_with(None)
     }
 
@@ -114,14 +114,14 @@ impl Page {
     }
 
     /// An element with nothing but text: `open` is all of its first tag, `close` its last.
-    pub(super) fn element(&mut self, open: &'static str, text: &str, close: &'static str) {
+    pub(crate) fn element(&mut self, open: &'static str, text: &str, close: &'static str) {
         self.raw(open);
         self.text(text);
         self.raw(close);
     }
 
     /// Data that is not run: JSON in which no character can end the element.
-    pub(super) fn data(&mut self, id: &'static str, value: &Value) {
+    pub(crate) fn data(&mut self, id: &'static str, value: &Value) {
         self.raw("<script type=\"application/json\"");
         self.attribute("id", id);
         self.raw(">");

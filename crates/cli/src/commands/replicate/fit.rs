@@ -1,0 +1,85 @@
+//! `replicate --fit`: the modelled devices fitted to what a fit may read.
+
+use super::labs::Labs;
+use super::studies::Studies;
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use crate::virtual_place::Change;
+use seekwell_replicate::fit::{Fitted, fit};
+use seekwell_replicate::judge;
+use seekwell_replicate::study::{Fit, Study};
+use std::fmt;
+
+/// What a run said, as an error of the fit.
+#[derive(Debug)]
+struct RunFailed(String);
+
+impl fmt::Display for RunFailed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RunFailed {}
+
+impl From<Failure> for RunFailed {
+    fn from(failure: Failure) -> Self {
+        let (Failure::Error(text) | Failure::Usage(text) | Failure::Refused(text)) = failure;
+        Self(text)
+    }
+}
+
+/// Fits every parameter of the studies, and prints what was found. No file of a device is changed.
+///
+/// # Errors
+/// When a value is withheld from fits, or a run fails.
+pub fn run(studies: &Studies, chosen: &[&Study], labs: &Labs<'_>) -> Result<Exit, Failure> {
+    let values = studies.claims().fit_values();
+    for study in chosen {
+        for one in &study.fits {
+            let mut measure = |value: f64| measured(study, one, labs, value);
+            let found =
+                fit(one, &values, &mut measure).map_err(|error| Failure::from_error(&error))?;
+            show(study, one, &found);
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// What the lab of the fitted value measures with the parameter at `value`.
+fn measured(
+    study: &Study,
+    one: &Fit,
+    labs: &Labs<'_>,
+    value: f64,
+) -> Result<Option<f64>, RunFailed> {
+    let measure = study.measures.get(&one.value);
+    let lab = measure
+        .and_then(|measure| study.labs.iter().find(|lab| Some(&lab.name) == measure.lab.as_ref()));
+    let Some(lab) = lab else {
+        return Err(RunFailed(format!("no lab of study {} measures {}", study.key, one.value)));
+    };
+    let change = Change { device: one.device.clone(), key: one.parameter.clone(), value };
+    let runs = Vec::from_iter(labs.run(study, lab, Some(&change))?);
+    Ok(judge::measured(study, &runs, &one.value).map(|quantity| quantity.centre))
+}
+
+fn show(study: &Study, one: &Fit, found: &Fitted) {
+    let mut text = format!(
+        "{}: {} {} = {}: measured {:.6}, published {} ({})",
+        study.key,
+        one.device,
+        one.parameter,
+        found.parameter,
+        found.measured,
+        found.published,
+        one.value
+    );
+    if !found.inside {
+        text.push_str("; the published value lies outside of what the range gives");
+    }
+    for (value, measured) in &found.tried {
+        text.push_str(&format!("\n  {value}: {measured:.6}"));
+    }
+    terminal::data(&text);
+}

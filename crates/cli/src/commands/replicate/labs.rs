@@ -1,0 +1,187 @@
+//! The labs of a study, each an ordinary run with a file of its own.
+
+use super::studies::Studies;
+use crate::args::{PlaceArgs, ReplicateArgs, RunArgs};
+use crate::commands::{plan, run};
+use crate::failure::Failure;
+use crate::terminal;
+use crate::virtual_place::{self, Change};
+use seekwell_replicate::judge::Run;
+use seekwell_replicate::study::{Lab, Study};
+use seekwell_store::RunFile;
+use std::path::{Path, PathBuf};
+
+/// What runs labs, or finds their runs.
+pub struct Labs<'a> {
+    arguments: &'a ReplicateArgs,
+    studies: &'a Studies,
+}
+
+impl<'a> Labs<'a> {
+    /// Makes the directory of labs and run files.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new(arguments: &'a ReplicateArgs, studies: &'a Studies) -> Result<Self, Failure> {
+        let directory = &arguments.output;
+        if !arguments.kept {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Failure::Error(format!("cannot make {}: {error}", directory.display()))
+            })?;
+        }
+        Ok(Self { arguments, studies })
+    }
+
+    /// The labs of a study, run where they were not.
+    ///
+    /// # Errors
+    /// When one cannot be run or read.
+    pub fn runs(&self, study: &Study) -> Result<Vec<Run>, Failure> {
+        let labs = study.labs.iter();
+        labs.filter_map(|lab| self.run(study, lab, None).transpose()).collect()
+    }
+
+    /// The labs of a study with each undetermined parameter at an end of its range: one list per
+    /// end.
+    ///
+    /// # Errors
+    /// When one cannot be run or read.
+    pub fn ends(&self, study: &Study) -> Result<Vec<Vec<Run>>, Failure> {
+        if !self.arguments.ranges {
+            return Ok(Vec::new());
+        }
+        let devices = virtual_place::devices()?;
+        let mut ends = Vec::new();
+        for range in &study.ranges {
+            let (device, key) = (range.device.clone(), range.parameter.clone());
+            let of_file = devices.get(&device).and_then(|file| file.ranges().get(&key));
+            let Some(bounds) = range.range.or(of_file.copied()) else {
+                return Err(Failure::Error(format!(
+                    "study {}: {device} has no range for {key}; write one into the study's file",
+                    study.key
+                )));
+            };
+            for value in bounds {
+                let change = Change { device: device.clone(), key: key.clone(), value };
+                let touched = |lab: &&Lab| self.names(study, lab, &device);
+                let with = |lab: &Lab| self.run(study, lab, Some(&change)).transpose();
+                let mut runs = study
+                    .labs
+                    .iter()
+                    .filter(touched)
+                    .filter_map(with)
+                    .collect::<Result<Vec<_>, _>>()?;
+                let others = study.labs.iter().filter(|lab| !touched(lab));
+                for lab in others {
+                    runs.extend(self.run(study, lab, None)?);
+                }
+                ends.push(runs);
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Whether a lab's file names a device.
+    fn names(&self, study: &Study, lab: &Lab, device: &str) -> bool {
+        let file = study.file_of(&lab.name, self.arguments.quick);
+        file.and_then(|file| self.studies.lab(file).ok()).is_some_and(|text| text.contains(device))
+    }
+
+    /// One lab, with one number of a device changed; `None` when it is not part of the set, or was
+    /// not run and nothing is to be run.
+    ///
+    /// # Errors
+    /// When it cannot be run or read.
+    pub fn run(
+        &self,
+        study: &Study,
+        lab: &Lab,
+        change: Option<&Change>,
+    ) -> Result<Option<Run>, Failure> {
+        let Some(name) = study.file_of(&lab.name, self.arguments.quick) else { return Ok(None) };
+        let path = self.run_file(name, change);
+        if !self.arguments.kept {
+            self.carry_out(name, lab, &path, change)?;
+        } else if !path.is_file() {
+            return Ok(None);
+        }
+        let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
+        self.read(&lab.name, &file).map(Some)
+    }
+
+    fn carry_out(
+        &self,
+        name: &str,
+        lab: &Lab,
+        path: &Path,
+        change: Option<&Change>,
+    ) -> Result<(), Failure> {
+        let lab_path = self.arguments.output.join(format!("{name}.toml"));
+        let text = self.studies.lab(name)?;
+        std::fs::write(&lab_path, text).map_err(|error| {
+            Failure::Error(format!("cannot write {}: {error}", lab_path.display()))
+        })?;
+        let at = self.place(change);
+        if path.is_file() && is_complete(path, &plan::plan_of(&lab_path, &at)?)? {
+            return Ok(());
+        }
+        let with = change.map(|change| format!(" with {change}")).unwrap_or_default();
+        terminal::talk(&format!("{name}{with}:"));
+        let cpu = lab.cpu.as_deref().map(str::parse).transpose();
+        let cpu = cpu.map_err(|error| Failure::Error(format!("cpu of the lab {name}: {error}")))?;
+        run::carry_out(&RunArgs {
+            lab: Some(lab_path),
+            output: Some(path.to_owned()),
+            resume: path.is_file(),
+            cpu: cpu.filter(|_| at.is_virtual()),
+            at,
+            check: false,
+            jobs: self.arguments.jobs,
+            scratch: None,
+            json: false,
+            no_screen: true,
+        })?;
+        Ok(())
+    }
+
+    fn place(&self, change: Option<&Change>) -> PlaceArgs {
+        PlaceArgs {
+            place: self.arguments.place.clone(),
+            model: None,
+            kernel: self.arguments.kernel.clone(),
+            bring: Vec::new(),
+            changes: change.cloned().into_iter().collect(),
+            device: self.arguments.device.clone(),
+            journal_device: self.arguments.journal_device.clone(),
+        }
+    }
+
+    fn run_file(&self, name: &str, change: Option<&Change>) -> PathBuf {
+        let with = change.map(|change| format!("@{}", change.to_string().replace(':', ".")));
+        let host = if self.arguments.place == "host" { "@host" } else { "" };
+        let name = format!("{name}{host}{}.seekwell", with.unwrap_or_default());
+        self.arguments.output.join(name)
+    }
+
+    fn read(&self, lab: &str, file: &RunFile) -> Result<Run, Failure> {
+        let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
+        let records = file.records().map_err(wrong)?;
+        let environment = file.environment().map_err(wrong)?;
+        let kernel = environment.get("kernel").and_then(serde_json::Value::as_str);
+        Ok(Run {
+            lab: lab.to_owned(),
+            file: file.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            kernel: kernel.unwrap_or("unknown").to_owned(),
+            plan: file.plan().map_err(wrong)?,
+            records: records.into_iter().map(|kept| (kept.0.index, kept)).collect(),
+        })
+    }
+}
+
+/// Whether a run of this very lab is over.
+fn is_complete(path: &Path, plan: &seekwell_model::plan::Plan) -> Result<bool, Failure> {
+    let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
+    let file = RunFile::open(path).map_err(wrong)?;
+    let same = file.plan().map_err(wrong)?.lab == plan.lab;
+    Ok(same && file.verdict().map_err(wrong)?.is_some())
+}

@@ -1,0 +1,207 @@
+//! A replication: what published studies claim beside what was measured here.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is known of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimVerdict {
+    /// Our trials show it.
+    Confirmed,
+    /// Our trials do not show it.
+    NotConfirmed,
+    /// It cannot be tested here; never scored.
+    CannotBeTested,
+    /// It can be tested, and no trial has done so yet; not scored.
+    NotMeasured,
+}
+
+impl ClaimVerdict {
+    /// As people read it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::NotConfirmed => "not confirmed",
+            Self::CannotBeTested => "cannot be tested",
+            Self::NotMeasured => "not measured",
+        }
+    }
+}
+
+/// What a published value is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ValueUse {
+    /// A model may be fitted to it.
+    Fit,
+    /// Must be predicted; no fit reads it.
+    Predict,
+    /// Describes the experiment.
+    Context,
+}
+
+impl ValueUse {
+    /// As it is written in the file of claims.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Fit => "fit",
+            Self::Predict => "predict",
+            Self::Context => "context",
+        }
+    }
+}
+
+/// A quantity over the rounds of a lab: typical value and its interval at 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// Lower end.
+    pub low: f64,
+    /// Typical value: the geometric mean, of what is not positive throughout the mean.
+    pub centre: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Rounds that it rests on.
+    pub rounds: u32,
+}
+
+/// A published value beside ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValueOutcome {
+    /// Its name in the file of claims.
+    pub id: String,
+    /// Unit of the published number; ours is in the same.
+    pub unit: String,
+    /// Line of the study's text.
+    pub line: u32,
+    /// What it is for.
+    pub usage: ValueUse,
+    /// The published number.
+    pub published: f64,
+    /// Ours; `None` when no trial measured it.
+    pub measured: Option<Quantity>,
+    /// Ours over the published one.
+    pub ratio: Option<f64>,
+    /// Smallest and largest of our values with every undetermined parameter at both ends of its
+    /// sourced range; `None` when the ends were not run.
+    pub range: Option<[f64; 2]>,
+    /// The likely reason of a difference; shown only where there is one.
+    pub reason: Option<String>,
+    /// What must be known to read it.
+    pub note: Option<String>,
+}
+
+impl ValueOutcome {
+    /// Whether ours lies within 10 % of the published number; `None` when it was not measured.
+    #[must_use]
+    pub fn agrees(&self) -> Option<bool> {
+        self.ratio.map(|ratio| (1.0 / 1.1..=1.1).contains(&ratio))
+    }
+}
+
+/// One condition that a claim was put to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tested {
+    /// What was looked at, as the study's file writes it.
+    pub what: String,
+    /// What was asked of it.
+    pub wanted: String,
+    /// What was found; `None` when it was not measured.
+    pub found: Option<Quantity>,
+    /// Whether it holds; `None` when it was not measured.
+    pub holds: Option<bool>,
+}
+
+/// A claim and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimOutcome {
+    /// Its name; of a pair of published values, both names.
+    pub id: String,
+    /// Line of the study's text.
+    pub line: u32,
+    /// What it says.
+    pub says: String,
+    /// How it is decided: `order`, `ratio`, `equal`, `range`, `cross`, `sign` or `cannot`.
+    pub form: String,
+    /// What became of it.
+    pub verdict: ClaimVerdict,
+    /// The conditions it was put to.
+    pub tests: Vec<Tested>,
+    /// The trials that show it: lab, stacks and trial numbers.
+    pub shown_by: Vec<String>,
+    /// Why it cannot be tested or was not measured.
+    pub because: Option<String>,
+    /// Why it is likely not confirmed.
+    pub reason: Option<String>,
+}
+
+/// A lab of a study and what was run of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabRun {
+    /// Name of the lab.
+    pub lab: String,
+    /// Name of its run file.
+    pub file: String,
+    /// Trials that count.
+    pub trials: u32,
+    /// Trials that failed or are marked, and do not count.
+    pub left_out: u32,
+    /// Kernel that ran it.
+    pub kernel: String,
+}
+
+/// One study, side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyOutcome {
+    /// Number of the study.
+    pub key: String,
+    /// Its title.
+    pub title: String,
+    /// Its author.
+    pub author: String,
+    /// The kernel it was made with.
+    pub kernel: String,
+    /// What stands for what is gone today.
+    pub stands_for: String,
+    /// What must be known of how it was done here.
+    pub notes: Vec<String>,
+    /// Errors found in the frozen claims.
+    pub errata: Vec<String>,
+    /// Labs that were run.
+    pub labs: Vec<LabRun>,
+    /// Published values.
+    pub values: Vec<ValueOutcome>,
+    /// Claims.
+    pub claims: Vec<ClaimOutcome>,
+}
+
+impl StudyOutcome {
+    /// How many claims ended in which way.
+    #[must_use]
+    pub fn score(&self) -> BTreeMap<ClaimVerdict, u32> {
+        let mut score = BTreeMap::new();
+        for claim in &self.claims {
+            *score.entry(claim.verdict).or_insert(0) += 1;
+        }
+        score
+    }
+}
+
+/// Studies, side by side. Names are stable: add, never rename.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Replication {
+    /// Version of this format, see [`crate::FORMAT`].
+    pub format: String,
+    /// `quick` or `whole`.
+    pub set: String,
+    /// Place of the trials.
+    pub place: String,
+    /// What was replaced by what, where the devices are not the modelled ones.
+    pub device: Option<String>,
+    /// When the claims were frozen.
+    pub frozen: String,
+    /// The studies.
+    pub studies: Vec<StudyOutcome>,
+}

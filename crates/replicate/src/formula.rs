@@ -1,0 +1,258 @@
+//! Formulas over what trials measured.
+//!
+//! | written | is |
+//! | --- | --- |
+//! | `[STEP.METRIC]` | a metric of a step |
+//! | `[STEP.device.FIELD]`, `[STEP.journal.FIELD]` | a counter of the device over the step: `reads`, `writes`, `read_bytes`, `written_bytes`, `reads_merged`, `writes_merged`, `flushes`, `busy_ms` |
+//! | `[STEP.KIND.pNN]` | a quantile of a latency histogram in seconds: `[poll.fsync.p50]` |
+//! | `[STEP.timeline.COLUMN.HOW]` | `max`, `median`, `mean` or `min` of iostat's column over the step; `max10s` of means over windows of 10 s |
+//! | `{NAME}` | another measure |
+//! | `{NAME*}` | every measure whose name begins so, as arguments of a function |
+//! | `+ - * / ( )` | as usual |
+//! | `min max sum mean median abs`, `tau(A, B)`, `rho(A, B)` | functions; the last two are Kendall's and Spearman's rank correlation of two lists `{a*}, {b*}` |
+//!
+//! What is not known makes the whole formula unknown.
+
+mod parse;
+
+use crate::study::Measure;
+use seekwell_stats::estimate;
+use std::collections::BTreeMap;
+
+pub use parse::parse;
+
+#[cfg(test)]
+mod tests;
+
+/// A formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    /// As it was written.
+    pub text: String,
+    pub(crate) node: Node,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Number(f64),
+    Path(String),
+    Measure(String),
+    /// Every measure whose name begins so.
+    Group(String),
+    Two(char, Box<Node>, Box<Node>),
+    Call(Function, Vec<Node>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Function {
+    Min,
+    Max,
+    Sum,
+    Mean,
+    Median,
+    Abs,
+    Tau,
+    Rho,
+}
+
+/// What is wrong with a formula.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the formula '{text}' {problem}")]
+pub struct FormulaError {
+    text: String,
+    problem: String,
+}
+
+/// Where the values of a formula come from.
+pub(crate) trait Source {
+    /// What a path in brackets is.
+    fn path(&self, path: &str) -> Option<f64>;
+    /// What another measure is.
+    fn measure(&self, name: &str) -> Option<f64>;
+    /// Names of measures that begin so, in their order.
+    fn group(&self, begin: &str) -> Vec<String>;
+}
+
+impl Formula {
+    /// Its value; `None` when something of it is unknown, or it is no finite number.
+    pub(crate) fn value(&self, source: &dyn Source) -> Option<f64> {
+        self.node.value(source).filter(|value| value.is_finite())
+    }
+
+    /// Paths in brackets.
+    #[must_use]
+    pub fn paths(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        self.node.walk(&mut |node| {
+            if let Node::Path(path) = node {
+                found.push(path.as_str());
+            }
+        });
+        found
+    }
+
+    /// Names of the measures that it needs; groups by their begin and `*`.
+    #[must_use]
+    pub fn measures(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        self.node.walk(&mut |node| match node {
+            Node::Measure(name) => found.push(name.clone()),
+            Node::Group(begin) => found.push(format!("{begin}*")),
+            _ => {}
+        });
+        found
+    }
+}
+
+impl Node {
+    fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
+        visit(self);
+        match self {
+            Self::Two(_, one, two) => {
+                one.walk(visit);
+                two.walk(visit);
+            }
+            Self::Call(_, arguments) => arguments.iter().for_each(|node| node.walk(visit)),
+            _ => {}
+        }
+    }
+
+    fn value(&self, source: &dyn Source) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Path(path) => source.path(path),
+            Self::Measure(name) => source.measure(name),
+            Self::Group(_) => None,
+            Self::Two(operator, one, two) => {
+                let (one, two) = (one.value(source)?, two.value(source)?);
+                Some(match operator {
+                    '+' => one + two,
+                    '-' => one - two,
+                    '*' => one * two,
+                    _ => one / two,
+                })
+            }
+            Self::Call(function, arguments) => {
+                let lists = arguments.iter().map(|argument| argument.list(source));
+                function.of(&lists.collect::<Option<Vec<_>>>()?)
+            }
+        }
+    }
+
+    /// A group is a list of its measures, anything else a list of one.
+    fn list(&self, source: &dyn Source) -> Option<Vec<f64>> {
+        match self {
+            Self::Group(begin) => {
+                source.group(begin).iter().map(|name| source.measure(name)).collect()
+            }
+            other => Some(vec![other.value(source)?]),
+        }
+    }
+}
+
+impl Function {
+    const NAMES: [(&'static str, Self); 8] = [
+        ("min", Self::Min),
+        ("max", Self::Max),
+        ("sum", Self::Sum),
+        ("mean", Self::Mean),
+        ("median", Self::Median),
+        ("abs", Self::Abs),
+        ("tau", Self::Tau),
+        ("rho", Self::Rho),
+    ];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
+    }
+
+    fn of(self, lists: &[Vec<f64>]) -> Option<f64> {
+        let all = lists.concat();
+        match self {
+            Self::Min => all.iter().copied().reduce(f64::min),
+            Self::Max => all.iter().copied().reduce(f64::max),
+            Self::Sum => Some(all.iter().sum()),
+            Self::Mean => estimate::mean(&all),
+            Self::Median => estimate::median(&all),
+            Self::Abs => all.first().filter(|_| all.len() == 1).map(|value| value.abs()),
+            Self::Tau => two(lists).map(|(a, b)| kendall(a, b)),
+            Self::Rho => two(lists).and_then(|(a, b)| pearson(&ranks(a), &ranks(b))),
+        }
+    }
+}
+
+/// Two lists of one length, at least 2.
+fn two(lists: &[Vec<f64>]) -> Option<(&[f64], &[f64])> {
+    match lists {
+        [a, b] if a.len() == b.len() && a.len() >= 2 => Some((a, b)),
+        _ => None,
+    }
+}
+
+/// Kendall's tau (b, which counts ties): pairs in the same order less those in the other.
+fn kendall(a: &[f64], b: &[f64]) -> f64 {
+    let (mut agree, mut in_a, mut in_b) = (0.0, 0.0, 0.0);
+    let side = |x: f64, y: f64| f64::from(i8::from(x > y) - i8::from(x < y));
+    for one in 0..a.len() {
+        for other in 0..one {
+            let (x, y) = (side(a[one], a[other]), side(b[one], b[other]));
+            agree += x * y;
+            in_a += x * x;
+            in_b += y * y;
+        }
+    }
+    agree / f64::sqrt(in_a * in_b)
+}
+
+/// Ranks from 1; those of equal values are their mean.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
+fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
+    let (mean_a, mean_b) = (estimate::mean(a)?, estimate::mean(b)?);
+    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+        a.iter().zip(b).map(|(x, y)| of(x - mean_a, y - mean_b)).sum()
+    };
+    Some(sum(&|x, y| x * y) / f64::sqrt(sum(&|x, _| x * x) * sum(&|_, y| y * y)))
+}
+
+/// A measure that a formula names and that is not there.
+pub(crate) fn unknown(formula: &Formula, measures: &BTreeMap<String, Measure>) -> Option<String> {
+    formula.measures().into_iter().find(|name| match name.strip_suffix('*') {
+        Some(begin) => !measures.keys().any(|known| known.starts_with(begin)),
+        None => !measures.contains_key(name),
+    })
+}
+
+/// Whether a measure rests on itself.
+pub(crate) fn needs_itself(name: &str, measures: &BTreeMap<String, Measure>) -> bool {
+    let mut open = vec![name.to_owned()];
+    let mut seen: Vec<String> = Vec::new();
+    while let Some(next) = open.pop() {
+        let Some(measure) = measures.get(&next) else { continue };
+        for needed in measure.formula.measures() {
+            let names: Vec<String> = match needed.strip_suffix('*') {
+                Some(begin) => {
+                    measures.keys().filter(|known| known.starts_with(begin)).cloned().collect()
+                }
+                None => vec![needed],
+            };
+            for needed in names {
+                if needed == name {
+                    return true;
+                }
+                if !seen.contains(&needed) {
+                    seen.push(needed.clone());
+                    open.push(needed);
+                }
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,182 @@
+//! What became of every claim, with the trials that show it.
+
+mod measured;
+mod tested;
+
+use crate::claims::{Claims, Form, Judgeable};
+use crate::study::Study;
+use measured::Measures;
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::{Record, Status};
+use seekwell_model::replication::{
+    ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
+};
+use std::collections::BTreeMap;
+use tested::Judge;
+
+#[cfg(test)]
+mod tests;
+
+/// Chance that an interval misses.
+pub const ERROR: f64 = 0.05;
+
+/// A lab that was run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Name of the lab in the study's file.
+    pub lab: String,
+    /// Name of the run file.
+    pub file: String,
+    /// Kernel that ran it.
+    pub kernel: String,
+    /// What was planned.
+    pub plan: Plan,
+    /// What was found, by trial index.
+    pub records: BTreeMap<u32, (PlannedTrial, Record)>,
+}
+
+impl Run {
+    fn counts(&self) -> usize {
+        self.records.values().filter(|(_, record)| counts(record)).count()
+    }
+}
+
+/// Whether a trial takes part.
+fn counts(record: &Record) -> bool {
+    record.status == Status::Ok
+}
+
+/// What became of a study. `ends` are the same labs run with an undetermined parameter at an end
+/// of its range, one list of runs for each end.
+#[must_use]
+pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) -> StudyOutcome {
+    let measures = Measures::new(study, runs);
+    let at_ends: Vec<Measures<'_>> = ends.iter().map(|runs| Measures::new(study, runs)).collect();
+    let about = claims.studies.iter().find(|known| known.key == study.key);
+    let text =
+        |of: fn(&crate::claims::Study) -> &String| about.map(of).cloned().unwrap_or_default();
+    StudyOutcome {
+        key: study.key.clone(),
+        title: text(|about| &about.title),
+        author: text(|about| &about.author),
+        kernel: text(|about| &about.kernel),
+        stands_for: text(|about| &about.stands_for),
+        notes: study.notes.clone(),
+        errata: errata(claims, &study.key),
+        labs: runs.iter().map(lab_run).collect(),
+        values: claims
+            .values(&study.key)
+            .map(|value| value_outcome(value, study, &measures, &at_ends))
+            .collect(),
+        claims: claims
+            .of_study(&study.key)
+            .iter()
+            .map(|claim| claim_outcome(claim, study, &measures))
+            .collect(),
+    }
+}
+
+/// What runs of a study measured of one value; `None` when they did not.
+#[must_use]
+pub fn measured(study: &Study, runs: &[Run], id: &str) -> Option<Quantity> {
+    Measures::new(study, runs).quantity(id)
+}
+
+fn errata(claims: &Claims, study: &str) -> Vec<String> {
+    let of_study = claims
+        .errata
+        .iter()
+        .filter(|erratum| erratum.id.strip_prefix(study).is_some_and(|rest| rest.starts_with('.')));
+    of_study
+        .map(|erratum| format!("{} ({}): {}", erratum.id, erratum.date, erratum.reason))
+        .collect()
+}
+
+fn lab_run(run: &Run) -> LabRun {
+    let trials = run.counts();
+    LabRun {
+        lab: run.plan.lab.name.clone(),
+        file: run.file.clone(),
+        trials: trials as u32,
+        left_out: (run.records.len() - trials) as u32,
+        kernel: run.kernel.clone(),
+    }
+}
+
+fn value_outcome(
+    value: &crate::claims::Value,
+    study: &Study,
+    measures: &Measures<'_>,
+    ends: &[Measures<'_>],
+) -> ValueOutcome {
+    let id = value.id();
+    let measured = measures.quantity(id);
+    let centres: Vec<f64> =
+        ends.iter().chain([measures]).filter_map(|at| Some(at.quantity(id)?.centre)).collect();
+    let bound = |of: fn(f64, f64) -> f64| centres.iter().copied().reduce(of);
+    let range = bound(f64::min).zip(bound(f64::max)).filter(|_| centres.len() > 1);
+    let outcome = ValueOutcome {
+        id: id.to_owned(),
+        unit: value.unit.clone(),
+        line: value.line,
+        usage: value.usage,
+        published: value.value,
+        measured,
+        ratio: measured.map(|measured| measured.centre / value.value),
+        range: range.map(|(low, high)| [low, high]),
+        reason: study.reasons.get(id).cloned(),
+        note: value
+            .note
+            .clone()
+            .or_else(|| study.not_measured.get(id).filter(|_| measured.is_none()).cloned()),
+    };
+    match outcome.agrees() {
+        Some(false) => outcome,
+        _ => ValueOutcome { reason: None, ..outcome },
+    }
+}
+
+fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> ClaimOutcome {
+    let mut outcome = ClaimOutcome {
+        id: claim.id.clone(),
+        line: claim.line,
+        says: claim.says.clone(),
+        form: claim.form.word().to_owned(),
+        verdict: ClaimVerdict::NotMeasured,
+        tests: Vec::new(),
+        shown_by: Vec::new(),
+        because: None,
+        reason: None,
+    };
+    if let Form::Cannot { because } = &claim.form {
+        outcome.verdict = ClaimVerdict::CannotBeTested;
+        outcome.because = Some(because.clone());
+        return outcome;
+    }
+    let judge = Judge { study, measures };
+    let (verdict, tests) = judge.of(claim);
+    outcome.verdict = verdict;
+    outcome.shown_by = measures.shown_by(&judge.names(claim));
+    outcome.tests = tests;
+    match verdict {
+        ClaimVerdict::NotMeasured => {
+            let said = study.not_measured.get(&claim.id).cloned();
+            outcome.because = Some(said.unwrap_or_else(|| missing(&outcome.tests)));
+        }
+        ClaimVerdict::NotConfirmed => {
+            outcome.reason = study.reasons.get(&claim.id).cloned();
+        }
+        _ => {}
+    }
+    outcome
+}
+
+/// What was not measured, where the study's file says no more.
+fn missing(tests: &[Tested]) -> String {
+    let unknown: Vec<&str> =
+        tests.iter().filter(|test| test.found.is_none()).map(|test| test.what.as_str()).collect();
+    match unknown.is_empty() {
+        true => "no lab of this set measures it".to_owned(),
+        false => format!("no trial of this set measured {}", unknown.join(", ")),
+    }
+}

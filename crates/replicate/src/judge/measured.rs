@@ -1,0 +1,269 @@
+//! The measures of a study, round by round.
+
+use super::{ERROR, Run, counts};
+use crate::formula::Source;
+use crate::study::{Measure, Study};
+use seekwell_model::lab::Match;
+use seekwell_model::plan::{Candidate, Plan};
+use seekwell_model::record::{DeviceTotals, Record, Sample, StepRecord};
+use seekwell_model::replication::Quantity;
+use seekwell_stats::estimate;
+use seekwell_stats::histogram::Histogram;
+use seekwell_stats::interval::{geometric_mean_interval, mean_interval};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Value of a measure by round; rounds without one are missing.
+pub(super) type Rounds = BTreeMap<u32, f64>;
+
+/// The measures of a study over its runs.
+pub(super) struct Measures<'a> {
+    study: &'a Study,
+    runs: &'a [Run],
+    /// What was computed before, by name.
+    known: RefCell<BTreeMap<String, Rounds>>,
+}
+
+impl<'a> Measures<'a> {
+    pub(super) fn new(study: &'a Study, runs: &'a [Run]) -> Self {
+        Self { study, runs, known: RefCell::new(BTreeMap::new()) }
+    }
+
+    /// A measure by round; empty when nothing measured it.
+    pub(super) fn rounds(&self, name: &str) -> Rounds {
+        if let Some(known) = self.known.borrow().get(name) {
+            return known.clone();
+        }
+        let found = self.study.measures.get(name).map(|measure| self.compute(measure));
+        let found = found.unwrap_or_default();
+        self.known.borrow_mut().insert(name.to_owned(), found.clone());
+        found
+    }
+
+    fn compute(&self, measure: &Measure) -> Rounds {
+        let trials = measure.lab.as_ref().map(|_| self.trials(measure)).unwrap_or_default();
+        let last = self.runs.iter().flat_map(|run| run.records.values());
+        let last = last.map(|(trial, _)| trial.round).max().unwrap_or(0);
+        let value = |round| {
+            let at = AtRound { measures: self, round, record: trials.get(&round).copied() };
+            Some((round, measure.formula.value(&at)?))
+        };
+        (0..=last).filter_map(value).collect()
+    }
+
+    /// A formula of measures by round.
+    pub(super) fn formula(&self, formula: &crate::formula::Formula) -> Rounds {
+        let measure = Measure { lab: None, stack: Match::default(), formula: formula.clone() };
+        self.compute(&measure)
+    }
+
+    /// The one trial of each round that a measure is read from.
+    fn trials(&self, measure: &Measure) -> BTreeMap<u32, &'a Record> {
+        let Some(run) = self.runs.iter().find(|run| Some(&run.lab) == measure.lab.as_ref()) else {
+            return BTreeMap::new();
+        };
+        let of_stack = |candidate: u32| {
+            let pair = run.plan.candidates.get(candidate as usize);
+            pair.is_some_and(|pair| matches(&run.plan, *pair, &measure.stack))
+        };
+        let mut found = BTreeMap::new();
+        let mut twice = Vec::new();
+        for (trial, record) in run.records.values().filter(|(trial, _)| of_stack(trial.candidate)) {
+            if counts(record) && found.insert(trial.round, record).is_some() {
+                twice.push(trial.round);
+            }
+        }
+        // A measure that fits two stacks says nothing of either.
+        twice.iter().for_each(|round| {
+            found.remove(round);
+        });
+        found
+    }
+
+    /// A measure over its rounds; `None` with fewer than 2.
+    pub(super) fn quantity(&self, name: &str) -> Option<Quantity> {
+        quantity(&self.rounds(name))
+    }
+
+    /// The trials behind these measures: lab, stack, trial numbers.
+    pub(super) fn shown_by(&self, names: &[String]) -> Vec<String> {
+        let mut shown = Vec::new();
+        let mut open: Vec<String> = names.to_vec();
+        let mut seen = Vec::new();
+        while let Some(name) = open.pop() {
+            if seen.contains(&name) {
+                continue;
+            }
+            seen.push(name.clone());
+            let Some(measure) = self.study.measures.get(&name) else {
+                if let Some(begin) = name.strip_suffix('*') {
+                    open.extend(self.group(begin));
+                }
+                continue;
+            };
+            open.extend(measure.formula.measures());
+            if let Some(line) = self.trials_of(measure)
+                && !shown.contains(&line)
+            {
+                shown.push(line);
+            }
+        }
+        shown.sort();
+        shown
+    }
+
+    fn trials_of(&self, measure: &Measure) -> Option<String> {
+        let run = self.runs.iter().find(|run| Some(&run.lab) == measure.lab.as_ref())?;
+        let mut labels = Vec::new();
+        let mut trials = Vec::new();
+        for (index, (trial, record)) in &run.records {
+            let pair = *run.plan.candidates.get(trial.candidate as usize)?;
+            if counts(record) && matches(&run.plan, pair, &measure.stack) {
+                let label = &run.plan.stacks.get(pair.stack as usize)?.label;
+                if !labels.contains(label) {
+                    labels.push(label.clone());
+                }
+                trials.push(index.to_string());
+            }
+        }
+        let label = labels.join(", ");
+        (!trials.is_empty())
+            .then(|| format!("{}: {label} (trials {})", run.file, trials.join(", ")))
+    }
+
+    fn group(&self, begin: &str) -> Vec<String> {
+        let names = self.study.measures.keys();
+        names.filter(|name| name.starts_with(begin)).cloned().collect()
+    }
+}
+
+/// Values over rounds with their interval.
+pub(super) fn quantity(rounds: &Rounds) -> Option<Quantity> {
+    let values: Vec<f64> = rounds.values().copied().collect();
+    let interval =
+        geometric_mean_interval(&values, ERROR).or_else(|| mean_interval(&values, ERROR))?;
+    Some(Quantity {
+        low: interval.low,
+        centre: interval.centre,
+        high: interval.high,
+        rounds: values.len() as u32,
+    })
+}
+
+/// Whether a pair is the one that is meant.
+fn matches(plan: &Plan, pair: Candidate, wanted: &Match) -> bool {
+    let Some(stack) = plan.stacks.get(pair.stack as usize) else { return false };
+    let workload = plan.workloads.get(pair.workload as usize).map(|workload| &workload.name);
+    let is = |wanted: &Option<String>, name: &String| wanted.as_ref().is_none_or(|it| it == name);
+    is(&wanted.device, &stack.device.name)
+        && is(&wanted.journal, &stack.journal.name)
+        && is(&wanted.filesystem, &stack.filesystem.name)
+        && is(&wanted.scheduler, &stack.scheduler.name)
+        && is(&wanted.memory, &stack.memory.name)
+        && workload.is_some_and(|name| is(&wanted.workload, name))
+}
+
+/// One round, for a formula.
+struct AtRound<'a> {
+    measures: &'a Measures<'a>,
+    round: u32,
+    record: Option<&'a Record>,
+}
+
+impl Source for AtRound<'_> {
+    fn path(&self, path: &str) -> Option<f64> {
+        read(self.record?, path)
+    }
+
+    fn measure(&self, name: &str) -> Option<f64> {
+        self.measures.rounds(name).get(&self.round).copied()
+    }
+
+    fn group(&self, begin: &str) -> Vec<String> {
+        self.measures.group(begin)
+    }
+}
+
+/// What a path says of a trial.
+fn read(record: &Record, path: &str) -> Option<f64> {
+    if let Some(value) = record.metric(path) {
+        return Some(value);
+    }
+    let (name, rest) = path.split_once('.')?;
+    let step = record.steps.iter().find(|step| step.name == name)?;
+    let (what, how) = rest.split_once('.')?;
+    match what {
+        "device" => counter(step.device.as_ref()?, how),
+        "journal" => counter(step.journal.as_ref()?, how),
+        "timeline" => timeline(&record.timeline, step, how),
+        "journal-timeline" => timeline(&record.journal_timeline, step, how),
+        kind => {
+            let histogram = Histogram::from_bytes(step.histograms.get(kind)?).ok()?;
+            let percent: f64 = how.strip_prefix('p')?.parse().ok()?;
+            Some(histogram.percentile_ns(percent / 100.0)? as f64 / 1e9)
+        }
+    }
+}
+
+fn counter(totals: &DeviceTotals, field: &str) -> Option<f64> {
+    Some(match field {
+        "reads" => totals.reads as f64,
+        "reads_merged" => totals.reads_merged as f64,
+        "read_bytes" => totals.read_bytes as f64,
+        "writes" => totals.writes as f64,
+        "writes_merged" => totals.writes_merged as f64,
+        "written_bytes" => totals.written_bytes as f64,
+        "flushes" => totals.flushes? as f64,
+        "busy_ms" => totals.busy_ms as f64,
+        _ => return None,
+    })
+}
+
+/// A column of the timeline over a step: `COLUMN.max`, or `COLUMN.max10s` of means over windows.
+fn timeline(samples: &[Sample], step: &StepRecord, path: &str) -> Option<f64> {
+    let (column, how) = path.rsplit_once('.')?;
+    let digits = how.find(|c: char| c.is_ascii_digit());
+    let (how, window_ns) = match digits {
+        Some(at) => {
+            let seconds: f64 = how[at..].strip_suffix('s')?.parse().ok()?;
+            (&how[..at], Some((seconds * 1e9) as u64).filter(|window| *window > 0)?)
+        }
+        None => (how, 0),
+    };
+    let inside = |sample: &&Sample| step.started_ns < sample.at_ns && sample.at_ns <= step.ended_ns;
+    let points = samples.iter().filter(inside).filter_map(|sample| {
+        let number = (sample.at_ns - step.started_ns).checked_div(window_ns);
+        Some((number, of_column(sample, column)?))
+    });
+    let values: Vec<f64> = if window_ns == 0 {
+        points.map(|(_, value)| value).collect()
+    } else {
+        let mut windows: BTreeMap<Option<u64>, Vec<f64>> = BTreeMap::new();
+        points.for_each(|(window, value)| windows.entry(window).or_default().push(value));
+        windows.values().filter_map(|values| estimate::mean(values)).collect()
+    };
+    match how {
+        "max" => values.into_iter().reduce(f64::max),
+        "min" => values.into_iter().reduce(f64::min),
+        "mean" => estimate::mean(&values),
+        "median" => estimate::median(&values),
+        _ => None,
+    }
+}
+
+/// iostat's columns by their names.
+fn of_column(sample: &Sample, column: &str) -> Option<f64> {
+    Some(match column {
+        "r/s" => sample.reads_per_s,
+        "w/s" => sample.writes_per_s,
+        "rkB/s" => sample.read_kib_per_s,
+        "wkB/s" => sample.written_kib_per_s,
+        "r_await" => sample.read_await_ms?,
+        "w_await" => sample.write_await_ms?,
+        "aqu-sz" => sample.queue_size,
+        "rareq-sz" => sample.read_request_kib?,
+        "wareq-sz" => sample.write_request_kib?,
+        "%util" => sample.utilisation_percent,
+        _ => return None,
+    })
+}

@@ -1,0 +1,216 @@
+//! A claim put to its conditions.
+
+use super::measured::{Measures, Rounds, quantity};
+use crate::claims::{Best, Form, Judgeable};
+use crate::formula::Formula;
+use crate::study::{Condition, Study};
+use seekwell_model::replication::{ClaimVerdict, Quantity, Tested};
+
+/// What claims of a study are judged with.
+pub(super) struct Judge<'a> {
+    pub(super) study: &'a Study,
+    pub(super) measures: &'a Measures<'a>,
+}
+
+impl Judge<'_> {
+    /// The verdict, and the conditions it rests on.
+    pub(super) fn of(&self, claim: &Judgeable) -> (ClaimVerdict, Vec<Tested>) {
+        match &claim.form {
+            Form::Order { values, best } => whole(self.order(values, *best)),
+            Form::Ratio { of, over, published, within } => {
+                whole(vec![self.ratio(of, over, *published, *within)])
+            }
+            Form::Equal { values, within } => whole(self.equal(values, *within)),
+            Form::Cross { curves } => whole(self.cross(curves)),
+            Form::Range { low, high } => whole(self.range(claim, *low, *high)),
+            Form::Sign { .. } => self.sign(claim),
+            Form::Cannot { .. } => (ClaimVerdict::CannotBeTested, Vec::new()),
+        }
+    }
+
+    /// Names of the measures that a claim rests on.
+    pub(super) fn names(&self, claim: &Judgeable) -> Vec<String> {
+        let mut names: Vec<String> = claim.form.names().into_iter().map(str::to_owned).collect();
+        if let Form::Cross { curves } = &claim.form {
+            let points = curves.iter().filter_map(|curve| self.study.curves.get(curve));
+            names.extend(
+                points.flat_map(|points| points.first().into_iter().chain(points.last()).cloned()),
+            );
+        }
+        if let Some(test) = self.study.tests.get(&claim.id) {
+            let conditions = test.all.iter().chain(&test.any);
+            names.extend(conditions.flat_map(|condition| condition.formula.measures()));
+        }
+        names
+    }
+
+    /// `one` over `two`, round by round.
+    fn quotient(&self, one: &str, two: &str) -> Option<Quantity> {
+        let (one, two) = (self.measures.rounds(one), self.measures.rounds(two));
+        let ratios: Rounds = one
+            .iter()
+            .filter_map(|(round, value)| Some((*round, value / two.get(round)?)))
+            .collect();
+        quantity(&ratios)
+    }
+
+    fn order(&self, values: &[String], best: Best) -> Vec<Tested> {
+        let pair = |pair: &[String]| {
+            // The slower over the faster in time, the faster over the slower in rate: above 1.
+            let (one, two) = match best {
+                Best::Low => (&pair[1], &pair[0]),
+                Best::High => (&pair[0], &pair[1]),
+            };
+            let found = self.quotient(one, two);
+            Tested {
+                what: format!("{one} / {two}"),
+                wanted: "above 1".to_owned(),
+                found,
+                holds: found.map(|found| found.low > 1.0),
+            }
+        };
+        values.windows(2).map(pair).collect()
+    }
+
+    fn ratio(&self, of: &str, over: &str, published: f64, within: f64) -> Tested {
+        let found = self.quotient(of, over);
+        let (low, high) = (published * (1.0 - within), published * (1.0 + within));
+        Tested {
+            what: format!("{of} / {over}"),
+            wanted: format!("{published} ± {:.0} %", within * 100.0),
+            found,
+            holds: found.map(|found| found.high >= low && found.low <= high),
+        }
+    }
+
+    fn equal(&self, values: &[String], within: f64) -> Vec<Tested> {
+        let mut tests = Vec::new();
+        for (index, one) in values.iter().enumerate() {
+            for two in &values[index + 1..] {
+                let found = self.quotient(one, two);
+                let holds =
+                    |found: Quantity| found.low >= 1.0 - within && found.high <= 1.0 + within;
+                tests.push(Tested {
+                    what: format!("{one} / {two}"),
+                    wanted: format!("1 ± {:.0} %, the whole interval", within * 100.0),
+                    found,
+                    holds: found.map(holds),
+                });
+            }
+        }
+        tests
+    }
+
+    /// Who leads at the smallest block does not lead at the largest.
+    fn cross(&self, curves: &[String; 2]) -> Vec<Tested> {
+        let ends = |curve: &String| {
+            let points = self.study.curves.get(curve)?;
+            Some((points.first()?.clone(), points.last()?.clone()))
+        };
+        let (Some(one), Some(two)) = (ends(&curves[0]), ends(&curves[1])) else {
+            return Vec::new();
+        };
+        let small = self.quotient(&one.0, &two.0);
+        let large = self.quotient(&one.1, &two.1);
+        let leads = |found: Option<Quantity>| found.map(|found| found.centre > 1.0);
+        let side = |found: Quantity| found.low > 1.0 || found.high < 1.0;
+        let first = Tested {
+            what: format!("{} / {}", one.0, two.0),
+            wanted: "on one side of 1".to_owned(),
+            found: small,
+            holds: small.map(side),
+        };
+        let crossed = leads(small).zip(leads(large)).map(|(small, large)| small != large);
+        let second = Tested {
+            what: format!("{} / {}", one.1, two.1),
+            wanted: "on the other side of 1".to_owned(),
+            found: large,
+            holds: large.zip(crossed).map(|(found, crossed)| side(found) && crossed),
+        };
+        vec![first, second]
+    }
+
+    /// Every quantity of the study's file, where it lies.
+    fn range(&self, claim: &Judgeable, low: f64, high: f64) -> Vec<Tested> {
+        let conditions = self.study.tests.get(&claim.id).map(|test| test.all.as_slice());
+        let one = |condition: &Condition| {
+            let found = quantity(&self.measures.formula(&condition.formula));
+            Tested {
+                what: words(&condition.formula),
+                wanted: format!("{low} to {high}"),
+                found,
+                holds: found.map(|found| (low..=high).contains(&found.centre)),
+            }
+        };
+        conditions.unwrap_or_default().iter().map(one).collect()
+    }
+
+    fn sign(&self, claim: &Judgeable) -> (ClaimVerdict, Vec<Tested>) {
+        let Some(test) = self.study.tests.get(&claim.id) else {
+            return (ClaimVerdict::NotMeasured, Vec::new());
+        };
+        let all: Vec<Tested> = test.all.iter().map(|one| self.condition(one)).collect();
+        let any: Vec<Tested> = test.any.iter().map(|one| self.condition(one)).collect();
+        let (verdict, mut tests) = whole(all);
+        let alternatives = match any.iter().map(|test| test.holds).max() {
+            None => None,
+            Some(Some(true)) => Some(ClaimVerdict::Confirmed),
+            // One that was not measured might have held.
+            Some(_) if any.iter().any(|test| test.holds.is_none()) => {
+                Some(ClaimVerdict::NotMeasured)
+            }
+            Some(_) => Some(ClaimVerdict::NotConfirmed),
+        };
+        tests.extend(any);
+        let verdict = match (test.all.is_empty(), alternatives) {
+            (_, None) => verdict,
+            (true, Some(alternatives)) => alternatives,
+            (false, Some(alternatives)) => joined([verdict, alternatives]),
+        };
+        (verdict, tests)
+    }
+
+    fn condition(&self, condition: &Condition) -> Tested {
+        let found = quantity(&self.measures.formula(&condition.formula));
+        let above = condition.above.map(|bound| format!("above {bound}"));
+        let below = condition.below.map(|bound| format!("below {bound}"));
+        let wanted: Vec<String> = above.into_iter().chain(below).collect();
+        let holds = |found: Quantity| {
+            condition.above.is_none_or(|bound| found.low > bound)
+                && condition.below.is_none_or(|bound| found.high < bound)
+        };
+        Tested {
+            what: words(&condition.formula),
+            wanted: wanted.join(" and "),
+            found,
+            holds: found.map(holds),
+        }
+    }
+}
+
+/// A formula without its braces.
+fn words(formula: &Formula) -> String {
+    formula.text.replace(['{', '}'], "")
+}
+
+/// All conditions together: one that fails decides, one that is missing leaves it open.
+fn whole(tests: Vec<Tested>) -> (ClaimVerdict, Vec<Tested>) {
+    let verdict = joined(tests.iter().map(|test| match test.holds {
+        Some(true) => ClaimVerdict::Confirmed,
+        Some(false) => ClaimVerdict::NotConfirmed,
+        None => ClaimVerdict::NotMeasured,
+    }));
+    (verdict, tests)
+}
+
+fn joined(verdicts: impl IntoIterator<Item = ClaimVerdict>) -> ClaimVerdict {
+    let all: Vec<ClaimVerdict> = verdicts.into_iter().collect();
+    let has = |verdict| all.contains(&verdict);
+    if has(ClaimVerdict::NotConfirmed) {
+        ClaimVerdict::NotConfirmed
+    } else if has(ClaimVerdict::NotMeasured) || all.is_empty() {
+        ClaimVerdict::NotMeasured
+    } else {
+        ClaimVerdict::Confirmed
+    }
+}

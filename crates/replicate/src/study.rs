@@ -1,0 +1,365 @@
+//! The file per study: which labs are run, how each value is read from them, what each `sign`
+//! asks, what a model is fitted to, and the likely reasons of what differs.
+
+use crate::claims::Claims;
+use crate::formula::{self, Formula};
+use crate::toml_file::{FileError, Source};
+use seekwell_model::lab::Match;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+#[cfg(test)]
+mod tests;
+
+/// How a study is replicated.
+#[derive(Clone, Debug, Default)]
+pub struct Study {
+    /// Its number.
+    pub key: String,
+    /// What must be known of how it is done here.
+    pub notes: Vec<String>,
+    /// Labs.
+    pub labs: Vec<Lab>,
+    /// How each value is measured, by name.
+    pub measures: BTreeMap<String, Measure>,
+    /// Curves: the names of their points from the smallest block to the largest.
+    pub curves: BTreeMap<String, Vec<String>>,
+    /// What a claim of the form `sign` or `range` asks, by claim.
+    pub tests: BTreeMap<String, Test>,
+    /// The likely reason of what differs, by claim or value.
+    pub reasons: BTreeMap<String, String>,
+    /// Why a claim or value that could be tested was not, by name.
+    pub not_measured: BTreeMap<String, String>,
+    /// Parameters that are fitted, in this order.
+    pub fits: Vec<Fit>,
+    /// Parameters that no value determines.
+    pub ranges: Vec<Range>,
+}
+
+/// A lab of a study.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lab {
+    /// Its name in measures and claims.
+    pub name: String,
+    /// File of the whole set, without `.toml`; `None`: not part of it.
+    pub whole: Option<String>,
+    /// File of the quick set; `None`: not part of it.
+    pub quick: Option<String>,
+    /// CPU time to charge in the virtual place, `CALL,KIB` in nanoseconds, with its source.
+    pub cpu: Option<String>,
+}
+
+/// How one value is measured: a formula over the steps of the trials of one stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// Name of the lab; `None` for one that is made of other measures alone.
+    pub lab: Option<String>,
+    /// Which stack and workload.
+    pub stack: Match,
+    /// The formula.
+    pub formula: Formula,
+}
+
+/// What a claim asks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Test {
+    /// All of these.
+    pub all: Vec<Condition>,
+    /// And one of these at least, where there are any.
+    pub any: Vec<Condition>,
+}
+
+/// A formula that has to lie on one side of a bound, with its whole interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// The formula.
+    pub formula: Formula,
+    /// It must be above this.
+    pub above: Option<f64>,
+    /// It must be below this.
+    pub below: Option<f64>,
+}
+
+/// A parameter that is fitted to a published value.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// Name of the modelled device.
+    pub device: String,
+    /// Dotted key of the parameter in its file.
+    pub parameter: String,
+    /// Where it is looked for.
+    pub range: [f64; 2],
+    /// Where the range comes from.
+    pub source: String,
+    /// The published value: one with `use = "fit"`.
+    pub value: String,
+    /// Steps of the parameter that matter, in its unit.
+    pub step: f64,
+}
+
+/// A parameter that no published value determines: the prediction is what both ends give.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// Name of the modelled device.
+    pub device: String,
+    /// Dotted key of the parameter in its file.
+    pub parameter: String,
+    /// Ends; without them those of the device's file.
+    pub range: Option<[f64; 2]>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    study: String,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    lab: Vec<Lab>,
+    #[serde(default)]
+    measure: Vec<RawMeasure>,
+    #[serde(default)]
+    curve: Vec<RawCurve>,
+    #[serde(default)]
+    test: Vec<RawTest>,
+    #[serde(default)]
+    reason: Vec<Said>,
+    #[serde(default)]
+    not_measured: Vec<Said>,
+    #[serde(default)]
+    fit: Vec<Fit>,
+    #[serde(default)]
+    range: Vec<Range>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMeasure {
+    id: Spanned<String>,
+    lab: Option<String>,
+    #[serde(default)]
+    stack: Axes,
+    value: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCurve {
+    name: Spanned<String>,
+    lab: Option<String>,
+    #[serde(default)]
+    stack: Axes,
+    value: Spanned<String>,
+    /// Name of the point and what stands for `$` in the formula.
+    points: Vec<[String; 2]>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Axes {
+    device: Option<String>,
+    journal: Option<String>,
+    filesystem: Option<String>,
+    scheduler: Option<String>,
+    memory: Option<String>,
+    workload: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTest {
+    claim: Spanned<String>,
+    #[serde(default)]
+    all: Vec<RawCondition>,
+    #[serde(default)]
+    any: Vec<RawCondition>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCondition {
+    value: Spanned<String>,
+    above: Option<f64>,
+    below: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    of: Spanned<String>,
+    text: String,
+}
+
+impl From<Axes> for Match {
+    fn from(axes: Axes) -> Self {
+        Self {
+            device: axes.device,
+            journal: axes.journal,
+            filesystem: axes.filesystem,
+            scheduler: axes.scheduler,
+            memory: axes.memory,
+            workload: axes.workload,
+        }
+    }
+}
+
+/// Reads how a study is measured, and checks it against the claims.
+///
+/// # Errors
+/// [`FileError`] with the line of what is wrong.
+pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError> {
+    let source = Source { name, text };
+    let file: File = source.read()?;
+    if !claims.studies.iter().any(|study| study.key == file.study) {
+        return Err(source.wrong(0, format!("'{}' is no study of the claims", file.study)));
+    }
+    let mut reader = Reader { source, study: Study::default() };
+    reader.study.labs = file.lab;
+    for raw in file.measure {
+        reader.measure(raw)?;
+    }
+    for raw in file.curve {
+        reader.curve(raw)?;
+    }
+    reader.references()?;
+    let known = claims.of_study(&file.study);
+    for raw in file.test {
+        if !known.iter().any(|claim| claim.id == *raw.claim.get_ref()) {
+            let problem = format!("'{}' is no claim of the study", raw.claim.get_ref());
+            return Err(source.wrong(raw.claim.span().start, problem));
+        }
+        reader.test(raw)?;
+    }
+    let named = |id: &str| {
+        known.iter().any(|claim| claim.id == id)
+            || claims.values(&file.study).any(|value| value.id() == id)
+    };
+    let said = |list: Vec<Said>| {
+        let checked = list.into_iter().map(|said| match named(said.of.get_ref()) {
+            true => Ok((said.of.into_inner(), said.text)),
+            false => {
+                let problem = format!("'{}' is no claim or value", said.of.get_ref());
+                Err(source.wrong(said.of.span().start, problem))
+            }
+        });
+        checked.collect::<Result<BTreeMap<_, _>, _>>()
+    };
+    reader.study.reasons = said(file.reason)?;
+    reader.study.not_measured = said(file.not_measured)?;
+    Ok(Study {
+        key: file.study,
+        notes: file.notes,
+        fits: file.fit,
+        ranges: file.range,
+        ..reader.study
+    })
+}
+
+struct Reader<'a> {
+    source: Source<'a>,
+    study: Study,
+}
+
+impl Reader<'_> {
+    fn formula(&self, text: &Spanned<String>) -> Result<Formula, FileError> {
+        formula::parse(text.get_ref())
+            .map_err(|error| self.source.wrong(text.span().start, error.to_string()))
+    }
+
+    fn measure(&mut self, raw: RawMeasure) -> Result<(), FileError> {
+        let formula = self.formula(&raw.value)?;
+        self.add(
+            &raw.id,
+            raw.id.get_ref().clone(),
+            Measure { lab: raw.lab, stack: raw.stack.into(), formula },
+        )
+    }
+
+    fn curve(&mut self, raw: RawCurve) -> Result<(), FileError> {
+        let mut names = Vec::new();
+        for [point, stands] in &raw.points {
+            let text = raw.value.get_ref().replace('$', stands);
+            let formula = formula::parse(&text)
+                .map_err(|error| self.source.wrong(raw.value.span().start, error.to_string()))?;
+            let name = format!("{}.{point}", raw.name.get_ref());
+            names.push(name.clone());
+            let measure =
+                Measure { lab: raw.lab.clone(), stack: raw.stack.clone().into(), formula };
+            self.add(&raw.name, name, measure)?;
+        }
+        self.study.curves.insert(raw.name.get_ref().clone(), names);
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        at: &Spanned<String>,
+        name: String,
+        measure: Measure,
+    ) -> Result<(), FileError> {
+        let wrong = |problem| Err(self.source.wrong(at.span().start, problem));
+        if let Some(lab) = &measure.lab
+            && !self.study.labs.iter().any(|known| known.name == *lab)
+        {
+            return wrong(format!("'{lab}' is no [[lab]] of this file"));
+        }
+        if measure.lab.is_none() && !measure.formula.paths().is_empty() {
+            return wrong(format!("{name} reads a step and names no lab"));
+        }
+        if self.study.measures.contains_key(&name) {
+            return wrong(format!("{name} is measured twice"));
+        }
+        self.study.measures.insert(name, measure);
+        Ok(())
+    }
+
+    /// Every measure that another one names is there, and none needs itself.
+    fn references(&self) -> Result<(), FileError> {
+        let measures = &self.study.measures;
+        for (name, measure) in measures {
+            if let Some(missing) = formula::unknown(&measure.formula, measures) {
+                return Err(self
+                    .source
+                    .wrong(0, format!("{name} needs {missing}, which nothing measures")));
+            }
+            if formula::needs_itself(name, measures) {
+                return Err(self.source.wrong(0, format!("{name} needs itself")));
+            }
+        }
+        Ok(())
+    }
+
+    fn test(&mut self, raw: RawTest) -> Result<(), FileError> {
+        let all = raw.all.iter().map(|one| self.condition(one)).collect::<Result<_, _>>()?;
+        let any = raw.any.iter().map(|one| self.condition(one)).collect::<Result<_, _>>()?;
+        self.study.tests.insert(raw.claim.into_inner(), Test { all, any });
+        Ok(())
+    }
+
+    fn condition(&self, raw: &RawCondition) -> Result<Condition, FileError> {
+        let formula = self.formula(&raw.value)?;
+        let wrong = |problem: String| Err(self.source.wrong(raw.value.span().start, problem));
+        if let Some(missing) = formula::unknown(&formula, &self.study.measures) {
+            return wrong(format!("nothing measures {missing}"));
+        }
+        if !formula.paths().is_empty() {
+            return wrong(
+                "a condition compares measures in {…}; give the step a [[measure]]".into(),
+            );
+        }
+        Ok(Condition { formula, above: raw.above, below: raw.below })
+    }
+}
+
+impl Study {
+    /// The file of a lab in the whole or in the quick set.
+    #[must_use]
+    pub fn file_of(&self, lab: &str, quick: bool) -> Option<&str> {
+        let lab = self.labs.iter().find(|known| known.name == lab)?;
+        if quick { lab.quick.as_deref() } else { lab.whole.as_deref() }
+    }
+}

@@ -1,0 +1,39 @@
+//! Reading a file with what is wrong in it by line.
+
+use serde::de::DeserializeOwned;
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {problem}")]
+pub struct FileError {
+    /// Name of the file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong and what to do.
+    pub problem: String,
+}
+
+/// A file under its name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Source<'_> {
+    /// What it holds.
+    pub(crate) fn read<T: DeserializeOwned>(self) -> Result<T, FileError> {
+        toml::from_str(self.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            self.wrong(at, error.message().to_owned())
+        })
+    }
+
+    /// Something wrong at a place of the text.
+    pub(crate) fn wrong(self, at: usize, problem: String) -> FileError {
+        let before = self.text.as_bytes().iter().take(at);
+        let line = 1 + before.filter(|byte| **byte == b'\n').count();
+        FileError { file: self.name.to_owned(), line, problem }
+    }
+}

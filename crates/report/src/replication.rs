@@ -1,0 +1,280 @@
+//! Published numbers beside ours, and what became of every claim: text, Markdown and one page.
+
+mod page;
+
+use crate::markdown::escape;
+use crate::text::harmless;
+use seekwell_model::replication::{
+    ClaimOutcome, ClaimVerdict, Quantity, Replication, StudyOutcome, Tested, ValueOutcome,
+};
+
+pub use page::replication_html;
+
+#[cfg(test)]
+mod tests;
+
+const DASH: &str = "—";
+
+/// What is written where no reason is known.
+const NO_REASON: &str = "no likely reason is known";
+
+/// The comparison for a terminal.
+#[must_use]
+pub fn replication_text(found: &Replication, width: usize, colour: bool) -> String {
+    let mut out = String::new();
+    for study in &found.studies {
+        out.push_str(&harmless(&format!("{} {} ({})\n", study.key, study.title, study.author)));
+        out.push_str(&format!("  {}; {} set, place: {}\n", score(study), found.set, found.place));
+        for value in &study.values {
+            let line = format!(
+                "  {:<36} published {:>12}  measured {:>12}  ratio {:>6}  {}",
+                value.id,
+                with_unit(value.published, &value.unit),
+                measured(value),
+                value.ratio.map_or(DASH.to_owned(), |ratio| format!("{ratio:.2}")),
+                agreement(value),
+            );
+            out.push_str(&marked(&harmless(&line), value.agrees() == Some(false), colour));
+            if let Some(reason) = &value.reason {
+                wrapped(&mut out, "    likely reason: ", reason, width);
+            }
+        }
+        for claim in &study.claims {
+            let line = format!("  {}: {}", claim.verdict.words(), claim.id);
+            let red = claim.verdict == ClaimVerdict::NotConfirmed;
+            out.push_str(&marked(&harmless(&line), red, colour));
+            wrapped(&mut out, "    ", &claim.says, width);
+            for test in &claim.tests {
+                wrapped(&mut out, "      ", &tested(test), width);
+            }
+            let why = why(claim);
+            if !why.is_empty() {
+                wrapped(&mut out, "      ", &why, width);
+            }
+            for trials in &claim.shown_by {
+                wrapped(&mut out, "      shown by ", trials, width);
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn marked(line: &str, red: bool, colour: bool) -> String {
+    if red && colour { format!("\u{1b}[31m{line}\u{1b}[0m\n") } else { format!("{line}\n") }
+}
+
+/// A text after a begin, broken between words.
+fn wrapped(out: &mut String, begin: &str, text: &str, width: usize) {
+    let room = width.max(40) - begin.len();
+    let mut line = String::new();
+    let mut lead = begin.to_owned();
+    for word in harmless(text).split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            out.push_str(&format!("{lead}{line}\n"));
+            lead = " ".repeat(begin.len());
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    out.push_str(&format!("{lead}{line}\n"));
+}
+
+/// The comparison as Markdown.
+#[must_use]
+pub fn replication_markdown(found: &Replication) -> String {
+    let mut out = "# Replications\n\n".to_owned();
+    out.push_str(&format!(
+        "Made by `seekwell replicate`; {} set, place: {}{}. Claims were frozen on {}, before any model of their hardware ran a lab. Ratios are ours over the published number; intervals are 95 % over the rounds of a lab, which differ in their seed. The score has no threshold.\n\n",
+        escape(&found.set),
+        escape(&found.place),
+        found.device.as_ref().map(|device| format!(", device: {}", escape(device))).unwrap_or_default(),
+        escape(&found.frozen),
+    ));
+    out.push_str("| study | confirmed | not confirmed | not measured | cannot be tested |\n| --- | --- | --- | --- | --- |\n");
+    for study in &found.studies {
+        let score = study.score();
+        let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
+        out.push_str(&format!(
+            "| {} {} | {} | {} | {} | {} |\n",
+            escape(&study.key),
+            escape(&study.title),
+            count(ClaimVerdict::Confirmed),
+            count(ClaimVerdict::NotConfirmed),
+            count(ClaimVerdict::NotMeasured),
+            count(ClaimVerdict::CannotBeTested)
+        ));
+    }
+    for study in &found.studies {
+        study_markdown(study, &mut out);
+    }
+    out
+}
+
+fn study_markdown(study: &StudyOutcome, out: &mut String) {
+    out.push_str(&format!("\n## {}: {}\n\n", escape(&study.key), escape(&study.title)));
+    out.push_str(&format!(
+        "By {}, on {}; {}. **{}.**\n",
+        escape(&study.author),
+        escape(&study.kernel),
+        escape(&study.stands_for),
+        score(study)
+    ));
+    for note in study.notes.iter().chain(&study.errata) {
+        out.push_str(&format!("\n- {}", escape(note)));
+    }
+    for lab in &study.labs {
+        out.push_str(&format!(
+            "\n- lab {}: {} trials, {} left out, kernel {} ({})",
+            escape(&lab.lab),
+            lab.trials,
+            lab.left_out,
+            escape(&lab.kernel),
+            escape(&lab.file)
+        ));
+    }
+    if !study.values.is_empty() {
+        out.push_str("\n\n| value | use | published | measured | ratio | | agreement |\n| --- | --- | --- | --- | --- | --- | --- |\n");
+    }
+    for value in &study.values {
+        let reason = value.reason.as_deref().or(value.note.as_deref());
+        let remark = reason.map(|text| format!(": {}", escape(text))).unwrap_or_default();
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} | {}{remark} |\n",
+            escape(&value.id),
+            value.usage.word(),
+            escape(&with_unit(value.published, &value.unit)),
+            escape(&interval(value)),
+            value.ratio.map_or(DASH.to_owned(), |ratio| format!("{ratio:.2}")),
+            bar(value.ratio),
+            agreement(value),
+        ));
+    }
+    out.push_str(
+        "\n| claim | line | says | became | shown by |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for claim in &study.claims {
+        let red = claim.verdict == ClaimVerdict::NotConfirmed;
+        let word = claim.verdict.words();
+        let word = if red { format!("**{word}**") } else { word.to_owned() };
+        let mut became: Vec<String> =
+            claim.tests.iter().map(|test| escape(&tested(test))).collect();
+        let why = why(claim);
+        if !why.is_empty() {
+            became.push(escape(&why));
+        }
+        let shown: Vec<String> = claim.shown_by.iter().map(|trials| escape(trials)).collect();
+        out.push_str(&format!(
+            "| {} | {} | {} | {word}<br>{} | {} |\n",
+            escape(&claim.id),
+            claim.line,
+            escape(&claim.says),
+            became.join("<br>"),
+            shown.join("<br>")
+        ));
+    }
+}
+
+/// A ratio as a bar of blocks around 1, from a quarter to four times.
+fn bar(ratio: Option<f64>) -> String {
+    const HALF: f64 = 8.0;
+    let Some(ratio) = ratio.filter(|ratio| *ratio > 0.0) else { return String::new() };
+    let at = (ratio.log2() / 2.0 * HALF).round().clamp(-HALF, HALF) as i32;
+    let place = |position: i32| {
+        if position == at {
+            '●'
+        } else if position == 0 {
+            '|'
+        } else {
+            '·'
+        }
+    };
+    let line: String = (-(HALF as i32)..=HALF as i32).map(place).collect();
+    format!("`{line}`").replace('|', "¦")
+}
+
+/// How many claims ended in which way.
+pub(crate) fn score(study: &StudyOutcome) -> String {
+    let score = study.score();
+    let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
+    let decided = count(ClaimVerdict::Confirmed) + count(ClaimVerdict::NotConfirmed);
+    let mut text = format!("{} of {decided} claims confirmed", count(ClaimVerdict::Confirmed));
+    for verdict in [ClaimVerdict::NotMeasured, ClaimVerdict::CannotBeTested] {
+        if count(verdict) > 0 {
+            text.push_str(&format!(", {} {}", count(verdict), verdict.words()));
+        }
+    }
+    text
+}
+
+/// Four significant digits.
+fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = 3 - value.abs().log10().floor() as i32;
+    match usize::try_from(digits) {
+        Ok(decimals) => format!("{value:.decimals$}"),
+        Err(_) => format!("{value:.0}"),
+    }
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    format!("{} {unit}", number(value))
+}
+
+fn measured(value: &ValueOutcome) -> String {
+    value.measured.map_or(DASH.to_owned(), |found| with_unit(found.centre, &value.unit))
+}
+
+/// Ours with its interval, and the range of what no value determines.
+fn interval(value: &ValueOutcome) -> String {
+    let Some(found) = value.measured else { return DASH.to_owned() };
+    let mut text = format!("{} ({})", with_unit(found.centre, &value.unit), ends(found));
+    if let Some([low, high]) = value.range {
+        text.push_str(&format!(
+            "; with undetermined parameters {} to {}",
+            number(low),
+            number(high)
+        ));
+    }
+    text
+}
+
+fn ends(found: Quantity) -> String {
+    format!("{} to {}", number(found.low), number(found.high))
+}
+
+fn agreement(value: &ValueOutcome) -> &'static str {
+    match value.agrees() {
+        None => "not measured",
+        Some(true) => "within 10 %",
+        Some(false) => "differs",
+    }
+}
+
+/// A condition, and what was found.
+fn tested(test: &Tested) -> String {
+    let found = test.found.map_or("not measured".to_owned(), |found| {
+        format!("{} ({})", number(found.centre), ends(found))
+    });
+    let holds = match test.holds {
+        Some(true) => "holds",
+        Some(false) => "does not hold",
+        None => "open",
+    };
+    format!("{}: {found}, wanted {}: {holds}", test.what, test.wanted)
+}
+
+/// Why a claim is not confirmed or was not tried.
+fn why(claim: &ClaimOutcome) -> String {
+    match (claim.verdict, &claim.because, &claim.reason) {
+        (ClaimVerdict::NotConfirmed, _, Some(reason)) => format!("likely reason: {reason}"),
+        (ClaimVerdict::NotConfirmed, _, None) => NO_REASON.to_owned(),
+        (_, Some(because), _) => because.clone(),
+        _ => String::new(),
+    }
+}
