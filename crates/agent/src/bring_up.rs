@@ -13,7 +13,7 @@ use seekwell_host::queue::{self, Wanted};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::Undo;
 use seekwell_host::{caches, namespace};
-use seekwell_model::agent::{DeviceHandle, TrialRequest};
+use seekwell_model::agent::{DeviceHandle, TrialPart, TrialRequest};
 use seekwell_model::filesystems::{self, FilesystemDefinition};
 use seekwell_model::record::{DeviceInForce, Record, SmartReading, StepRecord};
 use seekwell_model::stack::MemoryLimit;
@@ -107,7 +107,9 @@ impl<'a> BroughtUp<'a> {
         if self.is_raw() {
             return self.open_raw();
         }
-        self.make_filesystem(record, say)?;
+        if self.request.part != TrialPart::Measure {
+            self.make_filesystem(record, say)?;
+        }
         self.mount(record, say)
     }
 
@@ -462,7 +464,8 @@ impl<'a> BroughtUp<'a> {
         end_strays();
         let was_mounted = self.mounted.is_some();
         let mut done = self.write_back(record, say).and(self.unmount(record, say));
-        if done.is_ok() && was_mounted && self.request.settings.fsck {
+        let check = self.request.settings.fsck && self.request.part != TrialPart::Prepare;
+        if done.is_ok() && was_mounted && check {
             done = self.fsck(record, say);
         }
         self.raw_file = None;

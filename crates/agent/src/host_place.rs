@@ -15,7 +15,7 @@ use seekwell_host::namespace::{self, Child, Options};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::Undo;
 use seekwell_model::FORMAT;
-use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialRequest};
+use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{InForce, Record, Status};
 use seekwell_model::stack::{Backing, Stack};
@@ -318,6 +318,7 @@ impl HostPlace {
             run: self.run.clone(),
             trial: trial.index,
             seed: trial.seed,
+            part: TrialPart::Whole,
             stack: stack.clone(),
             workload: workload.clone(),
             settings: plan.lab.trial.clone(),

@@ -2,7 +2,7 @@
 
 use crate::bring_up::BroughtUp;
 use crate::measure::{beside_record, latency_ratio};
-use seekwell_model::agent::TrialRequest;
+use seekwell_model::agent::{TrialPart, TrialRequest};
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::{InForce, Record, Status, StepRecord};
 use seekwell_model::warning::Warning;
@@ -98,10 +98,17 @@ fn run_workload(
     say: &mut Say<'_>,
 ) -> Result<(), TrialError> {
     let workload = &request.workload;
+    let mut begun = false;
     for (position, params) in workload.parts.iter().enumerate() {
         let accompanied = workload.is_accompanied() && position + 1 == workload.parts.len();
         for mut step in seekwell_workload::steps(params) {
             let outline = step.outline().clone();
+            begun |= outline.measured;
+            match request.part {
+                TrialPart::Prepare if begun => return Ok(()),
+                TrialPart::Measure if !begun => continue,
+                _ => {}
+            }
             if accompanied && outline.measured {
                 run_accompanied(stack, request, step.as_mut(), &outline, record, say)?;
             } else {

@@ -7,7 +7,7 @@ use seekwell_agent::trial;
 use seekwell_host::image;
 use seekwell_host::sysfs::System;
 use seekwell_model::FORMAT;
-use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialRequest};
+use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::field::{Value, Values};
 use seekwell_model::lab::{TrialSettings, Workload};
 use seekwell_model::record::{Record, Status};
@@ -61,6 +61,7 @@ fn run(filesystem: &str, size: Bytes, workload: Workload) -> (Vec<String>, Recor
         run: format!("test-{}", std::process::id()),
         trial: 0,
         seed: 7,
+        part: TrialPart::Whole,
         stack,
         workload,
         settings: TrialSettings {
@@ -70,6 +71,7 @@ fn run(filesystem: &str, size: Bytes, workload: Workload) -> (Vec<String>, Recor
             sample_interval: Nanos(10_000_000),
             timeout: Nanos::seconds(60),
             fsck: true,
+            freeze: false,
         },
         defaults: QueueDefaults::default(),
         device: DeviceHandle::Image { fd: image.as_raw_fd(), sector: Bytes(512), layout },

@@ -47,6 +47,19 @@ pub struct ImageLayout {
     pub extent_count: Option<u32>,
 }
 
+/// Which part of a trial an agent runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrialPart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Up to the first measured step: makes the filesystem, prepares and unmounts.
+    Prepare,
+    /// From the first measured step on: mounts what another agent has prepared.
+    Measure,
+}
+
 /// One trial for an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRequest {
@@ -58,6 +71,9 @@ pub struct TrialRequest {
     pub trial: u32,
     /// Seed of everything random in the trial.
     pub seed: u64,
+    /// Which part of the trial to run.
+    #[serde(default)]
+    pub part: TrialPart,
     /// The stack to bring up.
     pub stack: Stack,
     /// The workload to run.

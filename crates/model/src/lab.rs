@@ -241,4 +241,8 @@ pub struct TrialSettings {
     pub timeout: Nanos,
     /// Run a fsck after the steps.
     pub fsck: bool,
+    /// Virtual place: make the filesystem and the files before the first measured step once for each
+    /// stack, and start every trial from a copy.
+    #[serde(default)]
+    pub freeze: bool,
 }

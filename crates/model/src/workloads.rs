@@ -257,6 +257,18 @@ impl WorkloadParams {
         }
     }
 
+    /// What the steps before the first measured one depend on: two workloads that have this in common
+    /// leave the same files behind by then. `None` when there are no such steps.
+    #[must_use]
+    pub fn preparation(&self) -> Option<IoParams> {
+        match self {
+            Self::Io(io) => Some(io.file()),
+            Self::Sweep(sweep) => Some(sweep.each.file()),
+            Self::SeekRw(seekrw) => Some(seekrw.each.file()),
+            _ => None,
+        }
+    }
+
     /// Bytes that the workload keeps on the device at its largest; `None` when unknown.
     #[must_use]
     pub fn data_set(&self) -> Option<Bytes> {

@@ -86,6 +86,7 @@ fn lab() -> Lab {
             sample_interval: Nanos(100_000_000),
             timeout: Nanos::seconds(600),
             fsck: false,
+            freeze: false,
         },
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 
 use seekwell_device::{
     Completion, Geometry, Lba, LostWrites, Model, Operation, Refused, Request, SectorRange,
@@ -9,7 +10,7 @@ use seekwell_device::{
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::block::{self, Command, Frame, FrameFault};
-use crate::content::Content;
+use crate::content::{Content, Frozen, Keeping};
 use crate::cuts::Recording;
 use crate::fingerprint::Event;
 use crate::memory::{GuestMemory, OutOfRange};
@@ -109,6 +110,39 @@ impl DiskParts {
     #[must_use]
     pub fn new(model: Box<dyn Model>, content: Content) -> Self {
         Self { model, content, damaged: Vec::new(), recording: None, age_ns: 0, next_id: 0 }
+    }
+
+    /// Ends all change; what was recorded is dropped.
+    #[must_use]
+    pub fn freeze(self) -> FrozenDisk {
+        let Self { model, content, damaged, age_ns, next_id, .. } = self;
+        FrozenDisk { model, content: content.freeze(), damaged, age_ns, next_id }
+    }
+}
+
+/// A disk that no longer changes, and that any number of others can start from: with the content, and
+/// with what the device itself remembers (its head's place, its cells' wear).
+#[derive(Debug)]
+pub struct FrozenDisk {
+    model: Box<dyn Model>,
+    content: Arc<Frozen>,
+    damaged: Vec<SectorRange>,
+    age_ns: u64,
+    next_id: u64,
+}
+
+impl FrozenDisk {
+    /// A disk in the same state; what it changes is kept as `keeping` says.
+    #[must_use]
+    pub fn thaw(&self, keeping: Keeping) -> DiskParts {
+        DiskParts {
+            model: self.model.duplicate(),
+            content: Content::thaw(self.content.clone(), keeping),
+            damaged: self.damaged.clone(),
+            recording: None,
+            age_ns: self.age_ns,
+            next_id: self.next_id,
+        }
     }
 }
 

@@ -39,6 +39,10 @@ impl Instant {
 }
 
 impl Model for Instant {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+
     fn geometry(&self) -> Geometry {
         self.geometry
     }

@@ -35,6 +35,7 @@ pub mod memory;
 pub mod partition;
 pub mod place;
 pub mod port;
+mod preparations;
 pub mod process;
 pub mod ring;
 pub mod root;

@@ -105,7 +105,7 @@ impl Settings {
         }
     }
 
-    fn keeping(&self) -> Keeping {
+    pub(crate) fn keeping(&self) -> Keeping {
         Keeping { memory_bytes: self.content_memory_bytes, directory: self.scratch.clone() }
     }
 }

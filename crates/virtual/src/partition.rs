@@ -23,6 +23,10 @@ impl Partition {
 }
 
 impl Model for Partition {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(Self { whole: self.whole.duplicate(), sectors: self.sectors })
+    }
+
     fn geometry(&self) -> Geometry {
         Geometry { sectors_512: self.sectors, ..self.whole.geometry() }
     }

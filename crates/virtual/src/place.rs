@@ -1,5 +1,6 @@
 //! The virtual place: runs the trials of a plan, each in a guest of its own.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use seekwell_device::{DeviceError, DeviceFile, Model};
 use seekwell_model::FORMAT;
-use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialRequest};
+use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::filesystems::FILESYSTEMS;
 use seekwell_model::lab::TrialSettings;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -17,16 +18,19 @@ use seekwell_model::record::{InForce, Record, Status};
 use seekwell_model::stack::{Backing, MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
+use seekwell_model::workloads::WorkloadParams;
+use seekwell_stats::derive_seed;
 
 use crate::check::{Difference, difference};
 use crate::content::Keeping;
 use crate::end::{End, last_lines};
 use crate::kernel::Kernel;
 use crate::machine::{
-    CpuCharge, DiskSetup, MachineError, Outcome, Settings, Trial, device_path, run,
+    CpuCharge, DiskOutcome, DiskSetup, MachineError, Outcome, Settings, Trial, device_path, run,
 };
 use crate::mailbox::Task;
 use crate::partition::Partition;
+use crate::preparations::{Preparations, Prepared, Start};
 use crate::root::{RootBuilder, RootError, RootImage};
 
 #[cfg(test)]
@@ -138,6 +142,7 @@ pub struct VirtualPlace {
     root: RootImage,
     missing: Vec<String>,
     memory_directory: PathBuf,
+    preparations: Preparations,
 }
 
 impl VirtualPlace {
@@ -168,7 +173,9 @@ impl VirtualPlace {
         }
         let keeping = Keeping { memory_bytes: IMAGE_MEMORY, directory: options.scratch.clone() };
         let root = builder.build(keeping)?;
-        Ok(Self { options, root, missing, memory_directory: PathBuf::from(SHARED_MEMORY) })
+        let memory_directory = PathBuf::from(SHARED_MEMORY);
+        let preparations = Preparations::default();
+        Ok(Self { options, root, missing, memory_directory, preparations })
     }
 
     /// Finds room for the memory of this plan's guests, `at_once` at a time: `/dev/shm`, or the scratch
@@ -231,12 +238,80 @@ impl VirtualPlace {
         lane: &Lane,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, VirtualPlaceError> {
-        let (record, outcome) = self.once(plan, trial, lane, progress)?;
-        if !self.options.check {
-            return Ok(record);
+        let guest = Guest { plan, trial, lane, part: TrialPart::Whole };
+        if plan.lab.trial.freeze {
+            return self.run_prepared(&guest, progress);
         }
-        let (again, repeated) = self.once(plan, trial, lane, &mut |_| {})?;
-        let label = || plan.pair(trial).0.label.clone();
+        let disks = |settings: &Settings| self.disks(guest.stack(), trial.seed, settings);
+        Ok(self.repeatably(&guest, &disks, progress)?.0)
+    }
+
+    /// A trial that begins with a copy of the prepared stack.
+    fn run_prepared(
+        &self,
+        guest: &Guest<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, VirtualPlaceError> {
+        let Start { disks, record: prepared } = self.prepared(guest, progress)?;
+        let Some(disks) = disks else { return Ok(prepared) };
+        let first = Cell::new(Some(disks));
+        let disks = |_: &Settings| match first.take() {
+            Some(disks) => Ok(disks),
+            None => Ok(self.prepared(guest, &mut |_| {})?.disks.unwrap_or_default()),
+        };
+        let guest = Guest { part: TrialPart::Measure, ..*guest };
+        let (mut record, _) = self.repeatably(&guest, &disks, progress)?;
+        record.in_force.mkfs.clone_from(&prepared.in_force.mkfs);
+        record.warnings.push(is_frozen(&prepared));
+        Ok(record)
+    }
+
+    /// Copies of the disks of a stack with its filesystem and files, made now unless they are there.
+    fn prepared(
+        &self,
+        guest: &Guest<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Start, VirtualPlaceError> {
+        let plan = guest.plan;
+        // Not the trial's: accesses differ from round to round, what is accessed does not.
+        let trial = PlannedTrial { seed: derive_seed(plan.lab.seed, FROZEN), ..*guest.trial };
+        let guest = Guest { trial: &trial, part: TrialPart::Prepare, ..*guest };
+        let keeping = self.settings(&guest).keeping();
+        self.preparations.start(&self.depends_on(&guest)?, &keeping, || {
+            let disks = |settings: &Settings| self.disks(guest.stack(), trial.seed, settings);
+            let (record, outcome) = self.repeatably(&guest, &disks, progress)?;
+            let frozen = |disk: DiskOutcome| (disk.role, disk.parts.freeze());
+            let failed = matches!(record.status, Status::Failed { .. });
+            let disks = (!failed).then(|| outcome.disks.into_iter().map(frozen).collect());
+            Ok(Prepared { disks, record })
+        })
+    }
+
+    /// Everything that a prepared stack depends on.
+    fn depends_on(&self, guest: &Guest<'_>) -> Result<String, VirtualPlaceError> {
+        let files = guest.plan.pair(guest.trial).1.parts.first().map(WorkloadParams::preparation);
+        let charge = self.options.charge;
+        let all = (
+            (&self.options.kernel.id, self.root.hash()),
+            (guest.stack(), files, guest.trial.seed),
+            (&guest.plan.lab.trial, charge.syscall_ns, charge.copy_ns_per_kib),
+        );
+        Ok(serde_json::to_string(&all)?)
+    }
+
+    /// Runs a guest, and where that is to be checked once more, to see whether it does the same.
+    fn repeatably(
+        &self,
+        guest: &Guest<'_>,
+        disks: &MakeDisks<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(Record, Outcome), VirtualPlaceError> {
+        let (record, outcome) = self.once(guest, disks, progress)?;
+        if !self.options.check {
+            return Ok((record, outcome));
+        }
+        let (again, repeated) = self.once(guest, disks, &mut |_| {})?;
+        let label = || guest.stack().label.clone();
         match difference(&outcome, &repeated) {
             Some(difference) => {
                 let difference = Box::new(difference);
@@ -247,23 +322,19 @@ impl VirtualPlace {
                 "the records of two runs of {} differ although their requests do not",
                 label()
             ))),
-            None => Ok(record),
+            None => Ok((record, outcome)),
         }
     }
 
     fn once(
         &self,
-        plan: &Plan,
-        trial: &PlannedTrial,
-        lane: &Lane,
+        guest: &Guest<'_>,
+        disks: &MakeDisks<'_>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(Record, Outcome), VirtualPlaceError> {
-        let (stack, _) = plan.pair(trial);
-        let memory = memory(stack);
-        let settings = self.settings(plan, trial, lane, memory);
-        let disks = self.disks(stack, trial.seed, &settings)?;
-        let request = request(plan, trial, disks.len() > 1);
-        let input = serde_json::to_vec(&request)?;
+        let settings = self.settings(guest);
+        let disks = disks(&settings)?;
+        let input = serde_json::to_vec(&guest.request(disks.len() > 1))?;
         let mut heard = Heard::default();
         let outcome = run(
             Trial {
@@ -280,16 +351,17 @@ impl VirtualPlace {
             return Err(VirtualPlaceError::CalledOff);
         }
         let mut record = record(heard, &outcome);
-        record.in_force.memory_limit = Some(memory);
+        record.in_force.memory_limit = Some(memory(guest.stack()));
         if self.options.charge == CpuCharge::default() {
             record.warnings.push(cpu_is_free());
         }
         Ok((record, outcome))
     }
 
-    fn settings(&self, plan: &Plan, trial: &PlannedTrial, lane: &Lane, memory: Bytes) -> Settings {
+    fn settings(&self, guest: &Guest<'_>) -> Settings {
+        let Guest { plan, trial, lane, .. } = *guest;
         let mut settings = Settings {
-            memory_bytes: memory.0,
+            memory_bytes: memory(guest.stack()).0,
             seed: trial.seed,
             cpu: lane.cpu,
             stop: lane.stop.clone(),
@@ -345,27 +417,60 @@ impl VirtualPlace {
     }
 }
 
-/// What the agent is asked to do.
-fn request(plan: &Plan, trial: &PlannedTrial, external: bool) -> TrialRequest {
-    let (stack, workload) = plan.pair(trial);
-    let given = |position| DeviceHandle::Given { path: device_path(position) };
-    // The guest has one CPU, whatever the lab says of the host's.
-    let settings = TrialSettings { cpus: None, ..plan.lab.trial.clone() };
-    TrialRequest {
-        format: FORMAT.to_string(),
-        run: "virtual".to_owned(),
-        trial: trial.index,
-        seed: trial.seed,
-        stack: for_agent(stack),
-        workload: workload.clone(),
-        settings,
-        defaults: QueueDefaults::default(),
-        device: given(0),
-        journal: external.then(|| given(1)),
-        ram: Some(memory(stack)),
-        undo: None,
-        work: PathBuf::from(WORK),
+/// Makes the disks of a guest.
+type MakeDisks<'a> = dyn Fn(&Settings) -> Result<Vec<DiskSetup>, VirtualPlaceError> + 'a;
+
+/// One guest of a plan.
+#[derive(Clone, Copy)]
+struct Guest<'a> {
+    plan: &'a Plan,
+    trial: &'a PlannedTrial,
+    lane: &'a Lane,
+    part: TrialPart,
+}
+
+impl<'a> Guest<'a> {
+    fn stack(&self) -> &'a Stack {
+        self.plan.pair(self.trial).0
     }
+
+    /// What the agent is asked to do.
+    fn request(&self, external: bool) -> TrialRequest {
+        let (stack, workload) = self.plan.pair(self.trial);
+        let given = |position| DeviceHandle::Given { path: device_path(position) };
+        // The guest has one CPU, whatever the lab says of the host's.
+        let settings = TrialSettings { cpus: None, ..self.plan.lab.trial.clone() };
+        TrialRequest {
+            format: FORMAT.to_string(),
+            run: "virtual".to_owned(),
+            trial: self.trial.index,
+            seed: self.trial.seed,
+            part: self.part,
+            stack: for_agent(stack),
+            workload: workload.clone(),
+            settings,
+            defaults: QueueDefaults::default(),
+            device: given(0),
+            journal: external.then(|| given(1)),
+            ram: Some(memory(stack)),
+            undo: None,
+            work: PathBuf::from(WORK),
+        }
+    }
+}
+
+/// What the seed of prepared stacks is for.
+const FROZEN: &str = "frozen";
+
+fn is_frozen(prepared: &Record) -> Warning {
+    let fingerprint = prepared.fingerprint.as_deref().unwrap_or("unknown");
+    Warning::new(
+        "frozen-populate",
+        format!(
+            "filesystem and files were made once for this stack (fingerprint {fingerprint}) and every trial begins with a copy: its rounds share one layout"
+        ),
+        "leave out [trial] freeze to have a new layout in every round",
+    )
 }
 
 /// Bytes of a root image that are held in memory: all of any that fits a machine.

@@ -29,7 +29,7 @@ fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -
     let facts = PlaceFacts {
         schedulers: words(&["none", "mq-deadline", "kyber", "bfq"]),
         kernel_filesystems: words(&["ext2", "ext3", "ext4", "xfs", "btrfs"]),
-        programs: words(&["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"]),
+        programs: words(&["mkfs.ext4", "e2fsck", "mkfs.xfs", "mkfs.btrfs"]),
         ..PlaceFacts::default()
     };
     let expansion = seekwell_spec::expand(&file, &facts).unwrap();
@@ -108,6 +108,55 @@ fn the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same() {
         assert!(first.warnings.iter().any(|warning| warning.code == "virtual-cpu-free"));
         let second = place.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
         assert!(first == second, "{:?} {:?}", first.fingerprint, second.fingerprint);
+    }
+}
+
+#[test]
+fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
+    let test = "a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    for tool in ["mkfs.ext4", "e2fsck"] {
+        if seekwell_testing::tool(tool).is_none() {
+            return seekwell_testing::skip(test, &format!("{tool} is not installed"));
+        }
+    }
+    let seek = |size: &str| {
+        let rest = format!(
+            "[trial]\nfreeze = true\nfsck = true\n[[workload]]\nkind = \"seek\"\nsize = \"{size}\"\nfile_size = \"64MiB\"\ncontent = \"stamped\"\ncount = 40\n[judge]\nmetric = \"seek.iops\"\n"
+        );
+        plan(&["ext4", "raw"], "maxtor-6y080l0", &rest)
+    };
+    let (small, large) = (seek("512B"), seek("4KiB"));
+    let run = |place: &VirtualPlace, plan: &Plan, index: usize, seed: u64| {
+        let trial = PlannedTrial { seed, ..plan.trials[index] };
+        let mut said = Vec::new();
+        let record = place.run_trial(plan, &trial, &Lane::default(), &mut |name| {
+            said.push(name.to_owned());
+        });
+        let record = record.unwrap();
+        assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
+        assert!(record.warnings.iter().any(|warning| warning.code == "frozen-populate"));
+        (record, said.contains(&"seek-populate".to_owned()))
+    };
+    for (index, made) in [(0, 1), (1, 0)] {
+        let kept = place(kernel.clone(), scratch.path());
+        let (first, populated) = run(&kept, &small, index, 7);
+        assert!(populated);
+        assert_eq!(first.in_force.mkfs.len(), made, "{:?}", first.in_force.mkfs);
+        let steps: Vec<&str> = first.steps.iter().map(|step| step.name.as_str()).collect();
+        let expected: &[&str] =
+            if made == 1 { &["mount", "seek", "umount", "fsck"] } else { &["seek"] };
+        assert_eq!(steps, expected);
+        let (second, populated) = run(&kept, &small, index, 8);
+        assert!(!populated, "a kept stack was made again");
+        assert_ne!(first.fingerprint, second.fingerprint, "another seed reads elsewhere");
+        let (_, populated) = run(&kept, &large, index, 8);
+        assert!(!populated, "another size of read needs no other file");
+        let fresh = place(kernel.clone(), scratch.path());
+        let (again, populated) = run(&fresh, &small, index, 8);
+        assert!(populated);
+        assert!(again == second, "{:?} {:?}", again.fingerprint, second.fingerprint);
     }
 }
 

@@ -25,6 +25,38 @@ pub enum Pattern {
     Sequential,
 }
 
+/// What a file is written with before it is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileContent {
+    /// Data that neither compresses nor repeats.
+    #[default]
+    Random,
+    /// Zeros but for eight random bytes in every 4 KiB.
+    Stamped,
+}
+
+impl FileContent {
+    /// Reads the word that labs use; anything but `stamped` is random data.
+    #[must_use]
+    pub fn from_word(word: Option<&str>) -> Self {
+        if word == Some("stamped") { Self::Stamped } else { Self::Random }
+    }
+
+    fn is_random(&self) -> bool {
+        *self == Self::Random
+    }
+}
+
+/// The field of labs that says it, the same for every kind that writes a file first.
+pub(super) const CONTENT_FIELD: Field = Field {
+    name: "content",
+    kind: FieldKind::Choice(&["random", "stamped"]),
+    default: Some("\"random\""),
+    required: false,
+    doc: "What the file is written with before it is measured. `random`: data that neither compresses nor repeats, through the page cache. `stamped`: zeros but for eight random bytes in every 4 KiB, past the page cache: the virtual place keeps files of terabytes of it in little memory; for filesystems that do not compress.",
+};
+
 /// Parameters of `seek` and `stream`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoParams {
@@ -63,6 +95,9 @@ pub struct IoParams {
     /// Rule by which the step must be steady: [`SNIA`] or a criterion of fio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<String>,
+    /// What the file is written with before it is measured.
+    #[serde(default, skip_serializing_if = "FileContent::is_random")]
+    pub content: FileContent,
 }
 
 /// The window rule of SNIA's performance test specification, as labs name it.
@@ -99,6 +134,7 @@ macro_rules! io_fields {
                 doc: "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean) or fio's `iops:2%`, `iops_slope:0.1%`, `bw…`, `lat…`, over one value per second. A trial that is not steady is marked and not ranked." },
             Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: 1_000_000_000 }, default: Some("0"), required: false,
                 doc: "fdatasync after every so many writes of a thread; 0 is never." },
+            CONTENT_FIELD,
         ]
     };
 }
@@ -194,6 +230,7 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         file_size,
         fsync_every: narrow(values, "fsync_every", 0),
         steady: values.text("steady").map(str::to_owned),
+        content: FileContent::from_word(values.text("content")),
     }))
 }
 
@@ -246,6 +283,28 @@ impl IoParams {
             time_ns: None,
             company: Company::Alone,
             metrics: metrics.map(str::to_owned).to_vec(),
+        }
+    }
+
+    /// What [`populate`](Self::populate) depends on, everything else made equal: two that have this in
+    /// common leave the same file behind.
+    #[must_use]
+    pub fn file(&self) -> Self {
+        Self {
+            kind: String::new(),
+            size: Bytes(512),
+            count: None,
+            time: None,
+            threads: 1,
+            curve: Vec::new(),
+            depth: 1,
+            engine: EngineKind::Psync,
+            pattern: Pattern::Sequential,
+            read_percent: 0,
+            rate: None,
+            fsync_every: 0,
+            steady: None,
+            ..self.clone()
         }
     }
 

@@ -1,6 +1,6 @@
 //! `seekrw`: a number of random accesses, and what the filesystem needed to find the blocks.
 
-use super::io::{EngineKind, Pattern};
+use super::io::{CONTENT_FIELD, EngineKind, FileContent, Pattern};
 use super::{CacheState, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
@@ -67,6 +67,7 @@ pub const SEEKRW: WorkloadKind = WorkloadKind {
             required: false,
             doc: "Size of the file that is used, written in full before; on a raw device how much of it is used.",
         },
+        CONTENT_FIELD,
     ],
     on_raw: true,
     build,
@@ -104,6 +105,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             file_size,
             fsync_every: 0,
             steady: None,
+            content: FileContent::from_word(values.text("content")),
         },
         caches,
     }))

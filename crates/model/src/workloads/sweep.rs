@@ -1,6 +1,6 @@
 //! `sweep`: random reads at every block size, from a sector to megabytes.
 
-use super::io::{EngineKind, Pattern};
+use super::io::{CONTENT_FIELD, EngineKind, FileContent, Pattern};
 use super::{CacheState, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::{Bytes, Nanos};
@@ -81,6 +81,7 @@ pub const SWEEP: WorkloadKind = WorkloadKind {
             required: false,
             doc: "Size of the file that is used, written in full before; on a raw device how much of it is used.",
         },
+        CONTENT_FIELD,
     ],
     on_raw: true,
     build,
@@ -128,6 +129,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             file_size,
             fsync_every: 0,
             steady: None,
+            content: FileContent::from_word(values.text("content")),
         },
     }))
 }

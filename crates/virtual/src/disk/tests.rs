@@ -10,7 +10,7 @@ use crate::memory::plain::PlainMemory;
 use crate::ring::RingLayout;
 
 /// A disk that takes 100 ns per request, one after the other, and loses what it is told to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Scripted {
     geometry: Geometry,
     queue: VecDeque<(u64, u64)>,
@@ -38,6 +38,10 @@ impl Scripted {
 }
 
 impl Model for Scripted {
+    fn duplicate(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+
     fn geometry(&self) -> Geometry {
         self.geometry
     }

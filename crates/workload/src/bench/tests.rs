@@ -1,5 +1,5 @@
 use super::*;
-use seekwell_model::workloads::io::{EngineKind, Pattern};
+use seekwell_model::workloads::io::{EngineKind, FileContent, Pattern};
 use seekwell_model::workloads::mail::MAIL;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -22,6 +22,7 @@ fn io(size: u64) -> IoParams {
         file_size: Some(Bytes::mib(256)),
         fsync_every: 0,
         steady: None,
+        content: FileContent::Random,
     }
 }
 

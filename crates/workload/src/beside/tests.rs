@@ -39,6 +39,7 @@ fn io() -> WorkloadParams {
         file_size: Some(Bytes::mib(1)),
         fsync_every: 0,
         steady: None,
+        content: seekwell_model::workloads::io::FileContent::Random,
     })
 }
 

@@ -5,12 +5,13 @@ use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access, OpenTarget};
-use seekwell_engine::{Job, JobError, Span, run};
+use seekwell_engine::{DataShape, Job, JobError, Span, run};
 use seekwell_model::workloads::StepOutline;
-use seekwell_model::workloads::io::Pattern;
+use seekwell_model::workloads::io::{FileContent, Pattern};
 use seekwell_stats::derive_seed;
 use std::fs::OpenOptions;
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 
 /// Bytes per write: large enough that no device is slowed by the number of them.
 const WRITE_BYTES: u32 = 1 << 20;
@@ -42,12 +43,14 @@ impl Populate {
         let directory = self.setting.directory(context)?;
         let path = self.setting.path(directory);
         // Through the page cache even when the measured step is direct: the filesystem then lays
-        // the file out as it does for programs.
+        // the file out as it does for programs. A stamped file may be far larger than the cache.
+        let direct = self.setting.params.content == FileContent::Stamped;
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(true)
+            .custom_flags(if direct { libc::O_DIRECT } else { 0 })
             .open(&path)
             .map_err(WorkloadError::file("create", &path))?;
         let length = match self.setting.params.file_size {
@@ -59,8 +62,17 @@ impl Populate {
             }
         };
         let length = length - length % 512;
-        Ok((OpenTarget { file, path, span: Span { offset: 0, length } }, false))
+        let sector = u64::from(context.sector_bytes.max(1));
+        let length = if direct { length - length % sector } else { length };
+        Ok((OpenTarget { file, path, span: Span { offset: 0, length } }, direct))
     }
+}
+
+/// How a pass writes.
+struct Manner<'a> {
+    direct: bool,
+    data: DataShape,
+    label: &'a str,
 }
 
 /// One pass over a span with writes of one size.
@@ -68,11 +80,12 @@ fn write_pass(
     target: &OpenTarget,
     span: Span,
     block_bytes: u32,
-    direct: bool,
+    manner: &Manner<'_>,
     context: &StepContext<'_>,
-    label: &str,
 ) -> Result<StepOutcome, JobError> {
+    let Manner { direct, data, label } = *manner;
     let mut job = Job::new(target.file.as_fd(), span, block_bytes);
+    job.data = data;
     job.pattern = Pattern::Sequential;
     job.read_percent = 0;
     job.direct = direct;
@@ -106,10 +119,15 @@ impl Step for Populate {
             (Span { offset, length: length - rest }, WRITE_BYTES),
             (Span { offset: offset + length - rest, length: rest }, rest as u32),
         ];
+        let zero_percent = match self.setting.params.content {
+            FileContent::Random => 0,
+            FileContent::Stamped => 100,
+        };
+        let data = DataShape { zero_percent, ..DataShape::default() };
+        let manner = Manner { direct, data, label: &name };
         let mut outcome = StepOutcome::default();
         for (span, block_bytes) in parts.into_iter().filter(|(span, _)| span.length > 0) {
-            let part =
-                write_pass(&target, span, block_bytes, direct, context, &name).map_err(failed)?;
+            let part = write_pass(&target, span, block_bytes, &manner, context).map_err(failed)?;
             outcome.add(part);
         }
         if outcome.app_bytes_written != length {

@@ -1,5 +1,5 @@
 use super::*;
-use seekwell_model::workloads::io::{EngineKind, Pattern};
+use seekwell_model::workloads::io::{EngineKind, FileContent, Pattern};
 
 fn setting(place: Place, file_size: Option<u64>) -> Setting {
     let params = IoParams {
@@ -19,6 +19,7 @@ fn setting(place: Place, file_size: Option<u64>) -> Setting {
         file_size: file_size.map(Bytes),
         fsync_every: 0,
         steady: None,
+        content: FileContent::Random,
     };
     Setting { params, place }
 }

@@ -1,0 +1,79 @@
+//! What stacks are once their filesystem and files are made, kept while a run lasts: each is made by the
+//! first trial that needs it, and all that need it, the first one too, start from a copy.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use seekwell_model::record::Record;
+
+use crate::content::Keeping;
+use crate::disk::{DiskParts, FrozenDisk};
+use crate::machine::DiskSetup;
+
+#[cfg(test)]
+mod tests;
+
+/// A stack that was prepared.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Its disks by role, or `None` where preparing failed: the record says why.
+    pub(crate) disks: Option<Vec<(String, FrozenDisk)>>,
+    /// The record of preparing.
+    pub(crate) record: Record,
+}
+
+/// Where a trial begins.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// Copies of the disks, or `None` where preparing failed.
+    pub(crate) disks: Option<Vec<DiskSetup>>,
+    /// The record of preparing.
+    pub(crate) record: Record,
+}
+
+/// One stack; whoever holds the lock prepares it.
+type Slot = Arc<Mutex<Option<Prepared>>>;
+
+/// Everything that was prepared, by what it depends on.
+#[derive(Debug, Default)]
+pub(crate) struct Preparations(Mutex<BTreeMap<String, Slot>>);
+
+impl Preparations {
+    /// Disks to begin with, of what `key` stands for; `prepare` makes it if nobody has. Who comes
+    /// meanwhile waits.
+    ///
+    /// # Errors
+    ///
+    /// Those of `prepare`; the next one tries again.
+    pub(crate) fn start<E>(
+        &self,
+        key: &str,
+        keeping: &Keeping,
+        prepare: impl FnOnce() -> Result<Prepared, E>,
+    ) -> Result<Start, E> {
+        let slot = self.slot(key);
+        // What a preparation that panicked left behind is nothing.
+        let mut prepared = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let Prepared { disks, record } = match &mut *prepared {
+            Some(known) => known,
+            none => none.insert(prepare()?),
+        };
+        Ok(Start {
+            disks: disks.as_deref().map(|disks| thaw(disks, keeping)),
+            record: record.clone(),
+        })
+    }
+
+    fn slot(&self, key: &str) -> Slot {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(key.to_owned()).or_default().clone()
+    }
+}
+
+fn thaw(disks: &[(String, FrozenDisk)], keeping: &Keeping) -> Vec<DiskSetup> {
+    let setup = |(role, disk): &(String, FrozenDisk)| {
+        let parts: DiskParts = disk.thaw(keeping.clone());
+        DiskSetup { role: role.clone(), parts }
+    };
+    disks.iter().map(setup).collect()
+}
