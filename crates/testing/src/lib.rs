@@ -29,6 +29,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+mod ram_disk;
+
+pub use ram_disk::RamDisk;
+
 #[cfg(test)]
 mod tests;
 

@@ -1,75 +1,101 @@
-//! `bonnie` beside bonnie++: small files in sequential order, and the block tests.
+//! `bonnie` beside bonnie++: small files in sequential order, single characters, and the block
+//! tests.
+//!
+//! Its times are taken from the words that it says before and after each test: it tells no result
+//! of a test that took less than half a second.
 
 use crate::place::Place;
 use crate::seek_fio::params;
-use crate::{Row, Side, Sides, steps_of};
+use crate::{Group, Row, Side, Sides, steps_of};
 use seekwell_model::field::Value;
 use seekwell_model::units::Bytes;
 use seekwell_workload::{BenchTarget, bench};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
-macro_rules! row {
-    ($constant:ident, $name:literal, $test:literal, $metric:literal, $exact:literal, $note:literal) => {
-        pub const $constant: Row = Row {
-            name: $name,
-            ours: concat!("bench bonnie, step ", $test),
-            original: "bonnie++ 2.00a -u root -r 0",
-            tool: Some("bonnie++"),
-            metric: $metric,
-            note: $note,
-            exact: $exact,
-            sides: |place| Box::new(Bonnie { place, test: $test }),
-        };
-    };
+const ORIGINAL: &str = "bonnie++ 2.00a -u root -r 0";
+
+/// A test: our step, the words of bonnie++ before it.
+type Test = (&'static str, &'static str);
+
+const FILE_TESTS: [Test; 3] = [
+    ("seq_create", "Create files in sequential order"),
+    ("seq_stat", "Stat files in sequential order"),
+    ("seq_del", "Delete files in sequential order"),
+];
+const CHARACTER_TESTS: [Test; 1] = [("putc", "Writing a byte at a time")];
+const BLOCK_TESTS: [Test; 3] = [
+    ("put_block", "Writing intelligently"),
+    ("rewrite", "Rewriting"),
+    ("get_block", "Reading intelligently"),
+];
+
+const fn row(name: &'static str, ours: &'static str, note: &'static str, exact: bool) -> Row {
+    Row { name, ours, original: ORIGINAL, metric: "files/s", note, exact }
 }
 
-row!(
-    CREATE,
-    "bonnie-create",
-    "seq_create",
-    "files/s",
-    false,
-    "it is to be at least as fast: 1.0 × or more; bonnie++ syncs every filesystem of the machine, \
-     bench only that of the directory"
-);
-row!(STAT, "bonnie-stat", "seq_stat", "files/s", false, "it is to be at least as fast");
-row!(DELETE, "bonnie-delete", "seq_del", "files/s", false, "it is to be at least as fast");
-row!(BLOCK, "bonnie-put-block", "put_block", "MB/s", true, "");
-row!(REWRITE, "bonnie-rewrite", "rewrite", "MB/s", true, "");
-row!(READ, "bonnie-get-block", "get_block", "MB/s", true, "");
-row!(
-    PUTC,
-    "bonnie-putc",
-    "putc",
-    "MB/s",
-    false,
-    "one system call per byte on both sides; bonnie++ 2 looks at two clocks for each, we at two"
-);
+pub const FILES: Group = Group {
+    rows: &[
+        row(
+            "bonnie-create",
+            "bench bonnie, step seq_create",
+            "it is to be at least as fast: 1.0 × or more; bonnie++ syncs every filesystem of the \
+             machine, bench only that of the directory",
+            false,
+        ),
+        row("bonnie-stat", "bench bonnie, step seq_stat", "it is to be at least as fast", false),
+        row("bonnie-delete", "bench bonnie, step seq_del", "it is to be at least as fast", false),
+    ],
+    tool: "bonnie++",
+    turns: 1,
+    sides: |place| Box::new(Bonnie { place, tests: &FILE_TESTS }),
+};
 
-/// bonnie++ counts files in units of 1024, and shows nothing for less than half a second.
+pub const CHARACTERS: Group = Group {
+    rows: &[Row {
+        metric: "MB/s",
+        ..row(
+            "bonnie-putc",
+            "bench bonnie, step putc",
+            "one system call per byte on both sides; bonnie++ 2 looks at two clocks for each, we \
+             at two",
+            false,
+        )
+    }],
+    tool: "bonnie++",
+    turns: 1,
+    sides: |place| Box::new(Bonnie { place, tests: &CHARACTER_TESTS }),
+};
+
+pub const BLOCKS: Group = Group {
+    rows: &[
+        Row { metric: "MB/s", ..row("bonnie-put-block", "bench bonnie, step put_block", "", true) },
+        Row { metric: "MB/s", ..row("bonnie-rewrite", "bench bonnie, step rewrite", "", true) },
+        Row { metric: "MB/s", ..row("bonnie-get-block", "bench bonnie, step get_block", "", true) },
+    ],
+    tool: "bonnie++",
+    turns: 1,
+    sides: |place| Box::new(Bonnie { place, tests: &BLOCK_TESTS }),
+};
+
+/// bonnie++ counts files in units of 1024.
 const THOUSANDS: u64 = 128;
 const MIB: u64 = 600;
 
 struct Bonnie<'p> {
     place: &'p Place,
-    test: &'static str,
-}
-
-/// Fields of its line of numbers, counted from 0.
-fn field(test: &str) -> usize {
-    match test {
-        "putc" => 9,
-        "put_block" => 11,
-        "rewrite" => 13,
-        "get_block" => 17,
-        "seq_create" => 26,
-        "seq_stat" => 28,
-        _ => 30,
-    }
+    tests: &'static [Test],
 }
 
 impl Bonnie<'_> {
     fn on_files(&self) -> bool {
-        self.test.starts_with("seq_")
+        self.tests == FILE_TESTS
+    }
+
+    fn on_characters(&self) -> bool {
+        self.tests == CHARACTER_TESTS
     }
 
     fn files(&self) -> u64 {
@@ -87,50 +113,93 @@ impl Bonnie<'_> {
 }
 
 impl Sides for Bonnie<'_> {
-    fn ours(&mut self, round: u64) -> Side {
-        let tests = match self.test {
-            "putc" => vec!["char"],
-            _ if self.on_files() => vec!["files"],
-            _ => vec!["block"],
+    fn ours(&mut self, round: u64) -> Vec<Side> {
+        let tests = match (self.on_files(), self.on_characters()) {
+            (true, _) => "files",
+            (_, true) => "char",
+            _ => "block",
         };
         let fields = [
             ("size", Value::Size(Bytes::mib(self.mib()))),
             ("files", Value::Integer(self.files())),
-            ("tests", Value::List(tests.into_iter().map(str::to_owned).collect())),
+            ("tests", Value::List(vec![tests.to_owned()])),
         ];
-        let target = BenchTarget { path: &self.place.directory, writable: None, length: None };
+        let directory = &self.place.loop_directory;
+        let target = BenchTarget { path: directory, writable: None, length: None };
         let result = bench(&params("bonnie", &fields), target, round, None).unwrap();
-        steps_of::sync(&self.place.directory);
-        let step = result.steps.iter().find(|step| step.name == self.test).unwrap();
-        let bytes = match self.test {
-            "putc" => step.ops,
-            _ if self.on_files() => 0,
-            _ => step.ops * 8192,
+        steps_of::sync(directory);
+        let side = |(name, _): &Test| {
+            let step = result.steps.iter().find(|step| step.name == *name).unwrap();
+            let bytes = match *name {
+                "putc" => step.ops,
+                _ if self.on_files() => 0,
+                _ => step.ops * 8192,
+            };
+            self.side(step.elapsed_ns as f64, step.ops, bytes)
         };
-        self.side(step.elapsed_ns as f64, step.ops, bytes)
+        self.tests.iter().map(side).collect()
     }
 
-    fn original(&mut self, round: u64) -> Side {
-        let (size, files) = match self.test {
-            _ if self.on_files() => (0, self.place.amount(THOUSANDS)),
-            _ => (self.mib(), 0),
+    fn original(&mut self, round: u64) -> Vec<Side> {
+        let (size, files) = match self.on_files() {
+            true => (0, self.place.amount(THOUSANDS)),
+            false => (self.mib(), 0),
         };
-        let (fast, directory) =
-            (if self.test == "putc" { "" } else { "-f" }, self.place.directory.display());
-        let command = format!(
-            "bonnie++ -q -u root -r 0 -z {round} -d {directory} -s {size} -n {files} {fast} 2>/dev/null"
-        );
-        let (_, line) = steps_of::timed(&command);
-        steps_of::sync(&self.place.directory);
-        let told = line.trim().split(',').nth(field(self.test)).unwrap();
-        // In less than half a second it tells nothing: then only the work is compared.
-        let told: f64 = told.parse().unwrap_or(1.0);
-        let (ops, bytes) = match self.test {
-            _ if self.on_files() => (self.files(), 0),
-            "putc" => (3 << 20, 3 << 20),
-            _ => (self.mib() * 128, self.mib() << 20),
+        let mut command = Command::new(seekwell_testing::tool("bonnie++").unwrap());
+        command.args(["-u", "root", "-r", "0", "-z"]).arg(round.to_string());
+        command.arg("-d").arg(&self.place.loop_directory);
+        command.args(["-s", &size.to_string(), "-n", &files.to_string()]);
+        if !self.on_characters() {
+            command.arg("-f");
+        }
+        let took_ns = phases(&mut command);
+        steps_of::sync(&self.place.loop_directory);
+        let side = |(name, words): &Test| {
+            let (ops, bytes) = match *name {
+                "putc" => (3 << 20, 3 << 20),
+                _ if self.on_files() => (self.files(), 0),
+                _ => (self.mib() * 128, self.mib() << 20),
+            };
+            self.side(took_ns[*words], ops, bytes)
         };
-        let value = if self.on_files() { told } else { told * 1024.0 / 1e6 };
-        Side { value, ops, bytes }
+        self.tests.iter().map(side).collect()
     }
+}
+
+/// Runs bonnie++; gives the time in ns from each of its announcements to the `done` behind it. It
+/// is read on another CPU, so that each word is seen when it is said.
+fn phases(command: &mut Command) -> BTreeMap<String, f64> {
+    let mut bonnie =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut words = bonnie.stderr.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        crate::place::leave_to_others();
+        let (mut text, mut part) = (String::new(), [0; 256]);
+        let mut running: Option<(String, Instant)> = None;
+        let mut found = BTreeMap::new();
+        loop {
+            let length = words.read(&mut part).unwrap();
+            let now = Instant::now();
+            if length == 0 {
+                return found;
+            }
+            text.push_str(&String::from_utf8_lossy(&part[..length]));
+            // One announcement or its end at a time, as a rule: they are written without a buffer.
+            while let Some((before, after)) =
+                text.split_once(if running.is_some() { "done" } else { "..." })
+            {
+                running = match running {
+                    Some((name, begun)) => {
+                        found.insert(name, now.duration_since(begun).as_nanos() as f64);
+                        None
+                    }
+                    None => Some((before.lines().last().unwrap_or_default().to_owned(), now)),
+                };
+                text = after.to_owned();
+            }
+        }
+    });
+    let found = reader.join().unwrap();
+    assert!(bonnie.wait().unwrap().success());
+    found
 }

@@ -17,17 +17,18 @@ pub fn fio(flags: &[String]) -> Value {
     serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap()
 }
 
-/// Operations per second of all jobs, from their counts and the longest run time; fio's own rates
-/// are rounded to milliseconds in the same way.
-pub fn operations_per_second(told: &Value) -> Side {
-    let (mut ops, mut bytes, mut runtime_ms) = (0.0, 0.0, 0.0_f64);
-    for job in told["jobs"].as_array().unwrap() {
-        for way in ["read", "write"] {
-            let number = |name: &str| job[way][name].as_f64().unwrap();
-            ops += number("total_ios");
-            bytes += number("io_bytes");
-            runtime_ms = runtime_ms.max(number("runtime"));
-        }
+/// Accesses per second of the only job, by the mean of its completion latencies: its run time is in
+/// whole milliseconds, and holds what fio does between two operations.
+pub fn accesses_per_second(told: &Value) -> Side {
+    let mut side = Side { value: 0.0, ops: 0, bytes: 0 };
+    let mut ns = 0.0;
+    for way in ["read", "write"] {
+        let told = &told["jobs"][0][way];
+        let ops = told["total_ios"].as_u64().unwrap();
+        side.ops += ops;
+        side.bytes += told["io_bytes"].as_u64().unwrap();
+        ns += told["clat_ns"]["mean"].as_f64().unwrap() * ops as f64;
     }
-    Side { value: ops * 1e3 / runtime_ms, ops: ops as u64, bytes: bytes as u64 }
+    side.value = side.ops as f64 * 1e9 / ns;
+    side
 }

@@ -2,12 +2,15 @@
 //! alternating, pinned to one CPU, as many pairs as a ±5 % interval needs.
 //!
 //! `cargo run --release -p seekwell-workload --example agreement -- [--quick] [--pairs N]
-//! [--seconds N] [--out FOLDER] [--table FILE] [ROW…]`
+//! [--seconds N] [--out FOLDER] [--continue] [--table FILE] [ROW…]`
 //!
-//! Every row is a file of its own in this folder and stands in [`ROWS`]. Raw values go to
-//! `FOLDER/ROW.csv`; the table of all rows goes to `FILE` as Markdown. `--quick` makes two pairs of a tenth of the
-//! work and fails when operations or bytes of the two sides differ: that needs no quiet machine.
-//! It needs root, for a loop device and mounts in a mount namespace of its own.
+//! Every group of rows is a file of its own in this folder and stands in [`GROUPS`]: rows of a
+//! group are steps of the same runs. A pair is as many runs of both sides as the group says, in
+//! the order ours, original, original, ours: what drifts meanwhile meets both alike. Raw values go
+//! to `FOLDER/ROW.csv`, with `--continue` behind the pairs that are there; the table of all rows
+//! goes to `FILE` as Markdown. `--quick` makes two pairs of a tenth of the work and fails when
+//! operations or bytes of the two sides differ: that needs no quiet machine. It needs root, for
+//! block devices and mounts in a mount namespace of its own.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,28 +41,31 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Every comparison. A row is added here and nowhere else.
-const ROWS: &[&Row] = &[
-    &seek_fio::ROW,
-    &seek_ioping::ROW,
-    &sweep_fio::ROW,
-    &seekrw_reference::ROW,
-    &chunk_reference::WHOLE,
-    &chunk_reference::CHARACTERS,
-    &iozone_fio::READ,
-    &iozone_fio::WRITE,
-    &bonnie::CREATE,
-    &bonnie::STAT,
-    &bonnie::DELETE,
-    &bonnie::PUTC,
-    &bonnie::BLOCK,
-    &bonnie::REWRITE,
-    &bonnie::READ,
-    &rrd_rrdtool::BYTES,
-    &rrd_rrdtool::TIME,
-    &mail_tar::UNPACK,
-    &mail_tar::READ,
-    &mail_tar::REMOVE,
+const GROUPS: &[&Group] = &[
+    &seek_fio::GROUP,
+    &seek_ioping::GROUP,
+    &sweep_fio::GROUP,
+    &seekrw_reference::GROUP,
+    &chunk_reference::GROUP,
+    &iozone_fio::GROUP,
+    &bonnie::FILES,
+    &bonnie::CHARACTERS,
+    &bonnie::BLOCKS,
+    &rrd_rrdtool::GROUP,
+    &mail_tar::GROUP,
 ];
+
+/// Comparisons that the same runs make.
+pub struct Group {
+    /// What is compared.
+    pub rows: &'static [Row],
+    /// The program of the original; the rows are left out, and say so, where it is not installed.
+    pub tool: &'static str,
+    /// Runs of each side in a pair: more of them where one is short.
+    pub turns: u64,
+    /// Sets the two sides up.
+    pub sides: fn(&Place) -> Box<dyn Sides + '_>,
+}
 
 /// One comparison with an original.
 pub struct Row {
@@ -69,36 +75,43 @@ pub struct Row {
     pub ours: &'static str,
     /// What it is compared with, version and flags.
     pub original: &'static str,
-    /// The program of the original; the row is left out, and says so, where it is not installed.
-    /// `None` for a reference program that `cc` makes from this folder.
-    pub tool: Option<&'static str>,
     /// What is compared, for example `operations/s`.
     pub metric: &'static str,
     /// Why the values differ where they are known to; empty where they should not.
     pub note: &'static str,
     /// Whether ±5 % is asked for; otherwise the same order of magnitude.
     pub exact: bool,
-    /// Sets the two sides up.
-    pub sides: fn(&Place) -> Box<dyn Sides + '_>,
 }
 
-/// The two sides of a row.
+/// The two sides of a group: each gives one value for every row, in their order.
 pub trait Sides {
     /// One run of Seekwell's. `round` is to be the seed of what is random.
-    fn ours(&mut self, round: u64) -> Side;
+    fn ours(&mut self, round: u64) -> Vec<Side>;
     /// One run of the original's.
-    fn original(&mut self, round: u64) -> Side;
+    fn original(&mut self, round: u64) -> Vec<Side>;
 }
 
 /// What one run of one side found.
 #[derive(Clone, Copy, Debug)]
 pub struct Side {
-    /// The compared value, above 0.
+    /// The compared value, above 0: a rate, or what is the same in every run.
     pub value: f64,
     /// Operations, or files; both sides must have made as many.
     pub ops: u64,
     /// Bytes read and written; both sides must have moved as many.
     pub bytes: u64,
+}
+
+impl Side {
+    /// Several runs of the same work as one: the rate of all together.
+    fn joined(runs: &[Self]) -> Self {
+        let inverse: f64 = runs.iter().map(|run| run.value.recip()).sum();
+        Self {
+            value: runs.len() as f64 / inverse,
+            ops: runs.iter().map(|run| run.ops).sum(),
+            bytes: runs.iter().map(|run| run.bytes).sum(),
+        }
+    }
 }
 
 /// What a row found.
@@ -153,8 +166,17 @@ struct Arguments {
     /// A row ends after this time.
     seconds: u64,
     out: Option<PathBuf>,
+    /// Pairs are added to those that are in the folder.
+    continues: bool,
     table: Option<PathBuf>,
     rows: Vec<String>,
+}
+
+impl Arguments {
+    fn wants(&self, group: &Group) -> bool {
+        let named = |row: &Row| self.rows.iter().any(|name| name == row.name);
+        self.rows.is_empty() || group.rows.iter().any(named)
+    }
 }
 
 fn arguments() -> Arguments {
@@ -163,6 +185,7 @@ fn arguments() -> Arguments {
         pairs: 100,
         seconds: 600,
         out: None,
+        continues: false,
         table: None,
         rows: Vec::new(),
     };
@@ -173,6 +196,7 @@ fn arguments() -> Arguments {
             "--quick" => (found.quick, found.pairs) = (true, 2),
             "--pairs" => found.pairs = next().parse().unwrap(),
             "--seconds" => found.seconds = next().parse().unwrap(),
+            "--continue" => found.continues = true,
             "--out" => found.out = Some(next().into()),
             "--table" => found.table = Some(next().into()),
             _ => found.rows.push(word),
@@ -196,19 +220,21 @@ fn main() -> ExitCode {
         }
     };
     let mut bad = false;
-    for row in ROWS.iter().filter(|row| {
-        arguments.rows.is_empty() || arguments.rows.iter().any(|name| name == row.name)
-    }) {
-        if let Some(tool) = row.tool.filter(|tool| seekwell_testing::tool(tool).is_none()) {
-            eprintln!("SKIPPED: agreement {}: {tool} is not installed", row.name);
+    for group in GROUPS.iter().filter(|group| arguments.wants(group)) {
+        if seekwell_testing::tool(group.tool).is_none() {
+            for row in group.rows {
+                eprintln!("SKIPPED: agreement {}: {} is not installed", row.name, group.tool);
+            }
             continue;
         }
-        let found = compare(row, &place, &arguments);
-        report(&found);
-        bad |= !found.same_work();
-        if let Some(folder) = &arguments.out {
-            std::fs::create_dir_all(folder).unwrap();
-            std::fs::write(folder.join(format!("{}.csv", row.name)), found.csv()).unwrap();
+        for found in compare(group, &place, &arguments) {
+            report(&found);
+            bad |= !found.same_work();
+            if let Some(folder) = &arguments.out {
+                std::fs::create_dir_all(folder).unwrap();
+                std::fs::write(folder.join(format!("{}.csv", found.row.name)), found.csv())
+                    .unwrap();
+            }
         }
     }
     if let Some(table) = &arguments.table {
@@ -217,20 +243,45 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(bad))
 }
 
-fn compare(row: &'static Row, place: &Place, arguments: &Arguments) -> Found {
-    let mut sides = (row.sides)(place);
-    let mut found = Found { row, pairs: Vec::new() };
+fn compare(group: &'static Group, place: &Place, arguments: &Arguments) -> Vec<Found> {
+    let mut sides = (group.sides)(place);
+    let before = |row| match &arguments.out {
+        Some(folder) if arguments.continues => table::read(row, folder),
+        _ => None,
+    };
+    let mut found: Vec<Found> = group
+        .rows
+        .iter()
+        .map(|row| before(row).unwrap_or(Found { row, pairs: Vec::new() }))
+        .collect();
     let begun = std::time::Instant::now();
-    for pair in 0..arguments.pairs {
-        let both = if pair % 2 == 0 {
-            let ours = sides.ours(pair);
-            (ours, sides.original(pair))
-        } else {
-            let original = sides.original(pair);
-            (sides.ours(pair), original)
-        };
-        found.pairs.push(both);
-        let enough = pair + 1 >= FEWEST && (found.agrees() || !row.exact);
+    let first = found.iter().map(|found| found.pairs.len() as u64).min().unwrap_or(0);
+    let turns = if arguments.quick { 1 } else { group.turns };
+    if !arguments.quick {
+        // What a first run pays for is in no pair.
+        sides.ours(u64::from(u32::MAX));
+        sides.original(u64::from(u32::MAX));
+    }
+    for pair in first..arguments.pairs {
+        let (mut ours, mut original) = (Vec::new(), Vec::new());
+        for turn in 0..turns {
+            let seed = pair * turns + turn;
+            if (pair + turn) % 2 == 0 {
+                ours.push(sides.ours(seed));
+                original.push(sides.original(seed));
+            } else {
+                original.push(sides.original(seed));
+                ours.push(sides.ours(seed));
+            }
+        }
+        for (row, found) in found.iter_mut().enumerate() {
+            let of = |runs: &[Vec<Side>]| {
+                Side::joined(&runs.iter().map(|run| run[row]).collect::<Vec<_>>())
+            };
+            found.pairs.push((of(&ours), of(&original)));
+        }
+        let settled = |found: &Found| found.agrees() || !found.row.exact;
+        let enough = pair + 1 >= FEWEST && found.iter().all(settled);
         if (!arguments.quick && enough) || begun.elapsed().as_secs() >= arguments.seconds {
             break;
         }

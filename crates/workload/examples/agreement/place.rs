@@ -1,8 +1,11 @@
-//! The stack that all rows share: a file in memory, a loop device with direct I/O above it, and an
-//! ext4 on a second one. Everything ends with the process.
+//! The stacks that all rows share, in memory: a zram device, whose reads the asking thread does
+//! itself, an ext4 on a second one, and an ext4 on a loop device with direct I/O over a file in
+//! memory for what compresses differently on both sides. Everything ends with the process.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use seekwell_testing::RamDisk;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,29 +13,38 @@ use std::process::Command;
 pub struct Place {
     /// A folder in memory.
     pub folder: PathBuf,
-    /// A loop device, 256 MiB of random data.
+    /// A block device in memory, 256 MiB of random data.
     pub device: PathBuf,
-    /// The root of an empty ext4 of 1 GiB, on a loop device over memory.
+    /// The root of an empty ext4 of 1 GiB, on a block device in memory.
     pub directory: PathBuf,
     /// The block device of [`Self::directory`].
     pub directory_device: PathBuf,
-    /// The CPU that this process and its children keep to.
-    pub cpu: usize,
+    /// The root of an empty ext4 of 6 GiB on a loop device over a file in memory, which costs the
+    /// same whatever is written.
+    pub loop_directory: PathBuf,
     /// Whether a tenth of the work is enough, because nobody looks at the time.
     pub quick: bool,
-    _held: File,
+    /// What lives as long as the place; dropped after everything is unmounted.
+    _held: Vec<Held>,
+}
+
+/// Keeps a device until nobody needs it.
+enum Held {
+    Open(#[allow(dead_code, reason = "an open loop device stays attached")] File),
+    Ram(#[allow(dead_code, reason = "it is given back when it is dropped")] RamDisk),
 }
 
 /// Bytes of [`Place::device`].
 pub const DEVICE_BYTES: u64 = 256 << 20;
 const DIRECTORY_BYTES: u64 = 1 << 30;
+const LOOP_DIRECTORY_BYTES: u64 = 6 << 30;
 
 impl Place {
     /// # Errors
     /// Why it cannot be made here, in words.
     pub fn make(quick: bool) -> Result<Self, String> {
         if !seekwell_testing::root() {
-            return Err("needs root for loop devices and mounts".to_owned());
+            return Err("needs root for block devices and mounts".to_owned());
         }
         if !Path::new("/dev/loop-control").exists() {
             return Err("there are no loop devices".to_owned());
@@ -48,35 +60,73 @@ impl Place {
         let made = Self::in_folder(&folder, quick);
         if made.is_err() {
             // The mounts end with the process.
+            let _ = run("umount", &["--lazy", &text(&folder)]);
             let _ = std::fs::remove_dir(&folder);
         }
         made
     }
 
     fn in_folder(folder: &Path, quick: bool) -> Result<Self, String> {
-        let text = |path: &Path| path.display().to_string();
-        run("mount", &["-t", "tmpfs", "-o", "size=2g", "seekwell-agreement", &text(folder)])?;
-        let (image, second) = (folder.join("device"), folder.join("filesystem"));
-        fill(&image, if quick { DEVICE_BYTES / 4 } else { DEVICE_BYTES })?;
-        let size = |path: &Path, bytes| {
-            File::create(path).and_then(|file| file.set_len(bytes)).map_err(|e| e.to_string())
-        };
-        size(&second, DIRECTORY_BYTES)?;
-        let device = attach(&image)?;
-        let held = File::open(&device).map_err(|error| error.to_string())?;
-        // Detached once nobody holds it: also when this process is killed.
-        run("losetup", &["--detach", &text(&device)])?;
-        let directory_device = attach(&second)?;
-        let directory = folder.join("mounted");
-        std::fs::create_dir(&directory).map_err(|error| error.to_string())?;
-        let node = text(&directory_device);
-        let mounted = run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0", &node])
-            .and_then(|()| run("mount", &["-o", "noatime", &node, &text(&directory)]));
-        run("losetup", &["--detach", &node])?;
-        mounted?;
-        let folder = folder.to_owned();
-        Ok(Self { folder, device, directory, directory_device, cpu: pin(), quick, _held: held })
+        run("mount", &["-t", "tmpfs", "-o", "size=8g", "seekwell-agreement", &text(folder)])?;
+        let mut held = Vec::new();
+        let device_bytes = if quick { DEVICE_BYTES / 4 } else { DEVICE_BYTES };
+        let device = in_memory(&folder.join("device"), device_bytes, &mut held)?;
+        fill(&device, device_bytes)?;
+        let second = in_memory(&folder.join("filesystem"), DIRECTORY_BYTES, &mut held)?;
+        let directory = mounted(&folder.join("mounted"), &second)?;
+        let third =
+            attached(&folder.join("compressed-by-nobody"), LOOP_DIRECTORY_BYTES, &mut held)?;
+        let loop_directory = mounted(&folder.join("loop-mounted"), &third)?;
+        pin();
+        Ok(Self {
+            folder: folder.to_owned(),
+            device,
+            directory,
+            directory_device: second,
+            loop_directory,
+            quick,
+            _held: held,
+        })
     }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// A block device in memory: zram, or where the kernel has none a loop device over a file there.
+fn in_memory(image: &Path, bytes: u64, held: &mut Vec<Held>) -> Result<PathBuf, String> {
+    match RamDisk::make(bytes) {
+        Ok(disk) => {
+            let path = disk.path().to_owned();
+            held.push(Held::Ram(disk));
+            Ok(path)
+        }
+        Err(why) => {
+            eprintln!("{why}: a loop device instead, of which all scatters more");
+            attached(image, bytes, held)
+        }
+    }
+}
+
+/// A loop device over a new file.
+fn attached(image: &Path, bytes: u64, held: &mut Vec<Held>) -> Result<PathBuf, String> {
+    File::create(image).and_then(|file| file.set_len(bytes)).map_err(|error| error.to_string())?;
+    let device = attach(image)?;
+    held.push(Held::Open(File::open(&device).map_err(|error| error.to_string())?));
+    // Detached once nobody holds it: also when this process is killed.
+    run("losetup", &["--detach", &text(&device)])?;
+    Ok(device)
+}
+
+/// An empty ext4.
+fn mounted(point: &Path, device: &Path) -> Result<PathBuf, String> {
+    std::fs::create_dir(point).map_err(|error| error.to_string())?;
+    let node = text(device);
+    let ready = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+    run("mkfs.ext4", &["-q", "-F", "-E", ready, &node])?;
+    run("mount", &["-o", "noatime", &node, &text(point)])?;
+    Ok(point.to_owned())
 }
 
 impl Place {
@@ -98,8 +148,10 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // What fails here ends with the mount namespace.
-        let _ = run("umount", &[&self.directory.display().to_string()]);
-        let _ = run("umount", &["--lazy", &self.folder.display().to_string()]);
+        for directory in [&self.directory, &self.loop_directory] {
+            let _ = run("umount", &[&text(directory)]);
+        }
+        let _ = run("umount", &["--lazy", &text(&self.folder)]);
         let _ = std::fs::remove_dir(&self.folder);
     }
 }
@@ -128,15 +180,28 @@ fn attach(image: &Path) -> Result<PathBuf, String> {
 fn fill(path: &Path, bytes: u64) -> Result<(), String> {
     let mut rng = seekwell_stats::seeded(1);
     let data: Vec<u8> = (0..bytes / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
-    std::fs::write(path, data).map_err(|error| error.to_string())
+    let filled = || {
+        let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
+        file.write_all(&data)?;
+        file.sync_all()
+    };
+    filled().map_err(|error| error.to_string())
 }
 
 /// Keeps to the last CPU that this process may use: the first serves most interrupts.
-fn pin() -> usize {
+fn pin() {
     let allowed = sched_getaffinity(None).unwrap();
     let last = (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu)).unwrap();
     let mut one = CpuSet::new();
     one.set(last);
     sched_setaffinity(None, &one).unwrap();
-    last
+}
+
+/// Lets the calling thread run on the CPUs that are not measured on, where there are any.
+pub fn leave_to_others() {
+    let own = sched_getaffinity(None).unwrap();
+    let mut others = CpuSet::new();
+    (0..64).filter(|cpu| !own.is_set(*cpu)).for_each(|cpu| others.set(cpu));
+    // With one CPU alone there is no other.
+    let _ = sched_setaffinity(None, &others);
 }

@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 use crate::seek_fio::params;
-use crate::{Row, Side, Sides, steps_of};
+use crate::{Group, Row, Side, Sides, steps_of};
 use seekwell_model::field::Value;
 use seekwell_model::units::Nanos;
 use seekwell_workload::rrd::{UpdateText, definition, file_name, time_s};
@@ -10,27 +10,30 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-pub const BYTES: Row = Row {
-    name: "rrd-device-bytes",
-    ours: "rrd --files 1000 --polls 3, bytes that the device was asked to write",
-    original: "one `rrdtool -` (1.7.2) with the same 3000 updates",
-    tool: Some("rrdtool"),
-    metric: "bytes per poll",
-    note: "",
-    exact: true,
-    sides: |place| Box::new(Rrd { place, bytes: true }),
-};
-
-pub const TIME: Row = Row {
-    name: "rrd-durable",
-    ours: "rrd --files 1000 --polls 3, poll_durable",
-    original: "one `rrdtool -` (1.7.2) with the same 3000 updates, each poll ended by syncfs",
-    tool: Some("rrdtool"),
-    metric: "polls/s",
-    note: "on a device in memory most of a poll is rrdtool's reading of its commands, which is not \
-           the device's work",
-    exact: false,
-    sides: |place| Box::new(Rrd { place, bytes: false }),
+pub const GROUP: Group = Group {
+    rows: &[
+        Row {
+            name: "rrd-device-bytes",
+            ours: "rrd --files 1000 --polls 3 --tenant-every 0s, bytes that the device was asked to \
+                   write",
+            original: "one `rrdtool -` (1.7.2) with the same 3000 updates",
+            metric: "bytes per poll",
+            note: "",
+            exact: true,
+        },
+        Row {
+            name: "rrd-durable",
+            ours: "rrd --files 1000 --polls 3 --tenant-every 0s, poll_durable",
+            original: "one `rrdtool -` (1.7.2) with the same 3000 updates, each poll ended by syncfs",
+            metric: "polls/s",
+            note: "on a device in memory most of a poll is rrdtool's reading of its commands, which \
+                   is not the device's work",
+            exact: false,
+        },
+    ],
+    tool: "rrdtool",
+    turns: 1,
+    sides: |place| Box::new(Rrd { place }),
 };
 
 const FILES: u64 = 1_000;
@@ -38,7 +41,6 @@ const POLLS: u64 = 3;
 
 struct Rrd<'p> {
     place: &'p Place,
-    bytes: bool,
 }
 
 impl Rrd<'_> {
@@ -46,15 +48,15 @@ impl Rrd<'_> {
         self.place.amount(FILES)
     }
 
-    fn side(&self, ns: f64, device_bytes: u64, ops: u64) -> Side {
+    fn sides(&self, ns: f64, device_bytes: u64, ops: u64) -> Vec<Side> {
         let polls = POLLS as f64;
-        let value = if self.bytes { device_bytes as f64 / polls } else { polls * 1e9 / ns };
-        Side { value, ops, bytes: 0 }
+        let side = |value| Side { value, ops, bytes: 0 };
+        vec![side(device_bytes as f64 / polls), side(polls * 1e9 / ns)]
     }
 }
 
 impl Sides for Rrd<'_> {
-    fn ours(&mut self, round: u64) -> Side {
+    fn ours(&mut self, round: u64) -> Vec<Side> {
         let fields = [
             ("files", Value::Integer(self.files())),
             ("polls", Value::Integer(POLLS)),
@@ -68,10 +70,10 @@ impl Sides for Rrd<'_> {
         let written = steps_of::written_bytes(&self.place.directory_device) - before;
         std::fs::remove_dir_all(self.place.directory.join("rra")).unwrap();
         steps_of::sync(&self.place.directory);
-        self.side(polled.elapsed_ns as f64, written, polled.ops)
+        self.sides(polled.elapsed_ns as f64, written, polled.ops)
     }
 
-    fn original(&mut self, _round: u64) -> Side {
+    fn original(&mut self, _round: u64) -> Vec<Side> {
         let folder = self.place.directory.join("rra");
         std::fs::create_dir(&folder).unwrap();
         let content = definition(2).new_file(time_s(0) - time_s(0) % 300 - 300);
@@ -108,6 +110,6 @@ impl Sides for Rrd<'_> {
         let written = steps_of::written_bytes(&self.place.directory_device) - before;
         std::fs::remove_dir_all(&folder).unwrap();
         steps_of::sync(&self.place.directory);
-        self.side(ns, written, updates)
+        self.sides(ns, written, updates)
     }
 }

@@ -1,25 +1,29 @@
 //! `sweep` beside fio: random reads at four block sizes of a raw device, the time of all together.
 
-use crate::fio::fio;
+use crate::fio::{accesses_per_second, fio};
 use crate::place::Place;
 use crate::seek_fio::params;
-use crate::{Row, Side, Sides};
+use crate::{Group, Row, Side, Sides};
+use seekwell_model::bench::BenchStep;
 use seekwell_model::field::Value;
 use seekwell_model::units::Bytes;
 use seekwell_workload::{BenchTarget, bench};
 
-pub const ROW: Row = Row {
-    name: "sweep-fio",
-    ours: "bench sweep DEVICE --sizes 512B,4KiB,64KiB,1MiB --count 4000",
-    original: "fio 3.33, one randread job after the other (--stonewall) at each size",
-    tool: Some("fio"),
-    metric: "operations/s over all sizes, by the sum of their times",
-    note: "",
-    exact: true,
+pub const GROUP: Group = Group {
+    rows: &[Row {
+        name: "sweep-fio",
+        ours: "bench sweep DEVICE --sizes 4KiB,16KiB,64KiB,1MiB --count 4000",
+        original: "fio 3.33, one randread job after the other at each size",
+        metric: "accesses/s over all sizes, by the sum of their latencies",
+        note: "",
+        exact: true,
+    }],
+    tool: "fio",
+    turns: 2,
     sides: |place| Box::new(Sweep { place }),
 };
 
-const SIZES: [u64; 4] = [512, 4 << 10, 64 << 10, 1 << 20];
+const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 1 << 20];
 const COUNT: u64 = 4_000;
 
 struct Sweep<'p> {
@@ -27,7 +31,7 @@ struct Sweep<'p> {
 }
 
 impl Sides for Sweep<'_> {
-    fn ours(&mut self, round: u64) -> Side {
+    fn ours(&mut self, round: u64) -> Vec<Side> {
         let sizes = SIZES.map(Bytes).to_vec();
         let params = params(
             "sweep",
@@ -36,12 +40,13 @@ impl Sides for Sweep<'_> {
         let target = BenchTarget { path: &self.place.device, writable: None, length: None };
         let result = bench(&params, target, round, None).unwrap();
         let ops = result.steps.iter().map(|step| step.ops).sum();
-        let ns: u64 = result.steps.iter().map(|step| step.elapsed_ns).sum();
+        let latencies_ns = |step: &BenchStep| step.latency_ns.unwrap().mean * step.ops as f64;
+        let ns: f64 = result.steps.iter().map(latencies_ns).sum();
         let bytes = result.steps.iter().map(|step| step.metrics["app_bytes"] as u64).sum();
-        Side { value: ops as f64 * 1e9 / ns as f64, ops, bytes }
+        vec![Side { value: ops as f64 * 1e9 / ns, ops, bytes }]
     }
 
-    fn original(&mut self, round: u64) -> Side {
+    fn original(&mut self, round: u64) -> Vec<Side> {
         let mut side = Side { value: 0.0, ops: 0, bytes: 0 };
         let mut ns = 0.0;
         for size in SIZES {
@@ -55,15 +60,12 @@ impl Sides for Sweep<'_> {
                 format!("--randseed={}", round + 1),
                 format!("--filename={}", self.place.device.display()),
             ]);
-            let read = &told["jobs"][0]["read"];
-            let ops = read["total_ios"].as_u64().unwrap();
-            side.ops += ops;
-            side.bytes += read["io_bytes"].as_u64().unwrap();
-            // Its run time is in whole milliseconds, of which some sizes take few; its mean latency
-            // is not.
-            ns += read["lat_ns"]["mean"].as_f64().unwrap() * ops as f64;
+            let found = accesses_per_second(&told);
+            side.ops += found.ops;
+            side.bytes += found.bytes;
+            ns += found.ops as f64 * 1e9 / found.value;
         }
         side.value = side.ops as f64 * 1e9 / ns;
-        side
+        vec![side]
     }
 }
