@@ -232,7 +232,8 @@ fn timeline(samples: &[Sample], step: &StepRecord, path: &str) -> Option<f64> {
     };
     let inside = |sample: &&Sample| step.started_ns < sample.at_ns && sample.at_ns <= step.ended_ns;
     let points = samples.iter().filter(inside).filter_map(|sample| {
-        let number = (sample.at_ns - step.started_ns).checked_div(window_ns);
+        // A sample is of the time before it.
+        let number = (sample.at_ns - step.started_ns - 1).checked_div(window_ns);
         Some((number, of_column(sample, column)?))
     });
     let values: Vec<f64> = if window_ns == 0 {

@@ -1,1 +1,386 @@
+use super::*;
+use crate::{claims, study};
+use seekwell_model::lab::{
+    Better, Effort, Judge as LabJudge, Lab, Match, Method, SchedulerAxis, TrialSettings, Workload,
+};
+use seekwell_model::plan::{Candidate, Plan};
+use seekwell_model::record::{InForce, Sample, StepRecord};
+use seekwell_model::stack::{
+    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
+};
+use seekwell_model::units::{Bytes, Nanos};
 
+const CLAIMS: &str = r#"
+frozen = "2026-01-01"
+[[study]]
+key = "9"
+title = "t"
+author = "a"
+kernel = "k"
+stands_for = "s"
+[[value]]
+id = "9.fast"
+group = "9.g"
+value = 10
+unit = "s"
+line = 1
+use = "predict"
+[[value]]
+id = "9.slow"
+group = "9.g"
+value = 20
+unit = "s"
+line = 2
+use = "predict"
+[[claim]]
+id = "9.twice"
+line = 3
+says = "twice"
+form = "ratio"
+of = "9.slow"
+over = "9.fast"
+published = 2.0
+lab = "l"
+[[claim]]
+id = "9.order"
+line = 4
+says = "order"
+form = "order"
+values = ["9.slow", "9.fast"]
+lab = "l"
+[[claim]]
+id = "9.equal"
+line = 5
+says = "equal"
+form = "equal"
+values = ["9.fast", "9.slow"]
+lab = "l"
+[[claim]]
+id = "9.between"
+line = 6
+says = "between"
+form = "range"
+low = 9
+high = 12
+lab = "l"
+[[claim]]
+id = "9.cross"
+line = 7
+says = "cross"
+form = "cross"
+curves = ["up", "down"]
+lab = "l"
+[[claim]]
+id = "9.sign"
+line = 8
+says = "sign"
+form = "sign"
+confirmed_if = "in words"
+lab = "l"
+[[claim]]
+id = "9.any"
+line = 9
+says = "any"
+form = "sign"
+confirmed_if = "in words"
+lab = "l"
+[[claim]]
+id = "9.nothing"
+line = 10
+says = "nothing"
+form = "sign"
+confirmed_if = "in words"
+lab = "l"
+[[claim]]
+id = "9.never"
+line = 11
+says = "never"
+form = "cannot"
+because = "so"
+[[erratum]]
+id = "9.twice"
+date = "2026-02-02"
+reason = "a slip"
+"#;
+
+const STUDY: &str = r#"
+study = "9"
+[[lab]]
+name = "l"
+whole = "l"
+[[measure]]
+id = "9.fast"
+lab = "l"
+stack = { filesystem = "one" }
+value = "[s.elapsed]"
+[[measure]]
+id = "9.slow"
+lab = "l"
+stack = { filesystem = "two" }
+value = "[s.elapsed]"
+[[measure]]
+id = "9.both"
+lab = "l"
+value = "[s.elapsed]"
+[[curve]]
+name = "up"
+lab = "l"
+stack = { filesystem = "one" }
+value = "[s.elapsed] * $"
+points = [["small", "1"], ["large", "4"]]
+[[curve]]
+name = "down"
+lab = "l"
+stack = { filesystem = "two" }
+value = "[s.elapsed] / $"
+points = [["small", "1"], ["large", "4"]]
+[[test]]
+claim = "9.between"
+all = [{ value = "{9.fast}" }]
+[[test]]
+claim = "9.sign"
+all = [{ value = "{9.slow} / {9.fast}", above = 1.5, below = 3 }]
+[[test]]
+claim = "9.any"
+any = [{ value = "{9.fast}", above = 15 }, { value = "{9.slow}", above = 15 }]
+[[test]]
+claim = "9.nothing"
+all = [{ value = "{9.both}", above = 0 }]
+[[reason]]
+of = "9.equal"
+text = "they are not"
+"#;
+
+fn stack(name: &str) -> Stack {
+    let backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
+    Stack {
+        label: name.into(),
+        device: Device {
+            name: "d".into(),
+            backing,
+            base: "d".into(),
+            settings: DeviceSettings::default(),
+        },
+        journal: Journal::internal(),
+        filesystem: Filesystem {
+            name: name.into(),
+            kind: "ext4".into(),
+            mkfs: vec![],
+            mount: vec![],
+            discard: false,
+            overlay: None,
+        },
+        scheduler: Scheduler::plain("none"),
+        memory: Memory::quarter(),
+    }
+}
+
+fn lab() -> Lab {
+    Lab {
+        name: "l".into(),
+        question: String::new(),
+        seed: 1,
+        devices: vec![],
+        journals: vec![],
+        filesystems: vec![],
+        schedulers: SchedulerAxis::All,
+        memories: vec![],
+        workloads: vec![],
+        exclusions: vec![],
+        stacks: vec![],
+        stacks_only: false,
+        judge: LabJudge {
+            metric: "s.elapsed".into(),
+            better: Better::Lower,
+            tie: 0.02,
+            confidence: 0.95,
+            effort: Effort::Rounds(6),
+            method: Method::Rounds,
+            control: false,
+        },
+        trial: TrialSettings {
+            cpus: None,
+            block_events: false,
+            single_ios: false,
+            sample_interval: Nanos(1),
+            timeout: Nanos(1),
+            fsck: false,
+            freeze: false,
+        },
+    }
+}
+
+fn plan() -> Plan {
+    Plan {
+        lab: lab(),
+        stacks: vec![stack("one"), stack("two")],
+        workloads: vec![Workload { name: "w".into(), parts: vec![], beside: vec![] }],
+        candidates: vec![
+            Candidate { stack: 0, workload: 0 },
+            Candidate { stack: 1, workload: 0 },
+        ],
+        trials: vec![],
+        left_out: vec![],
+        costs: vec![],
+        warnings: vec![],
+        race: None,
+        control: None,
+    }
+}
+
+fn record(elapsed: f64) -> Record {
+    let step = StepRecord {
+        name: "s".into(),
+        started_ns: 0,
+        ended_ns: 4_000_000_000,
+        metrics: BTreeMap::from([("elapsed".to_owned(), elapsed)]),
+        ..StepRecord::default()
+    };
+    Record {
+        status: Status::Ok,
+        in_force: InForce::default(),
+        steps: vec![step],
+        timeline: vec![],
+        journal_timeline: vec![],
+        clock_cost_ns: None,
+        smart: None,
+        block_events: None,
+        fingerprint: None,
+        elapsed_ns: 1,
+        warnings: vec![],
+    }
+}
+
+/// Stack two takes `factor` times as long as stack one, in each of six rounds of another pace.
+fn run(factor: f64) -> Run {
+    let mut records = BTreeMap::new();
+    for round in 0..6_u32 {
+        let pace = 10.0 + f64::from(round) * 0.1;
+        for candidate in 0..2_u32 {
+            let index = round * 2 + candidate;
+            let elapsed = if candidate == 0 { pace } else { pace * factor };
+            let trial = PlannedTrial { index, round, candidate, seed: 1 };
+            records.insert(index, (trial, record(elapsed)));
+        }
+    }
+    Run { lab: "l".into(), file: "l.seekwell".into(), kernel: "6.12".into(), plan: plan(), records }
+}
+
+fn outcome(runs: &[Run], ends: &[Vec<Run>]) -> StudyOutcome {
+    let claims = claims::read("claims.toml", CLAIMS).unwrap();
+    let study = study::read("9.measure.toml", STUDY, &claims).unwrap();
+    judge(&claims, &study, runs, ends)
+}
+
+fn verdicts(outcome: &StudyOutcome) -> Vec<(&str, ClaimVerdict)> {
+    outcome.claims.iter().map(|claim| (claim.id.as_str(), claim.verdict)).collect()
+}
+
+#[test]
+fn every_form_is_decided_by_its_interval() {
+    use ClaimVerdict::{CannotBeTested, Confirmed, NotConfirmed, NotMeasured};
+    let outcome = outcome(&[run(2.0)], &[]);
+    let expected = [
+        ("9.twice", Confirmed),
+        ("9.order", NotConfirmed),
+        ("9.equal", NotConfirmed),
+        ("9.between", Confirmed),
+        ("9.cross", Confirmed),
+        ("9.sign", Confirmed),
+        ("9.any", Confirmed),
+        // It fits both stacks, and says nothing of either.
+        ("9.nothing", NotMeasured),
+        ("9.never", CannotBeTested),
+        ("9.fast < 9.slow", Confirmed),
+    ];
+    assert_eq!(verdicts(&outcome), expected);
+    let equal = &outcome.claims[2];
+    assert_eq!(equal.reason.as_deref(), Some("they are not"));
+    let shown = ["l.seekwell: one (trials 0, 2, 4, 6, 8, 10)", "l.seekwell: two (trials 1, 3, 5, 7, 9, 11)"];
+    assert_eq!(equal.shown_by, shown);
+    assert_eq!(outcome.errata, ["9.twice (2026-02-02): a slip"]);
+    assert_eq!(outcome.score()[&Confirmed], 6);
+}
+
+#[test]
+fn values_stand_beside_the_published_ones_with_the_range_of_both_ends() {
+    let outcome = outcome(&[run(2.0)], &[vec![run(1.0)], vec![run(3.0)]]);
+    let slow = &outcome.values[1];
+    let measured = slow.measured.unwrap();
+    assert_eq!(measured.rounds, 6);
+    assert!((20.0..21.0).contains(&measured.centre));
+    assert!(measured.low < measured.centre && measured.centre < measured.high);
+    assert_eq!(slow.agrees(), Some(true));
+    let [low, high] = slow.range.unwrap();
+    assert!((10.0..10.5).contains(&low) && (30.0..31.0).contains(&high));
+}
+
+#[test]
+fn equal_stacks_are_equal_and_no_order_is_seen_in_them() {
+    let outcome = outcome(&[run(1.0)], &[]);
+    let of = |id: &str| outcome.claims.iter().find(|claim| claim.id == id).unwrap().verdict;
+    assert_eq!(of("9.equal"), ClaimVerdict::Confirmed);
+    assert_eq!(of("9.fast < 9.slow"), ClaimVerdict::NotConfirmed);
+    assert_eq!(of("9.twice"), ClaimVerdict::NotConfirmed);
+    assert_eq!(of("9.any"), ClaimVerdict::NotConfirmed);
+}
+
+#[test]
+fn what_did_not_run_or_failed_is_not_measured_and_not_scored() {
+    let nothing = outcome(&[], &[]);
+    assert!(nothing.values.iter().all(|value| value.measured.is_none()));
+    assert_eq!(nothing.score()[&ClaimVerdict::NotMeasured], 9);
+    let mut failing = run(2.0);
+    for (trial, record) in failing.records.values_mut().filter(|(trial, _)| trial.candidate == 1) {
+        assert_eq!(trial.candidate, 1);
+        record.status = Status::Marked;
+    }
+    let outcome = outcome(&[failing], &[]);
+    assert!(outcome.values[0].measured.is_some() && outcome.values[1].measured.is_none());
+    assert_eq!(outcome.labs[0].trials, 6);
+    assert_eq!(outcome.labs[0].left_out, 6);
+    let order = outcome.claims.iter().find(|claim| claim.id == "9.order").unwrap();
+    let because = "no trial of this set measured 9.fast / 9.slow";
+    assert_eq!(order.because.as_deref(), Some(because));
+}
+
+#[test]
+fn counters_quantiles_and_the_timeline_are_read() {
+    let mut one = record(1.0);
+    let mut histogram = seekwell_stats::histogram::Histogram::new();
+    (1..=100).for_each(|value| histogram.record(value * 1_000_000));
+    one.steps[0].histograms.insert("fsync".into(), histogram.to_bytes());
+    one.steps[0].device = Some(seekwell_model::record::DeviceTotals { reads: 7, ..Default::default() });
+    let sample = |second: u64, writes_per_s: f64| Sample {
+        at_ns: second * 1_000_000_000,
+        writes_per_s,
+        ..Sample::default()
+    };
+    // The fifth lies after the step.
+    one.timeline = vec![sample(1, 10.0), sample(2, 30.0), sample(3, 28.0), sample(4, 20.0), sample(5, 99.0)];
+    let plan = plan();
+    let run = Run {
+        lab: "l".into(),
+        file: String::new(),
+        kernel: String::new(),
+        records: BTreeMap::from([(0, (PlannedTrial { index: 0, round: 0, candidate: 0, seed: 1 }, one))]),
+        plan,
+    };
+    let of = |path: &str| {
+        let measure = study::Measure {
+            lab: Some("l".into()),
+            stack: Match::default(),
+            formula: crate::formula::parse(&format!("[{path}]")).unwrap(),
+        };
+        let study = Study { measures: BTreeMap::from([("x".to_owned(), measure)]), ..Study::default() };
+        Measures::new(&study, std::slice::from_ref(&run)).rounds("x").get(&0).copied()
+    };
+    assert_eq!(of("s.device.reads"), Some(7.0));
+    assert_eq!(of("s.journal.reads"), None);
+    assert!((of("s.fsync.p50").unwrap() - 0.05).abs() < 0.001);
+    assert_eq!(of("s.timeline.w/s.max"), Some(30.0));
+    assert_eq!(of("s.timeline.w/s.mean"), Some(22.0));
+    assert_eq!(of("s.timeline.w/s.max2s"), Some(24.0));
+    assert_eq!(of("s.timeline.w_await.max"), None);
+    assert_eq!(of("s.nothing"), None);
+}

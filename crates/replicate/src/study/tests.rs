@@ -1,1 +1,87 @@
+use super::*;
+use crate::claims::{self, Form};
+use crate::{CLAIMS, FILES, STUDY_END};
 
+fn frozen() -> Claims {
+    let (name, text) = FILES.iter().find(|(name, _)| *name == CLAIMS).unwrap();
+    claims::read(name, text).unwrap()
+}
+
+fn wrong(text: &str) -> String {
+    read("x.toml", &format!("study = \"003\"\n{text}"), &frozen()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_study_is_read_and_says_of_every_claim_how_it_is_tested_or_why_not() {
+    let claims = frozen();
+    for (name, text) in FILES.iter().filter(|(name, _)| name.ends_with(STUDY_END)) {
+        let study = read(name, text, &claims).unwrap();
+        for claim in claims.of_study(&study.key) {
+            if matches!(claim.form, Form::Cannot { .. }) || study.not_measured.contains_key(&claim.id) {
+                continue;
+            }
+            for needed in claim.form.names() {
+                let said = study.measures.contains_key(needed)
+                    || study.not_measured.contains_key(needed);
+                assert!(said, "{name}: {} needs {needed}", claim.id);
+            }
+            match &claim.form {
+                Form::Sign { .. } | Form::Range { .. } => {
+                    assert!(study.tests.contains_key(&claim.id), "{name}: {}", claim.id);
+                }
+                Form::Cross { curves } => {
+                    for curve in curves {
+                        assert!(study.curves.contains_key(curve), "{name}: {curve}");
+                    }
+                }
+                _ => {}
+            }
+        }
+        for lab in &study.labs {
+            for file in [&lab.whole, &lab.quick].into_iter().flatten() {
+                assert!(FILES.iter().any(|(name, _)| *name == format!("{file}.toml")), "{file}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_fit_reads_a_value_that_is_for_fitting() {
+    let claims = frozen();
+    let values = claims.fit_values();
+    for (name, text) in FILES.iter().filter(|(name, _)| name.ends_with(STUDY_END)) {
+        for fit in &read(name, text, &claims).unwrap().fits {
+            assert!(values.get(&fit.value).is_ok(), "{name}: {}", fit.value);
+            assert!(fit.range[0] < fit.range[1] && fit.step > 0.0, "{name}: {}", fit.parameter);
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_said_with_their_line() {
+    let lab = "[[lab]]\nname = \"l\"\n";
+    assert_eq!(
+        wrong("[[measure]]\nid = \"a\"\nlab = \"other\"\nvalue = \"1\""),
+        "x.toml:3: 'other' is no [[lab]] of this file"
+    );
+    assert_eq!(
+        wrong("[[measure]]\nid = \"a\"\nvalue = \"[s.elapsed]\""),
+        "x.toml:3: a reads a step and names no lab"
+    );
+    assert_eq!(
+        wrong(&format!("{lab}[[measure]]\nid = \"a\"\nlab = \"l\"\nvalue = \"(1\"")),
+        "x.toml:7: the formula '(1' lacks a closing parenthesis"
+    );
+    assert_eq!(
+        wrong("[[measure]]\nid = \"a\"\nvalue = \"{b}\""),
+        "x.toml:1: a needs b, which nothing measures"
+    );
+    let circle = "[[measure]]\nid = \"a\"\nvalue = \"{b}\"\n[[measure]]\nid = \"b\"\nvalue = \"{a}\"";
+    assert_eq!(wrong(circle), "x.toml:1: a needs itself");
+    assert_eq!(wrong("[[test]]\nclaim = \"003.nothing\""), "x.toml:3: '003.nothing' is no claim of the study");
+    assert_eq!(
+        wrong("[[reason]]\nof = \"003.nothing\"\ntext = \"t\""),
+        "x.toml:3: '003.nothing' is no claim or value"
+    );
+    assert!(wrong("odd = 1").starts_with("x.toml:2: unknown field `odd`"));
+}

@@ -1,0 +1,250 @@
+//! `seekwell replicate` from outside, with a study of the test's own: a tiny lab and made-up claims.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const CLAIMS: &str = r#"
+frozen = "2026-01-01"
+
+[[study]]
+key = "900"
+title = "A study that nobody published"
+author = "nobody"
+kernel = "none"
+stands_for = "nothing"
+
+[[value]]
+id = "900.elapsed"
+value = 1000000
+unit = "s"
+line = 1
+use = "predict"
+
+[[value]]
+id = "900.rate"
+value = 40
+unit = "MB/s"
+line = 2
+use = "fit"
+
+[[claim]]
+id = "900.one-read-per-access"
+line = 3
+says = "Each access of the raw device is one read."
+form = "range"
+low = 0.99
+high = 1.01
+lab = "tiny"
+
+[[claim]]
+id = "900.slow"
+line = 4
+says = "Sixty reads take more than a day."
+form = "sign"
+confirmed_if = "the step takes more than a day"
+lab = "tiny"
+
+[[claim]]
+id = "900.taste"
+line = 5
+says = "It is nicer."
+form = "cannot"
+because = "taste is not measured"
+"#;
+
+const MEASURE: &str = r#"
+study = "900"
+
+[[lab]]
+name = "tiny"
+whole = "tiny"
+quick = "tiny"
+
+[[measure]]
+id = "900.elapsed"
+lab = "tiny"
+value = "[seekrw.elapsed]"
+
+[[measure]]
+id = "900.reads"
+lab = "tiny"
+value = "[seekrw.device.reads] / [seekrw.ops]"
+
+[[test]]
+claim = "900.one-read-per-access"
+all = [{ value = "{900.reads}" }]
+
+[[test]]
+claim = "900.slow"
+all = [{ value = "{900.elapsed}", above = 86_400 }]
+
+[[reason]]
+of = "900.slow"
+text = "it was made up"
+"#;
+
+const LAB: &str = r#"
+[lab]
+name = "tiny"
+question = "how many reads?"
+
+[[device]]
+name = "disk"
+model = { name = "maxtor-6y080l0", size = "64MiB" }
+
+[[filesystem]]
+type = "raw"
+
+[scheduler]
+choose = ["none"]
+
+[[memory]]
+limit = "96MiB"
+
+[[workload]]
+kind = "seekrw"
+cache = "direct"
+count = 60
+size = "4KiB"
+file_size = "16MiB"
+
+[judge]
+metric = "seekrw.elapsed"
+rounds = 6
+"#;
+
+/// A directory with the study, and `extra` at the end of how it is measured.
+fn study(extra: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let files = directory.path().join("studies");
+    std::fs::create_dir(&files).unwrap();
+    std::fs::write(files.join("claims.toml"), CLAIMS).unwrap();
+    std::fs::write(files.join("900.measure.toml"), format!("{MEASURE}{extra}")).unwrap();
+    std::fs::write(files.join("tiny.toml"), LAB).unwrap();
+    directory
+}
+
+fn replicate(directory: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+    command.current_dir(directory).env("NO_COLOR", "1").env("TERM", "dumb");
+    command.args(["replicate", "900", "--from", "studies"]).args(words);
+    command.output().unwrap()
+}
+
+fn talk(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{}", talk(output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Verdict of each claim.
+fn verdicts(found: &Value) -> Vec<(&str, &str)> {
+    let claims = found["studies"][0]["claims"].as_array().unwrap().iter();
+    claims.map(|claim| (claim["id"].as_str().unwrap(), claim["verdict"].as_str().unwrap())).collect()
+}
+
+const EXPECTED: [(&str, &str); 3] = [
+    ("900.one-read-per-access", "confirmed"),
+    ("900.slow", "not-confirmed"),
+    ("900.taste", "cannot-be-tested"),
+];
+
+fn has_kernel(test: &str) -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+    let listed = command.args(["kernel", "list"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let found = listed.lines().skip(1).any(|line| !line.contains("made by another version"));
+    if !found {
+        seekwell_testing::skip(test, "no lab kernel of this version is built");
+    }
+    found
+}
+
+#[test]
+fn a_study_is_run_judged_and_not_run_again() {
+    if !has_kernel("a_study_is_run_judged_and_not_run_again") {
+        return;
+    }
+    let directory = study("");
+    let here = directory.path();
+    let found = json(&replicate(here, &["--json"]));
+    assert_eq!(verdicts(&found), EXPECTED);
+    let slow = &found["studies"][0]["claims"][1];
+    assert_eq!(slow["reason"], "it was made up");
+    assert!(slow["shown_by"][0].as_str().unwrap().starts_with("tiny.seekwell: "));
+    let run_file = here.join("replications/tiny.seekwell");
+    let before = std::fs::read(&run_file).unwrap();
+
+    // What is there is not run again, in whatever form it is asked for.
+    let words = ["--quick", "--markdown", "r.md", "--html", "r.html"];
+    let again = replicate(here, &words);
+    assert_eq!(again.status.code(), Some(0), "{}", talk(&again));
+    assert!(!talk(&again).contains("trial 1/"), "{}", talk(&again));
+    assert_eq!(std::fs::read(&run_file).unwrap(), before);
+    let markdown = std::fs::read_to_string(here.join("r.md")).unwrap();
+    assert!(markdown.contains("**not confirmed**") && markdown.contains("likely reason: it was made up"));
+    let page = std::fs::read_to_string(here.join("r.html")).unwrap();
+    assert!(page.contains("<tr class=\"failed\">") && page.contains("it was made up"));
+    assert_eq!(verdicts(&json(&replicate(here, &["--kept", "--json"]))), EXPECTED);
+}
+
+#[test]
+fn the_same_lab_runs_on_a_loop_device_by_changing_the_device_alone() {
+    let test = "the_same_lab_runs_on_a_loop_device_by_changing_the_device_alone";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to attach a loop device");
+    }
+    let directory = study("");
+    let words = ["--place", "host", "--device", "loop:64MiB", "--json"];
+    let found = json(&replicate(directory.path(), &words));
+    assert_eq!(found["device"], "loop:64MiB");
+    let claims = verdicts(&found);
+    assert_eq!(claims, EXPECTED);
+    assert!(directory.path().join("replications/tiny@host.seekwell").is_file());
+}
+
+#[test]
+fn without_runs_nothing_is_claimed() {
+    let directory = study("");
+    let found = json(&replicate(directory.path(), &["--kept", "--json"]));
+    let expected = [
+        ("900.one-read-per-access", "not-measured"),
+        ("900.slow", "not-measured"),
+        ("900.taste", "cannot-be-tested"),
+    ];
+    assert_eq!(verdicts(&found), expected);
+}
+
+#[test]
+fn a_fit_that_asks_for_what_must_be_predicted_is_refused_before_anything_runs() {
+    let fit = "[[fit]]\ndevice = \"maxtor-6y080l0\"\nparameter = \"rotating.rpm\"\nrange = [5000, 9000]\nstep = 100\nsource = \"made up\"\nvalue = \"900.elapsed\"\n";
+    let directory = study(fit);
+    let output = replicate(directory.path(), &["--fit"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        talk(&output),
+        "seekwell: error: the fit of rotating.rpm cannot be made: 900.elapsed is not for fitting: it must be predicted, or describes the experiment\n"
+    );
+    assert!(!directory.path().join("replications/tiny.seekwell").exists());
+}
+
+#[test]
+fn wrong_files_and_arguments_are_said() {
+    let directory = study("[[reason]]\nof = \"900.odd\"\ntext = \"t\"\n");
+    let output = replicate(directory.path(), &["--kept"]);
+    assert!(talk(&output).ends_with("'900.odd' is no claim or value\n"), "{}", talk(&output));
+    assert!(talk(&output).starts_with("seekwell: error: 900.measure.toml:"), "{}", talk(&output));
+    let directory = study("");
+    let output = replicate(directory.path(), &["--place", "host"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        talk(&output),
+        "seekwell: usage: on the host, --device says which device takes the place of the modelled ones\n"
+    );
+}
