@@ -9,19 +9,15 @@ export interface Histogram {
 }
 
 const COOKIE = 0x1c849303;
+const HEADER = 40;
 
 export function decode(bytes: Uint8Array): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if ((view.getInt32(0) & ~0xf0) !== COOKIE) throw new Error('this is no V2 histogram');
-  const length = view.getInt32(4);
-  const digits = view.getInt32(12);
-  const lowest = Number(view.getBigInt64(16));
-  const unit = Math.floor(Math.log2(lowest));
-  const halfBits = Math.ceil(Math.log2(2 * 10 ** digits)) - 1;
-  const half = 2 ** halfBits;
-  const found: Histogram = { values: [], counts: [], total: 0 };
-  let at = 40;
-  const end = Math.min(40 + length, bytes.length);
+  const slots: number[] = [];
+  const counts: number[] = [];
+  let at = HEADER;
+  const end = Math.min(HEADER + view.getInt32(4), bytes.length);
   let slot = 0;
   while (at < end) {
     let raw = 0;
@@ -37,18 +33,29 @@ export function decode(bytes: Uint8Array): Histogram {
       slot += (raw + 1) / 2;
       continue;
     }
-    const count = raw / 2;
-    if (count > 0) {
-      const bucket = Math.floor(slot / half) - 1;
-      const power = 2 ** (Math.max(bucket, 0) + unit);
-      const low = (bucket < 0 ? slot : (slot % half) + half) * power;
-      found.values.push(low + power - 1);
-      found.counts.push(count);
-      found.total += count;
+    if (raw > 0) {
+      slots.push(slot);
+      counts.push(raw / 2);
     }
     slot += 1;
   }
-  return found;
+  return fromSlots(bytes, slots, counts);
+}
+
+/** The values of slots that are not empty, by the header of a V2 histogram. */
+export function fromSlots(header: Uint8Array, slots: number[], counts: number[]): Histogram {
+  const view = new DataView(header.buffer, header.byteOffset, header.length);
+  const digits = view.getInt32(12);
+  const unit = Math.floor(Math.log2(Number(view.getBigInt64(16))));
+  const halfBits = Math.ceil(Math.log2(2 * 10 ** digits)) - 1;
+  const half = 2 ** halfBits;
+  const values = slots.map((slot) => {
+    const bucket = Math.floor(slot / half) - 1;
+    const power = 2 ** (Math.max(bucket, 0) + unit);
+    const low = (bucket < 0 ? slot : (slot % half) + half) * power;
+    return low + power - 1;
+  });
+  return { values, counts, total: counts.reduce((sum, count) => sum + count, 0) };
 }
 
 export function merge(all: Histogram[]): Histogram {

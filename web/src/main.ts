@@ -10,7 +10,6 @@ import { parse, type Summary, type TrialRow } from './summary';
 import { Sweeps } from './sweep';
 import { TrialView } from './trial';
 import { EvidencePlot } from './evidence';
-import { Keep } from './keep';
 
 export class App {
   readonly command: CommandDialog;
@@ -40,7 +39,6 @@ export class App {
     new Sweeps(this);
     new StateOfStorage(this);
     new CompareRuns(this);
-    new Keep(this);
     document.documentElement.classList.add('live');
     document.documentElement.dataset['ready'] = String(Math.round(performance.now()));
   }

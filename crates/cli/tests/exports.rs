@@ -79,6 +79,8 @@ fn a_run_file_comes_out_of_its_page_as_it_went_in() {
     assert_eq!(read("run.seekwell"), before);
     well(&seekwell(folder.path(), &["extract", "page.html"]));
     assert_eq!(read("page.seekwell"), before);
+    let page = String::from_utf8(read("page.html")).unwrap();
+    assert!(page.contains("application/x-seekwell-packed"), "the run file was not packed");
 
     let again = seekwell(folder.path(), &["extract", "page.html"]);
     assert_eq!(again.status.code(), Some(1));

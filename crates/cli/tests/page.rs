@@ -7,6 +7,9 @@
 mod made;
 
 use made::{Wanted, make};
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::{Record, Sample};
+use seekwell_stats::histogram::Histogram;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -82,6 +85,78 @@ fn hostile_texts_do_nothing_in_a_browser() {
     click(test, &wanted, &tools, &["--hostile", "--most", "12"]);
 }
 
+/// What the run file holds of each trial, for the test of the page's program.
+fn expected(run: &Path) -> serde_json::Value {
+    let file = seekwell_store::RunFile::open(run).unwrap();
+    let one = |(trial, record): &(PlannedTrial, Record)| {
+        let histograms: Vec<serde_json::Value> = record
+            .steps
+            .iter()
+            .flat_map(|step| step.histograms.iter().map(|(kind, bytes)| (&step.name, kind, bytes)))
+            .map(|(step, kind, bytes)| {
+                let histogram = Histogram::from_bytes(bytes).unwrap();
+                let at = |share| histogram.percentile_ns(share).unwrap();
+                serde_json::json!([step, kind, histogram.count(), at(0.5), at(0.99), at(1.0)])
+            })
+            .collect();
+        let events = record.block_events.as_ref().map(|stream| stream.events.len());
+        let timeline: Vec<[Option<f64>; 19]> = record.timeline.iter().map(columns).collect();
+        serde_json::json!({ "trial": trial.index, "histograms": histograms, "timeline": timeline,
+            "events": events })
+    };
+    file.records().unwrap().iter().map(one).collect()
+}
+
+/// A sample in the order of the run file.
+fn columns(sample: &Sample) -> [Option<f64>; 19] {
+    let bytes = |value: Option<u64>| value.map(|bytes| bytes as f64);
+    [
+        Some(sample.at_ns as f64),
+        Some(sample.reads_per_s),
+        Some(sample.writes_per_s),
+        Some(sample.read_kib_per_s),
+        Some(sample.written_kib_per_s),
+        Some(sample.reads_merged_per_s),
+        Some(sample.writes_merged_per_s),
+        sample.read_await_ms,
+        sample.write_await_ms,
+        Some(sample.queue_size),
+        sample.read_request_kib,
+        sample.write_request_kib,
+        sample.flushes_per_s,
+        Some(sample.utilisation_percent),
+        bytes(sample.dirty_bytes),
+        bytes(sample.writeback_bytes),
+        sample.io_pressure_percent,
+        sample.cpu_pressure_percent,
+        sample.memory_pressure_percent,
+    ]
+}
+
+/// The promise, on a made run: beside 2 MB of page, at most 6 KB per trial of two histograms and
+/// fifty samples.
+#[test]
+fn a_trial_takes_at_most_6_kb_of_the_page_and_comes_out_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = |rounds: u32| {
+        let run = folder.path().join(format!("{rounds}.seekwell"));
+        let wanted =
+            Wanted { rounds, samples: 50, single: false, ..wanted(names(), vec![(4, 64)]) };
+        make(&run, &wanted);
+        let name = run.to_str().unwrap();
+        let done = seekwell(&["report", name, "--html", "run.html"], folder.path());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let back = format!("{rounds}-back.seekwell");
+        let done = seekwell(&["extract", "run.html", "-o", &back], folder.path());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert!(std::fs::read(folder.path().join(back)).unwrap() == std::fs::read(&run).unwrap());
+        std::fs::metadata(folder.path().join("run.html")).unwrap().len()
+    };
+    let (few, many) = (size(4), size(24));
+    let per_trial = (many - few) / (20 * 6);
+    assert!(few <= 2_000_000 && per_trial <= 6_000, "{few} bytes, and {per_trial} per trial");
+}
+
 #[test]
 fn what_the_page_computes_agrees_with_what_others_gave() {
     let test = "what_the_page_computes_agrees_with_what_others_gave";
@@ -97,4 +172,19 @@ fn what_the_page_computes_agrees_with_what_others_gave() {
     };
     run(&["build.mjs", "test"]);
     run(&["--test", "dist/test/units.test.mjs"]);
+    let folder = tempfile::tempdir().unwrap();
+    let at = |file: &str| folder.path().join(file);
+    make(&at("run.seekwell"), &Wanted { rounds: 12, ..wanted(names(), vec![(4, 64)]) });
+    let done = seekwell(&["report", "run.seekwell", "--html", "run.html"], folder.path());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    std::fs::write(at("expected.json"), expected(&at("run.seekwell")).to_string()).unwrap();
+    let output = Command::new(&node)
+        .args(["--test", "dist/test/packed.test.mjs"])
+        .current_dir(&web)
+        .env("PAGE", at("run.html"))
+        .env("EXPECTED", at("expected.json"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("skipped 0"), "{said}");
 }

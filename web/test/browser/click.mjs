@@ -23,7 +23,6 @@ try {
     await filters();
     await compare();
   }
-  await save();
   await looks();
   const violations = await browser.evaluate('violations');
   problems.push(...browser.complaints, ...violations);
@@ -65,7 +64,7 @@ async function clickAll() {
     const path = (element) => element.closest('[id]')?.id + ' ' + element.tagName + '.' + element.className + ' ' + (element.ariaLabel ?? '') + '|' + (element.textContent.slice(0, 60)) + '|' + (element.closest('tr')?.rowIndex ?? '') + ',' + (element.closest('td')?.cellIndex ?? '') + ',' + (element.closest('.side')?.className ?? '');
     const group = (element) => element.closest('[id]')?.id + ' ' + element.tagName + '.' + element.className;
     const act = async (element) => {
-      if (element.id === 'other-run' || element.id === 'save') return;
+      if (element.id === 'other-run') return;
       if (element.tagName === 'SELECT') {
         const values = [...element.options].map((one) => one.value);
         const chosen = element.value;
@@ -186,24 +185,6 @@ async function compare() {
     const text = await browser.evaluate("document.getElementById('compared').innerText");
     check(text.includes(expected), `comparing with ${path} says ${text.slice(0, 200)}`);
   }
-}
-
-/** The run file that the page saves is the one that went in. */
-async function save() {
-  const folder = join(dirname(page), `saved-${process.pid}`);
-  await browser.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
-  await browser.evaluate("document.getElementById('save').click()");
-  for (let attempt = 0; attempt < 200; attempt += 1) {
-    await pause(50);
-    const [name] = (await readdir(folder).catch(() => [])).filter((one) => !one.endsWith('.crdownload'));
-    if (!name) continue;
-    const saved = await readFile(join(folder, name));
-    const made = await readFile(runFile);
-    if (saved.length < made.length) continue;
-    check(saved.equals(made), 'the saved run file differs');
-    return;
-  }
-  problems.push('saving the run file gives no file');
 }
 
 /** Narrow, dark, printed: nothing overflows and nothing fails. */

@@ -208,29 +208,39 @@ fn in_force(text: &str) -> InForce {
     in_force
 }
 
+/// Samples as the kernel's counters give them: rates and means of whole numbers.
 fn timeline(samples: u32, seed: u32) -> Vec<Sample> {
     let mut next = noise(u64::from(seed) + 1_000_000);
+    let mut at_ns = 0;
     (0..samples)
-        .map(|index| {
-            let rate = (next() * 2_000.0).floor();
+        .map(|_| {
+            let mut below = |most: f64| (next() * most) as u64;
+            let interval_ns = 100_000_000 + below(100_000.0);
+            at_ns += interval_ns;
+            let (reads, spent_ms, weighted_ms) = (below(200.0), below(90.0), below(300.0));
+            let writes = reads / 3;
+            let interval_ms = interval_ns as f64 / 1e6;
+            let per_s = |count: u64| count as f64 / interval_ms * 1e3;
+            let mean = |total: u64, count: u64| (count > 0).then(|| total as f64 / count as f64);
+            let pressure = |us: u64| Some(us as f64 * 1e3 / interval_ns as f64 * 100.0);
             Sample {
-                at_ns: u64::from(index + 1) * 100_000_000 + (next() * 100_000.0) as u64,
-                reads_per_s: rate,
-                writes_per_s: (rate / 3.0).floor(),
-                read_kib_per_s: rate * 4.0,
-                written_kib_per_s: rate * 8.0,
-                read_await_ms: (rate > 100.0).then(&mut next),
-                write_await_ms: (rate > 200.0).then(|| next() * 2.0),
-                queue_size: next() * 3.0,
-                read_request_kib: (rate > 100.0).then_some(4.0),
-                write_request_kib: (rate > 200.0).then_some(24.0),
-                flushes_per_s: Some(0.0),
-                utilisation_percent: next() * 100.0,
-                dirty_bytes: Some((next() * 1e8) as u64 / 4096 * 4096),
+                at_ns,
+                reads_per_s: per_s(reads),
+                writes_per_s: per_s(writes),
+                read_kib_per_s: per_s(reads * 8) / 2.0,
+                written_kib_per_s: per_s(writes * 48) / 2.0,
+                read_await_ms: mean(spent_ms, reads),
+                write_await_ms: mean(spent_ms * 2, writes),
+                queue_size: weighted_ms as f64 / interval_ms,
+                read_request_kib: mean(reads * 8, reads).map(|sectors| sectors / 2.0),
+                write_request_kib: mean(writes * 48, writes).map(|sectors| sectors / 2.0),
+                flushes_per_s: Some(per_s(0)),
+                utilisation_percent: spent_ms as f64 / interval_ms * 100.0,
+                dirty_bytes: Some(below(1e8) / 4096 * 4096),
                 writeback_bytes: Some(0),
-                io_pressure_percent: Some(next() * 10.0),
-                cpu_pressure_percent: Some(next()),
-                memory_pressure_percent: Some(0.0),
+                io_pressure_percent: pressure(below(10_000.0)),
+                cpu_pressure_percent: pressure(below(1_000.0)),
+                memory_pressure_percent: pressure(0),
                 ..Sample::default()
             }
         })

@@ -4,8 +4,6 @@ use super::page::Page;
 use crate::packed::{self, letters};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::GzDecoder;
-use std::io::Read;
 
 /// What of a run file goes into its page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,19 +54,24 @@ pub enum ExtractError {
 
 const WHOLE: &str = "<script type=\"application/x-seekwell-packed\" id=\"run\">";
 const LEAN: &str = "<script type=\"application/x-seekwell-lean\" id=\"run\">";
-/// What pages of version 0.1 before November 2026 have: gzip of the file as base64.
-const EARLIER: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
+/// The file as base64 of gzip: what is no run file in the form known here, and earlier pages.
+const ZIPPED: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
 const END: &str = "</script>";
 
-/// What of the run file is to be in the page, packed; `None` when that is nothing, or no run file.
-pub(super) fn packed(inside: Inside) -> Option<Vec<u8>> {
-    packed::pack(inside.bytes()?, matches!(inside, Inside::Whole(_)))
-}
-
 /// Writes the element.
-pub(super) fn write(page: &mut Page, inside: Inside, packed: &[u8]) {
-    page.raw(if matches!(inside, Inside::Whole(_)) { WHOLE } else { LEAN });
-    page.letters(&letters::encode(packed));
+pub(super) fn write(page: &mut Page, inside: Inside) {
+    let Some(bytes) = inside.bytes() else { return };
+    let whole = matches!(inside, Inside::Whole(_));
+    match packed::pack(bytes, whole) {
+        Some(packed) => {
+            page.raw(if whole { WHOLE } else { LEAN });
+            page.letters(&letters::encode(&packed));
+        }
+        None => {
+            page.raw(if whole { ZIPPED } else { LEAN });
+            page.letters(&if whole { STANDARD.encode(packed::zip(bytes)) } else { String::new() });
+        }
+    }
     page.raw(END);
     page.raw("\n");
 }
@@ -84,14 +87,10 @@ pub fn extract(page: &str) -> Result<Vec<u8>, ExtractError> {
             .ok_or_else(|| damaged("it holds letters that were not written".to_owned()))?;
         return packed::unpack(&bytes).map_err(damaged);
     }
-    if let Some(text) = content(page, EARLIER) {
+    if let Some(text) = content(page, ZIPPED) {
         let packed = STANDARD.decode(text?).map_err(|error| damaged(error.to_string()))?;
-        let mut bytes = Vec::new();
         // The format ends with a checksum and the length, which are compared here.
-        GzDecoder::new(packed.as_slice())
-            .read_to_end(&mut bytes)
-            .map_err(|error| damaged(error.to_string()))?;
-        return Ok(bytes);
+        return packed::unzip(&packed).map_err(damaged);
     }
     Err(if page.contains(LEAN) { ExtractError::Lean } else { ExtractError::NotAReport })
 }
