@@ -36,7 +36,7 @@ fn main() {
         ["file", mib] => large_file(mib.parse().unwrap()),
         _ => {
             eprintln!(
-                "build full|reduced; io REPEATS; start REPEATS; seek REPEATS; repeat REPEATS; part FILESYSTEM"
+                "build full|reduced; io REPEATS; start REPEATS; seek REPEATS; repeat REPEATS; part FILESYSTEM; mail FILES; file MIB"
             )
         }
     }
@@ -246,14 +246,14 @@ fn resident_kib() -> u64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// What a large file of zeroes on ext3 takes, on a disk of 2 TB.
+/// What a large stamped file on ext3 takes, on a disk of 2 TB.
 fn large_file(mib: u64) {
     let stage = Stage::new();
     header(&stage);
     let settings = stage.settings(Transport::Bells, Some(stage.cpu));
     let run = |mib: u64| {
         let outcome = stage.run(
-            &format!("zeros /dev/vda ext3 {mib}"),
+            &format!("stamped /dev/vda ext3 {mib}"),
             device("sata-2tb-5400"),
             settings.clone(),
         );

@@ -5,7 +5,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::Errno;
 
 use crate::mapped::SharedNumbers;
@@ -181,8 +181,11 @@ impl SharedClock {
     ///
     /// What the kernel says.
     pub fn new(transport: Transport) -> Result<Self, Errno> {
-        let file = memfd_create(c"seekwell-clock", MemfdFlags::CLOEXEC)?;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create(c"seekwell-clock", flags)?;
         ftruncate(&file, layout::TOTAL_BYTES)?;
+        // The guest gets this file: it may write the numbers, not take them away.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let numbers = SharedNumbers::new(&file, layout::TOTAL_BYTES as usize)?;
         let version = if transport == Transport::Messages { 0 } else { SHARED_VERSION };
         numbers.u32_at(layout::VERSION).store(version, Ordering::Release);

@@ -7,6 +7,7 @@
 //! only what it changed.
 
 mod blocks;
+pub(crate) mod known;
 mod packed;
 mod slots;
 
@@ -30,16 +31,25 @@ const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 /// Bytes of a sector.
 const SECTOR_BYTES: usize = 512;
 
+/// What stands for a block that is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// What kind of block it is.
+    pub kind: u32,
+    /// Which of them.
+    pub number: u64,
+}
+
 /// Recognises blocks that a workload can make again, so that they need not be kept.
 ///
-/// Blocks that follow one another and have keys that follow one another cost next to nothing.
+/// Blocks that follow one another and have keys of one kind whose numbers do so too cost next to nothing.
 pub trait Regenerator: fmt::Debug + Send + Sync {
     /// The key of a block, when [`regenerate`](Regenerator::regenerate) of it gives exactly this
     /// block. `block` has [`BLOCK_BYTES`].
-    fn recognise(&self, block: &[u8]) -> Option<u64>;
+    fn recognise(&self, block: &[u8]) -> Option<Key>;
 
     /// Fills `block`, of [`BLOCK_BYTES`], from its key.
-    fn regenerate(&self, key: u64, block: &mut [u8]);
+    fn regenerate(&self, key: Key, block: &mut [u8]);
 }
 
 /// Where blocks go that must be kept.
@@ -105,6 +115,12 @@ impl Content {
         self.packed.bytes()
     }
 
+    /// Runs of blocks that need an entry.
+    #[cfg(test)]
+    fn runs(&self) -> usize {
+        self.blocks.runs()
+    }
+
     /// Copies whole sectors from `sector` on into `into`.
     ///
     /// # Errors
@@ -135,14 +151,39 @@ impl Content {
         self.check(sector, from.len())?;
         let mut at = sector;
         let mut rest = from;
+        let mut run = Computed::default();
         while !rest.is_empty() {
             let within = (at % BLOCK_SECTORS) as usize * SECTOR_BYTES;
             let (now, later) = rest.split_at((BLOCK_BYTES - within).min(rest.len()));
-            self.write_within(at / BLOCK_SECTORS, within, now)?;
+            let block = at / BLOCK_SECTORS;
+            let place = (now.len() == BLOCK_BYTES).then(|| self.computed(now)).flatten();
+            if !place.is_some_and(|place| run.extend(block, place)) {
+                self.keep_computed(std::mem::take(&mut run));
+                match place {
+                    Some(place) => run = Computed { from: block, to: block + 1, first: place },
+                    None => self.write_within(block, within, now)?,
+                }
+            }
             at += (now.len() / SECTOR_BYTES) as u64;
             rest = later;
         }
+        self.keep_computed(run);
         Ok(())
+    }
+
+    /// The place of a block that need not be kept.
+    fn computed(&self, data: &[u8]) -> Option<Place> {
+        if is_zero(data) {
+            return Some(Place::Zero);
+        }
+        self.regenerator.as_ref().and_then(|known| known.recognise(data)).map(Place::Key)
+    }
+
+    fn keep_computed(&mut self, Computed { from, to, first }: Computed) {
+        self.blocks.remove(from, to, &mut self.packed);
+        if first != Place::Zero || self.base.is_some() {
+            self.blocks.insert(from, to, first);
+        }
     }
 
     /// Makes sectors zero.
@@ -211,7 +252,7 @@ impl Content {
         }
     }
 
-    fn regenerate(&self, key: u64, within: usize, into: &mut [u8]) {
+    fn regenerate(&self, key: Key, within: usize, into: &mut [u8]) {
         let mut whole = [0; BLOCK_BYTES];
         if let Some(regenerator) = &self.regenerator {
             regenerator.regenerate(key, &mut whole);
@@ -231,11 +272,7 @@ impl Content {
     }
 
     fn write_block(&mut self, block: u64, found: Option<Place>, data: &[u8]) -> io::Result<()> {
-        let place = if is_zero(data) {
-            Some(Place::Zero)
-        } else {
-            self.regenerator.as_ref().and_then(|known| known.recognise(data)).map(Place::Key)
-        };
+        let place = self.computed(data);
         match (place, found) {
             (None, Some(Place::Packed(number))) => return self.packed.replace(number, data),
             (Some(Place::Zero), None) if self.base.is_none() => return Ok(()),
@@ -251,6 +288,33 @@ impl Content {
             self.blocks.insert(block, block + 1, place);
         }
         Ok(())
+    }
+}
+
+/// Blocks that follow one another and need not be kept.
+#[derive(Clone, Copy, Debug)]
+struct Computed {
+    from: u64,
+    to: u64,
+    first: Place,
+}
+
+impl Default for Computed {
+    fn default() -> Self {
+        Self { from: 0, to: 0, first: Place::Zero }
+    }
+}
+
+impl Computed {
+    /// Takes the next block, if it goes on with the run.
+    fn extend(&mut self, block: u64, place: Place) -> bool {
+        let goes_on = self.from < self.to
+            && block == self.to
+            && self.first.after(self.to - self.from) == place;
+        if goes_on {
+            self.to += 1;
+        }
+        goes_on
     }
 }
 

@@ -43,7 +43,7 @@ pub mod undo;
 pub mod vhost;
 
 pub use check::{Difference, difference};
-pub use content::{Content, Frozen, Keeping, Regenerator};
+pub use content::{Content, Frozen, Keeping, Key, Regenerator};
 pub use cuts::{Cut, CutError, Recording};
 pub use disk::DiskParts;
 pub use end::End;

@@ -15,6 +15,7 @@ use seekwell_device::evidence::Evidence;
 
 use crate::clock::SharedClock;
 pub use crate::clock::Transport;
+use crate::content::known::Known;
 use crate::content::{Content, Keeping};
 pub use crate::controller::Heard;
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
@@ -127,6 +128,7 @@ impl DiskSetup {
     #[must_use]
     pub fn empty(role: &str, model: Box<dyn seekwell_device::Model>, settings: &Settings) -> Self {
         let content = Content::new(model.geometry().sectors_512, settings.keeping());
+        let content = content.with_regenerator(Arc::new(Known));
         Self { role: role.to_owned(), parts: DiskParts::new(model, content) }
     }
 }

@@ -10,6 +10,9 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::memory::{GuestMemory, OutOfRange};
+use lost::Watch;
+
+mod lost;
 
 #[cfg(test)]
 mod tests;
@@ -81,6 +84,9 @@ pub enum RegionFault {
     /// The kernel refused.
     #[error("mapping the guest's memory failed: {0}")]
     Kernel(#[from] Errno),
+    /// Nobody would notice that the guest takes it away.
+    #[error("the guest's memory cannot be watched")]
+    Watch,
 }
 
 #[derive(Debug)]
@@ -89,6 +95,8 @@ struct Region {
     bytes: u64,
     /// Bytes of the mapping before the region: mappings begin at a page.
     lead: u64,
+    /// Before the mapping, so that it is dropped first.
+    watch: Watch,
     mapping: Mapping,
 }
 
@@ -113,8 +121,16 @@ impl MappedMemory {
         let lead = file_offset % PAGE_BYTES;
         let length = usize::try_from(bytes + lead).map_err(|_| fault)?;
         let mapping = Mapping::new(file, file_offset - lead, length)?;
-        self.0.push(Region { guest_address, bytes, lead, mapping });
+        let watch = Watch::new(mapping.start.as_ptr().addr(), mapping.bytes);
+        let watch = watch.map_err(|_| RegionFault::Watch)?;
+        self.0.push(Region { guest_address, bytes, lead, watch, mapping });
         Ok(())
+    }
+
+    /// Whether an access was served after the guest had cut its memory off.
+    fn check(&self, address: u64, length: usize) -> Result<(), OutOfRange> {
+        let lost = self.0.iter().any(|region| region.watch.is_lost());
+        if lost { Err(OutOfRange::new(address, length)) } else { Ok(()) }
     }
 
     fn find(&self, address: u64, length: usize) -> Result<*mut u8, OutOfRange> {
@@ -136,14 +152,14 @@ impl GuestMemory for MappedMemory {
         // SAFETY: `find` returns an address with `into.len()` mapped bytes after it, and `into` is
         // memory of this process that the mapping does not contain.
         unsafe { ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
-        Ok(())
+        self.check(address, into.len())
     }
 
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), OutOfRange> {
         let to = self.find(address, from.len())?;
         // SAFETY: as in `read`, with source and destination exchanged; the mapping is writable.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
-        Ok(())
+        self.check(address, from.len())
     }
 }
 

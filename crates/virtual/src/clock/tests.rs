@@ -87,3 +87,11 @@ fn bells_are_heard_once() {
     clock.ring_calls(4);
     assert_eq!(guest.get_u64(4096 + 72), 0b101);
 }
+
+#[test]
+fn the_guest_cannot_take_the_clock_away() {
+    let clock = SharedClock::new(Transport::Bells).unwrap();
+    assert_eq!(ftruncate(&clock.file, 0), Err(Errno::PERM));
+    assert_eq!(ftruncate(&clock.file, 2 * layout::TOTAL_BYTES), Err(Errno::PERM));
+    clock.set_free_until(77);
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Key;
 use super::packed::Packed;
 
 /// Where a block is.
@@ -10,17 +11,19 @@ pub(super) enum Place {
     /// Kept under a number.
     Packed(u64),
     /// Computable from a key.
-    Key(u64),
+    Key(Key),
     /// Zero, whatever the base holds.
     Zero,
 }
 
 impl Place {
     /// The place of the block `by` further on in the same run.
-    fn after(self, by: u64) -> Self {
+    pub(super) fn after(self, by: u64) -> Self {
         match self {
             Self::Packed(number) => Self::Packed(number + by),
-            Self::Key(key) => Self::Key(key.wrapping_add(by)),
+            Self::Key(Key { kind, number }) => {
+                Self::Key(Key { kind, number: number.wrapping_add(by) })
+            }
             Self::Zero => Self::Zero,
         }
     }
@@ -37,6 +40,11 @@ struct Run {
 pub(super) struct Blocks(BTreeMap<u64, Run>);
 
 impl Blocks {
+    #[cfg(test)]
+    pub(super) fn runs(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn find(&self, block: u64) -> Option<Place> {
         let (start, run) = self.0.range(..=block).next_back()?;
         (block < run.end).then(|| run.first.after(block - start))

@@ -32,13 +32,13 @@ impl Counting {
 }
 
 impl Regenerator for Counting {
-    fn recognise(&self, block: &[u8]) -> Option<u64> {
-        let key = u64::from_le_bytes(*block.first_chunk()?);
-        (key > 0 && Self::block(key) == block).then_some(key)
+    fn recognise(&self, block: &[u8]) -> Option<Key> {
+        let number = u64::from_le_bytes(*block.first_chunk()?);
+        (number > 0 && Self::block(number) == block).then_some(Key { kind: 3, number })
     }
 
-    fn regenerate(&self, key: u64, block: &mut [u8]) {
-        block.copy_from_slice(&Self::block(key));
+    fn regenerate(&self, key: Key, block: &mut [u8]) {
+        block.copy_from_slice(&Self::block(key.number));
     }
 }
 

@@ -65,6 +65,28 @@ fn a_region_that_is_not_in_its_file_is_refused() {
 }
 
 #[test]
+fn memory_that_the_guest_has_cut_off_is_an_error_and_not_the_end() {
+    let (one, other) = (file(0x4000), file(0x4000));
+    let mut cut = MappedMemory::default();
+    cut.add(plan(0x1000, 0x4000, 0), &one).unwrap();
+    let mut whole = MappedMemory::default();
+    whole.add(plan(0x1000, 0x4000, 0), &other).unwrap();
+    cut.write(0x1000, b"here").unwrap();
+    ftruncate(&one, 0x2000).unwrap();
+    assert_eq!(cut.read(0x2fff, &mut [0]), Ok(()), "it is there before the new end");
+    // Across the new end, then where nothing is any more.
+    assert_eq!(cut.read(0x2fff, &mut [0; 2]), Err(OutOfRange::new(0x2fff, 2)));
+    assert_eq!(cut.write(0x4000, b"gone"), Err(OutOfRange::new(0x4000, 4)));
+    // Who has cut once is not believed again.
+    assert_eq!(cut.read(0x1000, &mut [0]), Err(OutOfRange::new(0x1000, 1)));
+    assert_eq!(whole.read(0x4000, &mut [0]), Ok(()), "others keep theirs");
+    drop(cut);
+    let mut next = MappedMemory::default();
+    next.add(plan(0x1000, 0x1000, 0), &other).unwrap();
+    assert_eq!(next.write(0x1000, b"next"), Ok(()), "a new guest begins anew");
+}
+
+#[test]
 fn shared_numbers_are_the_files() {
     let shared = file(4096);
     let numbers = SharedNumbers::new(&shared, 4096).unwrap();

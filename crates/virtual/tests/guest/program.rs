@@ -43,7 +43,13 @@ fn main() {
         ["spin"] => loop {
             std::hint::spin_loop();
         },
-        ["zeros", device, kind, mib] => zeros(device, kind, mib.parse().unwrap()),
+        ["stamped", device, kind, mib] => stamped(device, kind, mib.parse().unwrap()),
+        ["ask"] => loop {
+            std::hint::black_box(rustix::process::getppid());
+        },
+        ["pause"] => loop {
+            thread::park();
+        },
         ["sleep", milliseconds] => {
             let begun = Instant::now();
             thread::sleep(Duration::from_millis(milliseconds.parse().unwrap()));
@@ -74,8 +80,9 @@ fn main() {
     }
 }
 
-/// One file of zeroes, written past the page cache.
-fn zeros(device: &str, kind: &str, mib: u64) {
+/// One file as a workload with `content = "stamped"` writes it: zeros with a stamp in every 4 KiB, past the
+/// page cache.
+fn stamped(device: &str, kind: &str, mib: u64) {
     let options = ["-q", "-F", "-T", "largefile4", "-O", "^resize_inode", device];
     let made = Command::new(format!("mkfs.{kind}")).args(options).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -83,9 +90,14 @@ fn zeros(device: &str, kind: &str, mib: u64) {
         let mut options = OpenOptions::new();
         let file =
             options.write(true).create(true).custom_flags(DIRECT).open(top.join("file")).unwrap();
-        let memory = vec![0_u8; (1 << 20) + PAGE];
+        let mut memory = vec![0_u8; (1 << 20) + PAGE];
         let start = memory.as_ptr().addr().next_multiple_of(PAGE) - memory.as_ptr().addr();
+        let mut stamp = 1_u64;
         for chunk in 0..mib {
+            for block in memory[start..start + (1 << 20)].chunks_exact_mut(PAGE) {
+                stamp = stamp.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                block[..8].copy_from_slice(&stamp.to_le_bytes());
+            }
             file.write_all_at(&memory[start..start + (1 << 20)], chunk << 20).unwrap();
         }
         file.sync_all().unwrap();

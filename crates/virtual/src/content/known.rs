@@ -1,0 +1,69 @@
+//! Blocks that are computed instead of kept: what a stamped file is made of, and what a filesystem of the
+//! ext family writes to find the blocks of a large one.
+
+use super::{BLOCK_BYTES, Key, Regenerator};
+
+#[cfg(test)]
+mod tests;
+
+/// What the stamps of the engine's buffers grow by from block to block.
+const STAMP_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Its inverse modulo 2⁶⁴: it makes the stamps of a file numbers that follow one another.
+const STAMP_INVERSE: u64 = inverse(STAMP_STEP);
+
+/// Zeros behind eight bytes; the key is the number of the stamp.
+const STAMPED: u32 = 0;
+
+/// Numbers of 32 bits that follow one another, as in the indirect blocks of ext2 and ext3 for a file in
+/// one piece; the key is the first.
+const COUNTING: u32 = 1;
+
+/// Blocks that are computed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known;
+
+impl Regenerator for Known {
+    fn recognise(&self, block: &[u8]) -> Option<Key> {
+        let (words, _) = block.as_chunks::<8>();
+        let (first, rest) = words.split_first()?;
+        let (next, _) = rest.split_first()?;
+        if *next == [0; 8] {
+            let stamp = u64::from_le_bytes(*first);
+            let number = stamp.wrapping_mul(STAMP_INVERSE);
+            return super::is_zero(rest.as_flattened()).then_some(Key { kind: STAMPED, number });
+        }
+        let (numbers, _) = block.as_chunks::<4>();
+        let start = u32::from_le_bytes(*numbers.first()?);
+        let follows = |(at, number): (u32, &[u8; 4])| {
+            start.checked_add(at).is_some_and(|expected| expected.to_le_bytes() == *number)
+        };
+        let all = (0..).zip(numbers).all(follows);
+        all.then_some(Key { kind: COUNTING, number: u64::from(start) })
+    }
+
+    fn regenerate(&self, key: Key, block: &mut [u8]) {
+        if key.kind == STAMPED {
+            block.fill(0);
+            block[..8].copy_from_slice(&key.number.wrapping_mul(STAMP_STEP).to_le_bytes());
+            return;
+        }
+        let (numbers, _) = block.as_chunks_mut::<4>();
+        for (number, value) in numbers.iter_mut().zip(key.number as u32..) {
+            *number = value.to_le_bytes();
+        }
+    }
+}
+
+const _: () = assert!(BLOCK_BYTES.is_multiple_of(8), "blocks are whole words");
+
+/// Of an odd number; each step of Newton's method doubles the bits that are right.
+const fn inverse(odd: u64) -> u64 {
+    let mut found = odd;
+    let mut step = 0;
+    while step < 6 {
+        found = found.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(found)));
+        step += 1;
+    }
+    found
+}
