@@ -391,14 +391,14 @@ impl<'a> BroughtUp<'a> {
     ///
     /// # Errors
     /// When the filesystem cannot be remounted or the caches cannot be dropped.
-    pub fn prepare(&self, outline: &StepOutline) -> Result<(), TrialError> {
+    pub fn prepare(&mut self, outline: &StepOutline) -> Result<(), TrialError> {
         if outline.cache != CacheState::Cold {
             return Ok(());
         }
         let stage = &outline.name;
         end_strays();
-        if let Some(mounted) = &self.mounted {
-            return mounted.make_cold(&self.system).map_err(TrialError::in_stage(stage));
+        if let Some(mounted) = &mut self.mounted {
+            return mounted.make_cold().map_err(TrialError::in_stage(stage));
         }
         match &self.raw_file {
             Some(file) => caches::drop_device_buffers(file).map_err(TrialError::in_stage(stage)),

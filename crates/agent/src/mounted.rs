@@ -3,7 +3,6 @@
 use rustix::mount::{MountFlags, mount};
 use seekwell_host::filesystem;
 use seekwell_host::overlay::{self, OverlayMount};
-use seekwell_host::sysfs::System;
 use seekwell_host::{Error, caches};
 use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::stack::{Overlay, WriteBack};
@@ -68,6 +67,16 @@ impl MountPlan {
         self.base.join("base")
     }
 
+    /// Where the overlay is mounted.
+    fn top(&self) -> PathBuf {
+        self.base.join("top")
+    }
+
+    /// The options under a layer in memory.
+    fn lower_options(&self) -> Vec<String> {
+        self.options.iter().cloned().chain(["ro".to_owned()]).collect()
+    }
+
     /// Mounts it.
     ///
     /// # Errors
@@ -78,11 +87,8 @@ impl MountPlan {
             filesystem::mount(self.definition, &self.device, &lower, &self.options)?;
             return Ok(Mounted { plan: self, layer: None });
         };
-        let mut options = self.options.clone();
-        options.push("ro".to_owned());
-        filesystem::mount(self.definition, &self.device, &lower, &options)?;
-        let layer =
-            overlay::mount(&lower, &self.base.join("layer"), &self.base.join("top"), overlay)?;
+        filesystem::mount(self.definition, &self.device, &lower, &self.lower_options())?;
+        let layer = overlay::mount(&lower, &self.base.join("layer"), &self.top(), overlay)?;
         Ok(Mounted { plan: self, layer: Some(layer) })
     }
 }
@@ -103,17 +109,21 @@ impl Mounted {
         self.plan.lower()
     }
 
-    /// Mounts anew with dropped caches. Under a layer in memory only the caches are dropped: what
-    /// the layer holds is in memory by intent.
+    /// Mounts anew with dropped caches. What a layer above it holds stays: it is in memory by
+    /// intent.
     ///
     /// # Errors
     /// When the filesystem stays busy or cannot be mounted again.
-    pub fn make_cold(&self, system: &System) -> Result<(), Error> {
-        if self.layer.is_some() {
-            return caches::drop_caches(system);
-        }
+    pub fn make_cold(&mut self) -> Result<(), Error> {
+        let upper = self.layer.take().map(|layer| layer.unmount(UNMOUNT)).transpose()?;
         let plan = &self.plan;
-        filesystem::remount_cold(plan.definition, &plan.device, &plan.lower(), &plan.options)
+        let lower = plan.lower();
+        let Some(upper) = upper else {
+            return filesystem::remount_cold(plan.definition, &plan.device, &lower, &plan.options);
+        };
+        filesystem::remount_cold(plan.definition, &plan.device, &lower, &plan.lower_options())?;
+        self.layer = Some(upper.mount(&lower, &plan.top())?);
+        Ok(())
     }
 
     /// Writes back everything that is dirty in it.

@@ -121,7 +121,7 @@ fn run_workload(
 }
 
 fn run_step(
-    stack: &BroughtUp<'_>,
+    stack: &mut BroughtUp<'_>,
     step: &mut dyn Step,
     outline: StepOutline,
     record: &mut Record,
@@ -153,7 +153,7 @@ fn run_step(
 /// Measures a step alone, and again with the others beside it. What runs beside has written its
 /// files before either, so that both see the same filesystem.
 fn run_accompanied(
-    stack: &BroughtUp<'_>,
+    stack: &mut BroughtUp<'_>,
     request: &TrialRequest,
     step: &mut dyn Step,
     outline: &StepOutline,

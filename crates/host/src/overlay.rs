@@ -55,7 +55,7 @@ pub struct WrittenBack {
 pub fn mount(lower: &Path, work: &Path, target: &Path, overlay: &Overlay) -> Result<OverlayMount> {
     let size = overlay.upper.0.to_string();
     new_mount("tmpfs", &[("size", size.as_ref()), ("mode", "0755".as_ref())], work)?;
-    let made = layers(lower, work, target);
+    let made = new_layers(work).and_then(|()| layers(lower, work, target));
     if let Err(error) = made {
         unmount(work, Duration::ZERO)?;
         return Err(error);
@@ -63,11 +63,15 @@ pub fn mount(lower: &Path, work: &Path, target: &Path, overlay: &Overlay) -> Res
     Ok(OverlayMount { memory: work.to_owned(), target: target.to_owned() })
 }
 
+fn new_layers(work: &Path) -> Result<()> {
+    for folder in [work.join("upper"), work.join("work")] {
+        fs::create_dir(&folder).map_err(Error::io("make", &folder))?;
+    }
+    Ok(())
+}
+
 fn layers(lower: &Path, work: &Path, target: &Path) -> Result<()> {
     let (upper, scratch) = (work.join("upper"), work.join("work"));
-    for folder in [&upper, &scratch] {
-        fs::create_dir(folder).map_err(Error::io("make", folder))?;
-    }
     // Everything that would put references to lower files into the upper layer is off, so that the
     // upper layer alone can be written back.
     let options = [
@@ -123,6 +127,16 @@ pub struct UpperLayer {
 }
 
 impl UpperLayer {
+    /// Mounts the overlay of this layer above `lower` again, on `target`. The layer stays in memory
+    /// when that fails, until its namespace ends.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn mount(self, lower: &Path, target: &Path) -> Result<OverlayMount> {
+        layers(lower, &self.memory, target)?;
+        Ok(OverlayMount { memory: self.memory, target: target.to_owned() })
+    }
+
     /// Applies the layer to what was the lower filesystem, mounted writable on `destination`. Does
     /// not sync.
     ///

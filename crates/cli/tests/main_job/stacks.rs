@@ -190,7 +190,8 @@ overlay = { upper = "32MiB", write_back = "never" }
 choose = ["none"]
 [[workload]]
 kind = "command"
-run = "dd if=/dev/zero of={dir}/file bs=1M count=16 2>/dev/null; sync {dir}/file"
+prepare = "echo kept > {dir}/before"
+run = "grep -q kept {dir}/before && dd if=/dev/zero of={dir}/file bs=1M count=16 2>/dev/null && sync {dir}/file"
 [judge]
 metric = "command.elapsed_durable"
 rounds = 6

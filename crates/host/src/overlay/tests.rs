@@ -69,6 +69,11 @@ fn what_is_written_back_is_what_was_seen_in_the_overlay() {
         let seen = picture(&target);
         assert_eq!(picture(&lower), untouched, "nothing reaches the lower filesystem before");
 
+        // Mounted again, it is the same: so a step can start cold.
+        let layer = mounted.unmount(TIMEOUT).unwrap();
+        let mounted = layer.mount(&lower, &target).unwrap();
+        assert_eq!(picture(&target), seen);
+
         let layer = mounted.unmount(TIMEOUT).unwrap();
         let written = layer.write_back(&lower).unwrap();
         assert_eq!(picture(&lower), seen);

@@ -6,6 +6,8 @@ use crate::step::StepContext;
 use crate::target;
 use rustix::fs::{Mode, OFlags};
 use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_host::caches;
+use seekwell_host::sysfs::System;
 use seekwell_model::bench::BenchResult;
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
@@ -133,7 +135,7 @@ fn flush_ns(directory: &Path) -> Result<u64, WorkloadError> {
 fn make_cold(folder: &Path) -> Result<Option<Warning>, WorkloadError> {
     flush_ns(folder)?;
     drop_files(folder)?;
-    if std::fs::write("/proc/sys/vm/drop_caches", "3\n").is_ok() {
+    if caches::drop_caches(&System::host()).is_ok() {
         return Ok(None);
     }
     Ok(Some(Warning::new(
