@@ -5,11 +5,11 @@ mod tested;
 
 use crate::claims::{Claims, Form, Judgeable};
 use crate::study::Study;
-use measured::Measures;
+use measured::{Measures, quantity};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::replication::{
-    ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
+    Also, ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
 };
 use std::collections::BTreeMap;
 use tested::Judge;
@@ -129,6 +129,7 @@ fn value_outcome(
             .note
             .clone()
             .or_else(|| study.not_measured.get(id).filter(|_| measured.is_none()).cloned()),
+        also: also(id, study, measures),
     };
     match outcome.agrees() {
         Some(false) => outcome,
@@ -147,10 +148,16 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         shown_by: Vec::new(),
         because: None,
         reason: None,
+        also: also(&claim.id, study, measures),
     };
     if let Form::Cannot { because } = &claim.form {
         outcome.verdict = ClaimVerdict::CannotBeTested;
         outcome.because = Some(because.clone());
+        return outcome;
+    }
+    // What the study's file calls not measured is not decided by numbers that only look like it.
+    if let Some(said) = study.not_measured.get(&claim.id) {
+        outcome.because = Some(said.clone());
         return outcome;
     }
     let judge = Judge { study, measures };
@@ -160,8 +167,7 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
     outcome.tests = tests;
     match verdict {
         ClaimVerdict::NotMeasured => {
-            let said = study.not_measured.get(&claim.id).cloned();
-            outcome.because = Some(said.unwrap_or_else(|| missing(&outcome.tests)));
+            outcome.because = Some(missing(&outcome.tests));
         }
         ClaimVerdict::NotConfirmed => {
             outcome.reason = study.reasons.get(&claim.id).cloned();
@@ -169,6 +175,13 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         _ => {}
     }
     outcome
+}
+
+/// What stands beside a claim or value.
+fn also(id: &str, study: &Study, measures: &Measures<'_>) -> Vec<Also> {
+    let beside = study.also.get(id).map(Vec::as_slice).unwrap_or_default();
+    let found = |formula| quantity(&measures.formula(formula));
+    beside.iter().map(|one| Also { says: one.says.clone(), found: found(&one.formula) }).collect()
 }
 
 /// What was not measured, where the study's file says no more.

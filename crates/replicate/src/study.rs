@@ -29,6 +29,8 @@ pub struct Study {
     pub tests: BTreeMap<String, Test>,
     /// The likely reason of what differs, by claim or value.
     pub reasons: BTreeMap<String, String>,
+    /// Further quantities beside a claim or value, by its name; never scored.
+    pub also: BTreeMap<String, Vec<Beside>>,
     /// Why a claim or value that could be tested was not, by name.
     pub not_measured: BTreeMap<String, String>,
     /// Parameters that are fitted, in this order.
@@ -82,6 +84,15 @@ pub struct Condition {
     pub below: Option<f64>,
 }
 
+/// A quantity beside a claim or value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// What it is.
+    pub says: String,
+    /// The formula.
+    pub formula: Formula,
+}
+
 /// A parameter that is fitted to a published value.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,11 +134,15 @@ struct File {
     #[serde(default)]
     measure: Vec<RawMeasure>,
     #[serde(default)]
+    grid: Vec<RawGrid>,
+    #[serde(default)]
     curve: Vec<RawCurve>,
     #[serde(default)]
     test: Vec<RawTest>,
     #[serde(default)]
     reason: Vec<Said>,
+    #[serde(default)]
+    also: Vec<RawAlso>,
     #[serde(default)]
     not_measured: Vec<Said>,
     #[serde(default)]
@@ -144,6 +159,32 @@ struct RawMeasure {
     #[serde(default)]
     stack: Axes,
     value: Spanned<String>,
+}
+
+/// The same measure of many stacks: one for each combination of `over`, whose values stand for `$AXIS` in
+/// the name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawGrid {
+    id: Spanned<String>,
+    lab: String,
+    #[serde(default)]
+    stack: Axes,
+    over: Over,
+    value: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Over {
+    #[serde(default)]
+    device: Vec<String>,
+    #[serde(default)]
+    journal: Vec<String>,
+    #[serde(default)]
+    filesystem: Vec<String>,
+    #[serde(default)]
+    scheduler: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -189,6 +230,14 @@ struct RawCondition {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RawAlso {
+    of: Spanned<String>,
+    says: String,
+    value: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Said {
     of: Spanned<String>,
     text: String,
@@ -222,6 +271,9 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     for raw in file.measure {
         reader.measure(raw)?;
     }
+    for raw in file.grid {
+        reader.grid(&raw)?;
+    }
     for raw in file.curve {
         reader.curve(raw)?;
     }
@@ -234,19 +286,22 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
         }
         reader.test(raw)?;
     }
-    let named = |id: &str| {
-        known.iter().any(|claim| claim.id == id)
-            || claims.values(&file.study).any(|value| value.id() == id)
+    let named = |id: &Spanned<String>| {
+        let known = known.iter().any(|claim| claim.id == *id.get_ref())
+            || claims.values(&file.study).any(|value| value.id() == id.get_ref());
+        let problem = || format!("'{}' is no claim or value", id.get_ref());
+        if known { Ok(()) } else { Err(source.wrong(id.span().start, problem())) }
     };
+    for raw in file.also {
+        named(&raw.of)?;
+        reader.also(raw)?;
+    }
     let said = |list: Vec<Said>| {
-        let checked = list.into_iter().map(|said| match named(said.of.get_ref()) {
-            true => Ok((said.of.into_inner(), said.text)),
-            false => {
-                let problem = format!("'{}' is no claim or value", said.of.get_ref());
-                Err(source.wrong(said.of.span().start, problem))
-            }
+        let checked = list.into_iter().map(|said| {
+            named(&said.of)?;
+            Ok((said.of.into_inner(), said.text))
         });
-        checked.collect::<Result<BTreeMap<_, _>, _>>()
+        checked.collect::<Result<BTreeMap<_, _>, FileError>>()
     };
     reader.study.reasons = said(file.reason)?;
     reader.study.not_measured = said(file.not_measured)?;
@@ -277,6 +332,24 @@ impl Reader<'_> {
             raw.id.get_ref().clone(),
             Measure { lab: raw.lab, stack: raw.stack.into(), formula },
         )
+    }
+
+    fn grid(&mut self, raw: &RawGrid) -> Result<(), FileError> {
+        let formula = self.formula(&raw.value)?;
+        let mut cells = vec![(raw.id.get_ref().clone(), raw.stack.clone())];
+        cells = along(cells, "$device", &raw.over.device, |stack| &mut stack.device);
+        cells = along(cells, "$journal", &raw.over.journal, |stack| &mut stack.journal);
+        cells = along(cells, "$filesystem", &raw.over.filesystem, |stack| &mut stack.filesystem);
+        cells = along(cells, "$scheduler", &raw.over.scheduler, |stack| &mut stack.scheduler);
+        for (name, stack) in cells {
+            let lab = Some(raw.lab.clone());
+            self.add(
+                &raw.id,
+                name,
+                Measure { lab, stack: stack.into(), formula: formula.clone() },
+            )?;
+        }
+        Ok(())
     }
 
     fn curve(&mut self, raw: RawCurve) -> Result<(), FileError> {
@@ -341,18 +414,48 @@ impl Reader<'_> {
     }
 
     fn condition(&self, raw: &RawCondition) -> Result<Condition, FileError> {
-        let formula = self.formula(&raw.value)?;
-        let wrong = |problem: String| Err(self.source.wrong(raw.value.span().start, problem));
+        let formula = self.of_measures(&raw.value)?;
+        Ok(Condition { formula, above: raw.above, below: raw.below })
+    }
+
+    fn also(&mut self, raw: RawAlso) -> Result<(), FileError> {
+        let formula = self.of_measures(&raw.value)?;
+        let beside = Beside { says: raw.says, formula };
+        self.study.also.entry(raw.of.into_inner()).or_default().push(beside);
+        Ok(())
+    }
+
+    /// A formula of measures alone.
+    fn of_measures(&self, text: &Spanned<String>) -> Result<Formula, FileError> {
+        let formula = self.formula(text)?;
+        let wrong = |problem: String| Err(self.source.wrong(text.span().start, problem));
         if let Some(missing) = formula::unknown(&formula, &self.study.measures) {
             return wrong(format!("nothing measures {missing}"));
         }
         if !formula.paths().is_empty() {
-            return wrong(
-                "a condition compares measures in {…}; give the step a [[measure]]".into(),
-            );
+            return wrong("measures in {…} are compared here; give the step a [[measure]]".into());
         }
-        Ok(Condition { formula, above: raw.above, below: raw.below })
+        Ok(formula)
     }
+}
+
+/// Every cell with each value on one more axis; `word` in its name becomes the value. An axis without
+/// values leaves them as they are.
+fn along(
+    cells: Vec<(String, Axes)>,
+    word: &str,
+    values: &[String],
+    axis: fn(&mut Axes) -> &mut Option<String>,
+) -> Vec<(String, Axes)> {
+    if values.is_empty() {
+        return cells;
+    }
+    let with = |(name, stack): &(String, Axes), value: &String| {
+        let mut stack = stack.clone();
+        *axis(&mut stack) = Some(value.clone());
+        (name.replace(word, value), stack)
+    };
+    cells.iter().flat_map(|cell| values.iter().map(move |value| with(cell, value))).collect()
 }
 
 impl Study {

@@ -43,15 +43,19 @@ fn pairs_of_a_group_are_claims_when_they_differ_by_more_than_the_spread_and_a_te
 #[test]
 fn the_order_of_a_pair_is_that_of_the_published_numbers() {
     let claims = frozen();
-    let pair = claims.of_study("003").into_iter().find(|claim| {
-        claim.id == "003.ext4.direct.elapsed < 003.ext3.direct.elapsed"
-    });
+    let pair = claims
+        .of_study("003")
+        .into_iter()
+        .find(|claim| claim.id == "003.ext4.direct.elapsed < 003.ext3.direct.elapsed");
     let names = ["003.ext4.direct.elapsed", "003.ext3.direct.elapsed"].map(str::to_owned);
     let form = Form::Order { values: names.to_vec(), best: Best::Low };
     assert_eq!(pair.unwrap().form, form);
-    assert!(claims.of_study("003").iter().all(|claim| {
-        claim.id != "003.raw.elapsed < 003.ext4.buffered.elapsed"
-    }));
+    assert!(
+        claims
+            .of_study("003")
+            .iter()
+            .all(|claim| { claim.id != "003.raw.elapsed < 003.ext4.buffered.elapsed" })
+    );
 }
 
 #[test]
@@ -77,7 +81,10 @@ fn a_fit_is_handed_nothing_that_must_be_predicted() {
 #[test]
 fn mistakes_are_said_with_their_line() {
     let two = [value("9.a", "value = 1\nuse = \"fit\""), value("9.a", "value = 1\nuse = \"fit\"")];
-    assert_eq!(wrong(&two.concat()), "x.toml:16:9.a is there twice; give one of them another name".replace(":16:", ":16: "));
+    assert_eq!(
+        wrong(&two.concat()),
+        "x.toml:16:9.a is there twice; give one of them another name".replace(":16:", ":16: ")
+    );
     let stray = value("8.a", "value = 1\nuse = \"fit\"");
     assert_eq!(wrong(&stray), "x.toml:9: 8.a belongs to no study of this file");
     let spread = value("9.a", "value = 1\nspread = [2, 3]\nuse = \"fit\"");
@@ -86,8 +93,16 @@ fn mistakes_are_said_with_their_line() {
     let claim = |rest: &str| {
         wrong(&format!("{known}[[claim]]\nid = \"9.c\"\nline = 1\nsays = \"s\"\n{rest}\n"))
     };
-    assert_eq!(claim("lab = \"l\"\nform = \"ratio\"\nof = \"9.a\""), "x.toml:20: 9.c is of form ratio and lacks `over`");
-    assert_eq!(claim("form = \"range\"\nlow = 1\nhigh = 2"), "x.toml:19: 9.c names no lab that shows it");
-    assert!(claim("form = \"guess\"").starts_with("x.toml:19: 9.c has the form 'guess'; there are"));
+    assert_eq!(
+        claim("lab = \"l\"\nform = \"ratio\"\nof = \"9.a\""),
+        "x.toml:20: 9.c is of form ratio and lacks `over`"
+    );
+    assert_eq!(
+        claim("form = \"range\"\nlow = 1\nhigh = 2"),
+        "x.toml:19: 9.c names no lab that shows it"
+    );
+    assert!(
+        claim("form = \"guess\"").starts_with("x.toml:19: 9.c has the form 'guess'; there are")
+    );
     assert!(claim("form = \"sign\"\nodd = 1").starts_with("x.toml:20: unknown field `odd`"));
 }

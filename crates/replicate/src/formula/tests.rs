@@ -62,11 +62,20 @@ fn what_is_unknown_makes_all_of_it_unknown() {
 #[test]
 fn mistakes_are_said() {
     let problem = |text: &str| parse(text).unwrap_err().to_string();
-    assert_eq!(problem("1 +"), "the formula '1 +' has '' where a number, [STEP.METRIC], {MEASURE} or a function is expected");
+    assert_eq!(
+        problem("1 +"),
+        "the formula '1 +' has '' where a number, [STEP.METRIC], {MEASURE} or a function is expected"
+    );
     assert_eq!(problem("(1"), "the formula '(1' lacks a closing parenthesis");
     assert_eq!(problem("{a"), "the formula '{a' lacks a '}'");
-    assert_eq!(problem("1 2"), "the formula '1 2' has '2' where an operator or its end is expected");
-    assert_eq!(problem("max"), "the formula 'max' names a function without its arguments in parentheses");
+    assert_eq!(
+        problem("1 2"),
+        "the formula '1 2' has '2' where an operator or its end is expected"
+    );
+    assert_eq!(
+        problem("max"),
+        "the formula 'max' names a function without its arguments in parentheses"
+    );
     let deep = format!("{}1{}", "(".repeat(40), ")".repeat(40));
     assert!(problem(&deep).ends_with("is nested too deeply"));
 }

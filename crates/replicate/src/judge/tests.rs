@@ -146,6 +146,10 @@ any = [{ value = "{9.fast}", above = 15 }, { value = "{9.slow}", above = 15 }]
 [[test]]
 claim = "9.nothing"
 all = [{ value = "{9.both}", above = 0 }]
+[[also]]
+of = "9.equal"
+says = "both together"
+value = "{9.fast} + {9.slow}"
 [[reason]]
 of = "9.equal"
 text = "they are not"
@@ -215,10 +219,7 @@ fn plan() -> Plan {
         lab: lab(),
         stacks: vec![stack("one"), stack("two")],
         workloads: vec![Workload { name: "w".into(), parts: vec![], beside: vec![] }],
-        candidates: vec![
-            Candidate { stack: 0, workload: 0 },
-            Candidate { stack: 1, workload: 0 },
-        ],
+        candidates: vec![Candidate { stack: 0, workload: 0 }, Candidate { stack: 1, workload: 0 }],
         trials: vec![],
         left_out: vec![],
         costs: vec![],
@@ -296,7 +297,12 @@ fn every_form_is_decided_by_its_interval() {
     assert_eq!(verdicts(&outcome), expected);
     let equal = &outcome.claims[2];
     assert_eq!(equal.reason.as_deref(), Some("they are not"));
-    let shown = ["l.seekwell: one (trials 0, 2, 4, 6, 8, 10)", "l.seekwell: two (trials 1, 3, 5, 7, 9, 11)"];
+    assert_eq!(equal.also[0].says, "both together");
+    assert!((30.0..32.0).contains(&equal.also[0].found.unwrap().centre));
+    let shown = [
+        "l.seekwell: one (trials 0, 2, 4, 6, 8, 10)",
+        "l.seekwell: two (trials 1, 3, 5, 7, 9, 11)",
+    ];
     assert_eq!(equal.shown_by, shown);
     assert_eq!(outcome.errata, ["9.twice (2026-02-02): a slip"]);
     assert_eq!(outcome.score()[&Confirmed], 6);
@@ -350,20 +356,25 @@ fn counters_quantiles_and_the_timeline_are_read() {
     let mut histogram = seekwell_stats::histogram::Histogram::new();
     (1..=100).for_each(|value| histogram.record(value * 1_000_000));
     one.steps[0].histograms.insert("fsync".into(), histogram.to_bytes());
-    one.steps[0].device = Some(seekwell_model::record::DeviceTotals { reads: 7, ..Default::default() });
+    one.steps[0].device =
+        Some(seekwell_model::record::DeviceTotals { reads: 7, ..Default::default() });
     let sample = |second: u64, writes_per_s: f64| Sample {
         at_ns: second * 1_000_000_000,
         writes_per_s,
         ..Sample::default()
     };
     // The fifth lies after the step.
-    one.timeline = vec![sample(1, 10.0), sample(2, 30.0), sample(3, 28.0), sample(4, 20.0), sample(5, 99.0)];
+    one.timeline =
+        vec![sample(1, 10.0), sample(2, 30.0), sample(3, 28.0), sample(4, 20.0), sample(5, 99.0)];
     let plan = plan();
     let run = Run {
         lab: "l".into(),
         file: String::new(),
         kernel: String::new(),
-        records: BTreeMap::from([(0, (PlannedTrial { index: 0, round: 0, candidate: 0, seed: 1 }, one))]),
+        records: BTreeMap::from([(
+            0,
+            (PlannedTrial { index: 0, round: 0, candidate: 0, seed: 1 }, one),
+        )]),
         plan,
     };
     let of = |path: &str| {
@@ -372,7 +383,8 @@ fn counters_quantiles_and_the_timeline_are_read() {
             stack: Match::default(),
             formula: crate::formula::parse(&format!("[{path}]")).unwrap(),
         };
-        let study = Study { measures: BTreeMap::from([("x".to_owned(), measure)]), ..Study::default() };
+        let study =
+            Study { measures: BTreeMap::from([("x".to_owned(), measure)]), ..Study::default() };
         Measures::new(&study, std::slice::from_ref(&run)).rounds("x").get(&0).copied()
     };
     assert_eq!(of("s.device.reads"), Some(7.0));

@@ -17,12 +17,14 @@ fn every_study_is_read_and_says_of_every_claim_how_it_is_tested_or_why_not() {
     for (name, text) in FILES.iter().filter(|(name, _)| name.ends_with(STUDY_END)) {
         let study = read(name, text, &claims).unwrap();
         for claim in claims.of_study(&study.key) {
-            if matches!(claim.form, Form::Cannot { .. }) || study.not_measured.contains_key(&claim.id) {
+            if matches!(claim.form, Form::Cannot { .. })
+                || study.not_measured.contains_key(&claim.id)
+            {
                 continue;
             }
             for needed in claim.form.names() {
-                let said = study.measures.contains_key(needed)
-                    || study.not_measured.contains_key(needed);
+                let said =
+                    study.measures.contains_key(needed) || study.not_measured.contains_key(needed);
                 assert!(said, "{name}: {} needs {needed}", claim.id);
             }
             match &claim.form {
@@ -76,12 +78,34 @@ fn mistakes_are_said_with_their_line() {
         wrong("[[measure]]\nid = \"a\"\nvalue = \"{b}\""),
         "x.toml:1: a needs b, which nothing measures"
     );
-    let circle = "[[measure]]\nid = \"a\"\nvalue = \"{b}\"\n[[measure]]\nid = \"b\"\nvalue = \"{a}\"";
+    let circle =
+        "[[measure]]\nid = \"a\"\nvalue = \"{b}\"\n[[measure]]\nid = \"b\"\nvalue = \"{a}\"";
     assert_eq!(wrong(circle), "x.toml:1: a needs itself");
-    assert_eq!(wrong("[[test]]\nclaim = \"003.nothing\""), "x.toml:3: '003.nothing' is no claim of the study");
+    assert_eq!(
+        wrong("[[test]]\nclaim = \"003.nothing\""),
+        "x.toml:3: '003.nothing' is no claim of the study"
+    );
+    assert_eq!(
+        wrong("[[also]]\nof = \"003.fragments\"\nsays = \"s\"\nvalue = \"[s.elapsed]\""),
+        "x.toml:5: measures in {…} are compared here; give the step a [[measure]]"
+    );
     assert_eq!(
         wrong("[[reason]]\nof = \"003.nothing\"\ntext = \"t\""),
         "x.toml:3: '003.nothing' is no claim or value"
     );
     assert!(wrong("odd = 1").starts_with("x.toml:2: unknown field `odd`"));
+}
+
+#[test]
+fn a_grid_is_a_measure_for_each_combination() {
+    let text = "study = \"003\"\n[[lab]]\nname = \"l\"\n[[grid]]\nid = \"$filesystem.$scheduler\"\nlab = \"l\"\nstack = { device = \"d\" }\nover = { filesystem = [\"a\", \"b\"], scheduler = [\"x\", \"y\"] }\nvalue = \"[s.elapsed]\"\n";
+    let study = read("x.toml", text, &frozen()).unwrap();
+    let names: Vec<&str> = study.measures.keys().map(String::as_str).collect();
+    assert_eq!(names, ["a.x", "a.y", "b.x", "b.y"]);
+    let stack = &study.measures["b.x"].stack;
+    assert_eq!(stack.device.as_deref(), Some("d"));
+    assert_eq!(
+        (stack.filesystem.as_deref(), stack.scheduler.as_deref()),
+        (Some("b"), Some("x"))
+    );
 }
