@@ -104,8 +104,5 @@ fn a_grid_is_a_measure_for_each_combination() {
     assert_eq!(names, ["a.x", "a.y", "b.x", "b.y"]);
     let stack = &study.measures["b.x"].stack;
     assert_eq!(stack.device.as_deref(), Some("d"));
-    assert_eq!(
-        (stack.filesystem.as_deref(), stack.scheduler.as_deref()),
-        (Some("b"), Some("x"))
-    );
+    assert_eq!((stack.filesystem.as_deref(), stack.scheduler.as_deref()), (Some("b"), Some("x")));
 }
