@@ -14,7 +14,7 @@ tries=0
 until { echo 1 > "/sys/block/zram$0/reset" && echo "$0" > /sys/class/zram-control/hot_remove; } 2> /dev/null
 do
     tries=$((tries + 1))
-    if [ $tries -ge 100 ]; then exit 1; fi
+    if [ $tries -ge 6000 ]; then exit 1; fi
     sleep 0.1
 done
 "#;

@@ -2,7 +2,8 @@
 //! to one CPU, alternating.
 //!
 //! `cargo bench -p seekwell-engine --bench engine -- [--rounds N] [--seconds N] [--milliseconds N]
-//! [CASE…]`, as root: it makes its targets itself, and nothing else is touched.
+//! [CASE…]`, as root: it makes its targets itself, and nothing else is touched. `--from FILE` says
+//! what the kept runs of a file show.
 //!
 //! One JSON object per run goes to standard output; medians with their 95 % intervals go to standard
 //! error. CPU is that of every thread of a side, of fio's processes and of the kernel's io_uring
@@ -94,18 +95,22 @@ struct Arguments {
     seconds: u64,
     milliseconds: u64,
     cases: Vec<Case>,
+    from: Option<String>,
 }
 
 fn arguments() -> Arguments {
-    let mut found = Arguments { rounds: 20, seconds: 600, milliseconds: 300, cases: Vec::new() };
+    let mut found =
+        Arguments { rounds: 20, seconds: 600, milliseconds: 300, cases: Vec::new(), from: None };
     let mut given = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let mut wanted = Vec::new();
     while let Some(word) = given.next() {
-        let mut number = || given.next().unwrap().parse().unwrap();
+        let number =
+            |given: &mut dyn Iterator<Item = String>| given.next().unwrap().parse().unwrap();
         match word.as_str() {
-            "--rounds" => found.rounds = number(),
-            "--seconds" => found.seconds = number(),
-            "--milliseconds" => found.milliseconds = number(),
+            "--rounds" => found.rounds = number(&mut given),
+            "--seconds" => found.seconds = number(&mut given),
+            "--milliseconds" => found.milliseconds = number(&mut given),
+            "--from" => found.from = given.next(),
             _ => wanted.push(word),
         }
     }
@@ -116,6 +121,9 @@ fn arguments() -> Arguments {
 
 fn main() {
     let arguments = arguments();
+    if let Some(file) = &arguments.from {
+        return summary::print(&summary::read(file));
+    }
     let bench = match Bench::make(&arguments) {
         Ok(bench) => bench,
         Err(why) => {
@@ -127,7 +135,7 @@ fn main() {
     let mut found = Runs::new();
     // Round by round through all cases, so that an early end leaves each with as many.
     for round in 0..arguments.rounds {
-        for case in &arguments.cases {
+        for case in arguments.cases.iter().take_while(|_| Instant::now() < end) {
             let mut order = ["seekwell", "fio", "bare"];
             order.rotate_left((round % 3) as usize);
             for who in order {

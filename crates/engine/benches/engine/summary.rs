@@ -2,6 +2,8 @@
 //! machine has rounds that are several times slower than others.
 
 use crate::{Measured, Runs};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The middle and the interval between the two values of an ordered list that hold the true median
 /// between them in at least 95 % of all cases.
@@ -20,6 +22,40 @@ fn median(mut values: Vec<f64>) -> (f64, f64, f64) {
 
 fn shown((low, middle, high): (f64, f64, f64), digits: usize) -> String {
     format!("{middle:.digits$} ({low:.digits$} to {high:.digits$})")
+}
+
+/// The runs that a file holds, of rounds in which every side of the case was measured.
+pub fn read(file: &str) -> Runs {
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut rounds: BTreeMap<(String, u64), Vec<(&'static str, Measured)>> = BTreeMap::new();
+    let mut part = 0;
+    let mut last = 0;
+    for line in text.lines() {
+        let told: Value = serde_json::from_str(line).unwrap();
+        let round = told["round"].as_u64().unwrap();
+        // A file of several runs of this program begins again with its first round.
+        part += u64::from(round < last);
+        last = round;
+        let number = |name: &str| told[name].as_f64().unwrap();
+        let measured = Measured { iops: number("iops"), cpu_ns_per_op: number("cpu_ns_per_op") };
+        let who = match told["who"].as_str().unwrap() {
+            "seekwell" => "seekwell",
+            "fio" => "fio",
+            _ => "bare",
+        };
+        let case = told["case"].as_str().unwrap().to_owned();
+        rounds.entry((case, part << 32 | round)).or_default().push((who, measured));
+    }
+    let mut found = Runs::new();
+    for ((case, _), sides) in rounds {
+        let all = if case.starts_with("null") { 2 } else { 3 };
+        if sides.len() == all {
+            for (who, measured) in sides {
+                found.entry((case.clone(), who)).or_default().push(measured);
+            }
+        }
+    }
+    found
 }
 
 /// Prints what was found about every case.
