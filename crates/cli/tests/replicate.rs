@@ -146,7 +146,9 @@ fn json(output: &Output) -> Value {
 /// Verdict of each claim.
 fn verdicts(found: &Value) -> Vec<(&str, &str)> {
     let claims = found["studies"][0]["claims"].as_array().unwrap().iter();
-    claims.map(|claim| (claim["id"].as_str().unwrap(), claim["verdict"].as_str().unwrap())).collect()
+    claims
+        .map(|claim| (claim["id"].as_str().unwrap(), claim["verdict"].as_str().unwrap()))
+        .collect()
 }
 
 const EXPECTED: [(&str, &str); 3] = [
@@ -188,7 +190,10 @@ fn a_study_is_run_judged_and_not_run_again() {
     assert!(!talk(&again).contains("trial 1/"), "{}", talk(&again));
     assert_eq!(std::fs::read(&run_file).unwrap(), before);
     let markdown = std::fs::read_to_string(here.join("r.md")).unwrap();
-    assert!(markdown.contains("**not confirmed**") && markdown.contains("likely reason: it was made up"));
+    assert!(
+        markdown.contains("**not confirmed**")
+            && markdown.contains("likely reason: it was made up")
+    );
     let page = std::fs::read_to_string(here.join("r.html")).unwrap();
     assert!(page.contains("<tr class=\"failed\">") && page.contains("it was made up"));
     assert_eq!(verdicts(&json(&replicate(here, &["--kept", "--json"]))), EXPECTED);

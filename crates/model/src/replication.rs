@@ -67,6 +67,15 @@ pub struct Quantity {
     pub rounds: u32,
 }
 
+/// Another quantity that throws light on a value or a claim; never scored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Also {
+    /// What it is.
+    pub says: String,
+    /// What was found; `None` when it was not measured.
+    pub found: Option<Quantity>,
+}
+
 /// A published value beside ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValueOutcome {
@@ -91,6 +100,8 @@ pub struct ValueOutcome {
     pub reason: Option<String>,
     /// What must be known to read it.
     pub note: Option<String>,
+    /// What throws light on it.
+    pub also: Vec<Also>,
 }
 
 impl ValueOutcome {
@@ -135,6 +146,8 @@ pub struct ClaimOutcome {
     pub because: Option<String>,
     /// Why it is likely not confirmed.
     pub reason: Option<String>,
+    /// What throws light on it.
+    pub also: Vec<Also>,
 }
 
 /// A lab of a study and what was run of it.

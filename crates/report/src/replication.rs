@@ -5,7 +5,7 @@ mod page;
 use crate::markdown::escape;
 use crate::text::harmless;
 use seekwell_model::replication::{
-    ClaimOutcome, ClaimVerdict, Quantity, Replication, StudyOutcome, Tested, ValueOutcome,
+    Also, ClaimOutcome, ClaimVerdict, Quantity, Replication, StudyOutcome, Tested, ValueOutcome,
 };
 
 pub use page::replication_html;
@@ -38,6 +38,9 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
             if let Some(reason) = &value.reason {
                 wrapped(&mut out, "    likely reason: ", reason, width);
             }
+            for also in &value.also {
+                wrapped(&mut out, "    ", &beside(also), width);
+            }
         }
         for claim in &study.claims {
             let line = format!("  {}: {}", claim.verdict.words(), claim.id);
@@ -50,6 +53,9 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
             let why = why(claim);
             if !why.is_empty() {
                 wrapped(&mut out, "      ", &why, width);
+            }
+            for also in &claim.also {
+                wrapped(&mut out, "      ", &beside(also), width);
             }
             for trials in &claim.shown_by {
                 wrapped(&mut out, "      shown by ", trials, width);
@@ -141,7 +147,10 @@ fn study_markdown(study: &StudyOutcome, out: &mut String) {
     }
     for value in &study.values {
         let reason = value.reason.as_deref().or(value.note.as_deref());
-        let remark = reason.map(|text| format!(": {}", escape(text))).unwrap_or_default();
+        let mut remark = reason.map(|text| format!(": {}", escape(text))).unwrap_or_default();
+        for also in &value.also {
+            remark.push_str(&format!("<br>{}", escape(&beside(also))));
+        }
         out.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} | {}{remark} |\n",
             escape(&value.id),
@@ -166,6 +175,7 @@ fn study_markdown(study: &StudyOutcome, out: &mut String) {
         if !why.is_empty() {
             became.push(escape(&why));
         }
+        became.extend(claim.also.iter().map(|also| escape(&beside(also))));
         let shown: Vec<String> = claim.shown_by.iter().map(|trials| escape(trials)).collect();
         out.push_str(&format!(
             "| {} | {} | {} | {word}<br>{} | {} |\n",
@@ -267,6 +277,14 @@ fn tested(test: &Tested) -> String {
         None => "open",
     };
     format!("{}: {found}, wanted {}: {holds}", test.what, test.wanted)
+}
+
+/// What throws light on a value or claim.
+fn beside(also: &Also) -> String {
+    let found = also.found.map_or("not measured".to_owned(), |found| {
+        format!("{} ({})", number(found.centre), ends(found))
+    });
+    format!("not scored: {}: {found}", also.says)
 }
 
 /// Why a claim is not confirmed or was not tried.

@@ -12,7 +12,7 @@ use seekwell_host::fiemap::{self, Extent};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{CacheState, IoParams, SeekRwParams, StepOutline};
 use seekwell_observe::counters::{DeviceCounters, totals_between};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -155,16 +155,16 @@ impl Found<'_> {
 /// Requests that reading fresh pages takes: pages of one access that follow each other are one.
 fn pages_touched(places: impl Iterator<Item = u64>, size: u64, span: Span) -> u64 {
     let last_page = (span.offset + span.length).div_ceil(PAGE_BYTES);
-    let mut cached = vec![false; usize::try_from(last_page).unwrap_or(0)];
+    // A set, because a file may have half a thousand million pages and an access touches a few.
+    let mut cached = HashSet::new();
     let mut requests = 0;
     for offset in places {
         let pages = offset / PAGE_BYTES..(offset + size).div_ceil(PAGE_BYTES);
         let mut reading = false;
-        for page in pages {
-            let Some(page) = cached.get_mut(page as usize) else { continue };
-            requests += u64::from(!*page && !reading);
-            reading = !*page;
-            *page = true;
+        for page in pages.take_while(|page| *page < last_page) {
+            let fresh = cached.insert(page);
+            requests += u64::from(fresh && !reading);
+            reading = fresh;
         }
     }
     requests

@@ -1,6 +1,6 @@
 //! The comparison as one page: tables, and a drawing of every ratio.
 
-use super::{agreement, interval, score, tested, why, with_unit};
+use super::{agreement, beside, interval, score, tested, why, with_unit};
 use crate::html::Page;
 use seekwell_model::replication::{ClaimVerdict, Replication, StudyOutcome};
 
@@ -103,7 +103,10 @@ fn values(page: &mut Page, study: &StudyOutcome) {
     for value in &study.values {
         let ratio = value.ratio.map_or("—".to_owned(), |ratio| format!("{ratio:.2}"));
         let remark = value.reason.as_deref().or(value.note.as_deref());
-        let remark = remark.map(|text| format!(": {text}")).unwrap_or_default();
+        let mut remark = remark.map(|text| format!(": {text}")).unwrap_or_default();
+        for also in &value.also {
+            remark.push_str(&format!("; {}", beside(also)));
+        }
         let cells = [
             &value.id,
             value.usage.word(),
@@ -120,7 +123,8 @@ fn values(page: &mut Page, study: &StudyOutcome) {
 fn claims(page: &mut Page, study: &StudyOutcome) {
     page.raw("<table><thead><tr><th>claim</th><th>says</th><th>became</th><th>shown by</th></tr></thead><tbody>\n");
     for claim in &study.claims {
-        let tests: Vec<String> = claim.tests.iter().map(tested).collect();
+        let mut tests: Vec<String> = claim.tests.iter().map(tested).collect();
+        tests.extend(claim.also.iter().map(beside));
         let text = format!("{}. {} {}", claim.verdict.words(), tests.join("; "), why(claim));
         let cells = [
             &format!("{} (line {})", claim.id, claim.line),
@@ -139,6 +143,8 @@ fn row(page: &mut Page, red: bool, cells: &[&str]) {
     for cell in cells {
         page.element("<td>", cell, "</td>");
     }
-    page.raw("</tr>
-");
+    page.raw(
+        "</tr>
+",
+    );
 }
