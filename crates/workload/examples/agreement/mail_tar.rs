@@ -21,7 +21,7 @@ pub const GROUP: Group = Group {
         Row {
             name: "mail-read",
             ours: "mail, counter = \"pipe\", step read_directory",
-            original: "tar -c -f - FOLDER | wc -c",
+            original: "tar -c -f - FOLDER into wc -c",
             metric: "files/s",
             note: "tar also writes a header for every file and looks at each file twice",
             exact: false,
