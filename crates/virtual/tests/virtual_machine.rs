@@ -125,21 +125,6 @@ fn the_ways_to_end_are_told_apart_in_real_guests() {
 }
 
 #[test]
-fn system_calls_without_end_and_waiting_without_end_are_told_apart() {
-    let test = "system_calls_without_end_and_waiting_without_end_are_told_apart";
-    let Some(stage) = Stage::new(test, &[]) else { return };
-    let mut settings = stage.settings();
-    settings.limits.spin = Duration::from_secs(1);
-    settings.limits.virtual_ns = 3_600_000_000_000;
-    let asks = stage.run("ask", b"", vec![], settings.clone());
-    let busy = matches!(asks.end, End::KernelSpins { .. } | End::ProgramSpins { .. });
-    assert!(busy, "{}", asks.end);
-    // Timers of the kernel itself may keep time passing for ever.
-    let waits = stage.run("pause", b"", vec![], settings);
-    assert!(matches!(waits.end, End::Deadlock | End::VirtualLimit), "{}", waits.end);
-}
-
-#[test]
 fn a_first_program_that_is_none_is_a_panic() {
     let test = "a_first_program_that_is_none_is_a_panic";
     let Some(kernel) = common::lab_kernel(test) else { return };

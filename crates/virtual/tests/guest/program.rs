@@ -44,12 +44,6 @@ fn main() {
             std::hint::spin_loop();
         },
         ["stamped", device, kind, mib] => stamped(device, kind, mib.parse().unwrap()),
-        ["ask"] => loop {
-            std::hint::black_box(rustix::process::getppid());
-        },
-        ["pause"] => loop {
-            thread::park();
-        },
         ["sleep", milliseconds] => {
             let begun = Instant::now();
             thread::sleep(Duration::from_millis(milliseconds.parse().unwrap()));
