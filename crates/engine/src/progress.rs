@@ -67,3 +67,6 @@ impl Progress {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -186,6 +186,47 @@ fn populate_writes_the_file_in_full_and_odd_sizes_too() {
 }
 
 #[test]
+fn a_file_is_as_compressible_and_as_repeated_as_asked_before_and_after_it_is_written_over() {
+    for (write, count) in [(false, 1), (true, 512)] {
+        let folder = folder();
+        let values = [
+            ("file_size", Value::Size(Bytes::mib(2))),
+            ("size", Value::Size(Bytes::kib(8))),
+            ("count", Value::Integer(count)),
+            ("write", Value::Bool(write)),
+            ("compressible", Value::Integer(50)),
+            ("repeated", Value::Integer(25)),
+        ];
+        run_all(&params("stream", &values), &context(folder.path()));
+        let data = std::fs::read(folder.path().join("stream.data")).unwrap();
+        let pages: Vec<&[u8]> = data.chunks(4096).collect();
+        assert_eq!(pages.len(), 512);
+        for page in &pages {
+            assert!(page[2048..].iter().all(|byte| *byte == 0));
+            assert!(page[..2048].chunks(8).all(|word| word.iter().any(|byte| *byte != 0)));
+        }
+        let mut different = pages.clone();
+        different.sort_unstable();
+        different.dedup();
+        // Populating writes 1 MiB at a time, so that of its two writes none or one repeats.
+        let repeated = pages.len() - different.len();
+        if write {
+            assert_eq!(repeated, 512 / 4 - 1);
+        }
+    }
+}
+
+#[test]
+fn rrd_alone_has_no_other_tenant() {
+    let every = |values: &[(&'static str, Value)]| match params("rrd", values) {
+        WorkloadParams::Rrd(rrd) => rrd.tenant_every,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(every(&[]), Nanos(10_000_000));
+    assert_eq!(every(&[("alone", Value::Bool(true))]), Nanos(0));
+}
+
+#[test]
 fn the_same_seed_writes_the_same_file() {
     let written = |seed| {
         let folder = folder();

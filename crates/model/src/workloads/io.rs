@@ -57,6 +57,35 @@ pub(super) const CONTENT_FIELD: Field = Field {
     doc: "What the file is written with before it is measured. `random`: data that neither compresses nor repeats, through the page cache. `stamped`: zeros but for eight random bytes in every 4 KiB, past the page cache: the virtual place keeps files of terabytes of it in little memory; for filesystems that do not compress.",
 };
 
+/// How far what is written can be compressed: the field of labs, the same for every kind that
+/// writes.
+pub(super) const COMPRESSIBLE_FIELD: Field = Field {
+    name: "compressible",
+    kind: FieldKind::Integer { min: 0, max: 100 },
+    default: Some("0"),
+    required: false,
+    doc: "Percentage of each 4 KiB written (of each operation, where that is smaller) that is zeros, at its end: what a filesystem or device that compresses can save. Eight bytes of each 4 KiB stay random.",
+};
+
+/// How far what is written can be deduplicated: the field of labs, as [`COMPRESSIBLE_FIELD`].
+pub(super) const REPEATED_FIELD: Field = Field {
+    name: "repeated",
+    kind: FieldKind::Integer { min: 0, max: 100 },
+    default: Some("0"),
+    required: false,
+    doc: "Percentage of the writes that have, in every 4 KiB, the same data as all others of them: what deduplication can save.",
+};
+
+/// A percentage of a field of labs; 0 where it is not said.
+pub(super) fn percent(values: &Values, field: &str) -> u8 {
+    u8::try_from(values.integer(field).unwrap_or(0).min(100)).unwrap_or(100)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(percent: &u8) -> bool {
+    *percent == 0
+}
+
 /// Parameters of `seek` and `stream`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoParams {
@@ -98,6 +127,12 @@ pub struct IoParams {
     /// What the file is written with before it is measured.
     #[serde(default, skip_serializing_if = "FileContent::is_random")]
     pub content: FileContent,
+    /// Percentage of what is written that is zeros.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub compressible: u8,
+    /// Percentage of the writes that repeat each other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: u8,
 }
 
 /// The window rule of SNIA's performance test specification, as labs name it.
@@ -135,6 +170,8 @@ macro_rules! io_fields {
             Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: 1_000_000_000 }, default: Some("0"), required: false,
                 doc: "fdatasync after every so many writes of a thread; 0 is never." },
             CONTENT_FIELD,
+            COMPRESSIBLE_FIELD,
+            REPEATED_FIELD,
         ]
     };
 }
@@ -176,6 +213,15 @@ fn threads(values: &Values) -> Vec<u32> {
     numbers
 }
 
+/// Whether a text has the form of [`SNIA`] or of a criterion of fio (`iops_slope:0.1%`).
+fn is_steady_rule(text: &str) -> bool {
+    let Some((name, limit)) = text.split_once(':') else { return text == SNIA };
+    let metric = name.strip_suffix("_slope").unwrap_or(name);
+    let limit = limit.strip_suffix('%').unwrap_or(limit).parse::<f64>();
+    matches!(metric, "iops" | "bw" | "lat")
+        && limit.is_ok_and(|limit| limit > 0.0 && limit.is_finite())
+}
+
 fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let engine = match values.text("engine") {
         Some("io_uring") => EngineKind::IoUring,
@@ -200,6 +246,11 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
     if file_size.is_some_and(|file| file < size) {
         let problem = format!("file_size is smaller than one operation of {size}");
         return Err(conflict("file_size", problem, "make file_size at least as large as size"));
+    }
+    if let Some(rule) = values.text("steady").filter(|rule| !is_steady_rule(rule)) {
+        let problem = format!("\"{rule}\" is no rule for a steady state");
+        let remedy = "write \"snia\", or one of fio's such as \"iops:2%\", \"iops_slope:0.1%\", \"bw:5%\", \"lat:3%\"";
+        return Err(conflict("steady", problem, remedy));
     }
     let read_percent = match values.integer("mix") {
         Some(percent) => u8::try_from(percent.min(100)).unwrap_or(100),
@@ -231,6 +282,8 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         fsync_every: narrow(values, "fsync_every", 0),
         steady: values.text("steady").map(str::to_owned),
         content: FileContent::from_word(values.text("content")),
+        compressible: percent(values, "compressible"),
+        repeated: percent(values, "repeated"),
     }))
 }
 

@@ -93,6 +93,13 @@ pub const RRD: WorkloadKind = WorkloadKind {
             doc: "`mmap`: open, lock, map, change, unmap, close, as rrdtool 1.7 does. `pread`: the same with pread and pwrite, as an rrdtool built without mmap.",
         },
         Field {
+            name: "alone",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "No other tenant of the filesystem beside the polls: `tenant_every` then means nothing.",
+        },
+        Field {
             name: "tenant_every",
             kind: FieldKind::Duration,
             default: Some("\"10ms\""),
@@ -131,7 +138,10 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             Some("pread") => RrdAccess::Pread,
             _ => RrdAccess::Mmap,
         },
-        tenant_every: values.duration("tenant_every").unwrap_or(Nanos(10_000_000)),
+        tenant_every: match values.bool("alone") {
+            true => Nanos(0),
+            false => values.duration("tenant_every").unwrap_or(Nanos(10_000_000)),
+        },
         cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Cold),
     }))
 }

@@ -1,6 +1,8 @@
 //! `sweep`: random reads at every block size, from a sector to megabytes.
 
-use super::io::{CONTENT_FIELD, EngineKind, FileContent, Pattern};
+use super::io::{
+    COMPRESSIBLE_FIELD, CONTENT_FIELD, EngineKind, FileContent, Pattern, REPEATED_FIELD, percent,
+};
 use super::{CacheState, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::{Bytes, Nanos};
@@ -82,6 +84,8 @@ pub const SWEEP: WorkloadKind = WorkloadKind {
             doc: "Size of the file that is used, written in full before; on a raw device how much of it is used.",
         },
         CONTENT_FIELD,
+        COMPRESSIBLE_FIELD,
+        REPEATED_FIELD,
     ],
     on_raw: true,
     build,
@@ -130,6 +134,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             fsync_every: 0,
             steady: None,
             content: FileContent::from_word(values.text("content")),
+            compressible: percent(values, "compressible"),
+            repeated: percent(values, "repeated"),
         },
     }))
 }

@@ -23,6 +23,8 @@ fn io(size: u64) -> IoParams {
         fsync_every: 0,
         steady: None,
         content: FileContent::Random,
+        compressible: 0,
+        repeated: 0,
     }
 }
 

@@ -40,6 +40,8 @@ fn io() -> WorkloadParams {
         fsync_every: 0,
         steady: None,
         content: seekwell_model::workloads::io::FileContent::Random,
+        compressible: 0,
+        repeated: 0,
     })
 }
 

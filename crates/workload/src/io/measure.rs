@@ -5,7 +5,7 @@ use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access, OpenTarget};
-use seekwell_engine::{Job, Progress, RateReport, Span, run};
+use seekwell_engine::{DataShape, Job, Progress, RateReport, Span, run};
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{IoParams, StepOutline};
 use seekwell_stats::derive_seed;
@@ -70,6 +70,11 @@ impl Measure {
     }
 }
 
+/// How far what is written can be made smaller.
+pub(super) fn data_shape(params: &IoParams) -> DataShape {
+    DataShape { zero_percent: params.compressible, repeated_percent: params.repeated }
+}
+
 /// The job that the parameters describe.
 ///
 /// # Errors
@@ -94,6 +99,7 @@ pub(crate) fn job<'a>(
     job.count = params.count;
     job.time_ns = params.time.map(|time| time.0);
     job.fsync_every = params.fsync_every;
+    job.data = data_shape(params);
     job.seed = seed;
     job.stop = stop;
     job

@@ -1,6 +1,7 @@
 //! Writes the file or the part of the device in full, so that what is measured is no hole.
 
 use super::Setting;
+use super::measure::data_shape;
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
@@ -119,11 +120,10 @@ impl Step for Populate {
             (Span { offset, length: length - rest }, WRITE_BYTES),
             (Span { offset: offset + length - rest, length: rest }, rest as u32),
         ];
-        let zero_percent = match self.setting.params.content {
-            FileContent::Random => 0,
-            FileContent::Stamped => 100,
+        let data = match self.setting.params.content {
+            FileContent::Random => data_shape(&self.setting.params),
+            FileContent::Stamped => DataShape { zero_percent: 100, ..DataShape::default() },
         };
-        let data = DataShape { zero_percent, ..DataShape::default() };
         let manner = Manner { direct, data, label: &name };
         let mut outcome = StepOutcome::default();
         for (span, block_bytes) in parts.into_iter().filter(|(span, _)| span.length > 0) {

@@ -20,6 +20,8 @@ fn setting(place: Place, file_size: Option<u64>) -> Setting {
         fsync_every: 0,
         steady: None,
         content: FileContent::Random,
+        compressible: 0,
+        repeated: 0,
     };
     Setting { params, place }
 }
