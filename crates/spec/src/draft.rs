@@ -106,6 +106,9 @@ pub const TIME: Question = Question {
 /// The six, in the order in which they are asked.
 pub const QUESTIONS: [&Question; 6] = [&RUNS, &DEVICE, &FILESYSTEM, &VARY, &MATTERS, &TIME];
 
+/// What people call what runs on it, where they mean a database.
+const DATABASES: [&str; 6] = ["sqlite", "postgresql", "postgres", "mysql", "mariadb", "db"];
+
 /// An answer that does not fit its question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: '{answer}' is no answer; {remedy}")]
@@ -135,6 +138,10 @@ impl Question {
         }
         if self.choices.iter().any(|(word, _)| *word == given) {
             return Ok(given.to_owned());
+        }
+        let lower = given.to_ascii_lowercase();
+        if self.name == "runs" && DATABASES.contains(&lower.as_str()) {
+            return Ok("database".to_owned());
         }
         let fits = match self.name {
             "device" => is_stable_path(given),

@@ -79,3 +79,11 @@ fn what_does_not_fit_is_refused_with_what_to_answer() {
         assert!(message.contains(expected), "{message}");
     }
 }
+
+#[test]
+fn a_database_by_its_own_name_is_a_database() {
+    for name in ["sqlite", "SQLite", "PostgreSQL", "mysql"] {
+        assert_eq!(RUNS.answer(name), Ok("database".to_owned()));
+    }
+    assert!(DEVICE.answer("sqlite").is_err());
+}

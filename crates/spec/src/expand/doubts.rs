@@ -9,7 +9,7 @@ use seekwell_model::plan::{Candidate, PlaceFacts};
 use seekwell_model::stack::{MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
-use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS};
+use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS, WorkloadParams};
 use std::collections::BTreeSet;
 
 /// Share of a device from which data leaves a filesystem too little room to work normally.
@@ -48,8 +48,9 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option
         .filter(|step| step.outline.measured && step.outline.cache != CacheState::Direct)
         .filter_map(|step| {
             let side = if step.beside { &workload.beside } else { &workload.parts };
-            let data = side.get(step.part)?.data_set()?;
-            Some((step.outline.name, data))
+            let part = side.get(step.part)?;
+            let data = part.data_set()?;
+            (!waits_for_the_device(part)).then_some((step.outline.name, data))
         })
         .collect();
     let limit = |limit: MemoryLimit| match limit {
@@ -76,6 +77,11 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option
         false => format!("use {} of data", readable(enough)),
     };
     Some(Warning::new("data-set-in-memory", text, remedy))
+}
+
+/// A writer that syncs is answered by the device, however little its data is.
+fn waits_for_the_device(part: &WorkloadParams) -> bool {
+    matches!(part, WorkloadParams::Io(io) if io.read_percent == 0 && io.fsync_every > 0)
 }
 
 /// Filesystems behave differently when they are nearly full.
