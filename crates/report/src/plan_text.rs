@@ -47,8 +47,13 @@ fn size(plan: &Plan) -> String {
         let (least, most) = race.stack_trials();
         let trials = |of_stacks: u64| of_stacks * pairs as u64 / (plan.stacks.len() as u64).max(1);
         let (least, most) = (trials(least), trials(most));
+        let trials = if least == most {
+            count(usize::try_from(least).unwrap_or(usize::MAX), "trial")
+        } else {
+            format!("{least} to {most} trials")
+        };
         return format!(
-            "{shape} in a race: {least} to {most} trials. A pilot of {} in {}; a screen \
+            "{shape} in a race: {trials}. A pilot of {} in {}; a screen \
              that keeps the better half until {} remain; a final of fresh rounds among them, which \
              may end after {} rounds.",
             count(race.pilot.len(), "stack"),
