@@ -63,7 +63,6 @@ fn value(form: Form, count: u64, interval_ns: u64, divisor: u64) -> f64 {
         Form::Pages => count as f64,
         Form::PerSecond { half } => halved(count as f64 / interval_ms * 1e3, half),
         Form::Mean { half, .. } => halved(count as f64 / divisor as f64, half),
-        Form::Share(times) if times == 1.0 => count as f64 / interval_ms,
         Form::Share(times) => count as f64 / interval_ms * times,
         Form::Pressure => count as f64 * 1e3 / interval_ns as f64 * 100.0,
     }

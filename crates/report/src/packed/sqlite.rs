@@ -167,7 +167,8 @@ impl<'a> Database<'a> {
             let fitting = least + (size.checked_sub(least)?) % (self.usable - 4);
             if fitting <= most { fitting } else { least }
         };
-        let mut place = vec![at..at.checked_add(local)?];
+        let first = at..at.checked_add(local)?;
+        let mut place = Place::from([first]);
         let mut filled = local;
         let mut link = at + local;
         while filled < size {
