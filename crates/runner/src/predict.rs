@@ -2,25 +2,52 @@
 //!
 //! The rates are those of a mid-range SATA SSD; the progress display replaces the guess by the
 //! measured mean after the first round, so that an error here costs a wrong first estimate and
-//! nothing else.
+//! nothing else. In the virtual place it is the time of this machine that is guessed, not the virtual
+//! time that the trial will say: there a disk costs what its requests cost to model.
 
 use seekwell_model::filesystems;
 use seekwell_model::lab::Workload;
 use seekwell_model::plan::{Cost, PlaceFacts};
-use seekwell_model::stack::Stack;
+use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{CacheState, StepOutline};
 
-/// Agent start, loop device, mkfs, two mounts, unmount.
-const FIXED_NS: u64 = 400_000_000;
-/// Remount with dropped caches before a cold step.
-const COLD_NS: u64 = 80_000_000;
-/// Sequential throughput: 300 MB/s.
-const BYTES_PER_SECOND: u64 = 300_000_000;
-/// Creating, reading or removing a small file.
-const FILE_NS: u64 = 60_000;
-/// One direct operation on a device.
-const DIRECT_NS: u64 = 120_000;
+/// What things cost in one place.
+struct Rates {
+    /// Agent start, device, mkfs, two mounts, unmount.
+    fixed_ns: u64,
+    /// Remount with dropped caches before a cold step.
+    cold_ns: u64,
+    /// Sequential throughput.
+    bytes_per_second: u64,
+    /// Creating, reading or removing a small file.
+    file_ns: u64,
+    /// One direct operation on a device.
+    direct_ns: u64,
+    /// How many times as fast time passes for a step that is bound by time.
+    times_real: u64,
+}
+
+/// This kernel on a mid-range SATA SSD.
+const HOST: Rates = Rates {
+    fixed_ns: 400_000_000,
+    cold_ns: 80_000_000,
+    bytes_per_second: 300_000_000,
+    file_ns: 60_000,
+    direct_ns: 120_000,
+    times_real: 1,
+};
+
+/// A guest on a modelled disk, in time of this machine.
+const GUEST: Rates = Rates {
+    fixed_ns: 300_000_000,
+    cold_ns: 10_000_000,
+    bytes_per_second: 400_000_000,
+    file_ns: 250_000,
+    direct_ns: 40_000,
+    times_real: 20,
+};
+
 /// A command of unknown length.
 const UNKNOWN_STEP_NS: u64 = 5_000_000_000;
 /// Share of a step's bytes that metadata adds.
@@ -33,23 +60,29 @@ const MKFS_BYTES: u64 = 8 << 20;
 pub fn cost(stack: &Stack, workload: &Workload, _facts: &PlaceFacts) -> Cost {
     let steps: Vec<StepOutline> =
         workload.outlines().into_iter().map(|step| step.outline).collect();
-    let time_ns = steps.iter().map(step_ns).fold(FIXED_NS, u64::saturating_add);
+    let rates = match stack.device.backing {
+        Backing::Model { .. } => GUEST,
+        _ => HOST,
+    };
+    let step_ns = |step: &StepOutline| step_ns(step, &rates);
+    let time_ns = steps.iter().map(step_ns).fold(rates.fixed_ns, u64::saturating_add);
     let written =
         steps.iter().map(step_written).try_fold(0_u64, |sum, next| Some(sum.saturating_add(next?)));
     let written = written.map(|bytes| Bytes(bytes.saturating_add(mkfs_written(stack))));
     Cost { time_ns, written }
 }
 
-fn step_ns(step: &StepOutline) -> u64 {
+fn step_ns(step: &StepOutline, rates: &Rates) -> u64 {
     if let Some(time_ns) = step.time_ns {
-        return time_ns;
+        return time_ns / rates.times_real;
     }
-    let cold = if step.cache == CacheState::Cold { COLD_NS } else { 0 };
-    let per_operation = if step.cache == CacheState::Direct { DIRECT_NS } else { FILE_NS };
+    let cold = if step.cache == CacheState::Cold { rates.cold_ns } else { 0 };
+    let direct = step.cache == CacheState::Direct;
+    let per_operation = if direct { rates.direct_ns } else { rates.file_ns };
     let operations = step.operations.map(|count| count.saturating_mul(per_operation));
-    let transfer = step
-        .bytes
-        .map(|bytes| (u128::from(bytes.0) * 1_000_000_000 / u128::from(BYTES_PER_SECOND)) as u64);
+    let transfer = step.bytes.map(|bytes| {
+        (u128::from(bytes.0) * 1_000_000_000 / u128::from(rates.bytes_per_second)) as u64
+    });
     match (operations, transfer) {
         (None, None) => UNKNOWN_STEP_NS,
         (operations, transfer) => cold + operations.unwrap_or(0).max(transfer.unwrap_or(0)),

@@ -9,6 +9,7 @@ mod files;
 #[path = "../../examples/disksim/fitted.rs"]
 mod fitted;
 mod harness;
+mod oracle;
 mod planted;
 mod promises;
 mod small;

@@ -59,6 +59,24 @@ fn a_time_bound_step_costs_its_time() {
 }
 
 #[test]
+fn a_modelled_device_is_predicted_in_the_time_of_this_machine() {
+    let facts = PlaceFacts::default();
+    let mut modelled = stack("raw");
+    modelled.device.backing =
+        Backing::Model { model: "sata-2tb-5400".into(), size: Some(Bytes::mib(64)) };
+    let cost = |stack: &Stack, field, value| {
+        super::cost(stack, &workload("seek", &[(field, value)]), &facts).time_ns
+    };
+    let time = |stack: &Stack, seconds| {
+        let time = Value::Duration(seekwell_model::units::Nanos::seconds(seconds));
+        cost(stack, "time", time)
+    };
+    assert_eq!(time(&modelled, 30) - time(&modelled, 10), 1_000_000_000);
+    let count = |stack: &Stack| cost(stack, "count", Value::Integer(100_000));
+    assert!(count(&modelled) < count(&stack("raw")));
+}
+
+#[test]
 fn bytes_of_a_command_are_unknown_not_zero() {
     let command = workload("command", &[("run", Value::Text("true".into()))]);
     assert_eq!(cost(&stack("ext4"), &command, &PlaceFacts::default()).written, None);
