@@ -40,7 +40,8 @@ impl Target {
     pub fn zram() -> Result<Self, String> {
         let ram = RamDisk::make(BYTES)?;
         fill(ram.path())?;
-        Self::open(&ram.path().to_owned(), true, Some(ram))
+        let path = ram.path().to_owned();
+        Self::open(&path, true, Some(ram))
     }
 
     /// A new loop device over a file full of random data, in memory. It is detached with the last
