@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: statistics agreement help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,11 +24,14 @@ check-virtual: packages ## the same lab with every trial run twice: fails at the
 	$(CARGO) build --release --locked --package seekwell
 	scripts/demo-virtual $(TARGET)/release/seekwell --check
 
-test: packages web ## every check and every test; as root the privileged ones too; ends with the counts
+test: packages web duckdb ## every check and every test; as root the privileged ones too; ends with the counts
 	$(CARGO) xtask test
 
 power-cuts: packages ## ext4, xfs and btrfs through 1,000 power cuts each on modelled disks; needs a lab kernel (about 10 minutes)
 	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
+
+duckdb: packages ## fetch DuckDB, with which a test reads the Parquet tables (70 MB)
+	@scripts/fetch-duckdb
 
 web: packages ## build the page of the HTML report, when Node.js is there (without: a plain page)
 	@scripts/build-web

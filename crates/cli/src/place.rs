@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 /// How long killed processes may take to be gone: their end closes what they wrote.
 const DYING: Duration = Duration::from_secs(30);
 const DYING_POLL: Duration = Duration::from_millis(20);
+/// A wait that nobody notices needs no word.
+const UNSAID: Duration = Duration::from_secs(1);
 
 /// This machine.
 pub fn system() -> System {
@@ -117,14 +119,17 @@ pub fn environment() -> serde_json::Value {
     })
 }
 
-/// Puts back what a run left behind whose three processes all died. Only root can have left
-/// something, and only root can put it back.
+/// Puts back what a run left behind whose three processes all died, and removes the tracing
+/// instances of watchers that were killed. Only root can have left something, and only root can put
+/// it back.
 pub fn put_back_what_died() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
+    // Where tracing is not to be had nothing can have been left.
+    let _ = seekwell_observe::block_events::remove_dead_watchers();
     let system = system();
-    let begun = Instant::now();
+    let (begun, mut said) = (Instant::now(), false);
     loop {
         match undo::lock(&undo_directory()) {
             Ok(Some(held)) => {
@@ -135,7 +140,13 @@ pub fn put_back_what_died() {
             // A run is under way: it has put back what it found, and its own list is its own.
             Ok(None) if !something_died(&system) => return,
             // Its processes were killed and are not quite gone.
-            Ok(None) if begun.elapsed() < DYING => std::thread::sleep(DYING_POLL),
+            Ok(None) if begun.elapsed() < DYING => {
+                if !said && begun.elapsed() > UNSAID {
+                    said = true;
+                    terminal::talk("waiting for the end of an interrupted run, to put it back");
+                }
+                std::thread::sleep(DYING_POLL);
+            }
             Ok(None) => {
                 return terminal::talk(
                     "an interrupted run still holds the machine; try again later",

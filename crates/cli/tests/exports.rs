@@ -1,4 +1,4 @@
-//! What `report` writes for other programs: opened by DuckDB where it is installed, and the run
+//! What `report` writes for other programs: opened by DuckDB where `make duckdb` fetched it, and the run
 //! file out of a page.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
@@ -40,32 +40,33 @@ fn run() -> tempfile::TempDir {
 #[test]
 fn duckdb_reads_every_table() {
     let test = "duckdb_reads_every_table";
-    let program = "import duckdb, sys\n\
-                   d = duckdb.connect()\n\
-                   q = lambda sql: d.execute(sql).fetchall()\n\
-                   for name in ['trials', 'samples', 'timelines', 'histograms', 'operations', 'events', 'run']:\n\
-                   \x20   print(name, q(f\"select count(*) from '{sys.argv[1]}/{name}.parquet'\")[0][0])\n\
-                   print(q(f\"select distinct stack from '{sys.argv[1]}/trials.parquet' order by 1\"))\n\
-                   print(q(f\"select sum(count) from '{sys.argv[1]}/histograms.parquet' where operation = 'read'\")[0][0])\n";
-    let has = |python: &Path| {
-        Command::new(python)
-            .args(["-c", "import duckdb"])
-            .output()
-            .is_ok_and(|output| output.status.success())
-    };
-    let Some(python) = seekwell_testing::tool("python3").filter(|python| has(python)) else {
-        return seekwell_testing::skip(test, "python3 with the package duckdb is not installed");
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let node = seekwell_testing::tool("node");
+    let Some(node) = node.filter(|_| web.join("duckdb/node_modules/@duckdb/node-api").is_dir())
+    else {
+        return seekwell_testing::skip(test, "DuckDB is not there: make duckdb, with Node.js");
     };
     let folder = run();
     well(&seekwell(folder.path(), &["report", "run.seekwell", "--parquet", "tables"]));
+    let script = web.join("duckdb/read.mjs");
     let output =
-        Command::new(python).args(["-c", program, "tables"]).current_dir(&folder).output().unwrap();
+        Command::new(node).arg(script).arg("tables").current_dir(&folder).output().unwrap();
     well(&output);
-    let expected = "trials 12\nsamples 48\ntimelines 72\nhistograms ";
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.starts_with(expected), "{said}");
-    let rest = "operations 600\nevents 4800\nrun 1\n[('a/<b>',), ('it\\'s \"b\"',)]\n600\n";
-    assert!(said.ends_with(rest), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    let counts = [
+        r#"[["trials",12]]"#,
+        r#"[["samples",48]]"#,
+        r#"[["timelines",72]]"#,
+        lines[3],
+        r#"[["operations",600]]"#,
+        r#"[["events",4800]]"#,
+        r#"[["run",1]]"#,
+        r#"[["a/<b>"],["it's \"b\""]]"#,
+        "[[600]]",
+    ];
+    assert_eq!(lines, counts);
+    assert!(lines[3].starts_with(r#"[["histograms","#), "{said}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `seekwell watch`: what a device does, now. Reads the kernel's counters and events; the device
 //! itself is never opened.
 
+mod events;
 mod record;
 mod seen;
 mod view;
@@ -9,10 +10,9 @@ use crate::args::WatchArgs;
 use crate::failure::{Exit, Failure};
 use crate::screen::{self, Screen};
 use crate::terminal;
+use events::Events;
 use record::Recorder;
-use seekwell_model::record::BlockEvent;
 use seekwell_model::units::Nanos;
-use seekwell_observe::block_events::{self, BlockEventOptions, BlockEventStream};
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_observe::timeline::{Live, TimelineOptions};
 use seekwell_observe::watched::Watched;
@@ -20,7 +20,6 @@ use seen::Seen;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// Titles are said again after so many lines.
@@ -72,7 +71,7 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 /// The counters, the events where they are to be had, and what was seen.
 struct Watch {
     live: Live,
-    events: Option<(BlockEventStream, Receiver<Vec<BlockEvent>>)>,
+    events: Events,
     seen: Seen,
     interval: Duration,
     due_ns: u64,
@@ -86,12 +85,9 @@ impl Watch {
         keep_events: bool,
     ) -> Result<Self, Failure> {
         let interval = arguments.interval.to_duration().max(SHORTEST);
-        let (events, note) = match arguments.counters_only {
-            true => (None, Some("counters only, as asked".to_owned())),
-            false => match events(&watched, origin_ns) {
-                Ok(events) => (Some(events), None),
-                Err(error) => (None, Some(format!("counters only: {error}"))),
-            },
+        let mut events = match arguments.counters_only {
+            true => Events::none("counters only, as asked"),
+            false => Events::open(&watched, origin_ns),
         };
         let options = TimelineOptions {
             root: "/".into(),
@@ -101,7 +97,9 @@ impl Watch {
             origin_ns,
         };
         let live = Live::start(&options).map_err(|error| Failure::from_error(&error))?;
-        let seen = Seen::new(watched, note, keep_events);
+        events.wait();
+        let mut seen = Seen::new(watched, keep_events);
+        seen.note = events.note();
         let due_ns = origin_ns + Nanos::from_duration(interval).0;
         Ok(Self { live, events, seen, interval, due_ns })
     }
@@ -117,34 +115,23 @@ impl Watch {
         // Intervals that nobody took are not caught up with.
         let missed = monotonic_ns().saturating_sub(self.due_ns) / interval_ns;
         self.due_ns += (missed + 1) * interval_ns;
-        let batch = match &self.events {
-            Some((_, receiver)) => receiver.try_iter().flatten().collect(),
-            None => vec![],
-        };
+        let batch = self.events.batch();
+        self.seen.note = self.events.note();
         let sample = self.live.sample().map_err(|error| Failure::from_error(&error))?;
-        Ok(sample.map(|sample| self.seen.add(sample, batch, self.events.is_some())).is_some())
+        Ok(sample.map(|sample| self.seen.add(sample, batch)).is_some())
     }
 
     fn finish(self) -> (Seen, u64) {
-        let lost = self.events.and_then(|(stream, _)| stream.stop().ok());
-        (self.seen, lost.map_or(0, |events| events.lost))
+        let lost = self.events.stop();
+        (self.seen, lost)
     }
-}
-
-type Events = (BlockEventStream, Receiver<Vec<BlockEvent>>);
-
-fn events(watched: &Watched, origin_ns: u64) -> Result<Events, seekwell_observe::ObserveError> {
-    block_events::remove_dead_watchers()?;
-    let name = block_events::watcher_name(std::process::id());
-    let options = BlockEventOptions::new(name, watched.disk, origin_ns);
-    BlockEventStream::start_live(&options)
 }
 
 fn in_lines(watch: &mut Watch, arguments: &WatchArgs, stop: &AtomicBool) -> Result<(), Failure> {
     if !arguments.json {
         terminal::talk(&terminal::harmless(&watch.seen.title()));
     }
-    let mut lines = 0;
+    let (mut lines, mut titled) = (0, None);
     while arguments.count.is_none_or(|count| lines < count) && !stop.load(Ordering::Relaxed) {
         let left = watch.left();
         if !left.is_zero() {
@@ -157,8 +144,10 @@ fn in_lines(watch: &mut Watch, arguments: &WatchArgs, stop: &AtomicBool) -> Resu
         if arguments.json {
             terminal::data(&watch.seen.json());
         } else {
-            if lines.is_multiple_of(LINES_PER_TITLE) {
-                terminal::data(&seekwell_report::watch_header(watch.events.is_some()));
+            let with_events = Some(watch.seen.picture.is_some());
+            if lines.is_multiple_of(LINES_PER_TITLE) || with_events != titled {
+                terminal::data(&seekwell_report::watch_header(with_events == Some(true)));
+                titled = with_events;
             }
             terminal::data(&watch.seen.line());
         }

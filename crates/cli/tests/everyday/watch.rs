@@ -134,3 +134,36 @@ fn requests_are_seen_recorded_and_nothing_is_written() {
         .unwrap();
     assert_eq!(again.status.code(), Some(1), "{}", talk(&again));
 }
+
+/// What a killed watcher leaves in the kernel is gone after the next command, whichever it is.
+#[test]
+fn the_tracing_instance_of_a_killed_watcher_is_removed_by_the_next_command() {
+    use seekwell_observe::block_events::{remove_instance, watcher_name};
+    use std::io::{BufRead, BufReader};
+    let test = "the_tracing_instance_of_a_killed_watcher_is_removed_by_the_next_command";
+    let Some(device) = any_device().filter(|_| seekwell_testing::root()) else {
+        return seekwell_testing::skip(test, "needs root and a block device");
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let mut watch = seekwell(directory.path())
+        .args(["watch", &device, "-i", "50ms", "--json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // Lines come at once; those with events when the kernel gives them.
+    let lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let traced = lines.take(400).any(|line| {
+        let sample: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        !sample["events"].is_null()
+    });
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    if !traced {
+        return seekwell_testing::skip(test, "no tracefs here");
+    }
+    let next = seekwell(directory.path()).args(["plan", "nothere.toml"]).output().unwrap();
+    assert_eq!(next.status.code(), Some(1), "{}", talk(&next));
+    let name = watcher_name(watch.id());
+    assert!(!remove_instance(&name).unwrap(), "{name} was still there");
+}

@@ -32,10 +32,10 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn new(watched: Watched, note: Option<String>, keep_events: bool) -> Self {
+    pub fn new(watched: Watched, keep_events: bool) -> Self {
         Self {
             watched,
-            note,
+            note: None,
             samples: Vec::new(),
             picture: None,
             requests: VecDeque::new(),
@@ -47,11 +47,9 @@ impl Seen {
     }
 
     /// Takes an interval in: its columns, and its events where there are some at all.
-    pub fn add(&mut self, sample: Sample, batch: Vec<BlockEvent>, with_events: bool) {
+    pub fn add(&mut self, sample: Sample, batch: Option<Vec<BlockEvent>>) {
         self.samples.push(sample);
-        if !with_events {
-            return;
-        }
+        let Some(batch) = batch else { return };
         let mut own: Vec<BlockEvent> = batch
             .into_iter()
             .filter(|event| self.watched.holds(event.sector, event.sectors))

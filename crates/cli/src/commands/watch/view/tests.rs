@@ -28,7 +28,7 @@ fn sample(at_ns: u64) -> Sample {
 
 #[test]
 fn with_events_latency_size_depth_and_place_are_there() {
-    let mut seen = Seen::new(device(), None, false);
+    let mut seen = Seen::new(device(), false);
     let event = |at_ns, complete, sector, operation| BlockEvent {
         at_ns,
         complete,
@@ -43,7 +43,7 @@ fn with_events_latency_size_depth_and_place_are_there() {
         event(101_000, true, 80, 'R'),
         event(102_000, true, 88, 'R'),
     ];
-    seen.add(sample(1_000_000_000), batch, true);
+    seen.add(sample(1_000_000_000), Some(batch));
     let text = shown(&seen, 120, 30);
     for word in [
         "r_await",
@@ -63,16 +63,17 @@ fn with_events_latency_size_depth_and_place_are_there() {
 
 #[test]
 fn without_events_it_says_what_they_need() {
-    let mut seen = Seen::new(device(), Some("counters only: no tracefs".to_owned()), false);
-    seen.add(sample(1_000_000_000), vec![], false);
+    let mut seen = Seen::new(device(), false);
+    seen.note = Some("counters only: no tracefs".to_owned());
+    seen.add(sample(1_000_000_000), None);
     let text = shown(&seen, 150, 30);
     assert!(text.contains("need the block event stream") && text.contains("no tracefs"), "{text}");
 }
 
 #[test]
 fn no_size_of_a_terminal_is_too_odd_to_draw_on() {
-    let mut seen = Seen::new(device(), None, false);
-    seen.add(sample(1_000_000_000), vec![], true);
+    let mut seen = Seen::new(device(), false);
+    seen.add(sample(1_000_000_000), Some(vec![]));
     for (width, height) in [(1, 1), (60, 16), (20, 60), (300, 5)] {
         shown(&seen, width, height);
     }
