@@ -59,7 +59,14 @@ export function draw(element: HTMLElement, text: string, option: () => Option): 
 }
 
 export function forget(element: HTMLElement): void {
-  slots.get(element)?.chart.dispose();
+  const chart = slots.get(element)?.chart;
+  if (chart) {
+    // A large picture is painted over several frames; those still to come would paint on what is
+    // gone. Painting nothing, at once, takes their turn.
+    chart.clear();
+    chart.getZr().refreshImmediately();
+    chart.dispose();
+  }
   slots.delete(element);
   resizes?.unobserve(element);
 }

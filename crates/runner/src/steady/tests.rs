@@ -5,14 +5,22 @@ use crate::order::{self, Expanded, PlanError};
 use seekwell_model::lab::{Effort, Workload};
 use seekwell_model::plan::{Candidate, PlaceFacts};
 use seekwell_model::verdict::VerdictKind;
+use seekwell_model::workloads::{FieldConflict, WorkloadParams};
 use std::collections::BTreeMap;
 
-/// A workload whose step `seek` must be steady by this rule.
-fn workload(steady: &str) -> Workload {
+/// What a lab makes of a step that must be steady by this rule.
+fn of_lab(steady: &str) -> Result<WorkloadParams, FieldConflict> {
     let mut values = seekwell_model::field::Values::default();
     values.set("steady", seekwell_model::field::Value::Text(steady.into()));
     let kind = seekwell_model::workloads::workload_kind("seek").unwrap();
-    let part = (kind.build)(&values).unwrap();
+    (kind.build)(&values)
+}
+
+/// A workload whose step `seek` must be steady by this rule, also by one that no lab would let in.
+fn workload(steady: &str) -> Workload {
+    let mut part = of_lab("snia").unwrap();
+    let WorkloadParams::Io(io) = &mut part else { unreachable!() };
+    io.steady = Some(steady.to_owned());
     Workload { name: "seek".into(), parts: vec![part], beside: vec![] }
 }
 
@@ -106,6 +114,37 @@ fn a_trial_that_was_not_steady_never_ranks_silently() {
     let records: Vec<_> = all.into_values().collect();
     let said = warnings(&plan, &records);
     assert!(said.iter().any(|w| w.code == "not-steady" && w.text.contains("6 times")), "{said:?}");
+}
+
+#[test]
+fn a_lab_takes_the_rules_that_can_be_read_and_no_others() {
+    for text in [
+        "snia",
+        "iops:2%",
+        "iops_slope:0.1%",
+        "bw:5",
+        "bw_slope:1",
+        "lat:3%",
+        "lat_slope:0.5%",
+        "",
+        "iops",
+        "iops:",
+        "iops:fast",
+        "iops:0",
+        "iops:-1%",
+        "iops:2%%",
+        "iops:1e2",
+        "speed:2%",
+        "SNIA",
+        ":2%",
+        "iops:nan",
+        "iops:inf%",
+        " iops:2%",
+        "iops : 2%",
+        "iops:2 %",
+    ] {
+        assert_eq!(of_lab(text).is_ok(), rule(text).is_ok(), "{text:?}");
+    }
 }
 
 #[test]
