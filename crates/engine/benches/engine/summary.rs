@@ -17,7 +17,8 @@ fn median(mut values: Vec<f64>) -> (f64, f64, f64) {
         below += 1;
     }
     let rank = below.saturating_sub(1);
-    (values[rank], values[count / 2], values[count - 1 - rank])
+    let middle = f64::midpoint(values[(count - 1) / 2], values[count / 2]);
+    (values[rank], middle, values[count - 1 - rank])
 }
 
 fn shown((low, middle, high): (f64, f64, f64), digits: usize) -> String {

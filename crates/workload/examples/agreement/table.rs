@@ -42,6 +42,7 @@ pub fn write(table: &Path, folder: Option<&Path>) {
         });
         let verdict = match (found.same_work(), found.agrees(), row.exact) {
             (false, ..) => "not the same work",
+            _ if (found.pairs.len() as u64) < crate::FEWEST => "too few pairs to say",
             (true, true, _) => "yes",
             (true, false, true) => "no",
             (true, false, false) => "no; the same order is asked for",
