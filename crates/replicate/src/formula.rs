@@ -6,6 +6,7 @@
 //! | `[STEP.device.FIELD]`, `[STEP.journal.FIELD]` | a counter of the device over the step: `reads`, `writes`, `read_bytes`, `written_bytes`, `reads_merged`, `writes_merged`, `flushes`, `busy_ms` |
 //! | `[STEP.KIND.pNN]` | a quantile of a latency histogram in seconds: `[poll.fsync.p50]` |
 //! | `[STEP.timeline.COLUMN.HOW]` | `max`, `median`, `mean` or `min` of iostat's column over the step; `max10s` of means over windows of 10 s |
+//! | `[workload.file_size]` | bytes of the file that the lab's workload works on |
 //! | `{NAME}` | another measure |
 //! | `{NAME*}` | every measure whose name begins so, as arguments of a function |
 //! | `+ - * / ( )` | as usual |

@@ -11,6 +11,7 @@ use seekwell_model::record::{Record, Status};
 use seekwell_model::replication::{
     Also, ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
 };
+use seekwell_stats::paired::MIN_ROUNDS;
 use std::collections::BTreeMap;
 use tested::Judge;
 
@@ -115,6 +116,11 @@ fn value_outcome(
         ends.iter().chain([measures]).filter_map(|at| Some(at.quantity(id)?.centre)).collect();
     let bound = |of: fn(f64, f64) -> f64| centres.iter().copied().reduce(of);
     let range = bound(f64::min).zip(bound(f64::max)).filter(|_| centres.len() > 1);
+    let not_measured = || {
+        let reasons = measures.not_compared(&[id.to_owned()]);
+        let said = study.not_measured.get(id).cloned();
+        said.or_else(|| (!reasons.is_empty()).then(|| reasons.join("; ")))
+    };
     let outcome = ValueOutcome {
         id: id.to_owned(),
         unit: value.unit.clone(),
@@ -125,10 +131,7 @@ fn value_outcome(
         ratio: measured.map(|measured| measured.centre / value.value),
         range: range.map(|(low, high)| [low, high]),
         reason: study.reasons.get(id).cloned(),
-        note: value
-            .note
-            .clone()
-            .or_else(|| study.not_measured.get(id).filter(|_| measured.is_none()).cloned()),
+        note: value.note.clone().or_else(|| measured.is_none().then(not_measured).flatten()),
         also: also(id, study, measures),
     };
     match outcome.agrees() {
@@ -167,7 +170,11 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
     outcome.tests = tests;
     match verdict {
         ClaimVerdict::NotMeasured => {
-            outcome.because = Some(missing(&outcome.tests));
+            let reasons = measures.not_compared(&judge.names(claim));
+            outcome.because = Some(match reasons.is_empty() {
+                true => missing(&outcome.tests),
+                false => reasons.join("; "),
+            });
         }
         ClaimVerdict::NotConfirmed => {
             outcome.reason = study.reasons.get(&claim.id).cloned();
@@ -190,6 +197,8 @@ fn missing(tests: &[Tested]) -> String {
         tests.iter().filter(|test| test.found.is_none()).map(|test| test.what.as_str()).collect();
     match unknown.is_empty() {
         true => "no lab of this set measures it".to_owned(),
-        false => format!("no trial of this set measured {}", unknown.join(", ")),
+        false => {
+            format!("fewer than {MIN_ROUNDS} rounds of this set measured {}", unknown.join(", "))
+        }
     }
 }

@@ -62,6 +62,20 @@ pub struct Measure {
     pub stack: Match,
     /// The formula.
     pub formula: Formula,
+    /// The sets in which it may stand beside the study, `whole` or `quick`; none named: both.
+    pub sets: Vec<Set>,
+    /// Why not in the other.
+    pub because: Option<String>,
+}
+
+/// A set of labs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Set {
+    /// As the study did it.
+    Whole,
+    /// Smaller.
+    Quick,
 }
 
 /// What a claim asks.
@@ -159,6 +173,9 @@ struct RawMeasure {
     #[serde(default)]
     stack: Axes,
     value: Spanned<String>,
+    #[serde(default)]
+    sets: Vec<Set>,
+    because: Option<String>,
 }
 
 /// The same measure of many stacks: one for each combination of `over`, whose values stand for `$AXIS` in
@@ -327,11 +344,18 @@ impl Reader<'_> {
 
     fn measure(&mut self, raw: RawMeasure) -> Result<(), FileError> {
         let formula = self.formula(&raw.value)?;
-        self.add(
-            &raw.id,
-            raw.id.get_ref().clone(),
-            Measure { lab: raw.lab, stack: raw.stack.into(), formula },
-        )
+        if raw.sets.is_empty() != raw.because.is_none() {
+            let problem = format!("{} needs both sets and because, or neither", raw.id.get_ref());
+            return Err(self.source.wrong(raw.id.span().start, problem));
+        }
+        let measure = Measure {
+            lab: raw.lab,
+            stack: raw.stack.into(),
+            formula,
+            sets: raw.sets,
+            because: raw.because,
+        };
+        self.add(&raw.id, raw.id.get_ref().clone(), measure)
     }
 
     fn grid(&mut self, raw: &RawGrid) -> Result<(), FileError> {
@@ -342,12 +366,8 @@ impl Reader<'_> {
         cells = along(cells, "$filesystem", &raw.over.filesystem, |stack| &mut stack.filesystem);
         cells = along(cells, "$scheduler", &raw.over.scheduler, |stack| &mut stack.scheduler);
         for (name, stack) in cells {
-            let lab = Some(raw.lab.clone());
-            self.add(
-                &raw.id,
-                name,
-                Measure { lab, stack: stack.into(), formula: formula.clone() },
-            )?;
+            let measure = Measure::new(Some(raw.lab.clone()), stack.into(), formula.clone());
+            self.add(&raw.id, name, measure)?;
         }
         Ok(())
     }
@@ -360,8 +380,7 @@ impl Reader<'_> {
                 .map_err(|error| self.source.wrong(raw.value.span().start, error.to_string()))?;
             let name = format!("{}.{point}", raw.name.get_ref());
             names.push(name.clone());
-            let measure =
-                Measure { lab: raw.lab.clone(), stack: raw.stack.clone().into(), formula };
+            let measure = Measure::new(raw.lab.clone(), raw.stack.clone().into(), formula);
             self.add(&raw.name, name, measure)?;
         }
         self.study.curves.insert(raw.name.get_ref().clone(), names);
@@ -458,7 +477,22 @@ fn along(
     cells.iter().flat_map(|cell| values.iter().map(move |value| with(cell, value))).collect()
 }
 
+impl Measure {
+    /// A measure that stands beside the study in every set.
+    #[must_use]
+    pub fn new(lab: Option<String>, stack: Match, formula: Formula) -> Self {
+        Self { lab, stack, formula, sets: Vec::new(), because: None }
+    }
+}
+
 impl Study {
+    /// The set that the run of a lab belongs to, by the name of the lab's file.
+    #[must_use]
+    pub fn set_of(&self, lab: &str, file: &str) -> Set {
+        let is = |quick| self.file_of(lab, quick) == Some(file);
+        if is(true) && !is(false) { Set::Quick } else { Set::Whole }
+    }
+
     /// The file of a lab in the whole or in the quick set.
     #[must_use]
     pub fn file_of(&self, lab: &str, quick: bool) -> Option<&str> {

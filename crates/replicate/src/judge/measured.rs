@@ -3,13 +3,15 @@
 use super::{ERROR, Run, counts};
 use crate::formula::Source;
 use crate::study::{Measure, Study};
-use seekwell_model::lab::Match;
+use seekwell_model::lab::{Match, Workload};
 use seekwell_model::plan::{Candidate, Plan};
 use seekwell_model::record::{DeviceTotals, Record, Sample, StepRecord};
 use seekwell_model::replication::Quantity;
+use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::estimate;
 use seekwell_stats::histogram::Histogram;
 use seekwell_stats::interval::{geometric_mean_interval, mean_interval};
+use seekwell_stats::paired::MIN_ROUNDS;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -45,7 +47,7 @@ impl<'a> Measures<'a> {
         let last = self.runs.iter().flat_map(|run| run.records.values());
         let last = last.map(|(trial, _)| trial.round).max().unwrap_or(0);
         let value = |round| {
-            let at = AtRound { measures: self, round, record: trials.get(&round).copied() };
+            let at = AtRound { measures: self, round, trial: trials.get(&round).copied() };
             Some((round, measure.formula.value(&at)?))
         };
         (0..=last).filter_map(value).collect()
@@ -53,13 +55,13 @@ impl<'a> Measures<'a> {
 
     /// A formula of measures by round.
     pub(super) fn formula(&self, formula: &crate::formula::Formula) -> Rounds {
-        let measure = Measure { lab: None, stack: Match::default(), formula: formula.clone() };
+        let measure = Measure::new(None, Match::default(), formula.clone());
         self.compute(&measure)
     }
 
     /// The one trial of each round that a measure is read from.
-    fn trials(&self, measure: &Measure) -> BTreeMap<u32, &'a Record> {
-        let Some(run) = self.runs.iter().find(|run| Some(&run.lab) == measure.lab.as_ref()) else {
+    fn trials(&self, measure: &Measure) -> BTreeMap<u32, Trial<'a>> {
+        let Some(run) = self.run_of(measure).filter(|run| self.compares(measure, run)) else {
             return BTreeMap::new();
         };
         let of_stack = |candidate: u32| {
@@ -69,7 +71,10 @@ impl<'a> Measures<'a> {
         let mut found = BTreeMap::new();
         let mut twice = Vec::new();
         for (trial, record) in run.records.values().filter(|(trial, _)| of_stack(trial.candidate)) {
-            if counts(record) && found.insert(trial.round, record).is_some() {
+            let pair = run.plan.candidates.get(trial.candidate as usize);
+            let workload = pair.and_then(|pair| run.plan.workloads.get(pair.workload as usize));
+            let of_round = Trial { record, workload };
+            if counts(record) && found.insert(trial.round, of_round).is_some() {
                 twice.push(trial.round);
             }
         }
@@ -80,7 +85,32 @@ impl<'a> Measures<'a> {
         found
     }
 
-    /// A measure over its rounds; `None` with fewer than 2.
+    fn run_of(&self, measure: &Measure) -> Option<&'a Run> {
+        self.runs.iter().find(|run| Some(&run.lab) == measure.lab.as_ref())
+    }
+
+    /// Whether a measure of this run may stand beside the study.
+    fn compares(&self, measure: &Measure, run: &Run) -> bool {
+        let set = self.study.set_of(&run.lab, &run.plan.lab.name);
+        measure.sets.is_empty() || measure.sets.contains(&set)
+    }
+
+    /// Why measures that these need do not compare in the set that was run, each reason once.
+    pub(super) fn not_compared(&self, names: &[String]) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for measure in self.behind(names) {
+            if let Some(run) = self.run_of(measure)
+                && !self.compares(measure, run)
+                && let Some(because) = &measure.because
+                && !reasons.contains(because)
+            {
+                reasons.push(because.clone());
+            }
+        }
+        reasons
+    }
+
+    /// A measure over its rounds; `None` with fewer than [`MIN_ROUNDS`].
     pub(super) fn quantity(&self, name: &str) -> Option<Quantity> {
         quantity(&self.rounds(name))
     }
@@ -88,6 +118,20 @@ impl<'a> Measures<'a> {
     /// The trials behind these measures: lab, stack, trial numbers.
     pub(super) fn shown_by(&self, names: &[String]) -> Vec<String> {
         let mut shown = Vec::new();
+        for measure in self.behind(names) {
+            if let Some(line) = self.trials_of(measure)
+                && !shown.contains(&line)
+            {
+                shown.push(line);
+            }
+        }
+        shown.sort();
+        shown
+    }
+
+    /// These measures and all that they rest on, each once.
+    fn behind(&self, names: &[String]) -> Vec<&'a Measure> {
+        let mut found = Vec::new();
         let mut open: Vec<String> = names.to_vec();
         let mut seen = Vec::new();
         while let Some(name) = open.pop() {
@@ -102,18 +146,13 @@ impl<'a> Measures<'a> {
                 continue;
             };
             open.extend(measure.formula.measures());
-            if let Some(line) = self.trials_of(measure)
-                && !shown.contains(&line)
-            {
-                shown.push(line);
-            }
+            found.push(measure);
         }
-        shown.sort();
-        shown
+        found
     }
 
     fn trials_of(&self, measure: &Measure) -> Option<String> {
-        let run = self.runs.iter().find(|run| Some(&run.lab) == measure.lab.as_ref())?;
+        let run = self.run_of(measure).filter(|run| self.compares(measure, run))?;
         let mut labels = Vec::new();
         let mut trials = Vec::new();
         for (index, (trial, record)) in &run.records {
@@ -137,9 +176,13 @@ impl<'a> Measures<'a> {
     }
 }
 
-/// Values over rounds with their interval.
+/// Values over rounds with their interval; `None` with fewer than [`MIN_ROUNDS`], however close
+/// they lie together.
 pub(super) fn quantity(rounds: &Rounds) -> Option<Quantity> {
     let values: Vec<f64> = rounds.values().copied().collect();
+    if values.len() < MIN_ROUNDS {
+        return None;
+    }
     let interval =
         geometric_mean_interval(&values, ERROR).or_else(|| mean_interval(&values, ERROR))?;
     Some(Quantity {
@@ -163,16 +206,27 @@ fn matches(plan: &Plan, pair: Candidate, wanted: &Match) -> bool {
         && workload.is_some_and(|name| is(&wanted.workload, name))
 }
 
+/// What was run in a round, and what it found.
+#[derive(Clone, Copy)]
+struct Trial<'a> {
+    record: &'a Record,
+    workload: Option<&'a Workload>,
+}
+
 /// One round, for a formula.
 struct AtRound<'a> {
     measures: &'a Measures<'a>,
     round: u32,
-    record: Option<&'a Record>,
+    trial: Option<Trial<'a>>,
 }
 
 impl Source for AtRound<'_> {
     fn path(&self, path: &str) -> Option<f64> {
-        read(self.record?, path)
+        let trial = self.trial?;
+        if path == FILE_SIZE {
+            return file_size(trial.workload?);
+        }
+        read(trial.record, path)
     }
 
     fn measure(&self, name: &str) -> Option<f64> {
@@ -181,6 +235,21 @@ impl Source for AtRound<'_> {
 
     fn group(&self, begin: &str) -> Vec<String> {
         self.measures.group(begin)
+    }
+}
+
+/// The path of [`file_size`].
+const FILE_SIZE: &str = "workload.file_size";
+
+/// Bytes of the file that a workload works on; `None` when its parts name none, or several sizes. A
+/// lab that starts from a kept copy has no step that wrote it.
+fn file_size(workload: &Workload) -> Option<f64> {
+    let of_part = |part: &WorkloadParams| Some(part.preparation()?.file_size?.0);
+    let mut sizes: Vec<u64> = workload.parts.iter().filter_map(of_part).collect();
+    sizes.dedup();
+    match sizes.as_slice() {
+        [one] => Some(*one as f64),
+        _ => None,
     }
 }
 

@@ -346,7 +346,7 @@ fn what_did_not_run_or_failed_is_not_measured_and_not_scored() {
     assert_eq!(outcome.labs[0].trials, 6);
     assert_eq!(outcome.labs[0].left_out, 6);
     let order = outcome.claims.iter().find(|claim| claim.id == "9.order").unwrap();
-    let because = "no trial of this set measured 9.fast / 9.slow";
+    let because = "fewer than 6 rounds of this set measured 9.fast / 9.slow";
     assert_eq!(order.because.as_deref(), Some(because));
 }
 
@@ -378,11 +378,8 @@ fn counters_quantiles_and_the_timeline_are_read() {
         plan,
     };
     let of = |path: &str| {
-        let measure = study::Measure {
-            lab: Some("l".into()),
-            stack: Match::default(),
-            formula: crate::formula::parse(&format!("[{path}]")).unwrap(),
-        };
+        let formula = crate::formula::parse(&format!("[{path}]")).unwrap();
+        let measure = study::Measure::new(Some("l".into()), Match::default(), formula);
         let study =
             Study { measures: BTreeMap::from([("x".to_owned(), measure)]), ..Study::default() };
         Measures::new(&study, std::slice::from_ref(&run)).rounds("x").get(&0).copied()
@@ -395,4 +392,118 @@ fn counters_quantiles_and_the_timeline_are_read() {
     assert_eq!(of("s.timeline.w/s.max2s"), Some(24.0));
     assert_eq!(of("s.timeline.w_await.max"), None);
     assert_eq!(of("s.nothing"), None);
+}
+
+#[test]
+fn five_rounds_are_no_interval_even_without_spread() {
+    let mut short = run(2.0);
+    short.records.retain(|_, (trial, _)| trial.round < 5);
+    for (trial, record) in short.records.values_mut() {
+        *record = self::record(if trial.candidate == 0 { 10.0 } else { 20.0 });
+    }
+    let found = outcome(std::slice::from_ref(&short), &[]);
+    assert!(found.values.iter().all(|value| value.measured.is_none()));
+    let score = found.score();
+    assert_eq!(score.get(&ClaimVerdict::Confirmed), None);
+    assert_eq!(score.get(&ClaimVerdict::NotConfirmed), None);
+    for candidate in 0..2 {
+        let elapsed = if candidate == 0 { 10.0 } else { 20.0 };
+        let trial = PlannedTrial { index: 10 + candidate, round: 5, candidate, seed: 1 };
+        short.records.insert(10 + candidate, (trial, record(elapsed)));
+    }
+    let measured = outcome(&[short], &[]).values[0].measured.unwrap();
+    assert_eq!(measured.rounds, 6);
+    assert!((measured.centre - 10.0).abs() < 1e-9);
+}
+
+/// The steps of study 003's kept quick run: it starts from a kept copy, so no step populates, and
+/// its counters hold the walk over the file's map beside the accesses.
+fn seekrw(name: &str, file: Bytes, elapsed: f64) -> Run {
+    // Stack, requests per access, pointer blocks, extents, reads of the device over the whole step.
+    let kept = [
+        ("ext3", 1.905, Some(32801.0), Some(1099.0), 46_136),
+        ("ext4", 1.0007, Some(4.0), Some(83.0), 7009),
+        ("raw", 1.0, None, None, 7000),
+    ];
+    let io = seekwell_model::workloads::IoParams { file_size: Some(file), ..io() };
+    let part = seekwell_model::workloads::SeekRwParams { caches: vec![io.cache], each: io };
+    let mut plan = plan();
+    plan.lab.name = name.into();
+    plan.stacks = kept.iter().map(|(name, ..)| stack(name)).collect();
+    plan.workloads[0].parts = vec![seekwell_model::workloads::WorkloadParams::SeekRw(part)];
+    plan.candidates = (0..3).map(|stack| Candidate { stack, workload: 0 }).collect();
+    let mut records = BTreeMap::new();
+    for round in 0..6 {
+        for (candidate, (_, per_op, pointers, extents, reads)) in (0..3).zip(&kept) {
+            let mut one = record(elapsed);
+            let step = &mut one.steps[0];
+            step.name = "seekrw-direct".into();
+            step.metrics.insert("ops".into(), 7000.0);
+            step.metrics.insert("device_reads_per_op".into(), *per_op);
+            step.metrics.insert("metadata_reads".into(), (per_op - 1.0) * 7000.0);
+            pointers.map(|count| step.metrics.insert("pointer_blocks".into(), count));
+            extents.map(|count| step.metrics.insert("extents".into(), count));
+            let reads = *reads;
+            step.device =
+                Some(seekwell_model::record::DeviceTotals { reads, ..Default::default() });
+            let index = round * 3 + candidate;
+            records.insert(index, (PlannedTrial { index, round, candidate, seed: 1 }, one));
+        }
+    }
+    let file = format!("{name}.seekwell");
+    Run { lab: "003-seekrw".into(), file, kernel: "6.12".into(), plan, records }
+}
+
+fn io() -> seekwell_model::workloads::IoParams {
+    serde_json::from_str(
+        r#"{"kind":"seekrw","step":"seekrw-direct","size":512,"count":7000,"time":null,
+            "threads":1,"depth":1,"engine":"psync","pattern":"random","read_percent":100,
+            "cache":"direct","rate":null,"file_size":null,"fsync_every":0,"content":"stamped"}"#,
+    )
+    .unwrap()
+}
+
+fn of_003(run: Run) -> (Study, StudyOutcome, Run) {
+    let text = |wanted: &str| crate::FILES.iter().find(|(name, _)| *name == wanted).unwrap().1;
+    let claims = claims::read("claims.toml", text("claims.toml")).unwrap();
+    let study = study::read("003", text("003.measure.toml"), &claims).unwrap();
+    let outcome = judge(&claims, &study, std::slice::from_ref(&run), &[]);
+    (study, outcome, run)
+}
+
+#[test]
+fn accesses_of_003_are_counted_without_the_walk_over_the_map() {
+    let (study, outcome, run) = of_003(seekrw("003-seekrw", Bytes::gib(128), 100.0));
+    let of = |id: &str| measured(&study, std::slice::from_ref(&run), id).unwrap().centre;
+    let near = |id: &str, wanted: f64| {
+        let found = of(id);
+        assert!((found / wanted - 1.0).abs() < 1e-9, "{id}: {found}, wanted {wanted}");
+    };
+    near("003.ext3.direct.ios_per_read", 1.905);
+    near("003.ext3.direct.tps", 1.905 * 7000.0 / 100.0);
+    near("003.file-gib", 128.0);
+    near("003.pointer-blocks-2tb", 32801.0 * 16.0);
+    near("003.extent-blocks-2tb", 64.0);
+    near("003.fragments-2tb", 1328.0);
+    let verdict =
+        |id: &str| outcome.claims.iter().find(|claim| claim.id == id).map(|claim| claim.verdict);
+    assert_eq!(verdict("003.pointer-blocks"), Some(ClaimVerdict::Confirmed));
+    assert_eq!(verdict("003.extent-blocks"), Some(ClaimVerdict::Confirmed));
+    assert_eq!(verdict("003.fragments"), Some(ClaimVerdict::NotConfirmed));
+}
+
+#[test]
+fn times_of_the_quick_set_of_003_are_not_measured_and_say_why() {
+    let (study, outcome, run) = of_003(seekrw("003-seekrw-quick", Bytes::gib(128), 100.0));
+    let runs = std::slice::from_ref(&run);
+    assert!(measured(&study, runs, "003.ext3.direct.ios_per_read").is_some());
+    assert!(measured(&study, runs, "003.ext3.direct.tps").is_none());
+    assert!(measured(&study, runs, "003.ext4.direct.elapsed").is_none());
+    let ratio =
+        outcome.claims.iter().find(|claim| claim.id == "003.ext3-over-ext4-direct").unwrap();
+    assert_eq!(ratio.verdict, ClaimVerdict::NotMeasured);
+    assert!(ratio.because.as_deref().unwrap().contains("do not compare"), "{:?}", ratio.because);
+    let elapsed =
+        outcome.values.iter().find(|value| value.id == "003.ext3.direct.elapsed").unwrap();
+    assert!(elapsed.note.as_deref().unwrap().contains("do not compare"), "{:?}", elapsed.note);
 }
