@@ -1,7 +1,7 @@
 //! Trouble while running: a full disk, a device that vanishes, an interrupt.
 
 use super::{can_run, data, seekwell, talk};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -52,9 +52,21 @@ fn start(directory: &Path, arguments: &[&str]) -> Child {
     seekwell(directory)
         .args(arguments)
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(File::create(directory.join("said")).unwrap())
         .spawn()
         .unwrap()
+}
+
+/// What a started run has said so far.
+fn said_in(directory: &Path) -> String {
+    std::fs::read_to_string(directory.join("said")).unwrap_or_default()
+}
+
+/// Waits until a run of twelve trials has begun this one, so that some are kept and some are to come
+/// however fast the machine is.
+fn wait_for_trial(directory: &Path, number: usize) {
+    let begun = format!("trial {number}/12");
+    wait_until(&begun, || said_in(directory).contains(&begun));
 }
 
 fn kept_trials(directory: &Path, run_file: &Path) -> usize {
@@ -81,12 +93,10 @@ fn a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there() {
     let disk = SmallDisk::mount(&directory.path().join("small"), "2m");
     let run_file = disk.0.join("run.seekwell");
     let child = start(directory.path(), &["run", "lab.toml", "-o", run_file.to_str().unwrap()]);
-    let enough = |file: &Path| std::fs::metadata(file).is_ok_and(|meta| meta.len() > 0);
-    wait_until("the run file", || enough(&run_file));
-    std::thread::sleep(Duration::from_millis(1500));
+    wait_for_trial(directory.path(), 3);
     disk.fill();
     let output = child.wait_with_output().unwrap();
-    let said = talk(&output);
+    let said = said_in(directory.path());
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("run.seekwell") && said.contains("no space"), "{said}");
     std::fs::remove_file(disk.0.join("ballast")).unwrap();
@@ -115,13 +125,12 @@ fn a_device_that_vanishes_fails_its_trials_and_nothing_else() {
     std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
     let child = start(directory.path(), &["run", "lab.toml", "-o", "run.seekwell"]);
     let pid = child.id();
-    wait_until("the image", || !images(pid).is_empty());
-    std::thread::sleep(Duration::from_millis(700));
+    wait_for_trial(directory.path(), 3);
     for image in images(pid) {
         OpenOptions::new().write(true).open(image).unwrap().set_len(4 << 20).unwrap();
     }
     let output = child.wait_with_output().unwrap();
-    let said = talk(&output);
+    let said = said_in(directory.path());
     assert!(matches!(output.status.code(), Some(1 | 4)), "{:?}\n{said}", output.status);
     let report =
         seekwell(directory.path()).args(["report", "run.seekwell", "--json"]).output().unwrap();
@@ -139,11 +148,11 @@ fn an_interrupt_finishes_the_trial_and_the_run_can_be_resumed() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
     let child = start(directory.path(), &["run", "lab.toml", "-o", "run.seekwell"]);
-    std::thread::sleep(Duration::from_millis(900));
+    wait_for_trial(directory.path(), 3);
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(status.success());
     let output = child.wait_with_output().unwrap();
-    let said = talk(&output);
+    let said = said_in(directory.path());
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("--resume"), "{said}");
     let resumed = seekwell(directory.path())
