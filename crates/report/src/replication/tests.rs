@@ -1,1 +1,106 @@
+use super::*;
+use seekwell_model::replication::ValueUse;
 
+fn value(id: &str, ratio: Option<f64>) -> ValueOutcome {
+    let measured = ratio.map(|ratio| ratio * 100.0);
+    ValueOutcome {
+        id: id.to_owned(),
+        unit: "s".to_owned(),
+        line: 7,
+        usage: ValueUse::Predict,
+        published: 100.0,
+        measured: measured.map(|at| Quantity { low: at, centre: at, high: at, rounds: 6 }),
+        ratio,
+        range: None,
+        reason: None,
+        note: None,
+        also: vec![],
+    }
+}
+
+fn claim(id: &str, verdict: ClaimVerdict, says: &str) -> ClaimOutcome {
+    ClaimOutcome {
+        id: id.to_owned(),
+        line: 8,
+        says: says.to_owned(),
+        form: "sign".to_owned(),
+        verdict,
+        tests: vec![],
+        shown_by: vec![],
+        because: None,
+        reason: None,
+        also: vec![],
+    }
+}
+
+/// One value that agrees, one that misses, one without a trial; a claim of every kind.
+fn replication() -> Replication {
+    let claims = vec![
+        claim("is-so", ClaimVerdict::Confirmed, "it is so"),
+        claim("is-not", ClaimVerdict::NotConfirmed, "it is <script>alert(1)</script> so"),
+        claim("elsewhere", ClaimVerdict::CannotBeTested, "another system does it"),
+        claim("later", ClaimVerdict::NotMeasured, "nobody ran it"),
+    ];
+    let study = StudyOutcome {
+        key: "003".to_owned(),
+        title: "Raw \u{1b}[2Jdevices".to_owned(),
+        author: "A. Nobody".to_owned(),
+        kernel: "2.6".to_owned(),
+        stands_for: String::new(),
+        notes: vec![],
+        errata: vec![],
+        labs: vec![],
+        values: vec![value("near", Some(1.05)), value("far", Some(1.5)), value("unrun", None)],
+        claims,
+    };
+    Replication {
+        format: "1.0".to_owned(),
+        set: "quick".to_owned(),
+        place: "virtual".to_owned(),
+        device: None,
+        frozen: "2026-11-20".to_owned(),
+        studies: vec![study],
+    }
+}
+
+/// The line of a text that names something.
+fn line<'a>(text: &'a str, name: &str) -> &'a str {
+    text.lines().find(|line| line.contains(name)).unwrap()
+}
+
+#[test]
+fn what_was_not_measured_is_a_dash_and_only_a_miss_is_red() {
+    let text = replication_text(&replication(), 80, true);
+    for (name, ratio, red) in
+        [("near ", "1.05", false), ("far ", "1.50", true), ("unrun ", DASH, false)]
+    {
+        let line = line(&text, name);
+        assert!(line.contains(ratio), "{line}");
+        assert_eq!(line.contains("\u{1b}[31m"), red, "{line}");
+    }
+    for (name, verdict, red) in [
+        ("is-so", "  confirmed", false),
+        ("is-not", "not confirmed", true),
+        ("elsewhere", "cannot be tested", false),
+        ("later", "not measured", false),
+    ] {
+        let line = line(&text, name);
+        assert!(line.contains(verdict), "{line}");
+        assert_eq!(line.contains("\u{1b}[31m"), red, "{line}");
+    }
+    assert!(!text.contains("\u{1b}[2J"), "a title reaches the terminal as it is:\n{text}");
+    assert!(!replication_text(&replication(), 80, false).contains('\u{1b}'));
+}
+
+#[test]
+fn markdown_and_page_tell_every_verdict_and_run_nothing() {
+    let found = replication();
+    for text in [replication_markdown(&found), replication_html(&found)] {
+        for word in
+            ["confirmed", "not confirmed", "cannot be tested", "not measured", "unrun", "1.50"]
+        {
+            assert!(text.contains(word), "{word} is missing:\n{text}");
+        }
+        assert!(!text.contains("<script>alert"), "{text}");
+    }
+}
