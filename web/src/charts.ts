@@ -122,11 +122,15 @@ function watch(): ResizeObserver {
       if (entry.contentRect.width > 0) slots.get(entry.target)?.chart.resize();
     }
   });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-    for (const { chart, draw: option } of slots.values()) chart.setOption(base(option()), { notMerge: true });
-  });
-  addEventListener('beforeprint', () => {
-    for (const { chart } of slots.values()) chart.resize();
-  });
+  const again = (): void => {
+    for (const { chart, draw: option } of slots.values()) {
+      chart.resize();
+      chart.setOption(base(option()), { notMerge: true });
+      // Paper does not wait for the next frame.
+      chart.getZr().refreshImmediately();
+    }
+  };
+  // Paper is light, whatever the screen is.
+  for (const media of ['(prefers-color-scheme: dark)', 'print']) matchMedia(media).addEventListener('change', again);
   return resizes;
 }

@@ -97,6 +97,19 @@ pub struct PlaceArgs {
 }
 
 impl PlaceArgs {
+    /// This machine's kernel, with the lab's own devices.
+    pub fn host() -> Self {
+        Self {
+            place: "host".to_owned(),
+            model: None,
+            kernel: None,
+            bring: vec![],
+            changes: vec![],
+            device: None,
+            journal_device: None,
+        }
+    }
+
     /// Whether trials run in guests.
     pub fn is_virtual(&self) -> bool {
         self.place == crate::virtual_place::NAME

@@ -7,7 +7,7 @@ mod text;
 use seekwell_model::filesystems::{FILESYSTEMS, filesystem};
 use seekwell_model::units::Nanos;
 
-pub use text::lab_text;
+pub use text::{FRUGALITIES, Frugality, lab_text};
 
 /// One of the six questions.
 #[derive(Clone, Copy, Debug)]

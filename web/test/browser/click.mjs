@@ -61,7 +61,7 @@ async function clickAll() {
     const done = new Map();
     const counts = {};
     const pause = () => new Promise((resolve) => setTimeout(resolve, 15));
-    const path = (element) => element.closest('[id]')?.id + ' ' + element.tagName + '.' + element.className + ' ' + (element.ariaLabel ?? '') + '|' + (element.textContent.slice(0, 60)) + '|' + (element.closest('tr')?.rowIndex ?? '') + ',' + (element.closest('td')?.cellIndex ?? '') + ',' + (element.closest('.side')?.className ?? '');
+    const path = (element) => element.closest('[id]')?.id + ' ' + element.tagName + '.' + element.className + ' ' + (element.ariaLabel ?? '') + '|' + (element.textContent.slice(0, 60)) + '|' + (element.closest('tr')?.rowIndex ?? '') + ',' + (element.closest('td')?.cellIndex ?? '') + ',' + (element.closest('.side')?.className ?? '') + ',' + (element.closest('.axis-filter')?.textContent ?? '');
     const group = (element) => element.closest('[id]')?.id + ' ' + element.tagName + '.' + element.className;
     const act = async (element) => {
       if (element.id === 'other-run') return;
@@ -189,7 +189,7 @@ async function compare() {
 
 /** Narrow, dark, printed: nothing overflows and nothing fails. */
 async function looks() {
-  for (const [width, scheme] of [[1280, 'dark'], [700, 'light'], [1280, 'light']]) {
+  for (const [width, scheme] of [[1280, 'dark'], [700, 'light'], [400, 'light'], [1280, 'light']]) {
     await browser.send('Emulation.setDeviceMetricsOverride', { width, height: 900, deviceScaleFactor: 1, mobile: false });
     await browser.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
     await idle();
@@ -198,8 +198,38 @@ async function looks() {
     const out = await browser.evaluate(`[...document.querySelectorAll('main *')].filter((one) => { const box = one.getBoundingClientRect(); return box.width > 0 && box.right > innerWidth + 1 && !one.closest('.scroll, pre, .tall, svg, .chart, textarea'); }).slice(0, 3).map((one) => one.outerHTML.slice(0, 120))`);
     check(out.length === 0, `outside of the window at ${width}: ${out}`);
   }
+  await paper();
   const { data } = await browser.send('Page.printToPDF', { printBackground: true });
   check(data.length > 10000, 'printing gives nothing');
   const titles = await browser.evaluate("[...document.querySelectorAll('main h2')].map((one) => one.textContent)");
   check(titles.includes('The evidence: every trial') && titles.includes('The raw data'), `the structure is ${titles}`);
+}
+
+/** Paper is light also where the screen is dark, pictures included. */
+async function paper() {
+  const dark = { features: [{ name: 'prefers-color-scheme', value: 'dark' }] };
+  const look = () => browser.evaluate(`(() => {
+    const style = getComputedStyle(document.documentElement);
+    let marks = 0;
+    for (const canvas of document.querySelectorAll('.timelines canvas')) {
+      const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+      copy.drawImage(canvas, 0, 0);
+      const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at] === 0x7d && data[at + 1] === 0xb5 && data[at + 2] === 0xf5) marks += 1;
+      }
+    }
+    return { page: style.getPropertyValue('--page').trim(), marks };
+  })()`);
+  await browser.send('Emulation.setEmulatedMedia', { media: '', ...dark });
+  await idle();
+  const screen = await look();
+  await browser.send('Emulation.setEmulatedMedia', { media: 'print', ...dark });
+  await idle();
+  const print = await look();
+  const pictures = await browser.evaluate("document.querySelectorAll('.timelines canvas').length");
+  check(screen.page !== '#fff' && screen.page !== '#ffffff', `a dark screen is ${screen.page}`);
+  check(pictures === 0 || screen.marks > 0, 'no line of the dark palette on a dark screen');
+  check(['#fff', '#ffffff'].includes(print.page) && print.marks === 0, `paper is ${print.page} with ${print.marks} points of the dark palette`);
+  await browser.send('Emulation.setEmulatedMedia', { media: '', features: [] });
 }

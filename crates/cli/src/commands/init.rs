@@ -1,8 +1,9 @@
 //! `seekwell init`: six questions become a lab.
 
-use crate::args::InitArgs;
+use crate::args::{InitArgs, PlaceArgs};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
+use seekwell_model::units::Nanos;
 use seekwell_spec::draft::{self, Answers, QUESTIONS, Question};
 use std::io::{BufRead, IsTerminal, Write, stdin};
 use std::path::Path;
@@ -33,13 +34,57 @@ pub fn run(arguments: &InitArgs) -> Result<Exit, Failure> {
         defaults: arguments.defaults,
     };
     let answers = asker.answers(given.map(|answer| answer.as_deref()))?;
-    write_new(path, &draft::lab_text(&name, &answers))?;
+    let draft = fitting(&name, &answers);
+    write_new(path, &draft.text)?;
+    if let Some(least) = draft.longer_ns {
+        terminal::talk(&format!(
+            "{} is short for this question: it takes {} at least. Leave out filesystems, or answer \
+             with more time.",
+            answers.time,
+            about(least)
+        ));
+    }
     terminal::talk(&format!(
         "wrote {}; read it, then: seekwell plan {}",
         path.display(),
         path.display()
     ));
     Ok(Exit::Done)
+}
+
+/// A lab as it is drafted.
+struct Draft {
+    text: String,
+    /// What it takes at least, in nanoseconds, where that is more than was answered.
+    longer_ns: Option<u64>,
+}
+
+/// The fullest draft whose least time is within the answer.
+fn fitting(name: &str, answers: &Answers) -> Draft {
+    let limit = answers.time.parse::<Nanos>().map_or(u64::MAX, |time| time.0);
+    let mut texts = draft::FRUGALITIES.map(|one| draft::lab_text(name, answers, one));
+    let least = texts.each_ref().map(|text| least_ns(text));
+    let chosen = first_within(&least, limit);
+    let longer_ns = least[chosen].filter(|least| *least > limit);
+    Draft { text: std::mem::take(&mut texts[chosen]), longer_ns }
+}
+
+/// Whole minutes, or seconds below two: nobody reads a forecast more closely.
+fn about(ns: u64) -> String {
+    let seconds = ns.div_ceil(1_000_000_000);
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+}
+
+/// The first whose time is within `limit_ns` or unknown; else the last.
+fn first_within(least_ns: &[Option<u64>], limit_ns: u64) -> usize {
+    let fits = |least: &Option<u64>| least.is_none_or(|least| least <= limit_ns);
+    least_ns.iter().position(fits).unwrap_or(least_ns.len() - 1)
+}
+
+/// What a lab takes at least; `None` where it cannot be planned here.
+fn least_ns(text: &str) -> Option<u64> {
+    let plan = super::plan::plan_of_text(text.as_bytes(), "draft", &PlaceArgs::host()).ok()?;
+    Some(plan.predicted_range_ns().0)
 }
 
 /// Asks over a line-wise input.

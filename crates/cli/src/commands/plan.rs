@@ -28,8 +28,15 @@ pub fn run(arguments: &PlanArgs) -> Result<Exit, Failure> {
 /// # Errors
 /// When the lab cannot be read or planned.
 pub fn plan_of(path: &Path, at: &PlaceArgs) -> Result<Plan, Failure> {
-    let bytes = read_lab(path)?;
-    let mut file = seekwell_spec::read_lab_bytes(&bytes, &path.display().to_string())
+    plan_of_text(&read_lab(path)?, &path.display().to_string(), at)
+}
+
+/// Plans a lab's text for a place; `name` is what messages call it.
+///
+/// # Errors
+/// When the lab cannot be read or planned.
+pub fn plan_of_text(bytes: &[u8], name: &str, at: &PlaceArgs) -> Result<Plan, Failure> {
+    let mut file = seekwell_spec::read_lab_bytes(bytes, name)
         .map_err(|error| Failure::Error(error.to_string()))?;
     if let (Some(device), false) = (&at.device, at.is_virtual()) {
         place::use_device(&mut file.lab, device, at.journal_device.as_deref())?;

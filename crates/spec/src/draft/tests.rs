@@ -38,8 +38,9 @@ fn combinations() -> Vec<Answers> {
 fn every_combination_is_a_lab_that_can_be_planned_and_judged() {
     let all = combinations();
     assert_eq!(all.len(), 9 * 3 * 3 * 4 * 2 * 3);
-    for answers in all {
-        let text = lab_text("mine", &answers);
+    let every = all.into_iter().flat_map(|answers| FRUGALITIES.map(|one| (answers.clone(), one)));
+    for (answers, frugality) in every {
+        let text = lab_text("mine", &answers, frugality);
         let file = read_lab_bytes(text.as_bytes(), "mine.toml")
             .unwrap_or_else(|error| panic!("{answers:?}\n{error}\n{text}"));
         let expansion = expand(&file, &machine())

@@ -13,7 +13,7 @@ struct Sketch {
     runs: &'static str,
     /// Comment above the tables.
     comment: &'static str,
-    /// The tables; `FILES` and `SIZE` stand for the amounts.
+    /// The tables; `FILES`, `SIZE` and `SECONDS` stand for the amounts.
     tables: &'static str,
     files: [&'static str; 2],
     size: [&'static str; 2],
@@ -34,7 +34,7 @@ const SKETCHES: &[Sketch] = &[
     Sketch {
         runs: "database",
         comment: "A database: 8 KiB pages at random places, 70 % reads, every write synced. For your real\n# database use kind = \"command\", see labs/postgresql.toml and labs/sqlite.toml.",
-        tables: "[[workload]]\nkind = \"seek\"\nstep = \"transactions\"\nsize = \"8KiB\"\nfile_size = \"SIZE\"\nmix = 70\nfsync_every = 1\nthreads = 4\ntime = \"5s\"\n",
+        tables: "[[workload]]\nkind = \"seek\"\nstep = \"transactions\"\nsize = \"8KiB\"\nfile_size = \"SIZE\"\nmix = 70\nfsync_every = 1\nthreads = 4\ntime = \"SECONDSs\"\n",
         files: ["", ""],
         size: ["256MiB", "1GiB"],
         throughput: "transactions.iops",
@@ -79,7 +79,7 @@ const SKETCHES: &[Sketch] = &[
     Sketch {
         runs: "desktop",
         comment: "A desktop: small reads alone, then while a large file is written.",
-        tables: "[[workload]]\nkind = \"seek\"\nstep = \"small-reads\"\nsize = \"4KiB\"\nfile_size = \"128MiB\"\ncache = \"direct\"\ntime = \"5s\"\n\n[[workload.beside]]\nkind = \"stream\"\nstep = \"bulk-writer\"\nwrite = true\nsize = \"1MiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\n",
+        tables: "[[workload]]\nkind = \"seek\"\nstep = \"small-reads\"\nsize = \"4KiB\"\nfile_size = \"128MiB\"\ncache = \"direct\"\ntime = \"SECONDSs\"\n\n[[workload.beside]]\nkind = \"stream\"\nstep = \"bulk-writer\"\nwrite = true\nsize = \"1MiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\n",
         files: ["", ""],
         size: ["512MiB", "1GiB"],
         throughput: "bulk-writer.mb_per_s",
@@ -105,20 +105,38 @@ const SKETCHES: &[Sketch] = &[
     },
 ];
 
+/// How much of a lab is left out so that it fits its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frugality {
+    /// Seconds that a step without a number of operations takes.
+    step_seconds: u8,
+    /// Two schedulers in place of all.
+    few_schedulers: bool,
+}
+
+/// From the whole lab to the most frugal one.
+pub const FRUGALITIES: [Frugality; 4] = [
+    Frugality { step_seconds: 5, few_schedulers: false },
+    Frugality { step_seconds: 2, few_schedulers: false },
+    Frugality { step_seconds: 2, few_schedulers: true },
+    Frugality { step_seconds: 1, few_schedulers: true },
+];
+
 /// The lab as text: what the answers say, with comments that say what to change. `name` is the
 /// lab's name.
 #[must_use]
-pub fn lab_text(name: &str, answers: &Answers) -> String {
+pub fn lab_text(name: &str, answers: &Answers, frugality: Frugality) -> String {
     let sketch = SKETCHES.iter().find(|sketch| sketch.runs == answers.runs);
     let sketch = sketch.unwrap_or(&SKETCHES[0]);
     let time = answers.time.parse().unwrap_or(Nanos::seconds(600));
     let large = usize::from(time >= LARGE_FROM);
     let mut text = head(name, answers);
     text.push_str(&device(answers, large));
-    text.push_str(&vary(answers));
+    text.push_str(&vary(answers, frugality));
     text.push_str(&filesystems(answers));
     let tables =
         sketch.tables.replace("FILES", sketch.files[large]).replace("SIZE", sketch.size[large]);
+    let tables = tables.replace("SECONDS", &frugality.step_seconds.to_string());
     let _ = write!(text, "\n# {}\n{tables}", sketch.comment);
     let metric = match answers.matters.as_str() {
         "waiting" => sketch.waiting,
@@ -184,8 +202,13 @@ fn filesystems(answers: &Answers) -> String {
     text
 }
 
-fn vary(answers: &Answers) -> String {
+fn vary(answers: &Answers, frugality: Frugality) -> String {
     match answers.vary.as_str() {
+        "scheduler" if frugality.few_schedulers => {
+            "\n# Two schedulers, for the time given; without this table all are tried.\n\
+             [scheduler]\nchoose = [\"none\", \"mq-deadline\"]\n"
+                .to_owned()
+        }
         "scheduler" => {
             "\n# No [scheduler] table: every scheduler that the kernel offers is tried.\n"
                 .to_owned()

@@ -35,7 +35,7 @@ fn every_choice_typed_by_number_becomes_a_lab_that_can_be_read() {
             let mut lines = vec![String::new(); 6];
             lines[position] = number.to_string();
             let (_, answers) = typed(&(lines.join("\n") + "\n"), true, [None; 6]);
-            let text = draft::lab_text("mine", &answers.unwrap());
+            let text = draft::lab_text("mine", &answers.unwrap(), draft::FRUGALITIES[0]);
             assert!(seekwell_spec::read_lab(&text, "mine.toml").is_ok(), "{text}");
         }
     }
@@ -55,4 +55,12 @@ fn a_wrong_answer_is_asked_again_where_somebody_is_and_refused_elsewhere() {
 fn answers_that_end_too_early_name_the_flag() {
     let (_, answers) = typed("mail\n", false, [None; 6]);
     assert!(matches!(answers, Err(Failure::Usage(text)) if text.contains("--device ANSWER")));
+}
+
+#[test]
+fn the_first_that_fits_its_time_is_drafted_else_the_shortest() {
+    assert_eq!(first_within(&[Some(300), Some(90), Some(80)], 100), 1);
+    assert_eq!(first_within(&[Some(300), Some(200), Some(180)], 100), 2);
+    // What cannot be predicted is drafted whole.
+    assert_eq!(first_within(&[None, Some(90)], 100), 0);
 }
