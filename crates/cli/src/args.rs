@@ -110,6 +110,40 @@ impl PlaceArgs {
         }
     }
 
+    /// Refuses options that the place does not have: passed over in silence they would seem to hold.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`](crate::failure::Failure::Usage) names the first.
+    pub fn check(&self) -> Result<(), crate::failure::Failure> {
+        let of_virtual = [
+            ("--model", self.model.is_some()),
+            ("--kernel", self.kernel.is_some()),
+            ("--bring", !self.bring.is_empty()),
+            ("--set", !self.changes.is_empty()),
+        ];
+        let of_host = [("--device", self.device.is_some())];
+        self.only(true, &of_virtual)?;
+        self.only(false, &of_host)
+    }
+
+    /// Refuses what is given of options that belong to one place alone.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`](crate::failure::Failure::Usage) names the first.
+    pub fn only(
+        &self,
+        of_virtual: bool,
+        options: &[(&str, bool)],
+    ) -> Result<(), crate::failure::Failure> {
+        let given = options.iter().find(|(_, given)| *given && self.is_virtual() != of_virtual);
+        given.map_or(Ok(()), |(option, _)| {
+            let (place, has) = if of_virtual { ("host", "virtual") } else { ("virtual", "host") };
+            Err(crate::failure::Failure::Usage(format!(
+                "{option} is for --place {has}, and this is --place {place}; leave it out or name the other place"
+            )))
+        })
+    }
+
     /// Whether trials run in guests.
     pub fn is_virtual(&self) -> bool {
         self.place == crate::virtual_place::NAME

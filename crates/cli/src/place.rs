@@ -94,6 +94,11 @@ fn backing(text: &str) -> Result<Backing, Failure> {
         _ if text.contains("-part") || text.contains("by-part") => {
             Backing::Partition { path: PathBuf::from(text) }
         }
+        _ if !text.starts_with("/dev/") => {
+            return Err(Failure::Usage(format!(
+                "'{text}' is no device; write loop:SIZE, ram:SIZE or a stable path below /dev/disk"
+            )));
+        }
         _ => Backing::Disk { path: PathBuf::from(text) },
     })
 }

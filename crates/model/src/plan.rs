@@ -1,8 +1,8 @@
 //! The plan: the ordered trials with their cost, before anything is touched.
 
-use crate::lab::{Lab, Workload};
+use crate::lab::{Effort, Lab, Workload};
 use crate::stack::Stack;
-use crate::units::Bytes;
+use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 
@@ -183,10 +183,38 @@ impl Plan {
             let all = self.trials.iter().map(cost).fold(0, u64::saturating_add);
             return (all, all);
         };
-        let all = self.costs.iter().map(|cost| cost.time_ns).fold(0, u64::saturating_add);
-        let (least, most) = race.stack_trials();
-        let each = all / (self.stacks.len() as u64).max(1);
+        let (least, most) = self.stack_trials(race);
+        let each = self.stack_ns();
         (least.saturating_mul(each), most.saturating_mul(each))
+    }
+
+    /// Predicted time of one trial of each workload of a stack, the mean over the stacks.
+    fn stack_ns(&self) -> u64 {
+        let all = self.costs.iter().map(|cost| cost.time_ns).fold(0, u64::saturating_add);
+        all / (self.stacks.len() as u64).max(1)
+    }
+
+    /// Trials of a stack that a race takes at least and at most: with a time budget no more than it
+    /// is predicted to pay for, but always the least.
+    #[must_use]
+    pub fn stack_trials(&self, race: &PlannedRace) -> (u64, u64) {
+        let (least, most) = race.stack_trials();
+        match self.lab.judge.effort {
+            Effort::Budget(budget) => {
+                let paid = budget.0 / self.stack_ns().max(1);
+                (least, most.min(paid.max(least)))
+            }
+            Effort::Rounds(_) => (least, most),
+        }
+    }
+
+    /// The time budget, where what is run at least is predicted to take longer.
+    #[must_use]
+    pub fn exceeded_budget(&self) -> Option<Nanos> {
+        match self.lab.judge.effort {
+            Effort::Budget(budget) if self.predicted_range_ns().0 > budget.0 => Some(budget),
+            _ => None,
+        }
     }
 
     /// Predicted bytes written by all trials, of a race the most; `None` when a workload does not
@@ -200,7 +228,7 @@ impl Plan {
         };
         let all = self.costs.iter().map(|cost| cost.written).try_fold(0, add)?;
         let each = all / (self.stacks.len() as u64).max(1);
-        Some(Bytes(race.stack_trials().1.saturating_mul(each)))
+        Some(Bytes(self.stack_trials(race).1.saturating_mul(each)))
     }
 
     /// Stacks that are ranked: all but the copy of a control.

@@ -4,6 +4,7 @@
 use crate::number::percent;
 use crate::sentence::list;
 use crate::view::{RunView, count};
+use seekwell_model::lab::Better;
 use seekwell_model::verdict::{
     AxisFound, Beside, CheckFound, ControlFound, DurabilityClass, Evidence, InteractionFound,
     RaceCourse, StackDurability,
@@ -45,7 +46,7 @@ fn difference(view: &RunView) -> Vec<String> {
             percent(share.busy)
         ));
     }
-    said.extend(evidence.axes.iter().map(axis));
+    said.extend(evidence.axes.iter().map(|found| axis(found, view.verdict.better)));
     said.extend(evidence.interactions.iter().take(INTERACTIONS).map(interaction));
     said
 }
@@ -66,7 +67,7 @@ fn range(ratio: f64, low: Option<f64>, high: Option<f64>) -> String {
     }
 }
 
-fn axis(axis: &AxisFound) -> String {
+fn axis(axis: &AxisFound, better: Better) -> String {
     if !axis.measurable {
         let most = axis.at_most.map_or_else(String::new, |most| {
             format!("; no two of its values differ by more than {}", percent(most - 1.0))
@@ -78,8 +79,12 @@ fn axis(axis: &AxisFound) -> String {
     } else {
         "no pair of stacks that differ in nothing else confirms it"
     };
+    let word = match better {
+        Better::Lower => "worse",
+        Better::Higher => "better",
+    };
     let mut text = format!(
-        "{}: {} is higher than {} by {}; {sure}",
+        "{}: {} is {word}, higher than {} by {}; {sure}",
         axis.axis,
         axis.highest,
         axis.lowest,

@@ -17,7 +17,7 @@ pub fn markdown(view: &RunView) -> String {
     let lab = &view.plan.lab;
     let mut out = format!("# {}: {}\n\n", escape(&lab.name), escape(&lab.question));
     out.push_str(&format!("{}\n\n", escape(&view.facts().join(" · "))));
-    let kind = kind_word(view.verdict.kind);
+    let kind = kind_word(view);
     out.push_str(&format!("**{kind}.** {}\n\n", escape(&verdict_sentence(view))));
     if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {
         out.push_str(&format!("It is {}.\n\n", escape(&view.verdict.reason)));

@@ -44,7 +44,7 @@ fn size(plan: &Plan) -> String {
         )
     };
     if let Some(race) = &plan.race {
-        let (least, most) = race.stack_trials();
+        let (least, most) = plan.stack_trials(race);
         let trials = |of_stacks: u64| of_stacks * pairs as u64 / (plan.stacks.len() as u64).max(1);
         let (least, most) = (trials(least), trials(most));
         let trials = if least == most {
@@ -78,8 +78,15 @@ fn cost(plan: &Plan) -> String {
         format!("{} to {}", Nanos(least), Nanos(most))
     };
     let written = plan.predicted_written().map_or("an unknown amount".to_owned(), about);
+    let over = plan.exceeded_budget().map_or_else(String::new, |budget| {
+        format!(
+            " That is more than the budget of {budget}: fewer stacks, shorter steps or a larger \
+             budget fit."
+        )
+    });
     format!(
-        "Predicted: {time}, {}{written} written to the devices; judged on {}.",
+        "Predicted, before anything was measured: {time}, {}{written} written to the devices; judged \
+         on {}.{over}",
         if plan.race.is_some() { "at most " } else { "" },
         harmless(&plan.lab.judge.metric)
     )

@@ -9,6 +9,11 @@ use seekwell_model::verdict::{Ratio, Verdict, VerdictKind};
 /// The verdict in one or two sentences, interval included.
 pub(crate) fn verdict_sentence(view: &RunView) -> String {
     let verdict = &view.verdict;
+    if view.is_recording() {
+        return "A device was watched, and nothing was compared. The timeline and the latencies of \
+                its requests are in the page (--html) and in --json."
+            .to_owned();
+    }
     match verdict.kind {
         VerdictKind::Winner => winner(verdict),
         VerdictKind::Tie => tie(verdict),
@@ -17,8 +22,9 @@ pub(crate) fn verdict_sentence(view: &RunView) -> String {
 }
 
 /// A word or two for the head of a report.
-pub(crate) fn kind_word(kind: VerdictKind) -> &'static str {
-    match kind {
+pub(crate) fn kind_word(view: &RunView) -> &'static str {
+    match view.verdict.kind {
+        _ if view.is_recording() => "A recording",
         VerdictKind::Winner => "Winner",
         VerdictKind::Tie => "Tie",
         VerdictKind::Unresolved => "Not resolved",
@@ -84,6 +90,19 @@ fn unresolved(verdict: &Verdict) -> String {
     let left = match verdict.stacks.as_slice() {
         [] => String::new(),
         names => format!(" Still possible: {}.", list(names)),
+    };
+    let apart = |row: &Ratio| match verdict.better {
+        Better::Lower => row.low.is_some_and(|low| low > 1.0),
+        Better::Higher => row.high.is_some_and(|high| high < 1.0),
+    };
+    let kept = |row: &Ratio| verdict.stacks.contains(&row.stack) && apart(row);
+    let left = match verdict.ratios.iter().any(kept) {
+        true => format!(
+            "{left} That includes some whose interval is wholly worse than the leader's: which stack \
+             leads is itself not sure yet, and none is out before every lead that is still possible \
+             excludes it."
+        ),
+        false => left,
     };
     format!("Which stack is best on {} is not resolved: {}.{left}", verdict.metric, verdict.reason)
 }

@@ -162,7 +162,7 @@ fn verdict(view: &RunView, width: usize, palette: Palette) -> String {
         VerdictKind::Winner | VerdictKind::Tie => Ink::Good,
         VerdictKind::Unresolved => Ink::Doubt,
     };
-    let mut out = palette.paint(ink, kind_word(view.verdict.kind));
+    let mut out = palette.paint(ink, kind_word(view));
     out.push('\n');
     out.push_str(&paragraph("  ", &harmless(&verdict_sentence(view)), width));
     if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {

@@ -47,6 +47,11 @@ pub(crate) fn count(number: usize, what: &str) -> String {
 }
 
 impl RunView {
+    /// Whether this is what was watched on a device, and no experiment.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.environment.get("place").and_then(|place| place.as_str()) == Some("watch")
+    }
+
     /// Records of a stack.
     pub(crate) fn of_stack<'a>(
         &'a self,

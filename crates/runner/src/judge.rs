@@ -149,13 +149,29 @@ pub fn interim(plan: &Plan, records: &Records) -> Verdict {
     let mut verdict = whole(plan, records, Stop::Interrupted);
     if plan.race.is_none() {
         verdict.kind = VerdictKind::Unresolved;
+        verdict.rounds = whole_rounds(plan, records);
+        // Nothing is out before the end, least of all what has not run yet.
+        verdict.stacks =
+            plan.stacks[..plan.ranked()].iter().map(|stack| stack.label.clone()).collect();
         verdict.reason = format!(
-            "the run is not over: {} of its rounds are done, and it is judged once, at its end; \
-             go on with it by run --resume",
-            verdict.rounds
+            "the run is not over: {} of its {} rounds are complete, and it is judged once, at its \
+             end; go on with it by run --resume",
+            verdict.rounds,
+            plan.rounds()
         );
     }
     verdict
+}
+
+/// Rounds of which every trial was made, however it ended.
+fn whole_rounds(plan: &Plan, records: &Records) -> u32 {
+    let missing: BTreeSet<u32> = plan
+        .trials
+        .iter()
+        .filter(|trial| !records.contains_key(&trial.index))
+        .map(|trial| trial.round)
+        .collect();
+    (0..plan.rounds()).filter(|round| !missing.contains(round)).count() as u32
 }
 
 fn whole(plan: &Plan, records: &Records, end: Stop) -> Verdict {
@@ -394,7 +410,34 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
         counted.into_values().map(|(warning, times, stacks)| summed(warning, times, &stacks)),
     );
     all.extend(not_durable(plan, records));
+    all.extend(busy_processors(records));
     all
+}
+
+/// From this share of the time on in which something waited for a processor, in percent.
+const BUSY_PERCENT: f64 = 60.0;
+
+/// Processors were short most of the time, in most trials: others computed, or the workload has more
+/// to run than there are.
+fn busy_processors(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
+    let waited = |record: &Record| {
+        let samples: Vec<f64> =
+            record.timeline.iter().filter_map(|sample| sample.cpu_pressure_percent).collect();
+        (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
+    };
+    let shares: Vec<Option<f64>> = records.iter().map(|(_, record)| waited(record)).collect();
+    let typical = median(&shares)?;
+    (typical >= BUSY_PERCENT).then(|| {
+        Warning::new(
+            "busy-processors",
+            format!(
+                "something waited for a processor in {typical:.0} % of the time (median of the trials): \
+                 others computed beside the run, or the workload has more to run than there are \
+                 processors"
+            ),
+            "stop what else runs here and repeat; the timelines show the pressure",
+        )
+    })
 }
 
 /// The doubts about a trial, those about a step with its name.

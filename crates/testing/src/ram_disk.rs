@@ -13,6 +13,8 @@ read -r _
 tries=0
 until { echo 1 > "/sys/block/zram$0/reset" && echo "$0" > /sys/class/zram-control/hot_remove; } 2> /dev/null
 do
+    # In a mount namespace of its owner's its own presence would keep a mount alive.
+    umount "/dev/zram$0" 2> /dev/null
     tries=$((tries + 1))
     if [ $tries -ge 6000 ]; then exit 1; fi
     sleep 0.1

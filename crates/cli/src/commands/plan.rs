@@ -36,6 +36,7 @@ pub fn plan_of(path: &Path, at: &PlaceArgs) -> Result<Plan, Failure> {
 /// # Errors
 /// When the lab cannot be read or planned.
 pub fn plan_of_text(bytes: &[u8], name: &str, at: &PlaceArgs) -> Result<Plan, Failure> {
+    at.check()?;
     let mut file = seekwell_spec::read_lab_bytes(bytes, name)
         .map_err(|error| Failure::Error(error.to_string()))?;
     if let (Some(device), false) = (&at.device, at.is_virtual()) {

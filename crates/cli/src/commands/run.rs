@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::{place, terminal, virtual_place};
 use seekwell_agent::host_place::HostPlace;
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::record::Record;
+use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::VerdictKind;
 use seekwell_runner::execute::{self, Ended, Execution, Keeper, Place};
 use seekwell_runner::judge;
@@ -75,6 +75,12 @@ pub fn run(arguments: &RunArgs) -> Result<Exit, Failure> {
     let view = report::view(&done.file)?;
     report::print(&view, arguments.json);
     terminal::talk(&format!("run file: {}", done.file.path().display()));
+    let failed = |record: &Record| matches!(record.status, Status::Failed { .. });
+    if !view.records.is_empty() && view.records.iter().all(|(_, record)| failed(record)) {
+        let text =
+            "every trial failed, so that there is nothing to judge; the warnings above say why";
+        return Err(Failure::Error(text.to_owned()));
+    }
     Ok(exit_of(done.kind))
 }
 
@@ -91,6 +97,13 @@ pub struct Done {
 /// # Errors
 /// When the lab, the run file or the place fails. Trials that were kept stay kept.
 pub fn carry_out(arguments: &RunArgs) -> Result<Done, Failure> {
+    arguments.at.check()?;
+    let of_virtual = [
+        ("--jobs", arguments.jobs.is_some()),
+        ("--cpu", arguments.cpu.is_some()),
+        ("--check", arguments.check),
+    ];
+    arguments.at.only(true, &of_virtual)?;
     // The place before the file: a run that cannot begin leaves none.
     let (path, plan) = planned(arguments)?;
     let stop = place::stop_on_interrupt()?;
@@ -113,7 +126,11 @@ pub fn carry_out(arguments: &RunArgs) -> Result<Done, Failure> {
     });
     progress.finish();
     let put_back = place.finish();
-    match ended.map_err(|error| Failure::from_error(&error))? {
+    let ended = ended.map_err(|error| {
+        leave_nothing_empty(arguments, &file);
+        Failure::from_error(&error)
+    });
+    match ended? {
         Ended::Stopped => return Err(interrupted(&path)),
         Ended::Complete => {}
     }
@@ -121,6 +138,14 @@ pub fn carry_out(arguments: &RunArgs) -> Result<Done, Failure> {
     let verdict = judge::judge(&plan, &execution.into_records());
     file.set_verdict(&verdict).map_err(|error| Failure::from_error(&error))?;
     Ok(Done { file, kind: verdict.kind })
+}
+
+/// A run that broke before its first trial leaves no file that stands in the way of the next.
+fn leave_nothing_empty(arguments: &RunArgs, file: &RunFile) {
+    if !arguments.resume && file.records().is_ok_and(|records| records.is_empty()) {
+        // Its failure to go changes nothing about why the run broke.
+        let _ = std::fs::remove_file(file.path());
+    }
 }
 
 /// Exit code of a verdict.

@@ -251,6 +251,12 @@ fn block_events(system: &System) -> Finding {
     if let Some(folder) = found {
         return Finding::ready("block events", format!("tracefs is on /sys/{folder}"));
     }
+    if system.sys.join("kernel/tracing").is_dir() {
+        return Finding::ready(
+            "block events",
+            "tracefs is not mounted; it is when events are asked for",
+        );
+    }
     let remedy = Some("mount -t tracefs tracefs /sys/kernel/tracing");
     Finding::new(
         "block events",

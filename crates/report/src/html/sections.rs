@@ -35,7 +35,7 @@ pub(super) fn verdict(page: &mut Page, view: &RunView) {
         VerdictKind::Winner | VerdictKind::Tie => "<section class=\"verdict\">\n",
         VerdictKind::Unresolved => "<section class=\"verdict unresolved\">\n",
     });
-    page.element("<p><strong>", kind_word(view.verdict.kind), "</strong></p>\n");
+    page.element("<p><strong>", kind_word(view), "</strong></p>\n");
     page.element("<p>", &verdict_sentence(view), "</p>\n");
     if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {
         let because = format!("It is {}.", view.verdict.reason);

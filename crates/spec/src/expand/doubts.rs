@@ -74,7 +74,11 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option
     let half = Bytes::mib(data.0 >> 21);
     let remedy = match half >= LEAST_LIMIT {
         true => format!("use {} of data, or [memory] choose = [\"{half}\"]", readable(enough)),
-        false => format!("use {} of data", readable(enough)),
+        false => format!(
+            "use {} of data, or [memory] choose = [\"{LEAST_LIMIT}\"] and {} of data",
+            readable(enough),
+            readable(Bytes(LEAST_LIMIT.0 * 2))
+        ),
     };
     Some(Warning::new("data-set-in-memory", text, remedy))
 }
