@@ -2,8 +2,9 @@
 
 use crate::measure::Observer;
 use crate::mounted::{self, MountPlan, Mounted};
+use crate::torn::{self, Torn};
 use crate::trial::{Say, TrialError, mark};
-use seekwell_host::filesystem;
+use seekwell_host::filesystem::{self, Checked};
 use seekwell_host::guard::{self, Context, Purpose, WriteToken};
 use seekwell_host::identity::Identity;
 use seekwell_host::image;
@@ -16,7 +17,7 @@ use seekwell_host::{caches, namespace};
 use seekwell_model::agent::{DeviceHandle, TrialPart, TrialRequest};
 use seekwell_model::filesystems::{self, FilesystemDefinition};
 use seekwell_model::record::{DeviceInForce, Record, SmartReading, StepRecord};
-use seekwell_model::stack::MemoryLimit;
+use seekwell_model::stack::{MemoryLimit, Overlay};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{CacheState, StepOutline};
@@ -35,6 +36,9 @@ const SMART: Duration = Duration::from_secs(20);
 /// Single operations kept per thread, about 100 MB of a record: a longer step keeps its first ones.
 const MOST_SINGLE_IOS: usize = 1_000_000;
 const WRITE_BACK: &str = "write_back";
+/// Mounting, and checking, after a shutdown in the midst of writing.
+const MOUNT_TORN: &str = "mount_torn";
+const FSCK_TORN: &str = "fsck_torn";
 
 /// A block device of the stack, the right to write to it, and what frees it.
 struct Attached {
@@ -342,15 +346,21 @@ impl<'a> BroughtUp<'a> {
     }
 
     fn mount_plan(&self) -> Result<MountPlan, TrialError> {
+        let work = &self.request.work;
+        mounted::private_work(work).map_err(TrialError::in_stage("mount"))?;
+        self.plan_with(self.request.stack.filesystem.overlay)
+    }
+
+    /// A plan in the work directory that is there.
+    fn plan_with(&self, overlay: Option<Overlay>) -> Result<MountPlan, TrialError> {
         let stack = &self.request.stack;
         let (definition, work) = (self.definition()?, &self.request.work);
-        mounted::private_work(work).map_err(TrialError::in_stage("mount"))?;
         let journal = self.journal.as_ref().map(|journal| journal.token.path());
         let options =
             filesystem::mount_options(definition, &stack.filesystem, &stack.journal, journal)
                 .map_err(TrialError::in_stage("mount"))?;
         let device = self.data()?.token.path();
-        Ok(MountPlan::new(definition, device, options, work, stack.filesystem.overlay))
+        Ok(MountPlan::new(definition, device, options, work, overlay))
     }
 
     fn read_back(&self, record: &mut Record) -> Result<(), TrialError> {
@@ -468,6 +478,10 @@ impl<'a> BroughtUp<'a> {
         if done.is_ok() && was_mounted && check {
             done = self.fsck(record, say);
         }
+        let tear = self.request.settings.fsck_torn && self.request.part != TrialPart::Prepare;
+        if done.is_ok() && was_mounted && tear {
+            done = self.torn(record, say);
+        }
         self.raw_file = None;
         self.stop_observing(record);
         let images = self.check_images(record);
@@ -509,23 +523,9 @@ impl<'a> BroughtUp<'a> {
     }
 
     fn fsck(&self, record: &mut Record, say: &mut Say<'_>) -> Result<(), TrialError> {
-        let definition = self.definition()?;
-        if definition.fsck.is_empty() {
-            return Ok(());
-        }
-        say("fsck");
-        let journal = self.journal.as_ref().map(|journal| journal.token.path());
-        let (system, device) = (&self.system, self.data()?.token.path());
-        let mut checked = None;
-        let body = || {
-            checked = filesystem::fsck(system, definition, device, journal)
-                .map_err(TrialError::in_stage("fsck"))?;
-            Ok(())
-        };
-        let step = self.observer("fsck")?.housekeeping("fsck", body, None)?;
-        record.steps.push(step);
+        let checked = self.timed_check("fsck", record, say)?;
         if let Some(checked) = checked.filter(|checked| !checked.clean) {
-            let words: String = checked.output.chars().take(500).collect();
+            let words = beginning(&checked.output);
             let text = format!("'{}' found damage after a clean unmount: {words}", checked.command);
             mark(
                 record,
@@ -536,6 +536,74 @@ impl<'a> BroughtUp<'a> {
                 ),
             );
         }
+        Ok(())
+    }
+
+    /// Runs the filesystem's checker as a step; `None` where it has none.
+    fn timed_check(
+        &self,
+        step: &'static str,
+        record: &mut Record,
+        say: &mut Say<'_>,
+    ) -> Result<Option<Checked>, TrialError> {
+        let definition = self.definition()?;
+        if definition.fsck.is_empty() {
+            return Ok(None);
+        }
+        say(step);
+        let journal = self.journal.as_ref().map(|journal| journal.token.path());
+        let (system, device) = (&self.system, self.data()?.token.path());
+        let mut checked = None;
+        let body = || {
+            checked = filesystem::fsck(system, definition, device, journal)
+                .map_err(TrialError::in_stage(step))?;
+            Ok(())
+        };
+        let record_of_step = self.observer(step)?.housekeeping(step, body, None)?;
+        record.steps.push(record_of_step);
+        Ok(checked)
+    }
+
+    /// Ends the filesystem in the midst of writing, then times what mounting takes that mends it,
+    /// and its check.
+    fn torn(&self, record: &mut Record, say: &mut Say<'_>) -> Result<(), TrialError> {
+        let definition = self.definition()?;
+        if definition.journal.is_none() {
+            record.warnings.push(not_torn(definition.name, Torn::NoJournal));
+            return Ok(());
+        }
+        let mounted = self.plan_with(None)?.mount().map_err(TrialError::in_stage(MOUNT_TORN))?;
+        let torn = torn::tear(&mounted.filesystem()).map_err(TrialError::in_stage(MOUNT_TORN))?;
+        mounted.unmount().map_err(TrialError::in_stage(MOUNT_TORN))?;
+        if torn != Torn::Down {
+            record.warnings.push(not_torn(definition.name, torn));
+            return Ok(());
+        }
+        say(MOUNT_TORN);
+        let plan = self.plan_with(None)?;
+        let mut mounted = None;
+        let body = || {
+            mounted = Some(plan.mount().map_err(TrialError::in_stage(MOUNT_TORN))?);
+            Ok(())
+        };
+        let step = self.observer(MOUNT_TORN)?.housekeeping(MOUNT_TORN, body, None)?;
+        record.steps.push(step);
+        if let Some(mounted) = mounted {
+            mounted.unmount().map_err(TrialError::in_stage(MOUNT_TORN))?;
+        }
+        let Some(checked) = self.timed_check(FSCK_TORN, record, say)?.filter(|found| !found.clean)
+        else {
+            return Ok(());
+        };
+        record.warnings.push(Warning::new(
+            "fsck-torn-damage",
+            format!(
+                "'{}' found damage after a shutdown in the midst of writing and a mount: {}",
+                checked.command,
+                beginning(&checked.output)
+            ),
+            "do not use this stack; report it to its developers",
+        ));
         Ok(())
     }
 
@@ -606,6 +674,30 @@ impl<'a> BroughtUp<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// The begin of what a program said.
+fn beginning(output: &str) -> String {
+    output.chars().take(500).collect()
+}
+
+/// Why nothing was measured after a shutdown in the midst of writing.
+fn not_torn(filesystem: &str, torn: Torn) -> Warning {
+    let (why, remedy) = match torn {
+        Torn::Full => {
+            ("it has no room for a file more", "use a larger device, or leave fsck_torn out")
+        }
+        Torn::NoJournal => (
+            "it has no journal, so that unmounting would write what was to be lost",
+            "use it on ext3, ext4 or xfs, or cut the power in the virtual place",
+        ),
+        Torn::Unknown | Torn::Down => (
+            "this kernel cannot end it in the midst of writing",
+            "use it on ext3, ext4 or xfs, or cut the power in the virtual place",
+        ),
+    };
+    let text = format!("{filesystem} was not checked after a torn shutdown: {why}");
+    Warning::new("not-torn", text, remedy)
 }
 
 /// Ends what a command of the workload left running: as process 1 of its namespace this process is

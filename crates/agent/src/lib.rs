@@ -12,4 +12,5 @@ pub mod host_place;
 pub mod measure;
 pub mod mounted;
 pub mod process;
+pub mod torn;
 pub mod trial;

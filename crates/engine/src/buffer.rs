@@ -200,6 +200,16 @@ impl Arena {
         start
     }
 
+    /// The next block that the first slot writes, for writes that end before the next is asked for.
+    #[inline]
+    pub fn block(&mut self) -> &[u8] {
+        let start = self.write_buffer(0);
+        let address = self.address(start, self.shape.block_bytes);
+        // SAFETY: the bytes lie inside the mapping as just checked, and the borrow keeps everybody
+        // from changing them while it lives.
+        unsafe { std::slice::from_raw_parts(address, self.shape.block_bytes as usize) }
+    }
+
     /// Address of a buffer for the kernel. Valid as long as the arena lives.
     ///
     /// # Panics

@@ -241,6 +241,9 @@ pub struct TrialSettings {
     pub timeout: Nanos,
     /// Run a fsck after the steps.
     pub fsck: bool,
+    /// End the filesystem in the midst of writing after the steps; mount and check it then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fsck_torn: bool,
     /// Virtual place: make the filesystem and the files before the first measured step once for each
     /// stack, and start every trial from a copy.
     #[serde(default)]

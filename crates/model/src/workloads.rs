@@ -146,7 +146,8 @@ pub const COUNTED_METRICS: &[&str] = &[
 
 /// Steps around the workload that the agent times in every trial on a filesystem; they report the
 /// common metrics, `mkfs` and `umount` also `elapsed_durable`.
-pub const HOUSEKEEPING_STEPS: &[&str] = &["mkfs", "mount", "umount", "fsck"];
+pub const HOUSEKEEPING_STEPS: &[&str] =
+    &["mkfs", "mount", "umount", "fsck", "mount_torn", "fsck_torn"];
 
 impl StepOutline {
     /// Whether the step reports this metric.

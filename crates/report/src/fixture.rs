@@ -42,6 +42,8 @@ pub(crate) fn stack(kind: &str, scheduler: &str) -> Stack {
 
 fn workload() -> Workload {
     let mail = MailParams {
+        compressible: 0,
+        repeated: 0,
         files: 2_000,
         directories: 20,
         largest: None,
@@ -85,6 +87,7 @@ fn lab() -> Lab {
             sample_interval: Nanos(100_000_000),
             timeout: Nanos::seconds(600),
             fsck: false,
+            fsck_torn: false,
             freeze: false,
         },
     }

@@ -66,6 +66,7 @@ pub fn lab(effort: Effort, workloads: Vec<Workload>) -> Lab {
             sample_interval: Nanos(100_000_000),
             timeout: Nanos::seconds(600),
             fsck: false,
+            fsck_torn: false,
             freeze: false,
         },
     }

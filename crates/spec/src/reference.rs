@@ -205,7 +205,7 @@ fn workloads(text: &mut String) {
         text,
         "A workload is a sequence of steps; a measured one is judged as `STEP.METRIC`. Every step \
          reports {}; a step that writes also reports {}. In every trial on a filesystem the steps {} \
-         are timed as well (`fsck` where `[trial]` asks for it), and `mkfs` and `umount` report \
+         are timed as well (`fsck`, `mount_torn` and `fsck_torn` where `[trial]` asks for them), and `mkfs` and `umount` report \
          `elapsed_durable`.\n",
         code_list(COMMON_METRICS),
         code_list(WRITING_METRICS),

@@ -448,6 +448,7 @@ pub const TRIAL: TableDefinition = TableDefinition {
         Entry::new("sample_interval", FieldKind::Duration, "Interval of the timeline, 10 ms to 60 s.").default("\"100ms\""),
         Entry::new("timeout", FieldKind::Duration, "A trial that takes longer is ended and marked failed; 1 s to 30 days.").default("\"1h\""),
         Entry::new("fsck", FieldKind::Bool, "Check the filesystem after the steps; the step `fsck` reports its time.").default("false"),
+        Entry::new("fsck_torn", FieldKind::Bool, "After all else, mount the filesystem once more, write 1,000 small files, every tenth synced, and end it in the midst of that: its driver sends nothing more to the device, as at a power cut whose disk kept what it was sent. The step `mount_torn` reports what mounting it takes then, with what its journal replays, `fsck_torn` what checking it takes after that. For ext3, ext4 and xfs; of another filesystem the trial says why it cannot.").default("false"),
         Entry::new("freeze", FieldKind::Bool, "In the virtual place: the filesystem, and the file that a workload writes before its first measured step, are made once for each stack, with the lab's seed, and every trial starts from a copy of them, freshly mounted. Rounds then differ in their accesses only, not in the layout. Elsewhere every trial makes its own.").default("false"),
     ],
     by_kind: None,

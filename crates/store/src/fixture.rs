@@ -43,6 +43,8 @@ fn stack(kind: &str) -> Stack {
 
 fn workload() -> Workload {
     let mail = MailParams {
+        compressible: 0,
+        repeated: 0,
         files: 10,
         directories: 2,
         largest: None,
@@ -86,6 +88,7 @@ fn lab() -> Lab {
             sample_interval: Nanos(100_000_000),
             timeout: Nanos::seconds(600),
             fsck: false,
+            fsck_torn: false,
             freeze: false,
         },
     }

@@ -194,6 +194,8 @@ fn io(repeats: u32) {
 /// What the files of a mail store take: the workload's own content, each file from a new block on.
 fn mail(files: usize) {
     let params = seekwell_model::workloads::mail::MailParams {
+        compressible: 0,
+        repeated: 0,
         files: files as u64,
         directories: 20,
         largest: None,

@@ -3,6 +3,7 @@
 mod curves;
 mod device;
 mod directory;
+mod raw;
 
 pub use curves::{Comparing, compare};
 
@@ -49,7 +50,7 @@ const FROM_DEVICE: f64 = 0.9;
 const MOST_HOLES: usize = 10_000;
 
 /// Runs a workload on a target: on a directory in a folder of its own, which is removed after it;
-/// `seek`, `stream`, `sweep` and `seekrw` also on an existing file or a device.
+/// `seek`, `stream`, `sweep` and `seekrw` also on an existing file or a device, `fio` on a device.
 ///
 /// # Errors
 /// [`WorkloadError`]: the kind needs a directory, the target is unfit or too small, nobody opened
@@ -62,6 +63,8 @@ pub fn bench(
 ) -> Result<BenchResult, WorkloadError> {
     let mut result = if target.path.is_dir() {
         directory::run(params, target.path, seed, stop)?
+    } else if matches!(params, WorkloadParams::Fio(_)) && is_device(target.path) {
+        raw::run(params, target, seed, stop)?
     } else {
         on_file(params, target, seed, stop)?
     };
@@ -70,6 +73,10 @@ pub fn bench(
     result.curves = curves::of(params, &result);
     result.surfaces = curves::surfaces(params, &result);
     Ok(result)
+}
+
+fn is_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_block_device())
 }
 
 /// Operations on an existing file or a device: nothing is written before them.

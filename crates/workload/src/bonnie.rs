@@ -14,10 +14,11 @@ use crate::step::{Step, StepContext};
 use files::Names;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
+use seekwell_engine::buffer::{Arena, ArenaShape};
 use seekwell_engine::clock::thread_cpu_ns;
-use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_engine::{Clock, DataShape, MonotonicClock};
 use seekwell_model::workloads::{BonnieParams, StepOutline};
-use seekwell_stats::Histogram;
+use seekwell_stats::{Histogram, derive_seed};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -182,6 +183,21 @@ impl Step for Test {
         }
         Ok(outcome)
     }
+}
+
+/// Memory to write so many bytes at a time from. By default no compressor makes it smaller;
+/// bonnie++ writes mostly zeros, which `compressible = 100` does.
+fn arena(
+    bytes: u64,
+    params: &BonnieParams,
+    seed: u64,
+    path: &Path,
+) -> Result<Arena, WorkloadError> {
+    let data = DataShape { zero_percent: params.compressible, repeated_percent: params.repeated };
+    let block_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let shape = ArenaShape { block_bytes, depth: 1, reads: false, writes: true, data };
+    Arena::new(shape, derive_seed(seed, "bonnie"))
+        .map_err(WorkloadError::file("map the buffers for", path))
 }
 
 fn remove(path: &Path) -> Result<(), WorkloadError> {

@@ -52,18 +52,62 @@ struct Characters {
     place: Place,
 }
 
-/// Characters that no compressor makes smaller.
+/// Bytes of what compressors and deduplicating storage look at.
+const BLOCK_BYTES: usize = 4096;
+
+/// Characters that no compressor makes smaller, or as far as the parameters say.
 struct Letters {
     rng: Rng,
     word: u64,
     left: u32,
+    /// First byte of each block that is zero.
+    zeros_from: usize,
+    repeated_percent: u32,
+    /// Place in the block.
+    at: usize,
+    /// Blocks so far, in percent of one that repeats.
+    repeated_due: u32,
+    /// The source of a block that repeats, while it is written.
+    repeating: Option<Rng>,
 }
 
 impl Letters {
+    fn new(params: &ChunkParams, rng: Rng) -> Self {
+        let zeros = BLOCK_BYTES * usize::from(params.compressible.min(100)) / 100;
+        Self {
+            rng,
+            word: 0,
+            left: 0,
+            // Eight bytes of each block stay random.
+            zeros_from: (BLOCK_BYTES - zeros).max(8),
+            repeated_percent: params.repeated.into(),
+            at: 0,
+            repeated_due: 0,
+            repeating: None,
+        }
+    }
+
+    fn next_word(&mut self) -> u64 {
+        if self.at == 0 {
+            self.repeated_due += self.repeated_percent;
+            self.repeating = None;
+            if self.repeated_due >= 100 {
+                self.repeated_due -= 100;
+                self.repeating = Some(seeded(derive_seed(0, "repeated")));
+            }
+        }
+        let place = self.at;
+        self.at = (self.at + 8) % BLOCK_BYTES;
+        if place + 8 > self.zeros_from {
+            return 0;
+        }
+        self.repeating.as_mut().unwrap_or(&mut self.rng).next_u64()
+    }
+
     #[inline]
     fn next(&mut self) -> u8 {
         if self.left == 0 {
-            (self.word, self.left) = (self.rng.next_u64(), 8);
+            (self.word, self.left) = (self.next_word(), 8);
         }
         self.left -= 1;
         let letter = self.word as u8;
@@ -109,7 +153,7 @@ impl Step for Characters {
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let path = path(context, self.place, &self.outline.name)?;
         let rng = seeded(derive_seed(context.seed, &self.place.name("chunk")));
-        let mut letters = Letters { rng, word: 0, left: 0 };
+        let mut letters = Letters::new(&self.params, rng);
         let file = File::create(&path).map_err(WorkloadError::file("create", &path))?;
         let (begin_ns, cpu_ns) = (MonotonicClock.now_ns(), thread_cpu_ns());
         let mut left = self.params.size.0;

@@ -115,6 +115,10 @@ impl Group {
             .map_err(WorkloadError::file("write a job file for", path))?;
         let mut output = memory("output").map_err(WorkloadError::file("make a file for", path))?;
         let mut command = Command::new("fio");
+        if site.device.is_some() && !self.jobs.iter().any(FioJob::writes) {
+            // The descriptor alone would not keep root from opening the device once more.
+            command.arg("--readonly");
+        }
         command
             .arg("--output-format=json+")
             .arg(format!("--output={}", descriptor(&output)))

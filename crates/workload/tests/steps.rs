@@ -216,6 +216,45 @@ fn a_file_is_as_compressible_and_as_repeated_as_asked_before_and_after_it_is_wri
     }
 }
 
+/// What the others write is shaped in the same way, and by default not at all.
+#[test]
+fn files_of_the_named_benchmarks_are_as_compressible_and_as_repeated_as_asked() {
+    let shape = [("compressible", Value::Integer(50)), ("repeated", Value::Integer(25))];
+    let size = |name| (name, Value::Size(Bytes::mib(1)));
+    let sizes = |name, size| (name, Value::Sizes(vec![size]));
+    let kinds: [(&str, &str, Vec<(&'static str, Value)>); 2] = [
+        ("chunk", "chunk.data", vec![size("size"), ("repeats", Value::Integer(1))]),
+        (
+            "iozone",
+            "iozone-0.data",
+            vec![
+                sizes("size", Bytes::mib(1)),
+                sizes("record", Bytes::kib(4)),
+                ("tests", Value::Integers(vec![0])),
+            ],
+        ),
+    ];
+    for (kind, file, own) in kinds {
+        for (values, zeros, repeated) in
+            [(own.clone(), 0, 0), ([&own[..], &shape].concat(), 2048, 64 - 1)]
+        {
+            let folder = folder();
+            run_all(&params(kind, &values), &context(folder.path()));
+            let data = std::fs::read(folder.path().join(file)).unwrap();
+            let mut pages: Vec<&[u8]> = data.chunks(4096).collect();
+            assert_eq!(pages.len(), 256, "{kind}");
+            for page in &pages {
+                assert!(page[4096 - zeros..].iter().all(|byte| *byte == 0), "{kind}");
+                let random = &page[..4096 - zeros];
+                assert!(random.chunks(8).all(|word| word.iter().any(|byte| *byte != 0)), "{kind}");
+            }
+            pages.sort_unstable();
+            pages.dedup();
+            assert_eq!(pages.len(), 256 - repeated, "{kind}");
+        }
+    }
+}
+
 #[test]
 fn rrd_alone_has_no_other_tenant() {
     let every = |values: &[(&'static str, Value)]| match params("rrd", values) {

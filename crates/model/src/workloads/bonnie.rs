@@ -1,5 +1,6 @@
 //! `bonnie`: the twelve tests of bonnie++.
 
+use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
 use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
@@ -30,6 +31,12 @@ pub struct BonnieParams {
     pub cache: CacheState,
     /// Which groups of tests run.
     pub tests: Vec<String>,
+    /// Percentage of what is written that is zeros.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub compressible: u8,
+    /// Percentage of the chunks written that repeat each other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: u8,
 }
 
 /// The groups of tests, in the order in which they run.
@@ -133,6 +140,8 @@ pub const BONNIE: WorkloadKind = WorkloadKind {
             required: false,
             doc: "Which groups of tests run: `char`, `block`, `seeks`, `files`. `seeks` needs `block`.",
         },
+        COMPRESSIBLE_FIELD,
+        REPEATED_FIELD,
     ],
     on_raw: false,
     build,
@@ -185,6 +194,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         directories: values.integer("directories").unwrap_or(1).min(files),
         cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Warm),
         tests,
+        compressible: percent(values, "compressible"),
+        repeated: percent(values, "repeated"),
     }))
 }
 

@@ -1,5 +1,6 @@
 //! `chunk`: written a character at a time, then read and written as a whole, again and again.
 
+use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
 use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
@@ -14,6 +15,12 @@ pub struct ChunkParams {
     pub repeats: u64,
     /// One system call per character instead of a buffer as the C library has.
     pub unbuffered: bool,
+    /// Percentage of what is written that is zeros.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub compressible: u8,
+    /// Percentage of the 4 KiB of the chunk that repeat each other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: u8,
 }
 
 /// Name of the step that writes characters.
@@ -47,6 +54,11 @@ pub const CHUNK: WorkloadKind = WorkloadKind {
             required: false,
             doc: "One system call per character. Otherwise characters are collected in a buffer of 4 KiB, as putc of the C library does.",
         },
+        COMPRESSIBLE_FIELD,
+        Field {
+            doc: "Percentage of the 4 KiB blocks of the chunk that have the same data: what deduplication can save.",
+            ..REPEATED_FIELD
+        },
     ],
     on_raw: false,
     build,
@@ -57,6 +69,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         size: values.size("size").unwrap_or(Bytes::mib(128)),
         repeats: values.integer("repeats").unwrap_or(10),
         unbuffered: values.bool("unbuffered"),
+        compressible: percent(values, "compressible"),
+        repeated: percent(values, "repeated"),
     }))
 }
 

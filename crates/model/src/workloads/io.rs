@@ -82,7 +82,7 @@ pub(super) fn percent(values: &Values, field: &str) -> u8 {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(percent: &u8) -> bool {
+pub(super) fn is_zero(percent: &u8) -> bool {
     *percent == 0
 }
 

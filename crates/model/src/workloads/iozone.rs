@@ -1,5 +1,6 @@
 //! `iozone`: its thirteen tests, in throughput mode and over a grid of record and file sizes.
 
+use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
 use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
@@ -28,6 +29,12 @@ pub struct IozoneParams {
     pub mix: u8,
     /// Records from one strided read to the next (`-j`).
     pub stride: u64,
+    /// Percentage of what is written that is zeros.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub compressible: u8,
+    /// Percentage of the records written that repeat each other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: u8,
 }
 
 /// What one pass of a test does.
@@ -161,6 +168,8 @@ pub const IOZONE: WorkloadKind = WorkloadKind {
             required: false,
             doc: "Records from one strided read to the next, as `-j`.",
         },
+        COMPRESSIBLE_FIELD,
+        REPEATED_FIELD,
     ],
     on_raw: false,
     build,
@@ -219,6 +228,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         stonewall: values.get("stonewall").is_none() || values.bool("stonewall"),
         mix: u8::try_from(number("mix", 50)).unwrap_or(50),
         stride: u64::from(number("stride", 17)),
+        compressible: percent(values, "compressible"),
+        repeated: percent(values, "repeated"),
     };
     if params.cells(!values.sizes("record").is_empty()).is_empty() {
         let problem = "every record is larger than every file".to_owned();

@@ -1,5 +1,6 @@
 //! `mail`: a tree of many small files is unpacked, read in two orders and removed.
 
+use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
 use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
@@ -29,6 +30,12 @@ pub struct MailParams {
     /// Whether what is read goes through a pipe to a counter, as in `tar c | wc -c`.
     #[serde(default)]
     pub pipe: bool,
+    /// Percentage of what is written that is zeros.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub compressible: u8,
+    /// Percentage of the files of the seeded tree that repeat each other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: u8,
 }
 
 /// The archive that `scale` makes at any size: that of the study which asked which filesystem is
@@ -124,6 +131,11 @@ pub const MAIL: WorkloadKind = WorkloadKind {
             required: false,
             doc: "Who counts the bytes that are read. `memory`: the reader. `pipe`: a counter behind a pipe, as in `tar c | wc -c`.",
         },
+        COMPRESSIBLE_FIELD,
+        Field {
+            doc: "Percentage of the files of the seeded tree that begin alike, as a mail to many does: what deduplication can save.",
+            ..REPEATED_FIELD
+        },
     ],
     on_raw: false,
     build,
@@ -169,6 +181,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         pipe: values.text("counter") == Some("pipe"),
         tar: values.text("tar").map(PathBuf::from),
         steps,
+        compressible: percent(values, "compressible"),
+        repeated: percent(values, "repeated"),
         cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Cold),
     }))
 }

@@ -209,6 +209,7 @@ fn lab() -> Lab {
             sample_interval: Nanos(1),
             timeout: Nanos(1),
             fsck: false,
+            fsck_torn: false,
             freeze: false,
         },
     }

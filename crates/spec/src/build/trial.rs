@@ -30,6 +30,7 @@ pub(super) fn trial(table: Option<&Checked>) -> Result<TrialSettings, Problem> {
         sample_interval: within(table, "sample_interval", SAMPLES, ("10ms", "60s"))?,
         timeout: within(table, "timeout", TIMEOUTS, ("1s", "30d"))?,
         fsck: table.values.bool("fsck"),
+        fsck_torn: table.values.bool("fsck_torn"),
         freeze: table.values.bool("freeze"),
     })
 }

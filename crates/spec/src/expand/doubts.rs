@@ -203,12 +203,18 @@ fn housekeeping_on_raw(axes: &Axes<'_>, stacks: &[Stack]) -> Option<Warning> {
             "their numbers are kept and not ranked",
         ));
     }
-    if step == "fsck" && !axes.lab.trial.fsck {
-        let text = "fsck is judged, and trials run none".to_owned();
+    let trial = &axes.lab.trial;
+    let asked = match step {
+        "fsck" => trial.fsck,
+        "mount_torn" | "fsck_torn" => trial.fsck_torn,
+        _ => true,
+    };
+    if !asked {
+        let field = if step == "fsck" { "fsck" } else { "fsck_torn" };
         return Some(Warning::new(
             "workload-not-judged",
-            text,
-            "write [trial] and below it fsck = true",
+            format!("{step} is judged, and trials run none"),
+            format!("write [trial] and below it {field} = true"),
         ));
     }
     None

@@ -191,7 +191,11 @@ fn not_here(axes: &Axes<'_>, facts: &PlaceFacts, index: usize) -> Why {
             format!("use a kernel with {}, or take it out of the lab", definition.kernel_config);
         return Some((why, remedy));
     }
-    let check = if axes.lab.trial.fsck { definition.fsck.first() } else { None };
+    let check = if axes.lab.trial.fsck || axes.lab.trial.fsck_torn {
+        definition.fsck.first()
+    } else {
+        None
+    };
     let needed = definition.mkfs.first().into_iter().chain(check);
     let missing = needed.into_iter().find(|program| !has_program(facts, program))?;
     let why = format!("{missing} is not installed");

@@ -7,7 +7,7 @@ use std::process::Command;
 /// One run of fio with these flags; `read`, `write` or both are added up.
 pub fn fio(flags: &[String]) -> Value {
     let output = Command::new(seekwell_testing::tool("fio").unwrap())
-        .args(["--name=x", "--thread", "--output-format=json", "--ioengine=psync"])
+        .args(["--name=x", "--thread", "--output-format=json"])
         .args(flags)
         .output()
         .unwrap();

@@ -16,20 +16,20 @@ pub const GROUP: Group = Group {
     rows: &[
         Row {
             name: "iozone-read",
-            ours: "bench iozone DIRECTORY --tests 0,2 --size 64MiB --record 4KiB --direct, step \
+            ours: "bench iozone DIRECTORY --tests 0,2 --size 256MiB --record 64KiB --direct, step \
                    random-read",
-            original: "fio 3.33 --rw=randread --bs=4k --size=64m --direct=1 --ioengine=psync",
+            original: "fio 3.33 --rw=randread --bs=64k --size=256m --direct=1 --ioengine=sync",
             metric: "accesses/s, by the mean latency",
-            note: "ours moves the position and reads, two calls within one latency, as iozone does; \
-                   fio's psync reads at a place, one call",
+            note: "both move the position and read, two calls; fio's latency begins after the \
+                   first of them, ours before it, as iozone's does",
             exact: true,
         },
         Row {
             name: "iozone-write",
-            ours: "bench iozone DIRECTORY --tests 0,2 --size 64MiB --record 4KiB --direct, step \
+            ours: "bench iozone DIRECTORY --tests 0,2 --size 256MiB --record 64KiB --direct, step \
                    random-write",
-            original: "fio 3.33 --rw=randwrite --overwrite=1 --refill_buffers --bs=4k --size=64m \
-                       --direct=1 --ioengine=psync",
+            original: "fio 3.33 --rw=randwrite --overwrite=1 --refill_buffers --bs=64k --size=256m \
+                       --direct=1 --ioengine=sync",
             metric: "accesses/s, by the mean latency",
             note: "as for reading",
             exact: true,
@@ -40,7 +40,8 @@ pub const GROUP: Group = Group {
     sides: |place| Box::new(Iozone { place, file: place.random_file("iozone-fio.data", SIZE) }),
 };
 
-const SIZE: u64 = 64 << 20;
+const SIZE: u64 = 256 << 20;
+const RECORD: Bytes = Bytes::kib(64);
 
 struct Iozone<'p> {
     place: &'p Place,
@@ -52,7 +53,7 @@ impl Sides for Iozone<'_> {
         let fields = [
             ("tests", Value::Integers(vec![0, 2])),
             ("size", Value::Size(Bytes(SIZE))),
-            ("record", Value::Size(Bytes::kib(4))),
+            ("record", Value::Size(RECORD)),
             ("cache", Value::Text("direct".to_owned())),
         ];
         let target = BenchTarget { path: &self.place.directory, writable: None, length: None };
@@ -71,7 +72,8 @@ impl Sides for Iozone<'_> {
                 format!("--rw={way}"),
                 "--overwrite=1".to_owned(),
                 "--refill_buffers".to_owned(),
-                "--bs=4k".to_owned(),
+                "--ioengine=sync".to_owned(),
+                format!("--bs={}", RECORD.0),
                 "--direct=1".to_owned(),
                 format!("--size={SIZE}"),
                 format!("--randseed={}", round + 1),

@@ -1,6 +1,6 @@
 //! The stacks that all rows share, in memory: a zram device, whose reads the asking thread does
-//! itself, an ext4 on a second one, and an ext4 on a loop device with direct I/O over a file in
-//! memory for what compresses differently on both sides. Everything ends with the process.
+//! itself, an ext4 on a second one, and a larger ext4 on a third for what both sides write alike
+//! compressible. Everything ends with the process.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use seekwell_testing::RamDisk;
@@ -13,15 +13,16 @@ use std::process::Command;
 pub struct Place {
     /// A folder in memory.
     pub folder: PathBuf,
-    /// A block device in memory, 256 MiB of random data.
+    /// A block device in memory, 256 MiB of words that compress by about half: a read is some
+    /// microseconds of the asking thread's work, beside which the programs' own time is small.
     pub device: PathBuf,
     /// The root of an empty ext4 of 1 GiB, on a block device in memory.
     pub directory: PathBuf,
     /// The block device of [`Self::directory`].
     pub directory_device: PathBuf,
-    /// The root of an empty ext4 of 6 GiB on a loop device over a file in memory, which costs the
-    /// same whatever is written.
-    pub loop_directory: PathBuf,
+    /// The root of an empty ext4 of 6 GiB on a block device in memory: what is written there must
+    /// compress alike on both sides.
+    pub large_directory: PathBuf,
     /// Whether a tenth of the work is enough, because nobody looks at the time.
     pub quick: bool,
     /// What lives as long as the place; dropped after everything is unmounted.
@@ -37,7 +38,7 @@ enum Held {
 /// Bytes of [`Place::device`].
 pub const DEVICE_BYTES: u64 = 256 << 20;
 const DIRECTORY_BYTES: u64 = 1 << 30;
-const LOOP_DIRECTORY_BYTES: u64 = 6 << 30;
+const LARGE_DIRECTORY_BYTES: u64 = 6 << 30;
 
 impl Place {
     /// # Errors
@@ -71,19 +72,18 @@ impl Place {
         let mut held = Vec::new();
         let device_bytes = if quick { DEVICE_BYTES / 4 } else { DEVICE_BYTES };
         let device = in_memory(&folder.join("device"), device_bytes, &mut held)?;
-        fill(&device, device_bytes)?;
+        fill(&device, &words(device_bytes))?;
         let second = in_memory(&folder.join("filesystem"), DIRECTORY_BYTES, &mut held)?;
         let directory = mounted(&folder.join("mounted"), &second)?;
-        let third =
-            attached(&folder.join("compressed-by-nobody"), LOOP_DIRECTORY_BYTES, &mut held)?;
-        let loop_directory = mounted(&folder.join("loop-mounted"), &third)?;
+        let third = in_memory(&folder.join("large"), LARGE_DIRECTORY_BYTES, &mut held)?;
+        let large_directory = mounted(&folder.join("large-mounted"), &third)?;
         pin();
         Ok(Self {
             folder: folder.to_owned(),
             device,
             directory,
             directory_device: second,
-            loop_directory,
+            large_directory,
             quick,
             _held: held,
         })
@@ -138,9 +138,17 @@ impl Place {
 
     /// A file of random data in [`Self::directory`], on its device.
     pub fn random_file(&self, name: &str, bytes: u64) -> PathBuf {
+        self.file(name, &random(bytes))
+    }
+
+    /// The same of words that compress by about half.
+    pub fn text_file(&self, name: &str, bytes: u64) -> PathBuf {
+        self.file(name, &words(bytes))
+    }
+
+    fn file(&self, name: &str, data: &[u8]) -> PathBuf {
         let path = self.directory.join(name);
-        fill(&path, bytes).unwrap();
-        File::open(&path).unwrap().sync_all().unwrap();
+        fill(&path, data).unwrap();
         path
     }
 }
@@ -148,7 +156,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // What fails here ends with the mount namespace.
-        for directory in [&self.directory, &self.loop_directory] {
+        for directory in [&self.directory, &self.large_directory] {
             let _ = run("umount", &[&text(directory)]);
         }
         let _ = run("umount", &["--lazy", &text(&self.folder)]);
@@ -176,13 +184,33 @@ fn attach(image: &Path) -> Result<PathBuf, String> {
     Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
-/// Random data, so that nothing is a hole.
-fn fill(path: &Path, bytes: u64) -> Result<(), String> {
+/// Data that does not compress.
+fn random(bytes: u64) -> Vec<u8> {
     let mut rng = seekwell_stats::seeded(1);
-    let data: Vec<u8> = (0..bytes / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
+    (0..bytes / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect()
+}
+
+/// Data like a text: words of a small language, of which every page has other ones.
+fn words(bytes: u64) -> Vec<u8> {
+    const LETTERS: &[u8; 32] = b"etaoinshrdlucmfwypvbgkjqxz,.; \n-";
+    let mut rng = seekwell_stats::seeded(1);
+    let word = |rng: &mut seekwell_stats::Rng| -> Vec<u8> {
+        (0..=rng.index(7)).map(|_| LETTERS[rng.index(LETTERS.len())]).collect()
+    };
+    let language: Vec<Vec<u8>> = (0..512).map(|_| word(&mut rng)).collect();
+    let mut text = Vec::with_capacity(bytes as usize + 8);
+    while (text.len() as u64) < bytes {
+        text.extend_from_slice(&language[rng.index(language.len())]);
+    }
+    text.truncate(bytes as usize);
+    text
+}
+
+/// Writes it all, so that nothing is a hole.
+fn fill(path: &Path, data: &[u8]) -> Result<(), String> {
     let filled = || {
         let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
-        file.write_all(&data)?;
+        file.write_all(data)?;
         file.sync_all()
     };
     filled().map_err(|error| error.to_string())

@@ -63,6 +63,7 @@ impl Sides for Seek<'_> {
 
     fn original(&mut self, round: u64) -> Vec<Side> {
         let flags = [
+            "--ioengine=psync".to_owned(),
             "--rw=randread".to_owned(),
             "--bs=4k".to_owned(),
             "--direct=1".to_owned(),

@@ -19,7 +19,7 @@ pub const GROUP: Group = Group {
     tool: "cc",
     turns: 2,
     sides: |place| {
-        let file = place.random_file("seekrw.data", 64 << 20);
+        let file = place.text_file("seekrw.data", 64 << 20);
         Box::new(SeekRw { count: place.amount(COUNT), file, program: compile(place, "seekrw") })
     },
 };

@@ -12,7 +12,7 @@ use seekwell_workload::{BenchTarget, bench};
 pub const GROUP: Group = Group {
     rows: &[Row {
         name: "sweep-fio",
-        ours: "bench sweep DEVICE --sizes 4KiB,16KiB,64KiB,1MiB --count 4000",
+        ours: "bench sweep DEVICE --sizes 4KiB,16KiB,64KiB,1MiB --count 1000",
         original: "fio 3.33, one randread job after the other at each size",
         metric: "accesses/s over all sizes, by the sum of their latencies",
         note: "",
@@ -24,7 +24,7 @@ pub const GROUP: Group = Group {
 };
 
 const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 1 << 20];
-const COUNT: u64 = 4_000;
+const COUNT: u64 = 1_000;
 
 struct Sweep<'p> {
     place: &'p Place,
@@ -51,6 +51,7 @@ impl Sides for Sweep<'_> {
         let mut ns = 0.0;
         for size in SIZES {
             let told = fio(&[
+                "--ioengine=psync".to_owned(),
                 "--rw=randread".to_owned(),
                 format!("--bs={size}"),
                 "--direct=1".to_owned(),

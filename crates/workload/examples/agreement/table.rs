@@ -7,9 +7,10 @@ use std::path::Path;
 const HEAD: &str = "# Agreement with the originals
 
 Each kind of workload beside the program that people know, on the same stack in memory: a zram
-device of 256 MiB of random data, and ext4 on a second one (its reads are copied by the asking
-thread; a loop device's worker makes the same run scatter fivefold here); bonnie's, whose data the
-originals fill with zeros, on ext4 on a loop device with direct I/O over a file in memory.
+device of 256 MiB of words that compress by half, so that a read of 4 KiB is some microseconds of
+the asking thread's own work, and ext4 on two more of random data or, for bonnie, of zeros on both
+sides (a loop device's worker makes the same run scatter fivefold here). The engine beside fio on
+the fastest devices is in `benches/runs/engine`.
 Alternating (ours, original, original, ours), pinned to one CPU, until the interval of the paired
 ratio lies within ±5 %, at least 10 and at most 100 pairs. The ratio is ours relative to the
 original's, with its 95 % interval; both sides did the same number of operations and bytes in every

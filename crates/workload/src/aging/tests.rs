@@ -15,13 +15,13 @@ fn params(kind: &WorkloadKind, pairs: &[(&'static str, Value)]) -> WorkloadParam
     (kind.build)(&values).unwrap()
 }
 
-/// An ext4 in memory, unmounted when dropped.
-struct Ext4 {
+/// A filesystem in memory, unmounted when dropped.
+struct Mounted {
     _folder: tempfile::TempDir,
     path: PathBuf,
 }
 
-impl Drop for Ext4 {
+impl Drop for Mounted {
     fn drop(&mut self) {
         // A process that another test forks holds our descriptors until it runs its program.
         for _ in 0..100 {
@@ -34,25 +34,36 @@ impl Drop for Ext4 {
     }
 }
 
-fn ext4(test: &str) -> Option<Ext4> {
+fn ext4(test: &str) -> Option<Mounted> {
+    mounted(test, &["mkfs.ext4", "-q", "-F"], 64 << 20)
+}
+
+fn mounted(test: &str, mkfs: &[&str], bytes: u64) -> Option<Mounted> {
     if !seekwell_testing::root() || !Path::new("/dev/loop-control").exists() {
         seekwell_testing::skip(test, "needs root and loop devices");
         return None;
     }
-    let Some(mkfs) = seekwell_testing::tool("mkfs.ext4") else {
-        seekwell_testing::skip(test, "mkfs.ext4 is not installed");
+    let Some(program) = seekwell_testing::tool(mkfs[0]) else {
+        seekwell_testing::skip(test, &format!("{} is not installed", mkfs[0]));
         return None;
     };
+    let kind = mkfs[0].trim_start_matches("mkfs.");
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap();
+    if !known.lines().any(|line| line.ends_with(&format!("\t{kind}"))) {
+        seekwell_testing::skip(test, &format!("this kernel does not mount {kind}"));
+        return None;
+    }
     let folder =
         tempfile::tempdir_in(if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" })
             .unwrap();
     let (image, path) = (folder.path().join("image"), folder.path().join("mounted"));
-    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-    assert!(Command::new(mkfs).args(["-q", "-F"]).arg(&image).status().unwrap().success());
+    std::fs::File::create(&image).unwrap().set_len(bytes).unwrap();
+    let made = Command::new(program).args(&mkfs[1..]).arg(&image).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
     std::fs::create_dir(&path).unwrap();
     let mounted = Command::new("mount").args(["-o", "loop"]).args([&image, &path]).status();
     assert!(mounted.unwrap().success());
-    Some(Ext4 { _folder: folder, path })
+    Some(Mounted { _folder: folder, path })
 }
 
 fn context(directory: &Path) -> StepContext<'_> {
@@ -113,6 +124,44 @@ fn an_aged_ext4_is_full_and_fragmented_and_defragmenting_mends_it() {
     let mended = run(&params(&DEFRAGMENT, &[]), &filesystem.path);
     assert_eq!(mended.metrics["extents_per_file_before"], aged.metrics["extents_per_file"]);
     assert!(mended.metrics["extents_per_file"] < 0.8 * aged.metrics["extents_per_file"]);
+}
+
+/// Two files whose pieces alternate become files of few pieces, or the kernel that lacks the
+/// filesystem is said.
+#[test]
+fn xfs_btrfs_and_f2fs_are_put_in_order_by_their_own_means() {
+    const KINDS: [(&[&str], u64, Option<&str>); 3] = [
+        (&["mkfs.xfs", "-q", "-f"], 320 << 20, Some("xfs_fsr")),
+        (&["mkfs.btrfs", "-q", "-f"], 256 << 20, Some("btrfs")),
+        (&["mkfs.f2fs", "-q", "-f"], 128 << 20, None),
+    ];
+    let test = "xfs_btrfs_and_f2fs_are_put_in_order_by_their_own_means";
+    for (mkfs, bytes, tool) in KINDS {
+        let test = format!("{test} ({})", mkfs[0]);
+        if let Some(tool) = tool.filter(|tool| seekwell_testing::tool(tool).is_none()) {
+            seekwell_testing::skip(&test, &format!("{tool} is not installed"));
+            continue;
+        }
+        let Some(filesystem) = mounted(&test, mkfs, bytes) else { continue };
+        interleave(&filesystem.path);
+        let mended = run(&params(&DEFRAGMENT, &[]), &filesystem.path);
+        let (before, after) =
+            (mended.metrics["extents_per_file_before"], mended.metrics["extents_per_file"]);
+        assert!(before >= 4.0 && after <= 0.5 * before, "{}: {before} to {after}", mkfs[0]);
+    }
+}
+
+/// Writes two files in turn, each piece onto the device before the next.
+fn interleave(folder: &Path) {
+    use std::io::Write as _;
+    let create = |name: &str| std::fs::File::create(folder.join(name)).unwrap();
+    let mut files = [create("one"), create("other")];
+    for number in 0..64_u8 {
+        for file in &mut files {
+            file.write_all(&[number; 16 << 10]).unwrap();
+            file.sync_all().unwrap();
+        }
+    }
 }
 
 #[test]

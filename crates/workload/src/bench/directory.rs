@@ -18,16 +18,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A folder that is removed, with all that is in it, when this is dropped.
 #[derive(Debug)]
-struct Folder(PathBuf);
+pub(super) struct Folder(PathBuf);
 
 impl Folder {
     /// Makes a folder that did not exist.
-    fn make(directory: &Path) -> Result<Self, WorkloadError> {
+    pub(super) fn make(directory: &Path) -> Result<Self, WorkloadError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = directory.join(format!("seekwell-bench-{}-{number}", std::process::id()));
         std::fs::create_dir(&path).map_err(WorkloadError::file("create", &path))?;
         Ok(Self(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
     }
 }
 
@@ -161,7 +165,7 @@ fn drop_files(folder: &Path) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-fn dedup(warnings: &mut Vec<Warning>) {
+pub(super) fn dedup(warnings: &mut Vec<Warning>) {
     let mut seen: Vec<String> = Vec::new();
     warnings.retain(|warning| {
         let fresh = !seen.contains(&warning.code);

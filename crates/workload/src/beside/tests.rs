@@ -47,6 +47,8 @@ fn io() -> WorkloadParams {
 
 fn mail(steps: &[&str]) -> WorkloadParams {
     WorkloadParams::Mail(MailParams {
+        compressible: 0,
+        repeated: 0,
         files: 20,
         directories: 2,
         largest: None,

@@ -1,12 +1,13 @@
 //! The tests on many small files.
 
-use super::{Found, open};
+use super::{Found, arena, open};
 use crate::error::WorkloadError;
 use crate::mail::walk;
 use crate::step::StepContext;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
+use seekwell_engine::buffer::Arena;
 use seekwell_model::workloads::BonnieParams;
 use seekwell_stats::{Rng, derive_seed, seeded};
 use std::ffi::{CStr, CString};
@@ -110,7 +111,7 @@ pub(super) fn create(
         rustix::fs::mkdirat(&at, directory.as_c_str(), Mode::from_raw_mode(0o700))
             .map_err(failed("make the directory", root, directory))?;
     }
-    let content = super::stream::random_bytes(params.chunk.0.max(8), context.seed);
+    let mut content = arena(params.chunk.0, params, context.seed, root)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mut found = Found::default();
     for (name, size) in &names.files {
@@ -121,7 +122,7 @@ pub(super) fn create(
         found.time(|| {
             let file = rustix::fs::openat(&at, name.as_c_str(), flags, Mode::from_raw_mode(0o600))
                 .map_err(failed("create", root, name))?;
-            fill(&file, &content, *size).map_err(failed("write to", root, name))?;
+            fill(&file, &mut content, *size).map_err(failed("write to", root, name))?;
             drop(file);
             Ok::<(), WorkloadError>(())
         })?;
@@ -131,8 +132,9 @@ pub(super) fn create(
     Ok(found)
 }
 
-fn fill(file: &OwnedFd, content: &[u8], mut left: u64) -> Result<(), Errno> {
+fn fill(file: &OwnedFd, content: &mut Arena, mut left: u64) -> Result<(), Errno> {
     while left > 0 {
+        let content = content.block();
         let part = &content[..content.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
         let written = rustix::io::retry_on_intr(|| rustix::io::write(file, part))?;
         if written == 0 {

@@ -1,6 +1,6 @@
 //! The tests on one large file.
 
-use super::{Found, open};
+use super::{Found, arena, open};
 use crate::error::WorkloadError;
 use crate::step::StepContext;
 use rustix::fd::OwnedFd;
@@ -97,33 +97,21 @@ fn buffer(params: &BonnieParams) -> Vec<u8> {
     vec![0; usize::try_from(params.chunk.0).unwrap_or(0)]
 }
 
-/// Data that does not compress: bonnie++ writes mostly zeros, which a filesystem that compresses
-/// would not write.
-pub(super) fn random_bytes(length: u64, seed: u64) -> Vec<u8> {
-    let mut rng = seeded(derive_seed(seed, "bonnie"));
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
-    for part in bytes.chunks_mut(8) {
-        let number = rng.next_u64().to_le_bytes();
-        part.copy_from_slice(&number[..part.len()]);
-    }
-    bytes
-}
-
 pub(super) fn put_blocks(
     path: &Path,
     params: &BonnieParams,
     context: &StepContext<'_>,
 ) -> Result<Found, WorkloadError> {
-    let mut buffer = random_bytes(params.chunk.0, context.seed);
+    let mut data = arena(params.chunk.0, params, context.seed, path)?;
     let file = open(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
     let mut found = Found::default();
-    for block in 0..params.size.0 / params.chunk.0 {
+    for _ in 0..params.size.0 / params.chunk.0 {
         if context.is_stopped() {
             found.stopped = true;
             break;
         }
-        buffer[..8].copy_from_slice(&block.to_le_bytes());
-        found.time(|| write(&file, &buffer)).map_err(failed("write to", path))?;
+        let block = data.block();
+        found.time(|| write(&file, block)).map_err(failed("write to", path))?;
         found.written += params.chunk.0;
     }
     sync_and_close(file, path)?;

@@ -151,3 +151,18 @@ fn a_full_filesystem_is_an_error_in_words() {
     assert!(error.ends_with("it is full: use less data or a larger device"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn blocks_are_as_compressible_and_as_repeated_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = small(&[]);
+    let WorkloadParams::Bonnie(params) = &mut all else { panic!("another kind") };
+    (params.compressible, params.repeated) = (100, 50);
+    let mut data = arena(8192, params, 3, folder.path()).unwrap();
+    let blocks: Vec<Vec<u8>> = (0..64).map(|_| data.block().to_vec()).collect();
+    for block in &blocks {
+        assert!(block.chunks(4096).all(|page| page[8..].iter().all(|byte| *byte == 0)));
+    }
+    let different: std::collections::BTreeSet<&Vec<u8>> = blocks.iter().collect();
+    assert_eq!(different.len(), 33);
+}

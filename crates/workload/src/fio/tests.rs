@@ -128,3 +128,57 @@ filename=..x
     assert_eq!(around, ["target"]);
     assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
 }
+
+/// A loop device over a file of 4 MiB; detached when dropped.
+struct Loop {
+    path: PathBuf,
+}
+
+impl Loop {
+    fn attach(folder: &Path) -> Self {
+        let image = folder.join("image");
+        std::fs::write(&image, vec![7; 4 << 20]).unwrap();
+        let losetup = seekwell_testing::tool("losetup").unwrap();
+        let told = Command::new(losetup).args(["--find", "--show"]).arg(image).output().unwrap();
+        assert!(told.status.success(), "{told:?}");
+        Self { path: PathBuf::from(String::from_utf8(told.stdout).unwrap().trim()) }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let losetup = seekwell_testing::tool("losetup").unwrap();
+        assert!(Command::new(losetup).arg("--detach").arg(&self.path).status().unwrap().success());
+    }
+}
+
+#[test]
+fn a_raw_device_is_read_and_written_through_the_checked_descriptor_alone() {
+    let test = "a_raw_device_is_read_and_written_through_the_checked_descriptor_alone";
+    if !installed(test) {
+        return;
+    }
+    if !seekwell_testing::root() || !Path::new("/dev/loop-control").exists() {
+        return seekwell_testing::skip(test, "needs root and loop devices");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let device = Loop::attach(folder.path());
+    let run = |job: &str, writable: Option<&File>| {
+        bench(&params(job), BenchTarget { path: &device.path, writable, length: None }, 1, None)
+    };
+    let job = |rw: &str| format!("[a]\nioengine=psync\nrw={rw}\nbs=4k\nsize=1m\n");
+    let read = run(&job("randread"), None).unwrap();
+    assert_eq!((read.steps[0].ops, read.steps[0].metrics["app_bytes"]), (256, 1_048_576.0));
+    assert!(read.steps[0].latency_ns.is_some());
+    let refused = run(&job("write"), None).unwrap_err().to_string();
+    assert!(refused.contains("was not opened for writing"), "{refused}");
+    let image = || std::fs::read(folder.path().join("image")).unwrap();
+    assert!(image().iter().all(|byte| *byte == 7));
+    let file = File::options().read(true).write(true).open(&device.path).unwrap();
+    let written = run(&job("write"), Some(&file)).unwrap();
+    assert_eq!(written.steps[0].ops, 256);
+    file.sync_all().unwrap();
+    let changed = image();
+    assert!(changed[..1 << 20].chunks(4096).all(|page| page != [7; 4096]));
+    assert!(changed[1 << 20..].iter().all(|byte| *byte == 7));
+}

@@ -2,7 +2,7 @@
 
 use super::RECORD_BYTES;
 use super::tree::Tree;
-use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_engine::{Clock, DataShape, MonotonicClock};
 use seekwell_stats::{Rng, derive_seed, seeded};
 
 /// Random data that files are cut from. Filesystems compress at most 1 MiB at a time.
@@ -21,25 +21,66 @@ pub struct Content {
     position: usize,
     /// Bytes until the next stamp.
     until_stamp: usize,
+    repeated_percent: u32,
+    /// Files so far, in percent of one that repeats.
+    repeated_due: u32,
+    /// What files that repeat are cut from; nobody changes it.
+    repeated: Vec<u8>,
+    /// Whether the file is one of them.
+    repeating: bool,
+}
+
+/// So many bytes, of which a percentage of each 4 KiB is zeros, and the first ones once more.
+fn pool(rng: &mut Rng, zero_percent: u8) -> Vec<u8> {
+    let zeros_from = STAMP_EVERY - STAMP_EVERY * usize::from(zero_percent.min(100)) / 100;
+    let mut pool = Vec::with_capacity(POOL_BYTES + RECORD_BYTES);
+    while pool.len() < POOL_BYTES {
+        let word = rng.next_u64();
+        let zero = pool.len() % STAMP_EVERY >= zeros_from;
+        pool.extend_from_slice(&if zero { 0 } else { word }.to_le_bytes());
+    }
+    pool.extend_from_within(..RECORD_BYTES);
+    pool
 }
 
 impl Content {
     /// Content of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
+        Self::shaped(seed, DataShape::default())
+    }
+
+    /// The same, compressible and repeated as far as the shape says: a percentage of each 4 KiB is
+    /// zeros but for a stamp, and a percentage of the files begins alike.
+    #[must_use]
+    pub fn shaped(seed: u64, shape: DataShape) -> Self {
         let mut rng = seeded(derive_seed(seed, "mail content"));
-        let mut pool = Vec::with_capacity(POOL_BYTES + RECORD_BYTES);
-        while pool.len() < POOL_BYTES {
-            pool.extend_from_slice(&rng.next_u64().to_le_bytes());
+        let repeated = match shape.repeated_percent {
+            0 => Vec::new(),
+            _ => pool(&mut seeded(derive_seed(0, "repeated")), shape.zero_percent),
+        };
+        Self {
+            pool: pool(&mut rng, shape.zero_percent),
+            rng,
+            position: 0,
+            until_stamp: 0,
+            repeated_percent: shape.repeated_percent.into(),
+            repeated_due: 0,
+            repeated,
+            repeating: false,
         }
-        pool.extend_from_within(..RECORD_BYTES);
-        Self { pool, rng, position: 0, until_stamp: 0 }
     }
 
     /// Begins a file: elsewhere in the pool than the last one.
     pub fn begin_file(&mut self) {
         self.position = self.rng.index(POOL_BYTES / 8) * 8;
         self.until_stamp = 0;
+        self.repeated_due += self.repeated_percent;
+        self.repeating = self.repeated_due >= 100;
+        if self.repeating {
+            self.repeated_due -= 100;
+            self.position = 0;
+        }
     }
 
     /// How long it takes to make the content of a whole tree, in ns: the speed of the source
@@ -66,6 +107,10 @@ impl Content {
     pub fn next_bytes(&mut self, wanted: u64) -> &[u8] {
         let length = usize::try_from(wanted).unwrap_or(RECORD_BYTES).min(RECORD_BYTES);
         let start = self.position;
+        if self.repeating {
+            self.position = (start + length) % POOL_BYTES;
+            return &self.repeated[start..start + length];
+        }
         let mut stamp = self.until_stamp;
         while stamp < length {
             let end = (stamp + 8).min(length);

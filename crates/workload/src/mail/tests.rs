@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 fn params(files: u64, directories: u64) -> MailParams {
     MailParams {
+        compressible: 0,
+        repeated: 0,
         files,
         directories,
         largest: None,

@@ -51,3 +51,16 @@ fn a_seed_gives_the_same_content() {
     assert_eq!(two_files(4), two_files(4));
     assert_ne!(two_files(4), two_files(5));
 }
+
+#[test]
+fn content_is_as_compressible_and_as_repeated_as_asked() {
+    let shape = DataShape { zero_percent: 50, repeated_percent: 25 };
+    let mut content = Content::shaped(6, shape);
+    let files: Vec<Vec<u8>> = (0..8).map(|_| file(&mut content, 64 << 10)).collect();
+    for one in &files {
+        let zeros = one.iter().filter(|byte| **byte == 0).count() as f64 / one.len() as f64;
+        assert!((0.49..0.52).contains(&zeros), "{zeros}");
+    }
+    let different: HashSet<&Vec<u8>> = files.iter().collect();
+    assert_eq!(different.len(), 7);
+}

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 fn params(files: u64, directories: u64, median: u64, spread: f64) -> MailParams {
     MailParams {
+        compressible: 0,
+        repeated: 0,
         files,
         directories,
         largest: None,

@@ -1,0 +1,73 @@
+//! A bench of steps that know raw devices themselves, as fio's jobs do.
+
+use super::directory::Folder;
+use super::{BenchTarget, device, step_of};
+use crate::error::WorkloadError;
+use crate::step::StepContext;
+use crate::target::{self, Access};
+use rustix::fs::SeekFrom;
+use seekwell_host::caches;
+use seekwell_model::bench::BenchResult;
+use seekwell_model::warning::Warning;
+use seekwell_model::workloads::{CacheState, WorkloadParams};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Where programs that work on the device have their current directory: in memory.
+const MEMORY: &str = "/dev/shm";
+
+pub(super) fn run(
+    params: &WorkloadParams,
+    target: BenchTarget<'_>,
+    seed: u64,
+    stop: Option<Arc<AtomicBool>>,
+) -> Result<BenchResult, WorkloadError> {
+    let folder = Folder::make(Path::new(MEMORY))?;
+    let file = target::open(target.path, Access { write: false, direct: false })
+        .map_err(WorkloadError::file("open", target.path))?;
+    let name = device::below(target.path);
+    let context = StepContext {
+        directory: None,
+        device: target.path,
+        device_file: target.writable,
+        raw: true,
+        seed,
+        cpus: &[],
+        stop,
+        device_bytes: rustix::fs::seek(&file, SeekFrom::End(0))
+            .map_err(WorkloadError::file("find the size of", target.path))?,
+        sector_bytes: name.as_deref().and_then(device::sector_bytes).unwrap_or(512),
+        scratch: Some(folder.path()),
+        keep_samples: 0,
+    };
+    let mut result = BenchResult::default();
+    for mut step in crate::steps(params) {
+        if context.is_stopped() {
+            break;
+        }
+        let outline = step.outline().clone();
+        if outline.cache == CacheState::Cold {
+            result.warnings.extend(make_cold(&file, target.path)?);
+        }
+        let mut outcome = step.run(&context)?;
+        result.warnings.append(&mut outcome.warnings);
+        result.steps.push(step_of(&outline.name, outcome));
+    }
+    super::directory::dedup(&mut result.warnings);
+    Ok(result)
+}
+
+/// Drops what is cached of the device; its clean pages alone where the kernel lets us no more.
+fn make_cold(file: &File, path: &Path) -> Result<Option<Warning>, WorkloadError> {
+    if caches::drop_device_buffers(file).is_ok() {
+        return Ok(None);
+    }
+    target::drop_cached(file).map_err(WorkloadError::file("drop the cache of", path))?;
+    Ok(Some(Warning::new(
+        "partly-cached",
+        "pages of the device that somebody else uses may have stayed in the cache before a cold step",
+        "run as root",
+    )))
+}
