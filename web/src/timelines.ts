@@ -48,6 +48,16 @@ function rounded(value: number): string {
   return Number(value.toPrecision(3)).toString();
 }
 
+/**
+ * Points of a line whose values hold from the time before to their own: a sample is taken at the end of
+ * its interval. The first interval begins with the trial.
+ */
+export function stairs(time: number[], values: ArrayLike<number>, factor: number): [number, number][] {
+  const points = time.map((second, row): [number, number] => [second, (values[row] ?? NaN) * factor]);
+  const first = points[0];
+  return first && first[0] > 0 ? [[0, first[1]], ...points] : points;
+}
+
 export function timelineOption(timeline: Timeline, record: TrialRecord, span: number, most: number[], zoom: [number, number]): Option {
   const { mark, second, third, faint, line: lineColour, band } = ink();
   const colours = [mark, second, third];
@@ -77,9 +87,9 @@ export function timelineOption(timeline: Timeline, record: TrialRecord, span: nu
     yAxis: GROUPS.map((_, index) => axis({ type: 'value', gridIndex: index, min: 0, max: most[index], splitNumber: 2, interval: (most[index] ?? 1) / 2,
       axisLabel: { formatter: (value: number) => rounded(value) } })),
     series: GROUPS.flatMap((group, index) => group.lines.map((line, place) => ({
-      type: 'line', name: line.name, xAxisIndex: index, yAxisIndex: index, showSymbol: timeline.at_ns.length < 40, symbolSize: 3, connectNulls: false, step: 'end',
+      type: 'line', name: line.name, xAxisIndex: index, yAxisIndex: index, showSymbol: timeline.at_ns.length < 40, symbolSize: 3, connectNulls: false, step: 'start',
       lineStyle: { width: 1.3, color: colours[place] }, itemStyle: { color: colours[place] },
-      data: time.map((second, row) => [second, (timeline[line.column][row] ?? NaN) * line.factor]),
+      data: stairs(time, timeline[line.column], line.factor),
       ...(place === 0 ? { markArea: { silent: true, data: index === 0 ? areas : areas.map(([from, to]) => [{ ...from, name: '' }, to]) } } : {}),
     }))),
   };

@@ -414,7 +414,7 @@ function latencyTable(series: Curve[]): HTMLElement {
     el('tbody', {}, series.map((one) => {
       const found = percentiles(one.histogram, SHARES.map(([, share]) => share));
       return el('tr', {}, el('td', {}, one.name), el('td', { class: 'number' }, String(one.histogram.total)),
-        SHARES.map(([, share], index) => el('td', { class: 'number' }, one.histogram.total * (1 - share) < 1 && share < 1 && index > 0 ? '-' : duration(found[index] ?? NaN))));
+        SHARES.map(([, share], index) => el('td', { class: 'number' }, one.histogram.total * (1 - share) < 1 - 1e-6 && share < 1 && index > 0 ? '-' : duration(found[index] ?? NaN))));
     }))));
 }
 
@@ -422,7 +422,7 @@ function counters(record: TrialRecord): HTMLElement {
   const columns: [string, string, string][] = [['reads', 'reads', ''], ['read', 'read_bytes', 'B'], ['writes', 'writes', ''], ['written', 'written_bytes', 'B'],
     ['merged', 'writes_merged', ''], ['discarded', 'discarded_bytes', 'B'], ['flushes', 'flushes', ''], ['busy', 'busy_ms', 'ms']];
   const rows = record.steps.flatMap((step) => ([['', step.device], [' (journal)', step.journal]] as const).flatMap(([suffix, totals]) => totals
-    ? [el('tr', {}, el('td', {}, step.name + suffix), columns.map(([, key, unit]) => el('td', { class: 'number' }, unit === 'B' ? binary(totals[key] ?? NaN) : totals[key] === null || totals[key] === undefined ? '-' : `${totals[key]}${unit ? ` ${unit}` : ''}`)))]
+    ? [el('tr', {}, el('td', {}, step.name + suffix), columns.map(([, key, unit]) => el('td', { class: 'number' }, totals[key] === null || totals[key] === undefined ? '-' : unit === 'B' ? binary(totals[key]) : `${totals[key]}${unit ? ` ${unit}` : ''}`)))]
     : []));
   return el('div', { class: 'scroll tall' }, el('table', {}, el('thead', {}, el('tr', {}, el('th', {}, 'step'), columns.map(([title]) => el('th', { class: 'number' }, title)))), el('tbody', {}, rows)));
 }

@@ -454,7 +454,14 @@ pub fn command() -> clap::Command {
     let all = Cli::command().subcommand(crate::bench_flags::command());
     examples_first(all, "seekwell").mut_subcommands(|command| {
         let name = command.get_name().to_owned();
-        examples_first(command, &name)
+        let command = examples_first(command, &name);
+        if name != "bench" {
+            return command;
+        }
+        command.mut_subcommands(|kind| {
+            let name = format!("bench {}", kind.get_name());
+            examples_first(kind, &name)
+        })
     })
 }
 

@@ -1,6 +1,6 @@
 //! Two runs compared.
 
-use crate::number::{DASH, Scale, percent, ratio, unit_of};
+use crate::number::{DASH, Scale, exact_percent, ratio, unit_of};
 use crate::text::{Ink, Palette, Table, harmless, paragraph};
 use seekwell_model::comparison::{Change, Difference, RunComparison, StackComparison, Threshold};
 use seekwell_model::lab::Better;
@@ -38,8 +38,8 @@ fn head(found: &RunComparison, width: usize, palette: Palette) -> String {
         "{} ({direction}); ratio second to first; independent samples, so trials are not paired; \
          {} confidence over all stacks together; tie width {}",
         found.metric,
-        percent(found.confidence),
-        percent(found.tie)
+        exact_percent(found.confidence),
+        exact_percent(found.tie)
     );
     out.push('\n');
     out + &paragraph("", &harmless(&text), width)
@@ -110,7 +110,7 @@ fn conclusion(found: &RunComparison) -> String {
     if open > 0 {
         text.push_str(" More rounds in both runs, or a wider tie, would decide more.");
     }
-    let limit = percent(found.fail_above.unwrap_or(0.0));
+    let limit = exact_percent(found.fail_above.unwrap_or(0.0));
     match found.threshold() {
         Some(Threshold::Failed) => {
             text.push_str(&format!(" Threshold failed: a stack is worse by more than {limit}."));

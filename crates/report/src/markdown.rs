@@ -4,12 +4,12 @@ use crate::evidence_text::{sections, weaker_leader};
 use crate::number::{DASH, Scale, ratio, unit_of};
 use crate::permanent::permanent;
 use crate::sentence::{kind_word, verdict_sentence};
-use crate::terminal::grouped;
+use crate::terminal::{durability, grouped, trials};
 use crate::text::harmless;
 use crate::uncontrolled::uncontrolled;
 use crate::view::RunView;
 use seekwell_model::lab::Better;
-use seekwell_model::verdict::VerdictKind;
+use seekwell_model::verdict::{Basis, VerdictKind};
 
 /// The report in the order of all reports. No text of the run becomes markup.
 #[must_use]
@@ -60,6 +60,10 @@ fn stacks(view: &RunView, out: &mut String) {
         Better::Higher => "higher is better",
     };
     out.push_str(&format!("## {} ({direction})\n\n", escape(&verdict.metric)));
+    if rows.iter().any(|row| row.basis == Basis::Screen) {
+        out.push_str("~ is an estimate from the screen.\n\n");
+    }
+    let classes = verdict.evidence.durability_differs();
     let mut titles = vec![
         "stack".to_owned(),
         format!("median {}", scale.symbol()),
@@ -67,6 +71,9 @@ fn stacks(view: &RunView, out: &mut String) {
         "interval".to_owned(),
         "trials".to_owned(),
     ];
+    if classes {
+        titles.push("power cut".to_owned());
+    }
     titles.extend(others.iter().map(|(metric, scale)| format!("{metric} {}", scale.symbol())));
     line(titles.iter().map(|title| title.trim_end()), out);
     let rule = std::iter::once("---").chain(titles.iter().skip(1).map(|_| "---:"));
@@ -74,12 +81,18 @@ fn stacks(view: &RunView, out: &mut String) {
     for row in &rows {
         let interval = match (row.low, row.high) {
             _ if verdict.baseline.as_deref() == Some(row.stack.as_str()) => "leader".to_owned(),
-            (Some(low), Some(high)) => format!("{}–{}", ratio(Some(low)), ratio(Some(high))),
+            (Some(low), Some(high)) => {
+                let mark = if row.basis == Basis::Screen { "~" } else { "" };
+                format!("{mark}{}–{}", ratio(Some(low)), ratio(Some(high)))
+            }
             _ => DASH.to_owned(),
         };
-        let trials = view.counts(&row.stack).ok.to_string();
+        let trials = trials(view.counts(&row.stack));
         let mut cells =
             vec![row.stack.clone(), scale.number(row.median), ratio(row.ratio), interval, trials];
+        if classes {
+            cells.push(durability(view, &row.stack));
+        }
         let medians =
             others.iter().map(|(metric, scale)| scale.number(view.median(&row.stack, metric)));
         cells.extend(medians);

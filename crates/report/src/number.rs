@@ -97,5 +97,13 @@ pub(crate) fn percent(fraction: f64) -> String {
     if whole { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
+/// A fraction that somebody set, in percent and not rounded: `12.5 %`, `99.9 %`. A confidence or a
+/// limit that is rounded says something else than what was decided by.
+pub(crate) fn exact_percent(fraction: f64) -> String {
+    // Twelve digits are all that a fraction typed as decimals keeps.
+    let percent = format!("{:.10}", fraction * 100.0);
+    format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The verdict as sentences.
 
-use crate::number::{percent, unit_of};
+use crate::number::{exact_percent, percent, unit_of};
 use crate::view::RunView;
 use seekwell_model::lab::Better;
 use seekwell_model::metrics::Unit;
@@ -33,7 +33,7 @@ pub(crate) fn kind_word(view: &RunView) -> &'static str {
 
 fn evidence(verdict: &Verdict) -> String {
     let rounds = if verdict.rounds == 1 { "round" } else { "rounds" };
-    format!("{} confidence, {} {rounds}", percent(verdict.confidence), verdict.rounds)
+    format!("{} confidence, {} {rounds}", exact_percent(verdict.confidence), verdict.rounds)
 }
 
 fn winner(verdict: &Verdict) -> String {
@@ -90,19 +90,6 @@ fn unresolved(verdict: &Verdict) -> String {
     let left = match verdict.stacks.as_slice() {
         [] => String::new(),
         names => format!(" Still possible: {}.", list(names)),
-    };
-    let apart = |row: &Ratio| match verdict.better {
-        Better::Lower => row.low.is_some_and(|low| low > 1.0),
-        Better::Higher => row.high.is_some_and(|high| high < 1.0),
-    };
-    let kept = |row: &Ratio| verdict.stacks.contains(&row.stack) && apart(row);
-    let left = match verdict.ratios.iter().any(kept) {
-        true => format!(
-            "{left} That includes some whose interval is wholly worse than the leader's: which stack \
-             leads is itself not sure yet, and none is out before every lead that is still possible \
-             excludes it."
-        ),
-        false => left,
     };
     format!("Which stack is best on {} is not resolved: {}.{left}", verdict.metric, verdict.reason)
 }

@@ -141,13 +141,13 @@ fn interval(row: &Ratio, baseline: Option<&str>) -> String {
 }
 
 /// The word of the durability class.
-fn durability(view: &RunView, label: &str) -> String {
+pub(crate) fn durability(view: &RunView, label: &str) -> String {
     let found = view.verdict.evidence.durability_of(label);
     found.map_or(crate::number::DASH, |stack| stack.class.word()).to_owned()
 }
 
 /// `8`, `6 + 2 marked`, `0 + 8 failed`.
-fn trials(counts: Counts) -> String {
+pub(crate) fn trials(counts: Counts) -> String {
     let mut text = counts.ok.to_string();
     for (number, word) in [(counts.marked, "marked"), (counts.failed, "failed")] {
         if number > 0 {

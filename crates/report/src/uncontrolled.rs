@@ -8,6 +8,10 @@ use std::collections::BTreeSet;
 
 /// One sentence each.
 pub(crate) fn uncontrolled(view: &RunView) -> Vec<String> {
+    // Who watches controls nothing, and no workload of ours ran.
+    if view.is_recording() {
+        return vec![];
+    }
     let mut said = backings(view);
     let records = || view.records.iter().map(|(_, record)| record);
     if records().any(|record| record.in_force.swap.is_some_and(|swap| swap.0 > 0)) {

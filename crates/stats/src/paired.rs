@@ -525,6 +525,14 @@ fn to_ratio(worse_by: Interval, question: &Question) -> Interval {
 }
 
 impl Row {
+    /// Whether the joint interval excludes equality with the leader, on the worse side.
+    fn is_worse(&self, better: Better) -> bool {
+        self.joint.is_some_and(|joint| match better {
+            Better::Lower => joint.low > 1.0,
+            Better::Higher => joint.high < 1.0,
+        })
+    }
+
     fn empty(stack: usize, standing: Standing) -> Self {
         Self {
             stack,
@@ -585,8 +593,11 @@ fn decide(leader: usize, rows: &[Row], pairs: &[Pair], question: &Question, each
         .iter()
         .map(|&stack| pairs[stack].rounds_needed(question, each))
         .try_fold(0, |most, rounds| Some(rounds?.max(most)));
-    let rest =
+    // What is worse at the joint confidence is out, also where it takes more to make a winner.
+    let is_out = |row: &Row| row.standing == Standing::NotBetter && row.is_worse(question.better);
+    let mut rest =
         with(&[Standing::Open, Standing::TooFewRounds, Standing::Within, Standing::NotBetter]);
+    rest.retain(|stack| !rows.iter().any(|row| row.stack == *stack && is_out(row)));
     Verdict::Unresolved { candidates: lead(rest), reason, rounds_needed }
 }
 

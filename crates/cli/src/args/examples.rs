@@ -79,7 +79,8 @@ says so."#,
 
 The trials of two runs share no rounds: they are compared as independent samples, and what else
 changed between the runs (kernel, firmware, settings in force) is listed. Runs that judge another
-metric, do other work or were made in another place are refused.
+metric, do other work or were made in another place are refused. Worse by 5% means 1.05 times as
+much of what should be low, or 1/1.05 of what should be high.
 
 Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
 4 not resolved for some stack. 5 a stack is shown to be worse by more than the threshold.
@@ -109,6 +110,109 @@ holds swap, belongs to another layer or carries the running system is refused."#
 A result that is doubtful says why and what to do: served from a cache, too short, device busy."#,
     ),
     (
+        "replicate",
+        r#"Examples:
+  seekwell replicate --quick           all studies on modelled devices; takes minutes
+  seekwell replicate 003 -o kept       the whole of one study; goes on with what is kept
+  seekwell replicate --kept -o kept --markdown replications.md
+  sudo seekwell replicate 003 --quick --place host --device loop:4GiB"#,
+    ),
+    (
+        "extract",
+        r#"Examples:
+  seekwell extract demo.html           writes demo.seekwell
+  seekwell extract demo.html -o again.seekwell"#,
+    ),
+    (
+        "kernel",
+        r#"Examples:
+  seekwell kernel build                the kernel of the virtual place, once per machine
+  seekwell kernel list"#,
+    ),
+    (
+        "device",
+        r#"Examples:
+  seekwell device list                 modelled devices, each with what it stands for
+  seekwell device show wd-raptor       what it does: seeks, bandwidth, latency, writes"#,
+    ),
+    (
+        "calibrate",
+        r#"Examples:
+  seekwell calibrate                   prints what `run --cpu` takes"#,
+    ),
+    (
+        "bench seek",
+        r#"Examples:
+  seekwell bench seek /dev/sdb --size 4k --time 5s
+  seekwell bench seek ./large-file --threads 1..8
+  seekwell bench seek . --file-size 1GiB --mix 70"#,
+    ),
+    (
+        "bench stream",
+        r#"Examples:
+  seekwell bench stream ./large-file --cache cold
+  seekwell bench stream . --file-size 1GiB --size 1MiB --write"#,
+    ),
+    (
+        "bench sweep",
+        r#"Examples:
+  seekwell bench sweep /dev/sdb --html sweep.html
+  seekwell bench sweep /dev/sdb /dev/sdc   are two devices alike, and where do they cross?"#,
+    ),
+    (
+        "bench seekrw",
+        r#"Examples:
+  seekwell bench seekrw ./large-file --size 512 --count 10000
+  seekwell bench seekrw /dev/sdb --size 512 --count 10000"#,
+    ),
+    (
+        "bench chunk",
+        r#"Examples:
+  seekwell bench chunk . --size 128MiB"#,
+    ),
+    (
+        "bench iozone",
+        r#"Examples:
+  seekwell bench iozone . --tests 0,1,2 --size 64MiB --record 4KiB --direct"#,
+    ),
+    (
+        "bench bonnie",
+        r#"Examples:
+  seekwell bench bonnie .
+  seekwell bench bonnie . --csv | bon_csv2html > bonnie.html"#,
+    ),
+    (
+        "bench mail",
+        r#"Examples:
+  seekwell bench mail . --files 5000"#,
+    ),
+    (
+        "bench rrd",
+        r#"Examples:
+  seekwell bench rrd . --files 1000 --polls 3"#,
+    ),
+    (
+        "bench fio",
+        r#"Examples:
+  seekwell bench fio . --job-file mine.fio
+  seekwell bench fio /dev/sdb --job-file reads.fio"#,
+    ),
+    (
+        "bench age",
+        r#"Examples:
+  seekwell bench age .                 takes the folder's filesystem as it is"#,
+    ),
+    (
+        "bench defragment",
+        r#"Examples:
+  sudo seekwell bench defragment ."#,
+    ),
+    (
+        "bench layout",
+        r#"Examples:
+  seekwell bench layout ."#,
+    ),
+    (
         "completions",
         r#"Examples:
   seekwell completions bash > /etc/bash_completion.d/seekwell
@@ -116,3 +220,6 @@ A result that is doubtful says why and what to do: served from a cache, too shor
   seekwell completions fish > ~/.config/fish/completions/seekwell.fish"#,
     ),
 ];
+
+#[cfg(test)]
+mod tests;

@@ -119,26 +119,40 @@ type Axis = (&'static str, fn(&Stack) -> String);
 /// Stacks with the same label that the labs define differently.
 fn of_the_stacks(first: &Side<'_>, second: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<Difference> {
     let axes: [Axis; 5] = [
-        ("device in the lab", |stack| format!("{:?}", stack.device)),
-        ("journal in the lab", |stack| format!("{:?}", stack.journal)),
-        ("filesystem in the lab", |stack| format!("{:?}", stack.filesystem)),
-        ("scheduler in the lab", |stack| format!("{:?}", stack.scheduler)),
-        ("memory limit in the lab", |stack| format!("{:?}", stack.memory)),
+        ("device in the lab", |stack| words(serde_json::to_value(&stack.device))),
+        ("journal in the lab", |stack| words(serde_json::to_value(&stack.journal))),
+        ("filesystem in the lab", |stack| words(serde_json::to_value(&stack.filesystem))),
+        ("scheduler in the lab", |stack| words(serde_json::to_value(&stack.scheduler))),
+        ("memory limit in the lab", |stack| words(serde_json::to_value(&stack.memory))),
     ];
     let mut all = Vec::new();
     for (a, b) in pairs {
         let (one, two) = (&first.plan.stacks[*a], &second.plan.stacks[*b]);
         for (what, read) in &axes {
             let (left, right) = (read(one), read(two));
-            if left != right {
-                all.push(Difference {
-                    what: (*what).to_owned(),
-                    first: Some(left),
-                    second: Some(right),
-                    stacks: vec![one.label.clone()],
-                });
+            if left == right {
+                continue;
             }
+            let new = Difference {
+                what: (*what).to_owned(),
+                first: Some(left),
+                second: Some(right),
+                stacks: vec![],
+            };
+            let known = all.iter().position(|known: &Difference| {
+                known.what == new.what && known.first == new.first && known.second == new.second
+            });
+            let place = known.unwrap_or_else(|| {
+                all.push(new);
+                all.len() - 1
+            });
+            all[place].stacks.push(one.label.clone());
         }
     }
     all
+}
+
+/// A setting as the run file has it, without its quotation marks.
+fn words(setting: serde_json::Result<serde_json::Value>) -> String {
+    setting.map_or_else(|error| error.to_string(), |value| value.to_string().replace('"', ""))
 }

@@ -149,15 +149,23 @@ fn quantities(record: &Record, step: &StepRecord) -> Vec<(&'static str, f64)> {
     add("MB to the journal device", step.journal.map(|journal| journal.written_bytes as f64 / 1e6));
     add("bytes written per byte", step.metrics.get("written_per_byte").copied());
     add("s of CPU", step.metrics.get("cpu").copied());
-    let inside = |at: u64| at > step.started_ns && at <= step.ended_ns;
+    add("requests in flight", in_flight(record, step));
+    all
+}
+
+/// Samples that a step must hold before it is said how many requests were in flight.
+const LEAST_SAMPLES: usize = 3;
+
+/// Mean over the samples whose whole interval lies in the step; what lies half outside tells of mkfs
+/// or the step before too.
+fn in_flight(record: &Record, step: &StepRecord) -> Option<f64> {
     let queues: Vec<f64> = record
         .timeline
-        .iter()
-        .filter(|sample| inside(sample.at_ns))
-        .map(|sample| sample.queue_size)
+        .windows(2)
+        .filter(|pair| pair[0].at_ns >= step.started_ns && pair[1].at_ns <= step.ended_ns)
+        .map(|pair| pair[1].queue_size)
         .collect();
-    add("requests in flight", mean(&queues));
-    all
+    (queues.len() >= LEAST_SAMPLES).then(|| mean(&queues)).flatten()
 }
 
 /// An amount of a quantity that is next to nothing: 0 against a little of it is no difference.

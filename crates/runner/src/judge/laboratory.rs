@@ -231,7 +231,7 @@ fn other_writer(plan: &Plan, records: &Records) -> Option<CheckFound> {
                 "{} of {} trials moved far more bytes than others of their stack, trial {} of {} {times:.1} times as many: consistent with another writer on the device",
                 odd.len(),
                 records.len(),
-                index + 1,
+                index,
                 plan.stacks[stack].label
             )
         }
