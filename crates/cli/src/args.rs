@@ -364,7 +364,8 @@ pub struct ReplicateArgs {
     /// Directory of labs and run files; what is there is not run again
     #[arg(short, long, value_name = "DIR", default_value = "replications")]
     pub output: PathBuf,
-    /// Run nothing: judge the run files that are there
+    /// Run nothing: judge the run files that are there; without --quick, of a lab whose whole run is not
+    /// there or not complete the quick one
     #[arg(long)]
     pub kept: bool,
     /// Also run the labs with every undetermined parameter at both ends of its sourced range
@@ -379,9 +380,12 @@ pub struct ReplicateArgs {
     /// Write the comparison as one HTML page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the comparison as Markdown
+    /// Write the comparison as Markdown, with a chart of each study beside it (FILE-STUDY.svg)
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+    /// Markdown that stands before the comparison
+    #[arg(long, value_name = "FILE", requires = "markdown")]
+    pub introduction: Option<PathBuf>,
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,

@@ -16,6 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+#[cfg(test)]
+mod tests;
+
 /// How long killed processes may take to be gone: their end closes what they wrote.
 const DYING: Duration = Duration::from_secs(30);
 const DYING_POLL: Duration = Duration::from_millis(20);
@@ -249,25 +252,58 @@ pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
 /// With what differs.
 pub fn same_machine(file: &RunFile, now: &serde_json::Value) -> Result<(), Failure> {
     let then = file.environment().map_err(|error| Failure::from_error(&error))?;
-    let parts = [
-        ("place", "place"),
-        ("kernel", "kernel"),
-        ("cpu", "CPU"),
-        ("ram", "memory"),
-        ("image", "root image of the guests"),
-        ("changed", "set of changed devices"),
-    ];
-    for (key, name) in parts {
-        if then.get(key) != now.get(key) {
-            return Err(Failure::Error(format!(
-                "{} was begun with another {name} ({} then, {} now), and its rounds do not compare with new ones; begin a new run with -o",
-                file.path().display(),
-                then.get(key).unwrap_or(&serde_json::Value::Null),
-                now.get(key).unwrap_or(&serde_json::Value::Null),
-            )));
+    let image = || differs_in(&then, now, "image", "root image of the guests");
+    match differs(&then, now).or_else(image) {
+        Some(difference) => Err(Failure::Error(format!(
+            "{} was begun with another {difference}, and its rounds do not compare with new ones; begin a new run with -o",
+            file.path().display(),
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What decides results and is not the same in the environments of two runs: its name, with what it
+/// was and what it is. The programs of guests are not looked at: every build has others.
+pub fn differs(then: &serde_json::Value, now: &serde_json::Value) -> Option<String> {
+    let parts = [("place", "place"), ("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")];
+    let part = parts.iter().find_map(|(key, name)| differs_in(then, now, key, name));
+    part.or_else(|| other_model(then, now))
+}
+
+fn differs_in(
+    then: &serde_json::Value,
+    now: &serde_json::Value,
+    key: &str,
+    name: &str,
+) -> Option<String> {
+    let value = |of: &serde_json::Value| of.get(key).cloned().unwrap_or(serde_json::Value::Null);
+    let (was, is) = (value(then), value(now));
+    (was != is).then(|| format!("{name} ({was} then, {is} now)"))
+}
+
+/// The first value of a modelled device that is not what it was.
+fn other_model(then: &serde_json::Value, now: &serde_json::Value) -> Option<String> {
+    let none = serde_json::Map::new();
+    let table = |of: &'_ serde_json::Value| of.as_object().cloned().unwrap_or_default();
+    let of = |environment: &serde_json::Value| environment.get("models").map(&table);
+    let (was, is) = match (of(then), of(now)) {
+        (None, Some(is)) if !is.is_empty() => {
+            return Some("set of devices, or a version that did not keep their values".to_owned());
+        }
+        (was, is) => (was.unwrap_or_default(), is.unwrap_or_default()),
+    };
+    for device in was.keys().chain(is.keys()) {
+        let values = |all: &serde_json::Map<_, _>| all.get(device).map_or(none.clone(), &table);
+        let (was, is) = (values(&was), values(&is));
+        let key = was.keys().chain(is.keys()).find(|key| was.get(*key) != is.get(*key));
+        if let Some(key) = key {
+            let word = |of: &serde_json::Map<String, serde_json::Value>| {
+                of.get(key).and_then(|value| value.as_str()).unwrap_or("nothing").to_owned()
+            };
+            return Some(format!("{key} of {device} ({} then, {} now)", word(&was), word(&is)));
         }
     }
-    Ok(())
+    None
 }
 
 /// A refusal of the guard is one; anything else that fails is an error.

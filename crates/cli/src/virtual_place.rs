@@ -8,7 +8,7 @@ use seekwell_device::DeviceFile;
 use seekwell_model::lab::Lab;
 use seekwell_model::plan::{Candidate, LeftOut, PlaceFacts, Plan};
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
-use seekwell_virtual::{Lanes, VirtualOptions, VirtualPlace, labs};
+use seekwell_virtual::{CpuCharge, Lanes, VirtualOptions, VirtualPlace, labs};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -188,11 +188,8 @@ pub fn lanes(plan: &Plan, arguments: &RunArgs) -> Result<(Lanes, serde_json::Val
         check: arguments.check,
     };
     let place = VirtualPlace::new(options, &find).map_err(|error| Failure::from_error(&error))?;
-    let mut environment = environment(&place);
-    if !arguments.at.changes.is_empty() {
-        let changes = arguments.at.changes.iter().map(ToString::to_string).collect::<Vec<_>>();
-        environment["changed"] = serde_json::Value::from(changes);
-    }
+    let mut environment = decided_by(&plan.lab, &arguments.at, place.kernel(), place.charge())?;
+    add_image(&mut environment, &place);
     let cpus = cpus(arguments.jobs);
     let lanes = Lanes::new(place, plan, &cpus).map_err(|error| Failure::from_error(&error))?;
     Ok((lanes, environment))
@@ -211,30 +208,59 @@ fn cpus(most: Option<usize>) -> Vec<usize> {
     all.take(most.unwrap_or(usize::MAX)).collect()
 }
 
-/// Everything that decides the result besides lab and seed; of this machine, nothing does.
-fn environment(place: &VirtualPlace) -> serde_json::Value {
-    let (kernel, charge) = (place.kernel(), place.charge());
-    let manifest: BTreeMap<&str, &str> = place
-        .root()
-        .manifest()
-        .iter()
-        .map(|entry| (entry.path.as_str(), entry.sha256.as_str()))
-        .collect();
+/// What decides the results of a lab besides its file, its seed and the programs of the guests, as the
+/// environment of a run file says it: kernel, CPU charge, and every value of the modelled devices.
+///
+/// # Errors
+/// When there is no kernel, or a device cannot be changed as asked.
+pub fn facts(
+    lab: &Lab,
+    arguments: &PlaceArgs,
+    charge: Option<CpuCharge>,
+) -> Result<serde_json::Value, Failure> {
+    let kernel = kernel(arguments.kernel.as_deref())?;
+    decided_by(lab, arguments, &kernel, charge.unwrap_or_default())
+}
+
+fn decided_by(
+    lab: &Lab,
+    arguments: &PlaceArgs,
+    kernel: &Kernel,
+    charge: CpuCharge,
+) -> Result<serde_json::Value, Failure> {
     let cpu = if charge.syscall_ns == 0 && charge.copy_ns_per_kib == 0 {
         "CPU time not counted".to_owned()
     } else {
         let (call, kib) = (charge.syscall_ns, charge.copy_ns_per_kib);
         format!("CPU time charged: {call} ns a system call, {kib} ns a KiB copied")
     };
-    serde_json::json!({
+    let mut facts = serde_json::json!({
         "place": NAME,
         "kernel": format!("{} ({} set, {})", kernel.version, kernel.set, kernel.id),
         "kernel_source": kernel.source,
         "cpu": cpu,
-        "image": place.root().hash(),
-        "image_files": manifest,
-        "uncontrolled": ["CPU time other than what is charged, and everything that is no disk: virtual time knows none"],
-    })
+        "models": labs::models(lab, &changed_devices(&arguments.changes)?),
+    });
+    if !arguments.changes.is_empty() {
+        let changes = arguments.changes.iter().map(ToString::to_string).collect::<Vec<_>>();
+        facts["changed"] = serde_json::Value::from(changes);
+    }
+    Ok(facts)
+}
+
+/// The programs of the guests; of this machine itself, nothing decides.
+fn add_image(environment: &mut serde_json::Value, place: &VirtualPlace) {
+    let manifest: BTreeMap<&str, &str> = place
+        .root()
+        .manifest()
+        .iter()
+        .map(|entry| (entry.path.as_str(), entry.sha256.as_str()))
+        .collect();
+    environment["image"] = place.root().hash().into();
+    environment["image_files"] = serde_json::json!(manifest);
+    environment["uncontrolled"] = serde_json::json!([
+        "CPU time other than what is charged, and everything that is no disk: virtual time knows none"
+    ]);
 }
 
 impl From<KernelSetArg> for KernelSet {

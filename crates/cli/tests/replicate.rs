@@ -200,6 +200,29 @@ fn a_study_is_run_judged_and_not_run_again() {
 }
 
 #[test]
+fn a_run_with_another_cpu_charge_is_kept_beside_and_the_lab_run_again() {
+    if !has_kernel("a_run_with_another_cpu_charge_is_kept_beside_and_the_lab_run_again") {
+        return;
+    }
+    let directory = study("");
+    let here = directory.path();
+    json(&replicate(here, &["--json"]));
+    let run_file = here.join("replications/tiny.seekwell");
+    let before = std::fs::read(&run_file).unwrap();
+    let charged = MEASURE.replace("quick = \"tiny\"", "quick = \"tiny\"\ncpu = \"0,100\"");
+    std::fs::write(here.join("studies/900.measure.toml"), charged).unwrap();
+    let again = replicate(here, &["--json"]);
+    assert_eq!(verdicts(&json(&again)), EXPECTED);
+    let said = talk(&again);
+    assert!(said.contains("was run with another CPU (\"CPU time not counted\" then"), "{said}");
+    assert!(said.contains("it is kept as replications/tiny.before-1.seekwell"), "{said}");
+    assert_eq!(std::fs::read(here.join("replications/tiny.before-1.seekwell")).unwrap(), before);
+    assert_ne!(std::fs::read(&run_file).unwrap(), before);
+    // What is there now is the lab as it is asked for.
+    assert!(!talk(&replicate(here, &["--json"])).contains("another"));
+}
+
+#[test]
 fn the_same_lab_runs_on_a_loop_device_by_changing_the_device_alone() {
     let test = "the_same_lab_runs_on_a_loop_device_by_changing_the_device_alone";
     if !seekwell_testing::root() {

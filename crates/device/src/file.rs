@@ -345,6 +345,17 @@ impl DeviceFile {
         &self.ranges
     }
 
+    /// Every value that decides what the device does, as text by dotted key: the numbers of the file and
+    /// the bus that was chosen. Two files with the same values are the same device.
+    #[must_use]
+    pub fn values(&self) -> BTreeMap<String, String> {
+        let mut values = provenance::values(&self.table);
+        if let Some(bus) = &self.bus {
+            values.insert("chosen bus".to_owned(), bus.name.clone());
+        }
+        values
+    }
+
     /// The same device on another of its buses.
     ///
     /// # Errors

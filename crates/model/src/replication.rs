@@ -74,6 +74,9 @@ pub struct Also {
     pub says: String,
     /// What was found; `None` when it was not measured.
     pub found: Option<Quantity>,
+    /// What was published, where it stands for a published number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<f64>,
 }
 
 /// A published value beside ours.
@@ -108,8 +111,14 @@ impl ValueOutcome {
     /// Whether ours lies within 10 % of the published number; `None` when it was not measured.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
-        self.ratio.map(|ratio| (1.0 / 1.1..=1.1).contains(&ratio))
+        self.ratio.map(agrees)
     }
+}
+
+/// Whether a number over a published one is within 10 % of 1.
+#[must_use]
+pub fn agrees(ratio: f64) -> bool {
+    (1.0 / 1.1..=1.1).contains(&ratio)
 }
 
 /// One condition that a claim was put to.
@@ -155,6 +164,8 @@ pub struct ClaimOutcome {
 pub struct LabRun {
     /// Name of the lab.
     pub lab: String,
+    /// Set that it belongs to, `quick` or `whole`.
+    pub set: String,
     /// Name of its run file.
     pub file: String,
     /// Trials that count.
@@ -207,7 +218,7 @@ impl StudyOutcome {
 pub struct Replication {
     /// Version of this format, see [`crate::FORMAT`].
     pub format: String,
-    /// `quick` or `whole`.
+    /// `quick`, `whole`, or what was kept of both.
     pub set: String,
     /// Place of the trials.
     pub place: String,

@@ -169,6 +169,15 @@ impl Form {
         }
     }
 
+    /// The published number that it is about, if it is about one.
+    #[must_use]
+    pub fn published(&self) -> Option<f64> {
+        match self {
+            Self::Ratio { published, .. } => Some(*published),
+            _ => None,
+        }
+    }
+
     /// Names of values and measures that it compares.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {

@@ -5,7 +5,7 @@
 //! | `[STEP.METRIC]` | a metric of a step |
 //! | `[STEP.device.FIELD]`, `[STEP.journal.FIELD]` | a counter of the device over the step: `reads`, `writes`, `read_bytes`, `written_bytes`, `reads_merged`, `writes_merged`, `flushes`, `busy_ms` |
 //! | `[STEP.KIND.pNN]` | a quantile of a latency histogram in seconds: `[poll.fsync.p50]` |
-//! | `[STEP.timeline.COLUMN.HOW]` | `max`, `median`, `mean` or `min` of iostat's column over the step; `max10s` of means over windows of 10 s |
+//! | `[STEP.timeline.COLUMN.HOW]` | `max`, `median`, `mean` or `min` of iostat's column over the step; `max10s` of means over windows of 10 s; `median-busy` only of samples in which the device worked (`%util` above 0) |
 //! | `[workload.file_size]` | bytes of the file that the lab's workload works on |
 //! | `{NAME}` | another measure |
 //! | `{NAME*}` | every measure whose name begins so, as arguments of a function |
@@ -221,6 +221,17 @@ fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
         a.iter().zip(b).map(|(x, y)| of(x - mean_a, y - mean_b)).sum()
     };
     Some(sum(&|x, y| x * y) / f64::sqrt(sum(&|x, _| x * x) * sum(&|_, y| y * y)))
+}
+
+/// The measures that these names stand for, groups by their begin and `*`, each once in their order.
+pub(crate) fn cells(names: &[String], measures: &BTreeMap<String, Measure>) -> Vec<String> {
+    let is_of = |known: &String| {
+        names.iter().any(|name| match name.strip_suffix('*') {
+            Some(begin) => known.starts_with(begin),
+            None => known == name,
+        })
+    };
+    measures.keys().filter(|known| is_of(known)).cloned().collect()
 }
 
 /// A measure that a formula names and that is not there.

@@ -64,7 +64,7 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
         stands_for: text(|about| &about.stands_for),
         notes: study.notes.clone(),
         errata: errata(claims, &study.key),
-        labs: runs.iter().map(lab_run).collect(),
+        labs: runs.iter().map(|run| lab_run(study, run)).collect(),
         values: claims
             .values(&study.key)
             .map(|value| value_outcome(value, study, &measures, &at_ends))
@@ -93,10 +93,13 @@ fn errata(claims: &Claims, study: &str) -> Vec<String> {
         .collect()
 }
 
-fn lab_run(run: &Run) -> LabRun {
+fn lab_run(study: &Study, run: &Run) -> LabRun {
     let trials = run.counts();
+    // A lab that both sets share is part of the one as of the other.
+    let set = study.set_of(&run.lab, &run.plan.lab.name).word();
     LabRun {
         lab: run.plan.lab.name.clone(),
+        set: set.to_owned(),
         file: run.file.clone(),
         trials: trials as u32,
         left_out: (run.records.len() - trials) as u32,
@@ -132,7 +135,7 @@ fn value_outcome(
         range: range.map(|(low, high)| [low, high]),
         reason: study.reasons.get(id).cloned(),
         note: value.note.clone().or_else(|| measured.is_none().then(not_measured).flatten()),
-        also: also(id, study, measures),
+        also: also(id, Some(value.value), study, measures),
     };
     match outcome.agrees() {
         Some(false) => outcome,
@@ -151,7 +154,7 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         shown_by: Vec::new(),
         because: None,
         reason: None,
-        also: also(&claim.id, study, measures),
+        also: also(&claim.id, claim.form.published(), study, measures),
     };
     if let Form::Cannot { because } = &claim.form {
         outcome.verdict = ClaimVerdict::CannotBeTested;
@@ -184,11 +187,15 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
     outcome
 }
 
-/// What stands beside a claim or value.
-fn also(id: &str, study: &Study, measures: &Measures<'_>) -> Vec<Also> {
+/// What stands beside a claim or value, of which this was published.
+fn also(id: &str, published: Option<f64>, study: &Study, measures: &Measures<'_>) -> Vec<Also> {
     let beside = study.also.get(id).map(Vec::as_slice).unwrap_or_default();
     let found = |formula| quantity(&measures.formula(formula));
-    beside.iter().map(|one| Also { says: one.says.clone(), found: found(&one.formula) }).collect()
+    let says = |one: &crate::study::Beside| one.says.clone();
+    beside
+        .iter()
+        .map(|one| Also { says: says(one), found: found(&one.formula), published })
+        .collect()
 }
 
 /// What was not measured, where the study's file says no more.

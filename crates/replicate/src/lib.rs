@@ -5,6 +5,7 @@
 //! - [`study`]: the file per study that says which labs are run and how a value is read from them.
 //! - [`formula`]: the small language in which it says so.
 //! - [`judge`]: confirmed, not confirmed, cannot be tested; with the trials that show it.
+//! - [`narrow`]: a lab cut down to the stacks that a fit needs.
 //! - [`fit`]: models fitted to published values, from those alone that a fit may read.
 //!
 //! Adding a study is adding files below `labs/replicate`, which are built in. This room runs
@@ -14,6 +15,7 @@ pub mod claims;
 pub mod fit;
 pub mod formula;
 pub mod judge;
+pub mod narrow;
 pub mod study;
 mod toml_file;
 

@@ -78,6 +78,17 @@ pub enum Set {
     Quick,
 }
 
+impl Set {
+    /// As it is written.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Quick => "quick",
+        }
+    }
+}
+
 /// What a claim asks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Test {
@@ -85,6 +96,35 @@ pub struct Test {
     pub all: Vec<Condition>,
     /// And one of these at least, where there are any.
     pub any: Vec<Condition>,
+    /// And all of these.
+    pub cells: Vec<Cells>,
+}
+
+/// A condition on how many cells of a table lie above a bound with their whole interval.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cells {
+    /// Names of measures, groups by their begin and `*`: the cells.
+    pub of: Vec<String>,
+    /// A cell counts whose whole interval lies above this.
+    pub above: f64,
+    /// How many of them must count.
+    pub count: Count,
+    /// For [`Count::MostIn`]: which cells more than half of those that count must be.
+    #[serde(default)]
+    pub most_in: Vec<String>,
+}
+
+/// How many cells must count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// One at least.
+    One,
+    /// None.
+    None,
+    /// More than half of those that count are of [`Cells::most_in`].
+    MostIn,
 }
 
 /// A formula that has to lie on one side of a bound, with its whole interval.
@@ -96,6 +136,8 @@ pub struct Condition {
     pub above: Option<f64>,
     /// It must be below this.
     pub below: Option<f64>,
+    /// It must not be above this: holds unless the whole interval lies above.
+    pub not_above: Option<f64>,
 }
 
 /// A quantity beside a claim or value.
@@ -179,12 +221,12 @@ struct RawMeasure {
 }
 
 /// The same measure of many stacks: one for each combination of `over`, whose values stand for `$AXIS` in
-/// the name.
+/// the name and in the formula.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawGrid {
     id: Spanned<String>,
-    lab: String,
+    lab: Option<String>,
     #[serde(default)]
     stack: Axes,
     over: Over,
@@ -194,6 +236,9 @@ struct RawGrid {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Over {
+    /// What is no axis of a lab: `$NAME` in the name and in the formula alone.
+    #[serde(default)]
+    words: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     device: Vec<String>,
     #[serde(default)]
@@ -235,6 +280,8 @@ struct RawTest {
     all: Vec<RawCondition>,
     #[serde(default)]
     any: Vec<RawCondition>,
+    #[serde(default)]
+    cells: Vec<Cells>,
 }
 
 #[derive(Deserialize)]
@@ -243,6 +290,7 @@ struct RawCondition {
     value: Spanned<String>,
     above: Option<f64>,
     below: Option<f64>,
+    not_above: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -359,15 +407,25 @@ impl Reader<'_> {
     }
 
     fn grid(&mut self, raw: &RawGrid) -> Result<(), FileError> {
-        let formula = self.formula(&raw.value)?;
-        let mut cells = vec![(raw.id.get_ref().clone(), raw.stack.clone())];
-        cells = along(cells, "$device", &raw.over.device, |stack| &mut stack.device);
-        cells = along(cells, "$journal", &raw.over.journal, |stack| &mut stack.journal);
-        cells = along(cells, "$filesystem", &raw.over.filesystem, |stack| &mut stack.filesystem);
-        cells = along(cells, "$scheduler", &raw.over.scheduler, |stack| &mut stack.scheduler);
-        for (name, stack) in cells {
-            let measure = Measure::new(Some(raw.lab.clone()), stack.into(), formula.clone());
-            self.add(&raw.id, name, measure)?;
+        let over = &raw.over;
+        let first = Cell {
+            name: raw.id.get_ref().clone(),
+            stack: raw.stack.clone(),
+            value: raw.value.get_ref().clone(),
+        };
+        let mut cells = vec![first];
+        cells = along(cells, "$device", &over.device, |stack| Some(&mut stack.device));
+        cells = along(cells, "$journal", &over.journal, |stack| Some(&mut stack.journal));
+        cells = along(cells, "$filesystem", &over.filesystem, |stack| Some(&mut stack.filesystem));
+        cells = along(cells, "$scheduler", &over.scheduler, |stack| Some(&mut stack.scheduler));
+        for (word, values) in &over.words {
+            cells = along(cells, &format!("${word}"), values, |_| None);
+        }
+        for cell in cells {
+            let formula = formula::parse(&cell.value)
+                .map_err(|error| self.source.wrong(raw.value.span().start, error.to_string()))?;
+            let measure = Measure::new(raw.lab.clone(), cell.stack.into(), formula);
+            self.add(&raw.id, cell.name, measure)?;
         }
         Ok(())
     }
@@ -428,13 +486,39 @@ impl Reader<'_> {
     fn test(&mut self, raw: RawTest) -> Result<(), FileError> {
         let all = raw.all.iter().map(|one| self.condition(one)).collect::<Result<_, _>>()?;
         let any = raw.any.iter().map(|one| self.condition(one)).collect::<Result<_, _>>()?;
-        self.study.tests.insert(raw.claim.into_inner(), Test { all, any });
+        for cells in &raw.cells {
+            self.cells(cells, raw.claim.span().start)?;
+        }
+        self.study.tests.insert(raw.claim.into_inner(), Test { all, any, cells: raw.cells });
         Ok(())
     }
 
     fn condition(&self, raw: &RawCondition) -> Result<Condition, FileError> {
         let formula = self.of_measures(&raw.value)?;
-        Ok(Condition { formula, above: raw.above, below: raw.below })
+        let (above, below, not_above) = (raw.above, raw.below, raw.not_above);
+        Ok(Condition { formula, above, below, not_above })
+    }
+
+    /// Every cell is a measure, and those of which most must be are among them.
+    fn cells(&self, cells: &Cells, at: usize) -> Result<(), FileError> {
+        let wrong = |problem: String| Err(self.source.wrong(at, problem));
+        let none = |name: &&String| {
+            formula::cells(std::slice::from_ref(*name), &self.study.measures).is_empty()
+        };
+        if let Some(missing) = cells.of.iter().chain(&cells.most_in).find(none) {
+            return wrong(format!("nothing measures {missing}"));
+        }
+        let all = formula::cells(&cells.of, &self.study.measures);
+        let outside = formula::cells(&cells.most_in, &self.study.measures)
+            .into_iter()
+            .find(|name| !all.contains(name));
+        if let Some(outside) = outside {
+            return wrong(format!("{outside} is none of the cells it is asked among"));
+        }
+        if (cells.count == Count::MostIn) == cells.most_in.is_empty() {
+            return wrong("count = \"most-in\" and most_in belong together".to_owned());
+        }
+        Ok(())
     }
 
     fn also(&mut self, raw: RawAlso) -> Result<(), FileError> {
@@ -458,21 +542,31 @@ impl Reader<'_> {
     }
 }
 
-/// Every cell with each value on one more axis; `word` in its name becomes the value. An axis without
-/// values leaves them as they are.
+/// One measure of a grid.
+struct Cell {
+    name: String,
+    stack: Axes,
+    value: String,
+}
+
+/// Every cell with each value on one more axis; `word` in its name and formula becomes the value. An axis
+/// without values leaves them as they are.
 fn along(
-    cells: Vec<(String, Axes)>,
+    cells: Vec<Cell>,
     word: &str,
     values: &[String],
-    axis: fn(&mut Axes) -> &mut Option<String>,
-) -> Vec<(String, Axes)> {
+    axis: fn(&mut Axes) -> Option<&mut Option<String>>,
+) -> Vec<Cell> {
     if values.is_empty() {
         return cells;
     }
-    let with = |(name, stack): &(String, Axes), value: &String| {
-        let mut stack = stack.clone();
-        *axis(&mut stack) = Some(value.clone());
-        (name.replace(word, value), stack)
+    let with = |cell: &Cell, value: &String| {
+        let mut stack = cell.stack.clone();
+        if let Some(axis) = axis(&mut stack) {
+            *axis = Some(value.clone());
+        }
+        let (name, formula) = (cell.name.replace(word, value), cell.value.replace(word, value));
+        Cell { name, stack, value: formula }
     };
     cells.iter().flat_map(|cell| values.iter().map(move |value| with(cell, value))).collect()
 }

@@ -41,7 +41,9 @@ pub use markdown::markdown;
 pub use outlook_text::outlook_text;
 pub use parquet::{ParquetError, parquet};
 pub use plan_text::plan_text;
-pub use replication::{replication_html, replication_markdown, replication_text};
+pub use replication::{
+    Around, chart_name, replication_chart, replication_html, replication_markdown, replication_text,
+};
 pub use schema::json_schema;
 pub use terminal::terminal;
 pub use view::RunView;

@@ -1,13 +1,16 @@
 //! Published numbers beside ours, and what became of every claim: text, Markdown and one page.
 
+mod chart;
 mod page;
 
 use crate::markdown::escape;
 use crate::text::harmless;
 use seekwell_model::replication::{
     Also, ClaimOutcome, ClaimVerdict, Quantity, Replication, StudyOutcome, Tested, ValueOutcome,
+    agrees,
 };
 
+pub use chart::replication_chart;
 pub use page::replication_html;
 
 #[cfg(test)]
@@ -89,10 +92,37 @@ fn wrapped(out: &mut String, begin: &str, text: &str, width: usize) {
     out.push_str(&format!("{lead}{line}\n"));
 }
 
+/// What stands around the comparison in Markdown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Around<'a> {
+    /// Markdown between the title and the score.
+    pub introduction: Option<&'a str>,
+    /// The page's own name without its end, after which the charts beside it are named; `None`: there are
+    /// none.
+    pub charts: Option<&'a str>,
+}
+
+impl Around<'_> {
+    /// Name of a study's chart; `None` when there are none.
+    fn chart(&self, study: &str) -> Option<String> {
+        self.charts.map(|stem| chart_name(stem, study))
+    }
+}
+
+/// Name of the file of a study's chart beside a page whose file has this name without its end.
+#[must_use]
+pub fn chart_name(stem: &str, study: &str) -> String {
+    format!("{stem}-{study}.svg")
+}
+
 /// The comparison as Markdown.
 #[must_use]
-pub fn replication_markdown(found: &Replication) -> String {
-    let mut out = "# Replications\n\n".to_owned();
+pub fn replication_markdown(found: &Replication, around: Around<'_>) -> String {
+    let mut out = "# Published studies, replicated\n\n".to_owned();
+    if let Some(introduction) = around.introduction {
+        out.push_str(introduction.trim());
+        out.push_str("\n\n## What became of the claims\n\n");
+    }
     out.push_str(&format!(
         "Made by `seekwell replicate`; {} set, place: {}{}. Claims were frozen on {}, before any model of their hardware ran a lab. Ratios are ours over the published number; intervals are 95 % over the rounds of a lab, which differ in their seed. The score has no threshold.\n\n",
         escape(&found.set),
@@ -115,12 +145,12 @@ pub fn replication_markdown(found: &Replication) -> String {
         ));
     }
     for study in &found.studies {
-        study_markdown(study, &mut out);
+        study_markdown(study, around, &mut out);
     }
     out
 }
 
-fn study_markdown(study: &StudyOutcome, out: &mut String) {
+fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
     out.push_str(&format!("\n## {}: {}\n\n", escape(&study.key), escape(&study.title)));
     out.push_str(&format!(
         "By {}, on {}; {}. **{}.**\n",
@@ -134,12 +164,20 @@ fn study_markdown(study: &StudyOutcome, out: &mut String) {
     }
     for lab in &study.labs {
         out.push_str(&format!(
-            "\n- lab {}: {} trials, {} left out, kernel {} ({})",
+            "\n- lab {} ({} set): {} trials, {} left out, kernel {} ({})",
             escape(&lab.lab),
+            escape(&lab.set),
             lab.trials,
             lab.left_out,
             escape(&lab.kernel),
             escape(&lab.file)
+        ));
+    }
+    let chart = around.chart(&study.key).filter(|_| chart::replication_chart(study).is_some());
+    if let Some(chart) = chart {
+        out.push_str(&format!(
+            "\n\n![Every measured value of study {} over its published one]({chart})",
+            escape(&study.key),
         ));
     }
     if !study.values.is_empty() {
@@ -284,7 +322,12 @@ fn beside(also: &Also) -> String {
     let found = also.found.map_or("not measured".to_owned(), |found| {
         format!("{} ({})", number(found.centre), ends(found))
     });
-    format!("not scored: {}: {found}", also.says)
+    let beside = also.found.zip(also.published).map(|(found, published)| {
+        let ratio = found.centre / published;
+        let word = if agrees(ratio) { "within 10 % of" } else { "not within 10 % of" };
+        format!(", {word} the published {} ({ratio:.2})", number(published))
+    });
+    format!("not scored: {}: {found}{}", also.says, beside.unwrap_or_default())
 }
 
 /// Why a claim is not confirmed or was not tried.

@@ -114,6 +114,22 @@ pub fn check(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Result<(), La
     Ok(())
 }
 
+/// The values of every model that a lab names, by its name in the lab: what its trials were run on.
+#[must_use]
+pub fn models(
+    lab: &Lab,
+    devices: &BTreeMap<String, DeviceFile>,
+) -> BTreeMap<String, BTreeMap<String, String>> {
+    let values = backings(lab).filter_map(|(_, backing)| match backing {
+        Backing::Model { model, .. } => {
+            let file = catalogue::find(devices, model).ok().flatten()?;
+            Some((model.clone(), file.values()))
+        }
+        _ => None,
+    });
+    values.collect()
+}
+
 /// What the place offers: filesystems of the kernel whose programs `find` knows, its schedulers, and the
 /// sizes of the models that the lab names.
 #[must_use]

@@ -10,6 +10,7 @@ use crate::terminal;
 use labs::Labs;
 use seekwell_model::replication::Replication;
 use seekwell_replicate::judge;
+use seekwell_report::Around;
 use std::path::Path;
 use studies::Studies;
 
@@ -37,7 +38,7 @@ pub fn run(arguments: &ReplicateArgs) -> Result<Exit, Failure> {
     }
     let found = Replication {
         format: seekwell_model::FORMAT.to_string(),
-        set: if arguments.quick { "quick" } else { "whole" }.to_owned(),
+        set: set(arguments).to_owned(),
         place: arguments.place.clone(),
         device: arguments.device.clone(),
         frozen: studies.claims().frozen.clone(),
@@ -46,12 +47,20 @@ pub fn run(arguments: &ReplicateArgs) -> Result<Exit, Failure> {
     show(arguments, &found)
 }
 
+fn set(arguments: &ReplicateArgs) -> &'static str {
+    match (arguments.quick, arguments.kept) {
+        (true, _) => "quick",
+        (false, false) => "whole",
+        (false, true) => "whole where it was kept, otherwise quick",
+    }
+}
+
 fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.html {
         write(path, &seekwell_report::replication_html(found))?;
     }
     if let Some(path) = &arguments.markdown {
-        write(path, &seekwell_report::replication_markdown(found))?;
+        markdown(path, arguments.introduction.as_deref(), found)?;
     }
     if arguments.json {
         let text =
@@ -65,6 +74,22 @@ fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure>
         ));
     }
     Ok(Exit::Done)
+}
+
+/// The comparison as Markdown, and the charts that it shows beside it.
+fn markdown(path: &Path, introduction: Option<&Path>, found: &Replication) -> Result<(), Failure> {
+    let introduction = introduction
+        .map(std::fs::read_to_string)
+        .transpose()
+        .map_err(|error| Failure::Error(format!("cannot read the introduction: {error}")))?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    for study in &found.studies {
+        if let Some(drawing) = seekwell_report::replication_chart(study) {
+            write(&path.with_file_name(seekwell_report::chart_name(&stem, &study.key)), &drawing)?;
+        }
+    }
+    let around = Around { introduction: introduction.as_deref(), charts: Some(&stem) };
+    write(path, &seekwell_report::replication_markdown(found, around))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -15,12 +15,9 @@ pub(super) fn check(
     sources: &BTreeMap<String, String>,
     ranges: &BTreeMap<String, [f64; 2]>,
 ) -> Result<(), DeviceError> {
-    let mut keys = Vec::new();
-    for (name, value) in table.iter().filter(|(name, _)| !TALK.contains(&name.as_str())) {
-        collect(name, value, &mut keys);
-    }
+    let keys = all(table);
     for (key, source) in sources {
-        if !keys.iter().any(|known| speaks_for(key, known)) {
+        if !keys.keys().any(|known| speaks_for(key, known)) {
             return Err(DeviceError::NoSuchKey { place: "[sources]", key: key.clone() });
         }
         if source.trim().is_empty() {
@@ -31,7 +28,7 @@ pub(super) fn check(
             ));
         }
     }
-    if let Some(key) = keys.iter().find(|key| !sources.keys().any(|name| speaks_for(name, key))) {
+    if let Some(key) = keys.keys().find(|key| !sources.keys().any(|name| speaks_for(name, key))) {
         return Err(DeviceError::NoSource { key: key.clone() });
     }
     let mut table = table.clone();
@@ -49,8 +46,24 @@ fn speaks_for(name: &str, key: &str) -> bool {
     key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The dotted keys of all values below `value`; tables in an array are numbered, other arrays are one value.
-fn collect(key: &str, value: &Value, keys: &mut Vec<String>) {
+/// The values that say how the device behaves, and its kind, as texts by dotted key.
+pub(super) fn values(table: &Table) -> BTreeMap<String, String> {
+    let texts = all(table).into_iter().map(|(key, value)| (key, value.to_string()));
+    let kind = table.get("kind").map(|kind| ("kind".to_owned(), kind.to_string()));
+    texts.chain(kind).collect()
+}
+
+/// The values that say how the device behaves, by dotted key.
+fn all(table: &Table) -> BTreeMap<String, &Value> {
+    let mut values = BTreeMap::new();
+    for (name, value) in table.iter().filter(|(name, _)| !TALK.contains(&name.as_str())) {
+        collect(name, value, &mut values);
+    }
+    values
+}
+
+/// All values below `value` by dotted key; tables in an array are numbered, other arrays are one value.
+fn collect<'t>(key: &str, value: &'t Value, keys: &mut BTreeMap<String, &'t Value>) {
     match value {
         Value::Table(table) => {
             for (name, value) in table {
@@ -62,7 +75,9 @@ fn collect(key: &str, value: &Value, keys: &mut Vec<String>) {
                 collect(&format!("{key}.{index}"), item, keys);
             }
         }
-        _ => keys.push(key.to_owned()),
+        _ => {
+            keys.insert(key.to_owned(), value);
+        }
     }
 }
 

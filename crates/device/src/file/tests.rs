@@ -149,6 +149,20 @@ fn with_changes_one_number_and_checks_the_whole_again() {
 }
 
 #[test]
+fn values_are_what_decides_and_nothing_that_is_only_said() {
+    let file = load(FIXED).unwrap();
+    let values = file.values();
+    assert_eq!(values["fixed.mb_per_s"], "50");
+    assert_eq!(values["kind"], "\"fixed\"");
+    let retold = load(&FIXED.replace("title = \"", "title = \"another ")).unwrap();
+    assert_ne!(retold.title(), file.title());
+    assert_eq!(retold.values(), values);
+    assert_ne!(file.with("fixed.parallel", 2.0).unwrap().values(), values);
+    let on_two = catalogue()["cf-duracell-300x"].clone();
+    assert_ne!(on_two.on_bus("usb2-reader").unwrap().values(), on_two.values());
+}
+
+#[test]
 fn a_range_is_the_ends_between_which_a_value_may_be_set() {
     let text = FIXED.replace("[sources]", "[ranges]\n\"fixed.parallel\" = [1, 8]\n[sources]");
     let file = load(&text).unwrap();

@@ -254,7 +254,7 @@ fn file_size(workload: &Workload) -> Option<f64> {
 }
 
 /// What a path says of a trial.
-fn read(record: &Record, path: &str) -> Option<f64> {
+pub(super) fn read(record: &Record, path: &str) -> Option<f64> {
     if let Some(value) = record.metric(path) {
         return Some(value);
     }
@@ -288,7 +288,8 @@ fn counter(totals: &DeviceTotals, field: &str) -> Option<f64> {
     })
 }
 
-/// A column of the timeline over a step: `COLUMN.max`, or `COLUMN.max10s` of means over windows.
+/// A column of the timeline over a step: `COLUMN.max`, `COLUMN.max10s` of means over windows, or
+/// `COLUMN.median-busy` of the samples in which the device worked.
 fn timeline(samples: &[Sample], step: &StepRecord, path: &str) -> Option<f64> {
     let (column, how) = path.rsplit_once('.')?;
     let digits = how.find(|c: char| c.is_ascii_digit());
@@ -300,7 +301,9 @@ fn timeline(samples: &[Sample], step: &StepRecord, path: &str) -> Option<f64> {
         None => (how, 0),
     };
     let inside = |sample: &&Sample| step.started_ns < sample.at_ns && sample.at_ns <= step.ended_ns;
-    let points = samples.iter().filter(inside).filter_map(|sample| {
+    let (how, busy) = how.strip_suffix("-busy").map_or((how, false), |how| (how, true));
+    let asked = |sample: &&Sample| !busy || sample.utilisation_percent > 0.0;
+    let points = samples.iter().filter(inside).filter(asked).filter_map(|sample| {
         // A sample is of the time before it.
         let number = (sample.at_ns - step.started_ns - 1).checked_div(window_ns);
         Some((number, of_column(sample, column)?))

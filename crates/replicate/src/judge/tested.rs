@@ -2,8 +2,8 @@
 
 use super::measured::{Measures, Rounds, quantity};
 use crate::claims::{Best, Form, Judgeable};
-use crate::formula::Formula;
-use crate::study::{Condition, Study};
+use crate::formula::{self, Formula};
+use crate::study::{Cells, Condition, Count, Study};
 use seekwell_model::replication::{ClaimVerdict, Quantity, Tested};
 
 /// What claims of a study are judged with.
@@ -42,6 +42,7 @@ impl Judge<'_> {
         if let Some(test) = self.study.tests.get(&claim.id) {
             let conditions = test.all.iter().chain(&test.any);
             names.extend(conditions.flat_map(|condition| condition.formula.measures()));
+            names.extend(test.cells.iter().flat_map(|cells| cells.of.iter().cloned()));
         }
         names
     }
@@ -151,7 +152,8 @@ impl Judge<'_> {
         let Some(test) = self.study.tests.get(&claim.id) else {
             return (ClaimVerdict::NotMeasured, Vec::new());
         };
-        let all: Vec<Tested> = test.all.iter().map(|one| self.condition(one)).collect();
+        let mut all: Vec<Tested> = test.all.iter().map(|one| self.condition(one)).collect();
+        all.extend(test.cells.iter().map(|cells| self.cells(cells)));
         let any: Vec<Tested> = test.any.iter().map(|one| self.condition(one)).collect();
         let (verdict, mut tests) = whole(all);
         let alternatives = match any.iter().map(|test| test.holds).max() {
@@ -164,7 +166,7 @@ impl Judge<'_> {
             Some(_) => Some(ClaimVerdict::NotConfirmed),
         };
         tests.extend(any);
-        let verdict = match (test.all.is_empty(), alternatives) {
+        let verdict = match (test.all.is_empty() && test.cells.is_empty(), alternatives) {
             (_, None) => verdict,
             (true, Some(alternatives)) => alternatives,
             (false, Some(alternatives)) => joined([verdict, alternatives]),
@@ -172,14 +174,70 @@ impl Judge<'_> {
         (verdict, tests)
     }
 
+    /// How many cells lie above the bound, each with its whole interval; what is found is their number,
+    /// or for [`Count::MostIn`] the share of them.
+    fn cells(&self, cells: &Cells) -> Tested {
+        let names = formula::cells(&cells.of, &self.study.measures);
+        let measured: Vec<(&String, Option<Quantity>)> =
+            names.iter().map(|name| (name, self.measures.quantity(name))).collect();
+        let missing = measured.iter().filter(|(_, found)| found.is_none()).count();
+        let counts = |found: &Quantity| found.low > cells.above;
+        let counted: Vec<&String> = measured
+            .iter()
+            .filter(|(_, found)| found.as_ref().is_some_and(counts))
+            .map(|(name, _)| *name)
+            .collect();
+        let wanted_in = formula::cells(&cells.most_in, &self.study.measures);
+        let inside = counted.iter().filter(|name| wanted_in.contains(name)).count();
+        let all_known = missing == 0;
+        let (wanted, number, holds) = match cells.count {
+            Count::One => {
+                let holds = (!counted.is_empty()).then_some(true).or(all_known.then_some(false));
+                ("one at least".to_owned(), counted.len() as f64, holds)
+            }
+            Count::None => {
+                let holds = (!counted.is_empty()).then_some(false).or(all_known.then_some(true));
+                ("none".to_owned(), counted.len() as f64, holds)
+            }
+            Count::MostIn => {
+                let share =
+                    if counted.is_empty() { 0.0 } else { inside as f64 / counted.len() as f64 };
+                let wanted = format!("more than half of them in {}", cells.most_in.join(", "));
+                (wanted, share, all_known.then_some(share > 0.5))
+            }
+        };
+        let rounds = measured.iter().filter_map(|(_, found)| Some(found.as_ref()?.rounds)).min();
+        let found = holds.zip(rounds).map(|(_, rounds)| Quantity {
+            low: number,
+            centre: number,
+            high: number,
+            rounds,
+        });
+        Tested {
+            what: format!(
+                "{} of {} cells {} above {}, {missing} not measured: {}",
+                counted.len(),
+                names.len(),
+                cells.of.join(", "),
+                cells.above,
+                some_of(&counted)
+            ),
+            wanted,
+            found,
+            holds,
+        }
+    }
+
     fn condition(&self, condition: &Condition) -> Tested {
         let found = quantity(&self.measures.formula(&condition.formula));
         let above = condition.above.map(|bound| format!("above {bound}"));
         let below = condition.below.map(|bound| format!("below {bound}"));
-        let wanted: Vec<String> = above.into_iter().chain(below).collect();
+        let not_above = condition.not_above.map(|bound| format!("not above {bound}"));
+        let wanted: Vec<String> = above.into_iter().chain(below).chain(not_above).collect();
         let holds = |found: Quantity| {
             condition.above.is_none_or(|bound| found.low > bound)
                 && condition.below.is_none_or(|bound| found.high < bound)
+                && condition.not_above.is_none_or(|bound| found.low <= bound)
         };
         Tested {
             what: words(&condition.formula),
@@ -187,6 +245,19 @@ impl Judge<'_> {
             found,
             holds: found.map(holds),
         }
+    }
+}
+
+/// Names that a sentence can hold.
+const NAMES_SHOWN: usize = 6;
+
+/// The first of these names, and how many more there are.
+fn some_of(names: &[&String]) -> String {
+    let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(|name| name.as_str()).collect();
+    match names.len().saturating_sub(NAMES_SHOWN) {
+        0 if names.is_empty() => "none".to_owned(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -1,3 +1,4 @@
+use super::measured::read;
 use super::*;
 use crate::{claims, study};
 use seekwell_model::lab::{
@@ -393,6 +394,105 @@ fn counters_quantiles_and_the_timeline_are_read() {
     assert_eq!(of("s.timeline.w/s.max2s"), Some(24.0));
     assert_eq!(of("s.timeline.w_await.max"), None);
     assert_eq!(of("s.nothing"), None);
+}
+
+#[test]
+fn the_median_of_the_busy_part_leaves_out_what_was_idle() {
+    let mut one = record(1.0);
+    let sample = |second: u64, busy: f64, written: f64| Sample {
+        at_ns: second * 1_000_000_000,
+        written_kib_per_s: written,
+        utilisation_percent: busy,
+        ..Sample::default()
+    };
+    one.steps[0].ended_ns = 5_000_000_000;
+    one.timeline = vec![
+        sample(1, 0.0, 0.0),
+        sample(2, 0.0, 0.0),
+        sample(3, 100.0, 0.0),
+        sample(4, 80.0, 30.0),
+        sample(5, 90.0, 50.0),
+    ];
+    assert_eq!(read(&one, "s.timeline.wkB/s.median"), Some(0.0));
+    assert_eq!(read(&one, "s.timeline.wkB/s.median-busy"), Some(30.0));
+    one.timeline.truncate(2);
+    assert_eq!(read(&one, "s.timeline.wkB/s.median-busy"), None);
+}
+
+/// A study of four cells: `a.*` of one stack over the other, `b.*` the other way round.
+const CELLS: &str = r#"
+[[curve]]
+name = "a"
+value = "{9.slow} / {9.fast} * $"
+points = [["one", "1"], ["two", "0.1"]]
+[[curve]]
+name = "b"
+value = "{9.fast} / {9.slow} * $"
+points = [["one", "1"], ["two", "10"]]
+[[test]]
+claim = "9.nothing"
+"#;
+
+/// Verdict and words of a claim that asks this of the cells.
+fn of_cells(cells: &str, records: bool) -> (ClaimVerdict, Tested) {
+    let claims = claims::read("claims.toml", CLAIMS).unwrap();
+    let begin = STUDY.split("[[test]]\nclaim = \"9.nothing\"").next().unwrap();
+    let text = format!("{begin}{CELLS}cells = [{{ {cells} }}]\n");
+    let study = study::read("9", &text, &claims).unwrap();
+    let runs = if records { vec![run(2.0)] } else { vec![] };
+    let outcome = judge(&claims, &study, &runs, &[]);
+    let claim = outcome.claims.into_iter().find(|claim| claim.id == "9.nothing").unwrap();
+    (claim.verdict, claim.tests.into_iter().next().unwrap())
+}
+
+#[test]
+fn cells_are_counted_with_their_whole_interval() {
+    // Slow takes twice as long as fast: a.one is 2, a.two 0.2, b.one 0.5, b.two 5.
+    let verdict = |cells: &str| of_cells(cells, true).0;
+    let (confirmed, not) = (ClaimVerdict::Confirmed, ClaimVerdict::NotConfirmed);
+    let all = "of = [\"a.*\", \"b.*\"], above = 1";
+    assert_eq!(verdict(&format!("{all}, count = \"one\"")), confirmed);
+    assert_eq!(verdict("of = [\"a.two\", \"b.one\"], above = 1, count = \"one\""), not);
+    assert_eq!(verdict(&format!("{all}, count = \"none\"")), not);
+    assert_eq!(verdict("of = [\"a.two\"], above = 1, count = \"none\""), confirmed);
+    // Two count, one of them of each curve: half is not more than half.
+    assert_eq!(verdict(&format!("{all}, count = \"most-in\", most_in = [\"b.*\"]")), not);
+    let three = "of = [\"a.*\", \"b.*\"], above = 0.4, count = \"most-in\", most_in = [\"b.*\"]";
+    assert_eq!(verdict(three), confirmed);
+    // Of no cells, most are nothing.
+    let none = "of = [\"a.two\"], above = 1, count = \"most-in\", most_in = [\"a.two\"]";
+    assert_eq!(verdict(none), not);
+    let (_, words) = of_cells(&format!("{all}, count = \"one\""), true);
+    assert_eq!(words.what, "2 of 4 cells a.*, b.* above 1, 0 not measured: a.one, b.two");
+    assert_eq!(words.found.unwrap().centre, 2.0);
+}
+
+#[test]
+fn cells_that_were_not_measured_decide_nothing() {
+    for count in ["count = \"one\"", "count = \"none\"", "count = \"most-in\", most_in = [\"a.*\"]"]
+    {
+        let (verdict, words) = of_cells(&format!("of = [\"a.*\"], above = 1, {count}"), false);
+        assert_eq!(verdict, ClaimVerdict::NotMeasured);
+        assert_eq!((words.found, words.holds), (None, None));
+        assert!(words.what.contains("2 not measured"), "{}", words.what);
+    }
+}
+
+#[test]
+fn not_above_is_broken_by_a_whole_interval_alone() {
+    let claims = claims::read("claims.toml", CLAIMS).unwrap();
+    let verdict = |bound: f64| {
+        let asked =
+            format!("all = [{{ value = \"{{9.slow}} / {{9.fast}}\", not_above = {bound} }}]");
+        let text = STUDY.replace("all = [{ value = \"{9.both}\", above = 0 }]", &asked);
+        let study = study::read("9", &text, &claims).unwrap();
+        let outcome = judge(&claims, &study, &[run(2.0)], &[]);
+        outcome.claims.iter().find(|claim| claim.id == "9.nothing").unwrap().verdict
+    };
+    assert_eq!(verdict(1.5), ClaimVerdict::NotConfirmed);
+    // The interval of 2 reaches to both sides of it.
+    assert_eq!(verdict(2.0), ClaimVerdict::Confirmed);
+    assert_eq!(verdict(3.0), ClaimVerdict::Confirmed);
 }
 
 #[test]

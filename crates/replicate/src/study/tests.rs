@@ -93,6 +93,17 @@ fn mistakes_are_said_with_their_line() {
         wrong("[[reason]]\nof = \"003.nothing\"\ntext = \"t\""),
         "x.toml:3: '003.nothing' is no claim or value"
     );
+    let cells = |of: &str| {
+        let curve = "[[curve]]\nname = \"a\"\nvalue = \"$\"\npoints = [[\"x\", \"1\"]]\n";
+        wrong(&format!(
+            "{curve}[[test]]\nclaim = \"003.fragments\"\ncells = [{{ above = 1, {of} }}]"
+        ))
+    };
+    assert_eq!(cells("of = [\"b.*\"], count = \"one\""), "x.toml:7: nothing measures b.*");
+    assert_eq!(
+        cells("of = [\"a.*\"], count = \"most-in\""),
+        "x.toml:7: count = \"most-in\" and most_in belong together"
+    );
     assert!(wrong("odd = 1").starts_with("x.toml:2: unknown field `odd`"));
 }
 
@@ -105,4 +116,16 @@ fn a_grid_is_a_measure_for_each_combination() {
     let stack = &study.measures["b.x"].stack;
     assert_eq!(stack.device.as_deref(), Some("d"));
     assert_eq!((stack.filesystem.as_deref(), stack.scheduler.as_deref()), (Some("b"), Some("x")));
+}
+
+#[test]
+fn words_of_a_grid_stand_in_name_and_formula_and_are_no_axis() {
+    let text = "study = \"003\"\n[[lab]]\nname = \"l\"\n[[grid]]\nid = \"$test.$filesystem\"\nlab = \"l\"\nover = { filesystem = [\"a\"], words = { test = [\"read\", \"reread\"] } }\nvalue = \"[$test-4k.elapsed]\"\n[[grid]]\nid = \"twice.$test\"\nover = { words = { test = [\"read\", \"reread\"] } }\nvalue = \"{$test.a} * 2\"\n";
+    let study = read("x.toml", text, &frozen()).unwrap();
+    let names: Vec<&str> = study.measures.keys().map(String::as_str).collect();
+    assert_eq!(names, ["read.a", "reread.a", "twice.read", "twice.reread"]);
+    let measure = &study.measures["reread.a"];
+    assert_eq!(measure.formula.text, "[reread-4k.elapsed]");
+    assert_eq!(measure.stack.filesystem.as_deref(), Some("a"));
+    assert_eq!(study.measures["twice.reread"].formula.text, "{reread.a} * 2");
 }

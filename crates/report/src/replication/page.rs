@@ -1,14 +1,8 @@
 //! The comparison as one page: tables, and a drawing of every ratio.
 
-use super::{agreement, beside, interval, score, tested, why, with_unit};
+use super::{agreement, beside, chart, interval, score, tested, why, with_unit};
 use crate::html::Page;
 use seekwell_model::replication::{ClaimVerdict, Replication, StudyOutcome};
-
-/// Width and height of a drawing of ratios, and of one of its rows.
-const WIDTH: f64 = 640.0;
-const ROW: f64 = 18.0;
-/// Left of the names' end.
-const LEFT: f64 = 260.0;
 
 /// The comparison as one HTML page that asks nothing of any network, its JSON inside.
 #[must_use]
@@ -42,60 +36,16 @@ fn section(page: &mut Page, study: &StudyOutcome) {
         page.element("<li>", note, "</li>\n");
     }
     for lab in &study.labs {
-        let text =
-            format!("{}: {} trials, kernel {} ({})", lab.lab, lab.trials, lab.kernel, lab.file);
+        let text = format!(
+            "{} ({} set): {} trials, {} left out, kernel {} ({})",
+            lab.lab, lab.set, lab.trials, lab.left_out, lab.kernel, lab.file
+        );
         page.element("<li>", &text, "</li>\n");
     }
     page.raw("</ul>\n");
-    ratios(page, study);
+    chart::draw(page, study);
     values(page, study);
     claims(page, study);
-}
-
-/// Every measured value over its published one, on a logarithmic axis from a quarter to four times.
-fn ratios(page: &mut Page, study: &StudyOutcome) {
-    let shown: Vec<(&str, f64)> = study
-        .values
-        .iter()
-        .filter_map(|value| Some((value.id.as_str(), value.ratio.filter(|ratio| *ratio > 0.0)?)))
-        .collect();
-    if shown.is_empty() {
-        return;
-    }
-    let height = ROW * (shown.len() as f64 + 1.0);
-    let x = |ratio: f64| LEFT + (WIDTH - LEFT) * (ratio.log2().clamp(-2.0, 2.0) + 2.0) / 4.0;
-    page.raw("<svg role=\"img\"");
-    page.attribute("viewBox", &format!("0 0 {WIDTH:.0} {height:.0}"));
-    page.coordinate("width", WIDTH);
-    page.coordinate("height", height);
-    page.attribute("aria-label", "measured over published, one line per value");
-    page.raw(">");
-    for mark in [0.25, 0.5, 1.0, 2.0, 4.0] {
-        page.raw("<line class=\"axis\" y1=\"0\"");
-        page.coordinate("x1", x(mark));
-        page.coordinate("x2", x(mark));
-        page.coordinate("y2", height - ROW);
-        page.raw("/>");
-        label(page, x(mark) - 8.0, height - 4.0, &format!("{mark}×"));
-    }
-    for (index, (name, ratio)) in shown.iter().enumerate() {
-        let y = ROW * (index as f64 + 0.5);
-        label(page, 0.0, y + 4.0, name);
-        page.raw("<circle r=\"4\"");
-        page.coordinate("cx", x(*ratio));
-        page.coordinate("cy", y);
-        page.raw("/>");
-    }
-    page.raw("</svg>\n");
-}
-
-fn label(page: &mut Page, x: f64, y: f64, text: &str) {
-    page.raw("<text font-size=\"11\"");
-    page.coordinate("x", x);
-    page.coordinate("y", y);
-    page.raw(">");
-    page.text(text);
-    page.raw("</text>");
 }
 
 fn values(page: &mut Page, study: &StudyOutcome) {

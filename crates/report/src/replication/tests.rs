@@ -95,7 +95,7 @@ fn what_was_not_measured_is_a_dash_and_only_a_miss_is_red() {
 #[test]
 fn markdown_and_page_tell_every_verdict_and_run_nothing() {
     let found = replication();
-    for text in [replication_markdown(&found), replication_html(&found)] {
+    for text in [replication_markdown(&found, Around::default()), replication_html(&found)] {
         for word in
             ["confirmed", "not confirmed", "cannot be tested", "not measured", "unrun", "1.50"]
         {
@@ -103,4 +103,33 @@ fn markdown_and_page_tell_every_verdict_and_run_nothing() {
         }
         assert!(!text.contains("<script>alert"), "{text}");
     }
+}
+
+#[test]
+fn what_stands_beside_says_whether_it_is_near_the_published_number() {
+    let at = |centre: f64| Quantity { low: centre, centre, high: centre, rounds: 6 };
+    let also = |found, published| Also { says: "then".to_owned(), found, published };
+    let near = beside(&also(Some(at(1.381)), Some(1.369)));
+    assert_eq!(
+        near,
+        "not scored: then: 1.381 (1.381 to 1.381), within 10 % of the published 1.369 (1.01)"
+    );
+    assert!(beside(&also(Some(at(2.07)), Some(1.369))).contains(", not within 10 % of"));
+    assert_eq!(beside(&also(None, Some(1.0))), "not scored: then: not measured");
+    assert!(!beside(&also(Some(at(1.0)), None)).contains("published"));
+}
+
+#[test]
+fn charts_stand_beside_the_markdown_and_draw_what_was_measured() {
+    let found = replication();
+    let around = Around { introduction: Some("By hand.\n"), charts: Some("r") };
+    let text = replication_markdown(&found, around);
+    assert!(text.contains("\n\nBy hand.\n\n") && text.contains("](r-003.svg)"), "{text}");
+    let chart = replication_chart(&found.studies[0]).unwrap();
+    assert!(chart.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{chart}");
+    assert_eq!(chart.matches("<circle").count(), 2);
+    assert_eq!(chart.matches("<circle r=\"4\" fill=\"#b00020\"").count(), 1);
+    assert!(chart.contains("far") && !chart.contains("unrun"), "{chart}");
+    let nothing = StudyOutcome { values: vec![value("unrun", None)], ..found.studies[0].clone() };
+    assert_eq!(replication_chart(&nothing), None);
 }

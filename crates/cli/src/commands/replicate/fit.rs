@@ -56,11 +56,11 @@ fn measured(
     let measure = study.measures.get(&one.value);
     let lab = measure
         .and_then(|measure| study.labs.iter().find(|lab| Some(&lab.name) == measure.lab.as_ref()));
-    let Some(lab) = lab else {
+    let (Some(lab), Some(measure)) = (lab, measure) else {
         return Err(RunFailed(format!("no lab of study {} measures {}", study.key, one.value)));
     };
     let change = Change { device: one.device.clone(), key: one.parameter.clone(), value };
-    let runs = Vec::from_iter(labs.run(study, lab, Some(&change))?);
+    let runs = Vec::from_iter(labs.run_only(study, lab, &change, &measure.stack)?);
     Ok(judge::measured(study, &runs, &one.value).map(|quantity| quantity.centre))
 }
 

@@ -4,12 +4,21 @@ use super::studies::Studies;
 use crate::args::{PlaceArgs, ReplicateArgs, RunArgs};
 use crate::commands::{plan, run};
 use crate::failure::Failure;
-use crate::terminal;
 use crate::virtual_place::{self, Change};
+use crate::{place, terminal};
+use seekwell_model::lab::Match;
+use seekwell_model::plan::Plan;
 use seekwell_replicate::judge::Run;
+use seekwell_replicate::narrow;
 use seekwell_replicate::study::{Lab, Study};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
+
+/// A lab's file: where it is written, and what is in it.
+struct LabText<'a> {
+    path: PathBuf,
+    text: &'a str,
+}
 
 /// What runs labs, or finds their runs.
 pub struct Labs<'a> {
@@ -87,6 +96,29 @@ impl<'a> Labs<'a> {
         file.and_then(|file| self.studies.lab(file).ok()).is_some_and(|text| text.contains(device))
     }
 
+    /// One lab with one number of a device changed, cut down to the stacks that a measure reads; `None`
+    /// when it is not part of the set.
+    ///
+    /// # Errors
+    /// When it cannot be run or read.
+    pub fn run_only(
+        &self,
+        study: &Study,
+        lab: &Lab,
+        change: &Change,
+        only: &Match,
+    ) -> Result<Option<Run>, Failure> {
+        let file = study.file_of(&lab.name, self.arguments.quick);
+        let Some(name) = file else { return Ok(None) };
+        let narrow = narrow::narrowed(self.studies.lab(name)?, only);
+        let text = narrow.map_err(|error| Failure::from_error(&error))?;
+        let path = self.run_file(&format!("{name}.fit"), Some(change));
+        let lab_path = path.with_extension("toml");
+        self.carry_out(&LabText { path: lab_path, text: &text }, lab, &path, Some(change))?;
+        let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
+        self.read(&lab.name, &file).map(Some)
+    }
+
     /// One lab, with one number of a device changed; `None` when it is not part of the set, or was
     /// not run and nothing is to be run.
     ///
@@ -98,39 +130,74 @@ impl<'a> Labs<'a> {
         lab: &Lab,
         change: Option<&Change>,
     ) -> Result<Option<Run>, Failure> {
-        let Some(name) = study.file_of(&lab.name, self.arguments.quick) else { return Ok(None) };
-        let path = self.run_file(name, change);
-        if !self.arguments.kept {
-            self.carry_out(name, lab, &path, change)?;
-        } else if !path.is_file() {
-            return Ok(None);
-        }
+        let path = if self.arguments.kept {
+            let Some(path) = self.kept(study, lab, change)? else { return Ok(None) };
+            path
+        } else {
+            let file = study.file_of(&lab.name, self.arguments.quick);
+            let Some(name) = file else { return Ok(None) };
+            let path = self.run_file(name, change);
+            let lab_path = self.arguments.output.join(format!("{name}.toml"));
+            let text = self.studies.lab(name)?;
+            self.carry_out(&LabText { path: lab_path, text }, lab, &path, change)?;
+            path
+        };
         let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
         self.read(&lab.name, &file).map(Some)
     }
 
+    /// The run file of a lab that is there: that of the set, and of the whole set where it is missing or
+    /// not complete the quick one. A begun run shows nothing that a complete one could not.
+    fn kept(
+        &self,
+        study: &Study,
+        lab: &Lab,
+        change: Option<&Change>,
+    ) -> Result<Option<PathBuf>, Failure> {
+        let sets: &[bool] = if self.arguments.quick { &[true] } else { &[false, true] };
+        let names = sets.iter().filter_map(|quick| study.file_of(&lab.name, *quick));
+        let there: Vec<PathBuf> =
+            names.map(|name| self.run_file(name, change)).filter(|path| path.is_file()).collect();
+        for path in &there {
+            let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
+            if RunFile::open(path).map_err(wrong)?.verdict().map_err(wrong)?.is_some() {
+                return Ok(Some(path.clone()));
+            }
+        }
+        Ok(there.into_iter().next())
+    }
+
     fn carry_out(
         &self,
-        name: &str,
+        file: &LabText<'_>,
         lab: &Lab,
         path: &Path,
         change: Option<&Change>,
     ) -> Result<(), Failure> {
-        let lab_path = self.arguments.output.join(format!("{name}.toml"));
-        let text = self.studies.lab(name)?;
-        std::fs::write(&lab_path, text).map_err(|error| {
+        let lab_path = &file.path;
+        std::fs::write(lab_path, file.text).map_err(|error| {
             Failure::Error(format!("cannot write {}: {error}", lab_path.display()))
         })?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let at = self.place(change);
-        if path.is_file() && is_complete(path, &plan::plan_of(&lab_path, &at)?)? {
-            return Ok(());
-        }
-        let with = change.map(|change| format!(" with {change}")).unwrap_or_default();
-        terminal::talk(&format!("{name}{with}:"));
         let cpu = lab.cpu.as_deref().map(str::parse).transpose();
         let cpu = cpu.map_err(|error| Failure::Error(format!("cpu of the lab {name}: {error}")))?;
+        if path.is_file() {
+            let plan = plan::plan_of(lab_path, &at)?;
+            let now = if at.is_virtual() {
+                virtual_place::facts(&plan.lab, &at, cpu)?
+            } else {
+                place::environment()
+            };
+            match state(path, &plan, &now)? {
+                State::Complete => return Ok(()),
+                State::Begun => {}
+                State::Stale(why) => set_aside(path, &why)?,
+            }
+        }
+        terminal::talk(&format!("{name}:"));
         run::carry_out(&RunArgs {
-            lab: Some(lab_path),
+            lab: Some(lab_path.clone()),
             output: Some(path.to_owned()),
             resume: path.is_file(),
             cpu: cpu.filter(|_| at.is_virtual()),
@@ -178,10 +245,43 @@ impl<'a> Labs<'a> {
     }
 }
 
-/// Whether a run of this very lab is over.
-fn is_complete(path: &Path, plan: &seekwell_model::plan::Plan) -> Result<bool, Failure> {
+/// What a run file is to the lab that is to be run.
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// All of it.
+    Complete,
+    /// A run that was interrupted.
+    Begun,
+    /// A run of something else, and what differs.
+    Stale(String),
+}
+
+/// What a kept run is to this lab, on what decides its results now.
+fn state(path: &Path, plan: &Plan, now: &serde_json::Value) -> Result<State, Failure> {
     let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let file = RunFile::open(path).map_err(wrong)?;
-    let same = file.plan().map_err(wrong)?.lab == plan.lab;
-    Ok(same && file.verdict().map_err(wrong)?.is_some())
+    if file.plan().map_err(wrong)?.lab != plan.lab {
+        return Ok(State::Stale("lab file".to_owned()));
+    }
+    if let Some(difference) = place::differs(&file.environment().map_err(wrong)?, now) {
+        return Ok(State::Stale(difference));
+    }
+    let ended = file.verdict().map_err(wrong)?.is_some();
+    Ok(if ended { State::Complete } else { State::Begun })
+}
+
+/// Makes room for a new run and keeps the old one beside it: it may have taken hours.
+fn set_aside(path: &Path, why: &str) -> Result<(), Failure> {
+    let aside = (1..)
+        .map(|number| path.with_extension(format!("before-{number}.seekwell")))
+        .find(|aside| !aside.exists())
+        .unwrap_or_else(|| path.with_extension("before.seekwell"));
+    std::fs::rename(path, &aside)
+        .map_err(|error| Failure::Error(format!("cannot rename {}: {error}", path.display())))?;
+    terminal::talk(&format!(
+        "{} was run with another {why}; it is kept as {}, and the lab is run again",
+        path.display(),
+        aside.display()
+    ));
+    Ok(())
 }
