@@ -180,6 +180,11 @@ fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
             escape(&study.key),
         ));
     }
+    values_markdown(study, out);
+    claims_markdown(study, out);
+}
+
+fn values_markdown(study: &StudyOutcome, out: &mut String) {
     if !study.values.is_empty() {
         out.push_str("\n\n| value | use | published | measured | ratio | | agreement |\n| --- | --- | --- | --- | --- | --- | --- |\n");
     }
@@ -200,6 +205,9 @@ fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
             agreement(value),
         ));
     }
+}
+
+fn claims_markdown(study: &StudyOutcome, out: &mut String) {
     out.push_str(
         "\n| claim | line | says | became | shown by |\n| --- | --- | --- | --- | --- |\n",
     );

@@ -222,7 +222,8 @@ fn files_of_the_named_benchmarks_are_as_compressible_and_as_repeated_as_asked() 
     let shape = [("compressible", Value::Integer(50)), ("repeated", Value::Integer(25))];
     let size = |name| (name, Value::Size(Bytes::mib(1)));
     let sizes = |name, size| (name, Value::Sizes(vec![size]));
-    let kinds: [(&str, &str, Vec<(&'static str, Value)>); 2] = [
+    type Fields = Vec<(&'static str, Value)>;
+    let kinds: [(&str, &str, Fields); 2] = [
         ("chunk", "chunk.data", vec![size("size"), ("repeats", Value::Integer(1))]),
         (
             "iozone",

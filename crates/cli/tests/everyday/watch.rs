@@ -121,7 +121,7 @@ fn requests_are_seen_recorded_and_nothing_is_written() {
     assert!(run["trials"][0]["metrics"]["watch.read_iops"].as_f64().unwrap() > 0.0);
     let text =
         data(&seekwell(directory.path()).args(["report", "seen.seekwell"]).output().unwrap());
-    assert!(text.contains("a device was watched"), "{text}");
+    assert!(text.contains("A device was watched"), "{text}");
     // The image is what it was.
     let image = std::fs::read(directory.path().join("image")).unwrap();
     assert!(image.iter().all(|byte| *byte == 7));

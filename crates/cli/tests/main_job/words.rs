@@ -99,3 +99,30 @@ fn bench_flags_that_do_not_fit_are_usage_errors_that_name_the_flag() {
         assert!(talk(&output).contains(named), "{flags:?}: {}", talk(&output));
     }
 }
+
+/// An option that holds nowhere would seem to hold.
+#[test]
+fn options_of_the_other_place_are_usage_errors() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = "[lab]\nname = \"x\"\nquestion = \"?\"\n[[device]]\nname = \"d\"\nram = \"64MiB\"\n\
+               [[filesystem]]\ntype = \"ext4\"\n[[workload]]\nkind = \"mail\"\n\
+               [judge]\nmetric = \"unpack.elapsed\"\n";
+    std::fs::write(directory.path().join("x.toml"), lab).unwrap();
+    let cases: [(&[&str], &str); 6] = [
+        (&["run", "x.toml", "--jobs", "2"], "--jobs is for --place virtual"),
+        (&["run", "x.toml", "--check"], "--check is for --place virtual"),
+        (&["plan", "x.toml", "--model", "ram"], "--model is for --place virtual"),
+        (&["plan", "x.toml", "--set", "ram:bus=1"], "--set is for --place virtual"),
+        (
+            &["plan", "x.toml", "--place", "virtual", "--device", "ram:64MiB"],
+            "--device is for --place host",
+        ),
+        (&["plan", "x.toml", "--device", "sdb"], "'sdb' is no device"),
+    ];
+    for (arguments, named) in cases {
+        let output = seekwell(directory.path()).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", talk(&output));
+        assert!(talk(&output).contains(named), "{arguments:?}: {}", talk(&output));
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "a run file was left");
+}

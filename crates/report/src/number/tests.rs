@@ -51,3 +51,13 @@ proptest! {
         prop_assert!(digits >= 3, "{value} {text}");
     }
 }
+
+#[test]
+fn what_was_set_is_not_rounded() {
+    assert_eq!(exact_percent(0.999), "99.9 %");
+    assert_eq!(exact_percent(0.995), "99.5 %");
+    assert_eq!(exact_percent(0.125), "12.5 %");
+    assert_eq!(exact_percent(0.0005), "0.05 %");
+    assert_eq!(exact_percent(0.07), "7 %");
+    assert_eq!(exact_percent(0.0), "0 %");
+}

@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture;
 use seekwell_model::lab::Effort;
+use seekwell_model::units::Nanos;
 
 fn small() -> Plan {
     let mut plan = fixture::winner().plan;
@@ -70,7 +71,31 @@ fn a_race_says_its_stages_and_its_range() {
         words.join(" "),
         "3 stacks × 1 workload in a race: 120 to 680 trials. A pilot of 2 stacks in 2 rounds; a \
          screen that keeps the better half until 8 remain; a final of fresh rounds among them, \
-         which may end after 10, 20, 40 and 80 rounds. Predicted: 3 min 12 s to 18 min 08 s, at \
+         which may end after 10, 20, 40 and 80 rounds. Predicted, before anything was measured: 3 min 12 s to 18 min 08 s, at \
          most 29.9 GB written to the devices; judged on unpack.elapsed_durable."
     );
+}
+
+#[test]
+fn a_race_is_predicted_up_to_its_budget_and_says_when_that_is_too_small() {
+    let race = seekwell_model::plan::PlannedRace {
+        pilot: vec![0, 1],
+        pilot_rounds: 2,
+        screen: vec![24, 12],
+        finalists: 8,
+        looks: vec![10, 20, 40, 80],
+    };
+    let text = |seconds: u64| {
+        let mut plan = small();
+        plan.race = Some(race.clone());
+        plan.lab.judge.effort = Effort::Budget(Nanos::seconds(seconds));
+        plan_text(&plan, 200).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // Ten minutes pay for more than the least, one does not.
+    let enough = text(600);
+    assert!(enough.contains("3 min 12 s to 10 min"), "{enough}");
+    assert!(!enough.contains("more than the budget"), "{enough}");
+    let short = text(60);
+    assert!(short.contains("measured: 3 min 12 s,"), "{short}");
+    assert!(short.contains("That is more than the budget of 1 min 00 s"), "{short}");
 }

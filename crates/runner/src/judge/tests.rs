@@ -2,6 +2,7 @@ use super::*;
 use crate::fixture;
 use crate::order::round_order;
 use seekwell_model::lab::Effort;
+use seekwell_model::record::Sample;
 
 /// Records of 8 rounds in which the elapsed time of a stack is `base[stack]` times a noise that is
 /// the same for every run of the test.
@@ -129,4 +130,38 @@ fn a_step_that_every_workload_has_around_it_can_be_judged() {
         record.steps[0].name = "mkfs".into();
     }
     assert_eq!(judge(&plan, &all).kind, VerdictKind::Winner);
+}
+
+#[test]
+fn an_interrupted_run_counts_whole_rounds_and_drops_nobody() {
+    let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(6));
+    let record = |trial: &PlannedTrial| fixture::record(1.0 + f64::from(trial.candidate));
+    let first = |trials: usize| -> Records {
+        plan.trials.iter().take(trials).map(|one| (one.index, (*one, record(one)))).collect()
+    };
+    for (trials, rounds) in [(2, 0), (3, 1), (7, 2)] {
+        let verdict = interim(&plan, &first(trials));
+        assert_eq!(verdict.rounds, rounds, "{trials}");
+        assert_eq!(verdict.stacks, ["a", "b", "c"], "{trials}");
+        let said = format!("{rounds} of its 6 rounds are complete");
+        assert!(verdict.reason.contains(&said), "{}", verdict.reason);
+    }
+}
+
+#[test]
+fn processors_that_are_short_most_of_the_time_are_a_doubt() {
+    let plan = fixture::plan(&["a"], Effort::Rounds(6));
+    let pressed = |percent: Option<f64>| {
+        let mut record = fixture::record(1.0);
+        let sample = Sample { cpu_pressure_percent: percent, ..Sample::default() };
+        record.timeline = vec![sample; 2];
+        plan.trials.iter().map(|trial| (*trial, record.clone())).collect::<Vec<_>>()
+    };
+    let said = |percent| {
+        warnings(&plan, &pressed(percent)).into_iter().find(|one| one.code == "busy-processors")
+    };
+    assert!(said(Some(95.0)).unwrap().text.contains("95 % of the time"));
+    assert_eq!(said(Some(30.0)), None);
+    // A kernel without pressure says nothing, and nothing is no calm.
+    assert_eq!(said(None), None);
 }

@@ -314,3 +314,21 @@ proptest! {
         prop_assert_eq!(rounds_for(spread, room, error), (2..1_000_000).find(|n| enough(*n)));
     }
 }
+
+#[test]
+fn what_is_wholly_worse_is_not_still_possible() {
+    let mut seen = 0;
+    for seed in 0..200 {
+        let values = noisy(seed, &[0.0, 0.0, 0.06], 8, 0.03);
+        let found = compare(&values, &question(0.02)).unwrap();
+        let Verdict::Unresolved { candidates, .. } = &found.verdict else { continue };
+        for row in &found.rows {
+            let low = row.joint.map_or(0.0, |joint| joint.low);
+            let possible = candidates.contains(&row.stack);
+            assert!(possible || low > 1.0, "seed {seed}: {row:?}");
+            assert!(!(possible && low > 1.0), "seed {seed}: {row:?}");
+            seen += usize::from(low > 1.0);
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
