@@ -13,6 +13,7 @@ import { heatSource } from '../src/pictures';
 import { ofTrial, shell } from '../src/reproduce';
 import { parse, unitOf, type Summary } from '../src/summary';
 import { ofStep } from '../src/sweep';
+import { stairs } from '../src/timelines';
 import fixtures from './fixtures.json';
 
 test('a histogram has the percentiles that the rest of the report prints', async () => {
@@ -94,4 +95,9 @@ test('the summary comes out of a page, and JSON of a run becomes one', () => {
 
 test('what steers or reorders text is replaced', () => {
   assert.equal(harmless('a\u202eb\u0000c\u2028\ufeff'), 'a\ufffdb\ufffdc\ufffd\ufffd');
+});
+
+test('a sample stands over the interval that ends with it, the first from the begin of the trial', () => {
+  assert.deepEqual(stairs([0.1, 0.2], [10, 5], 2), [[0, 20], [0.1, 20], [0.2, 10]]);
+  assert.deepEqual(stairs([], [], 1), []);
 });

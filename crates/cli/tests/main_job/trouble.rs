@@ -205,3 +205,33 @@ fn what_a_command_leaves_running_is_ended_with_its_step() {
     super::assert_all_ok(&run);
     assert!(begun.elapsed() < Duration::from_secs(200), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn a_run_of_failed_trials_alone_is_an_error_and_keeps_what_failed() {
+    let test = "a_run_of_failed_trials_alone_is_an_error_and_keeps_what_failed";
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let lab = LAB.replace(
+        "[[workload]]\nkind = \"mail\"\nfiles = 50",
+        "[[workload]]\nkind = \"command\"\nrun = \"exit 7\"",
+    );
+    let lab = lab.replace("unpack.elapsed_durable", "command.elapsed");
+    std::fs::write(directory.path().join("lab.toml"), lab).unwrap();
+    let output = seekwell(directory.path()).args(["run", "lab.toml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
+    assert!(talk(&output).contains("every trial failed"), "{}", talk(&output));
+    assert!(directory.path().join("trouble.seekwell").is_file());
+}
+
+#[test]
+fn a_run_that_breaks_before_its_first_trial_leaves_no_run_file() {
+    let test = "a_run_that_breaks_before_its_first_trial_leaves_no_run_file";
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let lab = LAB.replace("ram = { size = \"64MiB\" }", "loop = \"900TiB\"");
+    std::fs::write(directory.path().join("lab.toml"), lab).unwrap();
+    let output = seekwell(directory.path()).args(["run", "lab.toml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
+    assert!(talk(&output).contains("does not fit"), "{}", talk(&output));
+    assert!(!directory.path().join("trouble.seekwell").exists(), "{}", talk(&output));
+}

@@ -70,3 +70,23 @@ fn a_workload_that_does_not_see_the_storage_is_told_so() {
     }
     assert_eq!(judge(&plan, &records).evidence.storage, None);
 }
+
+#[test]
+fn requests_in_flight_come_from_samples_wholly_inside_the_step() {
+    let sample = |ms: u64, queue_size: f64| Sample {
+        at_ns: ms * 1_000_000,
+        queue_size,
+        ..Sample::default()
+    };
+    let step =
+        StepRecord { started_ns: 100_000_000, ended_ns: 500_000_000, ..StepRecord::default() };
+    let mut record = fixture::record(1.0);
+    // The sample at 150 ms began before the step, that at 550 ms ended after it.
+    record.timeline = [(50, 90.0), (150, 90.0), (250, 1.0), (350, 2.0), (450, 3.0), (550, 90.0)]
+        .map(|(ms, queue)| sample(ms, queue))
+        .to_vec();
+    assert_eq!(in_flight(&record, &step), Some(2.0));
+    // Two are too few to speak of.
+    record.timeline.remove(3);
+    assert_eq!(in_flight(&record, &step), None);
+}
