@@ -1,6 +1,9 @@
 //! Memory of one thread: aligned for direct I/O, filled with data that does not compress, or as
 //! far as a [`DataShape`] says.
 
+mod aligned;
+
+pub use aligned::Aligned;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use seekwell_stats::{derive_seed, seeded};
 use std::ffi::c_void;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// What is known of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -134,6 +135,24 @@ pub struct Tested {
     pub holds: Option<bool>,
 }
 
+/// Trials of a run file that show something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ShownBy {
+    /// Name of the run file.
+    pub file: String,
+    /// Labels of the stacks.
+    pub stacks: Vec<String>,
+    /// Numbers of the trials.
+    pub trials: Vec<u32>,
+}
+
+impl fmt::Display for ShownBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let trials: Vec<String> = self.trials.iter().map(u32::to_string).collect();
+        write!(f, "{}: {} (trials {})", self.file, self.stacks.join(", "), trials.join(", "))
+    }
+}
+
 /// A claim and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimOutcome {
@@ -149,8 +168,8 @@ pub struct ClaimOutcome {
     pub verdict: ClaimVerdict,
     /// The conditions it was put to.
     pub tests: Vec<Tested>,
-    /// The trials that show it: lab, stacks and trial numbers.
-    pub shown_by: Vec<String>,
+    /// The trials that show it.
+    pub shown_by: Vec<ShownBy>,
     /// Why it cannot be tested or was not measured.
     pub because: Option<String>,
     /// Why it is likely not confirmed.

@@ -6,9 +6,10 @@ mod page;
 use crate::markdown::escape;
 use crate::text::harmless;
 use seekwell_model::replication::{
-    Also, ClaimOutcome, ClaimVerdict, Quantity, Replication, StudyOutcome, Tested, ValueOutcome,
-    agrees,
+    Also, ClaimOutcome, ClaimVerdict, Quantity, Replication, ShownBy, StudyOutcome, Tested,
+    ValueOutcome, agrees,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use chart::replication_chart;
 pub use page::replication_html;
@@ -60,8 +61,8 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
             for also in &claim.also {
                 wrapped(&mut out, "      ", &beside(also), width);
             }
-            for trials in &claim.shown_by {
-                wrapped(&mut out, "      shown by ", trials, width);
+            for trials in summed(&claim.shown_by) {
+                wrapped(&mut out, "      shown by ", &trials, width);
             }
         }
         out.push('\n');
@@ -222,7 +223,7 @@ fn claims_markdown(study: &StudyOutcome, out: &mut String) {
             became.push(escape(&why));
         }
         became.extend(claim.also.iter().map(|also| escape(&beside(also))));
-        let shown: Vec<String> = claim.shown_by.iter().map(|trials| escape(trials)).collect();
+        let shown: Vec<String> = summed(&claim.shown_by).iter().map(|text| escape(text)).collect();
         out.push_str(&format!(
             "| {} | {} | {} | {word}<br>{} | {} |\n",
             escape(&claim.id),
@@ -232,6 +233,27 @@ fn claims_markdown(study: &StudyOutcome, out: &mut String) {
             shown.join("<br>")
         ));
     }
+}
+
+/// Entries of trials that a cell of a table holds.
+const ENTRIES_SHOWN: usize = 4;
+
+/// The trials that show a claim; of many stacks their number in each file alone, since the
+/// data of the page names them all.
+fn summed(shown_by: &[ShownBy]) -> Vec<String> {
+    if shown_by.len() <= ENTRIES_SHOWN {
+        return shown_by.iter().map(ShownBy::to_string).collect();
+    }
+    let mut files: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<u32>)> = BTreeMap::new();
+    for shown in shown_by {
+        let (stacks, trials) = files.entry(&shown.file).or_default();
+        stacks.extend(shown.stacks.iter().map(String::as_str));
+        trials.extend(&shown.trials);
+    }
+    let line = |(file, (stacks, trials)): (&&str, &(BTreeSet<&str>, BTreeSet<u32>))| {
+        format!("{file}: {} trials, stacks: {}", trials.len(), stacks.len())
+    };
+    files.iter().map(line).collect()
 }
 
 /// A ratio as a bar of blocks around 1, from a quarter to four times.

@@ -4,6 +4,7 @@ use crate::error::WorkloadError;
 use crate::io::Place;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
+use seekwell_engine::buffer::Aligned;
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_model::workloads::StepOutline;
@@ -212,7 +213,7 @@ impl Step for Whole {
             .write(true)
             .open(&path)
             .map_err(WorkloadError::file("open", &path))?;
-        let mut chunk = vec![1_u8; usize::try_from(self.params.size.0).unwrap_or(usize::MAX)];
+        let mut chunk = Aligned::zeroed(self.params.size.0);
         let (mut reads, mut writes) = (Histogram::new(), Histogram::new());
         let (mut read_ns, mut write_ns) = (0, 0);
         let mut outcome = StepOutcome::default();
@@ -223,7 +224,7 @@ impl Step for Whole {
                 outcome.stopped = true;
                 break;
             }
-            let done = rustix::io::pread(&file, &mut chunk, 0)
+            let done = rustix::io::pread(&file, &mut *chunk, 0)
                 .map_err(WorkloadError::file("read", &path))?;
             self.whole(done, "read")?;
             let between_ns = MonotonicClock.now_ns();

@@ -6,7 +6,7 @@ use crate::study::{Measure, Study};
 use seekwell_model::lab::{Match, Workload};
 use seekwell_model::plan::{Candidate, Plan};
 use seekwell_model::record::{DeviceTotals, Record, Sample, StepRecord};
-use seekwell_model::replication::Quantity;
+use seekwell_model::replication::{Quantity, ShownBy};
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::estimate;
 use seekwell_stats::histogram::Histogram;
@@ -116,13 +116,13 @@ impl<'a> Measures<'a> {
     }
 
     /// The trials behind these measures: lab, stack, trial numbers.
-    pub(super) fn shown_by(&self, names: &[String]) -> Vec<String> {
+    pub(super) fn shown_by(&self, names: &[String]) -> Vec<ShownBy> {
         let mut shown = Vec::new();
         for measure in self.behind(names) {
-            if let Some(line) = self.trials_of(measure)
-                && !shown.contains(&line)
+            if let Some(trials) = self.trials_of(measure)
+                && !shown.contains(&trials)
             {
-                shown.push(line);
+                shown.push(trials);
             }
         }
         shown.sort();
@@ -151,23 +151,20 @@ impl<'a> Measures<'a> {
         found
     }
 
-    fn trials_of(&self, measure: &Measure) -> Option<String> {
+    fn trials_of(&self, measure: &Measure) -> Option<ShownBy> {
         let run = self.run_of(measure).filter(|run| self.compares(measure, run))?;
-        let mut labels = Vec::new();
-        let mut trials = Vec::new();
+        let mut shown = ShownBy { file: run.file.clone(), stacks: vec![], trials: vec![] };
         for (index, (trial, record)) in &run.records {
             let pair = *run.plan.candidates.get(trial.candidate as usize)?;
             if counts(record) && matches(&run.plan, pair, &measure.stack) {
                 let label = &run.plan.stacks.get(pair.stack as usize)?.label;
-                if !labels.contains(label) {
-                    labels.push(label.clone());
+                if !shown.stacks.contains(label) {
+                    shown.stacks.push(label.clone());
                 }
-                trials.push(index.to_string());
+                shown.trials.push(*index);
             }
         }
-        let label = labels.join(", ");
-        (!trials.is_empty())
-            .then(|| format!("{}: {label} (trials {})", run.file, trials.join(", ")))
+        (!shown.trials.is_empty()).then_some(shown)
     }
 
     fn group(&self, begin: &str) -> Vec<String> {

@@ -305,7 +305,8 @@ fn every_form_is_decided_by_its_interval() {
         "l.seekwell: one (trials 0, 2, 4, 6, 8, 10)",
         "l.seekwell: two (trials 1, 3, 5, 7, 9, 11)",
     ];
-    assert_eq!(equal.shown_by, shown);
+    let found: Vec<String> = equal.shown_by.iter().map(ToString::to_string).collect();
+    assert_eq!(found, shown);
     assert_eq!(outcome.errata, ["9.twice (2026-02-02): a slip"]);
     assert_eq!(outcome.score()[&Confirmed], 6);
 }

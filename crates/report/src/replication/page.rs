@@ -1,6 +1,6 @@
 //! The comparison as one page: tables, and a drawing of every ratio.
 
-use super::{agreement, beside, chart, interval, score, tested, why, with_unit};
+use super::{agreement, beside, chart, interval, score, summed, tested, why, with_unit};
 use crate::html::Page;
 use seekwell_model::replication::{ClaimVerdict, Replication, StudyOutcome};
 
@@ -80,7 +80,7 @@ fn claims(page: &mut Page, study: &StudyOutcome) {
             &format!("{} (line {})", claim.id, claim.line),
             &claim.says,
             text.trim(),
-            &claim.shown_by.join("; "),
+            &summed(&claim.shown_by).join("; "),
         ];
         row(page, claim.verdict == ClaimVerdict::NotConfirmed, &cells);
     }

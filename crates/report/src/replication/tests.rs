@@ -133,3 +133,17 @@ fn charts_stand_beside_the_markdown_and_draw_what_was_measured() {
     let nothing = StudyOutcome { values: vec![value("unrun", None)], ..found.studies[0].clone() };
     assert_eq!(replication_chart(&nothing), None);
 }
+
+#[test]
+fn many_stacks_are_counted_and_few_are_named() {
+    let shown = |stack: u32| ShownBy {
+        file: if stack < 5 { "a.seekwell" } else { "b.seekwell" }.to_owned(),
+        stacks: vec![format!("stack {stack}")],
+        trials: vec![stack, stack + 10],
+    };
+    let few: Vec<ShownBy> = (0..4).map(shown).collect();
+    assert_eq!(summed(&few)[3], "a.seekwell: stack 3 (trials 3, 13)");
+    let many: Vec<ShownBy> = (0..6).map(shown).collect();
+    let lines = ["a.seekwell: 10 trials, stacks: 5", "b.seekwell: 2 trials, stacks: 1"];
+    assert_eq!(summed(&many), lines);
+}

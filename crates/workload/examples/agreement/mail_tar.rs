@@ -11,20 +11,19 @@ pub const GROUP: Group = Group {
     rows: &[
         Row {
             name: "mail-unpack",
-            ours: "mail, tar = ARCHIVE, step unpack",
-            original: "tar -x -f ARCHIVE",
+            ours: "mail, tar = ARCHIVE of `scale = 0.02`, step unpack",
+            original: "tar -x --no-same-owner --no-same-permissions -f ARCHIVE",
             metric: "files/s",
-            note: "tar also sets owner, mode and times of every file, and archives are read in \
-                   blocks of 10 KiB",
-            exact: false,
+            note: "",
+            exact: true,
         },
         Row {
             name: "mail-read",
             ours: "mail, counter = \"pipe\", step read_directory",
             original: "tar -c -f - FOLDER into wc -c",
-            metric: "files/s",
-            note: "tar also writes a header for every file and looks at each file twice",
-            exact: false,
+            metric: "bytes/s that the counter takes",
+            note: "tar's include its headers, 4 % of them: it looks at each file twice",
+            exact: true,
         },
         Row {
             name: "mail-remove",
@@ -40,7 +39,11 @@ pub const GROUP: Group = Group {
     sides,
 };
 
-const FILES: u64 = 20_000;
+/// In thousandths of the 1,075,962 files of the published archive, with its sizes.
+const SCALE_PERMILLE: u64 = 20;
+
+/// Ours sets times, but neither owner nor mode.
+const AS_OURS: &str = "--no-same-owner --no-same-permissions";
 
 struct Mail<'p> {
     place: &'p Place,
@@ -50,8 +53,8 @@ struct Mail<'p> {
 }
 
 fn sides(place: &Place) -> Box<dyn Sides + '_> {
-    let files = place.amount(FILES);
-    let made = params("mail", &[("files", Value::Integer(files)), ("spread", Value::Number(0.5))]);
+    let scale = place.amount(SCALE_PERMILLE) as f64 / 1000.0;
+    let made = params("mail", &[("scale", Value::Number(scale))]);
     let mut steps = steps_of::of(&made);
     let unpacked = steps_of::run(&mut steps, "unpack", place, 1);
     let archive = place.folder.join("mail.tar");
@@ -59,6 +62,7 @@ fn sides(place: &Place) -> Box<dyn Sides + '_> {
     steps_of::timed(&format!("tar -c -f {} -C {} .", archive.display(), tree.display()));
     std::fs::remove_dir_all(&tree).unwrap();
     steps_of::sync(&place.directory);
+    let files = unpacked.ops;
     Box::new(Mail { place, archive, files, bytes: unpacked.app_bytes_written })
 }
 
@@ -94,9 +98,13 @@ impl Sides for Mail<'_> {
             bytes,
             ..self.side(step.elapsed_ns as f64)
         };
+        let counted = read.app_bytes_read as f64;
         vec![
             side(&unpacked, unpacked.app_bytes_written),
-            side(&read, read.app_bytes_read),
+            Side {
+                value: counted * 1e9 / read.elapsed_ns as f64,
+                ..side(&read, read.app_bytes_read)
+            },
             side(&removed, self.bytes),
         ]
     }
@@ -105,13 +113,15 @@ impl Sides for Mail<'_> {
         let folder = self.place.directory.join("tar");
         std::fs::create_dir(&folder).unwrap();
         let (archive, shown) = (self.archive.display(), folder.display());
-        let (unpack_ns, _) = steps_of::timed(&format!("tar -x -f {archive} -C {shown}"));
+        let (unpack_ns, _) = steps_of::timed(&format!("tar -x {AS_OURS} -f {archive} -C {shown}"));
         steps_of::sync(&self.place.directory);
         let (read_ns, counted) =
             steps_of::timed(&format!("tar -c -f - {shown} 2>/dev/null | wc -c"));
-        assert!(counted.trim().parse::<u64>().unwrap() >= self.bytes);
+        let counted: f64 = counted.trim().parse().unwrap();
+        assert!(counted >= self.bytes as f64);
         let (remove_ns, _) = steps_of::timed(&format!("rm -r {shown}"));
         steps_of::sync(&self.place.directory);
-        [unpack_ns, read_ns, remove_ns].map(|ns| self.side(ns)).to_vec()
+        let [unpack, read, remove] = [unpack_ns, read_ns, remove_ns].map(|ns| self.side(ns));
+        vec![unpack, Side { value: counted * 1e9 / read_ns, ..read }, remove]
     }
 }

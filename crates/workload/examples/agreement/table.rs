@@ -8,13 +8,17 @@ const HEAD: &str = "# Agreement with the originals
 
 Each kind of workload beside the program that people know, on the same stack in memory: a zram
 device of 256 MiB of words that compress by half, so that a read of 4 KiB is some microseconds of
-the asking thread's own work, and ext4 on two more of random data or, for bonnie, of zeros on both
-sides (a loop device's worker makes the same run scatter fivefold here). The engine beside fio on
-the fastest devices is in `benches/runs/engine`.
+the asking thread's own work, and ext4 on two more (a loop device's worker makes the same run
+scatter fivefold here); bonnie's blocks in tmpfs, because zram takes longer for random bytes than
+for the ones of bonnie++. The engine beside fio on the fastest devices is in `benches/runs/engine`.
 Alternating (ours, original, original, ours), pinned to one CPU, until the interval of the paired
 ratio lies within ±5 %, at least 10 and at most 100 pairs. The ratio is ours relative to the
 original's, with its 95 % interval; both sides did the same number of operations and bytes in every
 pair, or the row says so.
+
+The longer an access takes, the nearer to 1 is a ratio of whatever two programs: rows of 16 KiB and
+more say that the same calls are made on the same data, rows of 4 KiB beside them how much of the
+programs themselves is seen at 4 µs an access.
 
 Made by `make agreement`, which also writes the raw values to `benches/runs/agreement/`.
 

@@ -7,7 +7,7 @@ use crate::step::StepContext;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
-use seekwell_engine::buffer::Arena;
+use seekwell_engine::buffer::{Aligned, Arena};
 use seekwell_model::workloads::BonnieParams;
 use seekwell_stats::{Rng, derive_seed, seeded};
 use std::ffi::{CStr, CString};
@@ -153,7 +153,7 @@ pub(super) fn look(
     context: &StepContext<'_>,
 ) -> Result<Found, WorkloadError> {
     let at = open_root(root)?;
-    let mut buffer = vec![0; usize::try_from(params.chunk.0.max(8)).unwrap_or(8)];
+    let mut buffer = Aligned::zeroed(params.chunk.0.max(8));
     let mut found = Found::default();
     let mut look = |found: &mut Found, directory: &OwnedFd, name: &CStr| {
         found.read += found.time(|| {

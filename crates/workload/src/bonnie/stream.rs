@@ -6,6 +6,7 @@ use crate::step::StepContext;
 use rustix::fd::OwnedFd;
 use rustix::fs::{OFlags, SeekFrom};
 use rustix::io::Errno;
+use seekwell_engine::buffer::Aligned;
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::BonnieParams;
@@ -93,8 +94,8 @@ pub(super) fn get_characters(
     Ok(found)
 }
 
-fn buffer(params: &BonnieParams) -> Vec<u8> {
-    vec![0; usize::try_from(params.chunk.0).unwrap_or(0)]
+fn buffer(params: &BonnieParams) -> Aligned {
+    Aligned::zeroed(params.chunk.0)
 }
 
 pub(super) fn put_blocks(

@@ -6,6 +6,7 @@ use super::tree::Tree;
 use super::unpack::Unpacker;
 use crate::error::WorkloadError;
 use crate::step::StepContext;
+use seekwell_engine::buffer::Aligned;
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_model::warning::Warning;
 use std::collections::HashMap;
@@ -208,7 +209,7 @@ fn item(kind: EntryType, link: &[u8]) -> Result<Item, String> {
 /// When it cannot be read, is no tar archive, holds no file, or holds an entry that is refused.
 pub fn scan(path: &Path) -> Result<Tree, WorkloadError> {
     let mut files = Vec::new();
-    let mut buffer = vec![0; RECORD_BYTES];
+    let mut buffer = Aligned::zeroed(RECORD_BYTES as u64);
     entries(path, |accepted, data| {
         let mut size = 0;
         loop {
@@ -240,7 +241,7 @@ pub(super) fn unpack(
     unpacker: &mut Unpacker,
     context: &StepContext<'_>,
 ) -> Result<(), WorkloadError> {
-    let mut buffer = vec![0; RECORD_BYTES];
+    let mut buffer = Aligned::zeroed(RECORD_BYTES as u64);
     entries(path, |accepted, data| {
         if context.is_stopped() {
             return Ok(None);
@@ -283,7 +284,7 @@ pub(super) fn unpack(
 /// When it cannot be read.
 pub fn reading_time_ns(path: &Path) -> Result<u64, WorkloadError> {
     let mut file = File::open(path).map_err(WorkloadError::file("open", path))?;
-    let mut buffer = vec![0; RECORD_BYTES];
+    let mut buffer = Aligned::zeroed(RECORD_BYTES as u64);
     let begin_ns = MonotonicClock.now_ns();
     while file.read(&mut buffer).map_err(WorkloadError::file("read", path))? > 0 {
         std::hint::black_box(&buffer);

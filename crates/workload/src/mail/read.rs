@@ -5,6 +5,7 @@ use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use rustix::fs::{Mode, OFlags};
+use seekwell_engine::buffer::Aligned;
 use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_model::workloads::StepOutline;
 use std::io::{self, PipeWriter, Read, Write};
@@ -21,7 +22,7 @@ const CLOSE: usize = 2;
 struct Reader {
     meter: Meter,
     totals: Totals,
-    buffer: Vec<u8>,
+    buffer: Aligned,
     counter: Option<Counter>,
 }
 
@@ -39,7 +40,7 @@ impl Counter {
     fn start() -> io::Result<Self> {
         let (mut reader, pipe) = io::pipe()?;
         let count = move || {
-            let (mut buffer, mut counted) = (vec![0; COUNTED_BYTES], 0);
+            let (mut buffer, mut counted) = (Aligned::zeroed(COUNTED_BYTES as u64), 0);
             loop {
                 match reader.read(&mut buffer)? {
                     0 => return Ok((counted, thread_cpu_ns())),
@@ -63,7 +64,7 @@ struct Failed(&'static str, rustix::io::Errno);
 
 impl Reader {
     fn start(shared: &Shared, root: &Root) -> Result<Self, WorkloadError> {
-        let buffer = vec![0; RECORD_BYTES];
+        let buffer = Aligned::zeroed(RECORD_BYTES as u64);
         let counter = shared.params.pipe.then(Counter::start).transpose();
         let counter = counter.map_err(WorkloadError::file("make a pipe for", &root.path))?;
         Ok(Self { meter: Meter::start(KINDS), totals: Totals::default(), buffer, counter })
@@ -77,7 +78,7 @@ impl Reader {
             let buffer = &mut self.buffer;
             let read = self
                 .meter
-                .time(READ, || rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut *buffer)))
+                .time(READ, || rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut **buffer)))
                 .map_err(|errno| Failed("read", errno))?;
             // What is read must be used, or it could be left out.
             std::hint::black_box(&self.buffer[..read]);

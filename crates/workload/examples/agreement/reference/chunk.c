@@ -19,9 +19,10 @@ int main(int argc, char **argv)
         return 2;
     long size = atol(argv[2]), repeats = atol(argv[3]);
     FILE *stream = fopen(argv[1], "w");
-    char *chunk = malloc(size);
-    if (!stream || !chunk)
+    void *aligned;
+    if (!stream || posix_memalign(&aligned, 4096, size))
         return 1;
+    char *chunk = aligned;
     for (long i = 0; i < size; i++)
         chunk[i] = 1;
     long begin = now();
