@@ -79,8 +79,19 @@ pub struct Row {
     pub metric: &'static str,
     /// Why the values differ where they are known to; empty where they should not.
     pub note: &'static str,
-    /// Whether ±5 % is asked for; otherwise the same order of magnitude.
-    pub exact: bool,
+    /// What is asked of the ratio.
+    pub asked: Asked,
+}
+
+/// What is asked of a ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The whole interval within ±5 %.
+    Within,
+    /// Ours at least as fast.
+    AtLeast,
+    /// The same order of magnitude, and a reason.
+    SameOrder,
 }
 
 /// The two sides of a group: each gives one value for every row, in their order.
@@ -280,7 +291,7 @@ fn compare(group: &'static Group, place: &Place, arguments: &Arguments) -> Vec<F
             };
             found.pairs.push((of(&ours), of(&original)));
         }
-        let settled = |found: &Found| found.agrees() || !found.row.exact;
+        let settled = |found: &Found| found.agrees() || found.row.asked != Asked::Within;
         let enough = pair + 1 >= FEWEST && found.iter().all(settled);
         if (!arguments.quick && enough) || begun.elapsed().as_secs() >= arguments.seconds {
             break;

@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 use crate::seek_fio::params;
-use crate::{Group, Row, Side, Sides, steps_of};
+use crate::{Asked, Group, Row, Side, Sides, steps_of};
 use seekwell_model::field::Value;
 use seekwell_model::units::Nanos;
 use seekwell_workload::rrd::{UpdateText, definition, file_name, time_s};
@@ -22,7 +22,7 @@ pub const GROUP: Group = Group {
             original: "one `rrdtool -` (1.7.2) with the same 3000 updates",
             metric: "bytes per poll",
             note: "",
-            exact: true,
+            asked: Asked::Within,
         },
         Row {
             name: "rrd-durable",
@@ -32,7 +32,7 @@ pub const GROUP: Group = Group {
             note: "on a device in memory a poll is 40 µs an update, of which rrdtool's reading and \
                    answering of commands is some 5 (its calls on a file are the same); they add to \
                    what a slower device takes",
-            exact: false,
+            asked: Asked::SameOrder,
         },
     ],
     tool: "rrdtool",

@@ -2,7 +2,7 @@
 
 use crate::fio::{accesses_per_second, fio};
 use crate::place::Place;
-use crate::{Group, Row, Side, Sides};
+use crate::{Asked, Group, Row, Side, Sides};
 use seekwell_model::field::{Value, Values};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{WorkloadParams, workload_kind};
@@ -16,7 +16,7 @@ pub const GROUP: Group = Group {
             original: "fio 3.33 --rw=randread --bs=16k --direct=1 --norandommap --ioengine=psync",
             metric: "accesses/s, by the mean latency",
             note: "",
-            exact: true,
+            asked: Asked::Within,
         },
         Row {
             name: "seek-fio-4k",
@@ -24,7 +24,7 @@ pub const GROUP: Group = Group {
             original: "fio 3.33 --rw=randread --bs=4k --direct=1 --norandommap --ioengine=psync",
             metric: "accesses/s, by the mean latency",
             note: OWN_TIME,
-            exact: false,
+            asked: Asked::SameOrder,
         },
     ],
     tool: "fio",

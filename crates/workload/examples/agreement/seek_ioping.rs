@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 use crate::seek_fio::{OWN_TIME, SIZES, accesses, params};
-use crate::{Group, Row, Side, Sides};
+use crate::{Asked, Group, Row, Side, Sides};
 use seekwell_model::field::Value;
 use seekwell_model::units::Bytes;
 use seekwell_workload::BenchTarget;
@@ -17,7 +17,7 @@ pub const GROUP: Group = Group {
             metric: "accesses/s, by the mean latency",
             note: "with `-C` ioping leaves out the posix_fadvise(DONTNEED) that it calls before \
                    every read, also with direct I/O: both sides then make one pread",
-            exact: true,
+            asked: Asked::Within,
         },
         Row {
             name: "seek-ioping-4k",
@@ -25,7 +25,7 @@ pub const GROUP: Group = Group {
             original: "ioping -R -D -C -B -s 4k -w 0 -c 50001 DEVICE",
             metric: "accesses/s, by the mean latency",
             note: OWN_TIME,
-            exact: false,
+            asked: Asked::SameOrder,
         },
     ],
     tool: "ioping",

@@ -1,6 +1,6 @@
 //! The table of agreement, from the raw values.
 
-use crate::{Found, GROUPS, Row, Side};
+use crate::{Asked, FEWEST, Found, GROUPS, Row, Side};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -45,13 +45,7 @@ pub fn write(table: &Path, folder: Option<&Path>) {
         let (ratio, interval) = found.ratio().map_or((String::new(), String::new()), |found| {
             (format!("{:.3}", found.1), format!("{:.3} to {:.3}", found.0, found.2))
         });
-        let verdict = match (found.same_work(), found.agrees(), row.exact) {
-            (false, ..) => "not the same work",
-            _ if (found.pairs.len() as u64) < crate::FEWEST => "too few pairs to say",
-            (true, true, _) => "yes",
-            (true, false, true) => "no",
-            (true, false, false) => "no; the same order is asked for",
-        };
+        let verdict = verdict(&found);
         let _ = writeln!(
             text,
             "| {} | `{}` | {} | {} | {ratio} | {interval} | {} | {verdict} |",
@@ -66,10 +60,28 @@ pub fn write(table: &Path, folder: Option<&Path>) {
         }
     }
     if !notes.is_empty() {
-        text.push_str("\n## Why some differ\n\n");
+        text.push_str("\n## Notes\n\n");
         text.push_str(&notes);
     }
     std::fs::write(table, text).unwrap();
+}
+
+/// Whether a row is what was asked of it, in words.
+fn verdict(found: &Found) -> &'static str {
+    if !found.same_work() {
+        return "not the same work";
+    }
+    let Some((low, _, high)) = found.ratio().filter(|_| found.pairs.len() as u64 >= FEWEST) else {
+        return "too few pairs to say";
+    };
+    match found.row.asked {
+        Asked::AtLeast if low >= 1.0 => "yes, faster",
+        Asked::AtLeast if high >= 1.0 => "no difference is seen; at least as fast was asked for",
+        Asked::AtLeast => "no, slower",
+        _ if found.agrees() => "yes",
+        Asked::Within => "no",
+        Asked::SameOrder => "no; the same order is asked for",
+    }
 }
 
 /// The pairs of a row that are in the folder.
