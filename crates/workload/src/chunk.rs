@@ -214,6 +214,8 @@ impl Step for Whole {
             .open(&path)
             .map_err(WorkloadError::file("open", &path))?;
         let mut chunk = Aligned::zeroed(self.params.size.0);
+        // Touched, or the first read would pay for the memory.
+        chunk.fill(1);
         let (mut reads, mut writes) = (Histogram::new(), Histogram::new());
         let (mut read_ns, mut write_ns) = (0, 0);
         let mut outcome = StepOutcome::default();

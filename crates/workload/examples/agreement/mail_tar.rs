@@ -22,7 +22,7 @@ pub const GROUP: Group = Group {
             ours: "mail, counter = \"pipe\", step read_directory",
             original: "tar -c -f - FOLDER into wc -c",
             metric: "bytes/s that the counter takes",
-            note: "tar's include its headers, 4 % of them: it looks at each file twice",
+            note: "tar's include headers and padding, 4 % of them",
             asked: Asked::Within,
         },
         Row {

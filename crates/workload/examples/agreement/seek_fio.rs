@@ -35,7 +35,7 @@ pub const GROUP: Group = Group {
 /// Why accesses of 4 KiB to memory do not agree.
 pub const OWN_TIME: &str = "an access takes 4 µs here, so that what the programs do themselves \
                             between two looks at the clock is a share that is seen; the row of \
-                            16 KiB has the same calls, each four times as long";
+                            16 KiB has the same calls, each three times as long";
 
 const COUNT: u64 = 50_000;
 

@@ -1,7 +1,7 @@
 //! `seek` beside `ioping -R`: direct random reads over a whole raw device.
 
 use crate::place::Place;
-use crate::seek_fio::{OWN_TIME, SIZES, accesses, params};
+use crate::seek_fio::{SIZES, accesses, params};
 use crate::{Asked, Group, Row, Side, Sides};
 use seekwell_model::field::Value;
 use seekwell_model::units::Bytes;
@@ -24,7 +24,7 @@ pub const GROUP: Group = Group {
             ours: "bench seek DEVICE --count 50000 --size 4KiB",
             original: "ioping -R -D -C -B -s 4k -w 0 -c 50001 DEVICE",
             metric: "accesses/s, by the mean latency",
-            note: OWN_TIME,
+            note: "",
             asked: Asked::SameOrder,
         },
     ],

@@ -13,8 +13,10 @@ scatter fivefold here); bonnie's blocks in tmpfs, because zram takes longer for 
 for the ones of bonnie++. The engine beside fio on the fastest devices is in `benches/runs/engine`.
 Alternating (ours, original, original, ours), pinned to one CPU, until the interval of the paired
 ratio lies within ±5 %, at least 10 and at most 100 pairs. The ratio is ours relative to the
-original's, with its 95 % interval; both sides did the same number of operations and bytes in every
-pair, or the row says so.
+original's, with its 95 % interval of the pairs that were made; to stop when it is narrow enough
+makes it somewhat less sure than 95 %, and a row also ends after a time that is given. Both sides did
+the same number of operations and bytes of files in every pair, or the row says so; where an original
+does not tell its own, it is what it was asked for.
 
 The longer an access takes, the nearer to 1 is a ratio of whatever two programs: rows of 16 KiB and
 more say that the same calls are made on the same data, rows of 4 KiB beside them how much of the
