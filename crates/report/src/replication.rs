@@ -27,7 +27,8 @@ const NO_REASON: &str = "no likely reason is known";
 pub fn replication_text(found: &Replication, width: usize, colour: bool) -> String {
     let mut out = String::new();
     for study in &found.studies {
-        out.push_str(&harmless(&format!("{} {} ({})\n", study.key, study.title, study.author)));
+        out.push_str(&harmless(&format!("{} {} ({})", study.key, study.title, study.author)));
+        out.push('\n');
         out.push_str(&format!("  {}; {} set, place: {}\n", score(study), found.set, found.place));
         for value in &study.values {
             let line = format!(

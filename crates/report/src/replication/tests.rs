@@ -147,3 +147,12 @@ fn many_stacks_are_counted_and_few_are_named() {
     let lines = ["a.seekwell: 10 trials, stacks: 5", "b.seekwell: 2 trials, stacks: 1"];
     assert_eq!(summed(&many), lines);
 }
+
+#[test]
+fn a_study_begins_with_a_line_of_its_own() {
+    let text = replication_text(&replication(), 80, false);
+    let mut lines = text.lines();
+    let title = lines.next().unwrap();
+    assert!(title.starts_with("003 Raw ") && title.ends_with("devices (A. Nobody)"), "{title}");
+    assert!(lines.next().unwrap().starts_with("  1 of 2 claims confirmed"));
+}
