@@ -37,7 +37,8 @@ pub const OWN_TIME: &str = "an access takes 4 µs here, so that what the program
                             between two looks at the clock is a share that is seen; the row of \
                             16 KiB has the same calls, each three times as long";
 
-const COUNT: u64 = 50_000;
+/// Accesses of a run.
+pub const COUNT: u64 = 50_000;
 
 /// Bytes of an access, in the order of the rows.
 pub const SIZES: [Bytes; 2] = [Bytes::kib(16), Bytes::kib(4)];
@@ -63,15 +64,20 @@ pub fn accesses(params: &WorkloadParams, target: BenchTarget<'_>, round: u64) ->
     Side { value: 1e9 / mean_ns, ops: step.ops, bytes: step.metrics["app_bytes"] as u64 }
 }
 
+/// Our accesses of each of [`SIZES`] over the whole device.
+pub fn ours(place: &Place, round: u64) -> Vec<Side> {
+    let side = |size: &Bytes| {
+        let count = Value::Integer(place.amount(COUNT));
+        let params = params("seek", &[("count", count), ("size", Value::Size(*size))]);
+        let target = BenchTarget { path: &place.device, writable: None, length: None };
+        accesses(&params, target, round)
+    };
+    SIZES.iter().map(side).collect()
+}
+
 impl Sides for Seek<'_> {
     fn ours(&mut self, round: u64) -> Vec<Side> {
-        let side = |size: &Bytes| {
-            let count = Value::Integer(self.place.amount(COUNT));
-            let params = params("seek", &[("count", count), ("size", Value::Size(*size))]);
-            let target = BenchTarget { path: &self.place.device, writable: None, length: None };
-            accesses(&params, target, round)
-        };
-        SIZES.iter().map(side).collect()
+        ours(self.place, round)
     }
 
     fn original(&mut self, round: u64) -> Vec<Side> {

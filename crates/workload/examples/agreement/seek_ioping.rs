@@ -1,11 +1,9 @@
 //! `seek` beside `ioping -R`: direct random reads over a whole raw device.
 
 use crate::place::Place;
-use crate::seek_fio::{SIZES, accesses, params};
+use crate::seek_fio::{COUNT, SIZES, ours};
 use crate::{Asked, Group, Row, Side, Sides};
-use seekwell_model::field::Value;
 use seekwell_model::units::Bytes;
-use seekwell_workload::BenchTarget;
 use std::process::Command;
 
 pub const GROUP: Group = Group {
@@ -33,21 +31,13 @@ pub const GROUP: Group = Group {
     sides: |place| Box::new(Seek { place }),
 };
 
-const COUNT: u64 = 50_000;
-
 struct Seek<'p> {
     place: &'p Place,
 }
 
 impl Sides for Seek<'_> {
     fn ours(&mut self, round: u64) -> Vec<Side> {
-        let side = |size: &Bytes| {
-            let count = Value::Integer(self.place.amount(COUNT));
-            let params = params("seek", &[("count", count), ("size", Value::Size(*size))]);
-            let target = BenchTarget { path: &self.place.device, writable: None, length: None };
-            accesses(&params, target, round)
-        };
-        SIZES.iter().map(side).collect()
+        ours(self.place, round)
     }
 
     fn original(&mut self, _round: u64) -> Vec<Side> {
