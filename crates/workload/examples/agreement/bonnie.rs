@@ -153,7 +153,7 @@ impl Sides for Bonnie<'_> {
             ("size", Value::Size(Bytes::mib(self.mib()))),
             ("files", Value::Integer(self.files())),
             ("tests", Value::List(vec![tests.to_owned()])),
-            // bonnie++ writes zeros but for a few bytes.
+            // What bonnie++ writes is of one byte for the most part.
             ("compressible", Value::Integer(100)),
         ];
         let directory = self.directory();
