@@ -55,6 +55,8 @@ pub struct RotatingEvidence {
 /// What a flash device did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlashEvidence {
+    /// Bytes of a page.
+    pub page_bytes: u64,
     /// Pages' worth of data the host wrote (a part of a page counts as a page).
     pub host_pages: u64,
     /// Pages programmed for any reason.

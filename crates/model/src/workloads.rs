@@ -131,6 +131,18 @@ pub const COMMON_METRICS: &[&str] =
 /// Metrics that every writing step reports besides.
 pub const WRITING_METRICS: &[&str] = &["elapsed_durable", "undurable_bytes"];
 
+/// Metrics that every step with the devices for itself reports besides where those are modelled: the
+/// first three of a rotating disk, the others of flash. What a device does between the end of a step
+/// and the begin of the next counts as the step's.
+pub const MODELLED_METRICS: &[&str] = &[
+    "arm_time",
+    "rotation_time",
+    "transfer_time",
+    "erases",
+    "programmed_bytes",
+    "programmed_per_byte",
+];
+
 /// Metrics that need somebody to wait until the data is on the device.
 pub const DURABLE_METRICS: &[&str] = &["elapsed_durable", "mb_per_s_durable"];
 
@@ -154,13 +166,15 @@ impl StepOutline {
     #[must_use]
     pub fn reports(&self, metric: &str) -> bool {
         let waited_for = self.company != Company::Beside;
-        if (self.company != Company::Alone && COUNTED_METRICS.contains(&metric))
+        let counted = COUNTED_METRICS.contains(&metric) || MODELLED_METRICS.contains(&metric);
+        if (self.company != Company::Alone && counted)
             || (!waited_for && DURABLE_METRICS.contains(&metric))
         {
             return false;
         }
         let knows_bytes = self.metrics.iter().any(|name| name == "app_bytes");
         COMMON_METRICS.contains(&metric)
+            || MODELLED_METRICS.contains(&metric)
             || (self.writes && WRITING_METRICS.contains(&metric))
             || (self.writes && knows_bytes && metric == "written_per_byte")
             || self.metrics.iter().any(|name| name == metric)

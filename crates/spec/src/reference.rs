@@ -10,7 +10,7 @@ use seekwell_model::lab::Better;
 use seekwell_model::metrics::METRICS;
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{
-    COMMON_METRICS, HOUSEKEEPING_STEPS, StepOutline, WORKLOAD_KINDS, WRITING_METRICS, WorkloadKind,
+    COMMON_METRICS, HOUSEKEEPING_STEPS, MODELLED_METRICS, StepOutline, WORKLOAD_KINDS, WRITING_METRICS, WorkloadKind,
 };
 use std::fmt::Write;
 
@@ -204,11 +204,13 @@ fn workloads(text: &mut String) {
     line!(
         text,
         "A workload is a sequence of steps; a measured one is judged as `STEP.METRIC`. Every step \
-         reports {}; a step that writes also reports {}. In every trial on a filesystem the steps {} \
+         reports {}; a step that writes also reports {}, and one that has a modelled device for itself \
+         {} (the first three of a disk, the others of flash). In every trial on a filesystem the steps {} \
          are timed as well (`fsck`, `mount_torn` and `fsck_torn` where `[trial]` asks for them), and `mkfs` and `umount` report \
          `elapsed_durable`.\n",
         code_list(COMMON_METRICS),
         code_list(WRITING_METRICS),
+        code_list(MODELLED_METRICS),
         code_list(HOUSEKEEPING_STEPS),
     );
     for kind in WORKLOAD_KINDS {

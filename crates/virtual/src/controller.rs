@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use seekwell_device::evidence::Evidence;
 
 use crate::clock::{FOREVER_NS, Running, SharedClock, TimeMessage, TimeOperation, Transport};
 use crate::fingerprint::{Event, Fingerprint};
@@ -128,12 +129,14 @@ pub struct Notes {
 }
 
 /// A part of what the guest's command wrote to its standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Heard {
     /// When it came, in nanoseconds of virtual time.
     pub at_ns: u64,
     /// Bytes of it.
     pub bytes: usize,
+    /// What each measured disk had done by then.
+    pub evidence: Vec<Evidence>,
 }
 
 impl Notes {
@@ -514,7 +517,9 @@ impl<'a> Controller<'a> {
         while let Some(saying) = self.scene.mailbox.reader.next(content).map_err(Halt::System)? {
             self.first_word.get_or_insert_with(|| self.started.elapsed());
             if saying.kind == Kind::Output {
-                let heard = Heard { at_ns: self.now_ns, bytes: saying.bytes.len() };
+                let measured = self.scene.ports.iter().take(self.scene.measured);
+                let evidence = measured.map(|port| port.disk().evidence()).collect();
+                let heard = Heard { at_ns: self.now_ns, bytes: saying.bytes.len(), evidence };
                 self.scene.notes.heard.push(heard);
             }
             hear(saying);

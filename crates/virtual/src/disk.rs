@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
+use seekwell_device::evidence::Evidence;
 use seekwell_device::{
     Completion, Geometry, Lba, LostWrites, Model, Operation, Refused, Request, SectorRange,
 };
@@ -198,6 +199,12 @@ impl Disk {
     #[must_use]
     pub fn content(&self) -> &Content {
         &self.content
+    }
+
+    /// What its model did so far.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        self.model.evidence()
     }
 
     /// When something happens by itself; `None` when nothing does.

@@ -31,6 +31,7 @@ pub mod link;
 pub mod machine;
 pub mod mailbox;
 pub mod mapped;
+mod medium;
 pub mod memory;
 pub mod partition;
 pub mod place;

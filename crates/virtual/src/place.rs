@@ -29,6 +29,7 @@ use crate::machine::{
     CpuCharge, DiskOutcome, DiskSetup, MachineError, Outcome, Settings, Trial, device_path, run,
 };
 use crate::mailbox::Task;
+use crate::medium::{self, Word};
 use crate::partition::Partition;
 use crate::preparations::{Preparations, Prepared, Start};
 use crate::root::{RootBuilder, RootError, RootImage};
@@ -527,8 +528,9 @@ fn cpu_is_free() -> Warning {
 #[derive(Debug, Default)]
 struct Heard {
     rest: Vec<u8>,
+    taken: usize,
+    words: Vec<Word>,
     record: Option<Box<Record>>,
-    step: Option<String>,
     garbled: Option<String>,
 }
 
@@ -537,15 +539,24 @@ impl Heard {
         self.rest.extend_from_slice(bytes);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
+            self.taken += line.len();
             match serde_json::from_slice(&line) {
                 Ok(AgentMessage::Step { name }) => {
                     progress(&name);
-                    self.step = Some(name);
+                    self.words.push(Word { ends_at: self.taken, step: Some(name) });
                 }
-                Ok(AgentMessage::Record(record)) => self.record = Some(record),
+                Ok(AgentMessage::Record(record)) => {
+                    self.record = Some(record);
+                    self.words.push(Word { ends_at: self.taken, step: None });
+                }
                 Err(_) => self.garbled = Some(String::from_utf8_lossy(&line).trim().to_owned()),
             }
         }
+    }
+
+    /// The step that began last.
+    fn step(&self) -> Option<&str> {
+        self.words.iter().rev().find_map(|word| word.step.as_deref())
     }
 }
 
@@ -553,11 +564,12 @@ impl Heard {
 fn record(heard: Heard, outcome: &Outcome) -> Record {
     let fingerprint = Some(outcome.fingerprint.to_string());
     match heard.record {
-        Some(record) if outcome.end == (End::Finished { status: 0 }) => {
+        Some(mut record) if outcome.end == (End::Finished { status: 0 }) => {
+            medium::add(&mut record.steps, &heard.words, &outcome.heard);
             Record { fingerprint, ..*record }
         }
         _ => {
-            let stage = heard.step.unwrap_or_else(|| "setup".to_owned());
+            let stage = heard.step().unwrap_or("setup").to_owned();
             let reason = why(&outcome.end, heard.garbled.as_deref(), outcome);
             Record {
                 status: Status::Failed { stage, reason },

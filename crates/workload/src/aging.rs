@@ -30,7 +30,7 @@ pub fn age_steps(params: &AgeParams, place: Place) -> Vec<Box<dyn Step>> {
 #[must_use]
 pub fn layout_steps(params: &LayoutParams) -> Vec<Box<dyn Step>> {
     let step =
-        |outline| -> Box<dyn Step> { Box::new(Look { outline, defragment: params.defragment }) };
+        |outline| -> Box<dyn Step> { Box::new(Look { outline, params: params.clone() }) };
     params.steps().into_iter().map(step).collect()
 }
 
@@ -38,7 +38,7 @@ pub fn layout_steps(params: &LayoutParams) -> Vec<Box<dyn Step>> {
 #[derive(Debug)]
 struct Look {
     outline: StepOutline,
-    defragment: bool,
+    params: LayoutParams,
 }
 
 fn mounted<'a>(step: &str, context: &StepContext<'a>) -> Result<&'a Path, WorkloadError> {
@@ -57,9 +57,10 @@ impl Step for Look {
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let step = &self.outline.name;
         let directory = mounted(step, context)?;
-        if !self.defragment {
+        if !self.params.defragment {
             let (begin_ns, cpu_ns) = (MonotonicClock.now_ns(), thread_cpu_ns());
-            let found = Layout::of(directory)?;
+            let below = self.params.below.as_ref().map(|below| directory.join(below));
+            let found = Layout::of(below.as_deref().unwrap_or(directory))?;
             let mut outcome = StepOutcome {
                 ops: found.files,
                 elapsed_ns: MonotonicClock.now_ns().saturating_sub(begin_ns),

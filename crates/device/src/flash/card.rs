@@ -320,6 +320,7 @@ impl Model for Card {
         let programmed = work.programmed + work.copied;
         let most_worn = u64::from(self.translation.blocks.most_worn());
         let flash = FlashEvidence {
+            page_bytes: self.sectors_per_page * 512,
             host_pages: work.programmed,
             pages_programmed: programmed,
             pages_copied: work.copied,

@@ -640,6 +640,7 @@ impl Model for Drive {
         let programmed = seen.pages_programmed + folded;
         let most_worn = self.ftl.most_worn();
         let flash = FlashEvidence {
+            page_bytes: per_page * self.times.unit_sectors * 512,
             host_pages: seen.host_pages / per_page,
             pages_programmed: programmed / per_page,
             pages_copied: (seen.pages_copied + folded) / per_page,

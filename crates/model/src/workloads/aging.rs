@@ -4,6 +4,7 @@ use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, Workl
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::path::{Component, Path};
 
 /// Parameters of `age`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct LayoutParams {
     pub step: String,
     /// Whether the filesystem's own tool puts the files in order first.
     pub defragment: bool,
+    /// Directory of the filesystem below which files are looked at; `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<String>,
 }
 
 const STEP: Field = Field {
@@ -107,7 +111,16 @@ pub const DEFRAGMENT: WorkloadKind = WorkloadKind {
 pub const LAYOUT: WorkloadKind = WorkloadKind {
     name: "layout",
     doc: "Looks at where the files lie: extents per file, distance between them, and the sizes of what is free. Changes nothing.",
-    fields: &[STEP],
+    fields: &[
+        STEP,
+        Field {
+            name: "below",
+            kind: FieldKind::Text,
+            default: None,
+            required: false,
+            doc: "Directory of the filesystem, such as `rra`, below which files are looked at; by default all of it. What is free is of the whole filesystem.",
+        },
+    ],
     on_raw: false,
     build: |values| layout(values, "layout", false),
 };
@@ -121,13 +134,27 @@ fn layout(
     default: &str,
     defragment: bool,
 ) -> Result<WorkloadParams, FieldConflict> {
-    Ok(WorkloadParams::Layout(LayoutParams { step: step(values, default), defragment }))
+    let below = values.text("below").map(str::to_owned);
+    if below.as_deref().is_some_and(leaves_the_filesystem) {
+        return Err(FieldConflict {
+            field: "below",
+            problem: "is not the way down to a directory of the filesystem".to_owned(),
+            remedy: "write it without a leading / and without .., such as \"rra\"".to_owned(),
+        });
+    }
+    Ok(WorkloadParams::Layout(LayoutParams { step: step(values, default), defragment, below }))
+}
+
+/// Whether a path is anything but the way down to a directory.
+fn leaves_the_filesystem(path: &str) -> bool {
+    path.is_empty() || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// Metrics of a layout.
 pub const LAYOUT_METRICS: &[&str] = &[
     "files",
     "extents_per_file",
+    "extents_p50",
     "extent_distance",
     "used_share",
     "free_extents",

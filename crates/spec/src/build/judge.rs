@@ -8,7 +8,7 @@ use seekwell_model::lab::{Better, Effort, FINAL_ROUNDS, Judge, Method, Workload}
 use seekwell_model::metrics::metric;
 use seekwell_model::units::Nanos;
 use seekwell_model::workloads::{
-    COMMON_METRICS, HOUSEKEEPING_STEPS, StepOutline, WRITING_METRICS, WorkloadParams,
+    COMMON_METRICS, HOUSEKEEPING_STEPS, MODELLED_METRICS, StepOutline, WRITING_METRICS, WorkloadParams,
 };
 
 /// Rounds of a lab that says neither rounds nor budget.
@@ -134,6 +134,7 @@ fn metric_names(outline: &StepOutline) -> Vec<&str> {
     let own = outline.metrics.iter().map(String::as_str);
     let counted = ["written_per_byte"];
     let all = COMMON_METRICS.iter().copied().chain(WRITING_METRICS.iter().copied());
+    let all = all.chain(MODELLED_METRICS.iter().copied());
     all.chain(counted).chain(own).filter(|name| outline.reports(name)).collect()
 }
 

@@ -6,6 +6,7 @@ use crate::mail::{Root, walk};
 use crate::outcome::StepOutcome;
 use rustix::fs::{Mode, OFlags};
 use seekwell_host::fiemap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -18,6 +19,8 @@ pub struct Layout {
     /// Their extents; those that continue each other on the device are one. `None` where the
     /// filesystem does not tell.
     pub extents: Option<u64>,
+    /// How many files have how many extents, as far as the filesystem tells.
+    pub files_by_extents: BTreeMap<u64, u64>,
     /// Bytes on the device between an extent of a file and its next, forwards or backwards, over
     /// all of them.
     pub gap_bytes: u64,
@@ -68,6 +71,7 @@ impl Layout {
         }
         self.files += 1;
         self.extents = self.extents.map(|sum| sum + extents.len() as u64);
+        *self.files_by_extents.entry(extents.len() as u64).or_default() += 1;
         for pair in extents.windows(2) {
             self.gap_bytes += pair[1].physical.abs_diff(pair[0].physical + pair[0].length);
             self.gaps += 1;
@@ -79,6 +83,19 @@ impl Layout {
     pub fn extents_per_file(&self) -> Option<f64> {
         let extents = self.extents?;
         (self.files > 0).then(|| extents as f64 / self.files as f64)
+    }
+
+    /// Median number of extents of a file, of an even number of files the smaller of the two in the
+    /// middle; `None` without files, or where the filesystem does not tell.
+    #[must_use]
+    pub fn extents_p50(&self) -> Option<u64> {
+        self.extents?;
+        let mut seen = 0;
+        let mut middle = self.files_by_extents.iter().skip_while(|(_, files)| {
+            seen += **files;
+            2 * seen < self.files
+        });
+        middle.next().map(|(extents, _)| *extents)
     }
 
     /// Mean distance on the device from the end of an extent of a file to the begin of its next,
@@ -96,6 +113,7 @@ impl Layout {
         let found = [
             ("files", Some(self.files as f64)),
             ("extents_per_file", self.extents_per_file()),
+            ("extents_p50", self.extents_p50().map(|extents| extents as f64)),
             ("extent_distance", self.extent_distance()),
             ("used_share", self.used_share),
             ("free_extents", free.map(|free| free.extents as f64)),
