@@ -121,7 +121,7 @@ fn value_outcome(
     let range = bound(f64::min).zip(bound(f64::max)).filter(|_| centres.len() > 1);
     let not_measured = || {
         let reasons = measures.not_compared(&[id.to_owned()]);
-        let said = study.not_measured.get(id).cloned();
+        let said = study.not_measured.get(id).or_else(|| study.cannot.get(id)).cloned();
         said.or_else(|| (!reasons.is_empty()).then(|| reasons.join("; ")))
     };
     let outcome = ValueOutcome {
@@ -156,7 +156,11 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         reason: None,
         also: also(&claim.id, claim.form.published(), study, measures),
     };
-    if let Form::Cannot { because } = &claim.form {
+    let cannot = match &claim.form {
+        Form::Cannot { because } => Some(because),
+        _ => study.cannot.get(&claim.id),
+    };
+    if let Some(because) = cannot {
         outcome.verdict = ClaimVerdict::CannotBeTested;
         outcome.because = Some(because.clone());
         return outcome;

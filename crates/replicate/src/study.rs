@@ -33,6 +33,8 @@ pub struct Study {
     pub also: BTreeMap<String, Vec<Beside>>,
     /// Why a claim or value that could be tested was not, by name.
     pub not_measured: BTreeMap<String, String>,
+    /// Why a claim that was thought testable when the claims were frozen cannot be tested here, by name.
+    pub cannot: BTreeMap<String, String>,
     /// Parameters that are fitted, in this order.
     pub fits: Vec<Fit>,
     /// Parameters that no value determines.
@@ -202,6 +204,8 @@ struct File {
     #[serde(default)]
     not_measured: Vec<Said>,
     #[serde(default)]
+    cannot: Vec<Said>,
+    #[serde(default)]
     fit: Vec<Fit>,
     #[serde(default)]
     range: Vec<Range>,
@@ -370,6 +374,7 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     };
     reader.study.reasons = said(file.reason)?;
     reader.study.not_measured = said(file.not_measured)?;
+    reader.study.cannot = said(file.cannot)?;
     Ok(Study {
         key: file.study,
         notes: file.notes,

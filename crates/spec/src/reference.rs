@@ -10,7 +10,8 @@ use seekwell_model::lab::Better;
 use seekwell_model::metrics::METRICS;
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{
-    COMMON_METRICS, HOUSEKEEPING_STEPS, MODELLED_METRICS, StepOutline, WORKLOAD_KINDS, WRITING_METRICS, WorkloadKind,
+    COMMON_METRICS, HOUSEKEEPING_STEPS, MODELLED_METRICS, StepOutline, WORKLOAD_KINDS,
+    WRITING_METRICS, WorkloadKind,
 };
 use std::fmt::Write;
 

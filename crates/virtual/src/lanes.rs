@@ -15,6 +15,7 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 
 use crate::place::{Lane, VirtualPlace, VirtualPlaceError};
+use crate::room::Room;
 
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub struct Lanes {
     threads: Vec<JoinHandle<()>>,
     under_way: BTreeMap<u32, UnderWay>,
     announced: VecDeque<PlannedTrial>,
+    note: Option<String>,
 }
 
 /// A trial that was begun.
@@ -71,7 +73,8 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Lanes {
-    /// Lanes for the trials of a plan, one for each CPU; without any, one that is not pinned.
+    /// Lanes for the trials of a plan, one for each CPU as far as there is room for their guests'
+    /// memory; without any CPU, one that is not pinned.
     ///
     /// # Errors
     ///
@@ -81,12 +84,20 @@ impl Lanes {
         plan: &Plan,
         cpus: &[usize],
     ) -> Result<Self, VirtualPlaceError> {
-        place.make_room(plan, cpus.len().max(1))?;
+        let Room { guests, note, .. } = place.make_room(plan, cpus.len().max(1))?;
         let plan = plan.clone();
         let work = move |trial: &PlannedTrial, lane: &Lane, progress: &mut dyn FnMut(&str)| {
             place.run_trial(&plan, trial, lane, progress)
         };
-        Self::with(Arc::new(work), cpus)
+        let mut lanes = Self::with(Arc::new(work), &cpus[..guests.min(cpus.len())])?;
+        lanes.note = note;
+        Ok(lanes)
+    }
+
+    /// What a person should know of the place that was found for the guests' memory.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     fn with(work: Arc<Work>, cpus: &[usize]) -> Result<Self, VirtualPlaceError> {
@@ -101,6 +112,7 @@ impl Lanes {
             threads: Vec::new(),
             under_way: BTreeMap::new(),
             announced: VecDeque::new(),
+            note: None,
         };
         for cpu in cpus.iter().copied().map(Some).chain(unpinned) {
             let (work, shared) = (work.clone(), lanes.shared.clone());

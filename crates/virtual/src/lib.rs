@@ -39,6 +39,7 @@ pub mod port;
 mod preparations;
 pub mod process;
 pub mod ring;
+pub mod room;
 pub mod root;
 pub mod undo;
 pub mod vhost;

@@ -58,7 +58,8 @@ fn between(before: &[Evidence], after: &[Evidence]) -> BTreeMap<String, f64> {
     let rotating = |count: fn(&RotatingEvidence) -> u64| {
         sum(pairs(), |disk| disk.rotating.as_ref().map(count)).map(|ns| ns / 1e9)
     };
-    let flash = |count: fn(&FlashEvidence) -> u64| sum(pairs(), |disk| disk.flash.as_ref().map(count));
+    let flash =
+        |count: fn(&FlashEvidence) -> u64| sum(pairs(), |disk| disk.flash.as_ref().map(count));
     let programmed = flash(|flash| flash.pages_programmed * flash.page_bytes);
     let written = sum(pairs(), |disk| disk.flash.as_ref().map(|_| disk.sectors_written * 512));
     let found = [
@@ -78,7 +79,8 @@ fn sum<'a>(
     pairs: impl Iterator<Item = (&'a Evidence, &'a Evidence)>,
     count: impl Fn(&Evidence) -> Option<u64>,
 ) -> Option<f64> {
-    let grown = pairs.filter_map(|(before, after)| Some(count(after)?.saturating_sub(count(before)?)));
+    let grown =
+        pairs.filter_map(|(before, after)| Some(count(after)?.saturating_sub(count(before)?)));
     grown.fold(None, |sum, grown| Some(sum.unwrap_or(0.0) + grown as f64))
 }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use seekwell_device::{DeviceError, DeviceFile, Model};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
@@ -32,6 +31,7 @@ use crate::mailbox::Task;
 use crate::medium::{self, Word};
 use crate::partition::Partition;
 use crate::preparations::{Preparations, Prepared, Start};
+use crate::room::{self, Room};
 use crate::root::{RootBuilder, RootError, RootImage};
 
 #[cfg(test)]
@@ -110,10 +110,10 @@ pub enum VirtualPlaceError {
     Request(#[from] serde_json::Error),
     /// No directory can hold the guests' memory.
     #[error(
-        "the guests need {needed} of shared memory, and {found}; give less memory to the stacks, run fewer trials at once (--jobs), or enlarge it with mount -o remount,size={needed} /dev/shm"
+        "a guest needs {needed} of shared memory, and {found}; give less memory to the stacks, or enlarge it with mount -o remount,size={needed} /dev/shm"
     )]
     NoMemory {
-        /// What all guests need at once.
+        /// What a guest needs.
         needed: Bytes,
         /// What each place has.
         found: String,
@@ -179,28 +179,18 @@ impl VirtualPlace {
         Ok(Self { options, root, missing, memory_directory, preparations })
     }
 
-    /// Finds room for the memory of this plan's guests, `at_once` at a time: `/dev/shm`, or the scratch
-    /// directory where programs may not be loaded from there or it is too small.
+    /// Finds room for the memory of this plan's guests, at most so many at a time; from now on it is used.
     ///
     /// # Errors
     ///
     /// [`VirtualPlaceError::NoMemory`].
-    pub fn make_room(&mut self, plan: &Plan, at_once: usize) -> Result<(), VirtualPlaceError> {
+    pub fn make_room(&mut self, plan: &Plan, at_most: usize) -> Result<Room, VirtualPlaceError> {
         let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
-        let needed = Bytes(largest.0.saturating_mul(at_once as u64));
-        let places = [Path::new(SHARED_MEMORY), &self.options.scratch];
-        let mut found = Vec::new();
-        for place in places {
-            match room(place) {
-                Ok(free) if free >= needed => {
-                    self.memory_directory = place.to_path_buf();
-                    return Ok(());
-                }
-                Ok(free) => found.push(format!("{} has {free}", place.display())),
-                Err(why) => found.push(format!("{} {why}", place.display())),
-            }
-        }
-        Err(VirtualPlaceError::NoMemory { needed, found: found.join(", ") })
+        let places = [Path::new(SHARED_MEMORY), &self.options.scratch].map(room::look);
+        let room = room::choose(largest, at_most, room::machine_memory(), &places);
+        let room = room.map_err(|found| VirtualPlaceError::NoMemory { needed: largest, found })?;
+        self.memory_directory.clone_from(&room.directory);
+        Ok(room)
     }
 
     /// The kernel.
@@ -487,18 +477,6 @@ pub(crate) fn tools() -> Vec<&'static str> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-/// What is free in a directory that a guest's memory may be in, or why it may not.
-fn room(directory: &Path) -> Result<Bytes, &'static str> {
-    let facts = statvfs(directory).map_err(|_| "cannot be used")?;
-    if facts.f_flag.contains(StatVfsMountFlags::NOEXEC) {
-        return Err("is mounted noexec");
-    }
-    if access(directory, Access::WRITE_OK).is_err() {
-        return Err("cannot be written to");
-    }
-    Ok(Bytes(facts.f_bavail.saturating_mul(facts.f_frsize)))
 }
 
 /// RAM of the guest for a stack. A quarter of a machine makes no sense where the machine is made.

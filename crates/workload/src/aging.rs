@@ -29,8 +29,7 @@ pub fn age_steps(params: &AgeParams, place: Place) -> Vec<Box<dyn Step>> {
 /// The steps of a `defragment` or `layout` workload.
 #[must_use]
 pub fn layout_steps(params: &LayoutParams) -> Vec<Box<dyn Step>> {
-    let step =
-        |outline| -> Box<dyn Step> { Box::new(Look { outline, params: params.clone() }) };
+    let step = |outline| -> Box<dyn Step> { Box::new(Look { outline, params: params.clone() }) };
     params.steps().into_iter().map(step).collect()
 }
 

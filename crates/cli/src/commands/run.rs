@@ -43,6 +43,9 @@ impl Chosen {
     ) -> Result<(Self, serde_json::Value), Failure> {
         if arguments.at.is_virtual() {
             let (lanes, environment) = virtual_place::lanes(plan, arguments)?;
+            if let Some(note) = lanes.note() {
+                terminal::talk(&format!("note: {note}"));
+            }
             return Ok((Self::Virtual(lanes), environment));
         }
         let host = place::host(plan, path, arguments.scratch.as_deref())?;

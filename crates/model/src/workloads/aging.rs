@@ -135,10 +135,11 @@ fn layout(
     defragment: bool,
 ) -> Result<WorkloadParams, FieldConflict> {
     let below = values.text("below").map(str::to_owned);
-    if below.as_deref().is_some_and(leaves_the_filesystem) {
+    if let Some(path) = below.as_deref().filter(|path| leaves_the_filesystem(path)) {
+        let shown: String = path.chars().take(60).collect();
         return Err(FieldConflict {
             field: "below",
-            problem: "is not the way down to a directory of the filesystem".to_owned(),
+            problem: format!("\"{shown}\" is not the way down to a directory of the filesystem"),
             remedy: "write it without a leading / and without .., such as \"rra\"".to_owned(),
         });
     }
@@ -147,7 +148,8 @@ fn layout(
 
 /// Whether a path is anything but the way down to a directory.
 fn leaves_the_filesystem(path: &str) -> bool {
-    path.is_empty() || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+    path.is_empty()
+        || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// Metrics of a layout.

@@ -312,6 +312,19 @@ fn every_form_is_decided_by_its_interval() {
 }
 
 #[test]
+fn what_cannot_be_tested_here_is_not_decided_by_numbers_that_look_like_it() {
+    let claims = claims::read("claims.toml", CLAIMS).unwrap();
+    let text =
+        format!("{STUDY}\n[[cannot]]\nof = \"9.twice\"\ntext = \"there is no second one\"\n");
+    let study = study::read("9.measure.toml", &text, &claims).unwrap();
+    let outcome = judge(&claims, &study, &[run(2.0)], &[]);
+    let twice = &outcome.claims[0];
+    assert_eq!((twice.id.as_str(), twice.verdict), ("9.twice", ClaimVerdict::CannotBeTested));
+    assert_eq!(twice.because.as_deref(), Some("there is no second one"));
+    assert_eq!(outcome.score()[&ClaimVerdict::Confirmed], 5);
+}
+
+#[test]
 fn values_stand_beside_the_published_ones_with_the_range_of_both_ends() {
     let outcome = outcome(&[run(2.0)], &[vec![run(1.0)], vec![run(3.0)]]);
     let slow = &outcome.values[1];

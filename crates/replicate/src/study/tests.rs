@@ -19,12 +19,14 @@ fn every_study_is_read_and_says_of_every_claim_how_it_is_tested_or_why_not() {
         for claim in claims.of_study(&study.key) {
             if matches!(claim.form, Form::Cannot { .. })
                 || study.not_measured.contains_key(&claim.id)
+                || study.cannot.contains_key(&claim.id)
             {
                 continue;
             }
             for needed in claim.form.names() {
-                let said =
-                    study.measures.contains_key(needed) || study.not_measured.contains_key(needed);
+                let said = study.measures.contains_key(needed)
+                    || study.not_measured.contains_key(needed)
+                    || study.cannot.contains_key(needed);
                 assert!(said, "{name}: {} needs {needed}", claim.id);
             }
             match &claim.form {

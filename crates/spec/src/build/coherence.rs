@@ -59,7 +59,11 @@ fn check_metric(lab: &Lab, root: &Checked) -> Result<(), Problem> {
     }
     let place = root.table("judge").and_then(|table| table.place("metric"));
     let message = format!("only a modelled device counts \"{name}\", and the lab has none");
-    Err(Problem::new(place, message, "write model = \"NAME\" in a [[device]] (seekwell device list)"))
+    Err(Problem::new(
+        place,
+        message,
+        "write model = \"NAME\" in a [[device]] (seekwell device list)",
+    ))
 }
 
 fn twice(span: Option<Span>, path: &Path, base: &str, remedy: &str) -> Problem {

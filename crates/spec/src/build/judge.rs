@@ -8,7 +8,8 @@ use seekwell_model::lab::{Better, Effort, FINAL_ROUNDS, Judge, Method, Workload}
 use seekwell_model::metrics::metric;
 use seekwell_model::units::Nanos;
 use seekwell_model::workloads::{
-    COMMON_METRICS, HOUSEKEEPING_STEPS, MODELLED_METRICS, StepOutline, WRITING_METRICS, WorkloadParams,
+    COMMON_METRICS, HOUSEKEEPING_STEPS, MODELLED_METRICS, StepOutline, WRITING_METRICS,
+    WorkloadParams,
 };
 
 /// Rounds of a lab that says neither rounds nor budget.

@@ -94,7 +94,8 @@ fn nothing_is_said_where_nothing_is_known() {
 #[test]
 fn steps_of_one_name_follow_each_other() {
     let mut steps = [step("poll", true), step("layout", true), step("poll", true)];
-    let words = [word(1, Some("poll")), word(2, Some("layout")), word(3, Some("poll")), word(4, None)];
+    let words =
+        [word(1, Some("poll")), word(2, Some("layout")), word(3, Some("poll")), word(4, None)];
     let heard = [1, 2, 4, 8].map(|erases| heard(1, card(0, erases, 0)));
     add(&mut steps, &words, &heard);
     assert_eq!(steps.map(|step| step.metrics["erases"]), [1.0, 2.0, 4.0]);

@@ -126,6 +126,43 @@ fn an_aged_ext4_is_full_and_fragmented_and_defragmenting_mends_it() {
     assert!(mended.metrics["extents_per_file"] < 0.8 * aged.metrics["extents_per_file"]);
 }
 
+#[test]
+fn the_median_is_of_the_files_that_are_looked_at() {
+    let test = "the_median_is_of_the_files_that_are_looked_at";
+    let Some(filesystem) = ext4(test) else { return };
+    for name in ["a", "b", "c"] {
+        std::fs::write(filesystem.path.join(name), [7; 5000]).unwrap();
+    }
+    let below = filesystem.path.join("rra/deep");
+    std::fs::create_dir_all(&below).unwrap();
+    interleave(&below);
+    let all = run(&params(&LAYOUT, &[]), &filesystem.path);
+    assert_eq!((all.metrics["files"], all.metrics["extents_p50"]), (5.0, 1.0));
+    let only = [("below", Value::Text("rra".to_owned()))];
+    let found = run(&params(&LAYOUT, &only), &filesystem.path);
+    assert_eq!(found.metrics["files"], 2.0);
+    assert!(found.metrics["extents_p50"] > 4.0, "{:?}", found.metrics);
+    let nowhere = [("below", Value::Text("nowhere".to_owned()))];
+    let mut step = crate::steps(&params(&LAYOUT, &nowhere)).remove(0);
+    let error = step.run(&context(&filesystem.path)).unwrap_err();
+    assert!(error.to_string().contains("nowhere"), "{error}");
+}
+
+#[test]
+fn of_an_even_number_of_files_the_median_is_the_smaller_in_the_middle() {
+    let p50 = |counts: &[(u64, u64)]| {
+        let files = counts.iter().map(|(_, files)| files).sum();
+        let files_by_extents = counts.iter().copied().collect();
+        Layout { files, extents: Some(0), files_by_extents, ..Layout::default() }.extents_p50()
+    };
+    assert_eq!(p50(&[]), None);
+    assert_eq!(p50(&[(3, 1)]), Some(3));
+    assert_eq!(p50(&[(1, 2), (9, 2)]), Some(1));
+    assert_eq!(p50(&[(1, 2), (9, 3)]), Some(9));
+    let unknown = Layout { files: 1, extents: None, ..Layout::default() };
+    assert_eq!(unknown.extents_p50(), None);
+}
+
 /// Two files whose pieces alternate become files of few pieces, or the kernel that lacks the
 /// filesystem is said.
 #[test]
