@@ -466,7 +466,8 @@ fn failures(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
     for (trial, record) in records {
         if let Status::Failed { stage, reason } = &record.status {
             let stack = plan.pair(trial).0.label.clone();
-            *by_reason.entry((stack, format!("{stage}: {reason}"))).or_default() += 1;
+            *by_reason.entry((stack, format!("{stage}: {}", in_one_line(reason)))).or_default() +=
+                1;
         }
     }
     let warning = |((stack, what), times): ((String, String), u32)| {
@@ -479,6 +480,20 @@ fn failures(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
         )
     };
     by_reason.into_iter().map(warning).collect()
+}
+
+/// Longest reason of a failure in a warning, in characters; the record keeps all of it.
+const REASON_CHARACTERS: usize = 300;
+
+/// The begin of what a program or a kernel said.
+fn in_one_line(reason: &str) -> String {
+    let lines: Vec<&str> = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let whole = lines.join("; ");
+    let mut shown: String = whole.chars().take(REASON_CHARACTERS).collect();
+    if shown.len() < whole.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// The verdict judges a writing step by something that does not wait for the write-back: how much

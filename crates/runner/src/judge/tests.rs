@@ -165,3 +165,14 @@ fn processors_that_are_short_most_of_the_time_are_a_doubt() {
     // A kernel without pressure says nothing, and nothing is no calm.
     assert_eq!(said(None), None);
 }
+
+#[test]
+fn a_reason_of_many_lines_is_one_line_in_a_warning() {
+    assert_eq!(in_one_line("mkfs said no"), "mkfs said no");
+    assert_eq!(
+        in_one_line("the guest is gone\r\n\r\n  soft - 0\r\n"),
+        "the guest is gone; soft - 0"
+    );
+    let long = "é".repeat(400);
+    assert_eq!(in_one_line(&long), format!("{}…", "é".repeat(300)));
+}
