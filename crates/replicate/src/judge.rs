@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use tested::Judge;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// Chance that an interval misses.
 pub const ERROR: f64 = 0.05;

@@ -12,6 +12,7 @@
 //! nothing, opens no run file and prints nothing: it is handed plans and records.
 
 pub mod claims;
+pub mod ends;
 pub mod fit;
 pub mod formula;
 pub mod judge;

@@ -216,7 +216,7 @@ fn lab() -> Lab {
     }
 }
 
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     Plan {
         lab: lab(),
         stacks: vec![stack("one"), stack("two")],
@@ -255,7 +255,7 @@ fn record(elapsed: f64) -> Record {
 }
 
 /// Stack two takes `factor` times as long as stack one, in each of six rounds of another pace.
-fn run(factor: f64) -> Run {
+pub(crate) fn run(factor: f64) -> Run {
     let mut records = BTreeMap::new();
     for round in 0..6_u32 {
         let pace = 10.0 + f64::from(round) * 0.1;

@@ -148,7 +148,13 @@ fn quantities(record: &Record, step: &StepRecord) -> Vec<(&'static str, f64)> {
     }
     add("MB to the journal device", step.journal.map(|journal| journal.written_bytes as f64 / 1e6));
     add("bytes written per byte", step.metrics.get("written_per_byte").copied());
-    add("s of CPU", step.metrics.get("cpu").copied());
+    let metric = |name: &str| step.metrics.get(name).copied();
+    add("s of CPU", metric("cpu"));
+    // What only a modelled device tells.
+    add("s of the arm's movement", metric("arm_time"));
+    add("s of waiting for the sector", metric("rotation_time"));
+    add("blocks erased", metric("erases"));
+    add("MB programmed", metric("programmed_bytes").map(|bytes| bytes / 1e6));
     add("requests in flight", in_flight(record, step));
     all
 }
@@ -175,6 +181,7 @@ fn floor(what: &str) -> f64 {
         "% of writes merged" => 5.0,
         "requests in flight" => 0.2,
         "s of CPU" => 0.005,
+        "s of the arm's movement" | "s of waiting for the sector" => 0.05,
         "bytes written per byte" => 0.1,
         // MB and KiB.
         _ => 1.0,

@@ -9,10 +9,13 @@ use crate::{place, terminal};
 use seekwell_model::lab::Match;
 use seekwell_model::plan::Plan;
 use seekwell_replicate::judge::Run;
-use seekwell_replicate::narrow;
 use seekwell_replicate::study::{Lab, Study};
+use seekwell_replicate::{ends, narrow};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
+
+/// Behind a lab's name in the name of a run file of this machine's kernel.
+const HOST: &str = "@host";
 
 /// A lab's file: where it is written, and what is in it.
 struct LabText<'a> {
@@ -47,7 +50,7 @@ impl<'a> Labs<'a> {
     /// When one cannot be run or read.
     pub fn runs(&self, study: &Study) -> Result<Vec<Run>, Failure> {
         let labs = study.labs.iter();
-        labs.filter_map(|lab| self.run(study, lab, None).transpose()).collect()
+        labs.filter_map(|lab| self.run(study, lab).transpose()).collect()
     }
 
     /// The labs of a study with each undetermined parameter at an end of its range: one list per
@@ -72,17 +75,9 @@ impl<'a> Labs<'a> {
             };
             for value in bounds {
                 let change = Change { device: device.clone(), key: key.clone(), value };
-                let touched = |lab: &&Lab| self.names(study, lab, &device);
-                let with = |lab: &Lab| self.run(study, lab, Some(&change)).transpose();
-                let mut runs = study
-                    .labs
-                    .iter()
-                    .filter(touched)
-                    .filter_map(with)
-                    .collect::<Result<Vec<_>, _>>()?;
-                let others = study.labs.iter().filter(|lab| !touched(lab));
-                for lab in others {
-                    runs.extend(self.run(study, lab, None)?);
+                let mut runs = Vec::new();
+                for lab in &study.labs {
+                    runs.extend(self.at_end(study, lab, &change)?);
                 }
                 ends.push(runs);
             }
@@ -90,10 +85,26 @@ impl<'a> Labs<'a> {
         Ok(ends)
     }
 
-    /// Whether a lab's file names a device.
-    fn names(&self, study: &Study, lab: &Lab, device: &str) -> bool {
-        let file = study.file_of(&lab.name, self.arguments.quick);
-        file.and_then(|file| self.studies.lab(file).ok()).is_some_and(|text| text.contains(device))
+    /// One lab with one number of a device at an end: the device's stacks run again, all others as they
+    /// are; `None` when it is not part of the set.
+    fn at_end(&self, study: &Study, lab: &Lab, change: &Change) -> Result<Option<Run>, Failure> {
+        let Some(base) = self.run(study, lab)? else { return Ok(None) };
+        let name = base.file.trim_end_matches(".seekwell").trim_end_matches(HOST);
+        let narrow = ends::narrowed(self.studies.lab(name)?, &change.device);
+        let Some(text) = narrow.map_err(|error| Failure::from_error(&error))? else {
+            return Ok(Some(base));
+        };
+        let path = self.run_file(name, Some(change));
+        if self.arguments.kept && !path.is_file() {
+            return Ok(None);
+        }
+        if !self.arguments.kept {
+            let lab_path = path.with_extension("toml");
+            self.carry_out(&LabText { path: lab_path, text: &text }, lab, &path, Some(change))?;
+        }
+        let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
+        let end = self.read(&lab.name, &file)?;
+        Ok(Some(ends::merged(&base, &end, &change.device)))
     }
 
     /// One lab with one number of a device changed, cut down to the stacks that a measure reads; `None`
@@ -119,27 +130,21 @@ impl<'a> Labs<'a> {
         self.read(&lab.name, &file).map(Some)
     }
 
-    /// One lab, with one number of a device changed; `None` when it is not part of the set, or was
-    /// not run and nothing is to be run.
+    /// One lab; `None` when it is not part of the set, or was not run and nothing is to be run.
     ///
     /// # Errors
     /// When it cannot be run or read.
-    pub fn run(
-        &self,
-        study: &Study,
-        lab: &Lab,
-        change: Option<&Change>,
-    ) -> Result<Option<Run>, Failure> {
+    pub fn run(&self, study: &Study, lab: &Lab) -> Result<Option<Run>, Failure> {
         let path = if self.arguments.kept {
-            let Some(path) = self.kept(study, lab, change)? else { return Ok(None) };
+            let Some(path) = self.kept(study, lab)? else { return Ok(None) };
             path
         } else {
             let file = study.file_of(&lab.name, self.arguments.quick);
             let Some(name) = file else { return Ok(None) };
-            let path = self.run_file(name, change);
+            let path = self.run_file(name, None);
             let lab_path = self.arguments.output.join(format!("{name}.toml"));
             let text = self.studies.lab(name)?;
-            self.carry_out(&LabText { path: lab_path, text }, lab, &path, change)?;
+            self.carry_out(&LabText { path: lab_path, text }, lab, &path, None)?;
             path
         };
         let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
@@ -148,16 +153,11 @@ impl<'a> Labs<'a> {
 
     /// The run file of a lab that is there: that of the set, and of the whole set where it is missing or
     /// not complete the quick one. A begun run shows nothing that a complete one could not.
-    fn kept(
-        &self,
-        study: &Study,
-        lab: &Lab,
-        change: Option<&Change>,
-    ) -> Result<Option<PathBuf>, Failure> {
+    fn kept(&self, study: &Study, lab: &Lab) -> Result<Option<PathBuf>, Failure> {
         let sets: &[bool] = if self.arguments.quick { &[true] } else { &[false, true] };
         let names = sets.iter().filter_map(|quick| study.file_of(&lab.name, *quick));
         let there: Vec<PathBuf> =
-            names.map(|name| self.run_file(name, change)).filter(|path| path.is_file()).collect();
+            names.map(|name| self.run_file(name, None)).filter(|path| path.is_file()).collect();
         for path in &there {
             let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
             if RunFile::open(path).map_err(wrong)?.verdict().map_err(wrong)?.is_some() {
@@ -225,7 +225,7 @@ impl<'a> Labs<'a> {
 
     fn run_file(&self, name: &str, change: Option<&Change>) -> PathBuf {
         let with = change.map(|change| format!("@{}", change.to_string().replace(':', ".")));
-        let host = if self.arguments.place == "host" { "@host" } else { "" };
+        let host = if self.arguments.place == "host" { HOST } else { "" };
         let name = format!("{name}{host}{}.seekwell", with.unwrap_or_default());
         self.arguments.output.join(name)
     }

@@ -56,6 +56,30 @@ fn the_axis_that_mattered_comes_first_with_what_stood_beside_it() {
 }
 
 #[test]
+fn what_a_modelled_device_did_stands_beside_the_axis_that_mattered() {
+    let (plan, mut records) = run();
+    for (trial, record) in records.values_mut() {
+        let filesystem = f64::from(trial.candidate / 2);
+        let metrics = [("arm_time", 0.1 + filesystem), ("erases", 50.0 * filesystem)];
+        for (name, value) in metrics {
+            record.steps[0].metrics.insert(name.to_owned(), value);
+        }
+    }
+    let evidence = judge(&plan, &records).evidence;
+    let beside: Vec<(&str, f64, f64)> = evidence.axes[0]
+        .beside
+        .iter()
+        .map(|beside| (beside.what.as_str(), beside.at_highest, beside.at_lowest))
+        .collect();
+    let expected = [
+        ("blocks erased", 100.0, 0.0),
+        ("s of the arm's movement", 2.1, 0.1),
+        ("flushes", 400.0, 100.0),
+    ];
+    assert_eq!(beside, expected);
+}
+
+#[test]
 fn a_workload_that_does_not_see_the_storage_is_told_so() {
     let (plan, mut records) = run();
     let share = judge(&plan, &records).evidence.storage.unwrap();
