@@ -214,3 +214,43 @@ fn a_device_that_is_none_of_ours_is_refused_in_words() {
         "{text}"
     );
 }
+
+/// The first trial of a plan of one stack.
+fn first(place: &VirtualPlace, plan: &Plan) -> Record {
+    let record = place.run_trial(plan, &plan.trials[0], &Lane::default(), &mut |_| {}).unwrap();
+    assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
+    record
+}
+
+#[test]
+fn what_a_modelled_device_did_is_in_its_steps() {
+    let test = "what_a_modelled_device_did_is_in_its_steps";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let place = place(kernel, scratch.path());
+    let seek = |model: &str, more: &str| {
+        let rest = format!(
+            "[[workload]]\nkind = \"seek\"\nfile_size = \"64MiB\"\ncontent = \"stamped\"\ncount = 200\n{more}[judge]\nmetric = \"seek.iops\"\n"
+        );
+        first(&place, &plan(&["raw"], model, &rest))
+    };
+    let disk = seek("maxtor-6y080l0", "");
+    let parts = ["arm_time", "rotation_time", "transfer_time"];
+    let [arm, rotation, transfer] = parts.map(|name| value(&disk, "seek", name));
+    let elapsed = value(&disk, "seek", "elapsed");
+    assert!(arm > 0.0 && rotation > 0.0 && transfer > 0.0, "{arm} {rotation} {transfer}");
+    let all = arm + rotation + transfer;
+    // One read after the other: what is left is the bus and the drive's own time for a command.
+    assert!((0.7 * elapsed..elapsed).contains(&all), "{all} of {elapsed}");
+    let step = disk.steps.iter().find(|step| step.name == "seek").unwrap();
+    assert!(!step.metrics.contains_key("erases"));
+    let card = seek("cf-transcend-133x", "write = true\n");
+    assert!(value(&card, "seek", "erases") > 0.0);
+    let (programmed, per_byte) =
+        (value(&card, "seek", "programmed_bytes"), value(&card, "seek", "programmed_per_byte"));
+    assert!(per_byte > 1.0, "{per_byte}");
+    let written = value(&card, "seek", "device_written_bytes");
+    assert!((programmed / written / per_byte - 1.0).abs() < 1e-9, "{programmed} {written}");
+    let filled = value(&card, "seek-populate", "programmed_per_byte");
+    assert!((1.0..1.2).contains(&filled), "{filled}");
+}

@@ -32,11 +32,14 @@ impl Populate {
     }
 
     fn target(&self, context: &StepContext<'_>) -> Result<(OpenTarget, bool), WorkloadError> {
+        // It may be far larger than the cache.
+        let stamped = self.setting.params.content == FileContent::Stamped;
         if context.raw {
             let span = self.setting.raw_span(context)?;
             let sector = context.sector_bytes.max(1);
             // Whole sectors from the begin to the end: the last write is as short as it must be.
-            let direct = self.setting.direct() && span.length.is_multiple_of(sector.into());
+            let whole = span.length.is_multiple_of(sector.into());
+            let direct = (stamped || self.setting.direct()) && whole;
             let access = Access { write: true, direct };
             let file = target::open_device(context, access, &self.outline.name)?;
             return Ok((OpenTarget { file, path: context.device.to_owned(), span }, direct));
@@ -44,8 +47,8 @@ impl Populate {
         let directory = self.setting.directory(context)?;
         let path = self.setting.path(directory);
         // Through the page cache even when the measured step is direct: the filesystem then lays
-        // the file out as it does for programs. A stamped file may be far larger than the cache.
-        let direct = self.setting.params.content == FileContent::Stamped;
+        // the file out as it does for programs.
+        let direct = stamped;
         let file = OpenOptions::new()
             .read(true)
             .write(true)
