@@ -176,6 +176,29 @@ pub struct ClaimOutcome {
     pub reason: Option<String>,
     /// What throws light on it.
     pub also: Vec<Also>,
+    /// How it ends at the ends of the ranges that no published value determines; `None` when they were
+    /// not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ends: Option<AtEnds>,
+}
+
+/// How a claim ends where the numbers of the models stand at an end of their range, one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtEnds {
+    /// Ends at which it is decided as with the numbers as they are.
+    pub same: u32,
+    /// Ends at which it is decided.
+    pub of: u32,
+}
+
+impl AtEnds {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> String {
+        let Self { same, of } = self;
+        let all = if same == of { "all ".to_owned() } else { format!("{same} of ") };
+        format!("the same at {all}{of} ends of the ranges that no published value determines")
+    }
 }
 
 /// A lab of a study and what was run of it.

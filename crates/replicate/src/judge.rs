@@ -9,7 +9,7 @@ use measured::{Measures, quantity};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::replication::{
-    Also, ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
+    Also, AtEnds, ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
 };
 use seekwell_stats::paired::MIN_ROUNDS;
 use std::collections::BTreeMap;
@@ -72,7 +72,11 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
         claims: claims
             .of_study(&study.key)
             .iter()
-            .map(|claim| claim_outcome(claim, study, &measures))
+            .map(|claim| {
+                let mut outcome = claim_outcome(claim, study, &measures);
+                outcome.at_ends = at_ends_of(&outcome, claim, study, &at_ends);
+                outcome
+            })
             .collect(),
     }
 }
@@ -155,6 +159,7 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         because: None,
         reason: None,
         also: also(&claim.id, claim.form.published(), study, measures),
+        at_ends: None,
     };
     let cannot = match &claim.form {
         Form::Cannot { because } => Some(because),
@@ -189,6 +194,25 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         _ => {}
     }
     outcome
+}
+
+/// How a decided claim ends at the ends of ranges.
+fn at_ends_of(
+    outcome: &ClaimOutcome,
+    claim: &Judgeable,
+    study: &Study,
+    ends: &[Measures<'_>],
+) -> Option<AtEnds> {
+    let is_decided = |verdict: ClaimVerdict| {
+        matches!(verdict, ClaimVerdict::Confirmed | ClaimVerdict::NotConfirmed)
+    };
+    if !is_decided(outcome.verdict) {
+        return None;
+    }
+    let verdicts = ends.iter().map(|measures| Judge { study, measures }.of(claim).0);
+    let decided: Vec<ClaimVerdict> = verdicts.filter(|verdict| is_decided(*verdict)).collect();
+    let same = decided.iter().filter(|verdict| **verdict == outcome.verdict).count();
+    (!decided.is_empty()).then_some(AtEnds { same: same as u32, of: decided.len() as u32 })
 }
 
 /// What stands beside a claim or value, of which this was published.

@@ -59,6 +59,9 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
             if !why.is_empty() {
                 wrapped(&mut out, "      ", &why, width);
             }
+            if let Some(ends) = claim.at_ends {
+                wrapped(&mut out, "      ", &ends.words(), width);
+            }
             for also in &claim.also {
                 wrapped(&mut out, "      ", &beside(also), width);
             }
@@ -223,6 +226,7 @@ fn claims_markdown(study: &StudyOutcome, out: &mut String) {
         if !why.is_empty() {
             became.push(escape(&why));
         }
+        became.extend(claim.at_ends.map(|ends| escape(&ends.words())));
         became.extend(claim.also.iter().map(|also| escape(&beside(also))));
         let shown: Vec<String> = summed(&claim.shown_by).iter().map(|text| escape(text)).collect();
         out.push_str(&format!(

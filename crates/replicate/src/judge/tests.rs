@@ -335,6 +335,14 @@ fn values_stand_beside_the_published_ones_with_the_range_of_both_ends() {
     assert_eq!(slow.agrees(), Some(true));
     let [low, high] = slow.range.unwrap();
     assert!((10.0..10.5).contains(&low) && (30.0..31.0).contains(&high));
+    // Where both stacks are alike it is not twice, and three times is not twice either.
+    let ends = |id: &str| {
+        let claim = outcome.claims.iter().find(|claim| claim.id == id).unwrap();
+        claim.at_ends.map(|ends| (ends.same, ends.of))
+    };
+    assert_eq!(ends("9.twice"), Some((0, 2)));
+    assert_eq!(ends("9.fast < 9.slow"), Some((1, 2)));
+    assert_eq!(ends("9.never"), None);
 }
 
 #[test]

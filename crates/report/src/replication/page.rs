@@ -2,7 +2,7 @@
 
 use super::{agreement, beside, chart, interval, score, summed, tested, why, with_unit};
 use crate::html::Page;
-use seekwell_model::replication::{ClaimVerdict, Replication, StudyOutcome};
+use seekwell_model::replication::{AtEnds, ClaimVerdict, Replication, StudyOutcome};
 
 /// The comparison as one HTML page that asks nothing of any network, its JSON inside.
 #[must_use]
@@ -74,6 +74,7 @@ fn claims(page: &mut Page, study: &StudyOutcome) {
     page.raw("<table><thead><tr><th>claim</th><th>says</th><th>became</th><th>shown by</th></tr></thead><tbody>\n");
     for claim in &study.claims {
         let mut tests: Vec<String> = claim.tests.iter().map(tested).collect();
+        tests.extend(claim.at_ends.map(AtEnds::words));
         tests.extend(claim.also.iter().map(beside));
         let text = format!("{}. {} {}", claim.verdict.words(), tests.join("; "), why(claim));
         let cells = [

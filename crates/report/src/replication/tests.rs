@@ -30,6 +30,7 @@ fn claim(id: &str, verdict: ClaimVerdict, says: &str) -> ClaimOutcome {
         because: None,
         reason: None,
         also: vec![],
+        at_ends: None,
     }
 }
 
