@@ -15,6 +15,7 @@ use seekwell_virtual::{
 /// What a filesystem needs in the guest.
 pub fn tools(kind: &str) -> [&'static str; 2] {
     match kind {
+        // mke2fs, which makes a journal outside, is the same program as mkfs.ext4.
         "ext4" => ["mkfs.ext4", "e2fsck"],
         "xfs" => ["mkfs.xfs", "xfs_repair"],
         _ => ["mkfs.btrfs", "btrfs"],
@@ -89,14 +90,20 @@ pub struct Story {
     /// Mount options, or `-`.
     pub options: String,
     pub device: String,
+    /// Device of the journal, when it is outside.
+    pub journal: Option<String>,
     pub seed: u64,
     pub outcome: Outcome,
     pub recording: Recording,
+    pub journal_recording: Option<Recording>,
+    /// When each request of any disk was done, in order.
+    pub times_ns: Vec<u64>,
     /// Completions before the filesystem was mounted and ready.
     pub before: u64,
 }
 
 impl Story {
+    /// `device` is the disk and, behind a comma, that of its journal.
     pub fn record(
         bed: &Bed,
         kind: &str,
@@ -106,23 +113,53 @@ impl Story {
         rounds: u64,
     ) -> Self {
         let settings = bed.settings(seed);
-        let mut disk = DiskSetup::empty("data", model(device, seed), &settings);
-        disk.parts.recording = Some(Recording::default());
-        let words = format!("endure /dev/vda {kind} {options} {rounds}");
-        let mut outcome = bed.run(&words, b"", vec![disk], settings);
+        let (device, journal) = match device.split_once(',') {
+            Some((device, journal)) => (device, Some(journal)),
+            None => (device, None),
+        };
+        let disk = |role: &str, device: &str| {
+            let mut disk = DiskSetup::empty(role, model(device, seed), &settings);
+            disk.parts.recording = Some(Recording::default());
+            disk
+        };
+        let mut disks = vec![disk("data", device)];
+        disks.extend(journal.map(|journal| disk("journal", journal)));
+        let names = if journal.is_some() { "/dev/vda,/dev/vdb" } else { "/dev/vda" };
+        let words = format!("endure {names} {kind} {options} {rounds}");
+        let mut outcome = bed.run(&words, b"", disks, settings);
         let log = String::from_utf8_lossy(&outcome.log);
         assert!(outcome.end.is_success(), "{}\n{log}\n{}", outcome.end, outcome.console);
-        let recording = outcome.disks[0].parts.recording.take().unwrap();
+        let mut recordings = outcome.disks.iter_mut().map(|disk| disk.parts.recording.take());
+        let recording = recordings.next().flatten().unwrap();
+        let journal_recording = recordings.next().flatten();
+        drop(recordings);
         let ready_ns = outcome.heard[0].at_ns;
-        let before =
-            recording.completions().iter().filter(|done| done.at_ns <= ready_ns).count() as u64;
+        let done = |recording: &Recording| {
+            recording.completions().iter().map(|done| done.at_ns).collect::<Vec<_>>()
+        };
+        let mut times_ns = done(&recording);
+        times_ns.extend(journal_recording.iter().flat_map(done));
+        times_ns.sort_unstable();
+        let before = times_ns.partition_point(|at_ns| *at_ns <= ready_ns) as u64;
         let [kind, options, device] = [kind, options, device].map(str::to_owned);
-        Self { kind, options, device, seed, outcome, recording, before }
+        let journal = journal.map(str::to_owned);
+        Self {
+            kind,
+            options,
+            device,
+            journal,
+            seed,
+            outcome,
+            recording,
+            journal_recording,
+            times_ns,
+            before,
+        }
     }
 
     /// Events of the recording from the mounted filesystem on, drawn by the seed: sorted, none twice.
     pub fn draw(&self, count: usize) -> Vec<u64> {
-        let last = self.recording.completions().len() as u64;
+        let last = self.times_ns.len() as u64;
         assert!(last - self.before >= count as u64, "there are not so many events");
         let mut drawn = std::collections::BTreeSet::new();
         let mut state = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -135,11 +172,29 @@ impl Story {
         drawn.into_iter().collect()
     }
 
-    /// The disk after a cut at this event.
+    /// When the event is.
+    pub fn at_ns(&self, event: u64) -> u64 {
+        self.times_ns[event as usize - 1]
+    }
+
+    /// The disk after a cut at this event. What it did not complete by then never happened, which is one
+    /// of the ways in which power can fail.
     pub fn cut(&self, bed: &Bed, event: u64) -> Cut {
-        let model = model(&self.device, self.seed);
+        self.cut_of(bed, &self.device, &self.recording, event)
+    }
+
+    /// The journal's device after it.
+    pub fn journal_cut(&self, bed: &Bed, event: u64) -> Option<Cut> {
+        let (device, recording) = (self.journal.as_ref()?, self.journal_recording.as_ref()?);
+        Some(self.cut_of(bed, device, recording, event))
+    }
+
+    fn cut_of(&self, bed: &Bed, device: &str, recording: &Recording, event: u64) -> Cut {
+        let at_ns = self.at_ns(event);
+        let done = recording.completions().iter().filter(|done| done.at_ns <= at_ns).count();
+        let model = model(device, self.seed);
         let content = Content::new(model.geometry().sectors_512, bed.keeping());
-        self.recording.cut(model, content, event).unwrap()
+        recording.cut(model, content, done as u64).unwrap()
     }
 }
 
@@ -166,7 +221,8 @@ pub fn survive(bed: &Bed, story: &Story, events: &[u64]) -> Vec<Survival> {
     let mut found = Vec::new();
     let mut rest = events;
     while !rest.is_empty() {
-        let (now, _) = rest.split_at(rest.len().min(MOST_DISKS));
+        let disks = if story.journal.is_some() { 2 } else { 1 };
+        let (now, _) = rest.split_at(rest.len().min(MOST_DISKS / disks));
         let seen = look(bed, story, now);
         rest = &rest[seen.len()..];
         found.extend(seen);
@@ -180,24 +236,31 @@ fn look(bed: &Bed, story: &Story, events: &[u64]) -> Vec<Survival> {
     let mut input = Vec::new();
     let mut disks = Vec::new();
     let mut found = Vec::new();
-    for (position, event) in events.iter().enumerate() {
-        let cut = story.cut(bed, *event);
-        input.extend(format!("device {}\n", device_path(position).display()).bytes());
-        input.extend(whole_lines(story.outcome.output_by(cut.at_ns)));
+    for event in events {
+        let cuts: Vec<Cut> =
+            std::iter::once(story.cut(bed, *event)).chain(story.journal_cut(bed, *event)).collect();
+        let names =
+            (disks.len()..).take(cuts.len()).map(|at| device_path(at).display().to_string());
+        input.extend(format!("device {}\n", names.collect::<Vec<_>>().join(",")).bytes());
+        input.extend(whole_lines(story.outcome.output_by(story.at_ns(*event))));
         let sectors =
             |ranges: &mut dyn Iterator<Item = SectorRange>| ranges.map(|range| range.sectors).sum();
+        let lost = || cuts.iter().map(|cut| &cut.lost);
         found.push(Survival {
             event: *event,
-            at_ns: cut.at_ns,
-            submitted: cut.submitted,
-            lost_sectors: sectors(&mut cut.lost.lost.iter().map(|lost| lost.range)),
-            damaged_sectors: sectors(&mut cut.lost.damaged.iter().copied()),
+            at_ns: story.at_ns(*event),
+            submitted: cuts[0].submitted,
+            lost_sectors: sectors(&mut lost().flat_map(|lost| &lost.lost).map(|lost| lost.range)),
+            damaged_sectors: sectors(&mut lost().flat_map(|lost| &lost.damaged).copied()),
             verdict: String::new(),
             told: String::new(),
         });
-        let mut parts = DiskParts::new(Box::new(Instant::new(cut.content.sectors())), cut.content);
-        parts.damaged = cut.lost.damaged;
-        disks.push(DiskSetup { role: format!("cut-{position}"), parts });
+        for cut in cuts {
+            let instant = Box::new(Instant::new(cut.content.sectors()));
+            let mut parts = DiskParts::new(instant, cut.content);
+            parts.damaged = cut.lost.damaged;
+            disks.push(DiskSetup { role: format!("cut-{}", disks.len()), parts });
+        }
     }
     let words = format!("survey {} {}", story.kind, story.options);
     let outcome = bed.run(&words, &input, disks, settings);

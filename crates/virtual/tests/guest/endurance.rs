@@ -28,25 +28,50 @@ const BLOCKS: u64 = 48;
 /// Files that a removal leaves behind the newest.
 const KEPT: u64 = 6;
 
+/// Disk and, behind a comma, the device of its journal.
+fn split(device: &str) -> (&str, Option<&str>) {
+    match device.split_once(',') {
+        Some((data, journal)) => (data, Some(journal)),
+        None => (device, None),
+    }
+}
+
 /// Makes a filesystem of 512 MiB, small enough to be checked fast, with a log that wraps.
 fn make(device: &str, kind: &str) {
+    let (device, journal) = split(device);
+    let outside = journal.map(|journal| format!("device={journal}"));
+    if let Some(journal) = journal {
+        // 2,048 blocks of 4 KiB.
+        call(&["mke2fs", "-q", "-F", "-O", "journal_dev", "-b", "4096", journal, "2048"]);
+    }
     let words: &[&str] = match kind {
+        "ext4" if let Some(outside) = &outside => {
+            &["mkfs.ext4", "-q", "-F", "-b", "4096", "-J", outside, device, "512M"]
+        }
         "ext4" => &["mkfs.ext4", "-q", "-F", "-b", "4096", "-J", "size=4", device, "512M"],
         "xfs" => &["mkfs.xfs", "-q", "-f", "-d", "size=512m", device],
         "btrfs" => &["mkfs.btrfs", "-q", "-f", "-b", "512M", device],
         other => panic!("no way to make {other} is known here"),
     };
+    call(words);
+}
+
+fn call(words: &[&str]) {
     let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn options(words: &str) -> String {
-    if words == "-" { String::new() } else { words.to_owned() }
+/// `-` is none; a journal outside is named again, since disks may have other names than when it was made.
+fn options(words: &str, journal: Option<&str>) -> String {
+    let own = (words != "-").then(|| words.to_owned());
+    let path = journal.map(|journal| format!("journal_path={journal}"));
+    own.into_iter().chain(path).collect::<Vec<_>>().join(",")
 }
 
 fn attach(device: &str, kind: &str, words: &str) -> std::io::Result<()> {
     fs::create_dir_all(POINT)?;
-    let data = std::ffi::CString::new(options(words)).unwrap();
+    let (device, journal) = split(device);
+    let data = std::ffi::CString::new(options(words, journal)).unwrap();
     Ok(mount(device, POINT, kind, MountFlags::NOATIME, data.as_c_str())?)
 }
 
@@ -316,7 +341,9 @@ fn look_at(
 }
 
 fn check(device: &str, kind: &str) -> Result<(), String> {
+    let (device, journal) = split(device);
     let words: &[&str] = match kind {
+        "ext4" if let Some(journal) = journal => &["e2fsck", "-fn", "-j", journal, device],
         "ext4" => &["e2fsck", "-fn", device],
         "xfs" => &["xfs_repair", "-n", device],
         _ => &["btrfs", "check", "--readonly", device],
