@@ -187,7 +187,7 @@ pub struct ClaimOutcome {
 pub struct AtEnds {
     /// Ends at which it is decided as with the numbers as they are.
     pub same: u32,
-    /// Ends at which it is decided.
+    /// Ends at which its own labs ran again and decide it.
     pub of: u32,
 }
 
@@ -196,8 +196,7 @@ impl AtEnds {
     #[must_use]
     pub fn words(self) -> String {
         let Self { same, of } = self;
-        let all = if same == of { "all ".to_owned() } else { format!("{same} of ") };
-        format!("the same at {all}{of} ends of the ranges that no published value determines")
+        format!("the same at {same} of {of} ends of undetermined ranges that decide it")
     }
 }
 

@@ -133,7 +133,7 @@ pub const WRITING_METRICS: &[&str] = &["elapsed_durable", "undurable_bytes"];
 
 /// Metrics that every step with the devices for itself reports besides where those are modelled: the
 /// first three of a rotating disk, the others of flash. What a device does between the end of a step
-/// and the begin of the next counts as the step's.
+/// and the begin of the next, the next one's preparation included, counts as the step's.
 pub const MODELLED_METRICS: &[&str] = &[
     "arm_time",
     "rotation_time",

@@ -4,7 +4,7 @@
 use crate::judge::Run;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::stack::Backing;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 #[cfg(test)]
@@ -77,14 +77,16 @@ pub fn merged(base: &Run, end: &Run, device: &str) -> Run {
     let at = |run: &Run, trial: &PlannedTrial| (trial.round, axes(&run.plan, trial));
     let found: BTreeMap<_, _> =
         end.records.values().map(|(trial, record)| (at(end, trial), record)).collect();
-    let records = base.records.iter().filter_map(|(index, (trial, record))| {
-        let record = match has(&base.plan, trial, device) {
-            true => *found.get(&at(base, trial))?,
-            false => record,
-        };
-        Some((*index, (*trial, record.clone())))
-    });
-    Run { records: records.collect(), file: end.file.clone(), ..base.clone() }
+    let (mut records, mut again) = (BTreeMap::new(), BTreeSet::new());
+    for (index, (trial, record)) in &base.records {
+        if !has(&base.plan, trial, device) {
+            records.insert(*index, (*trial, record.clone()));
+        } else if let Some(record) = found.get(&at(base, trial)) {
+            records.insert(*index, (*trial, (*record).clone()));
+            again.insert(*index);
+        }
+    }
+    Run { records, again, file: end.file.clone(), ..base.clone() }
 }
 
 /// Names on all axes.

@@ -12,7 +12,7 @@ use seekwell_model::replication::{
     Also, AtEnds, ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
 };
 use seekwell_stats::paired::MIN_ROUNDS;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tested::Judge;
 
 #[cfg(test)]
@@ -34,6 +34,8 @@ pub struct Run {
     pub plan: Plan,
     /// What was found, by trial index.
     pub records: BTreeMap<u32, (PlannedTrial, Record)>,
+    /// Trials that ran again because a number of their device stands at an end of its range.
+    pub again: BTreeSet<u32>,
 }
 
 impl Run {
@@ -74,7 +76,7 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
             .iter()
             .map(|claim| {
                 let mut outcome = claim_outcome(claim, study, &measures);
-                outcome.at_ends = at_ends_of(&outcome, claim, study, &at_ends);
+                outcome.at_ends = at_ends_of(&outcome, claim, &(study, &measures), &at_ends);
                 outcome
             })
             .collect(),
@@ -119,8 +121,9 @@ fn value_outcome(
 ) -> ValueOutcome {
     let id = value.id();
     let measured = measures.quantity(id);
+    let touched = ends.iter().filter(|end| end.ran_again(&[id.to_owned()]));
     let centres: Vec<f64> =
-        ends.iter().chain([measures]).filter_map(|at| Some(at.quantity(id)?.centre)).collect();
+        touched.chain([measures]).filter_map(|at| Some(at.quantity(id)?.centre)).collect();
     let bound = |of: fn(f64, f64) -> f64| centres.iter().copied().reduce(of);
     let range = bound(f64::min).zip(bound(f64::max)).filter(|_| centres.len() > 1);
     let not_measured = || {
@@ -196,11 +199,12 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
     outcome
 }
 
-/// How a decided claim ends at the ends of ranges.
+/// How a decided claim ends at the ends of ranges. An end for which none of the trials behind it ran again
+/// says nothing of it.
 fn at_ends_of(
     outcome: &ClaimOutcome,
     claim: &Judgeable,
-    study: &Study,
+    (study, base): &(&Study, &Measures<'_>),
     ends: &[Measures<'_>],
 ) -> Option<AtEnds> {
     let is_decided = |verdict: ClaimVerdict| {
@@ -209,7 +213,9 @@ fn at_ends_of(
     if !is_decided(outcome.verdict) {
         return None;
     }
-    let verdicts = ends.iter().map(|measures| Judge { study, measures }.of(claim).0);
+    let names = Judge { study, measures: base }.names(claim);
+    let touched = ends.iter().filter(|end| end.ran_again(&names));
+    let verdicts = touched.map(|measures| Judge { study, measures }.of(claim).0);
     let decided: Vec<ClaimVerdict> = verdicts.filter(|verdict| is_decided(*verdict)).collect();
     let same = decided.iter().filter(|verdict| **verdict == outcome.verdict).count();
     (!decided.is_empty()).then_some(AtEnds { same: same as u32, of: decided.len() as u32 })

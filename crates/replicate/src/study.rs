@@ -374,6 +374,12 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     };
     reader.study.reasons = said(file.reason)?;
     reader.study.not_measured = said(file.not_measured)?;
+    for one in &file.cannot {
+        if reader.study.tests.contains_key(one.of.get_ref()) {
+            let problem = format!("'{}' has a test and cannot be tested", one.of.get_ref());
+            return Err(source.wrong(one.of.span().start, problem));
+        }
+    }
     reader.study.cannot = said(file.cannot)?;
     Ok(Study {
         key: file.study,

@@ -30,6 +30,7 @@ pub(crate) struct Positions {
     pub(crate) exclusions: Vec<Option<Span>>,
     pub(crate) stacks: Vec<Option<Span>>,
     pub(crate) effort: Option<Span>,
+    pub(crate) metric: Option<Span>,
 }
 
 /// A value of an axis with the place of its name, or of its table where it has no name.
@@ -102,6 +103,7 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
         exclusions: exclusion_spans,
         stacks: stack_spans,
         effort,
+        metric: root.table("judge").and_then(|table| table.place("metric")),
     };
     coherence::check(&lab, root, &positions)?;
     Ok((lab, positions))

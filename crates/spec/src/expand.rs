@@ -12,9 +12,9 @@ use crate::source::{Problem, Span};
 use reasons::{Reason, Rules};
 use seekwell_model::lab::{Effort, Lab, Match, Method, SchedulerAxis, Workload};
 use seekwell_model::plan::{Candidate, LeftOut, PlaceFacts};
-use seekwell_model::stack::{Scheduler, Stack};
+use seekwell_model::stack::{Backing, Device, Scheduler, Stack};
 use seekwell_model::warning::Warning;
-use seekwell_model::workloads::WorkloadParams;
+use seekwell_model::workloads::{MODELLED_METRICS, WorkloadParams};
 use std::collections::{HashMap, HashSet};
 
 /// Most pairs of stack and workload that the axes of a lab may make, impossible ones included.
@@ -64,6 +64,7 @@ fn expansion(file: &LabFile, facts: &PlaceFacts) -> Result<Expansion, Problem> {
     let schedulers = schedulers(lab, facts)?;
     let axes = Axes { lab, schedulers: &schedulers };
     check_size(file, &axes)?;
+    check_metric(file)?;
     let rules = Rules::new(&axes, facts);
     let mut product = Product::new(&axes, &rules);
     if !lab.stacks_only {
@@ -78,6 +79,20 @@ fn expansion(file: &LabFile, facts: &PlaceFacts) -> Result<Expansion, Problem> {
     warnings.extend(product.unused_values());
     let left_out = product.left_out();
     Ok(Expansion { stacks: product.stacks, candidates: product.candidates, left_out, warnings })
+}
+
+/// What only a model counts cannot be compared between devices of the host.
+fn check_metric(file: &LabFile) -> Result<(), Problem> {
+    let lab = &file.lab;
+    let name = lab.judge.metric.split_once('.').map_or("", |(_, name)| name);
+    let modelled = |device: &Device| matches!(device.backing, Backing::Model { .. });
+    if !MODELLED_METRICS.contains(&name) || lab.devices.iter().any(modelled) {
+        return Ok(());
+    }
+    let message = format!("only a modelled device counts \"{name}\", and none is left in the lab");
+    let remedy =
+        "judge by another metric, or write model = \"NAME\" in a [[device]] (seekwell device list)";
+    Err(Problem::new(file.positions.metric, message, remedy))
 }
 
 /// The schedulers of the lab on this place.

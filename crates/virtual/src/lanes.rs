@@ -78,7 +78,7 @@ impl Lanes {
     ///
     /// # Errors
     ///
-    /// [`VirtualPlaceError`] when the machine has no room for so many guests or starts no thread.
+    /// [`VirtualPlaceError`] when the machine has no room for one guest or starts no thread.
     pub fn new(
         mut place: VirtualPlace,
         plan: &Plan,

@@ -3,11 +3,13 @@
 //!
 //! The agent says the name of a step when it begins, and the controller notes what every disk has
 //! done by then. So a step is charged with what its devices do until the agent's next word: also
-//! with what they write, turn and erase by themselves after it.
+//! with what they write, turn and erase by themselves after it, and with the remounting that a cold
+//! step after it asks for.
 
 use std::collections::BTreeMap;
 
 use seekwell_device::evidence::{Evidence, FlashEvidence, RotatingEvidence};
+use seekwell_model::lab::ALONE;
 use seekwell_model::record::StepRecord;
 
 use crate::controller::Heard;
@@ -25,7 +27,8 @@ pub(crate) struct Word {
 }
 
 /// Adds to each step what the disks did from its begin to the next word. A step without a word of its
-/// own gets nothing, nor does one that shared the devices, which has no `device_written_bytes` either.
+/// own gets nothing, nor does one that shared the devices, which has no `device_written_bytes` either, nor
+/// the same step alone before it: before the shared one has its word, what runs beside it has begun.
 pub(crate) fn add(steps: &mut [StepRecord], words: &[Word], heard: &[Heard]) {
     let mut rest = words;
     for step in steps {
@@ -33,7 +36,9 @@ pub(crate) fn add(steps: &mut [StepRecord], words: &[Word], heard: &[Heard]) {
         let Some(position) = rest.iter().position(begins) else { continue };
         let [word, next, ..] = &rest[position..] else { continue };
         rest = &rest[position + 1..];
-        if !step.metrics.contains_key("device_written_bytes") {
+        let shared_next =
+            step.name.strip_suffix(ALONE).is_some_and(|name| next.step.as_deref() == Some(name));
+        if shared_next || !step.metrics.contains_key("device_written_bytes") {
             continue;
         }
         if let (Some(before), Some(after)) = (by(heard, word.ends_at), by(heard, next.ends_at)) {

@@ -110,7 +110,7 @@ pub enum VirtualPlaceError {
     Request(#[from] serde_json::Error),
     /// No directory can hold the guests' memory.
     #[error(
-        "a guest needs {needed} of shared memory, and {found}; give less memory to the stacks, or enlarge it with mount -o remount,size={needed} /dev/shm"
+        "a guest needs {needed} of shared memory, and {found}; so does giving less memory to the stacks"
     )]
     NoMemory {
         /// What a guest needs.

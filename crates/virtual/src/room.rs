@@ -19,23 +19,36 @@ pub struct Room {
     pub note: Option<String>,
 }
 
-/// A place that may be taken, and what is free there or why it may not be.
-pub(crate) type Place = (PathBuf, Result<Bytes, &'static str>);
+/// Room in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Space {
+    /// What is free.
+    pub(crate) free: Bytes,
+    /// All of it.
+    pub(crate) size: Bytes,
+}
+
+/// A place that may be taken, and its room or why it may not be.
+pub(crate) type Place = (PathBuf, Result<Space, &'static str>);
+
+/// Why a place may not be taken whose mount forbids programs: a guest's memory is mapped as one.
+const NOEXEC: &str = "is mounted noexec";
 
 /// Looks at a directory that guests' memory may be in.
 pub(crate) fn look(directory: &Path) -> Place {
-    (directory.to_owned(), free(directory))
+    (directory.to_owned(), space(directory))
 }
 
-fn free(directory: &Path) -> Result<Bytes, &'static str> {
+fn space(directory: &Path) -> Result<Space, &'static str> {
     let facts = statvfs(directory).map_err(|_| "cannot be used")?;
     if facts.f_flag.contains(StatVfsMountFlags::NOEXEC) {
-        return Err("is mounted noexec");
+        return Err(NOEXEC);
     }
     if access(directory, Access::WRITE_OK).is_err() {
         return Err("cannot be written to");
     }
-    Ok(Bytes(facts.f_bavail.saturating_mul(facts.f_frsize)))
+    let bytes = |blocks: u64| Bytes(blocks.saturating_mul(facts.f_frsize));
+    Ok(Space { free: bytes(facts.f_bavail), size: bytes(facts.f_blocks) })
 }
 
 /// RAM of this machine.
@@ -45,11 +58,10 @@ pub(crate) fn machine_memory() -> Bytes {
 }
 
 /// The first place that has room for a guest of `largest`, and how many go there: at most as many as
-/// the place and the machine's `memory` hold. `places` begins with the one that is memory; in the others
-/// the kernel writes guests' memory to a disk, over and over.
+/// the place and the machine's `memory` hold. `places` begins with the one that is memory.
 ///
 /// # Errors
-/// What each place has, when none has room for one guest.
+/// What each place has, and what would help, when none has room for one guest.
 pub(crate) fn choose(
     largest: Bytes,
     at_most: usize,
@@ -57,42 +69,49 @@ pub(crate) fn choose(
     places: &[Place],
 ) -> Result<Room, String> {
     let fitting = |room: Bytes| usize::try_from(room.0 / largest.0.max(1)).unwrap_or(usize::MAX);
-    for (index, (directory, free)) in places.iter().enumerate() {
-        let fit = free.map_or(0, fitting);
+    for (index, (directory, space)) in places.iter().enumerate() {
+        let fit = space.map_or(0, |space| fitting(space.free));
         if fit > 0 {
             let guests = at_most.min(fit).min(fitting(memory)).max(1);
-            let note =
-                note(largest, guests, at_most, (index > 0).then_some((directory, &places[0])));
+            let fewer = (guests < at_most).then(|| {
+                format!("a guest has {largest} of memory: {guests} of {at_most} trials at a time fit here")
+            });
+            let elsewhere = (index > 0).then(|| elsewhere(directory, &places[0], largest));
+            let notes: Vec<String> = [fewer, elsewhere].into_iter().flatten().collect();
+            let note = (!notes.is_empty()).then(|| notes.join("; "));
             return Ok(Room { directory: directory.clone(), guests, note });
         }
     }
-    Err(places.iter().map(found).collect::<Vec<_>>().join(", "))
+    let found = places.iter().map(found).collect::<Vec<_>>().join(", ");
+    let help = places.first().map(|wanted| format!("; {} helps", help(wanted, largest)));
+    Err(format!("{found}{}", help.unwrap_or_default()))
 }
 
-fn found((directory, free): &Place) -> String {
-    match free {
-        Ok(free) => format!("{} has {free}", directory.display()),
+fn found((directory, space): &Place) -> String {
+    match space {
+        Ok(space) => format!("{} has {}", directory.display(), space.free),
         Err(why) => format!("{} {why}", directory.display()),
     }
 }
 
-fn note(
-    largest: Bytes,
-    guests: usize,
-    at_most: usize,
-    on_disk: Option<(&PathBuf, &Place)>,
-) -> Option<String> {
-    let fewer = (guests < at_most).then(|| {
-        format!("a guest has {largest} of memory: {guests} of {at_most} trials at a time fit here")
-    });
-    let slower = on_disk.map(|(directory, wanted)| {
-        format!(
-            "the guests' memory is in {}, where the kernel writes it to the disk, since {}: trials take several times as long; mount -o remount,size={largest} {} helps",
-            directory.display(),
-            found(wanted),
-            wanted.0.display()
-        )
-    });
-    let both: Vec<String> = [fewer, slower].into_iter().flatten().collect();
-    (!both.is_empty()).then(|| both.join("; "))
+fn elsewhere(directory: &Path, wanted: &Place, largest: Bytes) -> String {
+    format!(
+        "the guests' memory is in {}, since {}: where that is on a disk the kernel writes it there over and over, and trials take several times as long; {} helps",
+        directory.display(),
+        found(wanted),
+        help(wanted, largest)
+    )
+}
+
+/// The command that makes room for a guest in a place.
+fn help((directory, space): &Place, largest: Bytes) -> String {
+    let option = match space {
+        Ok(space) => {
+            let needed = space.size.0.saturating_sub(space.free.0).saturating_add(largest.0);
+            format!("size={}m", needed.div_ceil(1 << 20))
+        }
+        Err(why) if *why == NOEXEC => "exec".to_owned(),
+        Err(_) => format!("size={}m", largest.0.div_ceil(1 << 20)),
+    };
+    format!("mount -o remount,{option} {}", directory.display())
 }

@@ -96,6 +96,7 @@ fn trials_of_the_models_stacks_take_the_places_of_the_base_runs() {
     let merged = merged(&base, &end, "cf");
     assert_eq!(merged.file, end.file);
     assert_eq!(merged.records.len(), 11);
+    assert_eq!(Vec::from_iter(merged.again.clone()), [1, 3, 5, 7, 9]);
     for (trial, record) in merged.records.values() {
         let elapsed = record.steps[0].metrics["elapsed"];
         let kept = base.records[&trial.index].1.steps[0].metrics["elapsed"];

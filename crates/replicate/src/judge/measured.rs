@@ -129,6 +129,15 @@ impl<'a> Measures<'a> {
         shown
     }
 
+    /// Whether a trial behind these measures ran again, at an end of a range.
+    pub(super) fn ran_again(&self, names: &[String]) -> bool {
+        let again = |measure: &Measure| {
+            let again = &self.run_of(measure)?.again;
+            Some(self.trials_of(measure)?.trials.iter().any(|index| again.contains(index)))
+        };
+        self.behind(names).into_iter().any(|measure| again(measure) == Some(true))
+    }
+
     /// These measures and all that they rest on, each once.
     fn behind(&self, names: &[String]) -> Vec<&'a Measure> {
         let mut found = Vec::new();

@@ -266,7 +266,14 @@ pub(crate) fn run(factor: f64) -> Run {
             records.insert(index, (trial, record(elapsed)));
         }
     }
-    Run { lab: "l".into(), file: "l.seekwell".into(), kernel: "6.12".into(), plan: plan(), records }
+    Run {
+        lab: "l".into(),
+        file: "l.seekwell".into(),
+        kernel: "6.12".into(),
+        plan: plan(),
+        records,
+        again: BTreeSet::new(),
+    }
 }
 
 fn outcome(runs: &[Run], ends: &[Vec<Run>]) -> StudyOutcome {
@@ -326,7 +333,12 @@ fn what_cannot_be_tested_here_is_not_decided_by_numbers_that_look_like_it() {
 
 #[test]
 fn values_stand_beside_the_published_ones_with_the_range_of_both_ends() {
-    let outcome = outcome(&[run(2.0)], &[vec![run(1.0)], vec![run(3.0)]]);
+    let end = |factor| {
+        let run = run(factor);
+        vec![Run { again: run.records.keys().copied().collect(), ..run }]
+    };
+    // Of an end that ran nothing of this again, nothing follows.
+    let outcome = outcome(&[run(2.0)], &[end(1.0), end(3.0), vec![run(7.0)]]);
     let slow = &outcome.values[1];
     let measured = slow.measured.unwrap();
     assert_eq!(measured.rounds, 6);
@@ -395,6 +407,7 @@ fn counters_quantiles_and_the_timeline_are_read() {
         lab: "l".into(),
         file: String::new(),
         kernel: String::new(),
+        again: BTreeSet::new(),
         records: BTreeMap::from([(
             0,
             (PlannedTrial { index: 0, round: 0, candidate: 0, seed: 1 }, one),
@@ -574,7 +587,14 @@ fn seekrw(name: &str, file: Bytes, elapsed: f64) -> Run {
         }
     }
     let file = format!("{name}.seekwell");
-    Run { lab: "003-seekrw".into(), file, kernel: "6.12".into(), plan, records }
+    Run {
+        lab: "003-seekrw".into(),
+        file,
+        kernel: "6.12".into(),
+        plan,
+        records,
+        again: BTreeSet::new(),
+    }
 }
 
 fn io() -> seekwell_model::workloads::IoParams {

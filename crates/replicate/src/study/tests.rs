@@ -12,6 +12,16 @@ fn wrong(text: &str) -> String {
 }
 
 #[test]
+fn a_claim_with_a_test_is_not_one_that_cannot_be_tested() {
+    let text = "[[test]]\nclaim = \"003.fragments\"\nall = [{ value = \"1\" }]\n[[cannot]]\nof = \"003.fragments\"\ntext = \"no\"\n";
+    assert!(
+        wrong(text).contains("'003.fragments' has a test and cannot be tested"),
+        "{}",
+        wrong(text)
+    );
+}
+
+#[test]
 fn every_study_is_read_and_says_of_every_claim_how_it_is_tested_or_why_not() {
     let claims = frozen();
     for (name, text) in FILES.iter().filter(|(name, _)| name.ends_with(STUDY_END)) {

@@ -7,7 +7,7 @@ use seekwell_model::filesystems::filesystem;
 use seekwell_model::lab::{Lab, Match, Workload};
 use seekwell_model::stack::{Backing, Device, Filesystem};
 use seekwell_model::units::Bytes;
-use seekwell_model::workloads::{MODELLED_METRICS, WorkloadParams};
+use seekwell_model::workloads::WorkloadParams;
 use std::path::Path;
 
 /// Checks across the axes. Combinations that the lab excludes need not fit.
@@ -15,7 +15,6 @@ pub(super) fn check(lab: &Lab, root: &Checked, positions: &Positions) -> Result<
     check_paths(lab, root, positions)?;
     check_data_modes(lab, root)?;
     check_sizes(lab, positions)?;
-    check_metric(lab, root)?;
     if lab.stacks_only && lab.stacks.is_empty() {
         let place = root.table("lab").and_then(|table| table.place("stacks_only"));
         let message = "stacks_only without a [[stack]] leaves nothing to run";
@@ -48,22 +47,6 @@ fn check_paths(lab: &Lab, root: &Checked, positions: &Positions) -> Result<(), P
         }
     }
     Ok(())
-}
-
-/// What only a model counts cannot be compared between devices of the host.
-fn check_metric(lab: &Lab, root: &Checked) -> Result<(), Problem> {
-    let name = lab.judge.metric.split_once('.').map_or("", |(_, name)| name);
-    let modelled = |device: &Device| matches!(device.backing, Backing::Model { .. });
-    if !MODELLED_METRICS.contains(&name) || lab.devices.iter().any(modelled) {
-        return Ok(());
-    }
-    let place = root.table("judge").and_then(|table| table.place("metric"));
-    let message = format!("only a modelled device counts \"{name}\", and the lab has none");
-    Err(Problem::new(
-        place,
-        message,
-        "write model = \"NAME\" in a [[device]] (seekwell device list)",
-    ))
 }
 
 fn twice(span: Option<Span>, path: &Path, base: &str, remedy: &str) -> Problem {

@@ -92,6 +92,20 @@ fn nothing_is_said_where_nothing_is_known() {
 }
 
 #[test]
+fn before_a_step_with_company_the_company_has_begun() {
+    let mut steps = [step("reads-alone", true), step("reads", false), step("umount", true)];
+    let words = [
+        word(1, Some("reads-alone")),
+        word(2, Some("reads")),
+        word(3, Some("umount")),
+        word(4, None),
+    ];
+    add(&mut steps, &words, &[1, 2, 4, 8].map(|erases| heard(1, card(0, erases, 0))));
+    let erases = steps.map(|step| step.metrics.get("erases").copied());
+    assert_eq!(erases, [None, None, Some(4.0)]);
+}
+
+#[test]
 fn steps_of_one_name_follow_each_other() {
     let mut steps = [step("poll", true), step("layout", true), step("poll", true)];
     let words =

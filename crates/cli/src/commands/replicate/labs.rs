@@ -12,6 +12,7 @@ use seekwell_replicate::judge::Run;
 use seekwell_replicate::study::{Lab, Study};
 use seekwell_replicate::{ends, narrow};
 use seekwell_store::RunFile;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Behind a lab's name in the name of a run file of this machine's kernel.
@@ -241,6 +242,7 @@ impl<'a> Labs<'a> {
             kernel: kernel.unwrap_or("unknown").to_owned(),
             plan: file.plan().map_err(wrong)?,
             records: records.into_iter().map(|kept| (kept.0.index, kept)).collect(),
+            again: BTreeSet::new(),
         })
     }
 }
