@@ -6,6 +6,7 @@
 //! - [`formula`]: the small language in which it says so.
 //! - [`judge`]: confirmed, not confirmed, cannot be tested; with the trials that show it.
 //! - [`narrow`]: a lab cut down to the stacks that a fit needs.
+//! - [`ends`]: a lab with a number of one device at an end of its range, in the place of its usual trials.
 //! - [`fit`]: models fitted to published values, from those alone that a fit may read.
 //!
 //! Adding a study is adding files below `labs/replicate`, which are built in. This room runs
