@@ -27,7 +27,7 @@ check-virtual: packages ## the same lab with every trial run twice: fails at the
 test: packages web duckdb ## every check and every test; as root the privileged ones too; ends with the counts
 	$(CARGO) xtask test
 
-power-cuts: packages ## ext4, xfs and btrfs through 1,000 power cuts each on modelled disks; needs a lab kernel (about 10 minutes)
+power-cuts: packages ## ext4, xfs, btrfs, and ext4 with its journal on a stick, through 1,000 power cuts each on modelled disks; needs a lab kernel (about 20 minutes)
 	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
 
 duckdb: packages ## fetch DuckDB, with which a test reads the Parquet tables (70 MB)
