@@ -37,7 +37,7 @@ web: packages ## build the page of the HTML report, when Node.js is there (witho
 	@scripts/build-web
 
 statistics: ## measure what the verdicts keep of their promises (15 minutes), renew the table of docs/statistics.md
-	$(CARGO) run --release --locked --package seekwell-stats --example statistics -- whole
+	$(CARGO) run --release --locked --package seekwell-bench --example statistics -- whole
 
 install: ## build; install the program, man pages and completions below PREFIX (/usr/local)
 	$(CARGO) build --release --locked --package seekwell
@@ -48,5 +48,5 @@ packages: ## install the Debian packages that are missing (apt, with sudo when n
 	@scripts/install-packages
 
 agreement: packages ## our workloads beside their originals, as root on a quiet machine (about 20 minutes): docs/agreement.md
-	$(CARGO) build --release --locked --package seekwell-workload --example agreement
+	$(CARGO) build --release --locked --package seekwell-bench --example agreement
 	$(TARGET)/release/examples/agreement --out benches/runs/agreement --table docs/agreement.md

@@ -10,7 +10,7 @@ use super::{Finding, Rule};
 use crate::tree::Tree;
 
 /// The rooms by layer, lowest first. A room may know those of lower layers, never one of its own.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["model"],
     &["spec", "stats", "trace", "device"],
     &["host", "engine", "observe", "capture", "store", "report", "replicate"],
@@ -19,6 +19,7 @@ const LAYERS: [&[&str]; 8] = [
     &["virtual"],
     &["runner"],
     &["cli"],
+    &["bench"],
 ];
 
 /// A room that may know less than its layer allows.

@@ -6,12 +6,12 @@
 mod accuracy;
 mod closed_form;
 mod files;
-#[path = "../../examples/disksim/fitted.rs"]
+#[path = "../../../bench/examples/disksim/fitted.rs"]
 mod fitted;
 mod harness;
 mod oracle;
 mod planted;
 mod promises;
 mod small;
-#[path = "../../examples/disksim/trace.rs"]
+#[path = "../../../bench/examples/disksim/trace.rs"]
 mod trace;

@@ -1,7 +1,7 @@
 //! A small version of the figures behind the statistics, on every test run.
 //!
 //! The limits here are those of the whole table, loosened by what so few cases can show; the
-//! whole table is `cargo run --release -p seekwell-stats --example statistics -- whole`.
+//! whole table is `cargo run --release -p seekwell-bench --example statistics -- whole`.
 
 #![allow(
     clippy::expect_used,
@@ -130,7 +130,7 @@ fn the_document_shows_the_kept_table() {
     assert!(
         document == right,
         "docs/statistics.md shows another table than benches/runs/statistics keeps: run \
-         `cargo run --release -p seekwell-stats --example statistics -- table`"
+         `cargo run --release -p seekwell-bench --example statistics -- table`"
     );
 }
 

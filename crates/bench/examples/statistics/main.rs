@@ -1,7 +1,7 @@
 //! The figures behind the statistics: one command, fixed seeds.
 //!
 //! ```text
-//! cargo run --release -p seekwell-stats --example statistics -- COMMAND
+//! cargo run --release -p seekwell-bench --example statistics -- COMMAND
 //!
 //! whole [PART…]    measure the kept table, all parts or some, write it with its raw results into
 //!                  benches/runs/statistics, and bring the table of docs/statistics.md up to date

@@ -1,7 +1,7 @@
 //! What does observing cost? The same job with nothing, with the timeline, and with the timeline
 //! and the block event stream, in random order inside each round, on a device in memory.
 //!
-//! `cargo run --release -p seekwell-agent --example observation-cost -- ROUNDS MILLISECONDS [CSV [zram]]`
+//! `cargo run --release -p seekwell-bench --example observation-cost -- ROUNDS MILLISECONDS [CSV [zram]]`
 //!
 //! On a loop device, or with `zram` on a device whose reads the asking thread copies itself: that one
 //! scatters far less, but has no request queue and so no block events.

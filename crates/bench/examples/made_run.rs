@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a tool for measurements")]
 
-#[path = "../tests/page/made.rs"]
+#[path = "../../cli/tests/page/made.rs"]
 mod made;
 
 use made::{Wanted, make};

@@ -1,7 +1,7 @@
 //! Seekwell's workloads beside their originals: the same work on the same RAM-backed stack,
 //! alternating, pinned to one CPU, as many pairs as a ±5 % interval needs.
 //!
-//! `cargo run --release -p seekwell-workload --example agreement -- [--quick] [--pairs N]
+//! `cargo run --release -p seekwell-bench --example agreement -- [--quick] [--pairs N]
 //! [--seconds N] [--out FOLDER] [--continue] [--table FILE] [ROW…]`
 //!
 //! Every group of rows is a file of its own in this folder and stands in [`GROUPS`]: rows of a

@@ -9,7 +9,7 @@ use seekwell_stats::special::{
 };
 
 /// Made by `testdata/reference/generate.py`.
-const FILE: &str = include_str!("../../testdata/reference/reference.csv");
+const FILE: &str = include_str!("../../../stats/testdata/reference/reference.csv");
 
 /// Equal is a relative difference up to this.
 const EQUAL: f64 = 1e-9;

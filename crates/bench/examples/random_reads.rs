@@ -1,6 +1,6 @@
 //! Random reads of a modelled device, one at a time or several: mean, quantiles and rate.
 //!
-//! Run: `cargo run --release -p seekwell-device --example random_reads -- devices/NAME.toml [COUNT [SECTORS [DEPTH]]]`.
+//! Run: `cargo run --release -p seekwell-bench --example random_reads -- devices/NAME.toml [COUNT [SECTORS [DEPTH]]]`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example reports on the terminal")]
 

@@ -1,4 +1,4 @@
-//! Draws device files. Run: `cargo run --release -p seekwell-device --example draw -- devices/NAME.toml …`.
+//! Draws device files. Run: `cargo run --release -p seekwell-bench --example draw -- devices/NAME.toml …`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example reports on the terminal")]
 

@@ -1,13 +1,13 @@
 //! Measures the write amplification of the page-mapped model under uniform random writes against the closed form of
 //! greedy collection.
 //!
-//! Run: `cargo run --release -p seekwell-device --example write_amplification`.
+//! Run: `cargo run --release -p seekwell-bench --example write_amplification`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example reports on the terminal")]
 
 use std::process::ExitCode;
 
-#[path = "../tests/devices/closed_form.rs"]
+#[path = "../../device/tests/devices/closed_form.rs"]
 mod closed_form;
 
 use closed_form::{closed_form, measured};
