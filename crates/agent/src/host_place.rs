@@ -16,6 +16,7 @@ use seekwell_host::sysfs::System;
 use seekwell_host::undo::Undo;
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
+use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{InForce, Record, Status};
 use seekwell_model::stack::{Backing, Stack};
@@ -411,6 +412,21 @@ impl HostPlace {
         undo.add_owner(link.pid()).map_err(host("cannot note the guardian in the undo list"))?;
         self.guardian = Some(link);
         Ok(())
+    }
+}
+
+impl Backend for HostPlace {
+    fn run(
+        &mut self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, BackendError> {
+        self.run_trial(plan, trial, progress).map_err(Into::into)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), BackendError> {
+        HostPlace::finish(*self).map_err(Into::into)
     }
 }
 

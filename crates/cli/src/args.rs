@@ -2,8 +2,10 @@
 
 mod examples;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use seekwell_model::units::Nanos;
+use seekwell_session::{Change, CpuCharge, Options, backends};
 use std::path::PathBuf;
 
 /// What a command is for, its examples, then how it is called.
@@ -60,12 +62,6 @@ pub enum Command {
     /// Draw the live screen of a run: reads states on standard input
     #[command(hide = true)]
     Screen,
-    /// Run one trial: reads a request on standard input, writes messages on standard output
-    #[command(hide = true)]
-    Agent,
-    /// Put everything back when a run dies: talks over standard input
-    #[command(hide = true)]
-    Guardian(GuardianArgs),
 }
 
 /// Where the trials of a lab run.
@@ -73,7 +69,7 @@ pub enum Command {
 pub struct PlaceArgs {
     /// Where trials run: on this machine's kernel and disks, or in guests on modelled disks in virtual
     /// time, which needs no root and gives the same on every machine
-    #[arg(long, default_value = "host", value_parser = ["host", "virtual"])]
+    #[arg(long, default_value = "host", value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: String,
     /// Virtual place: replace the lab's devices by this modelled one
     #[arg(long, value_name = "NAME")]
@@ -86,7 +82,7 @@ pub struct PlaceArgs {
     pub bring: Vec<PathBuf>,
     /// Virtual place: change a number of a modelled device, for example to an end of its range
     #[arg(long = "set", value_name = "DEVICE:KEY=NUMBER")]
-    pub changes: Vec<crate::virtual_place::Change>,
+    pub changes: Vec<Change>,
     /// Host: replace the lab's devices by this one: a claimed disk or partition by stable path, or
     /// loop:SIZE, ram:SIZE
     #[arg(long, value_name = "DEVICE")]
@@ -97,56 +93,18 @@ pub struct PlaceArgs {
 }
 
 impl PlaceArgs {
-    /// This machine's kernel, with the lab's own devices.
-    pub fn host() -> Self {
-        Self {
-            place: "host".to_owned(),
-            model: None,
-            kernel: None,
-            bring: vec![],
-            changes: vec![],
-            device: None,
-            journal_device: None,
+    /// The options of a session.
+    pub fn options(&self) -> Options {
+        Options {
+            backend: self.place.clone(),
+            device: self.device.clone(),
+            journal_device: self.journal_device.clone(),
+            model: self.model.clone(),
+            kernel: self.kernel.clone(),
+            bring: self.bring.clone(),
+            changes: self.changes.clone(),
+            ..Options::default()
         }
-    }
-
-    /// Refuses options that the place does not have: passed over in silence they would seem to hold.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`](crate::failure::Failure::Usage) names the first.
-    pub fn check(&self) -> Result<(), crate::failure::Failure> {
-        let of_virtual = [
-            ("--model", self.model.is_some()),
-            ("--kernel", self.kernel.is_some()),
-            ("--bring", !self.bring.is_empty()),
-            ("--set", !self.changes.is_empty()),
-        ];
-        let of_host = [("--device", self.device.is_some())];
-        self.only(true, &of_virtual)?;
-        self.only(false, &of_host)
-    }
-
-    /// Refuses what is given of options that belong to one place alone.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`](crate::failure::Failure::Usage) names the first.
-    pub fn only(
-        &self,
-        of_virtual: bool,
-        options: &[(&str, bool)],
-    ) -> Result<(), crate::failure::Failure> {
-        let given = options.iter().find(|(_, given)| *given && self.is_virtual() != of_virtual);
-        given.map_or(Ok(()), |(option, _)| {
-            let (place, has) = if of_virtual { ("host", "virtual") } else { ("virtual", "host") };
-            Err(crate::failure::Failure::Usage(format!(
-                "{option} is for --place {has}, and this is --place {place}; leave it out or name the other place"
-            )))
-        })
-    }
-
-    /// Whether trials run in guests.
-    pub fn is_virtual(&self) -> bool {
-        self.place == crate::virtual_place::NAME
     }
 }
 
@@ -259,7 +217,7 @@ pub struct RunArgs {
     /// Virtual place: nanoseconds to charge for a system call and for a KiB copied, as `calibrate`
     /// measures them [default: CPU time is free]
     #[arg(long, value_name = "CALL,KIB")]
-    pub cpu: Option<seekwell_virtual::CpuCharge>,
+    pub cpu: Option<CpuCharge>,
     /// Directory for scratch images [default: that of the run file]; in the virtual place, for what
     /// does not fit in memory
     #[arg(long, value_name = "DIR")]
@@ -270,6 +228,19 @@ pub struct RunArgs {
     /// Print a line per trial, also on a terminal
     #[arg(long)]
     pub no_screen: bool,
+}
+
+impl RunArgs {
+    /// The options of a session.
+    pub fn options(&self) -> Options {
+        Options {
+            jobs: self.jobs,
+            cpu: self.cpu,
+            check: self.check,
+            scratch: self.scratch.clone(),
+            ..self.at.options()
+        }
+    }
 }
 
 /// Arguments of `report`.
@@ -330,11 +301,33 @@ pub struct CompareArgs {
     /// Run file of the second run: what is now
     pub second: PathBuf,
     /// Fail when a stack is shown to be worse than before by more than this, for example 5%
-    #[arg(long, value_name = "SHARE", value_parser = crate::commands::compare::share)]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fail_above: Option<f64>,
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// A share as people write it: `5%` or `0.05`.
+///
+/// # Errors
+/// A message when it is neither, or outside 0 to 1000 %.
+fn share(text: &str) -> Result<f64, String> {
+    let number = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse::<f64>(),
+    };
+    let percent = text.contains('%');
+    match number {
+        // Whoever writes 5 means 5 %, and a threshold of 500 % would hold always.
+        Ok(share) if share >= 1.0 && !percent => Err(format!(
+            "{share} would be {} %; write {share}% or {}",
+            share * 100.0,
+            share / 100.0
+        )),
+        Ok(share) if (0.0..=10.0).contains(&share) => Ok(share),
+        _ => Err("write a share such as 5% or 0.05, at most 1000%".to_owned()),
+    }
 }
 
 /// Arguments of `replicate`.
@@ -346,7 +339,7 @@ pub struct ReplicateArgs {
     #[arg(long)]
     pub quick: bool,
     /// Where trials run: in guests on modelled disks, or on this machine's kernel and --device
-    #[arg(long, default_value = "virtual", value_parser = ["host", "virtual"])]
+    #[arg(long, default_value = "virtual", value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: String,
     /// Host: the device that takes the place of the modelled ones: a claimed disk or partition by
     /// stable path, or loop:SIZE, ram:SIZE
@@ -439,17 +432,6 @@ pub struct DocumentsArgs {
     /// Print the JSON Schema of the JSON of a run
     #[arg(long)]
     pub schema: bool,
-}
-
-/// Arguments of `guardian`.
-#[derive(Args, Debug)]
-pub struct GuardianArgs {
-    /// Undo list of the run
-    #[arg(long)]
-    pub undo: PathBuf,
-    /// Process id of the runner
-    #[arg(long)]
-    pub runner: u32,
 }
 
 /// The whole command line, `bench` included.

@@ -9,7 +9,6 @@ pub mod doctor;
 pub mod documents;
 pub mod extract;
 pub mod init;
-pub mod internal;
 pub mod kernel;
 pub mod plan;
 pub mod replicate;

@@ -2,6 +2,7 @@
 //! to do.
 
 use crate::terminal;
+use seekwell_session::{Kind, SessionError};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -49,6 +50,14 @@ impl Failure {
         Self::Refused(chain(error))
     }
 
+    /// A refusal of the guard is one; anything else that fails on the host is an error.
+    pub fn from_host(error: &seekwell_host::Error) -> Self {
+        match error {
+            seekwell_host::Error::Refused(refusal) => Self::from_refusal(refusal),
+            other => Self::from_error(other),
+        }
+    }
+
     /// Prints the message and gives the exit code.
     pub fn show(&self) -> ExitCode {
         let (word, text, code) = match self {
@@ -58,6 +67,17 @@ impl Failure {
         };
         terminal::talk(&format!("seekwell: {word}: {}", terminal::harmless(text)));
         ExitCode::from(code)
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        let text = chain(&error);
+        match error.kind() {
+            Kind::Failed => Self::Error(text),
+            Kind::Usage => Self::Usage(text),
+            Kind::Refused => Self::Refused(text),
+        }
     }
 }
 

@@ -6,29 +6,29 @@ mod args;
 mod bench_flags;
 mod commands;
 mod failure;
-mod place;
+mod machine;
 mod progress;
 mod screen;
 mod terminal;
-mod virtual_place;
 
 use clap::FromArgMatches;
 use failure::{Exit, Failure};
+use seekwell_session::Session;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The kernel hands its first program words of its own besides ours.
-    if commands::internal::is_guest() {
-        return commands::internal::guest().show();
+    let words: Vec<_> = std::env::args_os().collect();
+    if let Some(served) = seekwell_session::serve(&words, std::io::stdin(), std::io::stdout()) {
+        let failed = |error| Failure::from_error(&error).show();
+        return served.map_or_else(failed, |()| ExitCode::SUCCESS);
     }
-    let matches = match args::command().try_get_matches() {
+    let matches = match args::command().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => return failure::usage(&error),
     };
     let done = match matches.subcommand() {
         Some(("bench", bench)) => {
-            place::put_back_what_died();
-            commands::bench::run(bench)
+            on_this_machine(|session| commands::bench::run(session.machine(), bench))
         }
         _ => match args::Cli::from_arg_matches(&matches) {
             Ok(cli) => dispatch(cli.command),
@@ -41,38 +41,44 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a command that may meet what an interrupted run left behind, which is put back first.
+fn on_this_machine(
+    command: impl FnOnce(&Session) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let session = machine::session()?;
+    seekwell_session::put_back(session.machine(), &mut terminal::talk);
+    command(&session)
+}
+
 fn dispatch(command: args::Command) -> Result<Exit, Failure> {
     use args::Command;
     match command {
-        Command::Agent => commands::internal::agent(),
-        Command::Guardian(arguments) => commands::internal::guardian(&arguments),
         Command::Extract(arguments) => commands::extract::run(&arguments),
         Command::Screen => progress::live::run(),
         Command::Completions(arguments) => commands::documents::completions(&arguments),
         Command::Documents(arguments) => commands::documents::documents(&arguments),
-        other => {
-            place::put_back_what_died();
-            match other {
-                Command::Doctor => commands::doctor::run(),
-                Command::Init(arguments) => commands::init::run(&arguments),
-                Command::Plan(arguments) => commands::plan::run(&arguments),
-                Command::Run(arguments) => commands::run::run(&arguments),
-                Command::Report(arguments) => commands::report::run(&arguments),
-                Command::Replicate(arguments) => commands::replicate::run(&arguments),
-                Command::Watch(arguments) => commands::watch::run(&arguments),
-                Command::Compare(arguments) => commands::compare::run(&arguments),
-                Command::Claim(arguments) => commands::claim::claim(&arguments),
-                Command::Release(arguments) => commands::claim::release(&arguments),
-                Command::Kernel(command) => commands::kernel::run(&command),
-                Command::Device(command) => commands::device::run(&command),
-                Command::Calibrate => commands::calibrate::run(),
-                Command::Agent
-                | Command::Guardian(_)
-                | Command::Extract(_)
-                | Command::Screen
-                | Command::Completions(_)
-                | Command::Documents(_) => Ok(Exit::Done),
-            }
+        other => on_this_machine(|session| on_session(session, other)),
+    }
+}
+
+fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure> {
+    use args::Command;
+    match command {
+        Command::Doctor => commands::doctor::run(session.machine()),
+        Command::Init(arguments) => commands::init::run(session, &arguments),
+        Command::Plan(arguments) => commands::plan::run(session, &arguments),
+        Command::Run(arguments) => commands::run::run(session, &arguments),
+        Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Replicate(arguments) => commands::replicate::run(session, &arguments),
+        Command::Watch(arguments) => commands::watch::run(session.machine(), &arguments),
+        Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Claim(arguments) => commands::claim::claim(session.machine(), &arguments),
+        Command::Release(arguments) => commands::claim::release(session.machine(), &arguments),
+        Command::Kernel(command) => commands::kernel::run(session.machine(), &command),
+        Command::Device(command) => commands::device::run(session, &command),
+        Command::Calibrate => commands::calibrate::run(),
+        Command::Extract(_) | Command::Screen | Command::Completions(_) | Command::Documents(_) => {
+            Ok(Exit::Done)
         }
     }
 }

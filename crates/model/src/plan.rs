@@ -169,12 +169,6 @@ impl PlannedRace {
 }
 
 impl Plan {
-    /// Predicted time of all trials in nanoseconds; of a race the most that it takes.
-    #[must_use]
-    pub fn predicted_ns(&self) -> u64 {
-        self.predicted_range_ns().1
-    }
-
     /// Predicted time in nanoseconds, least and most; they differ for a race alone.
     #[must_use]
     pub fn predicted_range_ns(&self) -> (u64, u64) {

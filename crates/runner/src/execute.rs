@@ -1,4 +1,4 @@
-//! Runs the trials of a plan in a place and keeps every record at once.
+//! Runs the trials of a plan on a backend and keeps every record at once.
 
 use crate::axes::axes;
 use crate::judge::{question, round_values};
@@ -6,42 +6,17 @@ use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
 use crate::outlook;
 use crate::staged::{Part, Staged};
 use crate::steady;
+use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Outlook, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_stats::resolution::PilotTrial;
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A candidate whose trials failed so many times in a row is not tried again in this run.
 pub const FAILURES_BEFORE_QUARANTINE: u32 = 3;
-
-/// Where trials run.
-pub trait Place {
-    /// Runs one trial. `progress` hears the name of each step that begins. A trial that fails is
-    /// a record with [`Status::Failed`], not an error.
-    ///
-    /// # Errors
-    /// When the place itself is broken, so that no further trial makes sense.
-    fn run(
-        &mut self,
-        plan: &Plan,
-        trial: &PlannedTrial,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, Box<dyn Error + Send + Sync>>;
-
-    /// Hears which trials it will be asked for next, in that order. A place that can run more than one at
-    /// once may begin with them.
-    fn announce(&mut self, _trials: &[PlannedTrial]) {}
-
-    /// What a trial took of the budget in nanoseconds: the time that its user waited, which the call
-    /// of [`Self::run`] lasted, or what the record says where that is more.
-    fn cost_ns(&self, record: &Record, wall_ns: u64) -> u64 {
-        record.elapsed_ns.max(wall_ns)
-    }
-}
 
 /// Where records are kept, trial by trial.
 pub trait Keeper {
@@ -49,11 +24,7 @@ pub trait Keeper {
     ///
     /// # Errors
     /// When it could not be kept; the run ends, and what was kept before stays.
-    fn keep(
-        &mut self,
-        trial: &PlannedTrial,
-        record: &Record,
-    ) -> Result<(), Box<dyn Error + Send + Sync>>;
+    fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError>;
 }
 
 /// What happens during a run, for a display.
@@ -105,13 +76,13 @@ pub enum Event<'a> {
 /// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The place is broken.
+    /// The backend is broken.
     #[error("trial {index} could not be run")]
-    Place {
+    Backend {
         /// Index of the trial.
         index: u32,
         /// Cause.
-        source: Box<dyn Error + Send + Sync>,
+        source: BackendError,
     },
     /// The record could not be kept.
     #[error("the record of trial {index} could not be kept")]
@@ -119,7 +90,7 @@ pub enum RunError {
         /// Index of the trial.
         index: u32,
         /// Cause.
-        source: Box<dyn Error + Send + Sync>,
+        source: BackendError,
     },
 }
 
@@ -166,10 +137,10 @@ impl<'a> Execution<'a> {
     /// is raised.
     ///
     /// # Errors
-    /// [`RunError`] when the place or the keeper breaks. What was kept stays kept.
+    /// [`RunError`] when the backend or the keeper breaks. What was kept stays kept.
     pub fn run(
         &mut self,
-        place: &mut dyn Place,
+        backend: &mut dyn Backend,
         keeper: &mut dyn Keeper,
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
@@ -182,7 +153,7 @@ impl<'a> Execution<'a> {
                 !self.records.contains_key(&trial.index)
                     && !is_quarantined(&self.records, trial.candidate, trial.index)
             };
-            place.announce(&round.iter().filter(missing).copied().collect::<Vec<_>>());
+            backend.announce(&round.iter().filter(missing).copied().collect::<Vec<_>>());
             for trial in &round {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(Ended::Stopped);
@@ -191,7 +162,7 @@ impl<'a> Execution<'a> {
                     && !is_quarantined(&self.records, trial.candidate, trial.index)
                 {
                     let left = self.left(&course, &round);
-                    self.one(trial, left, place, keeper, on_event)?;
+                    self.one(trial, left, backend, keeper, on_event)?;
                 }
             }
             course.take(&round, &self.records);
@@ -222,7 +193,7 @@ impl<'a> Execution<'a> {
         &mut self,
         trial: &PlannedTrial,
         left: u64,
-        place: &mut dyn Place,
+        backend: &mut dyn Backend,
         keeper: &mut dyn Keeper,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), RunError> {
@@ -232,16 +203,16 @@ impl<'a> Execution<'a> {
         on_event(Event::Began { trial, done, total: done + left, left_ns });
         let begun = Instant::now();
         let mut progress = |name: &str| on_event(Event::Step { trial, name });
-        let mut record = place
+        let mut record = backend
             .run(self.plan, trial, &mut progress)
-            .map_err(|source| RunError::Place { index, source })?;
+            .map_err(|source| RunError::Backend { index, source })?;
         steady::mark(self.plan, trial, &mut record);
         keeper.keep(trial, &record).map_err(|source| RunError::Keep { index, source })?;
         on_event(Event::Ended { trial, record: &record });
         // The agent's own time leaves out its start, the writing of images and the record's way to
         // disk.
         let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.spent_ns += place.cost_ns(&record, wall_ns);
+        self.spent_ns += backend.cost_ns(&record, wall_ns);
         self.records.insert(index, (*trial, record));
         if let (true, Some((_, record))) =
             (is_quarantined(&self.records, trial.candidate, index + 1), self.records.get(&index))

@@ -1,8 +1,8 @@
 //! From a plan to a verdict: the order of the trials, rounds, stopping and resuming.
 //!
-//! The runner asks a place for one trial after the other, keeps every record at once in the run
-//! file, and hands the judged metric to the statistics. It never touches a device itself, and it
-//! does not know what a trial does.
+//! The runner asks a backend for one trial after the other, keeps every record at once in the run
+//! file, and passes the judged metric to the statistics. It never touches a device itself, and it
+//! does not know what a trial does or which backends exist.
 
 pub mod axes;
 pub mod compare;
@@ -10,8 +10,6 @@ pub mod execute;
 #[cfg(test)]
 mod fixture;
 pub mod judge;
-mod on_host;
-mod on_virtual;
 pub mod order;
 pub mod outlook;
 pub mod predict;

@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{Builder, JoinHandle};
 
+use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 
@@ -186,6 +187,26 @@ impl Lanes {
         }
         drop(waiting);
         self.shared.more.notify_one();
+    }
+}
+
+impl Backend for Lanes {
+    fn run(
+        &mut self,
+        _plan: &Plan,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, BackendError> {
+        self.run_trial(trial, progress).map_err(Into::into)
+    }
+
+    fn announce(&mut self, trials: &[PlannedTrial]) {
+        Lanes::announce(self, trials);
+    }
+
+    /// Virtual time costs nothing: the budget is the time that the user waits.
+    fn cost_ns(&self, _record: &Record, wall_ns: u64) -> u64 {
+        wall_ns
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Finding, Rule};
 use crate::tree::Tree;
 
 /// The rooms by layer, lowest first. A room may know those of lower layers, never one of its own.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     &["model"],
     &["spec", "stats", "trace", "device"],
     &["host", "engine", "observe", "capture", "store", "report", "replicate"],
@@ -18,6 +18,7 @@ const LAYERS: [&[&str]; 9] = [
     &["agent"],
     &["virtual"],
     &["runner"],
+    &["session"],
     &["cli"],
     &["bench"],
 ];

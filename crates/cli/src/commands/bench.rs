@@ -2,7 +2,7 @@
 
 use crate::bench_flags;
 use crate::failure::{Exit, Failure};
-use crate::{place, terminal};
+use crate::terminal;
 use clap::ArgMatches;
 use seekwell_host::guard::{self, Context, Purpose, Refusal, WriteToken};
 use seekwell_model::bench::BenchResult;
@@ -12,6 +12,7 @@ use seekwell_model::workloads::{SweepParams, WorkloadKind, WorkloadParams, workl
 use seekwell_observe::counters::{DeviceCounters, totals_between};
 use seekwell_observe::marks::busy_before;
 use seekwell_observe::watched::Watched;
+use seekwell_session::Machine;
 use seekwell_workload::bench::{BenchTarget, Comparing};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When the flags do not fit, the target cannot be used, or writing to it is refused.
-pub fn run(matches: &ArgMatches) -> Result<Exit, Failure> {
+pub fn run(machine: &Machine, matches: &ArgMatches) -> Result<Exit, Failure> {
     let Some((name, matches)) = matches.subcommand() else {
         return Err(Failure::Usage(
             "name a kind, for example: seekwell bench seek TARGET".to_owned(),
@@ -30,10 +31,14 @@ pub fn run(matches: &ArgMatches) -> Result<Exit, Failure> {
     let Some(kind) = workload_kind(name) else {
         return Err(Failure::Usage(format!("there is no kind '{name}'")));
     };
-    bench(kind, matches)
+    bench(machine, kind, matches)
 }
 
-fn bench(kind: &'static WorkloadKind, matches: &ArgMatches) -> Result<Exit, Failure> {
+fn bench(
+    machine: &Machine,
+    kind: &'static WorkloadKind,
+    matches: &ArgMatches,
+) -> Result<Exit, Failure> {
     let params =
         bench_flags::params(kind, matches).map_err(|error| Failure::Usage(error.to_string()))?;
     let paths: Vec<&PathBuf> = matches.get_many("target").unwrap_or_default().collect();
@@ -43,10 +48,10 @@ fn bench(kind: &'static WorkloadKind, matches: &ArgMatches) -> Result<Exit, Fail
     for path in &paths {
         // In a directory everything is written to a new folder, which no file of anybody is in.
         let opens = writes && !path.is_dir();
-        let token = opens.then(|| open_for_writing(path)).transpose()?;
+        let token = opens.then(|| open_for_writing(machine, path)).transpose()?;
         let open = |token: WriteToken| token.open(false);
         let file = token.map(open).transpose();
-        writable.push(file.map_err(|error| place::refused_or_failed(&error))?);
+        writable.push(file.map_err(|error| Failure::from_host(&error))?);
     }
     let target = |index: usize| BenchTarget {
         path: paths[index],
@@ -149,13 +154,13 @@ fn show(result: &BenchResult, matches: &ArgMatches) -> Result<Exit, Failure> {
 
 /// Opens a target for writing when the guard lets it pass: a claimed device, or a file that
 /// Seekwell made.
-fn open_for_writing(target: &Path) -> Result<WriteToken, Failure> {
-    let system = place::system();
+fn open_for_writing(machine: &Machine, target: &Path) -> Result<WriteToken, Failure> {
     let refused = |refusal: Refusal| Failure::from_refusal(&refusal);
     if target.is_file() {
         return guard::own_file(target).map_err(refused);
     }
-    let context = Context { claims: place::claims_directory(), run_file: None };
-    let verified = guard::check(&system, target, Purpose::Write, &context).map_err(refused)?;
+    let context = Context { claims: machine.claims(), run_file: None };
+    let verified =
+        guard::check(&machine.system, target, Purpose::Write, &context).map_err(refused)?;
     verified.permit().map_err(refused)
 }

@@ -2,25 +2,26 @@
 
 use crate::args::{ClaimArgs, ReleaseArgs};
 use crate::failure::{Exit, Failure};
-use crate::{place, terminal};
+use crate::terminal;
 use seekwell_host::claim::{self, ClaimCard};
+use seekwell_session::Machine;
 use std::io::{BufRead, IsTerminal, stdin};
 
 /// Shows what would be destroyed, asks for the serial's tail, and keeps the claim.
 ///
 /// # Errors
 /// A refusal when the device is in use or the answer is wrong.
-pub fn claim(arguments: &ClaimArgs) -> Result<Exit, Failure> {
-    let system = place::system();
-    let card = claim::describe(&system, &arguments.device, None)
-        .map_err(|error| place::refused_or_failed(&error))?;
+pub fn claim(machine: &Machine, arguments: &ClaimArgs) -> Result<Exit, Failure> {
+    let system = &machine.system;
+    let card = claim::describe(system, &arguments.device, None)
+        .map_err(|error| Failure::from_host(&error))?;
     terminal::talk(&terminal::harmless(&text(&card)));
     if let Some(refusal) = &card.refusal {
         return Err(Failure::from_refusal(refusal));
     }
     let answer = answer(arguments, &card)?;
-    claim::confirm(&system, &place::claims_directory(), &card, &answer)
-        .map_err(|error| place::refused_or_failed(&error))?;
+    claim::confirm(system, &machine.claims(), &card, &answer)
+        .map_err(|error| Failure::from_host(&error))?;
     terminal::talk(&format!(
         "claimed: labs may now destroy everything on {}; take it back with: seekwell release {}",
         arguments.device.display(),
@@ -68,9 +69,9 @@ fn text(card: &ClaimCard) -> String {
 ///
 /// # Errors
 /// When there is none.
-pub fn release(arguments: &ReleaseArgs) -> Result<Exit, Failure> {
-    let released = claim::release(&place::system(), &place::claims_directory(), &arguments.device)
-        .map_err(|error| place::refused_or_failed(&error))?;
+pub fn release(machine: &Machine, arguments: &ReleaseArgs) -> Result<Exit, Failure> {
+    let released = claim::release(&machine.system, &machine.claims(), &arguments.device)
+        .map_err(|error| Failure::from_host(&error))?;
     match released {
         Some(_) => terminal::talk(&format!("released {}", arguments.device.display())),
         None => terminal::talk(&format!("{} was not claimed", arguments.device.display())),

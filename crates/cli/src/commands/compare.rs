@@ -79,25 +79,3 @@ fn exit_of(found: &RunComparison) -> Exit {
         None => Exit::NotResolved,
     }
 }
-
-/// A share as people write it: `5%` or `0.05`.
-///
-/// # Errors
-/// A message when it is neither, or outside 0 to 1000 %.
-pub fn share(text: &str) -> Result<f64, String> {
-    let number = match text.trim().strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.trim().parse::<f64>(),
-    };
-    let percent = text.contains('%');
-    match number {
-        // Whoever writes 5 means 5 %, and a threshold of 500 % would hold always.
-        Ok(share) if share >= 1.0 && !percent => Err(format!(
-            "{share} would be {} %; write {share}% or {}",
-            share * 100.0,
-            share / 100.0
-        )),
-        Ok(share) if (0.0..=10.0).contains(&share) => Ok(share),
-        _ => Err("write a share such as 5% or 0.05, at most 1000%".to_owned()),
-    }
-}

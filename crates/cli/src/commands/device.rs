@@ -2,22 +2,23 @@
 
 use crate::args::DeviceCommand;
 use crate::failure::{Exit, Failure};
-use crate::{terminal, virtual_place};
+use crate::terminal;
 use seekwell_device::DeviceFile;
+use seekwell_session::Session;
 use std::path::Path;
 
 /// Lists the modelled devices, or draws one.
 ///
 /// # Errors
 /// When there is no such device, or its file is wrong.
-pub fn run(command: &DeviceCommand) -> Result<Exit, Failure> {
+pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> {
     match command {
         DeviceCommand::List => {
-            let devices = virtual_place::devices()?;
+            let devices = session.devices()?;
             terminal::data(&seekwell_device::catalogue::table(devices.values()));
         }
         DeviceCommand::Show { name } => {
-            let file = device(name)?;
+            let file = device(session, name)?;
             terminal::data(&terminal::harmless(&seekwell_device::draw(&file)));
             terminal::data(&terminal::harmless(&seekwell_device::catalogue::origins(&file)));
         }
@@ -26,9 +27,8 @@ pub fn run(command: &DeviceCommand) -> Result<Exit, Failure> {
 }
 
 /// A device by name, name and bus, or the path of a file of the user's own.
-fn device(name: &str) -> Result<DeviceFile, Failure> {
-    let devices = virtual_place::devices()?;
-    let found = seekwell_device::catalogue::find(&devices, name);
+fn device(session: &Session, name: &str) -> Result<DeviceFile, Failure> {
+    let found = seekwell_device::catalogue::find(session.devices()?, name);
     if let Some(file) = found.map_err(|error| Failure::from_error(&error))? {
         return Ok(file);
     }

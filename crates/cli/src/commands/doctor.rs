@@ -1,8 +1,9 @@
 //! `seekwell doctor`: what this machine can measure, and what is missing.
 
 use crate::failure::{Exit, Failure};
-use crate::{place, terminal};
+use crate::terminal;
 use seekwell_host::facts::{self, Finding, State};
+use seekwell_session::Machine;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use std::path::Path;
 ///
 /// # Errors
 /// None so far: what cannot be found out is a finding.
-pub fn run() -> Result<Exit, Failure> {
-    let findings = facts::findings(&place::system(), Path::new("."));
+pub fn run(machine: &Machine) -> Result<Exit, Failure> {
+    let findings = facts::findings(&machine.system, Path::new("."));
     terminal::data(&text(&findings));
     Ok(Exit::Done)
 }

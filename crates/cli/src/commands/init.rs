@@ -1,9 +1,10 @@
 //! `seekwell init`: six questions become a lab.
 
-use crate::args::{InitArgs, PlaceArgs};
+use crate::args::InitArgs;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 use seekwell_model::units::Nanos;
+use seekwell_session::{LabText, Options, Session};
 use seekwell_spec::draft::{self, Answers, QUESTIONS, Question};
 use std::io::{BufRead, IsTerminal, Write, stdin};
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// When the file exists, an answer does not fit, or the answers end too early.
-pub fn run(arguments: &InitArgs) -> Result<Exit, Failure> {
+pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
     let path = &arguments.lab;
     let name = lab_name(path)?;
     // Before six questions are answered for nothing.
@@ -34,7 +35,7 @@ pub fn run(arguments: &InitArgs) -> Result<Exit, Failure> {
         defaults: arguments.defaults,
     };
     let answers = asker.answers(given.map(|answer| answer.as_deref()))?;
-    let draft = fitting(&name, &answers);
+    let draft = fitting(session, &name, &answers);
     write_new(path, &draft.text)?;
     if let Some(least) = draft.longer_ns {
         terminal::talk(&format!(
@@ -60,10 +61,10 @@ struct Draft {
 }
 
 /// The fullest draft whose least time is within the answer.
-fn fitting(name: &str, answers: &Answers) -> Draft {
+fn fitting(session: &Session, name: &str, answers: &Answers) -> Draft {
     let limit = answers.time.parse::<Nanos>().map_or(u64::MAX, |time| time.0);
     let mut texts = draft::FRUGALITIES.map(|one| draft::lab_text(name, answers, one));
-    let least = texts.each_ref().map(|text| least_ns(text));
+    let least = texts.each_ref().map(|text| least_ns(session, text));
     let chosen = first_within(&least, limit);
     let longer_ns = least[chosen].filter(|least| *least > limit);
     Draft { text: std::mem::take(&mut texts[chosen]), longer_ns }
@@ -82,9 +83,10 @@ fn first_within(least_ns: &[Option<u64>], limit_ns: u64) -> usize {
 }
 
 /// What a lab takes at least; `None` where it cannot be planned here.
-fn least_ns(text: &str) -> Option<u64> {
-    let plan = super::plan::plan_of_text(text.as_bytes(), "draft", &PlaceArgs::host()).ok()?;
-    Some(plan.predicted_range_ns().0)
+fn least_ns(session: &Session, text: &str) -> Option<u64> {
+    let lab = LabText::new("draft", text);
+    let planned = session.resolve(&lab, &Options::of("host")).ok()?.plan().ok()?;
+    Some(planned.plan().predicted_range_ns().0)
 }
 
 /// Asks over a line-wise input.

@@ -1,24 +1,27 @@
 //! `seekwell kernel`: builds the kernel that guests run, and lists those that were built.
 
-use crate::args::{KernelBuildArgs, KernelCommand};
+use crate::args::{KernelBuildArgs, KernelCommand, KernelSetArg};
 use crate::failure::{Exit, Failure};
-use crate::{terminal, virtual_place};
+use crate::terminal;
+use seekwell_session::{Machine, SessionError};
+use seekwell_virtual::KernelSet;
 use seekwell_virtual::kernel::{self, DEBIAN_TARBALL, Kernel, KernelPlan, KernelSource, Progress};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Instant;
 
 /// Does what was asked of the lab kernels.
 ///
 /// # Errors
 /// When a kernel cannot be built, or the cache cannot be read.
-pub fn run(command: &KernelCommand) -> Result<Exit, Failure> {
+pub fn run(machine: &Machine, command: &KernelCommand) -> Result<Exit, Failure> {
     match command {
-        KernelCommand::Build(arguments) => build(arguments),
-        KernelCommand::List => list(),
+        KernelCommand::Build(arguments) => build(machine, arguments),
+        KernelCommand::List => list(machine),
     }
 }
 
-fn build(arguments: &KernelBuildArgs) -> Result<Exit, Failure> {
+fn build(machine: &Machine, arguments: &KernelBuildArgs) -> Result<Exit, Failure> {
     let source = match &arguments.source {
         Some(path) if path.is_file() => KernelSource::Tarball(path.clone()),
         Some(path) => KernelSource::Directory(path.clone()),
@@ -26,10 +29,10 @@ fn build(arguments: &KernelBuildArgs) -> Result<Exit, Failure> {
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.unwrap_or(cores);
-    let plan = KernelPlan { source, set: arguments.set.into(), jobs };
+    let plan = KernelPlan { source, set: set(arguments.set), jobs };
     let begun = Instant::now();
     let mut show = Shown::default();
-    let built = kernel::build(&plan, &virtual_place::kernels_directory()?, &mut |progress| {
+    let built = kernel::build(&plan, cache(machine)?, &mut |progress| {
         show.show(&progress);
     });
     let kernel = built.map_err(|error| Failure::from_error(&error))?;
@@ -43,15 +46,26 @@ fn build(arguments: &KernelBuildArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn list() -> Result<Exit, Failure> {
-    let cache = virtual_place::kernels_directory()?;
-    let kernels = kernel::list(&cache).map_err(|error| Failure::from_error(&error))?;
+fn list(machine: &Machine) -> Result<Exit, Failure> {
+    let kernels = kernel::list(cache(machine)?).map_err(|error| Failure::from_error(&error))?;
     if kernels.is_empty() {
         terminal::talk("no lab kernel was built yet; run: seekwell kernel build");
     } else {
         terminal::data(&text(&kernels));
     }
     Ok(Exit::Done)
+}
+
+/// Directory of the lab kernels.
+fn cache(machine: &Machine) -> Result<&Path, Failure> {
+    machine.kernels.as_deref().ok_or_else(|| SessionError::NoHome.into())
+}
+
+fn set(set: KernelSetArg) -> KernelSet {
+    match set {
+        KernelSetArg::Full => KernelSet::Full,
+        KernelSetArg::Reduced => KernelSet::Reduced,
+    }
 }
 
 /// One line per kernel; those of other versions of this program are marked.

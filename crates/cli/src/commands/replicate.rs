@@ -11,6 +11,7 @@ use labs::Labs;
 use seekwell_model::replication::Replication;
 use seekwell_replicate::judge;
 use seekwell_report::Around;
+use seekwell_session::{Session, backends};
 use std::path::Path;
 use studies::Studies;
 
@@ -19,14 +20,15 @@ use studies::Studies;
 ///
 /// # Errors
 /// When a file is wrong, or a run fails for another reason than its measurement.
-pub fn run(arguments: &ReplicateArgs) -> Result<Exit, Failure> {
-    if arguments.place == "host" && arguments.device.is_none() && !arguments.kept {
+pub fn run(session: &Session, arguments: &ReplicateArgs) -> Result<Exit, Failure> {
+    let real = backends::takes(&arguments.place, "device");
+    if real && arguments.device.is_none() && !arguments.kept {
         let text = "on the host, --device says which device takes the place of the modelled ones";
         return Err(Failure::Usage(text.to_owned()));
     }
     let studies = Studies::read(arguments.from.as_deref())?;
     let chosen = studies.chosen(arguments.study.as_deref())?;
-    let labs = Labs::new(arguments, &studies)?;
+    let labs = Labs::new(session, arguments, &studies)?;
     if arguments.fit {
         return fit::run(&studies, &chosen, &labs);
     }

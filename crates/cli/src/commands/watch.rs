@@ -16,6 +16,7 @@ use seekwell_model::units::Nanos;
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_observe::timeline::{Live, TimelineOptions};
 use seekwell_observe::watched::Watched;
+use seekwell_session::Machine;
 use seen::Seen;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,14 +34,14 @@ const SHORTEST: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// When it is no block device, or the recording cannot be written.
-pub fn run(arguments: &WatchArgs) -> Result<Exit, Failure> {
+pub fn run(machine: &Machine, arguments: &WatchArgs) -> Result<Exit, Failure> {
     let watched = Watched::find(Path::new("/"), &arguments.device)
         .map_err(|error| Failure::from_error(&error))?;
     let stop = stop_flag()?;
     let recorder = arguments
         .record
         .as_deref()
-        .map(|path| Recorder::create(path, &arguments.device, &watched))
+        .map(|path| Recorder::create(machine, path, &arguments.device, &watched))
         .transpose()?;
     let origin_ns = monotonic_ns();
     let mut watch = Watch::start(arguments, watched, origin_ns, recorder.is_some())?;

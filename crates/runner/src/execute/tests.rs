@@ -2,16 +2,16 @@ use super::*;
 use crate::fixture;
 use seekwell_model::units::Nanos;
 
-/// A scripted place: the result of a trial is a function of candidate and round.
+/// A scripted backend: the result of a trial is a function of candidate and round.
 struct Scripted<F>(F, Vec<(u32, u32)>);
 
-impl<F: FnMut(&PlannedTrial) -> Result<Record, String>> Place for Scripted<F> {
+impl<F: FnMut(&PlannedTrial) -> Result<Record, String>> Backend for Scripted<F> {
     fn run(
         &mut self,
         _plan: &Plan,
         trial: &PlannedTrial,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Record, BackendError> {
         progress("step");
         self.1.push((trial.round, trial.candidate));
         (self.0)(trial).map_err(Into::into)
@@ -22,11 +22,7 @@ impl<F: FnMut(&PlannedTrial) -> Result<Record, String>> Place for Scripted<F> {
 struct Kept(Vec<u32>, Option<u32>);
 
 impl Keeper for Kept {
-    fn keep(
-        &mut self,
-        trial: &PlannedTrial,
-        _: &Record,
-    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn keep(&mut self, trial: &PlannedTrial, _: &Record) -> Result<(), BackendError> {
         if self.1 == Some(trial.index) {
             return Err("no space left".into());
         }
@@ -42,11 +38,11 @@ fn run<F: FnMut(&PlannedTrial) -> Result<Record, String>>(
     execution: &mut Execution<'_>,
     script: F,
 ) -> Ran {
-    let mut place = Scripted(script, vec![]);
+    let mut backend = Scripted(script, vec![]);
     let mut kept = Kept::default();
     let stop = AtomicBool::new(false);
-    let ended = execution.run(&mut place, &mut kept, &stop, &mut |_| {});
-    (ended, place.1, kept.0)
+    let ended = execution.run(&mut backend, &mut kept, &stop, &mut |_| {});
+    (ended, backend.1, kept.0)
 }
 
 #[test]
@@ -80,7 +76,7 @@ fn a_stopped_run_says_so_and_keeps_what_it_had() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     let mut execution = Execution::new(&plan, Records::new());
     let stop = AtomicBool::new(false);
-    let mut place = Scripted(
+    let mut backend = Scripted(
         |trial: &PlannedTrial| {
             if trial.index == 4 {
                 stop.store(true, Ordering::Relaxed);
@@ -90,7 +86,7 @@ fn a_stopped_run_says_so_and_keeps_what_it_had() {
         vec![],
     );
     let mut kept = Kept::default();
-    let ended = execution.run(&mut place, &mut kept, &stop, &mut |_| {}).unwrap();
+    let ended = execution.run(&mut backend, &mut kept, &stop, &mut |_| {}).unwrap();
     assert_eq!((ended, kept.0), (Ended::Stopped, vec![0, 1, 2, 3, 4]));
 }
 
@@ -132,13 +128,13 @@ fn a_budget_buys_rounds_at_the_measured_cost_and_at_least_six() {
 }
 
 #[test]
-fn a_broken_place_ends_the_run_and_names_the_trial() {
+fn a_broken_backend_ends_the_run_and_names_the_trial() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     let mut execution = Execution::new(&plan, Records::new());
     let (ended, _, kept) = run(&mut execution, |trial| {
         if trial.index == 3 { Err("image is gone".into()) } else { Ok(fixture::record(1.0)) }
     });
-    assert!(matches!(ended, Err(RunError::Place { index: 3, .. })));
+    assert!(matches!(ended, Err(RunError::Backend { index: 3, .. })));
     assert_eq!(kept, [0, 1, 2]);
 }
 
@@ -146,10 +142,10 @@ fn a_broken_place_ends_the_run_and_names_the_trial() {
 fn a_record_that_cannot_be_kept_ends_the_run() {
     let plan = fixture::plan(&["a"], Effort::Rounds(6));
     let mut execution = Execution::new(&plan, Records::new());
-    let mut place = Scripted(|_: &PlannedTrial| Ok(fixture::record(1.0)), vec![]);
+    let mut backend = Scripted(|_: &PlannedTrial| Ok(fixture::record(1.0)), vec![]);
     let mut kept = Kept(vec![], Some(2));
     let stop = AtomicBool::new(false);
-    let ended = execution.run(&mut place, &mut kept, &stop, &mut |_| {});
+    let ended = execution.run(&mut backend, &mut kept, &stop, &mut |_| {});
     assert!(matches!(ended, Err(RunError::Keep { index: 2, .. })));
     assert_eq!(kept.0, [0, 1]);
 }
@@ -158,7 +154,7 @@ fn a_record_that_cannot_be_kept_ends_the_run() {
 fn time_left_shrinks_as_trials_end() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     let mut execution = Execution::new(&plan, Records::new());
-    let mut place = Scripted(|_: &PlannedTrial| Ok(fixture::record(1.0)), vec![]);
+    let mut backend = Scripted(|_: &PlannedTrial| Ok(fixture::record(1.0)), vec![]);
     let mut left = vec![];
     let mut watch = |event: Event<'_>| {
         if let Event::Began { left_ns, done, total, .. } = event {
@@ -166,6 +162,6 @@ fn time_left_shrinks_as_trials_end() {
         }
     };
     let stop = AtomicBool::new(false);
-    execution.run(&mut place, &mut Kept::default(), &stop, &mut watch).unwrap();
+    execution.run(&mut backend, &mut Kept::default(), &stop, &mut watch).unwrap();
     assert_eq!(left[1..], (1..12).map(|done| (done, 12, 12 - done)).collect::<Vec<_>>());
 }

@@ -1,7 +1,8 @@
 use super::*;
-use crate::execute::{Ended as RunEnded, Event, Execution, Keeper, Place, Records};
+use crate::execute::{Ended as RunEnded, Event, Execution, Keeper, Records};
 use crate::fixture;
 use crate::judge::{interim, judge};
+use seekwell_model::backend::Backend;
 use seekwell_model::record::Record;
 use seekwell_model::units::Nanos;
 use seekwell_model::verdict::{Basis, VerdictKind};
@@ -10,14 +11,14 @@ use std::sync::atomic::AtomicBool;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// A place whose trials are a function of stack and round alone, and that can die at one of them.
+/// A backend whose trials are a function of stack and round alone, and that can die at one of them.
 struct Scripted<'a> {
     script: &'a dyn Fn(&Plan, &PlannedTrial) -> Record,
     dies_at: Option<u32>,
     ran: Vec<PlannedTrial>,
 }
 
-impl Place for Scripted<'_> {
+impl Backend for Scripted<'_> {
     fn run(
         &mut self,
         plan: &Plan,
@@ -49,12 +50,12 @@ fn run(
     script: &Script,
     dies_at: Option<u32>,
 ) -> (Vec<PlannedTrial>, Records) {
-    let mut place = Scripted { script, dies_at, ran: vec![] };
+    let mut backend = Scripted { script, dies_at, ran: vec![] };
     let mut execution = Execution::new(plan, kept);
     let stop = AtomicBool::new(false);
-    let ended = execution.run(&mut place, &mut Nowhere, &stop, &mut |_| {});
+    let ended = execution.run(&mut backend, &mut Nowhere, &stop, &mut |_| {});
     assert_eq!(ended.is_err(), dies_at.is_some(), "{ended:?}");
-    (place.ran, execution.into_records())
+    (backend.ran, execution.into_records())
 }
 
 fn noisy(plan: &Plan, trial: &PlannedTrial) -> Record {
@@ -230,12 +231,12 @@ fn a_budget_plans_its_looks_from_the_pilot_and_ends_at_one() {
 #[test]
 fn the_outlook_is_said_once_after_the_pilot_and_again_when_resumed() {
     let plan = fixture::race(4, 3, |_| {});
-    let mut place = Scripted { script: &noisy, dies_at: Some(30), ran: vec![] };
+    let mut backend = Scripted { script: &noisy, dies_at: Some(30), ran: vec![] };
     let mut execution = Execution::new(&plan, Records::new());
     let stop = AtomicBool::new(false);
     let mut said = Vec::new();
     let mut parts = Vec::new();
-    let ended = execution.run(&mut place, &mut Nowhere, &stop, &mut |event| match event {
+    let ended = execution.run(&mut backend, &mut Nowhere, &stop, &mut |event| match event {
         Event::Outlook(outlook) => said.push(outlook.clone()),
         Event::Part { part, stacks } => parts.push((part, stacks)),
         _ => {}
@@ -257,7 +258,7 @@ fn the_outlook_is_said_once_after_the_pilot_and_again_when_resumed() {
 #[test]
 fn complete_rounds_say_after_two_of_them_what_they_buy() {
     let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(10));
-    let mut place = Scripted {
+    let mut backend = Scripted {
         script: &|_, trial| {
             let wobble = f64::from((trial.index * 7) % 5) / 100.0;
             fixture::record(1.0 + f64::from(trial.candidate) + wobble)
@@ -269,7 +270,7 @@ fn complete_rounds_say_after_two_of_them_what_they_buy() {
     let mut said = Vec::new();
     let mut begun = 0;
     let stop = AtomicBool::new(false);
-    let ended = execution.run(&mut place, &mut Nowhere, &stop, &mut |event| match event {
+    let ended = execution.run(&mut backend, &mut Nowhere, &stop, &mut |event| match event {
         Event::Outlook(outlook) => said.push((begun, outlook.clone())),
         Event::Began { .. } => begun += 1,
         _ => {}

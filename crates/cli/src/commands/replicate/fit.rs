@@ -4,10 +4,10 @@ use super::labs::Labs;
 use super::studies::Studies;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use crate::virtual_place::Change;
 use seekwell_replicate::fit::{Fitted, fit};
 use seekwell_replicate::judge;
 use seekwell_replicate::study::{Fit, Study};
+use seekwell_session::Change;
 use std::fmt;
 
 /// What a run said, as an error of the fit.

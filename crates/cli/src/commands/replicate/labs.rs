@@ -1,31 +1,31 @@
 //! The labs of a study, each an ordinary run with a file of its own.
 
 use super::studies::Studies;
-use crate::args::{PlaceArgs, ReplicateArgs, RunArgs};
-use crate::commands::{plan, run};
+use crate::args::ReplicateArgs;
+use crate::commands::run;
 use crate::failure::Failure;
-use crate::virtual_place::{self, Change};
-use crate::{place, terminal};
+use crate::terminal;
 use seekwell_model::lab::Match;
-use seekwell_model::plan::Plan;
 use seekwell_replicate::judge::Run;
 use seekwell_replicate::study::{Lab, Study};
 use seekwell_replicate::{ends, narrow};
+use seekwell_session::{Change, LabText, Options, Session, Standing, backends, set_aside};
 use seekwell_store::RunFile;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Behind a lab's name in the name of a run file of this machine's kernel.
-const HOST: &str = "@host";
+/// The backend of the studies' own disks; run files of others have the backend in their name.
+const MODELLED: &str = "virtual";
 
-/// A lab's file: where it is written, and what is in it.
-struct LabText<'a> {
+/// A lab's file: its path and text.
+struct LabFile<'a> {
     path: PathBuf,
     text: &'a str,
 }
 
 /// What runs labs, or finds their runs.
 pub struct Labs<'a> {
+    session: &'a Session,
     arguments: &'a ReplicateArgs,
     studies: &'a Studies,
 }
@@ -35,14 +35,18 @@ impl<'a> Labs<'a> {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn new(arguments: &'a ReplicateArgs, studies: &'a Studies) -> Result<Self, Failure> {
+    pub fn new(
+        session: &'a Session,
+        arguments: &'a ReplicateArgs,
+        studies: &'a Studies,
+    ) -> Result<Self, Failure> {
         let directory = &arguments.output;
         if !arguments.kept {
             std::fs::create_dir_all(directory).map_err(|error| {
                 Failure::Error(format!("cannot make {}: {error}", directory.display()))
             })?;
         }
-        Ok(Self { arguments, studies })
+        Ok(Self { session, arguments, studies })
     }
 
     /// The labs of a study, run where they were not.
@@ -63,7 +67,7 @@ impl<'a> Labs<'a> {
         if !self.arguments.ranges {
             return Ok(Vec::new());
         }
-        let devices = virtual_place::devices()?;
+        let devices = self.session.devices()?;
         let mut ends = Vec::new();
         for range in &study.ranges {
             let (device, key) = (range.device.clone(), range.parameter.clone());
@@ -90,7 +94,7 @@ impl<'a> Labs<'a> {
     /// are; `None` when it is not part of the set.
     fn at_end(&self, study: &Study, lab: &Lab, change: &Change) -> Result<Option<Run>, Failure> {
         let Some(base) = self.run(study, lab)? else { return Ok(None) };
-        let name = base.file.trim_end_matches(".seekwell").trim_end_matches(HOST);
+        let name = base.file.trim_end_matches(".seekwell").trim_end_matches(&self.suffix());
         let narrow = ends::narrowed(self.studies.lab(name)?, &change.device);
         let Some(text) = narrow.map_err(|error| Failure::from_error(&error))? else {
             return Ok(Some(base));
@@ -101,7 +105,7 @@ impl<'a> Labs<'a> {
         }
         if !self.arguments.kept {
             let lab_path = path.with_extension("toml");
-            self.carry_out(&LabText { path: lab_path, text: &text }, lab, &path, Some(change))?;
+            self.carry_out(&LabFile { path: lab_path, text: &text }, lab, &path, Some(change))?;
         }
         let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
         let end = self.read(&lab.name, &file)?;
@@ -126,7 +130,7 @@ impl<'a> Labs<'a> {
         let text = narrow.map_err(|error| Failure::from_error(&error))?;
         let path = self.run_file(&format!("{name}.fit"), Some(change));
         let lab_path = path.with_extension("toml");
-        self.carry_out(&LabText { path: lab_path, text: &text }, lab, &path, Some(change))?;
+        self.carry_out(&LabFile { path: lab_path, text: &text }, lab, &path, Some(change))?;
         let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
         self.read(&lab.name, &file).map(Some)
     }
@@ -145,7 +149,7 @@ impl<'a> Labs<'a> {
             let path = self.run_file(name, None);
             let lab_path = self.arguments.output.join(format!("{name}.toml"));
             let text = self.studies.lab(name)?;
-            self.carry_out(&LabText { path: lab_path, text }, lab, &path, None)?;
+            self.carry_out(&LabFile { path: lab_path, text }, lab, &path, None)?;
             path
         };
         let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
@@ -170,7 +174,7 @@ impl<'a> Labs<'a> {
 
     fn carry_out(
         &self,
-        file: &LabText<'_>,
+        file: &LabFile<'_>,
         lab: &Lab,
         path: &Path,
         change: Option<&Change>,
@@ -180,54 +184,48 @@ impl<'a> Labs<'a> {
             Failure::Error(format!("cannot write {}: {error}", lab_path.display()))
         })?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let at = self.place(change);
-        let cpu = lab.cpu.as_deref().map(str::parse).transpose();
-        let cpu = cpu.map_err(|error| Failure::Error(format!("cpu of the lab {name}: {error}")))?;
+        let options = self.options(&name, lab, change)?;
+        let text = LabText::new(lab_path.display().to_string(), file.text);
+        let planned = self.session.resolve(&text, &options)?.plan()?;
+        planned.notes().iter().for_each(|note| terminal::talk(note));
         if path.is_file() {
-            let plan = plan::plan_of(lab_path, &at)?;
-            let now = if at.is_virtual() {
-                virtual_place::facts(&plan.lab, &at, cpu)?
-            } else {
-                place::environment()
-            };
-            match state(path, &plan, &now)? {
-                State::Complete => return Ok(()),
-                State::Begun => {}
-                State::Stale(why) => set_aside(path, &why)?,
+            match planned.standing(path)? {
+                Standing::Complete => return Ok(()),
+                Standing::Begun => {}
+                Standing::Stale(why) => say_set_aside(path, &set_aside(path)?, &why),
             }
         }
         terminal::talk(&format!("{name}:"));
-        run::carry_out(&RunArgs {
-            lab: Some(lab_path.clone()),
-            output: Some(path.to_owned()),
-            resume: path.is_file(),
-            cpu: cpu.filter(|_| at.is_virtual()),
-            jobs: self.arguments.jobs.filter(|_| at.is_virtual()),
-            at,
-            check: false,
-            scratch: None,
-            json: false,
-            no_screen: true,
-        })?;
+        run::carry_out(planned, path, true, false)?;
         Ok(())
     }
 
-    fn place(&self, change: Option<&Change>) -> PlaceArgs {
-        PlaceArgs {
-            place: self.arguments.place.clone(),
-            model: None,
+    /// Options of a lab's run. A charge of CPU time and trials at once are for backends that take
+    /// them.
+    fn options(&self, name: &str, lab: &Lab, change: Option<&Change>) -> Result<Options, Failure> {
+        let backend = &self.arguments.place;
+        let cpu = lab.cpu.as_deref().map(str::parse).transpose();
+        let cpu = cpu.map_err(|error| Failure::Error(format!("cpu of the lab {name}: {error}")))?;
+        Ok(Options {
             kernel: self.arguments.kernel.clone(),
-            bring: Vec::new(),
             changes: change.cloned().into_iter().collect(),
             device: self.arguments.device.clone(),
             journal_device: self.arguments.journal_device.clone(),
-        }
+            cpu: cpu.filter(|_| backends::takes(backend, "cpu")),
+            jobs: self.arguments.jobs.filter(|_| backends::takes(backend, "jobs")),
+            ..Options::of(backend)
+        })
+    }
+
+    /// Marks run files of other backends than that of the modelled disks.
+    fn suffix(&self) -> String {
+        let backend = &self.arguments.place;
+        if backend == MODELLED { String::new() } else { format!("@{backend}") }
     }
 
     fn run_file(&self, name: &str, change: Option<&Change>) -> PathBuf {
         let with = change.map(|change| format!("@{}", change.to_string().replace(':', ".")));
-        let host = if self.arguments.place == "host" { HOST } else { "" };
-        let name = format!("{name}{host}{}.seekwell", with.unwrap_or_default());
+        let name = format!("{name}{}{}.seekwell", self.suffix(), with.unwrap_or_default());
         self.arguments.output.join(name)
     }
 
@@ -247,43 +245,10 @@ impl<'a> Labs<'a> {
     }
 }
 
-/// What a run file is to the lab that is to be run.
-#[derive(Debug, PartialEq, Eq)]
-enum State {
-    /// All of it.
-    Complete,
-    /// A run that was interrupted.
-    Begun,
-    /// A run of something else, and what differs.
-    Stale(String),
-}
-
-/// What a kept run is to this lab, on what decides its results now.
-fn state(path: &Path, plan: &Plan, now: &serde_json::Value) -> Result<State, Failure> {
-    let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
-    let file = RunFile::open(path).map_err(wrong)?;
-    if file.plan().map_err(wrong)?.lab != plan.lab {
-        return Ok(State::Stale("lab file".to_owned()));
-    }
-    if let Some(difference) = place::differs(&file.environment().map_err(wrong)?, now) {
-        return Ok(State::Stale(difference));
-    }
-    let ended = file.verdict().map_err(wrong)?.is_some();
-    Ok(if ended { State::Complete } else { State::Begun })
-}
-
-/// Makes room for a new run and keeps the old one beside it: it may have taken hours.
-fn set_aside(path: &Path, why: &str) -> Result<(), Failure> {
-    let aside = (1..)
-        .map(|number| path.with_extension(format!("before-{number}.seekwell")))
-        .find(|aside| !aside.exists())
-        .unwrap_or_else(|| path.with_extension("before.seekwell"));
-    std::fs::rename(path, &aside)
-        .map_err(|error| Failure::Error(format!("cannot rename {}: {error}", path.display())))?;
+fn say_set_aside(path: &Path, aside: &Path, why: &str) {
     terminal::talk(&format!(
         "{} was run with another {why}; it is kept as {}, and the lab is run again",
         path.display(),
         aside.display()
     ));
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::seen::Seen;
 use crate::failure::Failure;
-use crate::{place, terminal};
+use crate::terminal;
 use seekwell_model::plan::{PlaceFacts, Plan};
 use seekwell_model::record::{
     BlockEvents, DeviceInForce, InForce, Record, Sample, Status, StepRecord,
@@ -12,6 +12,7 @@ use seekwell_model::units::Bytes;
 use seekwell_observe::watched::Watched;
 use seekwell_runner::judge;
 use seekwell_runner::order::{self, Expanded};
+use seekwell_session::Machine;
 use seekwell_store::RunFile;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,9 +27,14 @@ pub struct Recorder {
 
 impl Recorder {
     /// Makes the file before watching begins, so that nothing is watched for nothing.
-    pub fn create(path: &Path, device: &Path, watched: &Watched) -> Result<Self, Failure> {
+    pub fn create(
+        machine: &Machine,
+        path: &Path,
+        device: &Path,
+        watched: &Watched,
+    ) -> Result<Self, Failure> {
         let plan = plan(device, watched)?;
-        let mut environment = place::environment();
+        let mut environment = seekwell_session::host_environment(&machine.system);
         environment["place"] = "watch".into();
         let file = RunFile::create(path, &plan, &environment)
             .map_err(|error| Failure::from_error(&error))?;

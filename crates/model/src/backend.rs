@@ -1,0 +1,44 @@
+//! The backend of a run: what runs the trials of a plan.
+//!
+//! A backend is chosen, and what it needs is resolved, before there is a plan; see the crate
+//! `session`. From then on the runner knows it by this trait alone.
+
+use crate::plan::{Plan, PlannedTrial};
+use crate::record::Record;
+use std::error::Error;
+
+/// Why a backend cannot go on; the backend's own typed error is inside.
+pub type BackendError = Box<dyn Error + Send + Sync>;
+
+/// Runs trials, one at a time as the runner sees it.
+pub trait Backend {
+    /// Runs one trial. `progress` is called with the name of each step that begins. A trial that
+    /// fails is a record with [`Status::Failed`](crate::record::Status::Failed), not an error.
+    ///
+    /// # Errors
+    /// When the backend itself is broken, so that no further trial makes sense.
+    fn run(
+        &mut self,
+        plan: &Plan,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, BackendError>;
+
+    /// Tells which trials will be asked for next, in that order. A backend that can run more than
+    /// one at once may begin with them.
+    fn announce(&mut self, _trials: &[PlannedTrial]) {}
+
+    /// Cost of a trial in nanoseconds of the budget: the time that the user waited, which is the
+    /// duration of [`Self::run`], or the record's own where that is more.
+    fn cost_ns(&self, record: &Record, wall_ns: u64) -> u64 {
+        record.elapsed_ns.max(wall_ns)
+    }
+
+    /// Puts back what the backend changed on this machine. Called once, after the last trial.
+    ///
+    /// # Errors
+    /// When something could not be put back.
+    fn finish(self: Box<Self>) -> Result<(), BackendError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+use super::*;
+use crate::machine::Machine;
+use seekwell_host::sysfs::System;
+use std::path::PathBuf;
+
+fn session() -> Session {
+    Session::new(Machine {
+        system: System::rooted_at(Path::new("/nonexistent")),
+        program: PathBuf::new(),
+        state: PathBuf::new(),
+        kernels: None,
+        folders: Vec::new(),
+        temporary: PathBuf::new(),
+    })
+}
+
+fn message(options: &Options) -> String {
+    choose(&session(), options).err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
+    let all = Options {
+        backend: "virtual".to_owned(),
+        device: Some("ram:64MiB".to_owned()),
+        journal_device: Some("ram:64MiB".to_owned()),
+        model: Some("ram".to_owned()),
+        kernel: Some("0".to_owned()),
+        bring: vec![PathBuf::from("/bin/true")],
+        changes: vec!["ram:fixed.parallel=1".parse().unwrap()],
+        jobs: Some(1),
+        cpu: Some("1,1".parse().unwrap()),
+        check: true,
+        scratch: None,
+    };
+    for option in all.given() {
+        let takers = BACKENDS.iter().filter(|entry| takes(entry.name, option));
+        assert_eq!(takers.count(), 1, "{option}");
+    }
+    assert_eq!(
+        all.given().count(),
+        BACKENDS.iter().map(|entry| entry.options.len()).sum::<usize>()
+    );
+    let jobs = Options { jobs: Some(2), ..Options::of("host") };
+    assert_eq!(
+        message(&jobs),
+        "--jobs is for --place virtual, and this is --place host; leave it out or name the other place"
+    );
+    let device = Options { device: Some("ram:64MiB".to_owned()), ..Options::of("virtual") };
+    assert!(message(&device).starts_with("--device is for --place host,"));
+    assert_eq!(message(&Options::of("moon")), "there is no backend 'moon'; write host or virtual");
+    assert_eq!(message(&Options::of("host")), "");
+}
+
+#[test]
+fn a_change_that_no_modelled_device_takes_is_reported_before_any_kernel() {
+    let with =
+        |change: &str| Options { changes: vec![change.parse().unwrap()], ..Options::of("virtual") };
+    assert!(message(&with("no-such:a.b=1")).contains("there is no modelled device 'no-such'"));
+    assert!(message(&with("ram:a.b=1")).starts_with("--set ram:a.b=1: "));
+}
+
+#[test]
+fn the_catalogue_is_loaded_once() {
+    let session = session();
+    let first: *const _ = session.devices().unwrap();
+    choose(&session, &Options::of("virtual")).unwrap();
+    assert!(std::ptr::eq(first, session.devices().unwrap()));
+}

@@ -1,0 +1,163 @@
+//! Why a session cannot go on.
+
+use crate::options::Change;
+use seekwell_agent::host_place::HostPlaceError;
+use seekwell_device::DeviceError;
+use seekwell_host::guard::Refusal;
+use seekwell_model::backend::BackendError;
+use seekwell_runner::execute::RunError;
+use seekwell_runner::order::PlanError;
+use seekwell_spec::Diagnostic;
+use seekwell_store::StoreError;
+use seekwell_virtual::labs::LabError;
+use seekwell_virtual::{KernelError, VirtualPlaceError};
+use std::io;
+use std::path::PathBuf;
+
+/// What a caller does about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Something failed.
+    Failed,
+    /// The options or the lab's path do not fit together.
+    Usage,
+    /// Refused to protect data.
+    Refused,
+}
+
+/// Why a session cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// An option of another backend.
+    #[error(
+        "--{option} is for --place {of}, and this is --place {backend}; leave it out or name the other place"
+    )]
+    Option {
+        /// Name of the option.
+        option: &'static str,
+        /// Backend that takes it.
+        of: String,
+        /// Backend that was chosen.
+        backend: String,
+    },
+    /// No backend has this name.
+    #[error("there is no backend '{name}'; write {known}")]
+    NoBackend {
+        /// The name.
+        name: String,
+        /// Names of all backends.
+        known: String,
+    },
+    /// A replacement for the lab's devices that cannot be used.
+    #[error("{0}")]
+    Device(String),
+    /// The lab file cannot be read.
+    #[error("cannot read the lab {}: {source}; give the path of a TOML file", path.display())]
+    ReadLab {
+        /// Its path.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A mistake in the lab.
+    #[error(transparent)]
+    Lab(#[from] Diagnostic),
+    /// The lab's trials cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A built-in device file is wrong.
+    #[error(transparent)]
+    Catalogue(DeviceError),
+    /// A change names a device that does not exist.
+    #[error("--set {change}: there is no modelled device '{}'; seekwell device list shows those there are", change.device)]
+    ChangedDevice {
+        /// The change.
+        change: Change,
+    },
+    /// A change that the device does not accept.
+    #[error("--set {change}: {source}")]
+    Change {
+        /// The change.
+        change: Change,
+        /// Cause.
+        source: DeviceError,
+    },
+    /// The lab's devices do not suit the virtual backend.
+    #[error(transparent)]
+    Models(#[from] LabError),
+    /// Lab kernels are kept in the home directory, and there is none.
+    #[error("lab kernels are kept in ~/.cache, and HOME is not set; set it, or XDG_CACHE_HOME")]
+    NoHome,
+    /// The list of lab kernels cannot be read.
+    #[error(transparent)]
+    Kernels(KernelError),
+    /// No lab kernel, or not exactly one, fits.
+    #[error("{0}")]
+    Kernel(String),
+    /// A program that is to be brought into guests does not exist.
+    #[error("cannot bring {}: there is no such file", .0.display())]
+    Bring(PathBuf),
+    /// The virtual backend cannot be made.
+    #[error(transparent)]
+    Virtual(#[from] VirtualPlaceError),
+    /// The host backend needs root.
+    #[error(
+        "a run on this kernel attaches loop devices, formats and mounts, which needs root; run it with sudo"
+    )]
+    NeedsRoot,
+    /// The host backend cannot be made.
+    #[error(transparent)]
+    Host(#[from] HostPlaceError),
+    /// The guard refuses a disk of the lab.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The run file cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run file holds another lab.
+    #[error(
+        "the lab is not the one that {} was begun with; resume without naming a lab, or begin a new run with -o",
+        path.display()
+    )]
+    OtherLab {
+        /// The run file.
+        path: PathBuf,
+    },
+    /// The run was begun on something else, so old and new rounds do not compare.
+    #[error(
+        "{} was begun with another {difference}, and its rounds do not compare with new ones; begin a new run with -o",
+        path.display()
+    )]
+    OtherMachine {
+        /// The run file.
+        path: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// An old run file cannot be renamed.
+    #[error("cannot rename {}: {source}", path.display())]
+    SetAside {
+        /// The run file.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The run broke off.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The backend could not put back what it changed.
+    #[error("{0}")]
+    PutBack(BackendError),
+}
+
+impl SessionError {
+    /// What a caller does about it.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Option { .. } | Self::NoBackend { .. } | Self::Device(_) => Kind::Usage,
+            Self::Refused(_) => Kind::Refused,
+            _ => Kind::Failed,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The virtual backend: guests with a lab kernel on modelled disks, in virtual time.
+
+use crate::backends::{Opened, Setup};
+use crate::error::SessionError;
+use crate::machine::{self, Machine};
+use crate::options::{Change, Options};
+use crate::resolved::Session;
+use rustix::thread::{CpuSet, sched_getaffinity};
+use seekwell_device::DeviceFile;
+use seekwell_model::lab::{Lab, Workload};
+use seekwell_model::plan::{PlaceFacts, Plan};
+use seekwell_virtual::kernel::{self, Kernel, KernelSet};
+use seekwell_virtual::{CpuCharge, Lanes, RootImage, VirtualOptions, VirtualPlace, labs};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Guests as a backend.
+pub(crate) struct Guests {
+    machine: Machine,
+    options: Options,
+    /// Modelled devices by name, changed as asked.
+    devices: BTreeMap<String, DeviceFile>,
+    kernel: OnceCell<Kernel>,
+}
+
+impl Guests {
+    pub(crate) fn setup(
+        session: &Session,
+        options: &Options,
+    ) -> Result<Box<dyn Setup>, SessionError> {
+        Ok(Box::new(Self {
+            machine: session.machine().clone(),
+            options: options.clone(),
+            devices: changed(session.devices()?, &options.changes)?,
+            kernel: OnceCell::new(),
+        }))
+    }
+
+    /// The kernel of all guests, chosen once. Mistakes in the lab are reported without one.
+    fn kernel(&self) -> Result<&Kernel, SessionError> {
+        if let Some(kernel) = self.kernel.get() {
+            return Ok(kernel);
+        }
+        let cache = self.machine.kernels.as_deref().ok_or(SessionError::NoHome)?;
+        let chosen = choose_kernel(cache, self.options.kernel.as_deref())?;
+        Ok(self.kernel.get_or_init(|| chosen))
+    }
+
+    fn charge(&self) -> CpuCharge {
+        self.options.cpu.unwrap_or_default()
+    }
+
+    fn place(&self) -> Result<VirtualPlace, SessionError> {
+        let bring = self.options.bring.iter().map(|path| absolute(path));
+        let options = VirtualOptions {
+            kernel: self.kernel()?.clone(),
+            program: self.machine.program.clone(),
+            devices: self.devices.clone(),
+            bring: bring.collect::<Result<_, _>>()?,
+            scratch: self.options.scratch.clone().unwrap_or(self.machine.temporary.clone()),
+            charge: self.charge(),
+            check: self.options.check,
+        };
+        let folders = &self.machine.folders;
+        Ok(VirtualPlace::new(options, &|name| machine::find(folders, name))?)
+    }
+}
+
+impl Setup for Guests {
+    fn adapt(&self, lab: &mut Lab) -> Result<(), SessionError> {
+        if let Some(model) = &self.options.model {
+            labs::use_model(lab, model);
+        }
+        Ok(labs::check(lab, &self.devices)?)
+    }
+
+    fn facts(&self, lab: &Lab) -> Result<PlaceFacts, SessionError> {
+        let has = |name: &str| self.machine.find(name).is_some();
+        Ok(labs::facts(lab, self.kernel()?, &self.devices, &has))
+    }
+
+    fn cannot_run(&self, workload: &Workload) -> Option<String> {
+        let brought = |name: &str| self.options.bring.iter().any(|path| path.ends_with(name));
+        let (why, remedy) = labs::cannot_run(workload, &brought)?;
+        Some(format!("{why}; {remedy}"))
+    }
+
+    fn environment(&self, lab: &Lab) -> Result<serde_json::Value, SessionError> {
+        let kernel = self.kernel()?;
+        let mut facts = serde_json::json!({
+            "place": "virtual",
+            "kernel": format!("{} ({} set, {})", kernel.version, kernel.set, kernel.id),
+            "kernel_source": kernel.source,
+            "cpu": charge_text(self.charge()),
+            "models": labs::models(lab, &self.devices),
+        });
+        if !self.options.changes.is_empty() {
+            let changes = self.options.changes.iter().map(ToString::to_string).collect::<Vec<_>>();
+            facts["changed"] = serde_json::Value::from(changes);
+        }
+        Ok(facts)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let reduced = self.kernel.get().is_some_and(|kernel| kernel.set == KernelSet::Reduced);
+        let note = "this lab kernel has ext2, ext3, ext4, xfs and btrfs only; all filesystems: seekwell kernel build";
+        reduced.then(|| note.to_owned()).into_iter().collect()
+    }
+
+    fn open(&self, plan: &Plan, _run_file: &Path) -> Result<Opened, SessionError> {
+        let place = self.place()?;
+        let mut environment = self.environment(&plan.lab)?;
+        add_image(&mut environment, place.root());
+        let lanes = Lanes::new(place, plan, &cpus(self.options.jobs))?;
+        let notes = lanes.note().map(|note| format!("note: {note}")).into_iter().collect();
+        Ok(Opened { backend: Box::new(lanes), environment, notes })
+    }
+}
+
+/// The catalogue's devices with these parameters changed.
+fn changed(
+    catalogue: &BTreeMap<String, DeviceFile>,
+    changes: &[Change],
+) -> Result<BTreeMap<String, DeviceFile>, SessionError> {
+    let mut devices = catalogue.clone();
+    for change in changes {
+        let Some(file) = devices.get_mut(&change.device) else {
+            return Err(SessionError::ChangedDevice { change: change.clone() });
+        };
+        *file = file
+            .with(&change.key, change.value)
+            .map_err(|source| SessionError::Change { change: change.clone(), source })?;
+    }
+    Ok(devices)
+}
+
+/// The kernel whose id begins with `id`, or the best there is: of this version, with every
+/// filesystem if such a one was built.
+fn choose_kernel(cache: &Path, id: Option<&str>) -> Result<Kernel, SessionError> {
+    let kernels = kernel::list(cache).map_err(SessionError::Kernels)?;
+    if let Some(id) = id {
+        let mut named = kernels.into_iter().filter(|kernel| kernel.id.starts_with(id));
+        return match (named.next(), named.next()) {
+            (Some(kernel), None) => Ok(kernel),
+            (None, _) => Err(SessionError::Kernel(format!(
+                "no lab kernel {id} was built; seekwell kernel list shows those there are"
+            ))),
+            (Some(_), Some(_)) => Err(SessionError::Kernel(format!(
+                "more than one lab kernel begins with {id}; write more of its name"
+            ))),
+        };
+    }
+    // A tree of the user's own is used only by name.
+    let suits = |kernel: &Kernel| kernel.is_current() && kernel.source == kernel::DEBIAN_TARBALL;
+    kernels.into_iter().filter(suits).min_by_key(|kernel| kernel.set).ok_or_else(|| {
+        let text = "no lab kernel of this version was built; run: seekwell kernel build";
+        SessionError::Kernel(text.to_owned())
+    })
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, SessionError> {
+    let found = std::path::absolute(path).ok().filter(|path| path.is_file());
+    found.ok_or_else(|| SessionError::Bring(path.to_owned()))
+}
+
+/// CPUs that this process may use, at most so many.
+fn cpus(most: Option<usize>) -> Vec<usize> {
+    let Ok(allowed) = sched_getaffinity(None) else { return Vec::new() };
+    let all = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+    all.take(most.unwrap_or(usize::MAX)).collect()
+}
+
+fn charge_text(charge: CpuCharge) -> String {
+    if charge == CpuCharge::default() {
+        return "CPU time not counted".to_owned();
+    }
+    let (call, kib) = (charge.syscall_ns, charge.copy_ns_per_kib);
+    format!("CPU time charged: {call} ns a system call, {kib} ns a KiB copied")
+}
+
+/// The programs of the guests: every build has others, and of this machine itself nothing decides.
+fn add_image(environment: &mut serde_json::Value, root: &RootImage) {
+    let manifest: BTreeMap<&str, &str> =
+        root.manifest().iter().map(|entry| (entry.path.as_str(), entry.sha256.as_str())).collect();
+    environment["image"] = root.hash().into();
+    environment["image_files"] = serde_json::json!(manifest);
+    environment["uncontrolled"] = serde_json::json!([
+        "CPU time other than what is charged, and everything that is no disk: virtual time knows none"
+    ]);
+}

@@ -1,0 +1,191 @@
+//! The host backend: this machine's kernel, on scratch images and claimed disks.
+
+use crate::backends::{Opened, Setup};
+use crate::error::SessionError;
+use crate::machine::Machine;
+use crate::options::Options;
+use crate::resolved::Session;
+use seekwell_agent::host_place::{HostOptions, HostPlace};
+use seekwell_host::facts;
+use seekwell_host::guard::{self, Context, Purpose, RefusalKind};
+use seekwell_host::sysfs::System;
+use seekwell_model::lab::Lab;
+use seekwell_model::plan::{PlaceFacts, Plan};
+use seekwell_model::stack::Backing;
+use seekwell_model::units::Bytes;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// This machine's kernel as a backend.
+pub(crate) struct Host {
+    machine: Machine,
+    options: Options,
+    /// Replacements for the lab's devices and for its external journals.
+    device: Option<Backing>,
+    journal: Option<Backing>,
+}
+
+impl Host {
+    pub(crate) fn setup(
+        session: &Session,
+        options: &Options,
+    ) -> Result<Box<dyn Setup>, SessionError> {
+        let replacement = |text: &Option<String>| text.as_deref().map(backing).transpose();
+        Ok(Box::new(Self {
+            machine: session.machine().clone(),
+            options: options.clone(),
+            device: replacement(&options.device)?,
+            journal: replacement(&options.journal_device)?,
+        }))
+    }
+}
+
+impl Setup for Host {
+    fn adapt(&self, lab: &mut Lab) -> Result<(), SessionError> {
+        let Some(device) = &self.device else { return Ok(()) };
+        use_device(lab, device, self.journal.as_ref())
+    }
+
+    fn facts(&self, lab: &Lab) -> Result<PlaceFacts, SessionError> {
+        let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
+        let backings = lab.devices.iter().map(|device| &device.backing).chain(journals);
+        let disks: Vec<PathBuf> = backings.filter_map(disk).map(Path::to_owned).collect();
+        Ok(facts::gather(&self.machine.system, &disks))
+    }
+
+    fn environment(&self, _lab: &Lab) -> Result<serde_json::Value, SessionError> {
+        Ok(environment(&self.machine.system))
+    }
+
+    fn check_devices(&self, plan: &Plan, run_file: Option<&Path>) -> Result<(), SessionError> {
+        let context =
+            Context { claims: self.machine.claims(), run_file: run_file.map(Path::to_owned) };
+        for disk in disks(plan) {
+            let checked = guard::check(&self.machine.system, disk, Purpose::Write, &context);
+            match checked.err() {
+                // A lab may be planned on another machine than the one that runs it, and by a user
+                // who may not open its disks.
+                Some(refusal) if run_file.is_none() && is_unknown(refusal.kind) => {}
+                Some(refusal) => return Err(refusal.into()),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(SessionError::NeedsRoot);
+        }
+        self.check_devices(plan, Some(run_file))?;
+        let options = HostOptions {
+            program: self.machine.program.clone(),
+            scratch: self.options.scratch_directory(run_file),
+            undo_directory: self.machine.undo(),
+            claims_directory: self.machine.claims(),
+            run_file: run_file.to_owned(),
+        };
+        let backend = Box::new(HostPlace::new(plan, options)?);
+        let environment = environment(&self.machine.system);
+        Ok(Opened { backend, environment, notes: Vec::new() })
+    }
+}
+
+/// Whether this only says that nothing is known of the device here.
+fn is_unknown(kind: RefusalKind) -> bool {
+    matches!(kind, RefusalKind::Missing | RefusalKind::Unreadable)
+}
+
+/// The path of a disk or partition.
+fn disk(backing: &Backing) -> Option<&Path> {
+    match backing {
+        Backing::Disk { path } | Backing::Partition { path } => Some(path),
+        Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => None,
+    }
+}
+
+/// Disks and partitions that the trials of a plan write, each once.
+fn disks(plan: &Plan) -> BTreeSet<&Path> {
+    let backings = plan
+        .stacks
+        .iter()
+        .flat_map(|stack| [Some(&stack.device.backing), stack.journal.external.as_ref()]);
+    backings.flatten().filter_map(disk).collect()
+}
+
+/// Replaces every device of a lab by one, and every external journal by another. Devices that are
+/// then equal stay once.
+fn use_device(
+    lab: &mut Lab,
+    device: &Backing,
+    journal: Option<&Backing>,
+) -> Result<(), SessionError> {
+    for of_lab in &mut lab.devices {
+        of_lab.backing = device.clone();
+    }
+    let mut kept = Vec::new();
+    lab.devices.retain(|device| {
+        let first = !kept.contains(&device.settings);
+        kept.push(device.settings.clone());
+        first
+    });
+    for of_lab in &mut lab.journals {
+        if of_lab.external.is_some() {
+            let Some(journal) = journal else {
+                return Err(SessionError::Device(format!(
+                    "journal {} is outside of the filesystem; give --journal-device",
+                    of_lab.name
+                )));
+            };
+            of_lab.external = Some(journal.clone());
+        }
+    }
+    Ok(())
+}
+
+/// A device as options write it: `loop:SIZE`, `ram:SIZE` or a stable path.
+fn backing(text: &str) -> Result<Backing, SessionError> {
+    let sector = Bytes(512);
+    let size = |size: &str| {
+        let wrong = |_| SessionError::Device(format!("'{text}' has no size; write loop:1GiB"));
+        size.parse::<Bytes>().map_err(wrong)
+    };
+    Ok(match text.split_once(':') {
+        Some(("loop", end)) => Backing::Loop { size: size(end)?, directory: None, sector },
+        Some(("ram", end)) => Backing::Ram { size: size(end)?, sector },
+        _ if text.contains("-part") || text.contains("by-part") => {
+            Backing::Partition { path: PathBuf::from(text) }
+        }
+        _ if !text.starts_with("/dev/") => {
+            return Err(SessionError::Device(format!(
+                "'{text}' is no device; write loop:SIZE, ram:SIZE or a stable path below /dev/disk"
+            )));
+        }
+        _ => Backing::Disk { path: PathBuf::from(text) },
+    })
+}
+
+/// Description of this machine for a run file, with what no run controls on it.
+#[must_use]
+pub fn environment(system: &System) -> serde_json::Value {
+    let found = facts::environment(system);
+    let mut uncontrolled =
+        vec!["other processes of this machine, its temperature and its CPU frequency"];
+    if found.swap.is_some_and(|swap| swap.0 > 0) {
+        uncontrolled.push("swap, which is on");
+    }
+    if found.memory_cgroup.as_deref() == Some("v1") {
+        uncontrolled.push("write-back, which a version 1 memory cgroup does not limit");
+    }
+    serde_json::json!({
+        "place": "host",
+        "kernel": found.kernel_release,
+        "cpu": found.cpu_model,
+        "ram": found.ram,
+        "uncontrolled": uncontrolled,
+        "machine": found,
+    })
+}

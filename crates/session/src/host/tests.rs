@@ -1,0 +1,35 @@
+use super::*;
+use seekwell_spec::read_lab;
+
+fn lab() -> Lab {
+    let text = "[lab]\nname = \"t\"\n[[device]]\nname = \"a\"\nloop = \"1GiB\"\n\
+                [[device]]\nname = \"b\"\nram = \"64MiB\"\n[[filesystem]]\ntype = \"ext4\"\n\
+                [[journal]]\nname = \"out\"\nram = \"32MiB\"\n\
+                [[workload]]\nkind = \"mail\"\n[judge]\nmetric = \"unpack.elapsed\"\n";
+    read_lab(text, "t.toml").unwrap()
+}
+
+#[test]
+fn one_device_replaces_all_and_equal_ones_stay_once() {
+    let mut lab = lab();
+    let device = backing("ram:128MiB").unwrap();
+    let journal = backing("/dev/disk/by-id/x-part1").unwrap();
+    use_device(&mut lab, &device, Some(&journal)).unwrap();
+    assert_eq!(lab.devices.len(), 1);
+    assert_eq!(lab.devices[0].backing, device);
+    let external: Vec<_> = lab.journals.iter().filter_map(|one| one.external.as_ref()).collect();
+    assert_eq!(external, [&Backing::Partition { path: "/dev/disk/by-id/x-part1".into() }]);
+}
+
+#[test]
+fn an_external_journal_needs_a_device_of_its_own() {
+    let error = use_device(&mut lab(), &backing("ram:128MiB").unwrap(), None).unwrap_err();
+    assert!(error.to_string().contains("give --journal-device"), "{error}");
+}
+
+#[test]
+fn what_is_no_device_is_refused_in_words() {
+    assert!(backing("sdb").unwrap_err().to_string().starts_with("'sdb' is no device"));
+    assert!(backing("loop:big").unwrap_err().to_string().contains("has no size"));
+    assert_eq!(backing("/dev/sdb").unwrap(), Backing::Disk { path: "/dev/sdb".into() });
+}

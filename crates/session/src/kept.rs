@@ -1,0 +1,98 @@
+//! Run files that are there already: are they runs of this lab, on the same machine?
+
+use crate::error::SessionError;
+use seekwell_model::plan::Plan;
+use seekwell_store::RunFile;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// State of a run file, as a run of a given plan.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// All trials are there, and the verdict.
+    Complete,
+    /// An interrupted run.
+    Begun,
+    /// A run of another lab or on something else, and what differs.
+    Stale(String),
+}
+
+pub(crate) fn standing(path: &Path, plan: &Plan, now: &Value) -> Result<Standing, SessionError> {
+    let file = RunFile::open(path)?;
+    if file.plan()?.lab != plan.lab {
+        return Ok(Standing::Stale("lab file".to_owned()));
+    }
+    if let Some(difference) = differs(&file.environment()?, now) {
+        return Ok(Standing::Stale(difference));
+    }
+    Ok(if file.verdict()?.is_some() { Standing::Complete } else { Standing::Begun })
+}
+
+/// Renames a run file to make room for a new run, since it may have taken hours; its new path.
+///
+/// # Errors
+/// [`SessionError::SetAside`].
+pub fn set_aside(path: &Path) -> Result<PathBuf, SessionError> {
+    let aside = (1..)
+        .map(|number| path.with_extension(format!("before-{number}.seekwell")))
+        .find(|aside| !aside.exists())
+        .unwrap_or_else(|| path.with_extension("before.seekwell"));
+    std::fs::rename(path, &aside)
+        .map_err(|source| SessionError::SetAside { path: path.to_owned(), source })?;
+    Ok(aside)
+}
+
+/// Refuses to continue a run that was begun on another kernel or machine: its rounds would compare
+/// old trials with new ones.
+pub(crate) fn same_machine(file: &RunFile, now: &Value) -> Result<(), SessionError> {
+    let then = file.environment()?;
+    let image = || differs_in(&then, now, "image", "root image of the guests");
+    match differs(&then, now).or_else(image) {
+        Some(difference) => {
+            Err(SessionError::OtherMachine { path: file.path().to_owned(), difference })
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first thing that decides results and differs between the environments of two runs: its name,
+/// what it was and what it is. The programs of guests do not count: every build has others.
+fn differs(then: &Value, now: &Value) -> Option<String> {
+    let parts = [("place", "place"), ("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")];
+    let part = parts.iter().find_map(|(key, name)| differs_in(then, now, key, name));
+    part.or_else(|| other_model(then, now))
+}
+
+fn differs_in(then: &Value, now: &Value, key: &str, name: &str) -> Option<String> {
+    let value = |of: &Value| of.get(key).cloned().unwrap_or(Value::Null);
+    let (was, is) = (value(then), value(now));
+    (was != is).then(|| format!("{name} ({was} then, {is} now)"))
+}
+
+/// The first value of a modelled device that is not what it was.
+fn other_model(then: &Value, now: &Value) -> Option<String> {
+    let none = Map::new();
+    let table = |of: &Value| of.as_object().cloned().unwrap_or_default();
+    let of = |environment: &Value| environment.get("models").map(&table);
+    let (was, is) = match (of(then), of(now)) {
+        (None, Some(is)) if !is.is_empty() => {
+            return Some("set of devices, or a version that did not keep their values".to_owned());
+        }
+        (was, is) => (was.unwrap_or_default(), is.unwrap_or_default()),
+    };
+    for device in was.keys().chain(is.keys()) {
+        let values = |all: &Map<_, _>| all.get(device).map_or(none.clone(), &table);
+        let (was, is) = (values(&was), values(&is));
+        let key = was.keys().chain(is.keys()).find(|key| was.get(*key) != is.get(*key));
+        if let Some(key) = key {
+            let word = |of: &Map<String, Value>| {
+                of.get(key).and_then(|value| value.as_str()).unwrap_or("nothing").to_owned()
+            };
+            return Some(format!("{key} of {device} ({} then, {} now)", word(&was), word(&is)));
+        }
+    }
+    None
+}

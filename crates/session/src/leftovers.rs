@@ -1,0 +1,76 @@
+//! What an interrupted run left behind, put back by the next command.
+
+use crate::machine::Machine;
+use seekwell_host::undo::{self, Restored};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long killed processes may take to be gone: their end closes what they wrote.
+const DYING: Duration = Duration::from_secs(30);
+const DYING_POLL: Duration = Duration::from_millis(20);
+/// A shorter wait needs no message.
+const UNSAID: Duration = Duration::from_secs(1);
+
+/// Puts back what a run left behind whose three processes all died, and removes the tracing
+/// instances of watchers that were killed. `say` gets a line for each thing that was done or
+/// failed. Only root can have left something, and only root can put it back.
+pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    // Where tracing is not to be had nothing can have been left.
+    let _ = seekwell_observe::block_events::remove_dead_watchers();
+    let (begun, mut said) = (Instant::now(), false);
+    loop {
+        match undo::lock(&machine.undo()) {
+            Ok(Some(held)) => {
+                put_back_lists(machine, say);
+                drop(held);
+                return;
+            }
+            // A run is under way: it has put back what it found, and its own list is its own.
+            Ok(None) if !something_died(machine) => return,
+            // Its processes were killed and are not quite gone.
+            Ok(None) if begun.elapsed() < DYING => {
+                if !said && begun.elapsed() > UNSAID {
+                    said = true;
+                    say("waiting for the end of an interrupted run, to put it back");
+                }
+                std::thread::sleep(DYING_POLL);
+            }
+            Ok(None) => {
+                return say("another run is still cleaning up; try again in a few seconds");
+            }
+            Err(error) => return say(&format!("cannot look for interrupted runs: {error}")),
+        }
+    }
+}
+
+fn something_died(machine: &Machine) -> bool {
+    undo::pending(&machine.system, &machine.undo()).is_ok_and(|lists| !lists.is_empty())
+}
+
+fn put_back_lists(machine: &Machine, say: &mut dyn FnMut(&str)) {
+    let lists = match undo::pending(&machine.system, &machine.undo()) {
+        Ok(lists) => lists,
+        Err(error) => return say(&format!("cannot look for interrupted runs: {error}")),
+    };
+    if !lists.is_empty() {
+        seekwell_agent::guardian::remove_tracing_instances();
+    }
+    for list in lists {
+        match undo::restore(&machine.system, &list) {
+            Ok(restored) => say_restored(&list, &restored, say),
+            Err(error) => say(&format!("cannot put back what {} lists: {error}", list.display())),
+        }
+    }
+}
+
+fn say_restored(list: &Path, restored: &Restored, say: &mut dyn FnMut(&str)) {
+    for done in &restored.done {
+        say(&format!("put back after an interrupted run: {done}"));
+    }
+    for problem in &restored.problems {
+        say(&format!("cannot put back ({}): {problem}", list.display()));
+    }
+}

@@ -1,0 +1,46 @@
+//! One way from a lab to a verdict: resolve what a lab needs, plan it, run it, each once.
+//!
+//! ```text
+//! Session ─resolve→ Resolved ─plan→ Planned ─create / resume→ Run ─execute→ Finished
+//!  machine,          lab, facts       Plan       backend, run file    run file, verdict
+//!  devices
+//! ```
+//!
+//! A [`Session`] holds what one process knows of its machine; the catalogue of modelled devices is
+//! loaded by it, once. [`Session::resolve`] reads a lab and lets the chosen backend adapt it,
+//! [`Resolved::plan`] orders its trials, and [`Planned`] opens the backend and the run file. The
+//! values that are passed in are plain: no terminal, no environment variable and no command line is
+//! needed, see `examples/verdict.rs`.
+//!
+//! Backends are a table ([`backends::BACKENDS`]): a name, the options it takes, and how it is set
+//! up. A new one implements [`Setup`] here and `seekwell_model::backend::Backend` in a crate of its
+//! own, and adds a line to that table.
+//!
+//! Not for: what a trial does (`agent`), the order of trials and the verdict (`runner`), how a run is
+//! shown (`report`, `cli`).
+
+pub mod backends;
+mod error;
+mod guests;
+mod host;
+mod kept;
+mod leftovers;
+mod machine;
+mod options;
+mod process;
+mod resolved;
+mod run;
+
+pub use backends::Setup;
+pub use error::{Kind, SessionError};
+pub use host::environment as host_environment;
+pub use kept::{Standing, set_aside};
+pub use leftovers::put_back;
+pub use machine::Machine;
+pub use options::{Change, Options};
+pub use process::{ServeError, serve};
+pub use resolved::{LabText, Resolved, Session};
+pub use run::{Done, Finished, Planned, Run};
+pub use seekwell_host::sysfs::System;
+pub use seekwell_runner::execute::Event;
+pub use seekwell_virtual::CpuCharge;

@@ -1,0 +1,51 @@
+//! The machine as the caller describes it.
+
+use seekwell_host::sysfs::System;
+use std::path::{Path, PathBuf};
+
+/// What a session needs to know of the machine and of its own process. Rooms below the command line
+/// read no environment, so the caller fills this in.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The kernel's view: sysfs, procfs, device nodes.
+    pub system: System,
+    /// The program that is started as agent and guardian, and as the first process of guests. It
+    /// calls [`serve`](crate::serve) first thing in `main`.
+    pub program: PathBuf,
+    /// Directory for undo lists and claims.
+    pub state: PathBuf,
+    /// Directory of the lab kernels; `None` when the user has no home directory.
+    pub kernels: Option<PathBuf>,
+    /// Folders in which programs are looked for, in order.
+    pub folders: Vec<PathBuf>,
+    /// Directory for temporary files.
+    pub temporary: PathBuf,
+}
+
+impl Machine {
+    /// Directory of the claims.
+    #[must_use]
+    pub fn claims(&self) -> PathBuf {
+        self.state.join("claims")
+    }
+
+    /// Directory of the undo lists.
+    #[must_use]
+    pub fn undo(&self) -> PathBuf {
+        self.state.join("undo")
+    }
+
+    /// Path of a program, by name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<PathBuf> {
+        find(&self.folders, name)
+    }
+}
+
+pub(crate) fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
+    folders.iter().map(|folder| folder.join(name)).find(|path: &PathBuf| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}

@@ -1,0 +1,96 @@
+//! Options of a run that are not part of the lab.
+
+use seekwell_virtual::CpuCharge;
+use std::path::{Path, PathBuf};
+
+/// How and where a lab is run, as far as the lab does not say. Each option but `scratch` belongs to
+/// one backend; see [`BACKENDS`](crate::backends::BACKENDS).
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Name of the backend.
+    pub backend: String,
+    /// Host: replaces the lab's devices: `loop:SIZE`, `ram:SIZE`, or the stable path of a claimed
+    /// disk or partition.
+    pub device: Option<String>,
+    /// Host: likewise for external journals.
+    pub journal_device: Option<String>,
+    /// Virtual: replaces the lab's devices by this modelled one.
+    pub model: Option<String>,
+    /// Virtual: the lab kernel, by the beginning of its id; `None` takes the current one.
+    pub kernel: Option<String>,
+    /// Virtual: further programs of this machine for the guests.
+    pub bring: Vec<PathBuf>,
+    /// Virtual: changed parameters of modelled devices.
+    pub changes: Vec<Change>,
+    /// Virtual: most trials at once; `None` for one per CPU.
+    pub jobs: Option<usize>,
+    /// Virtual: CPU time to charge.
+    pub cpu: Option<CpuCharge>,
+    /// Virtual: runs every trial twice and compares.
+    pub check: bool,
+    /// Directory for scratch images, or for what guests cannot hold in memory.
+    pub scratch: Option<PathBuf>,
+}
+
+impl Options {
+    /// No options for the backend with this name.
+    #[must_use]
+    pub fn of(backend: &str) -> Self {
+        Self { backend: backend.to_owned(), ..Self::default() }
+    }
+
+    /// Names of the options that were given, as `seekwell run` spells them.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            ("device", self.device.is_some()),
+            ("journal-device", self.journal_device.is_some()),
+            ("model", self.model.is_some()),
+            ("kernel", self.kernel.is_some()),
+            ("bring", !self.bring.is_empty()),
+            ("set", !self.changes.is_empty()),
+            ("jobs", self.jobs.is_some()),
+            ("cpu", self.cpu.is_some()),
+            ("check", self.check),
+        ];
+        all.into_iter().filter_map(|(name, given)| given.then_some(name))
+    }
+
+    /// Directory of scratch images: the given one, else the run file's.
+    #[must_use]
+    pub fn scratch_directory(&self, run_file: &Path) -> PathBuf {
+        let of_file = run_file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        self.scratch.as_deref().or(of_file).unwrap_or_else(|| Path::new(".")).to_owned()
+    }
+}
+
+/// A changed parameter of a modelled device: `DEVICE:KEY=NUMBER`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Name of the device.
+    pub device: String,
+    /// Dotted key of the parameter in the device's file.
+    pub key: String,
+    /// The new value.
+    pub value: f64,
+}
+
+impl std::str::FromStr for Change {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once(':').and_then(|(device, rest)| {
+            let (key, value) = rest.split_once('=')?;
+            let value = value.trim().replace('_', "").parse().ok()?;
+            Some(Self { device: device.to_owned(), key: key.trim().to_owned(), value })
+        });
+        parts.ok_or_else(|| {
+            "write DEVICE:KEY=NUMBER, for example sata-2tb-5400:rotating.rpm=5900".to_owned()
+        })
+    }
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}={}", self.device, self.key, self.value)
+    }
+}

@@ -1,0 +1,67 @@
+//! The processes that a run starts from its own program: agent, guardian, and the first process of
+//! a guest.
+
+use seekwell_agent::guardian::GuardianError;
+use seekwell_agent::process::{self as agent, ProcessError};
+use seekwell_virtual::RootImage;
+use seekwell_virtual::guest::{self, GuestError};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// Why such a process failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The agent.
+    #[error(transparent)]
+    Agent(#[from] ProcessError),
+    /// The guardian.
+    #[error(transparent)]
+    Guardian(#[from] GuardianError),
+    /// The guardian was started without its socket.
+    #[error("the guardian has no socket: {0}")]
+    NoSocket(io::Error),
+    /// The first process of a guest.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+}
+
+/// Does the work of this process if a run started it, as its arguments say; `None` when it was
+/// started by anyone else. A program that runs labs calls this first thing in `main` with its
+/// standard input and output, and ends with the result.
+#[must_use]
+pub fn serve(
+    arguments: &[OsString],
+    input: impl Read + AsFd,
+    output: impl Write,
+) -> Option<Result<(), ServeError>> {
+    let words = arguments.get(1..).unwrap_or_default();
+    // A kernel gives its first program words of its own besides ours.
+    if guest::is_first_process() && words.iter().any(|word| word == RootImage::INIT_ARGUMENT) {
+        return Some(match guest::serve() {
+            Err(error) => Err(error.into()),
+            Ok(never) => match never {},
+        });
+    }
+    match words {
+        [agent] if agent == "agent" => Some(agent::serve(input, output).map_err(ServeError::from)),
+        [guardian, undo, list, runner, pid]
+            if guardian == "guardian" && undo == "--undo" && runner == "--runner" =>
+        {
+            let pid = pid.to_str()?.parse().ok()?;
+            Some(guardian_process(Path::new(list), pid, &input))
+        }
+        _ => None,
+    }
+}
+
+/// Watches a runner until it ends, and puts everything back.
+fn guardian_process(undo: &Path, runner: u32, input: &impl AsFd) -> Result<(), ServeError> {
+    // A session of its own: neither Ctrl-C nor the end of the terminal reaches it. It fails only
+    // where it leads one already.
+    let _ = rustix::process::setsid();
+    let socket = input.as_fd().try_clone_to_owned().map_err(ServeError::NoSocket)?;
+    Ok(seekwell_agent::guardian::run(undo, runner, UnixStream::from(socket))?)
+}

@@ -1,0 +1,150 @@
+//! From a lab to its plan.
+
+use crate::backends::{self, Setup};
+use crate::error::SessionError;
+use crate::machine::Machine;
+use crate::options::Options;
+use crate::run::Planned;
+use seekwell_device::DeviceFile;
+use seekwell_model::plan::{LeftOut, PlaceFacts};
+use seekwell_runner::order::{self, Expanded};
+use seekwell_spec::{Expansion, LabFile, MAX_LAB_BYTES};
+use seekwell_store::RunFile;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// One process's way to verdicts: its machine, and what is loaded once for all of its labs.
+pub struct Session {
+    machine: Machine,
+    devices: OnceCell<BTreeMap<String, DeviceFile>>,
+}
+
+/// Text of a lab.
+pub struct LabText<'a> {
+    /// Its name in messages.
+    pub name: String,
+    /// Content of the file.
+    pub bytes: Cow<'a, [u8]>,
+}
+
+impl LabText<'static> {
+    /// Reads a lab file, no more of it than a lab may have.
+    ///
+    /// # Errors
+    /// [`SessionError::ReadLab`].
+    pub fn read(path: &Path) -> Result<Self, SessionError> {
+        let wrong = |source| SessionError::ReadLab { path: path.to_owned(), source };
+        let mut bytes = Vec::new();
+        let file = File::open(path).map_err(wrong)?;
+        // One byte more than is allowed, so that the reader sees that it is too much.
+        file.take(MAX_LAB_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(wrong)?;
+        Ok(Self { name: path.display().to_string(), bytes: Cow::Owned(bytes) })
+    }
+}
+
+impl<'a> LabText<'a> {
+    /// A lab's text under this name.
+    #[must_use]
+    pub fn new(name: impl Into<String>, text: &'a str) -> Self {
+        Self { name: name.into(), bytes: Cow::Borrowed(text.as_bytes()) }
+    }
+}
+
+impl Session {
+    /// A session on this machine. Nothing is read yet.
+    #[must_use]
+    pub fn new(machine: Machine) -> Self {
+        Self { machine, devices: OnceCell::new() }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Every modelled device by name, loaded once.
+    ///
+    /// # Errors
+    /// [`SessionError::Catalogue`] when a built-in file is wrong.
+    pub fn devices(&self) -> Result<&BTreeMap<String, DeviceFile>, SessionError> {
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices);
+        }
+        let devices = seekwell_device::catalogue().map_err(SessionError::Catalogue)?;
+        Ok(self.devices.get_or_init(|| devices))
+    }
+
+    /// Reads a lab for the backend that the options name.
+    ///
+    /// # Errors
+    /// A mistake in options or lab, or something that the backend lacks.
+    pub fn resolve(&self, lab: &LabText<'_>, options: &Options) -> Result<Resolved, SessionError> {
+        let backend = backends::choose(self, options)?;
+        let mut file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name)?;
+        backend.adapt(&mut file.lab)?;
+        let facts = backend.facts(&file.lab)?;
+        Ok(Resolved { file, facts, backend, options: options.clone() })
+    }
+
+    /// The plan of a run file, to continue it on the backend that the options name.
+    ///
+    /// # Errors
+    /// A mistake in the options, or a file that cannot be read.
+    pub fn reopen(&self, path: &Path, options: &Options) -> Result<Planned, SessionError> {
+        let backend = backends::choose(self, options)?;
+        let plan = RunFile::open(path)?.plan()?;
+        Ok(Planned::new(plan, backend, options.clone()))
+    }
+}
+
+/// A lab with everything that its plan depends on. Its budget is `file.lab.judge.effort`; the lab
+/// kernel and the modelled devices of the virtual backend are inside the backend.
+pub struct Resolved {
+    /// The lab, its devices replaced as the options say.
+    pub file: LabFile,
+    /// What the backend has.
+    pub facts: PlaceFacts,
+    backend: Box<dyn Setup>,
+    options: Options,
+}
+
+impl Resolved {
+    /// Remarks for the user.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.backend.notes()
+    }
+
+    /// Orders the trials of the lab.
+    ///
+    /// # Errors
+    /// When no stack is left, or there are too many trials.
+    pub fn plan(self) -> Result<Planned, SessionError> {
+        let mut expansion = seekwell_spec::expand(&self.file, &self.facts)?;
+        self.leave_out(&mut expansion);
+        let expanded = Expanded {
+            stacks: expansion.stacks,
+            candidates: expansion.candidates,
+            left_out: expansion.left_out,
+            warnings: expansion.warnings,
+        };
+        let plan = order::plan(&self.file.lab, expanded, &self.facts)?;
+        Ok(Planned::new(plan, self.backend, self.options))
+    }
+
+    /// Removes the workloads that the backend cannot run, and says why.
+    fn leave_out(&self, expansion: &mut Expansion) {
+        for (index, workload) in self.file.lab.workloads.iter().enumerate() {
+            let Some(reason) = self.backend.cannot_run(workload) else { continue };
+            let before = expansion.candidates.len();
+            expansion.candidates.retain(|candidate| candidate.workload as usize != index);
+            let count = (before - expansion.candidates.len()) as u64;
+            expansion.left_out.push(LeftOut { what: workload.name.clone(), reason, count });
+        }
+    }
+}

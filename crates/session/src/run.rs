@@ -1,0 +1,212 @@
+//! From a plan to its verdict: the run file is created or continued, and the trials are run.
+
+use crate::backends::{Opened, Setup};
+use crate::error::SessionError;
+use crate::kept::{self, Standing};
+use crate::options::Options;
+use seekwell_model::backend::{Backend, BackendError};
+use seekwell_model::lab::Lab;
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::Record;
+use seekwell_model::verdict::Verdict;
+use seekwell_runner::execute::{self, Ended, Event, Execution, Keeper, Records};
+use seekwell_runner::judge;
+use seekwell_store::RunFile;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// A plan and the backend that is set up for it. Nothing was touched yet.
+pub struct Planned {
+    plan: Plan,
+    backend: Box<dyn Setup>,
+    options: Options,
+}
+
+impl Planned {
+    pub(crate) fn new(plan: Plan, backend: Box<dyn Setup>, options: Options) -> Self {
+        Self { plan, backend, options }
+    }
+
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The plan, when nothing is to be run.
+    #[must_use]
+    pub fn into_plan(self) -> Plan {
+        self.plan
+    }
+
+    /// The options that it was made with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Remarks for the user.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.backend.notes()
+    }
+
+    /// Checks that every disk of the plan may be written, as far as that can be known before a run.
+    ///
+    /// # Errors
+    /// [`SessionError::Refused`] with the first that may not.
+    pub fn check_devices(&self) -> Result<(), SessionError> {
+        self.backend.check_devices(&self.plan, None)
+    }
+
+    /// The state of a run file that is there, as a run of this plan.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn standing(&self, path: &Path) -> Result<Standing, SessionError> {
+        kept::standing(path, &self.plan, &self.backend.environment(&self.plan.lab)?)
+    }
+
+    /// Begins a run with a new run file. A run that cannot begin leaves no file.
+    ///
+    /// # Errors
+    /// When the backend refuses a device or cannot be opened, or the file exists.
+    pub fn create(self, path: &Path) -> Result<Run, SessionError> {
+        self.open(path, &|plan, environment| Ok(RunFile::create(path, plan, environment)?), true)
+    }
+
+    /// Continues a run: its plan is that of the run file.
+    ///
+    /// # Errors
+    /// When the file holds another lab, or was begun on something else; as [`Self::create`].
+    pub fn resume(mut self, path: &Path) -> Result<Run, SessionError> {
+        self.plan = same_lab(path, &self.plan.lab)?;
+        let reopened = |_: &Plan, environment: &serde_json::Value| {
+            kept::same_machine(&RunFile::open(path)?, environment)?;
+            Ok(RunFile::open_for_append(path)?)
+        };
+        self.open(path, &reopened, false)
+    }
+
+    /// The backend before the file: a run that cannot begin leaves none.
+    fn open(
+        self,
+        path: &Path,
+        file: &dyn Fn(&Plan, &serde_json::Value) -> Result<RunFile, SessionError>,
+        is_new: bool,
+    ) -> Result<Run, SessionError> {
+        let Opened { backend, environment, notes } = self.backend.open(&self.plan, path)?;
+        let opened = file(&self.plan, &environment).and_then(|file| {
+            let kept = execute::worth_keeping(&self.plan, file.records()?);
+            Ok((file, kept))
+        });
+        let (file, kept) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                // The reason why there is no run is what the user must hear.
+                let _ = backend.finish();
+                return Err(error);
+            }
+        };
+        let scratch = self.options.scratch_directory(path);
+        Ok(Run { plan: self.plan, backend, file, kept, is_new, notes, scratch })
+    }
+}
+
+fn same_lab(path: &Path, lab: &Lab) -> Result<Plan, SessionError> {
+    let plan = RunFile::open(path)?.plan()?;
+    if plan.lab == *lab { Ok(plan) } else { Err(SessionError::OtherLab { path: path.to_owned() }) }
+}
+
+/// A run under way: backend and run file are open.
+pub struct Run {
+    plan: Plan,
+    backend: Box<dyn Backend>,
+    file: RunFile,
+    kept: Records,
+    is_new: bool,
+    notes: Vec<String>,
+    scratch: PathBuf,
+}
+
+/// End of a run.
+pub enum Finished {
+    /// All rounds are done and the verdict is in the run file.
+    Complete(Box<Done>),
+    /// The stop flag was raised; the run can be resumed from this file.
+    Stopped(PathBuf),
+}
+
+/// A run that is over.
+pub struct Done {
+    /// The run file, with plan, records and verdict.
+    pub file: RunFile,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+struct KeepInFile<'a>(&'a mut RunFile);
+
+impl Keeper for KeepInFile<'_> {
+    fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
+        self.0.append(trial, record).map_err(Into::into)
+    }
+}
+
+impl Run {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Directory of the scratch images.
+    #[must_use]
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// Remarks for the user.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Runs what is missing and judges the run. Every record is kept at once; what the backend
+    /// changed is put back, however the run ends.
+    ///
+    /// # Errors
+    /// When backend or run file break, or something cannot be put back. Kept trials stay kept.
+    pub fn execute(
+        mut self,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Finished, SessionError> {
+        let mut execution = Execution::new(&self.plan, self.kept);
+        let ended = {
+            let mut keeper = KeepInFile(&mut self.file);
+            execution.run(&mut *self.backend, &mut keeper, stop, on_event)
+        };
+        let put_back = self.backend.finish();
+        let ended = ended.inspect_err(|_| {
+            if self.is_new {
+                leave_nothing_empty(&self.file);
+            }
+        })?;
+        if ended == Ended::Stopped {
+            return Ok(Finished::Stopped(self.file.path().to_owned()));
+        }
+        put_back.map_err(SessionError::PutBack)?;
+        let verdict = judge::judge(&self.plan, &execution.into_records());
+        self.file.set_verdict(&verdict)?;
+        Ok(Finished::Complete(Box::new(Done { file: self.file, verdict })))
+    }
+}
+
+/// Removes the file of a run that broke before its first trial: it would be in the way of the next.
+fn leave_nothing_empty(file: &RunFile) {
+    if file.records().is_ok_and(|records| records.is_empty()) {
+        // Its failure to go changes nothing about why the run broke.
+        let _ = std::fs::remove_file(file.path());
+    }
+}
