@@ -75,6 +75,8 @@ pub struct Tally {
     pub write: Histogram,
     /// Latencies of fsyncs in ns.
     pub fsync: Histogram,
+    /// From the start of each write until it was durable, in ns; empty where nothing made it so.
+    pub commit: Histogram,
     /// Bytes read.
     pub bytes_read: u64,
     /// Bytes written.
@@ -113,6 +115,10 @@ pub struct Driver<'a> {
     /// Numbers of free slots: the first `free` entries.
     free_slots: Box<[u32]>,
     free: usize,
+    /// Starts of the writes that no sync has made durable yet.
+    unsynced: Vec<u64>,
+    fsync_every: u32,
+    durable_writes: bool,
     tally: Tally,
 }
 
@@ -125,6 +131,10 @@ pub struct DriverShape {
     pub depth: u32,
     /// Completions to wait for.
     pub batch: u32,
+    /// Writes between two syncs; 0 is without syncs.
+    pub fsync_every: u32,
+    /// Each write is durable when it completes.
+    pub durable_writes: bool,
     /// Operations kept singly.
     pub keep_samples: usize,
 }
@@ -153,10 +163,14 @@ impl<'a> Driver<'a> {
             slots: vec![Slot { operation: idle, begun_ns: 0, due: false }; depth].into(),
             free_slots: (0..shape.depth).rev().collect(),
             free: depth,
+            unsynced: Vec::with_capacity(shape.fsync_every as usize),
+            fsync_every: shape.fsync_every,
+            durable_writes: shape.durable_writes,
             tally: Tally {
                 read: Histogram::new(),
                 write: Histogram::new(),
                 fsync: Histogram::new(),
+                commit: Histogram::new(),
                 bytes_read: 0,
                 bytes_written: 0,
                 ops: 0,
@@ -312,8 +326,19 @@ impl<'a> Driver<'a> {
                 self.tally.write.record(latency_ns);
                 self.tally.bytes_written += u64::from(length);
                 self.tally.ops += 1;
+                if self.fsync_every > 0 {
+                    // The source asks for a sync after so many writes: this never grows.
+                    self.unsynced.push(slot.begun_ns);
+                } else if self.durable_writes {
+                    self.tally.commit.record(latency_ns);
+                }
             }
-            OperationKind::Fsync => self.tally.fsync.record(latency_ns),
+            OperationKind::Fsync => {
+                self.tally.fsync.record(latency_ns);
+                for begun_ns in self.unsynced.drain(..) {
+                    self.tally.commit.record(now_ns.saturating_sub(begun_ns));
+                }
+            }
         }
         if self.tally.samples.len() < self.tally.samples.capacity() {
             let begun_ns = slot.begun_ns;

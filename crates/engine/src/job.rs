@@ -1,8 +1,10 @@
 //! What a job is asked to do.
 
 use crate::buffer::{ArenaShape, DataShape, LARGEST_BYTES};
+use crate::commit::{AppendEnd, GroupCommit};
 use crate::error::JobError;
 use crate::progress::Progress;
+use seekwell_model::workloads::SyncMethod;
 use seekwell_model::workloads::io::{EngineKind, Pattern};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -68,8 +70,17 @@ pub struct Job<'a> {
     pub count: Option<u64>,
     /// Time bound in ns. Operations in flight then are awaited and counted.
     pub time_ns: Option<u64>,
-    /// `fdatasync` after every so many writes of a thread, when those are complete; 0 is never.
+    /// A sync after every so many writes of a thread, when those are complete; 0 is never.
     pub fsync_every: u32,
+    /// What makes writes durable. A sync that `fsync_every` asks for is an `fsync` where this says
+    /// so and an `fdatasync` otherwise; the target is opened with `O_DSYNC` exactly when this says
+    /// so.
+    pub sync: Option<SyncMethod>,
+    /// One sync serves all threads that wait for one; psync alone.
+    pub group_commit: Option<Arc<GroupCommit>>,
+    /// Sequential operations begin at this end, which all threads share, instead of each in a part
+    /// of the span of its own. `count` must fit into the span.
+    pub append: Option<Arc<AppendEnd>>,
     /// How far what is written can be compressed and deduplicated; by default not at all.
     pub data: DataShape,
     /// Offsets, mix and data derive from it.
@@ -101,6 +112,9 @@ impl<'a> Job<'a> {
             count: None,
             time_ns: None,
             fsync_every: 0,
+            sync: None,
+            group_commit: None,
+            append: None,
             data: DataShape::default(),
             seed: 0,
             stop: None,
@@ -148,6 +162,9 @@ impl<'a> Job<'a> {
         if self.count.is_none() && self.time_ns.is_none() && self.stop.is_none() {
             return invalid("nothing ends the job".to_owned(), "set a count or a time");
         }
+        if self.group_commit.is_some() && self.engine == EngineChoice::IoUring {
+            return invalid("group commit with io_uring".to_owned(), "use psync and threads");
+        }
         self.check_span()?;
         if self.arena_shape().bytes() > LARGEST_BYTES {
             let problem = format!(
@@ -176,6 +193,14 @@ impl<'a> Job<'a> {
                     if needed == block { "one operation" } else { "one operation per thread" }
                 ),
                 remedy: "use a larger target, a smaller size or fewer threads".to_owned(),
+            });
+        }
+        if self.append.is_some() && self.count.is_none_or(|count| count > length / block) {
+            return Err(JobError::Invalid {
+                problem: format!(
+                    "appends that are not limited to the {length} bytes of the target"
+                ),
+                remedy: "set a count that fits".to_owned(),
             });
         }
         // The kernel's offsets are signed.
@@ -214,6 +239,13 @@ impl<'a> Job<'a> {
                     if self.direct { "wants" } else { "does not want" },
                     if self.direct { "without" } else { "with" }
                 ),
+                remedy: "open the target accordingly".to_owned(),
+            });
+        }
+        let dsync = self.sync == Some(SyncMethod::ODsync);
+        if dsync && !flags.contains(rustix::fs::OFlags::DSYNC) {
+            return Err(JobError::Invalid {
+                problem: "the job wants O_DSYNC and the target was opened without".to_owned(),
                 remedy: "open the target accordingly".to_owned(),
             });
         }

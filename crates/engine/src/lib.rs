@@ -6,10 +6,12 @@
 //! while the production loop pays nothing for that.
 //!
 //! Not for: choosing targets or opening them, filesystems, workloads, judging numbers, printing.
-//! Nothing is allocated, locked or printed between the first and the last operation of a job.
+//! Nothing is allocated, locked or printed between the first and the last operation of a job, except
+//! the lock of a group commit that the job asks for.
 
 pub mod buffer;
 pub mod clock;
+pub mod commit;
 pub mod drive;
 pub mod error;
 pub mod job;
@@ -26,6 +28,7 @@ pub mod uring;
 
 pub use buffer::DataShape;
 pub use clock::{Clock, ClockCost, MonotonicClock};
+pub use commit::{AppendEnd, GroupCommit};
 pub use drive::SingleOperation;
 pub use error::JobError;
 pub use job::{EngineChoice, Job, Span};

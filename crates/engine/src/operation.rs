@@ -10,7 +10,7 @@ pub enum OperationKind {
     Read,
     /// Writes one block.
     Write,
-    /// `fdatasync` of the target.
+    /// `fsync` or `fdatasync` of the target.
     Fsync,
 }
 

@@ -1,8 +1,11 @@
 //! `pread` and `pwrite`: one operation at a time.
 
 use crate::buffer::Arena;
+use crate::commit::GroupCommit;
+use crate::job::Job;
 use crate::operation::{Completion, Engine, Operation, OperationKind, Wait};
-use rustix::io::Errno;
+use rustix::io::{Errno, IoSlice, ReadWriteFlags};
+use seekwell_model::workloads::SyncMethod;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
@@ -11,6 +14,8 @@ use std::os::fd::BorrowedFd;
 #[derive(Debug)]
 pub struct Psync<'a> {
     target: BorrowedFd<'a>,
+    sync: Option<SyncMethod>,
+    group: Option<&'a GroupCommit>,
     memory: *mut u8,
     memory_bytes: usize,
     queued: Option<(u32, Operation)>,
@@ -19,15 +24,17 @@ pub struct Psync<'a> {
 }
 
 impl<'a> Psync<'a> {
-    /// An engine for one thread.
+    /// An engine for one thread of a job.
     ///
     /// # Safety
     /// The arena must live as long as the engine, and only the loop that drives the engine may
     /// touch its memory.
     #[must_use]
-    pub unsafe fn new(target: BorrowedFd<'a>, arena: &Arena) -> Self {
+    pub unsafe fn new(job: &'a Job<'a>, arena: &Arena) -> Self {
         Self {
-            target,
+            target: job.target,
+            sync: job.sync,
+            group: job.group_commit.as_deref(),
             memory: arena.address(0, 0),
             memory_bytes: arena.length(),
             queued: None,
@@ -54,9 +61,32 @@ impl<'a> Psync<'a> {
                 let buffer = unsafe {
                     std::slice::from_raw_parts(self.memory.add(operation.buffer), length)
                 };
-                rustix::io::pwrite(self.target, buffer, operation.offset)
+                if self.sync == Some(SyncMethod::RwfDsync) {
+                    let buffers = [IoSlice::new(buffer)];
+                    let flags = ReadWriteFlags::DSYNC;
+                    rustix::io::pwritev2(self.target, &buffers, operation.offset, flags)
+                } else {
+                    rustix::io::pwrite(self.target, buffer, operation.offset)
+                }
             }
-            OperationKind::Fsync => rustix::fs::fdatasync(self.target).map(|()| 0),
+            OperationKind::Fsync => self.commit().map(|()| 0),
+        }
+    }
+
+    #[inline]
+    fn commit(&self) -> Result<(), Errno> {
+        let sync = || loop {
+            let result = match self.sync {
+                Some(SyncMethod::Fsync) => rustix::fs::fsync(self.target),
+                _ => rustix::fs::fdatasync(self.target),
+            };
+            if result != Err(Errno::INTR) {
+                return result;
+            }
+        };
+        match self.group {
+            Some(group) => group.wait(sync),
+            None => sync(),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::psync::Psync;
 use crate::source::Source;
 use crate::uring::Uring;
 use rustix::thread::set_current_timer_slack;
+use seekwell_model::workloads::SyncMethod;
 use seekwell_stats::{Histogram, derive_seed};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +33,8 @@ pub struct JobResult {
     pub write: Histogram,
     /// Latencies of fsyncs in ns; they are not among `ops`.
     pub fsync: Histogram,
+    /// From the start of each write until its sync has returned, in ns; empty without syncs.
+    pub commit: Histogram,
     /// From the begin of the first thread to the last completion of any.
     pub elapsed_ns: u64,
     /// CPU time, user and system, of the threads while they ran their loops, and of the kernel's
@@ -207,12 +210,12 @@ fn work(
         EngineChoice::Null => Ok(context.drive(source, &mut arena, &mut Null::new(job.depth))),
         EngineChoice::Psync => {
             // SAFETY: the arena outlives the engine, and only `drive` touches it.
-            let mut engine = unsafe { Psync::new(job.target, &arena) };
+            let mut engine = unsafe { Psync::new(job, &arena) };
             Ok(context.drive(source, &mut arena, &mut engine))
         }
         EngineChoice::IoUring => {
             // SAFETY: as for psync.
-            match unsafe { Uring::new(job.target, &arena, job.depth) } {
+            match unsafe { Uring::new(job, &arena) } {
                 Ok(mut engine) => Ok(context.drive(source, &mut arena, &mut engine)),
                 Err(error) => {
                     failed.0.store(true, Ordering::Relaxed);
@@ -237,6 +240,11 @@ impl Work<'_> {
             block_bytes: self.job.block_bytes,
             depth: self.job.depth,
             batch: self.job.batch,
+            fsync_every: self.job.fsync_every,
+            durable_writes: matches!(
+                self.job.sync,
+                Some(SyncMethod::ODsync | SyncMethod::RwfDsync)
+            ),
             keep_samples: self.job.keep_samples,
         };
         let driver = Driver::new(source, arena, shape);
@@ -304,6 +312,7 @@ fn combine(
         read: Histogram::new(),
         write: Histogram::new(),
         fsync: Histogram::new(),
+        commit: Histogram::new(),
         elapsed_ns,
         cpu_ns: 0,
         threads: Vec::with_capacity(threads.len()),
@@ -336,6 +345,7 @@ fn add(result: &mut JobResult, tally: &Tally, cpu_ns: u64) {
     result.read.merge(&tally.read);
     result.write.merge(&tally.write);
     result.fsync.merge(&tally.fsync);
+    result.commit.merge(&tally.commit);
     result.cpu_ns += cpu_ns;
     result.stopped |= tally.stopped;
     result.threads.push(ThreadSummary {

@@ -1,10 +1,12 @@
 //! Decides what a thread does next, and when.
 
+use crate::commit::AppendEnd;
 use crate::job::Job;
 use crate::offsets::Offsets;
 use crate::operation::OperationKind;
 use crate::schedule::Schedule;
 use seekwell_stats::{Rng, derive_seed, seeded};
+use std::sync::Arc;
 
 /// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub enum Next {
 #[derive(Clone, Debug)]
 pub struct Source {
     offsets: Offsets,
+    append: Option<(Arc<AppendEnd>, u64)>,
     mix: Rng,
     read_percent: u8,
     /// Reads and writes left; `u64::MAX` when not bound by count.
@@ -53,6 +56,7 @@ impl Source {
         });
         Some(Self {
             offsets: Offsets::new(job.pattern, job.span, job.block_bytes, of, job.seed)?,
+            append: job.append.clone().map(|end| (end, job.block_bytes.into())),
             mix: seeded(derive_seed(job.seed, &format!("mix {thread}"))),
             read_percent: job.read_percent,
             left,
@@ -92,7 +96,11 @@ impl Source {
         self.left -= 1;
         self.issued += 1;
         let kind = self.kind();
-        Next::Issue { kind, offset: self.offsets.next_offset(), due_ns }
+        let offset = match &self.append {
+            Some((end, block_bytes)) => end.claim(*block_bytes),
+            None => self.offsets.next_offset(),
+        };
+        Next::Issue { kind, offset, due_ns }
     }
 
     #[inline]

@@ -2,8 +2,10 @@
 
 use crate::buffer::Arena;
 use crate::error::JobError;
+use crate::job::Job;
 use crate::operation::{Completion, Engine, Operation, OperationKind, Wait};
 use io_uring::{IoUring, opcode, squeue, types};
+use seekwell_model::workloads::SyncMethod;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -18,6 +20,7 @@ pub struct Uring<'a> {
     ring: IoUring,
     memory: *mut u8,
     memory_bytes: usize,
+    sync: Option<SyncMethod>,
     target: PhantomData<BorrowedFd<'a>>,
 }
 
@@ -28,7 +31,7 @@ impl std::fmt::Debug for Uring<'_> {
 }
 
 impl<'a> Uring<'a> {
-    /// A ring for `depth` operations in flight, with the target and the arena registered.
+    /// A ring for the operations in flight of one thread, with the target and the arena registered.
     ///
     /// # Errors
     /// When the kernel has no io_uring, forbids it, or does not let so much memory be pinned.
@@ -36,8 +39,8 @@ impl<'a> Uring<'a> {
     /// # Safety
     /// The arena must live as long as the engine, and only the loop that drives the engine may
     /// touch its memory, a slot's buffers only while the slot has nothing in flight.
-    pub unsafe fn new(target: BorrowedFd<'a>, arena: &Arena, depth: u32) -> Result<Self, JobError> {
-        let ring = ring(depth).map_err(|source| JobError::Setup {
+    pub unsafe fn new(job: &Job<'a>, arena: &Arena) -> Result<Self, JobError> {
+        let ring = ring(job.depth).map_err(|source| JobError::Setup {
             action: "set up io_uring",
             remedy: ring_remedy(&source),
             source,
@@ -53,14 +56,15 @@ impl<'a> Uring<'a> {
                          size",
             }
         })?;
-        ring.submitter().register_files(&[target.as_raw_fd()]).map_err(|source| {
+        ring.submitter().register_files(&[job.target.as_raw_fd()]).map_err(|source| {
             JobError::Setup {
                 action: "register the target with io_uring",
                 source,
                 remedy: "use engine psync",
             }
         })?;
-        Ok(Self { ring, memory, memory_bytes: arena.length(), target: PhantomData })
+        let memory_bytes = arena.length();
+        Ok(Self { ring, memory, memory_bytes, sync: job.sync, target: PhantomData })
     }
 
     fn entry(&self, operation: &Operation) -> squeue::Entry {
@@ -73,10 +77,18 @@ impl<'a> Uring<'a> {
                 opcode::ReadFixed::new(TARGET, address, length, ARENA).offset(offset).build()
             }
             OperationKind::Write => {
-                opcode::WriteFixed::new(TARGET, address, length, ARENA).offset(offset).build()
+                let durable = self.sync == Some(SyncMethod::RwfDsync);
+                opcode::WriteFixed::new(TARGET, address, length, ARENA)
+                    .offset(offset)
+                    .rw_flags(if durable { libc::RWF_DSYNC } else { 0 })
+                    .build()
             }
             OperationKind::Fsync => {
-                opcode::Fsync::new(TARGET).flags(types::FsyncFlags::DATASYNC).build()
+                let flags = match self.sync {
+                    Some(SyncMethod::Fsync) => types::FsyncFlags::empty(),
+                    _ => types::FsyncFlags::DATASYNC,
+                };
+                opcode::Fsync::new(TARGET).flags(flags).build()
             }
         }
     }

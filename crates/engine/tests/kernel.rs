@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
 
 use rustix::fs::{Mode, OFlags};
-use seekwell_engine::{EngineChoice, Job, JobError, JobResult, OperationKind, Span, run};
+use seekwell_engine::{
+    AppendEnd, EngineChoice, GroupCommit, Job, JobError, JobResult, OperationKind, Span, run,
+};
+use seekwell_model::workloads::SyncMethod;
 use seekwell_model::workloads::io::Pattern;
 use std::fs::File;
 use std::io::Write;
@@ -122,6 +125,86 @@ fn fsyncs_are_made_and_counted_apart() {
         let result = run(&job).unwrap();
         assert_eq!((result.write.count(), result.fsync.count(), result.ops), (40, 4, 40));
     }
+}
+
+#[test]
+fn appends_of_several_threads_fill_the_file_without_gap_or_overlap() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for engine in BOTH {
+        if !engine_works(engine, "appends_of_several_threads") {
+            continue;
+        }
+        let path = folder.path().join("log");
+        File::create(&path).unwrap();
+        let file = open(&path, OFlags::RDWR);
+        let mut job = job(&file, MIB, engine);
+        job.direct = false;
+        job.read_percent = 0;
+        job.pattern = Pattern::Sequential;
+        job.threads = 3;
+        job.count = Some(250);
+        job.fsync_every = 1;
+        job.sync = Some(SyncMethod::Fsync);
+        job.append = Some(Arc::new(AppendEnd::default()));
+        let result = run(&job).unwrap();
+        assert_eq!((result.write.count(), result.fsync.count()), (250, 250));
+        assert_eq!(result.commit.count(), 250);
+        let data = std::fs::read(&path).unwrap();
+        assert_eq!(data.len(), 250 * 4096);
+        let mut blocks: Vec<&[u8]> = data.chunks(4096).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), 250);
+    }
+}
+
+#[test]
+fn threads_of_a_group_commit_share_their_syncs() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = open(&numbered_file(folder.path(), 1), OFlags::RDWR);
+    let group = Arc::new(GroupCommit::default());
+    let mut job = job(&file, MIB, EngineChoice::Psync);
+    job.direct = false;
+    job.read_percent = 0;
+    job.threads = 4;
+    job.count = Some(200);
+    job.fsync_every = 1;
+    job.group_commit = Some(Arc::clone(&group));
+    let result = run(&job).unwrap();
+    assert_eq!((result.write.count(), result.fsync.count()), (200, 200));
+    assert_eq!(result.commit.count(), 200);
+    assert!(group.syncs() <= 200 && group.syncs() > 0);
+    job.engine = EngineChoice::IoUring;
+    let told = run(&job).unwrap_err().to_string();
+    assert_eq!(told, "group commit with io_uring; use psync and threads");
+}
+
+#[test]
+fn writes_that_are_durable_by_themselves_have_no_sync() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = numbered_file(folder.path(), 1);
+    for engine in BOTH {
+        if !engine_works(engine, "writes_that_are_durable_by_themselves") {
+            continue;
+        }
+        for (sync, flags) in [
+            (SyncMethod::RwfDsync, OFlags::RDWR),
+            (SyncMethod::ODsync, OFlags::RDWR | OFlags::DSYNC),
+        ] {
+            let file = open(&path, flags);
+            let mut job = job(&file, MIB, engine);
+            job.direct = false;
+            job.read_percent = 0;
+            job.count = Some(20);
+            job.sync = Some(sync);
+            let result = run(&job).unwrap();
+            assert_eq!((result.commit.count(), result.fsync.count()), (20, 0));
+        }
+    }
+    let file = open(&path, OFlags::RDWR);
+    let mut job = job(&file, MIB, EngineChoice::Psync);
+    (job.direct, job.sync) = (false, Some(SyncMethod::ODsync));
+    assert!(matches!(run(&job), Err(JobError::Invalid { .. })));
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod aging;
 pub mod bonnie;
 pub mod chunk;
 pub mod command;
+pub mod durability;
 pub mod fio;
 pub mod io;
 pub mod iozone;
@@ -23,6 +24,7 @@ pub use aging::{AgeParams, LayoutParams};
 pub use bonnie::BonnieParams;
 pub use chunk::ChunkParams;
 pub use command::CommandParams;
+pub use durability::{Durability, Preallocation, SyncMethod};
 pub use fio::FioParams;
 pub use io::{IoParams, SNIA};
 pub use iozone::IozoneParams;
@@ -102,6 +104,9 @@ pub struct StepOutline {
     pub bytes: Option<Bytes>,
     /// Operations it will make; `None` when it is bound by time or unknown.
     pub operations: Option<u64>,
+    /// Kind of these operations, for a forecast of their time.
+    #[serde(default)]
+    pub operation: OperationCost,
     /// Time it will take, where the parameters state it.
     pub time_ns: Option<u64>,
     /// Metrics beyond those that every step has.
@@ -109,6 +114,23 @@ pub struct StepOutline {
     /// Whether it has the device for itself.
     #[serde(default)]
     pub company: Company,
+}
+
+/// Kind of operation, by what it costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OperationCost {
+    /// A small file is created, read or removed.
+    #[default]
+    File,
+    /// A character passes through a buffer of the program.
+    Character,
+    /// A call that the page cache answers.
+    Call,
+    /// An access that waits for the device.
+    Access,
+    /// A write that is synced.
+    Sync,
 }
 
 /// Whether a step has the device for itself. If not, the device's counters say nothing about it.
@@ -277,7 +299,7 @@ impl WorkloadParams {
     #[must_use]
     pub fn preparation(&self) -> Option<IoParams> {
         match self {
-            Self::Io(io) => Some(io.file()),
+            Self::Io(io) => (!io.durability.append).then(|| io.file()),
             Self::Sweep(sweep) => Some(sweep.each.file()),
             Self::SeekRw(seekrw) => Some(seekrw.each.file()),
             _ => None,
@@ -303,7 +325,8 @@ impl WorkloadParams {
     /// Whether it can run on a raw device.
     #[must_use]
     pub fn on_raw(&self) -> bool {
-        workload_kind(self.kind_name()).is_some_and(|kind| kind.on_raw)
+        let appends = matches!(self, Self::Io(io) if io.durability.append);
+        !appends && workload_kind(self.kind_name()).is_some_and(|kind| kind.on_raw)
     }
 }
 

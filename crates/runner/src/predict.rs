@@ -10,7 +10,7 @@ use seekwell_model::lab::Workload;
 use seekwell_model::plan::{Cost, PlaceFacts};
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::Bytes;
-use seekwell_model::workloads::{CacheState, StepOutline};
+use seekwell_model::workloads::{CacheState, OperationCost, StepOutline};
 
 /// What things cost in one place.
 struct Rates {
@@ -22,8 +22,14 @@ struct Rates {
     bytes_per_second: u64,
     /// Creating, reading or removing a small file.
     file_ns: u64,
-    /// One direct operation on a device.
-    direct_ns: u64,
+    /// A character that passes through a buffer.
+    character_ns: u64,
+    /// A call that the page cache answers.
+    call_ns: u64,
+    /// One access that waits for the device.
+    access_ns: u64,
+    /// A write with its sync.
+    sync_ns: u64,
     /// How many times as fast time passes for a step that is bound by time.
     times_real: u64,
 }
@@ -34,7 +40,10 @@ const HOST: Rates = Rates {
     cold_ns: 80_000_000,
     bytes_per_second: 300_000_000,
     file_ns: 60_000,
-    direct_ns: 120_000,
+    character_ns: 15,
+    call_ns: 3_000,
+    access_ns: 120_000,
+    sync_ns: 3_000_000,
     times_real: 1,
 };
 
@@ -44,7 +53,10 @@ const GUEST: Rates = Rates {
     cold_ns: 10_000_000,
     bytes_per_second: 400_000_000,
     file_ns: 250_000,
-    direct_ns: 40_000,
+    character_ns: 15,
+    call_ns: 3_000,
+    access_ns: 40_000,
+    sync_ns: 400_000,
     times_real: 20,
 };
 
@@ -77,8 +89,13 @@ fn step_ns(step: &StepOutline, rates: &Rates) -> u64 {
         return time_ns / rates.times_real;
     }
     let cold = if step.cache == CacheState::Cold { rates.cold_ns } else { 0 };
-    let direct = step.cache == CacheState::Direct;
-    let per_operation = if direct { rates.direct_ns } else { rates.file_ns };
+    let per_operation = match step.operation {
+        OperationCost::File => rates.file_ns,
+        OperationCost::Character => rates.character_ns,
+        OperationCost::Call => rates.call_ns,
+        OperationCost::Access => rates.access_ns,
+        OperationCost::Sync => rates.sync_ns,
+    };
     let operations = step.operations.map(|count| count.saturating_mul(per_operation));
     let transfer = step.bytes.map(|bytes| {
         (u128::from(bytes.0) * 1_000_000_000 / u128::from(rates.bytes_per_second)) as u64

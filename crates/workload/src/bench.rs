@@ -165,13 +165,17 @@ fn open(io: &IoParams, target: BenchTarget<'_>) -> Result<OpenTarget, WorkloadEr
     };
     let path = target.path;
     // Looked at before it is opened: opening a pipe or a tape does something.
+    if io.durability.append {
+        let problem = "appends to a new file".to_owned();
+        return Err(unfit(problem, "name a directory of the filesystem instead"));
+    }
     let kind = std::fs::metadata(path).map_err(WorkloadError::file("find", path))?.file_type();
     if !kind.is_file() && !kind.is_block_device() {
         let problem =
             format!("needs a regular file or a block device, and {} is neither", path.display());
         return Err(unfit(problem, "name a file or a device"));
     }
-    let access = Access { write: io.read_percent < 100, direct: io.cache == CacheState::Direct };
+    let access = Access::of(io);
     let opened = match (access.write, target.writable) {
         (false, _) => target::open(path, access),
         (true, Some(checked)) => target::reopen(checked, access),
@@ -204,9 +208,9 @@ fn step(outline: &StepOutline, io: &IoParams, result: JobResult) -> BenchStep {
 
 /// A step in the form of a bench.
 fn step_of(name: &str, outcome: StepOutcome) -> BenchStep {
-    let mut latencies = Histogram::new();
-    for histogram in outcome.histograms.values() {
-        latencies.merge(histogram);
+    let mut latencies = outcome.latencies();
+    if latencies.is_empty() {
+        outcome.histograms.values().for_each(|histogram| latencies.merge(histogram));
     }
     let bytes = (outcome.app_bytes_read + outcome.app_bytes_written) as f64;
     let elapsed = outcome.elapsed_ns as f64;
@@ -254,7 +258,7 @@ fn doubts(io: &IoParams, result: &JobResult, from_device: Option<u64>) -> Vec<Wa
             "use --direct, or a target at least twice as large as the memory",
         ));
     }
-    if result.bytes_written > 0 && io.cache != CacheState::Direct && io.fsync_every == 0 {
+    if result.bytes_written > 0 && io.cache != CacheState::Direct && !io.syncs() {
         warnings.push(Warning::new(
             "not-durable",
             "written data may still be in memory when the clock stops",

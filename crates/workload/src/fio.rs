@@ -60,7 +60,7 @@ impl Group {
     fn site(&self, context: &StepContext<'_>) -> Result<Site, WorkloadError> {
         if context.raw {
             let write = self.jobs.iter().any(FioJob::writes);
-            let access = Access { write, direct: false };
+            let access = Access { write, direct: false, durable: false };
             let device = target::open_device(context, access, &self.outline.name)?;
             let folder = context.scratch.unwrap_or(Path::new("/")).to_owned();
             return Ok(Site { folder, device: Some(inheritable(&OwnedFd::from(device))?) });

@@ -1,5 +1,6 @@
 //! `seek` and `stream`: operations of one size over a file or a raw device.
 
+mod append;
 mod measure;
 mod populate;
 
@@ -50,7 +51,9 @@ pub fn populated(
 ) -> Vec<Box<dyn Step>> {
     let setting = |params: &IoParams| Setting { params: params.clone(), place };
     let mut steps: Vec<Box<dyn Step>> = Vec::new();
-    steps.push(Box::new(Populate::new(file.populate(), setting(file))));
+    if !file.durability.append {
+        steps.push(Box::new(Populate::new(file.populate(), setting(file))));
+    }
     for (outline, params) in measurements {
         steps.push(Box::new(Measure::new(outline, setting(&params))));
     }

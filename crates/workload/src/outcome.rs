@@ -52,6 +52,9 @@ impl StepOutcome {
         let (reads, writes) = (count("read"), count("write"));
         let latencies = self.latencies();
         let percentile = |q: f64| latencies.percentile_ns(q).map(|value| value as f64);
+        let of = |kind: &str, q: f64| {
+            self.histograms.get(kind)?.percentile_ns(q).map(|value| value as f64)
+        };
         let seconds = (self.elapsed_ns > 0).then_some(self.elapsed_ns as f64 / 1e9);
         let per_second = |amount: f64| seconds.map(|seconds| amount / seconds);
         let ops = self.ops as f64;
@@ -68,6 +71,12 @@ impl StepOutcome {
                 "latency_p99" => percentile(0.99),
                 "latency_p999" => percentile(0.999),
                 "latency_max" => latencies.max_ns().map(|value| value as f64),
+                "commit_latency_p50" => of("commit", 0.5),
+                "commit_latency_p99" => of("commit", 0.99),
+                "write_latency_p50" => of("write", 0.5),
+                "write_latency_p99" => of("write", 0.99),
+                "sync_latency_p50" => of("fsync", 0.5),
+                "sync_latency_p99" => of("fsync", 0.99),
                 "cpu_ns_per_op" => (self.ops > 0).then(|| self.cpu_ns as f64 / ops),
                 _ => None,
             };
@@ -77,10 +86,13 @@ impl StepOutcome {
         }
     }
 
-    /// Latencies of reads and writes together.
-    fn latencies(&self) -> Histogram {
+    /// Latencies of reads and writes together. A write that was synced counts until its sync has
+    /// returned.
+    #[must_use]
+    pub fn latencies(&self) -> Histogram {
         let mut all = Histogram::new();
-        for histogram in ["read", "write"].iter().filter_map(|kind| self.histograms.get(*kind)) {
+        let written = if self.histograms.contains_key("commit") { "commit" } else { "write" };
+        for histogram in ["read", written].iter().filter_map(|kind| self.histograms.get(*kind)) {
             all.merge(histogram);
         }
         all
@@ -125,6 +137,7 @@ impl From<JobResult> for StepOutcome {
         outcome.keep("read", job.read);
         outcome.keep("write", job.write);
         outcome.keep("fsync", job.fsync);
+        outcome.keep("commit", job.commit);
         outcome
     }
 }

@@ -4,6 +4,7 @@ use crate::error::WorkloadError;
 use crate::step::StepContext;
 use rustix::fs::{Advice, Mode, OFlags};
 use seekwell_engine::Span;
+use seekwell_model::workloads::{CacheState, IoParams, SyncMethod};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -16,13 +17,32 @@ pub struct Access {
     pub write: bool,
     /// Past the page cache.
     pub direct: bool,
+    /// Each write returns when it is durable: `O_DSYNC`.
+    pub durable: bool,
 }
 
 impl Access {
+    /// The access that the parameters of an `io` step need.
+    #[must_use]
+    pub fn of(params: &IoParams) -> Self {
+        Self {
+            write: params.read_percent < 100,
+            direct: params.cache == CacheState::Direct,
+            durable: params.durability.sync == Some(SyncMethod::ODsync),
+        }
+    }
+
     fn flags(self) -> OFlags {
         let mut flags = OFlags::CLOEXEC | if self.write { OFlags::RDWR } else { OFlags::RDONLY };
         flags.set(OFlags::DIRECT, self.direct);
+        flags.set(OFlags::DSYNC, self.durable);
         flags
+    }
+
+    /// Flags of `open(2)` beyond those of reading and writing.
+    pub(crate) fn custom_flags(self) -> i32 {
+        let direct = if self.direct { libc::O_DIRECT } else { 0 };
+        direct | if self.durable { libc::O_DSYNC } else { 0 }
     }
 }
 

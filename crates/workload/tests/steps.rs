@@ -88,6 +88,21 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
         ),
         ("stream", vec![small.clone(), ("count", Value::Integer(5)), ("write", Value::Bool(true))]),
         (
+            "stream",
+            vec![
+                small.clone(),
+                ("size", Value::Size(Bytes(512))),
+                ("count", Value::Integer(50)),
+                ("write", Value::Bool(true)),
+                ("append", Value::Bool(true)),
+                ("sync", Value::Text("fsync".into())),
+                ("group_commit", Value::Bool(true)),
+                ("threads", Value::Integers(vec![1, 3])),
+                ("cache", Value::Text("warm".into())),
+                ("step", Value::Text("log".into())),
+            ],
+        ),
+        (
             "sweep",
             vec![
                 small.clone(),
@@ -454,4 +469,57 @@ fn a_full_filesystem_is_told_with_the_place_and_left_to_be_unmounted() {
     let start = format!("cannot write to {}/mail/f0000", small.0.display());
     let end = "No space left on device (os error 28); it is full: use less data or a larger device";
     assert!(told.starts_with(&start) && told.ends_with(end), "{told}");
+}
+
+fn append(folder: &Path, more: &[(&'static str, Value)]) -> StepOutcome {
+    let text = |word: &str| Value::Text(word.into());
+    let mut values = vec![
+        ("write", Value::Bool(true)),
+        ("append", Value::Bool(true)),
+        ("size", Value::Size(Bytes::kib(4))),
+        ("file_size", Value::Size(Bytes::kib(400))),
+        ("cache", text("warm")),
+        ("step", text("log")),
+    ];
+    values.extend_from_slice(more);
+    let mut found = run_all(&params("stream", &values), &context(folder));
+    assert_eq!(found.len(), 1, "nothing is written before");
+    found.remove(0).1
+}
+
+#[test]
+fn an_append_grows_the_file_and_ends_where_it_is_full() {
+    let folder = folder();
+    let path = folder.path().join("log.data");
+    let text = |word: &str| Value::Text(word.into());
+    let facts = || {
+        use std::os::unix::fs::MetadataExt;
+        let facts = std::fs::metadata(&path).unwrap();
+        (facts.len(), facts.blocks() * 512)
+    };
+    let twenty = ("count", Value::Integer(20));
+    for sync in ["fsync", "fdatasync"] {
+        let found = append(folder.path(), &[twenty.clone(), ("sync", text(sync))]);
+        assert_eq!((found.ops, facts().0), (20, 20 * 4096));
+        let count = |kind: &str| found.histograms[kind].count();
+        assert_eq!([count("write"), count("fsync"), count("commit")], [20; 3]);
+        let metric = |name: &str| found.metrics[name];
+        assert_eq!(metric("latency_p50"), metric("commit_latency_p50"));
+        assert!(metric("commit_latency_p50") > metric("sync_latency_p50"));
+    }
+    for sync in ["O_DSYNC", "RWF_DSYNC"] {
+        let found = append(folder.path(), &[twenty.clone(), ("sync", text(sync))]);
+        assert_eq!((found.ops, facts().0), (20, 20 * 4096));
+        assert!(!found.histograms.contains_key("fsync"));
+        assert_eq!(found.histograms["commit"], found.histograms["write"]);
+    }
+    // Bound by its time, it ends with the room that it was given.
+    let day = ("time", Value::Duration(Nanos::seconds(86_400)));
+    let found = append(folder.path(), &[day, ("threads", Value::Integer(3))]);
+    assert_eq!((found.ops, facts().0), (100, 400 * 1024));
+    let keep = append(folder.path(), &[twenty.clone(), ("preallocate", text("keep-size"))]);
+    assert_eq!((keep.ops, facts().0), (20, 20 * 4096));
+    assert!(facts().1 >= 400 * 1024, "{:?}", facts());
+    append(folder.path(), &[twenty, ("preallocate", text("size"))]);
+    assert_eq!(facts().0, 400 * 1024);
 }

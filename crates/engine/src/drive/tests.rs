@@ -32,6 +32,8 @@ fn run_with_clock(
         block_bytes: job.block_bytes,
         depth: job.depth,
         batch: job.batch,
+        fsync_every: job.fsync_every,
+        durable_writes: false,
         keep_samples: job.keep_samples,
     };
     let clock = ScriptedClock::new(BEGIN_NS, reading_ns);
@@ -199,8 +201,40 @@ fn an_fsync_is_timed_by_itself_after_the_writes_are_done() {
     );
     assert_eq!(counts(&tally.write), [(100, 4)]);
     assert_eq!(counts(&tally.fsync), [(1_000, 2)]);
+    // Each write is durable when the sync after it has returned.
+    assert_eq!(counts(&tally.commit), [(1_100, 4)]);
     assert_eq!((tally.ops, tally.bytes_written), (4, 4 * 512));
     assert_eq!(tally.ended_ns - tally.started_ns, 2_200);
+}
+
+#[test]
+fn a_commit_lasts_from_the_start_of_the_write_to_the_end_of_its_sync() {
+    let Run { tally, .. } = run(
+        |job| {
+            job.read_percent = 0;
+            job.fsync_every = 3;
+            job.count = Some(7);
+        },
+        |operation| Scripted::from(if operation.kind == Fsync { 1_000 } else { 100 }),
+    );
+    // Three writes at 0, 100 and 200, synced at 1300; again; the seventh was never synced.
+    assert_eq!(counts(&tally.commit), [(1_100, 2), (1_200, 2), (1_300, 2)]);
+    assert_eq!((tally.write.count(), tally.fsync.count(), tally.ops), (7, 2, 7));
+}
+
+#[test]
+fn a_commit_counts_from_when_its_write_was_due() {
+    let Run { tally, .. } = run(
+        |job| {
+            job.read_percent = 0;
+            job.fsync_every = 1;
+            job.rate = Some(1_000_000);
+            job.count = Some(2);
+        },
+        |operation| Scripted::from(if operation.kind == Fsync { 2_000 } else { 500 }),
+    );
+    // Due at 0 and at 1000; the first ends at 2500, the second write at 3000 and its sync at 5000.
+    assert_eq!(counts(&tally.commit), [(2_500, 1), (4_000, 1)]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `age`, `defragment` and `layout`: a filesystem is made old, put in order, and looked at.
 
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -179,6 +181,7 @@ fn outline(step: &str, writes: bool, more: &[&str]) -> StepOutline {
         cache: CacheState::Warm,
         bytes: None,
         operations: None,
+        operation: OperationCost::default(),
         time_ns: None,
         company: Company::Alone,
         metrics: LAYOUT_METRICS.iter().chain(more).map(|name| (*name).to_owned()).collect(),

@@ -1,7 +1,9 @@
 //! `bonnie`: the twelve tests of bonnie++.
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -238,6 +240,12 @@ impl BonnieParams {
                 cache: self.cache,
                 bytes,
                 operations,
+                operation: match group {
+                    "char" => OperationCost::Character,
+                    "block" => OperationCost::Call,
+                    "seeks" => OperationCost::Access,
+                    _ => OperationCost::File,
+                },
                 time_ns: None,
                 company: Company::Alone,
                 metrics: rates.iter().chain(&always).map(|name| (*name).to_owned()).collect(),

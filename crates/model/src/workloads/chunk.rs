@@ -1,7 +1,9 @@
 //! `chunk`: written a character at a time, then read and written as a whole, again and again.
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -87,6 +89,7 @@ impl ChunkParams {
                 cache: CacheState::Warm,
                 bytes: bytes.map(Bytes),
                 operations: Some(operations),
+                operation: OperationCost::Character,
                 time_ns: None,
                 company: Company::Alone,
                 metrics: common.iter().chain(metrics).map(|name| (*name).to_owned()).collect(),

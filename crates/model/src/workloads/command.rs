@@ -1,6 +1,8 @@
 //! `command`: any shell command, timed, with metrics read from its output.
 
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -123,6 +125,7 @@ impl CommandParams {
                 cache,
                 bytes: None,
                 operations: None,
+                operation: OperationCost::default(),
                 time_ns: None,
                 company: Company::Alone,
                 metrics,

@@ -4,7 +4,9 @@
 //! of options that can do none of it; everything else is refused by name, and what fio gets is
 //! written anew from what passed.
 
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -415,6 +417,7 @@ impl FioParams {
             cache: self.cache,
             bytes: None,
             operations: None,
+            operation: OperationCost::default(),
             time_ns: None,
             company: Company::Alone,
             metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),

@@ -1,6 +1,12 @@
 //! `seek` and `stream`: reads or writes of one size over a file or a raw device.
 
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::durability::{
+    self, APPEND_FIELD, Durability, GROUP_COMMIT_FIELD, MOST_WRITES_PER_SYNC, PREALLOCATE_FIELD,
+    SYNC_FIELD,
+};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -119,7 +125,7 @@ pub struct IoParams {
     /// Size of the file, or of the part of the raw device that is used; `None` is the whole
     /// device, and on a filesystem half of what is free.
     pub file_size: Option<Bytes>,
-    /// fdatasync after every so many writes of a thread; 0 is never.
+    /// A sync after every so many writes of a thread; 0 is never.
     pub fsync_every: u32,
     /// Rule by which the step must be steady: [`SNIA`] or a criterion of fio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,13 +139,16 @@ pub struct IoParams {
     /// Percentage of the writes that repeat each other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeated: u8,
+    /// What makes writes durable, and whether the file grows.
+    #[serde(default, skip_serializing_if = "Durability::is_default")]
+    pub durability: Durability,
 }
 
 /// The window rule of SNIA's performance test specification, as labs name it.
 pub const SNIA: &str = "snia";
 
 macro_rules! io_fields {
-    ($size:literal, $cache:literal, $file:literal) => {
+    ($size:literal, $cache:literal, $file:literal $(, $more:expr)*) => {
         &[
             Field { name: "step", kind: FieldKind::Text, default: None, required: false,
                 doc: "Name of the measured step; by default the kind's name." },
@@ -167,8 +176,11 @@ macro_rules! io_fields {
                 doc: "Size of the file that is used, written in full before the step; on a raw device how much of it is used." },
             Field { name: "steady", kind: FieldKind::Text, default: None, required: false,
                 doc: "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean) or fio's `iops:2%`, `iops_slope:0.1%`, `bw…`, `lat…`, over one value per second. A trial that is not steady is marked and not ranked." },
-            Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: 1_000_000_000 }, default: Some("0"), required: false,
-                doc: "fdatasync after every so many writes of a thread; 0 is never." },
+            SYNC_FIELD,
+            Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: MOST_WRITES_PER_SYNC }, default: Some("0"), required: false,
+                doc: "A sync after every so many writes of a thread; 0 is never, or after every write where `sync` is given. The latency of each of them lasts until that sync has returned." },
+            GROUP_COMMIT_FIELD,
+            $($more,)*
             CONTENT_FIELD,
             COMPRESSIBLE_FIELD,
             REPEATED_FIELD,
@@ -188,8 +200,8 @@ pub const SEEK: WorkloadKind = WorkloadKind {
 /// Sequential access.
 pub const STREAM: WorkloadKind = WorkloadKind {
     name: "stream",
-    doc: "Sequential reads or writes over a file or a raw device, through the page cache by default: a copy, a backup, a download. Useful beside another workload.",
-    fields: io_fields!("\"1MiB\"", "\"cold\"", "\"256MiB\""),
+    doc: "Sequential reads or writes over a file or a raw device, through the page cache by default: a copy, a backup, a download; with `append` and `sync` a log. Useful beside another workload.",
+    fields: io_fields!("\"1MiB\"", "\"cold\"", "\"256MiB\"", APPEND_FIELD, PREALLOCATE_FIELD),
     on_raw: true,
     build: |values| build("stream", Pattern::Sequential, values),
 };
@@ -264,7 +276,7 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
     }
     let count = values.integer("count");
     let time = values.duration("time").or(if count.is_none() { Some(DEFAULT_TIME) } else { None });
-    Ok(WorkloadParams::Io(IoParams {
+    let mut params = IoParams {
         kind: kind.to_owned(),
         step: values.text("step").unwrap_or(kind).to_owned(),
         size,
@@ -284,7 +296,10 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         content: FileContent::from_word(values.text("content")),
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),
-    }))
+        durability: Durability::default(),
+    };
+    durability::apply(&mut params, values)?;
+    Ok(WorkloadParams::Io(params))
 }
 
 const IO_METRICS: &[&str] = &[
@@ -304,7 +319,10 @@ impl IoParams {
     /// `populate` where there is a file to write first, and the measured steps.
     #[must_use]
     pub fn steps(&self) -> Vec<StepOutline> {
-        let mut steps = vec![self.populate()];
+        let mut steps = Vec::new();
+        if !self.durability.append {
+            steps.push(self.populate());
+        }
         steps.extend(self.measurements().into_iter().map(|(outline, _)| outline));
         steps
     }
@@ -333,6 +351,7 @@ impl IoParams {
             cache: CacheState::Warm,
             bytes: self.file_size,
             operations: None,
+            operation: OperationCost::Call,
             time_ns: None,
             company: Company::Alone,
             metrics: metrics.map(str::to_owned).to_vec(),
@@ -357,7 +376,18 @@ impl IoParams {
             rate: None,
             fsync_every: 0,
             steady: None,
+            durability: Durability::default(),
             ..self.clone()
+        }
+    }
+
+    fn operation_cost(&self) -> OperationCost {
+        let waits = self.cache == CacheState::Direct
+            || (self.cache == CacheState::Cold && self.pattern == Pattern::Random);
+        match (self.syncs_every_write(), waits) {
+            (true, _) => OperationCost::Sync,
+            (false, true) => OperationCost::Access,
+            (false, false) => OperationCost::Call,
         }
     }
 
@@ -374,6 +404,7 @@ impl IoParams {
         if self.read_percent < 100 {
             metrics.extend(["write_iops", "mb_per_s_durable"].map(str::to_owned));
         }
+        metrics.extend(self.sync_metrics().map(str::to_owned));
         StepOutline {
             name,
             writes: self.read_percent < 100,
@@ -381,6 +412,7 @@ impl IoParams {
             cache: self.cache,
             bytes: self.count.and_then(|count| count.checked_mul(self.size.0)).map(Bytes),
             operations: self.count,
+            operation: self.operation_cost(),
             time_ns: self.time.map(|time| time.0),
             company: Company::Alone,
             metrics,

@@ -1,7 +1,9 @@
 //! `iozone`: its thirteen tests, in throughput mode and over a grid of record and file sizes.
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -324,6 +326,7 @@ impl IozoneParams {
             // Where the first thread ends the test the others do less.
             bytes: if self.stonewall && self.threads > 1 { None } else { all },
             operations: None,
+            operation: OperationCost::default(),
             time_ns: None,
             company: Company::Alone,
             metrics: metrics.iter().map(|metric| (*metric).to_owned()).collect(),

@@ -1,7 +1,9 @@
 //! `mail`: a tree of many small files is unpacked, read in two orders and removed.
 
 use super::io::{COMPRESSIBLE_FIELD, REPEATED_FIELD, is_zero, percent};
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -207,6 +209,7 @@ impl MailParams {
             cache,
             bytes: if name == "remove" { None } else { bytes },
             operations: Some(self.files),
+            operation: OperationCost::default(),
             time_ns: None,
             company: Company::Alone,
             metrics: metrics.iter().map(|metric| (*metric).to_owned()).collect(),

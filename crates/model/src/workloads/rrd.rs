@@ -1,6 +1,8 @@
 //! `rrd`: round-robin files, all updated at every poll, as a monitoring server does.
 
-use super::{CacheState, Company, FieldConflict, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -178,6 +180,7 @@ impl RrdParams {
             cache,
             bytes: None,
             operations: Some(if measured { self.files * self.polls } else { self.files }),
+            operation: OperationCost::default(),
             time_ns: None,
             company: Company::Alone,
             metrics: vec![],

@@ -3,7 +3,9 @@
 use super::io::{
     COMPRESSIBLE_FIELD, CONTENT_FIELD, EngineKind, FileContent, Pattern, REPEATED_FIELD, percent,
 };
-use super::{CacheState, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams};
+use super::{
+    CacheState, Durability, FieldConflict, IoParams, StepOutline, WorkloadKind, WorkloadParams,
+};
 use crate::field::{Field, FieldKind, Values};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -136,6 +138,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             content: FileContent::from_word(values.text("content")),
             compressible: percent(values, "compressible"),
             repeated: percent(values, "repeated"),
+            durability: Durability::default(),
         },
     }))
 }

@@ -77,6 +77,36 @@ fn a_modelled_device_is_predicted_in_the_time_of_this_machine() {
 }
 
 #[test]
+fn characters_and_blocks_do_not_cost_what_a_file_costs() {
+    let facts = PlaceFacts::default();
+    let size = |field| (field, Value::Size(Bytes::mib(64)));
+    let none = ("files", Value::Integer(1));
+    let values = [size("size"), size("char_size"), none];
+    let cost = cost(&stack("ext4"), &workload("bonnie", &values), &facts);
+    // Two passes of 64 Mi characters at 15 ns, three of 64 MiB in blocks, 8,192 seeks of 120 µs:
+    // about 4 s. At 60 µs for every character it was 2 h.
+    assert!((3_000_000_000..8_000_000_000).contains(&cost.time_ns), "{}", cost.time_ns);
+}
+
+#[test]
+fn a_synced_write_costs_more_than_a_write_into_memory() {
+    let facts = PlaceFacts::default();
+    let time = |more: &[(&'static str, Value)]| {
+        let mut values = vec![
+            ("write", Value::Bool(true)),
+            ("count", Value::Integer(1_000)),
+            ("size", Value::Size(Bytes::kib(4))),
+            ("file_size", Value::Size(Bytes::mib(64))),
+            ("cache", Value::Text("warm".into())),
+        ];
+        values.extend_from_slice(more);
+        cost(&stack("ext4"), &workload("stream", &values), &facts).time_ns
+    };
+    let synced = time(&[("sync", Value::Text("fsync".into()))]);
+    assert!(synced - time(&[]) > 2_000_000_000, "{synced}");
+}
+
+#[test]
 fn bytes_of_a_command_are_unknown_not_zero() {
     let command = workload("command", &[("run", Value::Text("true".into()))]);
     assert_eq!(cost(&stack("ext4"), &command, &PlaceFacts::default()).written, None);

@@ -125,6 +125,7 @@ fn housekeeping(name: &str) -> StepOutline {
         cache: seekwell_model::workloads::CacheState::Warm,
         bytes: None,
         operations: None,
+        operation: seekwell_model::workloads::OperationCost::default(),
         time_ns: None,
         company: seekwell_model::workloads::Company::Alone,
         metrics: if durable { vec!["elapsed_durable".to_owned()] } else { Vec::new() },
@@ -160,6 +161,7 @@ fn natural_metric(workloads: &[Workload]) -> String {
         Some(WorkloadParams::Io(io)) if first.is_accompanied() && io.read_percent > 0 => {
             "latency_p99"
         }
+        Some(WorkloadParams::Io(io)) if io.durability.sync.is_some() => "commit_latency_p99",
         Some(WorkloadParams::Io(io)) if io.time.is_none() && outline.writes => "elapsed_durable",
         Some(WorkloadParams::Io(io)) if io.read_percent == 0 => "mb_per_s_durable",
         Some(WorkloadParams::Io(io)) if io.kind == "stream" => "mb_per_s",

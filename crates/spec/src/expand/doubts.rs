@@ -85,7 +85,7 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option
 
 /// A writer that syncs is answered by the device, however little its data is.
 fn waits_for_the_device(part: &WorkloadParams) -> bool {
-    matches!(part, WorkloadParams::Io(io) if io.read_percent == 0 && io.fsync_every > 0)
+    matches!(part, WorkloadParams::Io(io) if io.read_percent == 0 && io.syncs())
 }
 
 /// Filesystems behave differently when they are nearly full.

@@ -132,23 +132,33 @@ pub fn compare(
     Ok(result)
 }
 
-/// The curve of several rounds: the mean of each point.
+/// The curve of several rounds: the geometric mean of each point. Unlike arithmetic means it keeps
+/// what holds in every round: operations per second times access time is the number of operations
+/// in flight, and the ratio of two curves is the mean of their ratios.
 fn mean_curve(rounds: &[BenchResult]) -> Option<Curve> {
     let curves: Vec<&Curve> = rounds.iter().filter_map(|result| result.curves.first()).collect();
     let mut mean = (*curves.first()?).clone();
     let of = |index: usize, pick: fn(&CurvePoint) -> Option<f64>| {
         let values: Option<Vec<f64>> =
             curves.iter().map(|curve| curve.points.get(index).and_then(pick)).collect();
-        let values = values?;
-        Some(values.iter().sum::<f64>() / values.len() as f64)
+        geometric_mean(&values?)
     };
     for (index, point) in mean.points.iter_mut().enumerate() {
-        point.iops = of(index, |point| Some(point.iops)).unwrap_or(point.iops);
+        point.iops = of(index, |point| Some(point.iops)).unwrap_or(0.0);
         point.mb_per_s = of(index, |point| point.mb_per_s);
         point.seek_time_ns = of(index, |point| point.seek_time_ns);
     }
     mean.seek_time_ns = mean.points.first().and_then(|point| point.seek_time_ns);
     Some(mean)
+}
+
+/// `None` of no values, or when one is not above 0.
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
+        return None;
+    }
+    let logarithms: f64 = values.iter().map(|value| value.ln()).sum();
+    Some((logarithms / values.len() as f64).exp())
 }
 
 fn against(

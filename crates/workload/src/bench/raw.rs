@@ -25,7 +25,7 @@ pub(super) fn run(
     stop: Option<Arc<AtomicBool>>,
 ) -> Result<BenchResult, WorkloadError> {
     let folder = Folder::make(Path::new(MEMORY))?;
-    let file = target::open(target.path, Access { write: false, direct: false })
+    let file = target::open(target.path, Access { write: false, direct: false, durable: false })
         .map_err(WorkloadError::file("open", target.path))?;
     let name = device::below(target.path);
     let context = StepContext {

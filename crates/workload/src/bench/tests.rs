@@ -1,4 +1,5 @@
 use super::*;
+use seekwell_model::workloads::Durability;
 use seekwell_model::workloads::io::{EngineKind, FileContent, Pattern};
 use seekwell_model::workloads::mail::MAIL;
 use std::os::unix::fs::FileExt;
@@ -25,6 +26,7 @@ fn io(size: u64) -> IoParams {
         content: FileContent::Random,
         compressible: 0,
         repeated: 0,
+        durability: Durability::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::io::{EngineKind, Pattern};
-use seekwell_model::workloads::{CacheState, CommandParams, IoParams, MailParams};
+use seekwell_model::workloads::{CacheState, CommandParams, Durability, IoParams, MailParams};
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,6 +42,7 @@ fn io() -> WorkloadParams {
         content: seekwell_model::workloads::io::FileContent::Random,
         compressible: 0,
         repeated: 0,
+        durability: Durability::default(),
     })
 }
 

@@ -1,11 +1,11 @@
 //! The measured operations.
 
-use super::{Place, Setting};
+use super::{Place, Setting, append};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access, OpenTarget};
-use seekwell_engine::{DataShape, Job, Progress, RateReport, Span, run};
+use seekwell_engine::{AppendEnd, DataShape, GroupCommit, Job, Progress, RateReport, Span, run};
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{IoParams, StepOutline};
 use seekwell_stats::derive_seed;
@@ -47,11 +47,14 @@ impl Measure {
 
     pub(crate) fn target(&self, context: &StepContext<'_>) -> Result<OpenTarget, WorkloadError> {
         let params = &self.setting.params;
-        let access = Access { write: params.read_percent < 100, direct: self.setting.direct() };
+        let access = Access::of(params);
         if context.raw {
             let span = self.setting.raw_span(context)?;
             let file = target::open_device(context, access, &self.outline.name)?;
             return Ok(OpenTarget { file, path: context.device.to_owned(), span });
+        }
+        if params.durability.append {
+            return append::create(&self.setting, context, access);
         }
         let path = self.setting.path(self.setting.directory(context)?);
         let file = target::open(&path, access).map_err(|source| {
@@ -99,10 +102,23 @@ pub(crate) fn job<'a>(
     job.count = params.count;
     job.time_ns = params.time.map(|time| time.0);
     job.fsync_every = params.fsync_every;
+    job.sync = params.durability.sync;
+    if params.durability.group_commit {
+        job.group_commit = Some(Arc::new(GroupCommit::default()));
+    }
+    if params.durability.append {
+        job.append = Some(Arc::new(AppendEnd::new(target.span.offset)));
+        job.count = Some(params.count.unwrap_or(u64::MAX).min(room(target, params)));
+    }
     job.data = data_shape(params);
     job.seed = seed;
     job.stop = stop;
     job
+}
+
+/// Appends that the file has room for.
+fn room(target: &OpenTarget, params: &IoParams) -> u64 {
+    target.span.length / params.size.0.max(1)
 }
 
 /// The doubt about an open loop that fell behind.
@@ -142,7 +158,8 @@ impl Step for Measure {
         job.progress = Some(Arc::clone(&self.progress));
         if self.setting.place != Place::Main && job.stop.is_some() {
             // Beside another workload it runs as long as that one does.
-            (job.count, job.time_ns) = (None, None);
+            job.time_ns = None;
+            job.count = job.append.is_some().then(|| room(&target, params));
         }
         job.keep_samples = context.keep_samples;
         let result = run(&job).map_err(|source| WorkloadError::Job {
@@ -151,9 +168,14 @@ impl Step for Measure {
             source,
         })?;
         let warning = result.rate.and_then(rate_warning);
+        let syncs = job.group_commit.as_ref().map(|group| group.syncs());
         let mut outcome = StepOutcome::from(result);
         outcome.warnings.extend(warning);
         outcome.compute(&self.outline.metrics);
+        if let Some(syncs) = syncs.filter(|syncs| *syncs > 0) {
+            let writes = outcome.app_bytes_written / params.size.0.max(1);
+            outcome.metrics.insert("writes_per_sync".to_owned(), writes as f64 / syncs as f64);
+        }
         if self.outline.reports("seek_time") {
             outcome.metrics.extend(seek_time(params, outcome.elapsed_ns, outcome.ops));
         }

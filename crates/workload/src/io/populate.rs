@@ -40,7 +40,7 @@ impl Populate {
             // Whole sectors from the begin to the end: the last write is as short as it must be.
             let whole = span.length.is_multiple_of(sector.into());
             let direct = (stamped || self.setting.direct()) && whole;
-            let access = Access { write: true, direct };
+            let access = Access { write: true, direct, durable: false };
             let file = target::open_device(context, access, &self.outline.name)?;
             return Ok((OpenTarget { file, path: context.device.to_owned(), span }, direct));
         }

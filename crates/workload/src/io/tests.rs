@@ -1,4 +1,5 @@
 use super::*;
+use seekwell_model::workloads::Durability;
 use seekwell_model::workloads::io::{EngineKind, FileContent, Pattern};
 
 fn setting(place: Place, file_size: Option<u64>) -> Setting {
@@ -22,6 +23,7 @@ fn setting(place: Place, file_size: Option<u64>) -> Setting {
         content: FileContent::Random,
         compressible: 0,
         repeated: 0,
+        durability: Durability::default(),
     };
     Setting { params, place }
 }

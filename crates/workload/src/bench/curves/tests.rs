@@ -27,3 +27,34 @@ fn curves_cross_where_certainty_changes_sides() {
     assert!(found.len() == 1 && (found[0] - 2048.0).abs() < 1e-6, "{found:?}");
     assert_eq!(crossings(&rows[2..]), Vec::<f64>::new());
 }
+
+/// A round of one block size and one thread, with so many accesses per second.
+fn round(iops: f64) -> BenchResult {
+    let point = CurvePoint {
+        at: 512,
+        iops,
+        mb_per_s: Some(iops * 512.0 / 1e6),
+        seek_time_ns: Some(1e9 / iops),
+    };
+    let curve = Curve {
+        target: "disk".to_owned(),
+        axis: CurveAxis::BlockBytes,
+        points: vec![point],
+        seek_time_ns: point.seek_time_ns,
+    };
+    BenchResult { curves: vec![curve], ..BenchResult::default() }
+}
+
+#[test]
+fn speed_and_access_time_of_a_mean_curve_are_of_one_piece() {
+    // Served from a cache once: 1,000 accesses per second in one round, 100,000 in another.
+    let mean = mean_curve(&[round(1_000.0), round(100_000.0)]).unwrap();
+    let point = mean.points[0];
+    assert!((point.iops - 10_000.0).abs() < 1e-6, "{point:?}");
+    let access = point.seek_time_ns.unwrap();
+    assert!((point.iops * access / 1e9 - 1.0).abs() < 1e-12, "{point:?}");
+    assert!((point.mb_per_s.unwrap() - 5.12).abs() < 1e-9);
+    assert_eq!(mean.seek_time_ns, Some(access));
+    // Nothing completed in a round: its access time is not known, and neither is the mean.
+    assert_eq!(mean_curve(&[round(0.0)]).unwrap().points[0].seek_time_ns, None);
+}

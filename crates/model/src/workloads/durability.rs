@@ -1,0 +1,229 @@
+//! How an `io` workload makes its writes durable, and whether its file grows.
+
+use super::io::EngineKind;
+use super::{FieldConflict, IoParams};
+use crate::field::{Field, FieldKind, Values};
+use serde::{Deserialize, Serialize};
+
+/// What makes a write durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SyncMethod {
+    /// `fsync(2)`: data and all metadata.
+    #[serde(rename = "fsync")]
+    Fsync,
+    /// `fdatasync(2)`: data and the metadata needed to read it back, such as a new file size.
+    #[serde(rename = "fdatasync")]
+    Fdatasync,
+    /// The file is opened with `O_DSYNC`: each write returns when it is durable, as by `fdatasync`.
+    #[serde(rename = "O_DSYNC")]
+    ODsync,
+    /// `pwritev2(2)` with `RWF_DSYNC`: the same, asked for by each write.
+    #[serde(rename = "RWF_DSYNC")]
+    RwfDsync,
+}
+
+impl SyncMethod {
+    /// Every method, as labs name them.
+    const WORDS: [(&'static str, Self); 4] = [
+        ("fsync", Self::Fsync),
+        ("fdatasync", Self::Fdatasync),
+        ("O_DSYNC", Self::ODsync),
+        ("RWF_DSYNC", Self::RwfDsync),
+    ];
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(name, _)| *name == word).map(|(_, method)| *method)
+    }
+
+    /// The name that labs use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether a call of its own follows the write; otherwise the write itself is durable.
+    #[must_use]
+    pub fn is_call(self) -> bool {
+        matches!(self, Self::Fsync | Self::Fdatasync)
+    }
+}
+
+/// Space that is allocated before a file grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preallocation {
+    /// None: every append allocates and changes the size.
+    #[default]
+    None,
+    /// `fallocate` with `FALLOC_FL_KEEP_SIZE`: blocks are there, every append changes the size.
+    KeepSize,
+    /// `fallocate`: blocks and size are there; the first write of a block marks it as written.
+    Size,
+}
+
+/// How writes are made durable, and whether they extend the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Durability {
+    /// The file starts empty and grows.
+    #[serde(default)]
+    pub append: bool,
+    /// Space allocated before it grows.
+    #[serde(default)]
+    pub preallocate: Preallocation,
+    /// What makes writes durable; `None` is `fdatasync` where `fsync_every` asks for it, and nothing
+    /// otherwise.
+    #[serde(default)]
+    pub sync: Option<SyncMethod>,
+    /// One thread syncs for all that wait.
+    #[serde(default)]
+    pub group_commit: bool,
+}
+
+impl Durability {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+pub(super) const SYNC_FIELD: Field = Field {
+    name: "sync",
+    kind: FieldKind::Choice(&["fsync", "fdatasync", "O_DSYNC", "RWF_DSYNC"]),
+    default: None,
+    required: false,
+    doc: "Makes writes durable: `fsync` or `fdatasync` after each write (or after every `fsync_every`), or each write itself with `O_DSYNC` or `RWF_DSYNC`. The latency of a write then lasts until its sync has returned; `write_latency_*` and `sync_latency_*` are its two parts. Without `sync`, `fsync_every` uses fdatasync.",
+};
+
+pub(super) const GROUP_COMMIT_FIELD: Field = Field {
+    name: "group_commit",
+    kind: FieldKind::Bool,
+    default: Some("false"),
+    required: false,
+    doc: "One sync serves all threads that wait for one, as databases commit: a thread that finds a sync in progress waits for the next. Without it each thread syncs by itself.",
+};
+
+pub(super) const APPEND_FIELD: Field = Field {
+    name: "append",
+    kind: FieldKind::Bool,
+    default: Some("false"),
+    required: false,
+    doc: "Append to a file that starts empty, as a log does, instead of overwriting one that was written in full. All threads append to the same file. The step ends when the file has reached `file_size`. Needs a filesystem and `write = true`.",
+};
+
+pub(super) const PREALLOCATE_FIELD: Field = Field {
+    name: "preallocate",
+    kind: FieldKind::Choice(&["none", "keep-size", "size"]),
+    default: Some("\"none\""),
+    required: false,
+    doc: "Space allocated before the file grows, up to `file_size`. `keep-size`: blocks, with FALLOC_FL_KEEP_SIZE, as RocksDB does. `size`: blocks and size, as etcd does. A log that is written in full and reused, as PostgreSQL does: leave `append` out.",
+};
+
+/// Most writes between two syncs: the start of each is kept until it is durable.
+pub(super) const MOST_WRITES_PER_SYNC: u64 = 1_000_000;
+
+fn conflict(field: &'static str, problem: &str, remedy: &str) -> FieldConflict {
+    FieldConflict { field, problem: problem.to_owned(), remedy: remedy.to_owned() }
+}
+
+/// Reads the fields of this module into `params`, which has the values of all others.
+pub(super) fn apply(params: &mut IoParams, values: &Values) -> Result<(), FieldConflict> {
+    let preallocate = match values.text("preallocate") {
+        Some("keep-size") => Preallocation::KeepSize,
+        Some("size") => Preallocation::Size,
+        _ => Preallocation::None,
+    };
+    params.durability = Durability {
+        append: values.bool("append"),
+        preallocate,
+        sync: values.text("sync").and_then(SyncMethod::from_word),
+        group_commit: values.bool("group_commit"),
+    };
+    check_sync(params)?;
+    check_append(params)?;
+    if params.durability.sync.is_some_and(SyncMethod::is_call) {
+        params.fsync_every = params.fsync_every.max(1);
+    }
+    check_group(params)
+}
+
+fn check_sync(params: &IoParams) -> Result<(), FieldConflict> {
+    let Some(method) = params.durability.sync else { return Ok(()) };
+    if params.read_percent == 100 {
+        let problem = format!("sync = \"{}\" in a step that only reads", method.word());
+        return Err(conflict("sync", &problem, "add write = true, or leave sync out"));
+    }
+    if !method.is_call() && params.fsync_every > 0 {
+        let problem = format!(
+            "fsync_every = {} with {}, which syncs every write",
+            params.fsync_every,
+            method.word()
+        );
+        let remedy = "leave fsync_every out, or write sync = \"fdatasync\"";
+        return Err(conflict("fsync_every", &problem, remedy));
+    }
+    Ok(())
+}
+
+fn check_append(params: &IoParams) -> Result<(), FieldConflict> {
+    let durability = params.durability;
+    if !durability.append {
+        if durability.preallocate != Preallocation::None {
+            let problem = "preallocate without append: the file is written in full before the step";
+            return Err(conflict("preallocate", problem, "add append = true, or leave it out"));
+        }
+        return Ok(());
+    }
+    if params.read_percent > 0 {
+        return Err(conflict("append", "append in a step that reads", "add write = true"));
+    }
+    let room = params.file_size.unwrap_or_default().0 / params.size.0.max(1);
+    if let Some(count) = params.count.filter(|count| *count > room) {
+        let problem = format!("{count} appends of {} need more than file_size", params.size);
+        return Err(conflict("file_size", &problem, "make file_size at least count times size"));
+    }
+    Ok(())
+}
+
+fn check_group(params: &IoParams) -> Result<(), FieldConflict> {
+    if !params.durability.group_commit {
+        return Ok(());
+    }
+    if params.fsync_every != 1 {
+        let problem = "group_commit without a sync after each write";
+        return Err(conflict("group_commit", problem, "write sync = \"fdatasync\" or \"fsync\""));
+    }
+    if params.engine != EngineKind::Psync {
+        let problem = "group_commit with io_uring, whose threads do not wait for each other";
+        return Err(conflict("group_commit", problem, "write engine = \"psync\" and threads"));
+    }
+    Ok(())
+}
+
+impl IoParams {
+    /// Whether every write is durable before the next one of its thread begins.
+    #[must_use]
+    pub fn syncs_every_write(&self) -> bool {
+        let by_write = self.durability.sync.is_some_and(|method| !method.is_call());
+        self.read_percent < 100 && (by_write || self.fsync_every == 1)
+    }
+
+    /// Whether writes are made durable during the step.
+    #[must_use]
+    pub fn syncs(&self) -> bool {
+        self.read_percent < 100 && (self.durability.sync.is_some() || self.fsync_every > 0)
+    }
+
+    /// Metrics that only a step with synced writes has.
+    pub(super) fn sync_metrics(&self) -> impl Iterator<Item = &'static str> {
+        const COMMIT: &[&str] = &["commit_latency_p50", "commit_latency_p99"];
+        const PARTS: &[&str] =
+            &["write_latency_p50", "write_latency_p99", "sync_latency_p50", "sync_latency_p99"];
+        let none: &[&str] = &[];
+        let parts = if self.syncs() && self.fsync_every > 0 { PARTS } else { none };
+        let group: &[&str] = if self.durability.group_commit { &["writes_per_sync"] } else { none };
+        let commit = if self.syncs() { COMMIT } else { none };
+        commit.iter().chain(parts).chain(group).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! The file that a step appends to.
+
+use super::Setting;
+use crate::error::WorkloadError;
+use crate::step::StepContext;
+use crate::target::{Access, OpenTarget};
+use rustix::fs::FallocateFlags;
+use seekwell_engine::Span;
+use seekwell_model::workloads::Preallocation;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Creates the file empty, allocates what `preallocate` asks for, and makes both durable, so that
+/// the first append pays for itself alone. The span is the room for appends.
+pub(super) fn create(
+    setting: &Setting,
+    context: &StepContext<'_>,
+    access: Access,
+) -> Result<OpenTarget, WorkloadError> {
+    let directory = setting.directory(context)?;
+    let path = setting.path(directory);
+    let flags = access.custom_flags();
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(flags)
+        .open(&path)
+        .map_err(WorkloadError::file("create", &path))?;
+    let size = setting.params.size.0.max(1);
+    let length = setting.params.file_size.unwrap_or_default().0 / size * size;
+    allocate(setting, &file, length)?;
+    file.sync_all().map_err(WorkloadError::file("sync", &path))?;
+    let parent = File::open(directory).map_err(WorkloadError::file("open", directory))?;
+    parent.sync_all().map_err(WorkloadError::file("sync", directory))?;
+    Ok(OpenTarget { file, path, span: Span { offset: 0, length } })
+}
+
+fn allocate(setting: &Setting, file: &File, length: u64) -> Result<(), WorkloadError> {
+    let flags = match setting.params.durability.preallocate {
+        Preallocation::None => return Ok(()),
+        Preallocation::KeepSize => FallocateFlags::KEEP_SIZE,
+        Preallocation::Size => FallocateFlags::empty(),
+    };
+    rustix::fs::fallocate(file, flags, 0, length).map_err(|errno| {
+        let problem = format!("cannot allocate {length} bytes before it appends: {errno}");
+        let remedy = match errno {
+            rustix::io::Errno::OPNOTSUPP => "write preallocate = \"none\" for this filesystem",
+            _ => "make file_size smaller or the device larger",
+        };
+        setting.unfit(problem, remedy)
+    })
+}
