@@ -5,6 +5,7 @@ mod durability;
 mod evidence;
 mod laboratory;
 mod race;
+mod short;
 
 use crate::execute::{Records, rounds_outlook};
 use seekwell_model::lab::Better;
@@ -411,6 +412,7 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
     );
     all.extend(not_durable(plan, records));
     all.extend(busy_processors(records));
+    all.extend(short::too_short(plan, records));
     all
 }
 
