@@ -11,6 +11,7 @@ use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
 use seekwell_model::plan::PlaceFacts;
 use seekwell_model::record::DeviceInForce;
 use seekwell_model::units::Bytes;
+use seekwell_model::workloads::WORKLOAD_KINDS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,9 +76,11 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> PlaceFacts {
             kernel_filesystems.push(kind.to_owned());
         }
     }
+    let started = WORKLOAD_KINDS.iter().flat_map(|kind| kind.programs).map(|one| one.name);
     let mut programs: Vec<String> = FILESYSTEMS
         .iter()
         .flat_map(programs_of)
+        .chain(started)
         .filter(|name| system.program(name).is_some())
         .map(str::to_owned)
         .collect();

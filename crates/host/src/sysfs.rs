@@ -35,6 +35,14 @@ pub struct System {
     pub(crate) nodes: Arc<dyn Nodes>,
 }
 
+/// Folder of the newest installed PostgreSQL server, which Debian keeps out of the usual ones.
+fn postgresql() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let newest = versions.flatten().map(|entry| entry.path()).max_by_key(number)?;
+    Some(newest.join("bin"))
+}
+
 impl Default for System {
     fn default() -> Self {
         Self::host()
@@ -51,7 +59,7 @@ impl System {
             dev: "/dev".into(),
             run: "/run".into(),
             modules: "/lib/modules".into(),
-            programs: PROGRAM_FOLDERS.iter().map(PathBuf::from).collect(),
+            programs: PROGRAM_FOLDERS.iter().map(PathBuf::from).chain(postgresql()).collect(),
             nodes: Arc::new(Kernel),
         }
     }

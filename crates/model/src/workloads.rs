@@ -7,13 +7,16 @@ pub mod aging;
 pub mod bonnie;
 pub mod chunk;
 pub mod command;
+pub mod db_bench;
 pub mod durability;
 pub mod fio;
 pub mod io;
 pub mod iozone;
 pub mod mail;
+pub mod pgbench;
 pub mod rrd;
 pub mod seekrw;
+pub mod sqlite;
 pub mod sweep;
 
 use crate::field::{Field, Values};
@@ -24,13 +27,16 @@ pub use aging::{AgeParams, LayoutParams};
 pub use bonnie::BonnieParams;
 pub use chunk::ChunkParams;
 pub use command::CommandParams;
+pub use db_bench::DbBenchParams;
 pub use durability::{Durability, Preallocation, SyncMethod};
 pub use fio::FioParams;
 pub use io::{IoParams, SNIA};
 pub use iozone::IozoneParams;
 pub use mail::MailParams;
+pub use pgbench::PgbenchParams;
 pub use rrd::RrdParams;
 pub use seekrw::SeekRwParams;
+pub use sqlite::SqliteParams;
 pub use sweep::SweepParams;
 
 /// Parameters of one workload.
@@ -60,6 +66,13 @@ pub enum WorkloadParams {
     Age(AgeParams),
     /// Where files lie: `layout`, `defragment`.
     Layout(LayoutParams),
+    /// PostgreSQL's own benchmark.
+    Pgbench(PgbenchParams),
+    /// RocksDB's own benchmark.
+    #[serde(rename = "db_bench")]
+    DbBench(DbBenchParams),
+    /// Transactions of SQLite.
+    Sqlite(SqliteParams),
     /// A shell command.
     Command(CommandParams),
 }
@@ -214,8 +227,19 @@ pub struct WorkloadKind {
     pub fields: &'static [Field],
     /// Whether it runs on a raw device as well as in a filesystem.
     pub on_raw: bool,
+    /// Programs that its steps start.
+    pub programs: &'static [Program],
     /// Builds the parameters from checked values; an error names the field and the mend.
     pub build: fn(&Values) -> Result<WorkloadParams, FieldConflict>,
+}
+
+/// A program that the steps of a workload start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Name of the executable.
+    pub name: &'static str,
+    /// Debian package that has it.
+    pub package: &'static str,
 }
 
 /// Values that are each right and do not go together.
@@ -242,6 +266,9 @@ pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
     &mail::MAIL,
     &rrd::RRD,
     &fio::FIO,
+    &pgbench::PGBENCH,
+    &sqlite::SQLITE,
+    &db_bench::DB_BENCH,
     &aging::AGE,
     &aging::DEFRAGMENT,
     &aging::LAYOUT,
@@ -271,6 +298,9 @@ impl WorkloadParams {
             Self::Age(_) => "age",
             Self::Layout(layout) if layout.defragment => "defragment",
             Self::Layout(_) => "layout",
+            Self::Pgbench(_) => "pgbench",
+            Self::DbBench(_) => "db_bench",
+            Self::Sqlite(_) => "sqlite",
             Self::Command(_) => "command",
         }
     }
@@ -290,6 +320,9 @@ impl WorkloadParams {
             Self::Fio(fio) => fio.steps(),
             Self::Age(age) => age.steps(),
             Self::Layout(layout) => layout.steps(),
+            Self::Pgbench(pgbench) => pgbench.steps(),
+            Self::DbBench(db_bench) => db_bench.steps(),
+            Self::Sqlite(sqlite) => sqlite.steps(),
             Self::Command(command) => command.steps(),
         }
     }
@@ -318,6 +351,9 @@ impl WorkloadParams {
             Self::Mail(mail) => mail.tar.is_none().then(|| mail.predicted_bytes()),
             Self::Bonnie(bonnie) => Some(bonnie.predicted_bytes()),
             Self::Rrd(rrd) => Some(rrd.predicted_bytes()),
+            Self::Pgbench(pgbench) => Some(pgbench.predicted_bytes()),
+            Self::DbBench(db_bench) => Some(db_bench.predicted_bytes()),
+            Self::Sqlite(sqlite) => Some(sqlite.predicted_bytes()),
             Self::Fio(_) | Self::Age(_) | Self::Layout(_) | Self::Command(_) => None,
         }
     }

@@ -8,7 +8,7 @@ use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::PlaceFacts;
 use seekwell_model::stack::Backing;
 use seekwell_model::units::Bytes;
-use seekwell_model::workloads::WorkloadParams;
+use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadParams};
 
 use crate::kernel::{Kernel, KernelSet};
 use crate::place::TOOLS;
@@ -153,7 +153,12 @@ pub fn facts(
     PlaceFacts {
         schedulers: SCHEDULERS.map(str::to_owned).to_vec(),
         kernel_filesystems,
-        programs: programs().filter(|name| find(name)).map(str::to_owned).collect(),
+        programs: programs()
+            .filter(|name| find(name))
+            // What a guest lacks of these, `cannot_run` says.
+            .chain(WORKLOAD_KINDS.iter().flat_map(|kind| kind.programs).map(|one| one.name))
+            .map(str::to_owned)
+            .collect(),
         ram: None,
         disk_sizes: sizes.collect(),
     }
@@ -163,6 +168,13 @@ pub fn facts(
 /// root image. `brought` says which the user brings. Of a command line, the first word is looked at.
 #[must_use]
 pub fn cannot_run(workload: &Workload, brought: &dyn Fn(&str) -> bool) -> Option<(String, String)> {
+    let serves = |part: &&WorkloadParams| {
+        matches!(part, WorkloadParams::Pgbench(_) | WorkloadParams::DbBench(_))
+    };
+    if let Some(part) = workload.parts.iter().chain(&workload.beside).find(serves) {
+        let why = format!("{} is not in the guest's root image", part.kind_name());
+        return Some((why, "run it on the host, or use the kind sqlite".to_owned()));
+    }
     let commands = workload.parts.iter().chain(&workload.beside).filter_map(|part| match part {
         WorkloadParams::Command(command) => Some(command),
         _ => None,

@@ -149,6 +149,11 @@ fn substitute(command: &str, context: &StepContext<'_>) -> Result<OsString, &'st
     Ok(OsString::from_vec(line))
 }
 
+/// A script with the mounted directory in the place of `{dir}`.
+pub(crate) fn replace_directory(script: &str, directory: &Path) -> OsString {
+    OsString::from_vec(replace(script.as_bytes(), b"{dir}", &quote(directory)))
+}
+
 fn replace(line: &[u8], placeholder: &[u8], text: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(line.len() + text.len());
     let mut rest = line;
@@ -175,7 +180,7 @@ fn quote(path: &Path) -> Vec<u8> {
     quoted
 }
 
-fn last_lines(output: &str) -> String {
+pub(crate) fn last_lines(output: &str) -> String {
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
 }

@@ -13,6 +13,7 @@ pub mod beside;
 pub mod bonnie;
 pub mod chunk;
 pub mod command;
+pub mod database;
 pub mod error;
 pub mod fio;
 #[cfg(test)]
@@ -55,6 +56,9 @@ fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
         WorkloadParams::Fio(fio) => fio::steps(fio, place),
         WorkloadParams::Age(age) => aging::age_steps(age, place),
         WorkloadParams::Layout(layout) => aging::layout_steps(layout),
+        WorkloadParams::Pgbench(params) => database::pgbench_steps(params),
+        WorkloadParams::DbBench(params) => database::db_bench_steps(params),
+        WorkloadParams::Sqlite(params) => database::sqlite_steps(params),
         WorkloadParams::Command(command) => command::steps(command),
     }
 }

@@ -92,7 +92,10 @@ impl StepOutcome {
     pub fn latencies(&self) -> Histogram {
         let mut all = Histogram::new();
         let written = if self.histograms.contains_key("commit") { "commit" } else { "write" };
-        for histogram in ["read", written].iter().filter_map(|kind| self.histograms.get(*kind)) {
+        for histogram in ["read", written, crate::database::TRANSACTION]
+            .iter()
+            .filter_map(|kind| self.histograms.get(*kind))
+        {
             all.merge(histogram);
         }
         all

@@ -151,7 +151,8 @@ A result that is doubtful says why and what to do: served from a cache, too shor
         "bench stream",
         r#"Examples:
   seekwell bench stream ./large-file --cache cold
-  seekwell bench stream . --file-size 1GiB --size 1MiB --write"#,
+  seekwell bench stream . --file-size 1GiB --size 1MiB --write
+  seekwell bench stream . --write --append --size 512B --sync fsync     a log, line by line"#,
     ),
     (
         "bench sweep",
@@ -201,6 +202,24 @@ A result that is doubtful says why and what to do: served from a cache, too shor
         "bench age",
         r#"Examples:
   seekwell bench age .                 takes the folder's filesystem as it is"#,
+    ),
+    (
+        "bench pgbench",
+        r#"Examples:
+  sudo seekwell bench pgbench . --clients 8 --time 30s
+  sudo seekwell bench pgbench . --synchronous-commit off"#,
+    ),
+    (
+        "bench sqlite",
+        r#"Examples:
+  seekwell bench sqlite . --count 500
+  seekwell bench sqlite . --journal-mode wal --synchronous normal"#,
+    ),
+    (
+        "bench db_bench",
+        r#"Examples:
+  seekwell bench db_bench . --threads 4
+  seekwell bench db_bench . --benchmark readrandom --keys 1000000"#,
     ),
     (
         "bench defragment",

@@ -65,6 +65,8 @@ pub fn findings(system: &System, scratch: &Path) -> Vec<Finding> {
         tool(system, "hdparm", "hdparm", "APM and other settings of disks"),
         tool(system, "wipefs", "util-linux", "what is on a disk, for claims"),
         tool(system, "fio", "fio", "fio job files"),
+        tool(system, "postgres", "postgresql", "the workload pgbench"),
+        tool(system, "db_bench", "rocksdb-tools", "the workload db_bench"),
     ]);
     found
 }

@@ -88,6 +88,7 @@ pub const AGE: WorkloadKind = WorkloadKind {
         },
     ],
     on_raw: false,
+    programs: &[],
     build: |values| {
         Ok(WorkloadParams::Age(AgeParams {
             step: step(values, "age"),
@@ -106,6 +107,7 @@ pub const DEFRAGMENT: WorkloadKind = WorkloadKind {
     doc: "Runs the filesystem's own tool against fragmentation (e4defrag, xfs_fsr, btrfs filesystem defragment, or the ioctl of f2fs) over all files, and reports extents per file and free space before and after.",
     fields: &[STEP],
     on_raw: false,
+    programs: &[],
     build: |values| layout(values, "defragment", true),
 };
 
@@ -124,6 +126,7 @@ pub const LAYOUT: WorkloadKind = WorkloadKind {
         },
     ],
     on_raw: false,
+    programs: &[],
     build: |values| layout(values, "layout", false),
 };
 

@@ -146,6 +146,7 @@ pub const BONNIE: WorkloadKind = WorkloadKind {
         REPEATED_FIELD,
     ],
     on_raw: false,
+    programs: &[],
     build,
 };
 

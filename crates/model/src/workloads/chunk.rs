@@ -63,6 +63,7 @@ pub const CHUNK: WorkloadKind = WorkloadKind {
         },
     ],
     on_raw: false,
+    programs: &[],
     build,
 };
 

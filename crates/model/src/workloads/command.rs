@@ -85,6 +85,7 @@ pub const COMMAND: WorkloadKind = WorkloadKind {
         },
     ],
     on_raw: true,
+    programs: &[],
     build,
 };
 

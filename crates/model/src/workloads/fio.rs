@@ -5,7 +5,8 @@
 //! written anew from what passed.
 
 use super::{
-    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+    CacheState, Company, FieldConflict, OperationCost, Program, StepOutline, WorkloadKind,
+    WorkloadParams,
 };
 use crate::field::{Field, FieldKind, Values};
 use crate::units::Nanos;
@@ -210,6 +211,7 @@ pub const FIO: WorkloadKind = WorkloadKind {
         },
     ],
     on_raw: true,
+    programs: &[Program { name: "fio", package: "fio" }],
     build,
 };
 

@@ -194,6 +194,7 @@ pub const SEEK: WorkloadKind = WorkloadKind {
     doc: "Random reads or writes of one size over a file or a raw device: access time, operations per second and their latency histogram.",
     fields: io_fields!("\"4KiB\"", "\"direct\"", "\"256MiB\""),
     on_raw: true,
+    programs: &[],
     build: |values| build("seek", Pattern::Random, values),
 };
 
@@ -203,6 +204,7 @@ pub const STREAM: WorkloadKind = WorkloadKind {
     doc: "Sequential reads or writes over a file or a raw device, through the page cache by default: a copy, a backup, a download; with `append` and `sync` a log. Useful beside another workload.",
     fields: io_fields!("\"1MiB\"", "\"cold\"", "\"256MiB\"", APPEND_FIELD, PREALLOCATE_FIELD),
     on_raw: true,
+    programs: &[],
     build: |values| build("stream", Pattern::Sequential, values),
 };
 

@@ -174,6 +174,7 @@ pub const IOZONE: WorkloadKind = WorkloadKind {
         REPEATED_FIELD,
     ],
     on_raw: false,
+    programs: &[],
     build,
 };
 

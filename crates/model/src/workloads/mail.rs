@@ -140,6 +140,7 @@ pub const MAIL: WorkloadKind = WorkloadKind {
         },
     ],
     on_raw: false,
+    programs: &[],
     build,
 };
 

@@ -117,6 +117,7 @@ pub const RRD: WorkloadKind = WorkloadKind {
         },
     ],
     on_raw: false,
+    programs: &[],
     build,
 };
 

@@ -76,6 +76,7 @@ pub const SEEKRW: WorkloadKind = WorkloadKind {
         REPEATED_FIELD,
     ],
     on_raw: true,
+    programs: &[],
     build,
 };
 

@@ -90,6 +90,7 @@ pub const SWEEP: WorkloadKind = WorkloadKind {
         REPEATED_FIELD,
     ],
     on_raw: true,
+    programs: &[],
     build,
 };
 

@@ -166,6 +166,9 @@ fn natural_metric(workloads: &[Workload]) -> String {
         Some(WorkloadParams::Io(io)) if io.read_percent == 0 => "mb_per_s_durable",
         Some(WorkloadParams::Io(io)) if io.kind == "stream" => "mb_per_s",
         Some(WorkloadParams::Io(_) | WorkloadParams::Sweep(_)) => "iops",
+        Some(
+            WorkloadParams::Pgbench(_) | WorkloadParams::DbBench(_) | WorkloadParams::Sqlite(_),
+        ) => "tps",
         Some(WorkloadParams::Iozone(_)) => "mb_per_s",
         _ if outline.writes => "elapsed_durable",
         _ => "elapsed",

@@ -125,6 +125,9 @@ fn step_of(params: &WorkloadParams) -> Option<&str> {
     match params {
         WorkloadParams::Io(io) => Some(&io.step),
         WorkloadParams::Command(command) => Some(&command.step),
+        WorkloadParams::Pgbench(pgbench) => Some(&pgbench.step),
+        WorkloadParams::DbBench(db_bench) => Some(&db_bench.step),
+        WorkloadParams::Sqlite(sqlite) => Some(&sqlite.step),
         WorkloadParams::Sweep(sweep) => Some(&sweep.each.step),
         WorkloadParams::SeekRw(seekrw) => Some(&seekrw.each.step),
         _ => None,

@@ -33,7 +33,7 @@ const SKETCHES: &[Sketch] = &[
     },
     Sketch {
         runs: "database",
-        comment: "A stand-in for a database: 8 KiB pages at random offsets, 70 % reads, every write synced before\n# it counts. For a real one see labs/postgresql.toml and labs/sqlite.toml.",
+        comment: "A stand-in for a database: 8 KiB pages at random offsets, 70 % reads, every write synced before\n# it counts. For a real one write kind =\n# \"pgbench\", \"sqlite\" or \"db_bench\", see labs/postgresql.toml, sqlite.toml and rocksdb.toml.",
         tables: "[[workload]]\nkind = \"seek\"\nstep = \"transactions\"\nsize = \"8KiB\"\nfile_size = \"SIZE\"\nmix = 70\nsync = \"fdatasync\"\nthreads = 4\ntime = \"SECONDSs\"\n",
         files: ["", ""],
         size: ["256MiB", "1GiB"],

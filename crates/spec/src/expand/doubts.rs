@@ -85,7 +85,15 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option
 
 /// A writer that syncs is answered by the device, however little its data is.
 fn waits_for_the_device(part: &WorkloadParams) -> bool {
-    matches!(part, WorkloadParams::Io(io) if io.read_percent == 0 && io.syncs())
+    match part {
+        WorkloadParams::Io(io) => io.read_percent == 0 && io.syncs(),
+        WorkloadParams::Pgbench(params) => {
+            params.synchronous_commit && params.script != "select-only"
+        }
+        WorkloadParams::DbBench(params) => params.sync && params.benchmark == "overwrite",
+        WorkloadParams::Sqlite(params) => params.synchronous != "off",
+        _ => false,
+    }
 }
 
 /// Filesystems behave differently when they are nearly full.

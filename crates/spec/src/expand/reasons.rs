@@ -5,7 +5,7 @@ use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::plan::PlaceFacts;
 use seekwell_model::stack::{Backing, Journal};
 use seekwell_model::units::Bytes;
-use seekwell_model::workloads::{CacheState, WorkloadParams};
+use seekwell_model::workloads::{CacheState, WorkloadParams, workload_kind};
 
 /// Why a pair of stack and workload is left out; indices on the axes that matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +22,8 @@ pub(super) enum Reason {
     JournalSize(usize, usize, usize),
     /// The device is too small for the filesystem: device, filesystem.
     Device(usize, usize),
+    /// The workload starts a program that the machine lacks.
+    Program(usize),
     /// The workload needs a filesystem: workload, filesystem.
     Raw(usize, usize),
     /// The workload's operations are no whole sectors: workload, device.
@@ -47,6 +49,8 @@ pub(super) struct Rules<'a> {
     pub(super) journals: Vec<Vec<Why>>,
     /// Journal size that is equal in all stacks of a filesystem, where the lab states none.
     pub(super) common: Vec<Option<Bytes>>,
+    /// By workload: the program that the machine lacks.
+    pub(super) programs: Vec<Why>,
     needs_filesystem: Vec<bool>,
     data_sets: Vec<Bytes>,
     device_sizes: Vec<Option<Bytes>>,
@@ -73,6 +77,7 @@ impl<'a> Rules<'a> {
             schedulers: axes.schedulers.iter().map(|one| not_offered(&one.kind, facts)).collect(),
             journals: lab.journals.iter().map(journal_reasons).collect(),
             common: kinds.clone().map(common).collect(),
+            programs: lab.workloads.iter().map(|one| program_missing(one, facts)).collect(),
             needs_filesystem: lab.workloads.iter().map(|one| !runs_on_raw(one)).collect(),
             data_sets: lab.workloads.iter().map(crate::build::coherence::data_set).collect(),
             device_sizes: lab
@@ -117,6 +122,9 @@ impl<'a> Rules<'a> {
         }
         if self.journals[journal][filesystem].is_some() {
             return Some(Reason::Journal(journal, filesystem));
+        }
+        if self.programs[workload].is_some() {
+            return Some(Reason::Program(workload));
         }
         let raw = self.definition(filesystem).is_some_and(FilesystemDefinition::is_raw);
         if raw && self.needs_filesystem[workload] {
@@ -200,6 +208,20 @@ fn not_here(axes: &Axes<'_>, facts: &PlaceFacts, index: usize) -> Why {
     let missing = needed.into_iter().find(|program| !has_program(facts, program))?;
     let why = format!("{missing} is not installed");
     Some((why, format!("install it: apt-get install {}", definition.package)))
+}
+
+/// A program that the workload starts and that the machine lacks.
+fn program_missing(workload: &seekwell_model::lab::Workload, facts: &PlaceFacts) -> Why {
+    // Facts that nobody gathered refuse nothing.
+    if facts.kernel_filesystems.is_empty() {
+        return None;
+    }
+    let kinds = workload.parts.iter().chain(&workload.beside);
+    let mut needed = kinds.filter_map(|part| workload_kind(part.kind_name()));
+    let missing = needed
+        .find_map(|kind| kind.programs.iter().find(|program| !has_program(facts, program.name)))?;
+    let why = format!("{} is not installed", missing.name);
+    Some((why, format!("install it: apt-get install {}", missing.package)))
 }
 
 fn has_program(facts: &PlaceFacts, program: &str) -> bool {

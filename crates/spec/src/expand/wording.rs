@@ -26,6 +26,7 @@ impl Rules<'_> {
             Reason::Excluded(_) => plain("the lab excludes it".to_owned(), ""),
             Reason::Filesystem(index) => known(&self.filesystems[index]),
             Reason::Scheduler(index) => known(&self.schedulers[index]),
+            Reason::Program(index) => known(&self.programs[index]),
             Reason::Journal(j, f) => known(&self.journals[j][f]),
             Reason::JournalSize(d, j, f) => {
                 let size = self.axes.lab.journals[j].size.or(self.common[f]).unwrap_or_default();
@@ -69,6 +70,7 @@ impl Rules<'_> {
             Reason::Scheduler(index) => {
                 format!("scheduler \"{}\"", self.axes.schedulers[index].name)
             }
+            Reason::Program(index) => workload(index),
             Reason::Journal(j, f) | Reason::SameStack(j, f) => {
                 format!("{} with {}", kind(f), self.journal_name(j))
             }
@@ -114,9 +116,10 @@ impl Rules<'_> {
             | Reason::JournalSize(_, index, _)
             | Reason::SameStack(index, _) => (&positions.journals, index),
             Reason::Device(index, _) => (&positions.devices, index),
-            Reason::Raw(index, _) | Reason::Sector(index, _) | Reason::DataSet(index, _) => {
-                (&positions.workloads, index)
-            }
+            Reason::Program(index)
+            | Reason::Raw(index, _)
+            | Reason::Sector(index, _)
+            | Reason::DataSet(index, _) => (&positions.workloads, index),
             Reason::NamedTwice(index) => (&positions.stacks, index),
         };
         spans.get(index).copied().flatten()

@@ -1,0 +1,147 @@
+//! `db_bench`: RocksDB's own benchmark.
+
+use super::pgbench::{DATABASE_METRICS, database_steps};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, Program, StepOutline, WorkloadKind,
+    WorkloadParams,
+};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `db_bench`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DbBenchParams {
+    /// Name of the measured step.
+    pub step: String,
+    /// Benchmark of db_bench.
+    pub benchmark: String,
+    /// Keys that are written before the measured step.
+    pub keys: u64,
+    /// Bytes per value.
+    pub value_size: Bytes,
+    /// Threads.
+    pub threads: u64,
+    /// Measured time.
+    pub time: Nanos,
+    /// Each write is durable before it returns.
+    pub sync: bool,
+}
+
+/// RocksDB's own benchmark.
+pub const DB_BENCH: WorkloadKind = WorkloadKind {
+    name: "db_bench",
+    doc: "RocksDB and its own benchmark, db_bench: a database is filled inside the filesystem, then one of its benchmarks runs for a time. Operations per second and latency percentiles are db_bench's own figures.",
+    fields: &[
+        Field {
+            name: "step",
+            kind: FieldKind::Text,
+            default: Some("\"db_bench\""),
+            required: false,
+            doc: "Name of the measured step.",
+        },
+        Field {
+            name: "benchmark",
+            kind: FieldKind::Choice(&[
+                "overwrite",
+                "readrandom",
+                "readrandomwriterandom",
+                "updaterandom",
+            ]),
+            default: Some("\"overwrite\""),
+            required: false,
+            doc: "Benchmark of db_bench, over the keys that the filling wrote.",
+        },
+        Field {
+            name: "keys",
+            kind: FieldKind::Integer { min: 1_000, max: 100_000_000_000 },
+            default: Some("200_000"),
+            required: false,
+            doc: "Keys that the database is filled with.",
+        },
+        Field {
+            name: "value_size",
+            kind: FieldKind::Size { min: Bytes(1), max: Bytes::mib(1) },
+            default: Some("\"400B\""),
+            required: false,
+            doc: "Bytes per value; keys have 16.",
+        },
+        Field {
+            name: "threads",
+            kind: FieldKind::Integer { min: 1, max: 1_000 },
+            default: Some("1"),
+            required: false,
+            doc: "Threads.",
+        },
+        Field {
+            name: "time",
+            kind: FieldKind::Duration,
+            default: Some("\"10s\""),
+            required: false,
+            doc: "Measured time, in whole seconds.",
+        },
+        Field {
+            name: "sync",
+            kind: FieldKind::Choice(&["on", "off"]),
+            default: Some("\"on\""),
+            required: false,
+            doc: "`on`: each write waits until the log is on the device. `off`: the last writes before a power cut may be lost.",
+        },
+    ],
+    on_raw: false,
+    programs: &[Program { name: "db_bench", package: "rocksdb-tools" }],
+    build,
+};
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let number = |field, default| values.integer(field).unwrap_or(default);
+    let time = values.duration("time").unwrap_or(Nanos::seconds(10));
+    if time.0 == 0 || !time.0.is_multiple_of(1_000_000_000) {
+        return Err(FieldConflict {
+            field: "time",
+            problem: format!("time = {time} is not a whole number of seconds above 0"),
+            remedy: "db_bench counts in seconds: write for example \"10s\"".to_owned(),
+        });
+    }
+    Ok(WorkloadParams::DbBench(DbBenchParams {
+        step: values.text("step").unwrap_or("db_bench").to_owned(),
+        benchmark: values.text("benchmark").unwrap_or("overwrite").to_owned(),
+        keys: number("keys", 200_000),
+        value_size: values.size("value_size").unwrap_or(Bytes(400)),
+        threads: number("threads", 1),
+        time,
+        sync: values.text("sync") != Some("off"),
+    }))
+}
+
+impl DbBenchParams {
+    /// Bytes of keys and values.
+    fn filled(&self) -> u64 {
+        self.keys.saturating_mul(self.value_size.0.saturating_add(16))
+    }
+
+    /// Bytes of the database: overwritten values stay until a compaction.
+    #[must_use]
+    pub fn predicted_bytes(&self) -> Bytes {
+        Bytes(self.filled().saturating_mul(2).saturating_add(256 << 20))
+    }
+
+    /// The database is filled; then db_bench measures.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let measured = StepOutline {
+            name: self.step.clone(),
+            writes: true,
+            measured: true,
+            cache: CacheState::Cold,
+            bytes: None,
+            operations: None,
+            operation: OperationCost::default(),
+            time_ns: Some(self.time.0 + Nanos::seconds(1).0),
+            company: Company::Alone,
+            // It prints no exact maximum.
+            metrics: DATABASE_METRICS.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        database_steps(&self.step, Bytes(self.filled()), measured)
+    }
+}

@@ -1,0 +1,226 @@
+//! `pgbench`: PostgreSQL's own benchmark on a cluster inside the filesystem under test.
+
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, Program, StepOutline, WorkloadKind,
+    WorkloadParams,
+};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `pgbench`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PgbenchParams {
+    /// Name of the measured step.
+    pub step: String,
+    /// Scale factor: 100,000 accounts each, about 15 MiB.
+    pub scale: u64,
+    /// Sessions.
+    pub clients: u64,
+    /// Built-in script.
+    pub script: String,
+    /// Measured time.
+    pub time: Nanos,
+    /// Time of transactions before the measured ones.
+    pub warm_up: Nanos,
+    /// `synchronous_commit`.
+    pub synchronous_commit: bool,
+    /// `wal_sync_method`.
+    pub wal_sync_method: String,
+    /// `full_page_writes`.
+    pub full_page_writes: bool,
+    /// `shared_buffers`.
+    pub shared_buffers: Bytes,
+}
+
+/// PostgreSQL's own benchmark.
+pub const PGBENCH: WorkloadKind = WorkloadKind {
+    name: "pgbench",
+    doc: "PostgreSQL and its own benchmark: a cluster is made and filled inside the filesystem, warmed up, checkpointed, and measured by `pgbench`. Transactions per second and the latency of each transaction are pgbench's own figures. `fsync` is always on. Nothing of an installed cluster is touched, and nothing listens on the network.",
+    fields: &[
+        Field {
+            name: "step",
+            kind: FieldKind::Text,
+            default: Some("\"pgbench\""),
+            required: false,
+            doc: "Name of the measured step.",
+        },
+        Field {
+            name: "scale",
+            kind: FieldKind::Integer { min: 1, max: 100_000 },
+            default: Some("10"),
+            required: false,
+            doc: "Scale factor of pgbench: 100,000 rows each, about 15 MiB on disk. At least the number of clients, or they wait for each other's locks.",
+        },
+        Field {
+            name: "clients",
+            kind: FieldKind::Integer { min: 1, max: 1_000 },
+            default: Some("4"),
+            required: false,
+            doc: "Sessions at a time.",
+        },
+        Field {
+            name: "script",
+            kind: FieldKind::Choice(&["tpcb-like", "simple-update", "select-only"]),
+            default: Some("\"tpcb-like\""),
+            required: false,
+            doc: "Built-in script of pgbench.",
+        },
+        Field {
+            name: "time",
+            kind: FieldKind::Duration,
+            default: Some("\"20s\""),
+            required: false,
+            doc: "Measured time, in whole seconds.",
+        },
+        Field {
+            name: "warm_up",
+            kind: FieldKind::Duration,
+            default: Some("\"5s\""),
+            required: false,
+            doc: "Time of transactions before the measured ones, in whole seconds; a checkpoint follows.",
+        },
+        Field {
+            name: "synchronous_commit",
+            kind: FieldKind::Choice(&["on", "off"]),
+            default: Some("\"on\""),
+            required: false,
+            doc: "`on`: commits wait until they are on the device. `off`: the last transactions before a power cut may be lost.",
+        },
+        Field {
+            name: "wal_sync_method",
+            kind: FieldKind::Choice(&["fdatasync", "fsync", "open_datasync", "open_sync"]),
+            default: Some("\"fdatasync\""),
+            required: false,
+            doc: "System call that makes the log durable.",
+        },
+        Field {
+            name: "full_page_writes",
+            kind: FieldKind::Choice(&["on", "off"]),
+            default: Some("\"on\""),
+            required: false,
+            doc: "The first change of a page after a checkpoint logs the whole page. With `off`, a filesystem that tears pages loses data in a power cut.",
+        },
+        Field {
+            name: "shared_buffers",
+            kind: FieldKind::Size { min: Bytes::kib(128), max: Bytes(1 << 40) },
+            default: Some("\"128MiB\""),
+            required: false,
+            doc: "PostgreSQL's own cache.",
+        },
+    ],
+    on_raw: false,
+    programs: PROGRAMS,
+    build,
+};
+
+const PROGRAMS: &[Program] = &[
+    Program { name: "postgres", package: "postgresql" },
+    Program { name: "pgbench", package: "postgresql" },
+];
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let number = |field, default| values.integer(field).unwrap_or(default);
+    let word = |field, default: &str| values.text(field).unwrap_or(default).to_owned();
+    let seconds = |field: &'static str, default| {
+        let time = values.duration(field).unwrap_or(Nanos::seconds(default));
+        if !time.0.is_multiple_of(SECOND_NS) {
+            return Err(FieldConflict {
+                field,
+                problem: format!("{field} = {time} is not a whole number of seconds"),
+                remedy: "pgbench counts in seconds: write for example \"20s\"".to_owned(),
+            });
+        }
+        Ok(time)
+    };
+    let on = |field| values.text(field) != Some("off");
+    let time = seconds("time", 20)?;
+    if time.0 == 0 {
+        return Err(FieldConflict {
+            field: "time",
+            problem: "time = 0s measures nothing".to_owned(),
+            remedy: "write at least \"1s\"".to_owned(),
+        });
+    }
+    Ok(WorkloadParams::Pgbench(PgbenchParams {
+        step: word("step", "pgbench"),
+        scale: number("scale", 10),
+        clients: number("clients", 4),
+        script: word("script", "tpcb-like"),
+        time,
+        warm_up: seconds("warm_up", 5)?,
+        synchronous_commit: on("synchronous_commit"),
+        wal_sync_method: word("wal_sync_method", "fdatasync"),
+        full_page_writes: on("full_page_writes"),
+        shared_buffers: values.size("shared_buffers").unwrap_or(Bytes::mib(128)),
+    }))
+}
+
+/// Metrics of a measured database step.
+pub(super) const DATABASE_METRICS: &[&str] =
+    &["tps", "ops", "latency_mean", "latency_p50", "latency_p99", "latency_p999", "latency_max"];
+
+/// The steps of a database: a preparation that is not measured, and the measured step.
+pub(super) fn database_steps(
+    step: &str,
+    prepared_bytes: Bytes,
+    measured: StepOutline,
+) -> Vec<StepOutline> {
+    let prepare = StepOutline {
+        name: format!("{step}-prepare"),
+        writes: true,
+        measured: false,
+        cache: CacheState::Warm,
+        bytes: Some(prepared_bytes),
+        operations: None,
+        operation: OperationCost::default(),
+        time_ns: None,
+        company: Company::Alone,
+        metrics: Vec::new(),
+    };
+    vec![prepare, measured]
+}
+
+impl PgbenchParams {
+    /// Settings of the server that decide what a commit is worth, as `name=value`.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+        let all = [
+            ("fsync", "on".to_owned()),
+            ("synchronous_commit", on(self.synchronous_commit)),
+            ("wal_sync_method", self.wal_sync_method.clone()),
+            ("full_page_writes", on(self.full_page_writes)),
+        ];
+        all.map(|(name, value)| (name.to_owned(), value)).to_vec()
+    }
+
+    /// Bytes of the filled cluster and its log.
+    #[must_use]
+    pub fn predicted_bytes(&self) -> Bytes {
+        Bytes(self.scale.saturating_mul(16 << 20).saturating_add(512 << 20))
+    }
+
+    /// The cluster is made and filled; then pgbench measures.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        // Starting and stopping the server take some seconds.
+        let around = Nanos::seconds(3);
+        let measured = StepOutline {
+            name: self.step.clone(),
+            writes: true,
+            measured: true,
+            cache: CacheState::Cold,
+            bytes: None,
+            operations: None,
+            operation: OperationCost::default(),
+            time_ns: Some(self.time.0 + self.warm_up.0 + around.0),
+            company: Company::Alone,
+            metrics: DATABASE_METRICS.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let filled = Bytes(self.scale.saturating_mul(32 << 20));
+        database_steps(&self.step, filled, measured)
+    }
+}

@@ -1,0 +1,160 @@
+//! `sqlite`: transactions of the real SQLite, which is built in.
+
+use super::pgbench::{DATABASE_METRICS, database_steps};
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `sqlite`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SqliteParams {
+    /// Name of the measured step.
+    pub step: String,
+    /// `PRAGMA journal_mode`.
+    pub journal_mode: String,
+    /// `PRAGMA synchronous`.
+    pub synchronous: String,
+    /// Rows that the table has before.
+    pub rows: u64,
+    /// Rows that a transaction inserts.
+    pub rows_per_transaction: u64,
+    /// Bytes of a row's text.
+    pub row_bytes: u64,
+    /// Transactions before the measured ones.
+    pub warm_up: u64,
+    /// Measured transactions; `None` when only time bounds them.
+    pub count: Option<u64>,
+    /// Time bound; `None` when only the count does.
+    pub time: Option<Nanos>,
+}
+
+/// Transactions of SQLite.
+pub const SQLITE: WorkloadKind = WorkloadKind {
+    name: "sqlite",
+    doc: "The real SQLite, which is built in: rows inserted into a table, a transaction at a time, as a small application does. The latency of a transaction lasts from BEGIN until COMMIT has returned.",
+    fields: &[
+        Field {
+            name: "step",
+            kind: FieldKind::Text,
+            default: Some("\"sqlite\""),
+            required: false,
+            doc: "Name of the measured step.",
+        },
+        Field {
+            name: "journal_mode",
+            kind: FieldKind::Choice(&["delete", "truncate", "persist", "wal"]),
+            default: Some("\"delete\""),
+            required: false,
+            doc: "`delete` (SQLite's default), `truncate` and `persist` use a rollback journal, `wal` a write-ahead log.",
+        },
+        Field {
+            name: "synchronous",
+            kind: FieldKind::Choice(&["extra", "full", "normal", "off"]),
+            default: Some("\"full\""),
+            required: false,
+            doc: "`full`: a commit is durable when it returns. `normal` with `wal`: the last commits before a power cut may be lost. `off`: the database may be corrupt after one.",
+        },
+        Field {
+            name: "rows",
+            kind: FieldKind::Integer { min: 0, max: 1_000_000_000 },
+            default: Some("10_000"),
+            required: false,
+            doc: "Rows that the table has before.",
+        },
+        Field {
+            name: "rows_per_transaction",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000 },
+            default: Some("1"),
+            required: false,
+            doc: "Rows that a transaction inserts.",
+        },
+        Field {
+            name: "row_bytes",
+            kind: FieldKind::Integer { min: 0, max: 1_000_000 },
+            default: Some("200"),
+            required: false,
+            doc: "Bytes of text in a row; they do not compress.",
+        },
+        Field {
+            name: "warm_up",
+            kind: FieldKind::Integer { min: 0, max: 1_000_000_000 },
+            default: Some("20"),
+            required: false,
+            doc: "Transactions before the measured ones.",
+        },
+        Field {
+            name: "count",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 },
+            default: None,
+            required: false,
+            doc: "Measured transactions. Without `count` and `time` the step runs 5 s.",
+        },
+        Field {
+            name: "time",
+            kind: FieldKind::Duration,
+            default: None,
+            required: false,
+            doc: "Ends the step after this time, or at `count`, whichever comes first.",
+        },
+    ],
+    on_raw: false,
+    programs: &[],
+    build,
+};
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let number = |field, default| values.integer(field).unwrap_or(default);
+    let word = |field, default: &str| values.text(field).unwrap_or(default).to_owned();
+    let count = values.integer("count");
+    let unbound = count.is_none().then_some(Nanos::seconds(5));
+    Ok(WorkloadParams::Sqlite(SqliteParams {
+        step: word("step", "sqlite"),
+        journal_mode: word("journal_mode", "delete"),
+        synchronous: word("synchronous", "full"),
+        rows: number("rows", 10_000),
+        rows_per_transaction: number("rows_per_transaction", 1),
+        row_bytes: number("row_bytes", 200),
+        warm_up: number("warm_up", 20),
+        count,
+        time: values.duration("time").or(unbound),
+    }))
+}
+
+impl SqliteParams {
+    /// Bytes of the table before the measured transactions.
+    fn filled(&self) -> u64 {
+        self.rows.saturating_mul(self.row_bytes.saturating_add(24))
+    }
+
+    /// Bytes of the database at its end, as far as the count says.
+    #[must_use]
+    pub fn predicted_bytes(&self) -> Bytes {
+        let inserted = self
+            .count
+            .unwrap_or(10_000)
+            .saturating_mul(self.rows_per_transaction)
+            .saturating_mul(self.row_bytes.saturating_add(24));
+        Bytes(self.filled().saturating_add(inserted).saturating_add(8 << 20))
+    }
+
+    /// The table is made and filled; then transactions are measured.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let measured = StepOutline {
+            name: self.step.clone(),
+            writes: true,
+            measured: true,
+            cache: CacheState::Cold,
+            bytes: None,
+            operations: self.count,
+            operation: OperationCost::Sync,
+            time_ns: self.time.map(|time| time.0),
+            company: Company::Alone,
+            metrics: DATABASE_METRICS.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        database_steps(&self.step, Bytes(self.filled()), measured)
+    }
+}

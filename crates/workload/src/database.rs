@@ -1,0 +1,131 @@
+//! Databases: pgbench, db_bench and SQLite.
+
+mod db_bench;
+mod pgbench;
+mod sqlite;
+
+pub use sqlite::steps as sqlite_steps;
+
+use crate::command::child::{self, Ended, Limits};
+use crate::command::{last_lines, replace_directory};
+use crate::error::WorkloadError;
+use crate::outcome::StepOutcome;
+use crate::step::{Step, StepContext};
+use seekwell_model::workloads::{DbBenchParams, PgbenchParams, StepOutline};
+use std::path::Path;
+use std::time::Duration;
+
+/// Histogram of the transactions of a database.
+pub(crate) const TRANSACTION: &str = "transaction";
+
+/// A database's program is ended when it takes this much longer than asked for.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+
+/// Reads what a benchmark printed. An error says what is missing.
+type Read = fn(&str) -> Result<StepOutcome, String>;
+
+/// The steps of `pgbench`.
+#[must_use]
+pub fn pgbench_steps(params: &PgbenchParams) -> Vec<Box<dyn Step>> {
+    let scripts = [pgbench::prepare(params), pgbench::run(params)];
+    script_steps(params.steps(), scripts, pgbench::read)
+}
+
+/// The steps of `db_bench`.
+#[must_use]
+pub fn db_bench_steps(params: &DbBenchParams) -> Vec<Box<dyn Step>> {
+    let scripts = [db_bench::prepare(params), db_bench::run(params)];
+    script_steps(params.steps(), scripts, db_bench::read)
+}
+
+fn script_steps(
+    outlines: Vec<StepOutline>,
+    scripts: [String; 2],
+    read: Read,
+) -> Vec<Box<dyn Step>> {
+    let step = |(outline, script)| -> Box<dyn Step> { Box::new(Script { outline, script, read }) };
+    outlines.into_iter().zip(scripts).map(step).collect()
+}
+
+/// A shell script that prepares, or that prints what a benchmark found.
+#[derive(Debug)]
+struct Script {
+    outline: StepOutline,
+    script: String,
+    read: Read,
+}
+
+impl Script {
+    fn failed(&self, problem: String, output: &str) -> WorkloadError {
+        WorkloadError::Command {
+            step: self.outline.name.clone(),
+            problem,
+            output: last_lines(output),
+        }
+    }
+}
+
+impl Step for Script {
+    fn outline(&self) -> &StepOutline {
+        &self.outline
+    }
+
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        let step = &self.outline.name;
+        let directory = context.directory.ok_or_else(|| WorkloadError::Unfit {
+            step: step.clone(),
+            problem: "needs a directory".to_owned(),
+            remedy: "mount a filesystem".to_owned(),
+        })?;
+        // The script changes its directory; `bench` may be given a relative one.
+        let directory =
+            directory.canonicalize().map_err(WorkloadError::file("find", directory))?;
+        let line = replace_directory(&self.script, &directory);
+        let asked = Duration::from_nanos(self.outline.time_ns.unwrap_or(0));
+        let limits = Limits { timeout: Some(asked + PATIENCE), stop: context.stop.as_deref() };
+        let finished = child::run(&line, Path::new("/"), limits)
+            .map_err(|source| self.failed(format!("could not be run: {source}"), ""))?;
+        let output = finished.output.text();
+        match finished.ended {
+            Ended::Status(0) => {}
+            Ended::Stopped => return Err(WorkloadError::Stopped { step: step.clone() }),
+            Ended::Status(status) => {
+                return Err(self.failed(format!("ended with status {status}"), &output));
+            }
+            Ended::Signal(signal) => {
+                return Err(self.failed(format!("was ended by signal {signal}"), &output));
+            }
+            Ended::TimedOut => {
+                return Err(self.failed("did not end in time".to_owned(), &output));
+            }
+        }
+        let mut outcome = match self.outline.measured {
+            true => (self.read)(&output).map_err(|problem| self.failed(problem, &output))?,
+            false => StepOutcome { elapsed_ns: finished.elapsed_ns, ..StepOutcome::default() },
+        };
+        outcome.cpu_ns = finished.cpu_ns;
+        let wanted: Vec<String> = self
+            .outline
+            .metrics
+            .iter()
+            .filter(|metric| !outcome.metrics.contains_key(*metric))
+            .cloned()
+            .collect();
+        outcome.compute(&wanted);
+        Ok(outcome)
+    }
+}
+
+/// The number after `before` in the first line that has it, up to the next character that is not
+/// part of a number.
+fn number_after(output: &str, before: &str) -> Result<f64, String> {
+    let missing = || format!("printed no line with '{before}'");
+    let (_, rest) = output.split_once(before).ok_or_else(missing)?;
+    let rest = rest.trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let number = rest[..end].trim_end_matches('.').parse::<f64>().ok();
+    number.filter(|number| number.is_finite()).ok_or_else(missing)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! SQLite: transactions of the library that is built in.
+
+use super::TRANSACTION;
+use crate::error::WorkloadError;
+use crate::outcome::StepOutcome;
+use crate::step::{Step, StepContext};
+use rusqlite::{Connection, params};
+use seekwell_engine::clock::thread_cpu_ns;
+use seekwell_engine::{Clock, ClockCost, MonotonicClock};
+use seekwell_model::workloads::{SqliteParams, StepOutline};
+use seekwell_stats::{Histogram, Rng, derive_seed, seeded};
+use std::path::Path;
+
+/// The steps.
+#[must_use]
+pub fn steps(params: &SqliteParams) -> Vec<Box<dyn Step>> {
+    let step = |outline: StepOutline| -> Box<dyn Step> {
+        Box::new(Sqlite { outline, params: params.clone() })
+    };
+    params.steps().into_iter().map(step).collect()
+}
+
+/// Filling the table, or the measured transactions.
+#[derive(Debug)]
+struct Sqlite {
+    outline: StepOutline,
+    params: SqliteParams,
+}
+
+const INSERT: &str = "INSERT INTO event(at, body) VALUES(?1, ?2)";
+
+impl Sqlite {
+    fn failed(&self, what: &'static str) -> impl Fn(rusqlite::Error) -> WorkloadError + '_ {
+        move |error| WorkloadError::Command {
+            step: self.outline.name.clone(),
+            problem: format!("failed: SQLite could not {what}: {error}"),
+            output: String::new(),
+        }
+    }
+
+    fn open(&self, directory: &Path) -> Result<Connection, WorkloadError> {
+        let connection = Connection::open(directory.join("application.db"))
+            .map_err(self.failed("open its database"))?;
+        let SqliteParams { journal_mode, synchronous, .. } = &self.params;
+        // The catalogue has checked both words.
+        let pragma = format!("PRAGMA journal_mode={journal_mode}");
+        let mode: String = connection
+            .query_row(&pragma, [], |row| row.get(0))
+            .map_err(self.failed("set its journal mode"))?;
+        if mode != *journal_mode {
+            return Err(WorkloadError::Unfit {
+                step: self.outline.name.clone(),
+                problem: format!("asked for journal_mode {journal_mode} and got {mode}"),
+                remedy: "choose another journal mode for this filesystem".to_owned(),
+            });
+        }
+        connection
+            .execute_batch(&format!("PRAGMA synchronous={synchronous}"))
+            .map_err(self.failed("set synchronous"))?;
+        Ok(connection)
+    }
+
+    fn fill(&self, connection: &Connection, text: &mut Text) -> rusqlite::Result<()> {
+        connection.execute_batch(
+            "CREATE TABLE event(id INTEGER PRIMARY KEY, at INTEGER, body TEXT); BEGIN",
+        )?;
+        let mut insert = connection.prepare(INSERT)?;
+        for row in 0..self.params.rows {
+            insert.execute(params![row.cast_signed(), text.next()])?;
+        }
+        drop(insert);
+        connection.execute_batch("COMMIT")
+    }
+
+    fn transaction(&self, connection: &Connection, text: &mut Text) -> rusqlite::Result<()> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let mut insert = connection.prepare_cached(INSERT)?;
+        for row in 0..self.params.rows_per_transaction {
+            insert.execute(params![row.cast_signed(), text.next()])?;
+        }
+        connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+
+    fn measure(
+        &self,
+        connection: &Connection,
+        text: &mut Text,
+        context: &StepContext<'_>,
+    ) -> rusqlite::Result<StepOutcome> {
+        for _ in 0..self.params.warm_up {
+            self.transaction(connection, text)?;
+        }
+        let mut outcome = StepOutcome {
+            clock_cost_ns: Some(ClockCost::measure(&MonotonicClock).cost_ns),
+            ..StepOutcome::default()
+        };
+        let mut latencies = Histogram::new();
+        let (begin_ns, begin_cpu_ns) = (MonotonicClock.now_ns(), thread_cpu_ns());
+        let mut now_ns = begin_ns;
+        let over = |now_ns: u64| self.params.time.is_some_and(|time| now_ns - begin_ns >= time.0);
+        while outcome.ops < self.params.count.unwrap_or(u64::MAX) && !over(now_ns) {
+            if context.is_stopped() {
+                outcome.stopped = true;
+                break;
+            }
+            let started_ns = MonotonicClock.now_ns();
+            self.transaction(connection, text)?;
+            now_ns = MonotonicClock.now_ns();
+            latencies.record(now_ns - started_ns);
+            outcome.ops += 1;
+        }
+        outcome.elapsed_ns = now_ns - begin_ns;
+        outcome.cpu_ns = thread_cpu_ns().saturating_sub(begin_cpu_ns);
+        outcome.keep(TRANSACTION, latencies);
+        Ok(outcome)
+    }
+}
+
+impl Step for Sqlite {
+    fn outline(&self) -> &StepOutline {
+        &self.outline
+    }
+
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        let directory = context.directory.ok_or_else(|| WorkloadError::Unfit {
+            step: self.outline.name.clone(),
+            problem: "needs a directory".to_owned(),
+            remedy: "mount a filesystem".to_owned(),
+        })?;
+        let seed = derive_seed(context.seed, &self.outline.name);
+        let mut text = Text::new(self.params.row_bytes, seed);
+        let connection = self.open(directory)?;
+        let mut outcome = if self.outline.measured {
+            self.measure(&connection, &mut text, context).map_err(self.failed("commit"))?
+        } else {
+            let begin_ns = MonotonicClock.now_ns();
+            self.fill(&connection, &mut text).map_err(self.failed("fill its table"))?;
+            let elapsed_ns = MonotonicClock.now_ns() - begin_ns;
+            StepOutcome { elapsed_ns, ..StepOutcome::default() }
+        };
+        connection.close().map_err(|(_, error)| self.failed("close its database")(error))?;
+        outcome.compute(&self.outline.metrics);
+        if self.outline.measured && outcome.elapsed_ns > 0 {
+            let rate = outcome.ops as f64 * 1e9 / outcome.elapsed_ns as f64;
+            outcome.metrics.insert("tps".to_owned(), rate);
+        }
+        Ok(outcome)
+    }
+}
+
+/// Text of rows: letters and digits at random.
+struct Text {
+    rng: Rng,
+    buffer: String,
+    bytes: usize,
+}
+
+impl Text {
+    fn new(bytes: u64, seed: u64) -> Self {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        Self { rng: seeded(seed), buffer: String::new(), bytes }
+    }
+
+    fn next(&mut self) -> &str {
+        const LETTERS: &[u8; 64] =
+            b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+        self.buffer.clear();
+        while self.buffer.len() < self.bytes {
+            let mut random = self.rng.next_u64();
+            for _ in 0..10.min(self.bytes - self.buffer.len()) {
+                self.buffer.push(char::from(LETTERS[(random & 63) as usize]));
+                random >>= 6;
+            }
+        }
+        &self.buffer
+    }
+}
