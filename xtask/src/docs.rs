@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+mod meaning;
 #[cfg(test)]
 mod tests;
 
@@ -24,10 +25,13 @@ pub struct Document {
 
 /// Every generated document of the project.
 fn documents() -> Vec<Document> {
-    vec![Document {
-        path: "docs/lab-reference.md",
-        generate: seekwell_spec::reference::lab_reference_markdown,
-    }]
+    vec![
+        Document {
+            path: "docs/lab-reference.md",
+            generate: seekwell_spec::reference::lab_reference_markdown,
+        },
+        Document { path: "docs/meaning.md", generate: meaning::markdown },
+    ]
 }
 
 /// Writes each document whose text changed.

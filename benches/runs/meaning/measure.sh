@@ -1,0 +1,61 @@
+#!/bin/sh
+# Seekwell beside independent tools on the same stack. Runs each lab of this directory as root and
+# writes one file of pairs for each row: round, ours, original. Needs fio, sysstat, jq, sqlite3,
+# postgresql and rocksdb-tools. Seekwell pairs workloads by rounds and shuffles them inside a round.
+# usage: measure.sh SEEKWELL [LAB…]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+seekwell=$(realpath "$1")
+shift
+[ $# -gt 0 ] || set -- log io databases
+work=$(mktemp -d -p "$here")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# Values of an expression over the metrics, by round, of the trials of a workload on the stack $stack.
+values() {
+    jq -r --arg workload "$1" --arg stack "$stack" '.trials[] |
+        select(.workload == $workload and (.stack | startswith($stack)) and .status != "failed") |
+        [.round, (.metrics | '"$2"')] | @tsv' run.json | sort
+}
+
+# Row, workload and expression of ours, workload and expression of the original.
+pair() {
+    values "$2" "$3" >ours
+    values "$4" "$5" >original
+    {
+        echo round,ours,original
+        join ours original | sort -n | tr ' ' ,
+    } >"$here/$1.csv"
+}
+
+for lab in "$@"; do
+    rm -f run.seekwell
+    "$seekwell" run "$here/$lab.toml" -o run.seekwell >/dev/null || [ $? -eq 4 ]
+    "$seekwell" report run.seekwell --json >run.json
+    stack=
+    case $lab in
+    log)
+        for stack in ram disk; do
+            row=log-$stack
+            pair $row-rate ours '."log.iops"' fio '."fio.fio_rate"'
+            pair $row-p50 ours '."log.commit_latency_p50"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p50"'
+            pair $row-p99 ours '."log.commit_latency_p99"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p99"'
+            pair $row-device ours '."log.device_written_bytes" / 4096000' fio '."fio.fio_device_kib" * 1024 / 4096000'
+        done
+        ;;
+    io)
+        pair reads-mean ours '."reads.latency_mean"' fio '."fio.fio_reads_mean"'
+        pair reads-p99 ours '."reads.latency_p99"' fio '."fio.fio_reads_p99"'
+        pair synced-p50 ours '."synced.commit_latency_p50"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p50"'
+        pair synced-p99 ours '."synced.commit_latency_p99"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p99"'
+        pair import ours '."import.elapsed_durable"' dd '."dd.dd_import"'
+        pair view ours '."view.elapsed"' dd '."dd.dd_view"'
+        ;;
+    databases)
+        pair pgbench pgbench '."pgbench.tps"' 'plain pgbench' '."plain-pgbench.plain_tps"'
+        pair sqlite sqlite '."sqlite.tps"' 'plain sqlite' '200 / ."plain-sqlite.plain_seconds"'
+        pair db_bench db_bench '."db_bench.tps"' 'plain db_bench' '."plain-db_bench.plain_rate"'
+        ;;
+    esac
+done

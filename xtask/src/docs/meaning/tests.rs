@@ -1,0 +1,85 @@
+use super::*;
+use seekwell_model::lab::Workload;
+use seekwell_spec::draft::{Answers, FRUGALITIES, RUNS, lab_text};
+use seekwell_spec::read_lab_bytes;
+
+/// The kind whose step a metric `STEP.METRIC` judges, and the metric's name.
+fn judged(workload: &Workload, path: &str) -> Option<(String, String)> {
+    let (step, metric) = path.split_once('.')?;
+    let outline = workload.outlines().into_iter().find(|one| one.outline.name == step)?;
+    let side = if outline.beside { &workload.beside } else { &workload.parts };
+    Some((side.get(outline.part)?.kind_name().to_owned(), metric.to_owned()))
+}
+
+fn assert_covered(audit: &Audit, text: &str, name: &str) {
+    let file = read_lab_bytes(text.as_bytes(), name).unwrap();
+    let path = &file.lab.judge.metric;
+    let found: Vec<_> =
+        file.lab.workloads.iter().filter_map(|workload| judged(workload, path)).collect();
+    assert!(!found.is_empty(), "{name}: {path} is of no workload");
+    for (kind, metric) in found {
+        // What a command prints itself is the user's.
+        let own = kind == "command" && seekwell_model::metrics::metric(&metric).is_none();
+        let covers = |row: &Row| row.kind == kind && row.metrics.contains(&metric);
+        assert!(own || audit.row.iter().any(covers), "{name} judges {kind} by {metric}: no row");
+    }
+}
+
+#[test]
+fn every_metric_that_a_lab_judges_has_a_row() {
+    let audit = audit();
+    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(labs).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            assert_covered(&audit, &std::fs::read_to_string(&path).unwrap(), &name);
+            seen += 1;
+        }
+    }
+    assert!(seen >= 12, "{seen}");
+}
+
+#[test]
+fn every_metric_that_a_drafted_lab_judges_has_a_row() {
+    let audit = audit();
+    for (runs, _) in RUNS.choices {
+        for matters in ["throughput", "waiting"] {
+            let list = [*runs, "scratch", "usual", "nothing", matters, "10min"].map(str::to_owned);
+            let answers = Answers::from_list(list);
+            let text = lab_text("mine", &answers, FRUGALITIES[0]);
+            assert_covered(&audit, &text, &format!("init --runs {runs} --matters {matters}"));
+        }
+    }
+}
+
+#[test]
+fn every_row_names_metrics_of_its_kind_and_has_a_figure_or_says_why_not() {
+    for row in audit().row {
+        let kind = seekwell_model::workloads::workload_kind(&row.kind);
+        assert!(kind.is_some(), "{} is no kind", row.kind);
+        for metric in &row.metrics {
+            assert!(seekwell_model::metrics::metric(metric).is_some(), "{metric} is no metric");
+        }
+        assert!(row.figures.is_empty() == row.missing.is_some(), "{} {:?}", row.kind, row.metrics);
+        for sentence in [&row.believed, &row.measured] {
+            assert!(sentence.ends_with('.'), "{sentence}");
+        }
+    }
+}
+
+#[test]
+fn figures_are_those_of_the_raw_pairs() {
+    let found = of_pairs("round,ours,original\n0,2,1\n1,8,4\n2,4,2\n").unwrap();
+    assert_eq!(found.pairs, 3);
+    assert!((found.ratio - 2.0).abs() < 1e-12 && (found.ours - 4.0).abs() < 1e-9);
+    assert!((found.theirs - 2.0).abs() < 1e-9);
+    assert!(of_pairs("round,ours,original\n0,2,1\n").is_none());
+    assert!(of_pairs("").is_none());
+}
+
+#[test]
+fn numbers_have_three_digits() {
+    assert_eq!([three(5812.4), three(94.71), three(0.012_34)], ["5812", "94.7", "0.0123"]);
+}
