@@ -243,7 +243,8 @@ impl<'a> Job<'a> {
             });
         }
         let dsync = self.sync == Some(SyncMethod::ODsync);
-        if dsync && !flags.contains(rustix::fs::OFlags::DSYNC) {
+        // The constant of the same name in rustix is `O_SYNC`, of which this is a part.
+        if dsync && flags.bits() & libc::O_DSYNC as u32 == 0 {
             return Err(JobError::Invalid {
                 problem: "the job wants O_DSYNC and the target was opened without".to_owned(),
                 remedy: "open the target accordingly".to_owned(),

@@ -78,8 +78,7 @@ impl Step for Script {
             remedy: "mount a filesystem".to_owned(),
         })?;
         // The script changes its directory; `bench` may be given a relative one.
-        let directory =
-            directory.canonicalize().map_err(WorkloadError::file("find", directory))?;
+        let directory = directory.canonicalize().map_err(WorkloadError::file("find", directory))?;
         let line = replace_directory(&self.script, &directory);
         let asked = Duration::from_nanos(self.outline.time_ns.unwrap_or(0));
         let limits = Limits { timeout: Some(asked + PATIENCE), stop: context.stop.as_deref() };

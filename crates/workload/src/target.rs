@@ -35,7 +35,8 @@ impl Access {
     fn flags(self) -> OFlags {
         let mut flags = OFlags::CLOEXEC | if self.write { OFlags::RDWR } else { OFlags::RDONLY };
         flags.set(OFlags::DIRECT, self.direct);
-        flags.set(OFlags::DSYNC, self.durable);
+        // `OFlags::DSYNC` is `O_SYNC` here, which also waits for metadata.
+        flags.set(OFlags::from_bits_retain(libc::O_DSYNC as u32), self.durable);
         flags
     }
 

@@ -63,6 +63,23 @@ fn run_all(params: &WorkloadParams, context: &StepContext<'_>) -> Vec<(StepOutli
     found
 }
 
+/// Appends with a group commit, by one thread and by three.
+fn a_log(file_size: &(&'static str, Value)) -> Vec<(&'static str, Value)> {
+    let text = |word: &str| Value::Text(word.into());
+    vec![
+        file_size.clone(),
+        ("size", Value::Size(Bytes(512))),
+        ("count", Value::Integer(50)),
+        ("write", Value::Bool(true)),
+        ("append", Value::Bool(true)),
+        ("sync", text("fsync")),
+        ("group_commit", Value::Bool(true)),
+        ("threads", Value::Integers(vec![1, 3])),
+        ("cache", text("warm")),
+        ("step", text("log")),
+    ]
+}
+
 /// A small workload of every kind, with all that adds steps or metrics.
 fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
     let small = ("file_size", Value::Size(Bytes::mib(3)));
@@ -87,21 +104,7 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
             ],
         ),
         ("stream", vec![small.clone(), ("count", Value::Integer(5)), ("write", Value::Bool(true))]),
-        (
-            "stream",
-            vec![
-                small.clone(),
-                ("size", Value::Size(Bytes(512))),
-                ("count", Value::Integer(50)),
-                ("write", Value::Bool(true)),
-                ("append", Value::Bool(true)),
-                ("sync", Value::Text("fsync".into())),
-                ("group_commit", Value::Bool(true)),
-                ("threads", Value::Integers(vec![1, 3])),
-                ("cache", Value::Text("warm".into())),
-                ("step", Value::Text("log".into())),
-            ],
-        ),
+        ("stream", a_log(&small)),
         (
             "sweep",
             vec![

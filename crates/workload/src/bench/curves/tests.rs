@@ -34,7 +34,7 @@ fn round(iops: f64) -> BenchResult {
         at: 512,
         iops,
         mb_per_s: Some(iops * 512.0 / 1e6),
-        seek_time_ns: Some(1e9 / iops),
+        seek_time_ns: (iops > 0.0).then(|| 1e9 / iops),
     };
     let curve = Curve {
         target: "disk".to_owned(),
