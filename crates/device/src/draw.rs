@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::build::build;
+use crate::bus::Link;
 use crate::file::{DeviceFile, Parameters};
 use crate::model::Operation;
 use crate::rotating::RotatingParameters;
@@ -110,7 +111,8 @@ fn shrink(parameters: &SsdParameters, sectors: u64) -> (SsdParameters, u64) {
 }
 
 fn seek_curve(file: &DeviceFile, parameters: &RotatingParameters) -> String {
-    let Ok(mechanics) = parameters.mechanics(file.presented.sectors, 0) else {
+    let Ok(mechanics) = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus()))
+    else {
         return String::new();
     };
     let cylinders = mechanics.layout.cylinders();

@@ -45,11 +45,6 @@ impl<V: Clone> ExtentMap<V> {
         extents.map(|(start, (end, value))| (*start..*end, value))
     }
 
-    /// The extents that start at `sector` or behind it, by address.
-    pub(crate) fn from(&self, sector: u64) -> impl Iterator<Item = (Range<u64>, &V)> {
-        self.extents.range(sector..).map(|(start, (end, value))| (*start..*end, value))
-    }
-
     /// The extent that holds `sector`.
     pub(crate) fn at(&self, sector: u64) -> Option<(Range<u64>, &V)> {
         self.overlapping(sector..sector.saturating_add(1)).next()

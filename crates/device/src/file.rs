@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use crate::bus::Link;
 use crate::fixed::{FixedParameters, RamParameters};
 use crate::flash::FlashParameters;
 use crate::measured::MeasuredParameters;
@@ -410,7 +411,7 @@ impl DeviceFile {
             return Err(refuse("bus", &bus.name, reason));
         }
         match &self.parameters {
-            Parameters::Rotating(p) => p.check(&self.presented),
+            Parameters::Rotating(p) => p.check(&self.presented, Link::new(self.bus())),
             Parameters::Flash(p) => p.check(&self.presented),
             Parameters::Ssd(p) => p.check(&self.presented),
             Parameters::Ram(p) => p.check(),

@@ -1,6 +1,6 @@
 //! Written data that a power cut would undo: which writes each sector of it came from, and since when.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::extents::ExtentMap;
@@ -28,8 +28,10 @@ pub(crate) type Pieces = Vec<(Range<u64>, Layers)>;
 pub(crate) struct Volatile {
     extents: ExtentMap<Layers>,
     arrivals: u64,
-    /// Arrivals in order, to find the oldest data; the first one's data is never gone entirely.
-    by_age: VecDeque<(u64, Range<u64>)>,
+    /// First arrival and start of every extent, oldest first.
+    by_age: BTreeSet<(u64, u64)>,
+    /// Adjoining extents as one: first sector, and one past the last.
+    areas: BTreeMap<u64, u64>,
 }
 
 impl Volatile {
@@ -37,14 +39,72 @@ impl Volatile {
     pub(crate) fn insert(&mut self, range: Range<u64>, id: u64, now_ns: u64) -> u64 {
         self.arrivals += 1;
         let seq = self.arrivals;
-        self.extents.update(range.clone(), |old| {
-            let mut layers =
-                old.unwrap_or(Layers { ids: Vec::new(), first_seq: seq, since_ns: now_ns });
-            layers.ids.push(id);
-            layers
+        self.change(&range, |extents| {
+            extents.update(range.clone(), |old| {
+                let mut layers =
+                    old.unwrap_or(Layers { ids: Vec::new(), first_seq: seq, since_ns: now_ns });
+                layers.ids.push(id);
+                layers
+            });
         });
-        self.by_age.push_back((seq, range));
+        self.join_area(range);
         seq
+    }
+
+    /// Changes extents of `range` and keeps the order of age true.
+    fn change<T>(
+        &mut self,
+        range: &Range<u64>,
+        change: impl FnOnce(&mut ExtentMap<Layers>) -> T,
+    ) -> T {
+        let mut touched = range.clone();
+        for (extent, layers) in self.extents.overlapping(range.clone()) {
+            self.by_age.remove(&(layers.first_seq, extent.start));
+            touched = touched.start.min(extent.start)..touched.end.max(extent.end);
+        }
+        let answer = change(&mut self.extents);
+        for (extent, layers) in self.extents.overlapping(touched) {
+            self.by_age.insert((layers.first_seq, extent.start));
+        }
+        answer
+    }
+
+    fn join_area(&mut self, range: Range<u64>) {
+        let (mut start, mut end) = (range.start, range.end);
+        let before = self.areas.range(..=start).next_back().map(|(s, e)| (*s, *e));
+        if let Some((first, last)) = before.filter(|(_, last)| *last >= start) {
+            (start, end) = (first, end.max(last));
+        }
+        while let Some((&next, &last)) = self.areas.range(start..=end).next() {
+            self.areas.remove(&next);
+            end = end.max(last);
+        }
+        self.areas.insert(start, end);
+    }
+
+    fn cut_area(&mut self, range: &Range<u64>) {
+        let first = self.areas.range(..=range.start).next_back().map_or(range.start, |(s, _)| *s);
+        let met: Vec<(u64, u64)> = self
+            .areas
+            .range(first..range.end.max(first))
+            .map(|(start, end)| (*start, *end))
+            .filter(|(_, end)| *end > range.start)
+            .collect();
+        for (start, end) in met {
+            self.areas.remove(&start);
+            if start < range.start {
+                self.areas.insert(start, range.start);
+            }
+            if end > range.end {
+                self.areas.insert(range.end, end);
+            }
+        }
+    }
+
+    /// The run of adjoining data that holds `sector`.
+    fn area_of(&self, sector: u64) -> Option<Range<u64>> {
+        let (start, end) = self.areas.range(..=sector).next_back()?;
+        (*end > sector).then_some(*start..*end)
     }
 
     /// The place of the latest arrival.
@@ -70,11 +130,8 @@ impl Volatile {
 
     /// Takes data out, to be written.
     pub(crate) fn take(&mut self, range: Range<u64>) -> Pieces {
-        let pieces = self.extents.remove(range);
-        while self.by_age.front().is_some_and(|(seq, range)| !self.holds(range.clone(), *seq)) {
-            self.by_age.pop_front();
-        }
-        pieces
+        self.cut_area(&range);
+        self.change(&range, |extents| extents.remove(range.clone()))
     }
 
     /// When the oldest data arrived.
@@ -82,58 +139,43 @@ impl Volatile {
         self.oldest().map(|(_, layers)| layers.since_ns)
     }
 
-    /// First sector of the oldest data.
-    pub(crate) fn oldest_sector(&self) -> Option<u64> {
-        self.oldest().map(|(extent, _)| extent.start)
-    }
-
     fn oldest(&self) -> Option<(Range<u64>, &Layers)> {
-        let (seq, range) = self.by_age.front()?;
-        self.extents.overlapping(range.clone()).find(|(_, layers)| layers.first_seq <= *seq)
+        let (_, start) = self.by_age.first()?;
+        self.extents.at(*start)
     }
 
-    /// Starts of up to `count` extents from `sector` on, going on from the front at the end.
-    pub(crate) fn next_starts(&self, sector: u64, count: usize) -> Vec<u64> {
-        let behind = self.extents.from(sector).map(|(extent, _)| extent.start);
-        let mut starts: Vec<u64> = behind.take(count).collect();
-        let missing = count - starts.len();
-        let before = self.extents.iter().map(|(extent, _)| extent.start);
-        starts.extend(before.take_while(|start| *start < sector).take(missing));
-        starts
-    }
-
-    /// The same for extents of `range` that arrived at `seq` or before.
-    pub(crate) fn starts_within(
-        &self,
-        range: Range<u64>,
-        seq: u64,
-        from: u64,
-        count: usize,
-    ) -> Vec<u64> {
-        let middle = from.clamp(range.start, range.end);
-        let behind = self.extents.overlapping(middle..range.end);
-        let before = self.extents.overlapping(range.start..middle);
-        let wanted = behind.chain(before).filter(|(_, layers)| layers.first_seq <= seq);
-        wanted.map(|(extent, _)| extent.start).take(count).collect()
-    }
-
-    /// The run of adjoining extents around `sector`, at most `longest` sectors of it, from its start if that fits.
-    pub(crate) fn run_around(&self, sector: u64, longest: u64) -> Range<u64> {
-        let Some((extent, _)) = self.extents.at(sector) else { return sector..sector };
-        let (mut start, mut end) = (extent.start, extent.end);
-        for (later, _) in self.extents.from(end) {
-            if later.start != end || end - start >= longest {
+    /// First sectors of the `count` runs of adjoining data whose data is oldest, by age, as far as any of it arrived
+    /// at `seq` or before.
+    pub(crate) fn oldest_runs(&self, count: usize, seq: u64) -> Vec<u64> {
+        // A run of many small extents is one candidate; the factor bounds what looking for others may cost.
+        const EXTENTS_PER_RUN: usize = 16;
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        let by_age = self.by_age.iter().take_while(|(first, _)| *first <= seq);
+        for (_, start) in by_age.take(count.saturating_mul(EXTENTS_PER_RUN)) {
+            if runs.len() >= count {
                 break;
             }
-            end = later.end;
-        }
-        while end - start < longest && start > 0 {
-            match self.extents.at(start - 1) {
-                Some((before, _)) => start = before.start,
-                None => break,
+            if !runs.iter().any(|run| run.contains(start)) {
+                runs.extend(self.area_of(*start));
             }
         }
-        start..end.min(start + longest)
+        runs.into_iter().map(|run| run.start).collect()
+    }
+
+    /// Where to start writing so that data of `range` that arrived at `seq` or before becomes durable: the start of
+    /// its run, unless that is `longest` sectors or more away. `None` when no such data is here.
+    pub(crate) fn start_within(&self, range: Range<u64>, seq: u64, longest: u64) -> Option<u64> {
+        let mut wanted = self.extents.overlapping(range);
+        let (extent, _) = wanted.find(|(_, layers)| layers.first_seq <= seq)?;
+        let area = self.area_of(extent.start)?;
+        let is_near = extent.start - area.start < longest;
+        Some(if is_near { area.start } else { extent.start })
+    }
+
+    /// Adjoining data from `start` on, at most `longest` sectors of it; empty when there is none.
+    pub(crate) fn run_from(&self, start: u64, longest: u64) -> Range<u64> {
+        let end = self.area_of(start).map_or(start, |area| area.end);
+        start..end.min(start.saturating_add(longest))
     }
 
     /// Whether data of `range` that arrived at `seq` or before is still here.
@@ -151,6 +193,7 @@ impl Volatile {
         let lost = self.extents.iter().flat_map(|(range, layers)| lost(range, layers)).collect();
         self.extents.clear();
         self.by_age.clear();
+        self.areas.clear();
         lost
     }
 }

@@ -82,7 +82,7 @@ pub(super) struct Times {
     read_miss_ns: u64,
     write_ns: u64,
     write_sequential_ns: u64,
-    flush_ns: u64,
+    pub(super) flush_ns: u64,
     pub(super) read_ahead: u64,
     pub(super) read_ahead_after: u32,
     pub(super) resumes_read_ahead: bool,
@@ -121,7 +121,12 @@ pub(crate) struct Disk {
     bus_free_ns: u64,
     pub(super) segments: Segments,
     pub(super) volatile: Volatile,
+    /// Writes that complete when their data is on the medium.
     pub(super) durabilities: Vec<Durability>,
+    /// Flushes that wait for what arrived before them.
+    pub(super) flushes: Vec<Durability>,
+    /// Whether the arm's last errand was to write from the buffer, so that a waiting command is next.
+    pub(super) destaged_last: bool,
     last_end: u64,
     last_read_end: u64,
     pub(super) sequential_reads: u32,
@@ -143,7 +148,7 @@ impl Disk {
             reason = "the same parameters were built once when the file was checked"
         )]
         let mechanics = parameters
-            .mechanics(geometry.sectors_512, random.next_u64() % turn_ns)
+            .mechanics(geometry.sectors_512, random.next_u64() % turn_ns, link)
             .expect("parameters were checked");
         let buffer = &parameters.buffer;
         let sectors = |kib: u32| u64::from(kib) * 2;
@@ -188,6 +193,8 @@ impl Disk {
             segments: Segments::new(buffer.read_segments, sectors(buffer.segment_kib)),
             volatile: Volatile::default(),
             durabilities: Vec::new(),
+            flushes: Vec::new(),
+            destaged_last: false,
             last_end: u64::MAX,
             last_read_end: u64::MAX,
             sequential_reads: 0,
@@ -247,7 +254,7 @@ impl Disk {
             What::Flush(id) => {
                 let range = 0..self.front.geometry().sectors_512;
                 let seq = self.volatile.latest_seq();
-                self.durabilities.push(Durability { id, seq, range });
+                self.flushes.push(Durability { id, seq, range });
                 self.settle_durabilities(at_ns);
                 self.choose(at_ns);
             }
@@ -281,7 +288,7 @@ impl Disk {
         match request.operation {
             Operation::Read => self.start_read(now_ns, request, sequential),
             Operation::Flush => {
-                let at_ns = self.command(now_ns, self.times.flush_ns);
+                let at_ns = self.command(now_ns, 0);
                 self.push(at_ns, What::Flush(id));
             }
             // The device presents neither discard nor write-zeroes, so nothing else gets here.
@@ -471,6 +478,8 @@ impl Disk {
         self.bus_free_ns = now_ns;
         self.segments.clear();
         self.durabilities.clear();
+        self.flushes.clear();
+        self.destaged_last = false;
         self.last_end = u64::MAX;
         self.last_read_end = u64::MAX;
         self.sequential_reads = 0;

@@ -82,16 +82,6 @@ impl Layout {
         self.zones.last().map_or(0, |zone| zone.first_cylinder + zone.cylinders)
     }
 
-    /// The first sector of a cylinder; the end of the disk for a cylinder beyond it.
-    pub(crate) fn first_lba_of(&self, cylinder: u32) -> u64 {
-        let after = self.zones.partition_point(|zone| zone.first_cylinder <= cylinder);
-        let Some(zone) = after.checked_sub(1).and_then(|index| self.zones.get(index)) else {
-            return 0;
-        };
-        let tracks = u64::from(cylinder - zone.first_cylinder) * u64::from(self.heads);
-        (zone.first_lba + tracks * u64::from(zone.sectors_per_track)).min(self.sectors())
-    }
-
     /// The place of `lba`, which must lie on the disk.
     pub(crate) fn place(&self, lba: u64) -> Place {
         let after = self.zones.partition_point(|zone| zone.first_lba <= lba);

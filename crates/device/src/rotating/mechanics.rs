@@ -19,8 +19,10 @@ pub(crate) struct Mechanics {
     pub(crate) layout: Layout,
     pub(crate) seek: SeekCurve,
     pub(crate) head_switch_ns: u64,
-    /// Extra time before a write may start after the arm moved.
+    /// Extra time before a write may start after the arm moved farther than to the next cylinder.
     pub(crate) write_settle_ns: u64,
+    /// The same after another head or the next cylinder.
+    pub(crate) write_track_settle_ns: u64,
     /// How far the platters had turned at time 0.
     pub(crate) phase_ns: u64,
 }
@@ -57,7 +59,15 @@ impl Mechanics {
         } else {
             self.seek.ns(distance).max(self.head_switch_ns)
         };
-        moved + if write { self.write_settle_ns } else { 0 }
+        moved + self.settle_ns(distance, write)
+    }
+
+    fn settle_ns(&self, distance: u32, write: bool) -> u64 {
+        match (write, distance) {
+            (false, _) => 0,
+            (true, 0 | 1) => self.write_track_settle_ns,
+            (true, _) => self.write_settle_ns,
+        }
     }
 
     /// Time until the platters are at `angle_ns`, seen at `at_ns`.

@@ -117,6 +117,26 @@ fn from_table(table: &[[f64; 2]]) -> Result<SeekCurve, DeviceError> {
 }
 
 impl SeekCurve {
+    /// The curve with all beyond its first cylinder `scale` times as long.
+    pub(crate) fn stretched(&self, scale: f64) -> Self {
+        let first_ns = self.ns(1);
+        match self {
+            Self::Formula { a_ns, b_ns, c_ns, cylinders } => Self::Formula {
+                a_ns: first_ns as f64 + (a_ns - first_ns as f64) * scale,
+                b_ns: b_ns * scale,
+                c_ns: c_ns * scale,
+                cylinders: *cylinders,
+            },
+            Self::Table(points) => {
+                let stretch = |ns: u64| {
+                    let beyond = (ns as f64 - first_ns as f64) * scale;
+                    (first_ns as f64 + beyond).max(0.0).round() as u64
+                };
+                Self::Table(points.iter().map(|&(c, ns)| (c, stretch(ns))).collect())
+            }
+        }
+    }
+
     /// Nanoseconds to cross `distance` cylinders and settle for reading; 0 for none.
     pub(crate) fn ns(&self, distance: u32) -> u64 {
         if distance == 0 {

@@ -7,12 +7,17 @@ use super::mechanics::Cursor;
 use crate::front::settled;
 use crate::model::Request;
 
+#[cfg(test)]
+mod tests;
+
 /// Something the arm could do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     /// The waiting read at this index.
     Read(usize),
-    /// Data in the buffer around this sector.
+    /// Data of a waiting write, from this sector on.
+    Write(u64),
+    /// Data in the buffer from this sector on.
     Destage(u64),
 }
 
@@ -169,12 +174,17 @@ impl Disk {
         self.serve_from_buffer(now_ns);
         let Some(choice) = self.best(now_ns) else { return };
         self.stop_motion(now_ns);
+        self.destaged_last = false;
         match choice {
             Choice::Read(index) => {
                 let waiting = self.waiting.remove(index);
                 self.seek_and_read(now_ns, &waiting);
             }
-            Choice::Destage(sector) => self.destage(now_ns, sector),
+            Choice::Write(start) => self.destage(now_ns, start),
+            Choice::Destage(start) => {
+                self.destaged_last = true;
+                self.destage(now_ns, start);
+            }
         }
     }
 
@@ -191,75 +201,80 @@ impl Disk {
         }
     }
 
+    /// The errand to send the free arm on. Waiting commands (reads, and writes that must reach the medium) and the
+    /// buffer, once somebody waits for it or its data is old, take turns; within each the one reached first goes first.
     fn best(&mut self, now_ns: u64) -> Option<Choice> {
-        let ready = |waiting: &Waiting| waiting.ready_ns <= now_ns;
-        let oldest = self.waiting.iter().enumerate().filter(|(_, waiting)| ready(waiting));
-        let oldest = oldest.min_by_key(|(_, waiting)| waiting.ready_ns);
-        if let Some((index, waiting)) = oldest
-            && waiting.ready_ns + self.times.passed_over_ns < now_ns
-        {
+        if let Some(index) = self.passed_over(now_ns) {
             return Some(Choice::Read(index));
         }
-        let mut choices: Vec<(u64, Choice)> = Vec::new();
-        let waiting = self.waiting.iter().enumerate().filter(|(_, waiting)| ready(waiting));
-        for (index, waiting) in waiting.take(self.times.reorder_window) {
-            choices.push((waiting.request.lba.0, Choice::Read(index)));
-        }
-        choices.extend(self.urgent(now_ns).into_iter().map(|at| (at, Choice::Destage(at))));
-        if choices.is_empty() && matches!(self.motion, Motion::Still) {
-            let idle = self.idle_destage(now_ns);
-            choices.extend(idle.into_iter().map(|at| (at, Choice::Destage(at))));
-        }
+        let commands = self.commands(now_ns);
+        let buffered = self.must_destage(now_ns);
+        let choices = match (commands.is_empty(), buffered.is_empty()) {
+            (false, false) if self.destaged_last => commands,
+            (_, false) => buffered,
+            (false, true) => commands,
+            (true, true) if matches!(self.motion, Motion::Still) => self.idle_destage(now_ns),
+            (true, true) => Vec::new(),
+        };
         let arm = match &self.motion {
             Motion::Reading(stream) => self.mechanics.arm_at(stream.cursor.lba),
             _ => self.arm,
         };
-        let reach = |choice: &(u64, Choice)| {
-            let write = matches!(choice.1, Choice::Destage(_));
-            self.mechanics.approach(arm, now_ns, choice.0, write, 0).at_ns
+        let reach = |choice: &Choice| {
+            let (lba, write) = match *choice {
+                Choice::Read(index) => (self.waiting[index].request.lba.0, false),
+                Choice::Write(start) | Choice::Destage(start) => (start, true),
+            };
+            self.mechanics.approach(arm, now_ns, lba, write, 0).at_ns
         };
-        choices.into_iter().min_by_key(reach).map(|(_, choice)| choice)
+        choices.into_iter().min_by_key(reach)
     }
 
-    /// Data that must go to the medium even if reads wait: somebody waits for it, or for its room, or it is old.
-    fn urgent(&mut self, now_ns: u64) -> Vec<u64> {
-        let window = self.times.destage_window;
-        let mut starts = Vec::new();
-        for durability in &self.durabilities {
-            let range = durability.range.clone();
-            let left = window.saturating_sub(starts.len());
-            if left == 0 {
-                break;
-            }
-            starts.extend(self.volatile.starts_within(range, durability.seq, self.arm_lba(), left));
+    /// The read that waits longest, if it was passed over for too long.
+    fn passed_over(&self, now_ns: u64) -> Option<usize> {
+        let oldest = self.waiting.iter().enumerate().min_by_key(|(_, waiting)| waiting.ready_ns);
+        let (index, waiting) = oldest?;
+        (waiting.ready_ns + self.times.passed_over_ns < now_ns).then_some(index)
+    }
+
+    /// Waiting commands that need the arm, oldest first, as many as the drive sorts.
+    fn commands(&self, now_ns: u64) -> Vec<Choice> {
+        let window = self.times.reorder_window;
+        let waiting = self.waiting.iter().enumerate();
+        let reads = waiting.filter(|(_, waiting)| waiting.ready_ns <= now_ns).take(window);
+        let mut commands: Vec<Choice> = reads.map(|(index, _)| Choice::Read(index)).collect();
+        for write in self.durabilities.iter().take(window) {
+            let range = write.range.clone();
+            let start = self.volatile.start_within(range, write.seq, self.times.destage_run);
+            commands.extend(start.map(Choice::Write));
         }
-        if !starts.is_empty() {
-            return starts;
-        }
-        if self.is_short_of_room() {
-            return self.volatile.next_starts(self.arm_lba(), window);
-        }
+        commands
+    }
+
+    /// Data that takes turns with commands: a flush waits for it, or a write for its room, or it is old.
+    fn must_destage(&self, now_ns: u64) -> Vec<Choice> {
+        let flushed = self.flushes.iter().map(|flush| flush.seq).max();
         let old = self.volatile.oldest_since_ns();
-        match old.filter(|since| since + self.times.age_limit_ns <= now_ns) {
-            Some(_) => self.volatile.oldest_sector().into_iter().collect(),
+        let is_old = old.is_some_and(|since| since + self.times.age_limit_ns <= now_ns);
+        match flushed {
+            Some(seq) => self.candidates(seq),
+            None if is_old || self.is_short_of_room() => self.candidates(u64::MAX),
             None => Vec::new(),
         }
     }
 
-    fn idle_destage(&mut self, now_ns: u64) -> Vec<u64> {
+    fn idle_destage(&self, now_ns: u64) -> Vec<Choice> {
         let since = self.volatile.oldest_since_ns();
         if since.is_none_or(|since| since + self.times.destage_delay_ns > now_ns) {
             return Vec::new();
         }
-        self.volatile.next_starts(self.arm_lba(), self.times.destage_window)
+        self.candidates(u64::MAX)
     }
 
-    /// A sector near the arm, from which the buffer's data is looked through.
-    fn arm_lba(&self) -> u64 {
-        match &self.motion {
-            Motion::Reading(stream) => stream.cursor.lba,
-            _ => self.mechanics.layout.first_lba_of(self.arm.cylinder),
-        }
+    /// The runs of data among which the drive chooses: the oldest, as many as it sorts.
+    fn candidates(&self, seq: u64) -> Vec<Choice> {
+        let runs = self.volatile.oldest_runs(self.times.destage_window, seq);
+        runs.into_iter().map(Choice::Destage).collect()
     }
 
     fn seek_and_read(&mut self, now_ns: u64, waiting: &Waiting) {
@@ -297,8 +312,8 @@ impl Disk {
         Cursor { lba, at_ns: approach.at_ns }
     }
 
-    fn destage(&mut self, now_ns: u64, sector: u64) {
-        let range = self.volatile.run_around(sector, self.times.destage_run);
+    fn destage(&mut self, now_ns: u64, start: u64) {
+        let range = self.volatile.run_from(start, self.times.destage_run);
         if range.is_empty() {
             return;
         }
@@ -339,8 +354,13 @@ impl Disk {
             Motion::Writing { pieces, .. } => pieces.iter().collect(),
             _ => Vec::new(),
         };
-        for id in settled(&mut self.durabilities, &self.volatile, &writing) {
+        let written = settled(&mut self.durabilities, &self.volatile, &writing);
+        let flushed = settled(&mut self.flushes, &self.volatile, &writing);
+        for id in written {
             self.push_complete(now_ns, id);
+        }
+        for id in flushed {
+            self.push_complete(now_ns + self.times.flush_ns, id);
         }
     }
 }

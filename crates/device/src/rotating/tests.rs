@@ -4,11 +4,11 @@ use crate::{build, load};
 use proptest::prelude::*;
 
 /// A disk whose buffer does as little as possible, or as the rest of the table says.
-fn disk(buffer: &str, depth: u32) -> Box<dyn Model> {
+pub(super) fn disk(buffer: &str, depth: u32) -> Box<dyn Model> {
     build(&load(&text(buffer, depth)).unwrap(), 7)
 }
 
-fn text(buffer: &str, depth: u32) -> String {
+pub(super) fn text(buffer: &str, depth: u32) -> String {
     format!(
         r#"
 name = "disk"
@@ -27,6 +27,7 @@ rpm = 7200
 heads = 3
 head_switch_us = 400
 write_settle_us = 250
+write_track_settle_us = 5
 [rotating.layout]
 zones = [[60, 64], [60, 50]]
 track_skew_us = 500
@@ -53,11 +54,11 @@ rotating = "test"
 const PLAIN: &str = "read_segments = 0\nsegment_kib = 1\nread_ahead_kib = 0\nwrite_back = false\nwrite_kib = 64\n\
                      destage_run_kib = 64";
 
-const BUS_COMMAND: u64 = 10_000;
+pub(super) const BUS_COMMAND: u64 = 10_000;
 /// 512 bytes at 20 MB/s.
-const BUS_SECTOR: u64 = 25_600;
+pub(super) const BUS_SECTOR: u64 = 25_600;
 
-fn mechanics() -> Mechanics {
+pub(super) fn mechanics() -> Mechanics {
     let file = load(&text(PLAIN, 1)).unwrap();
     let crate::file::Parameters::Rotating(parameters) = file.parameters() else {
         panic!("no disk")
@@ -65,15 +66,16 @@ fn mechanics() -> Mechanics {
     // The same first random number as the disk's own.
     use rand_core::{Rng as _, SeedableRng as _};
     let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(7);
-    parameters.mechanics(20000, random.next_u64() % parameters.turn_ns()).unwrap()
+    let link = crate::bus::Link::new(file.bus());
+    parameters.mechanics(20000, random.next_u64() % parameters.turn_ns(), link).unwrap()
 }
 
-fn request(id: u64, operation: Operation, lba: u64, sectors: u32) -> Request {
+pub(super) fn request(id: u64, operation: Operation, lba: u64, sectors: u32) -> Request {
     Request { id, operation, lba: Lba(lba), sectors, fua: false }
 }
 
 /// Advances until `count` requests are done.
-fn wait_for(model: &mut dyn Model, count: usize) -> Vec<Completion> {
+pub(super) fn wait_for(model: &mut dyn Model, count: usize) -> Vec<Completion> {
     let mut done = Vec::new();
     while done.len() < count {
         let at_ns = model.next_event_ns().unwrap();
@@ -164,13 +166,13 @@ proptest! {
 const BUFFERED: &str = "read_segments = 4\nsegment_kib = 64\nread_ahead_kib = 64\nwrite_back = true\n\
                         write_kib = 128\ndestage_run_kib = 64\ndestage_delay_us = 5000";
 
-/// Rate in bytes a second at which `count` reads of `sectors` pass, one at a time.
-fn stream(buffer: &str, sectors: u32, count: u64) -> f64 {
+/// Rate in bytes a second at which `count` requests of `sectors` pass, one at a time.
+fn stream(buffer: &str, operation: Operation, sectors: u32, count: u64) -> f64 {
     let mut model = disk(buffer, 1);
     let mut now = 0;
     for id in 1..=count {
         let lba = (id - 1) * u64::from(sectors);
-        model.submit(now, request(id, Operation::Read, lba, sectors)).unwrap();
+        model.submit(now, request(id, operation, lba, sectors)).unwrap();
         now = wait_for(&mut *model, 1)[0].at_ns;
     }
     (count * u64::from(sectors) * 512) as f64 / (now as f64 / 1e9)
@@ -181,11 +183,54 @@ fn reading_ahead_makes_a_stream_as_fast_as_the_medium() {
     // 64 sectors a turn, less what the skews take: 2 tracks of 0.5 ms and one of 1 ms in 3 turns.
     let turn_s = 60.0 / 7200.0;
     let medium = 3.0 * 64.0 * 512.0 / (3.0 * turn_s + 0.0005 * 2.0 + 0.001);
-    let found = stream(BUFFERED, 16, 600);
+    let found = stream(BUFFERED, Operation::Read, 16, 600);
     assert!((found / medium - 1.0).abs() < 0.03, "{found:.0} of {medium:.0} bytes a second");
     // Without it each request just misses its sector: a turn for 16 sectors and what little it takes to pass them.
-    let lost = stream(PLAIN, 16, 200);
+    let lost = stream(PLAIN, Operation::Read, 16, 200);
     assert!(lost < 16.0 * 512.0 / turn_s, "{lost:.0}");
+}
+
+#[test]
+fn writing_in_a_row_is_as_fast_as_reading_unless_the_skews_are_too_small() {
+    let eager = BUFFERED.replace("destage_delay_us = 5000", "destage_delay_us = 0");
+    let read = stream(&eager, Operation::Read, 16, 900);
+    let written = stream(&eager, Operation::Write, 16, 900);
+    assert!((written / read - 1.0).abs() < 0.03, "{written:.0} of {read:.0} bytes a second");
+    // The settling does not fit into the skew of 500 us beside the head switch of 400 us.
+    let lossy = text(&eager, 1)
+        .replace("write_track_settle_us = 5", "write_track_settle_us = 250")
+        .replace("track_skew_us = 500", "loses_turns = true\ntrack_skew_us = 500");
+    let mut model = build(&load(&lossy).unwrap(), 7);
+    let mut now = 0;
+    for id in 1..=900 {
+        model.submit(now, request(id, Operation::Write, (id - 1) * 16, 16)).unwrap();
+        now = wait_for(&mut *model, 1)[0].at_ns;
+    }
+    let lost = (900 * 16 * 512) as f64 / (now as f64 / 1e9);
+    assert!((0.45..0.6).contains(&(lost / read)), "{lost:.0} of {read:.0} bytes a second");
+}
+
+#[test]
+fn skews_too_small_for_a_track_change_are_refused_with_the_number_to_use() {
+    let settle =
+        |us: u32| text(PLAIN, 1).replace("track_settle_us = 5", &format!("track_settle_us = {us}"));
+    let message = load(&settle(250)).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "device file: rotating.layout.track_skew_us = 500: a turn would be lost at every track: changing heads takes \
+         400 us and settling for a write 250 us; use at least 650, leave it out, or set loses_turns = true if the \
+         drive is known to lose turns"
+    );
+    let wider = settle(250).replace("track_skew_us = 500", "track_skew_us = 650");
+    let error = load(&wider).unwrap_err();
+    assert_eq!(error.key(), Some("rotating.layout.cylinder_skew_us"));
+    let least: u32 = error.to_string().split("use at least ").nth(1).unwrap()[..4].parse().unwrap();
+    let fits = wider.replace("cylinder_skew_us = 1000", &format!("cylinder_skew_us = {least}"));
+    assert_eq!(load(&fits).err(), None);
+    let below = fits.replace(&format!("= {least}"), &format!("= {}", least - 1));
+    assert!(load(&below).is_err());
+    let absent = settle(250).replace("track_skew_us = 500\ncylinder_skew_us = 1000\n", "");
+    assert_eq!(load(&absent).err(), None);
 }
 
 #[test]

@@ -8,6 +8,31 @@ const SECTORS: usize = 64;
 #[derive(Clone, Default)]
 struct Stacks(Vec<Vec<(u64, u64, u64)>>);
 
+impl Stacks {
+    /// Starts of runs of filled sectors, sorted by the first arrival in each.
+    fn oldest_runs(&self, count: usize, seq: u64) -> Vec<u64> {
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        let mut start = None;
+        for sector in 0..=SECTORS {
+            let oldest = self.0.get(sector).and_then(|stack| stack.first()).map(|layer| layer.1);
+            match (oldest, start) {
+                (Some(first), None) => {
+                    start = Some(sector);
+                    runs.push((first, sector as u64));
+                }
+                (Some(first), Some(_)) => {
+                    let run = runs.last_mut().unwrap();
+                    run.0 = run.0.min(first);
+                }
+                (None, _) => start = None,
+            }
+        }
+        runs.retain(|(first, _)| *first <= seq);
+        runs.sort_unstable();
+        runs.into_iter().map(|(_, start)| start).take(count).collect()
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Insert(u64, u64),
@@ -36,10 +61,12 @@ fn compare(volatile: &Volatile, stacks: &Stacks) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(volatile.covers(5..20), (5..20).all(|sector| filled(&sector)));
     for sector in 0..SECTORS {
-        let run = volatile.run_around(sector as u64, 6);
-        prop_assert!(run.end - run.start <= 6);
-        prop_assert!(run.clone().all(|sector| filled(&(sector as usize))));
-        prop_assert_eq!(run.is_empty(), !filled(&sector));
+        let run = volatile.run_from(sector as u64, 6);
+        let expected = (sector..SECTORS).take_while(&filled).take(6).count();
+        prop_assert_eq!(run, sector as u64..(sector + expected) as u64);
+    }
+    for (count, seq) in [(1, 100), (4, 100), (4, 8), (100, 100)] {
+        prop_assert_eq!(volatile.oldest_runs(count, seq), stacks.oldest_runs(count, seq));
     }
     Ok(())
 }
@@ -91,15 +118,19 @@ proptest! {
 }
 
 #[test]
-fn candidates_go_on_from_a_place_and_wrap() {
+fn candidates_are_the_oldest_runs_and_start_where_their_data_starts() {
     let mut volatile = Volatile::default();
-    for (id, start) in (1..).zip([40, 10, 30, 20]) {
+    for (id, start) in (1..).zip([40, 10, 30, 20, 38, 42]) {
         volatile.insert(start..start + 2, id, 0);
     }
-    assert_eq!(volatile.next_starts(25, 3), [30, 40, 10]);
-    assert_eq!(volatile.starts_within(0..64, 3, 25, 9), [30, 40, 10]);
-    assert_eq!(volatile.starts_within(0..25, 9, 15, 9), [20, 10]);
-    assert_eq!(volatile.oldest_sector(), Some(40));
+    assert_eq!(volatile.oldest_runs(3, u64::MAX), [38, 10, 30]);
+    assert_eq!(volatile.oldest_runs(9, 3), [38, 10, 30]);
+    assert_eq!(volatile.start_within(40..42, 1, 8), Some(38));
+    assert_eq!(volatile.start_within(40..42, 1, 2), Some(40), "too far from the start of its run");
+    assert_eq!(volatile.start_within(20..22, 3, 8), None, "it arrived later");
+    assert_eq!(volatile.run_from(38, 5), 38..43);
+    volatile.take(38..42);
+    assert_eq!(volatile.oldest_runs(2, u64::MAX), [10, 30]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod harness;
 mod oracle;
 mod planted;
 mod promises;
+mod rates;
 mod small;
 #[path = "../../../bench/examples/disksim/trace.rs"]
 mod trace;

@@ -107,8 +107,7 @@ write_settle_us = 200
 passed_over_ms = 40
 [rotating.layout]
 zones = [[20, 48], [30, 36], [20, 24]]
-track_skew_us = 350
-cylinder_skew_us = 900
+track_skew_us = 550
 [rotating.seek]
 a_us = 800
 b_us = 4000

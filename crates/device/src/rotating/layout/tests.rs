@@ -50,10 +50,6 @@ proptest! {
         for (lba, place) in (0..).zip(&places) {
             prop_assert_eq!(layout.place(lba), *place);
         }
-        for cylinder in 0..layout.cylinders() {
-            let first = places.iter().position(|place| place.cylinder == cylinder).unwrap();
-            prop_assert_eq!(layout.first_lba_of(cylinder), first as u64);
-        }
     }
 
     #[test]

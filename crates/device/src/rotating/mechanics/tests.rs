@@ -51,7 +51,12 @@ fn sectors(
 
 fn moving(m: &Mechanics, crossed: u32, other_head: bool, write: bool, planted: Planted) -> u64 {
     let switch = if planted == Planted::NoHeadSwitch { 0 } else { m.head_switch_ns };
-    let settle = if write && planted != Planted::NoSettle { m.write_settle_ns } else { 0 };
+    let settles = write && planted != Planted::NoSettle;
+    let settle = match (settles, crossed > 1) {
+        (false, _) => 0,
+        (true, false) => m.write_track_settle_ns,
+        (true, true) => m.write_settle_ns,
+    };
     let head = if other_head { switch } else { 0 };
     if crossed == 0 && !other_head { 0 } else { m.seek.ns(crossed).max(head) + settle }
 }
@@ -67,11 +72,18 @@ fn turning(m: &Mechanics, now: u64, angle: u64) -> u64 {
 }
 
 fn mechanics() -> impl Strategy<Value = Mechanics> {
-    let times = (0_u64..2_000_000, 0_u64..2_000_000, 0_u64..8_333_333);
-    (layouts(), times).prop_map(|(layout, (head_switch_ns, write_settle_ns, phase_ns))| {
+    let times = (0_u64..2_000_000, 0_u64..2_000_000, 0_u64..2_000_000, 0_u64..8_333_333);
+    (layouts(), times).prop_map(|(layout, (head_switch_ns, settle, track_settle, phase_ns))| {
         let cylinders = layout.cylinders().max(2);
         let seek = SeekCurve::Formula { a_ns: 7e5, b_ns: 4e6, c_ns: 2e6, cylinders };
-        Mechanics { layout, seek, head_switch_ns, write_settle_ns, phase_ns }
+        Mechanics {
+            layout,
+            seek,
+            head_switch_ns,
+            write_settle_ns: settle,
+            write_track_settle_ns: track_settle,
+            phase_ns,
+        }
     })
 }
 
