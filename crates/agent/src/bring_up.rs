@@ -160,30 +160,49 @@ impl<'a> BroughtUp<'a> {
     }
 
     fn attach_devices(&mut self) -> Result<(), TrialError> {
-        self.data = Some(self.attach(&self.request.device, None)?);
-        if let Some(handle) = &self.request.journal {
-            let journal = self.definition()?.journal;
-            let size = self.request.stack.journal.size.or(journal.map(|journal| journal.default));
-            self.journal = Some(self.attach(handle, size)?);
-        }
+        let mut undo = self.undo.take();
+        let attached = self.attach_both(Self::undo(&mut undo)?);
+        self.undo = undo;
+        (self.data, self.journal) = attached?;
         Ok(())
     }
 
-    fn attach(&self, handle: &DeviceHandle, limit: Option<Bytes>) -> Result<Attached, TrialError> {
+    fn attach_both(
+        &self,
+        undo: &mut Undo,
+    ) -> Result<(Option<Attached>, Option<Attached>), TrialError> {
+        let data = self.attach(&self.request.device, None, undo)?;
+        let Some(handle) = &self.request.journal else { return Ok((Some(data), None)) };
+        let journal = self.definition()?.journal;
+        let size = self.request.stack.journal.size.or(journal.map(|journal| journal.default));
+        Ok((Some(data), Some(self.attach(handle, size, undo)?)))
+    }
+
+    fn attach(
+        &self,
+        handle: &DeviceHandle,
+        limit: Option<Bytes>,
+        undo: &mut Undo,
+    ) -> Result<Attached, TrialError> {
         let setup = || TrialError::in_stage::<seekwell_host::Error>(SETUP);
         let (token, loop_device) = match handle {
             DeviceHandle::Image { fd, sector, .. } => {
                 let image = borrow_image(*fd)?;
-                let device =
-                    loop_device::attach(&self.system, &image, *sector, limit).map_err(setup())?;
+                let mut note = |name: &str| undo.record_free_loop(name);
+                let system = &self.system;
+                let device = loop_device::attach_noted(system, &image, *sector, limit, &mut note)
+                    .map_err(setup())?;
                 let token = guard::scratch(&self.system, &device, &image)
                     .map_err(TrialError::in_stage(SETUP))?;
                 (token, Some(device))
             }
-            DeviceHandle::Claimed { path, claims, run_file } => {
+            DeviceHandle::Claimed { path, claims, run_file, bound } => {
                 let context = Context { claims: claims.clone(), run_file: Some(run_file.clone()) };
                 let verified = guard::check(&self.system, path, Purpose::Write, &context)
                     .map_err(TrialError::in_stage(SETUP))?;
+                if let Some(bound) = bound {
+                    verified.is_bound(bound).map_err(TrialError::in_stage(SETUP))?;
+                }
                 (verified.permit().map_err(TrialError::in_stage(SETUP))?, None)
             }
             DeviceHandle::Given { path } => {
@@ -491,7 +510,19 @@ impl<'a> BroughtUp<'a> {
         let memory = self.leave_memory();
         self.journal = None;
         self.data = None;
-        done.and(images).and(queues).and(memory)
+        done.and(images).and(queues).and(memory).and(self.restore_freed())
+    }
+
+    /// Settings of loop devices go back when they are free: detaching sets some anew.
+    fn restore_freed(&mut self) -> Result<(), TrialError> {
+        let Some(undo) = &mut self.undo else { return Ok(()) };
+        let restored = undo
+            .restore_where(|target| target.device().is_some())
+            .map_err(TrialError::in_stage(TEARDOWN))?;
+        if restored.problems.is_empty() {
+            return Ok(());
+        }
+        Err(TrialError::words(TEARDOWN, restored.problems.join("; ")))
     }
 
     /// The layer in memory reaches the device; the last writing step is durable only then.

@@ -10,10 +10,13 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
+use seekwell_host::guard::{self, Bond};
 use seekwell_host::image::{self, Image};
 use seekwell_host::namespace::{self, Child, Options};
+use seekwell_host::queue;
+use seekwell_host::settings::{Difference, Settings};
 use seekwell_host::sysfs::System;
-use seekwell_host::undo::Undo;
+use seekwell_host::undo::{self, Undo};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::backend::{Backend, BackendError};
@@ -21,8 +24,9 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{InForce, Record, Status};
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::Bytes;
+use seekwell_model::warning::Warning;
 use seekwell_observe::block_events;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::AsFd;
@@ -80,6 +84,9 @@ pub enum HostPlaceError {
     /// A stack cannot be run here.
     #[error("{0}")]
     Stack(String),
+    /// A path leads to another device than when the run began.
+    #[error("the run ends here, completed trials are saved")]
+    Changed(#[from] guard::Refusal),
     /// What a trial changed could not be put back.
     #[error("what the trial changed could not be put back: {0}; run seekwell doctor as root")]
     PutBack(String),
@@ -105,6 +112,15 @@ pub struct HostPlace {
     images: BTreeMap<String, Image>,
     guardian: Option<GuardianLink>,
     image_seed: u64,
+    /// What the disks of the plan were when the run began. One that could not be found then is for
+    /// its trial to report.
+    bonds: BTreeMap<PathBuf, Bond>,
+    /// Queue settings and sysctls before the run.
+    settings: Settings,
+    /// Devices whose settings the run has changed.
+    touched: BTreeSet<String>,
+    /// Differences that the report has already.
+    told: BTreeSet<Difference>,
     /// Held by the guardian too, see [`seekwell_host::undo::lock`].
     lock: File,
 }
@@ -132,14 +148,21 @@ impl HostPlace {
         let run = format!("{}-{}", std::process::id(), plan.lab.name);
         let run: String =
             run.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let lock = machine_lock(&system, &options)?;
         let work = options.undo_directory.join("mnt");
         std::fs::create_dir_all(&work)
             .map_err(process("cannot make the directory for mount points"))?;
-        let lock = machine_lock(&system, &options)?;
-        let undo = options.undo_directory.join(format!("{run}.{}", seekwell_host::undo::EXTENSION));
+        let undo = options.undo_directory.join(format!("{run}.{}", undo::EXTENSION));
         Undo::create(&system, &undo, &run).map_err(host("cannot begin the undo list"))?;
         let ram = seekwell_host::memory::ram(&system)
             .map_err(host("cannot read the size of the memory"))?;
+        let settings = Settings::read(&system);
+        let bonds = plan
+            .stacks
+            .iter()
+            .flat_map(disks)
+            .filter_map(|path| Some((path.clone(), guard::bind(&system, path).ok()?)));
+        let bonds = bonds.collect();
         let mut place = Self {
             system,
             options,
@@ -150,6 +173,10 @@ impl HostPlace {
             images: BTreeMap::new(),
             guardian: None,
             image_seed: plan.lab.seed,
+            bonds,
+            settings,
+            touched: BTreeSet::new(),
+            told: BTreeSet::new(),
             lock,
         };
         place.ensure_guardian()?;
@@ -168,15 +195,50 @@ impl HostPlace {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, HostPlaceError> {
         let (stack, _) = plan.pair(trial);
+        for bond in disks(stack).filter_map(|path| self.bonds.get(path)) {
+            bond.check(&self.system)?;
+        }
         self.make_images(stack, progress)?;
         let begun = Instant::now();
         let mut outcome = self.attempt(plan, trial, progress)?;
         if matches!(outcome, Trial::Died { again: true, .. }) {
             outcome = self.attempt(plan, trial, progress)?;
         }
-        match outcome {
-            Trial::Recorded(record) => Ok(*record),
-            Trial::Died { stage, reason, .. } => Ok(died(stage, reason, begun.elapsed())),
+        let mut record = match outcome {
+            Trial::Recorded(record) => *record,
+            Trial::Died { stage, reason, .. } => died(stage, reason, begun.elapsed()),
+        };
+        self.compare_settings(&mut record);
+        for path in disks(stack) {
+            seekwell_host::claim::note_content(&self.system, &self.options.claims_directory, path)
+                .map_err(host("cannot note in the claim what the trial left on the device"))?;
+        }
+        Ok(record)
+    }
+
+    /// Compares the settings of all devices with those before the run. Each difference is told once,
+    /// in the record of the trial after which it was seen.
+    fn compare_settings(&mut self, record: &mut Record) {
+        let in_force = &record.in_force;
+        let names = [Some(&in_force.device), in_force.journal.as_ref()];
+        let names = names.into_iter().flatten().map(|device| device.kernel_name.as_str());
+        let disks = names.filter_map(|name| queue::disk_of(&self.system, name).ok());
+        self.touched.extend(disks);
+        let (ours, others) =
+            self.settings.differences(&Settings::read(&self.system), &self.touched);
+        for (differences, code, remedy) in [
+            (
+                ours,
+                "setting-not-restored",
+                "set it back by hand, and report this with the run file",
+            ),
+            (others, "setting-changed-elsewhere", "nothing: this run did not touch that device"),
+        ] {
+            for difference in differences {
+                if self.told.insert(difference.clone()) {
+                    record.warnings.push(Warning::new(code, difference.to_string(), remedy));
+                }
+            }
         }
     }
 
@@ -189,7 +251,7 @@ impl HostPlace {
         let said = self.guardian.take().map(GuardianLink::bye);
         if let Some(Err(error)) = said {
             // It died: then it is for the runner to put things back.
-            let restored = seekwell_host::undo::restore(&self.system, &self.undo)
+            let restored = undo::restore(&self.system, &self.undo)
                 .map_err(host("cannot put back what the run changed"))?;
             if !restored.problems.is_empty() {
                 return Err(HostPlaceError::PutBack(format!(
@@ -198,7 +260,12 @@ impl HostPlace {
                 )));
             }
         }
-        Ok(())
+        let (left, _) = self.settings.differences(&Settings::read(&self.system), &self.touched);
+        if left.is_empty() {
+            return Ok(());
+        }
+        let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+        Err(HostPlaceError::PutBack(left.join("; ")))
     }
 
     fn make_images(
@@ -255,7 +322,8 @@ impl HostPlace {
             Backing::Disk { path } | Backing::Partition { path } => {
                 let claims = self.options.claims_directory.clone();
                 let run_file = self.options.run_file.clone();
-                Ok((DeviceHandle::Claimed { path: path.clone(), claims, run_file }, None))
+                let bound = self.bonds.get(path).map(Bond::text);
+                Ok((DeviceHandle::Claimed { path: path.clone(), claims, run_file, bound }, None))
             }
             Backing::Model { model, .. } => Err(HostPlaceError::Stack(format!(
                 "{name} is the modelled device '{model}', which exists only in the virtual place; use a loop, ram, disk or partition device"
@@ -430,31 +498,36 @@ impl Backend for HostPlace {
     }
 }
 
+/// Disks and partitions that a stack is on.
+fn disks(stack: &Stack) -> impl Iterator<Item = &PathBuf> {
+    let backings = std::iter::once(&stack.device.backing).chain(&stack.journal.external);
+    backings.filter_map(|backing| match backing {
+        Backing::Disk { path } | Backing::Partition { path } => Some(path),
+        Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => None,
+    })
+}
+
 /// One run at a time; what an earlier one left is put back first.
 fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostPlaceError> {
     let folder = &options.undo_directory;
     let begun = Instant::now();
     let lock = loop {
-        match seekwell_host::undo::lock(folder)
-            .map_err(host("cannot lock the machine for a run"))?
-        {
+        match undo::lock(system, folder).map_err(host("cannot lock the machine for a run"))? {
             Some(lock) => break lock,
             // Every command holds it for a moment, and the guardian of a killed run until all is
             // put back.
             None if begun.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_POLL),
             None => {
-                return Err(HostPlaceError::Stack(
-                    "another run is under way on this machine, or its guardian is still putting things back: \
-                     two runs would measure each other; wait until it has ended"
-                        .to_owned(),
-                ));
+                return Err(HostPlaceError::Stack(format!(
+                    "{} has the machine for another run, or is still restoring settings after one; \
+                     two runs would disturb each other: wait until it has ended",
+                    undo::holder(system, folder)
+                )));
             }
         }
     };
-    for list in seekwell_host::undo::pending(system, folder)
-        .map_err(host("cannot look for interrupted runs"))?
-    {
-        let restored = seekwell_host::undo::restore(system, &list)
+    for list in undo::pending(system, folder).map_err(host("cannot look for interrupted runs"))? {
+        let restored = undo::restore(system, &list)
             .map_err(host("cannot put back what an interrupted run changed"))?;
         if !restored.problems.is_empty() {
             return Err(HostPlaceError::PutBack(restored.problems.join("; ")));

@@ -8,12 +8,15 @@ use crate::guard::{self, Context, Purpose, tree};
 use crate::identity::{self, Identity};
 use crate::mounts;
 use crate::program;
+use crate::state;
 use crate::sysfs::{self, System};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+mod saved;
 
 #[cfg(test)]
 mod tests;
@@ -65,6 +68,20 @@ pub struct Claim {
     pub boot: Option<String>,
     /// When it was claimed, in seconds since 1970.
     pub claimed_unix_s: u64,
+    /// Partition table and signatures when it was claimed; `None` in claims of earlier versions and
+    /// where they cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<String>>,
+    /// Whether anything was written to it by us since, and what was left on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Written>,
+}
+
+/// What we have written to a claimed device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Partition table and signatures after the last trial; `None` while one may be under way.
+    pub left: Option<Vec<String>>,
 }
 
 impl Claim {
@@ -73,12 +90,31 @@ impl Claim {
     pub fn fingerprint(&self) -> String {
         key(&self.identity)
     }
+
+    /// What is on the device, when it is neither what was there at the claim nor what we left: then
+    /// a person has put it to another use. `None` also when it cannot be told.
+    pub(crate) fn strange_content(&self, system: &System, device: &tree::Device) -> Option<String> {
+        let then = self.content.as_ref()?;
+        let left = match &self.written {
+            Some(Written { left: None }) => return None,
+            Some(Written { left }) => left.as_ref(),
+            None => None,
+        };
+        let now = saved::content(system, device)?;
+        let known = now == *then || Some(&now) == left;
+        (!known).then(|| if now.is_empty() { "nothing".to_owned() } else { now.join(", ") })
+    }
 }
 
 /// Some disks report blanks or zeros.
 fn usable_serial(identity: &Identity) -> Option<&str> {
     let serial = identity.serial.as_deref()?;
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0').then_some(serial)
+}
+
+/// Whether the serial number tells a disk from others.
+pub(crate) fn has_usable_serial(identity: &Identity) -> bool {
+    usable_serial(identity).is_some()
 }
 
 /// A serial number that belongs to what would be destroyed. That of a card reader or a dock belongs
@@ -197,7 +233,12 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
     let boot = if lasting { None } else { Some(system.boot_id()?) };
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = card.stable_path.clone().unwrap_or_else(|| card.target.clone());
-    let claim = Claim { format: 1, path, identity, boot, claimed_unix_s: seconds };
+    let (_, device) = guard::block_device(system, &card.target)?;
+    let content = saved::content(system, &device);
+    let claim =
+        Claim { format: 1, path, identity, boot, claimed_unix_s: seconds, content, written: None };
+    state::folder(claims)?;
+    saved::save(system, &saved_file(claims, &claim.identity), now.node(), &device)?;
     write(claims, &claim)?;
     Ok(claim)
 }
@@ -219,21 +260,43 @@ fn file_of(claims: &Path, identity: &Identity) -> PathBuf {
     claims.join(format!("{}.json", key(identity).chars().map(safe).collect::<String>()))
 }
 
+/// Where the beginning and the end of a device are kept as they were at the claim.
+fn saved_file(claims: &Path, identity: &Identity) -> PathBuf {
+    file_of(claims, identity).with_extension("saved")
+}
+
 /// Whole or not at all: a torn claim must not be readable.
 fn write(claims: &Path, claim: &Claim) -> Result<()> {
-    fs::create_dir_all(claims).map_err(Error::io("make the folder of claims", claims))?;
     let path = file_of(claims, &claim.identity);
-    let draft = path.with_extension("new");
     let text = serde_json::to_string_pretty(claim).map_err(|source| Error::Io {
         action: "encode the claim",
         path: path.clone(),
         source: source.into(),
     })?;
-    let mut file = File::create(&draft).map_err(Error::io("write the claim", &draft))?;
-    file.write_all(text.as_bytes())
-        .and_then(|()| file.sync_all())
-        .map_err(Error::io("write the claim", &draft))?;
-    fs::rename(&draft, &path).map_err(Error::io("write the claim", &path))
+    state::replace(&path, text.as_bytes())
+}
+
+/// Notes in the claim that what is on the device may be ours from now on.
+pub(crate) fn begin_writing(system: &System, claims: &Path, identity: &Identity) -> Result<()> {
+    let Some(mut claim) = find(system, claims, identity)? else { return Ok(()) };
+    claim.written = Some(Written { left: None });
+    write(claims, &claim)
+}
+
+/// Notes in the claim what a trial has left on the device, so that whatever comes later is known not
+/// to be ours. Without a claim, and while the device cannot be read, nothing is noted.
+///
+/// # Errors
+/// When the claim cannot be written.
+pub fn note_content(system: &System, claims: &Path, target: &Path) -> Result<()> {
+    let Ok((_, device)) = guard::block_device(system, target) else { return Ok(()) };
+    let identity = Identity::read(system, &device, None);
+    let Some(mut claim) = find(system, claims, &identity)? else { return Ok(()) };
+    if claim.written.is_none() {
+        return Ok(());
+    }
+    claim.written = Some(Written { left: saved::content(system, &device) });
+    write(claims, &claim)
 }
 
 /// Every claim in the folder; a file that is no claim is an error, because a claim that cannot be
@@ -243,12 +306,16 @@ fn write(claims: &Path, claim: &Claim) -> Result<()> {
 /// When the folder or a file cannot be read.
 pub fn list(claims: &Path) -> Result<Vec<Claim>> {
     let mut found = Vec::new();
+    if fs::symlink_metadata(claims).is_ok() {
+        state::folder(claims)?;
+    }
     for name in sysfs::names(claims) {
         let path = claims.join(name);
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        let text = sysfs::read(&path)?;
+        let mut text = String::new();
+        state::open_own(&path)?.read_to_string(&mut text).map_err(Error::io("read", &path))?;
         let claim = serde_json::from_str(&text).map_err(|_| Error::Format {
             path,
             content: sysfs::shortened(&text),
@@ -290,4 +357,50 @@ pub fn release(system: &System, claims: &Path, target: &Path) -> Result<Option<C
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("remove the claim", path)(error)),
     }
+}
+
+/// What became of a device's contents of before the claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Nothing was written since the claim, and its partition table and signatures are as they were;
+    /// so many of the saved pieces had to be written back.
+    AsBefore(usize),
+    /// Trials have written to it, or somebody else has. The copy of its beginning and end is here.
+    Overwritten(PathBuf),
+    /// No copy was made, as by earlier versions.
+    NoCopy,
+}
+
+/// Takes a claim back, and puts the partition table and signatures of before it back unless a trial
+/// or somebody else has written since. `None` when there was no claim.
+///
+/// # Errors
+/// When the device must not be written or the claim cannot be removed.
+pub fn release_and_restore(
+    system: &System,
+    claims: &Path,
+    target: &Path,
+) -> Result<Option<Contents>> {
+    let Some(claim) = lookup(system, claims, target)? else { return Ok(None) };
+    let copy = saved_file(claims, &claim.identity);
+    if !copy.exists() {
+        release(system, claims, target)?;
+        return Ok(Some(Contents::NoCopy));
+    }
+    let (_, device) = guard::block_device(system, target)?;
+    let now = saved::content(system, &device);
+    let then = claim.content.clone().unwrap_or_default();
+    // Something new on it is a person's, and newer than the copy.
+    let only_less = now.is_some_and(|now| now.iter().all(|found| then.contains(found)));
+    if claim.written.is_some() || !only_less {
+        release(system, claims, target)?;
+        return Ok(Some(Contents::Overwritten(copy)));
+    }
+    // Signatures that are gone would count as a change by somebody else.
+    begin_writing(system, claims, &claim.identity)?;
+    let context = Context { claims: claims.to_owned(), run_file: None };
+    let token = guard::check(system, target, Purpose::Claim, &context)?.permit()?;
+    let written = saved::restore(&copy, &token)?;
+    release(system, claims, target)?;
+    Ok(Some(Contents::AsBefore(written)))
 }

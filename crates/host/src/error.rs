@@ -125,6 +125,27 @@ pub enum Error {
         /// What to write instead.
         remedy: String,
     },
+    /// A file of our own that another user could have written.
+    #[error(
+        "{} {why}, so it is not believed; look at it, then remove it or give it back to root \
+         (chown root, chmod 600)", path.display()
+    )]
+    Untrusted {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it, as the rest of a sentence.
+        why: String,
+    },
+    /// A file for the user that would be written elsewhere, or over something else.
+    #[error("{} {why} and is not written; {remedy}", path.display())]
+    Output {
+        /// As it was named.
+        path: PathBuf,
+        /// What is wrong with it, as the rest of a sentence.
+        why: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// An argument for mkfs or mount that would reach another device or file.
     #[error("{}", .0)]
     Argument(String),

@@ -6,7 +6,7 @@
 
 use crate::image::{self, Image};
 use crate::loop_device::{self, LoopDevice};
-use crate::nodes::{DeviceNumber, Kernel, NodeKind, Nodes, Probe};
+use crate::nodes::{BehindLoop, DeviceNumber, FileId, Kernel, NodeKind, Nodes, Probe};
 use crate::sysfs::System;
 use seekwell_model::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,6 +50,11 @@ struct Script {
     /// Folders and files, and the number of their filesystem.
     files: BTreeMap<PathBuf, NodeKind>,
     unreadable: BTreeSet<String>,
+    /// Files by name, for those that have a number of their own.
+    inodes: BTreeMap<PathBuf, u64>,
+    loops: BTreeMap<String, BehindLoop>,
+    /// Whether a setting that is written changes others, as the kernel's do.
+    recomputes: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -77,8 +82,12 @@ impl Nodes for Scripted {
         if let Some(number) = self.name(path).and_then(|name| script.numbers.get(&name).copied()) {
             return Ok(NodeKind::Block(number));
         }
+        let leads = fs::read_link(path).unwrap_or_else(|_| path.to_owned());
         match script.files.get(path) {
             Some(kind) => Ok(*kind),
+            None if script.inodes.contains_key(&leads) => {
+                Ok(NodeKind::Regular(DeviceNumber { major: 0, minor: 99 }))
+            }
             None => Kernel.kind(path),
         }
     }
@@ -101,6 +110,78 @@ impl Nodes for Scripted {
         }
         Kernel.read_at(&self.root.join("dev").join(name), offset, length)
     }
+
+    fn file_id(&self, path: &Path) -> io::Result<FileId> {
+        let script = self.script.lock().unwrap();
+        let leads = fs::read_link(path).unwrap_or_else(|_| path.to_owned());
+        match script.inodes.get(&leads) {
+            Some(inode) => Ok(FileId { device: 99, inode: *inode }),
+            None => Kernel.file_id(path),
+        }
+    }
+
+    fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>> {
+        let name = self.name(node).ok_or(io::ErrorKind::NotFound)?;
+        Ok(self.script.lock().unwrap().loops.get(&name).copied())
+    }
+
+    fn hold(&self, _: &Path) -> io::Result<Option<fs::File>> {
+        Ok(None)
+    }
+
+    fn write_setting(&self, path: &Path, text: &str) -> io::Result<()> {
+        if !self.script.lock().unwrap().recomputes {
+            return fs::write(path, text);
+        }
+        recompute(path, text)
+    }
+}
+
+/// Writes an attribute of a queue as Linux 6.18 takes it, with what it changes besides.
+fn recompute(path: &Path, text: &str) -> io::Result<()> {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let queue = path.ancestors().find(|folder| folder.ends_with("queue")).unwrap();
+    let put = |name: &str, value: &str| fs::write(queue.join(name), format!("{value}\n"));
+    let get = |name: &str| fs::read_to_string(queue.join(name)).unwrap().trim().to_owned();
+    let number = || text.parse::<u64>().map_err(|_| io::Error::from_raw_os_error(libc::EINVAL));
+    match name {
+        "scheduler" => {
+            if !["none", "mq-deadline", "bfq"].contains(&text) {
+                return Err(io::Error::from_raw_os_error(libc::EINVAL));
+            }
+            let marked = ["none", "mq-deadline", "bfq"]
+                .map(|known| if known == text { format!("[{known}]") } else { known.to_owned() });
+            if get("scheduler").contains(&format!("[{text}]")) {
+                return Ok(());
+            }
+            put("scheduler", &marked.join(" "))?;
+            put("nr_requests", if text == "none" { "128" } else { "256" })?;
+            put("wbt_lat_usec", if text == "bfq" { "0" } else { "2000" })?;
+            let _ = fs::remove_dir_all(queue.join("iosched"));
+            fs::create_dir(queue.join("iosched"))?;
+            match text {
+                "mq-deadline" => put("iosched/fifo_batch", "16"),
+                "bfq" => put("iosched/slice_idle", "8"),
+                _ => Ok(()),
+            }
+        }
+        "nr_requests" => put(name, &number()?.max(4).to_string()),
+        "read_ahead_kb" => put(name, &(number()? / 4 * 4).to_string()),
+        "wbt_lat_usec" | "fifo_batch" | "slice_idle" => fs::write(path, format!("{}\n", number()?)),
+        "nomerges" | "rq_affinity" => put(name, &number()?.to_string()),
+        // Every limit and feature: committing them sets the read-ahead from the largest request.
+        _ => {
+            let value = match name {
+                "max_sectors_kb" if number()? > 1280 => {
+                    return Err(io::Error::from_raw_os_error(libc::EINVAL));
+                }
+                _ => text.to_owned(),
+            };
+            put(name, &value)?;
+            let largest: u64 = get("max_sectors_kb").parse().unwrap();
+            put("read_ahead_kb", &(2 * largest).max(128).to_string())
+        }
+    }
 }
 
 /// A machine with a system disk `sda` (`sda1` mounted on `/`), to which a test adds what it needs.
@@ -116,9 +197,15 @@ impl Machine {
         let memory = Path::new("/dev/shm");
         let root = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap();
         let path = root.path().to_owned();
-        for folder in
-            ["sys/class/block", "sys/dev/block", "proc/sys/kernel/random", "dev", "run", "bin"]
-        {
+        for folder in [
+            "sys/class/block",
+            "sys/block",
+            "sys/dev/block",
+            "proc/sys/kernel/random",
+            "dev",
+            "run",
+            "bin",
+        ] {
             fs::create_dir_all(path.join(folder)).unwrap();
         }
         let nodes = Scripted { root: path.clone(), script: Arc::default() };
@@ -177,6 +264,7 @@ impl Machine {
         let folder = self.path("sys/devices/platform/block").join(name);
         fs::create_dir_all(folder.join("queue")).unwrap();
         fs::write(folder.join("diskseq"), "7\n").unwrap();
+        symlink(&folder, self.path("sys/block").join(name)).unwrap();
         self.node(name, number, sectors, &folder);
     }
 
@@ -204,6 +292,41 @@ impl Machine {
 
     pub(crate) fn loop_file(&self, name: &str, file: &str) {
         self.attribute(name, "loop/backing_file", file);
+        let mut script = self.nodes.script.lock().unwrap();
+        let device = file.strip_prefix("/dev/").and_then(|name| script.numbers.get(name).copied());
+        let next = 1000 + script.inodes.len() as u64;
+        let behind = match device {
+            Some(number) => BehindLoop::Device(number),
+            None => {
+                let inode = *script.inodes.entry(file.into()).or_insert(next);
+                BehindLoop::File(FileId { device: 99, inode })
+            }
+        };
+        script.loops.insert(name.into(), behind);
+    }
+
+    /// Gives a disk a queue whose settings depend on each other as the kernel's do. This process is in procfs, so that it can keep an undo list.
+    pub(crate) fn recomputing_queue(&self, name: &str) {
+        let defaults = [
+            ("scheduler", "[none] mq-deadline bfq"),
+            ("nr_requests", "128"),
+            ("read_ahead_kb", "128"),
+            ("max_sectors_kb", "1280"),
+            ("rotational", "1"),
+            ("write_cache", "write back"),
+            ("wbt_lat_usec", "2000"),
+            ("iostats", "1"),
+            ("add_random", "0"),
+            ("nomerges", "0"),
+            ("rq_affinity", "1"),
+        ];
+        for (attribute, value) in defaults {
+            self.attribute(name, &format!("queue/{attribute}"), value);
+        }
+        fs::create_dir_all(self.path(&format!("sys/class/block/{name}/queue/iosched"))).unwrap();
+        let stat = fs::read_to_string("/proc/self/stat").unwrap();
+        self.write(&format!("proc/{}/stat", std::process::id()), stat.trim_end());
+        self.nodes.script.lock().unwrap().recomputes = true;
     }
 
     /// `upper` is a layer on `lower`.
@@ -265,6 +388,33 @@ impl Machine {
             &format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t9"),
         );
         self.write(&format!("proc/{pid}/comm"), name);
+        fs::write(folder.join("mountinfo"), "").unwrap();
+    }
+
+    /// A thread of a process with a table of descriptors of its own.
+    pub(crate) fn thread(&self, pid: u32, thread: u32, path: &str, flags: &str) {
+        let folder = self.path(&format!("proc/{pid}/task/{thread}"));
+        fs::create_dir_all(folder.join("fd")).unwrap();
+        symlink(path, folder.join("fd/5")).unwrap();
+        self.write(
+            &format!("proc/{pid}/task/{thread}/fdinfo/5"),
+            &format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t9"),
+        );
+        self.write(&format!("proc/{pid}/comm"), "threaded");
+        fs::write(self.path(&format!("proc/{pid}/mountinfo")), "").unwrap();
+    }
+
+    /// A process with a mapping of a file or device, its descriptor closed. `flags` are those of
+    /// smaps, of which `mw` says that it may be written.
+    pub(crate) fn mapping(&self, pid: u32, path: &str, permissions: &str, flags: &str) {
+        let folder = self.path(&format!("proc/{pid}"));
+        fs::create_dir_all(folder.join("map_files")).unwrap();
+        fs::create_dir_all(folder.join("fd")).unwrap();
+        symlink(path, folder.join("map_files/7f0000-7f1000")).unwrap();
+        let line = format!("7f0000-7f1000 {permissions} 00000000 00:05 9 {path}");
+        self.write(&format!("proc/{pid}/maps"), &line);
+        self.write(&format!("proc/{pid}/smaps"), &format!("{line}\nSize: 4 kB\nVmFlags: {flags}"));
+        self.write(&format!("proc/{pid}/comm"), "mapper");
         fs::write(folder.join("mountinfo"), "").unwrap();
     }
 

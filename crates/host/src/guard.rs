@@ -9,12 +9,17 @@
 //! immediately before each mkfs ([`WriteToken::recheck`]). `O_EXCL` cannot be held meanwhile, because
 //! mkfs and mount would be refused too.
 
+use crate::blkdev;
 use crate::claim;
 use crate::identity::Identity;
 use crate::nodes::NodeKind;
 use crate::sysfs::System;
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+mod bond;
 mod refusal;
 mod signature;
 mod token;
@@ -24,6 +29,7 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
+pub use bond::{Bond, bind};
 pub use refusal::{Refusal, RefusalKind};
 pub use token::{FILE_MARK, WriteToken, create_file, given, own_file, scratch};
 
@@ -56,6 +62,8 @@ pub struct Verified {
     node: PathBuf,
     identity: Identity,
     context: Context,
+    /// Held from the check to the use, so that no other device gets its number.
+    held: Option<Arc<File>>,
 }
 
 impl Verified {
@@ -77,7 +85,26 @@ impl Verified {
     /// The reason, when it must not be written any more.
     pub fn recheck(&self) -> Result<(), Refusal> {
         let now = check(&self.system, &self.target, Purpose::Write, &self.context)?;
-        same(&self.target, &self.identity, &now.identity)
+        same(&self.target, &self.identity, &now.identity)?;
+        self.is_held(&now)
+    }
+
+    /// Whether the descriptor from the first look still is the device that the path leads to now.
+    fn is_held(&self, now: &Self) -> Result<(), Refusal> {
+        let (Some(held), Some(fresh)) = (&self.held, &now.held) else { return Ok(()) };
+        let id = |file: &File| {
+            let number = rustix::fs::fstat(file).ok()?.st_rdev;
+            Some((number, blkdev::diskseq(file.as_fd())))
+        };
+        if id(held).is_some() && id(held) == id(fresh) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            &self.target,
+            RefusalKind::Changed,
+            "it leads to another device than when it was checked",
+            "find out which disk it is, then claim that one",
+        ))
     }
 
     /// Checks everything again and gives the right to write.
@@ -86,6 +113,8 @@ impl Verified {
     /// The reason, when it must not be written.
     pub fn permit(self) -> Result<WriteToken, Refusal> {
         self.recheck()?;
+        claim::begin_writing(&self.system, &self.context.claims, &self.identity)
+            .map_err(|error| Refusal::unreadable(&self.target, &error))?;
         Ok(WriteToken::claimed(self))
     }
 }
@@ -122,10 +151,11 @@ pub fn check(
     }
     let identity = exclusive_identity(system, target, &node, &device)?;
     if purpose == Purpose::Write {
-        claimed(system, target, &identity, context)?;
+        claimed(system, target, &device, &identity, context)?;
     }
+    let held = system.nodes.hold(&node).map_err(|error| Refusal::unreadable(target, &error))?;
     let (system, target, context) = (system.clone(), target.to_owned(), context.clone());
-    Ok(Verified { system, target, node, identity, context })
+    Ok(Verified { system, target, node, identity, context, held: held.map(Arc::new) })
 }
 
 /// The node and the device behind a path.
@@ -222,13 +252,22 @@ fn exclusive_identity(
 fn claimed(
     system: &System,
     target: &Path,
+    device: &Device,
     identity: &Identity,
     context: &Context,
 ) -> Result<(), Refusal> {
     let found = claim::find(system, &context.claims, identity)
         .map_err(|error| Refusal::unreadable(target, &error))?;
-    if found.is_some() {
-        return Ok(());
+    if let Some(found) = found {
+        return match found.strange_content(system, device) {
+            None => Ok(()),
+            Some(now) => Err(Refusal::new(
+                target,
+                RefusalKind::Changed,
+                format!("it was given other contents since it was claimed: {now}"),
+                format!("if that may be destroyed: seekwell claim {}", target.display()),
+            )),
+        };
     }
     Err(Refusal::new(
         target,

@@ -41,6 +41,11 @@ pub(crate) fn split<'a>(device: &str, argument: &'a str) -> Result<(&'static str
     }
 }
 
+/// Whether it is one of the flags that are ever set.
+pub(crate) fn is_known(flag: &str) -> bool {
+    FLAGS.iter().any(|(known, _)| *known == flag)
+}
+
 fn run(system: &System, device: &str, argument: &str) -> Result<String> {
     let node = system.dev.join(device);
     let node = node.to_string_lossy();

@@ -62,6 +62,22 @@ impl Identity {
         self.size.0 / 512
     }
 
+    /// What tells this device, plugged in as it is now, from every other: for comparing two looks
+    /// within one run.
+    #[must_use]
+    pub fn bond(&self) -> String {
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let seq = self.diskseq.map(|number| number.to_string());
+        let part = self.partition.map(|(index, start)| format!("{index} at {start}"));
+        format!(
+            "{self} ({}, disk {}, wwid '{}', partition '{}')",
+            self.number,
+            text(&seq),
+            text(&self.wwid),
+            text(&part)
+        )
+    }
+
     pub(crate) fn read(system: &System, device: &Device, probe: Option<&Probe>) -> Self {
         let disk = device.disk();
         let whole = disk.as_ref().unwrap_or(device);

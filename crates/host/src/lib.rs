@@ -28,6 +28,8 @@ mod nodes;
 pub mod overlay;
 mod program;
 pub mod queue;
+pub mod settings;
+mod state;
 pub mod sysfs;
 pub mod undo;
 

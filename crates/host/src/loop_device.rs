@@ -2,6 +2,7 @@
 
 use crate::blkdev;
 use crate::error::{Error, Result};
+use crate::nodes::{BehindLoop, DeviceNumber, FileId};
 use crate::sysfs::{self, System};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
@@ -28,6 +29,9 @@ const GET_FREE: Opcode = 0x4C82;
 const AUTOCLEAR: u32 = 4;
 /// `LO_FLAGS_DIRECT_IO`.
 const DIRECT_IO: u32 = 16;
+
+/// Name that our images have in the kernel, whatever file they are.
+const OURS: &[u8] = b"seekwell";
 
 /// Another process may take a free device between the question and the attachment.
 const ATTEMPTS: u32 = 64;
@@ -153,7 +157,22 @@ pub fn attach(
     sector: Bytes,
     limit: Option<Bytes>,
 ) -> Result<LoopDevice> {
-    let (kernel_name, path, file) = configure(system, image.as_fd(), sector, limit)?;
+    attach_noted(system, image, sector, limit, &mut |_| Ok(()))
+}
+
+/// The same, and tells the name of each free device before it is attached, so that its settings can
+/// be noted: attaching changes them.
+///
+/// # Errors
+/// [`Error::NotDirect`], and the errors of `note`; then nothing is attached.
+pub fn attach_noted(
+    system: &System,
+    image: impl AsFd,
+    sector: Bytes,
+    limit: Option<Bytes>,
+    note: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<LoopDevice> {
+    let (kernel_name, path, file) = configure(system, image.as_fd(), sector, limit, note)?;
     if !is_direct(system, &kernel_name) {
         let needed = direct_alignment(image.as_fd());
         return Err(Error::NotDirect { device: kernel_name, needed });
@@ -167,6 +186,7 @@ fn configure(
     image: BorrowedFd<'_>,
     sector: Bytes,
     limit: Option<Bytes>,
+    note: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<(String, PathBuf, File)> {
     let control = system.dev.join("loop-control");
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
@@ -180,6 +200,7 @@ fn configure(
         let kernel_name = format!("loop{number}");
         let path = system.dev.join(&kernel_name);
         let node = open(&path, flags, Mode::empty()).map_err(Error::errno("open", &path))?;
+        note(&kernel_name)?;
         let config = config(image, sector, limit);
         // SAFETY: LOOP_CONFIGURE reads a struct loop_config, which Config mirrors field by field.
         match unsafe { ioctl(&node, Setter::<CONFIGURE, Config>::new(config)) } {
@@ -194,7 +215,7 @@ fn configure(
 
 fn config(image: BorrowedFd<'_>, sector: Bytes, limit: Option<Bytes>) -> Config {
     let mut file_name = [0; 64];
-    file_name[..8].copy_from_slice(b"seekwell");
+    file_name[..OURS.len()].copy_from_slice(OURS);
     let info = Info {
         device: 0,
         inode: 0,
@@ -248,6 +269,23 @@ pub fn wait_detached(system: &System, kernel_name: &str, timeout: Duration) -> R
     }
 }
 
+/// Waits until an image of ours is no longer attached. Returns at once when another program's file is.
+///
+/// # Errors
+/// [`Error::Timeout`] with what it is still attached to.
+pub(crate) fn wait_until_ours_is_gone(
+    system: &System,
+    kernel_name: &str,
+    timeout: Duration,
+) -> Result<()> {
+    let is_ours = || {
+        let node = File::open(system.dev.join(kernel_name)).ok()?;
+        // The descriptor keeps the device attached, so it is closed before the wait.
+        info(node.as_fd()).ok().map(|info| info.file_name.starts_with(OURS))
+    };
+    if is_ours() == Some(true) { wait_detached(system, kernel_name, timeout) } else { Ok(()) }
+}
+
 /// Every loop device that has a file.
 #[must_use]
 pub fn attached(system: &System) -> Vec<Attached> {
@@ -265,9 +303,21 @@ pub fn attached(system: &System) -> Vec<Attached> {
         .collect()
 }
 
+/// What is behind a loop device: a file, or a block device by its number.
+pub(crate) fn backing(device: BorrowedFd<'_>) -> rustix::io::Result<BehindLoop> {
+    let info = info(device)?;
+    Ok(match info.rdevice {
+        0 => BehindLoop::File(FileId { device: info.device, inode: info.inode }),
+        number => BehindLoop::Device(DeviceNumber::from_raw(number)),
+    })
+}
+
 /// Device and inode of the file behind a loop device.
 pub(crate) fn backing_inode(device: BorrowedFd<'_>) -> rustix::io::Result<(u64, u64)> {
+    info(device).map(|info| (info.device, info.inode))
+}
+
+fn info(device: BorrowedFd<'_>) -> rustix::io::Result<Info> {
     // SAFETY: LOOP_GET_STATUS64 stores one struct loop_info64, which Info mirrors field by field.
-    let info = unsafe { ioctl(device, Getter::<GET_STATUS, Info>::new()) }?;
-    Ok((info.device, info.inode))
+    unsafe { ioctl(device, Getter::<GET_STATUS, Info>::new()) }
 }

@@ -1,6 +1,7 @@
 //! What can only be asked of a device node itself: which device it is, and whether anybody holds it.
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
+use rustix::io::Errno;
 use std::fmt::Debug;
 use std::fs::{self, File};
 use std::io;
@@ -53,6 +54,20 @@ pub(crate) struct Probe {
     pub diskseq: Option<u64>,
 }
 
+/// A file, whatever its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FileId {
+    pub device: u64,
+    pub inode: u64,
+}
+
+/// What is behind an attached loop device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BehindLoop {
+    File(FileId),
+    Device(DeviceNumber),
+}
+
 /// The questions to device nodes. A test answers them from a script, because no test may need a
 /// spare disk.
 pub(crate) trait Nodes: Debug + Send + Sync {
@@ -63,6 +78,23 @@ pub(crate) trait Nodes: Debug + Send + Sync {
     fn probe(&self, path: &Path) -> io::Result<Probe>;
     /// Bytes at an offset; fewer at the end of the device.
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
+    /// Which file a path leads to, links followed.
+    fn file_id(&self, path: &Path) -> io::Result<FileId> {
+        let facts = stat(path)?;
+        Ok(FileId { device: facts.st_dev, inode: facts.st_ino })
+    }
+    /// What is behind a loop device; `None` when it is free.
+    fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>>;
+    /// A descriptor that keeps the number of a device from being given to another one.
+    fn hold(&self, path: &Path) -> io::Result<Option<File>>;
+    /// Whether two tasks have one table of descriptors; `false` when that cannot be told.
+    fn share_descriptors(&self, _one: u32, _other: u32) -> bool {
+        false
+    }
+    /// Writes a setting of the kernel.
+    fn write_setting(&self, path: &Path, text: &str) -> io::Result<()> {
+        fs::write(path, text)
+    }
 }
 
 /// The kernel's own answers.
@@ -111,5 +143,31 @@ impl Nodes for Kernel {
         }
         bytes.truncate(filled);
         Ok(bytes)
+    }
+
+    fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened = match open(node, flags, Mode::empty()) {
+            Err(Errno::NXIO | Errno::NOENT) => return Ok(None),
+            opened => opened?,
+        };
+        match crate::loop_device::backing(opened.as_fd()) {
+            Ok(behind) => Ok(Some(behind)),
+            Err(Errno::NXIO) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn hold(&self, path: &Path) -> io::Result<Option<File>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        Ok(Some(File::from(open(path, flags, Mode::empty())?)))
+    }
+
+    fn share_descriptors(&self, one: u32, other: u32) -> bool {
+        /// `KCMP_FILES` of `linux/kcmp.h`.
+        const FILES: libc::c_long = 2;
+        // SAFETY: kcmp takes numbers alone and changes nothing.
+        let answer = unsafe { libc::syscall(libc::SYS_kcmp, one, other, FILES, 0_u64, 0_u64) };
+        answer == 0
     }
 }

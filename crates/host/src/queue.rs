@@ -1,8 +1,8 @@
 //! Request queues: which scheduler, how many requests, how much read-ahead; set, read back, put back.
 //!
 //! The kernel clamps some values silently, a switch of scheduler resets others, and all of them
-//! outlive a loop device. So every old value goes to the undo list first, the scheduler is set before
-//! everything else, and each value is read again.
+//! outlive a loop device. So the whole queue goes to the undo list first, the scheduler is set before
+//! everything else, the read-ahead after everything else, and each value is read again.
 //!
 //! `discard_max_bytes` is only read: on most devices the kernel shows a value there that it does not
 //! take back, so that a change could not be undone. mkfs and mount are told not to discard instead.
@@ -17,21 +17,30 @@ use seekwell_model::stack::{DeviceSettings, Scheduler, WriteCache};
 use seekwell_model::warning::Warning;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) const SCHEDULER: &str = "scheduler";
-const NR_REQUESTS: &str = "nr_requests";
-const READ_AHEAD: &str = "read_ahead_kb";
+pub(crate) const NR_REQUESTS: &str = "nr_requests";
+pub(crate) const READ_AHEAD: &str = "read_ahead_kb";
 const MAX_SECTORS: &str = "max_sectors_kb";
 const ROTATIONAL: &str = "rotational";
 const WRITE_CACHE: &str = "write_cache";
 const DISCARD: &str = "discard_max_bytes";
 
 /// What else the kernel changes when the scheduler is switched: bfq turns write-back throttling off.
-const WRITEBACK_THROTTLING: &str = "wbt_lat_usec";
+pub(crate) const WRITEBACK_THROTTLING: &str = "wbt_lat_usec";
+
+/// Limits that a person may lower and that show what the hardware has until then. What they show is
+/// not what they take, so they are never written.
+const LIMITS: [&str; 2] = [DISCARD, "write_zeroes_unmap_max_bytes"];
+
+/// What the kernel derives from the file of a loop device when it is attached. On a free device they
+/// say nothing; written there, they would hold for the next file too.
+const OF_THE_FILE: [&str; 2] = [ROTATIONAL, WRITE_CACHE];
 
 /// Settings wanted for a queue; `None` leaves a setting as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,8 +128,52 @@ pub fn read(system: &System, kernel_name: &str) -> Result<QueueSettings> {
     })
 }
 
+/// Everything that can be set on a queue, the tunables of its scheduler included.
+///
+/// # Errors
+/// When there is no such device.
+pub(crate) fn settable(system: &System, kernel_name: &str) -> Result<Vec<Target>> {
+    let device = disk_of(system, kernel_name)?;
+    let queue = system.queue(&device)?;
+    let writable = |path: &Path| {
+        path.metadata()
+            .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o200 != 0)
+    };
+    let names = |folder: &Path| {
+        let mut names = sysfs::names(folder);
+        names.retain(|name| !LIMITS.contains(&name.as_str()) && writable(&folder.join(name)));
+        names
+    };
+    let scheduler = sysfs::read_optional(&queue.join(SCHEDULER)).as_deref().and_then(in_force);
+    let attributes = names(&queue)
+        .into_iter()
+        .map(|attribute| Target::Queue { device: device.clone(), attribute });
+    let tunables = scheduler.into_iter().flat_map(|scheduler| {
+        let device = device.clone();
+        names(&queue.join("iosched")).into_iter().map(move |name| Target::Tunable {
+            device: device.clone(),
+            scheduler: scheduler.clone(),
+            name,
+        })
+    });
+    Ok(attributes.chain(tunables).collect())
+}
+
+/// The same for a loop device that is free.
+pub(crate) fn settable_while_free(system: &System, kernel_name: &str) -> Result<Vec<Target>> {
+    let mut targets = settable(system, kernel_name)?;
+    targets.retain(|target| match target {
+        Target::Queue { attribute, .. } => !OF_THE_FILE.contains(&attribute.as_str()),
+        _ => true,
+    });
+    Ok(targets)
+}
+
 /// The whole disk whose queue a device uses.
-fn disk_of(system: &System, kernel_name: &str) -> Result<String> {
+///
+/// # Errors
+/// When there is no such device.
+pub fn disk_of(system: &System, kernel_name: &str) -> Result<String> {
     let queue = system.queue(kernel_name)?;
     let real = fs::canonicalize(&queue).map_err(Error::io("find", &queue))?;
     let disk = real.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -139,7 +192,10 @@ pub fn apply(
     undo: &mut Undo,
 ) -> Result<Vec<Warning>> {
     let device = disk_of(system, kernel_name)?;
+    undo.record_queue(&device)?;
     let mut setter = Setter { system, device: &device, undo, warnings: Vec::new() };
+    // A list without a file holds what is changed alone; each of the limits changes this one.
+    setter.undo.record(&setter.target(READ_AHEAD))?;
     if let Some(scheduler) = &wanted.scheduler {
         setter.switch(scheduler)?;
     }
@@ -172,7 +228,7 @@ pub fn apply(
 /// When the undo list cannot be written.
 pub fn restore(system: &System, kernel_name: &str, undo: &mut Undo) -> Result<Restored> {
     let device = disk_of(system, kernel_name)?;
-    undo.restore_where(|target| target.device() == Some(device.as_str()))
+    undo.restore_device(&device)
 }
 
 struct Setter<'a> {
@@ -207,10 +263,10 @@ impl Setter<'_> {
         let path = self.path(SCHEDULER)?;
         if current == wanted && wanted != "none" {
             // Writing the name in force is ignored, and the tunables of the last trial would stay.
-            fs::write(&path, "none").map_err(Error::io("write", &path))?;
+            self.system.nodes.write_setting(&path, "none").map_err(Error::io("write", &path))?;
         }
         // A scheduler that is a module is not offered before it is loaded; writing its name loads it.
-        if let Err(error) = fs::write(&path, wanted) {
+        if let Err(error) = self.system.nodes.write_setting(&path, wanted) {
             return Err(self.no_scheduler(wanted, &error));
         }
         let now = self.scheduler()?;
@@ -290,7 +346,7 @@ impl Setter<'_> {
     /// A value that the kernel refuses or changes is said and not fatal: the stack is measured with
     /// what is in force.
     fn write(&mut self, attribute: &str, path: &Path, value: &str) {
-        if let Err(error) = fs::write(path, value) {
+        if let Err(error) = self.system.nodes.write_setting(path, value) {
             self.warn(attribute, value, &format!("the kernel refused it ({error})"));
             return;
         }

@@ -9,26 +9,31 @@
 //! is marked; the file goes when nothing is left.
 
 use crate::error::{Error, Result};
+use crate::queue;
+use crate::state::{self, Draft};
 use crate::sysfs::{self, System};
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
-use rustix::io::Errno;
+use content::{Change, Content, FORMAT, Line, Owner, load};
+use owners::{is_alive, start_ticks, wait_until_gone};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
+mod allowed;
+mod content;
+mod lock;
+mod owners;
 mod put_back;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use allowed::{SYSCTLS, sysctl};
+pub use lock::{holder, lock};
+
 /// Ending of the names of undo lists.
 pub const EXTENSION: &str = "undo";
-
-/// Raised when an older reader would misread the list.
-const FORMAT: u32 = 1;
 
 /// Something that can be put back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -87,90 +92,6 @@ impl Target {
     }
 }
 
-/// A process that will put things back itself while it lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Owner {
-    pid: u32,
-    /// Start time in clock ticks since boot, so that a later process of the same number is not
-    /// taken for it.
-    started_ticks: u64,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "kebab-case")]
-enum Line {
-    Header {
-        format: u32,
-        run: String,
-        boot: String,
-    },
-    Owner(Owner),
-    Change {
-        target: Target,
-        old: Option<String>,
-        /// Sequence number of the disk; absent for loop devices, whose settings outlive what is
-        /// attached to them, and in lists of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        disk: Option<u64>,
-    },
-    Restored {
-        target: Target,
-    },
-}
-
-/// A change that has not been put back; `old` is `None` for what did not exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub target: Target,
-    pub old: Option<String>,
-    /// Sequence number of the disk whose setting it is.
-    pub disk: Option<u64>,
-}
-
-/// What a list says, lines applied in order.
-#[derive(Debug, Default)]
-struct Content {
-    boot: Option<String>,
-    format: Option<u32>,
-    owners: Vec<Owner>,
-    changes: Vec<Change>,
-    torn: bool,
-}
-
-impl Content {
-    fn parse(text: &str) -> Self {
-        let mut content =
-            Self { torn: !text.is_empty() && !text.ends_with('\n'), ..Self::default() };
-        for line in text.lines() {
-            // A line that was cut off by a crash was not followed by the change it announces.
-            let Ok(line) = serde_json::from_str(line) else { continue };
-            match line {
-                Line::Header { format, boot, .. } => {
-                    content.format = Some(format);
-                    content.boot = Some(boot);
-                }
-                Line::Owner(owner) => content.owners.push(owner),
-                Line::Change { target, old, disk } => {
-                    content.add(Change { target, old, disk });
-                }
-                Line::Restored { target } => content.forget(&target),
-            }
-        }
-        content
-    }
-
-    /// The first old value is the one from before the run.
-    fn add(&mut self, change: Change) {
-        if !self.changes.iter().any(|known| known.target == change.target) {
-            self.changes.push(change);
-        }
-    }
-
-    fn forget(&mut self, target: &Target) {
-        self.changes.retain(|change| change.target != *target);
-    }
-}
-
 /// An open undo list.
 #[derive(Debug)]
 pub struct Undo {
@@ -200,41 +121,30 @@ impl Undo {
             let exists = std::io::Error::from(ErrorKind::AlreadyExists);
             return Err(Error::io("make the undo list", path)(exists));
         }
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            state::folder(folder)?;
+        }
         // Under its own name the list appears with header and owner: without them another command
         // would take it for the list of a run that died.
-        let draft = path.with_extension("draft");
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create_new(true)
-            .open(&draft)
-            .map_err(Error::io("make the undo list", &draft))?;
-        let list = Some((path.to_owned(), file));
+        let draft = Draft::beside(path);
+        let list = Some((path.to_owned(), state::create(&draft.0)?));
         let mut undo = Self { system: system.clone(), list, content: Content::default() };
         let boot = system.boot_id()?;
-        undo.append(&Line::Header { format: FORMAT, run: run.to_owned(), boot })?;
+        undo.append(&[Line::Header { format: FORMAT, run: run.to_owned(), boot }])?;
         undo.add_owner(system.own_pid())?;
-        renameat_with(CWD, &draft, CWD, path, RenameFlags::NOREPLACE)
+        renameat_with(CWD, &draft.0, CWD, path, RenameFlags::NOREPLACE)
             .map_err(Error::errno("make the undo list", path))?;
-        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
         // The name must be on disk too, or a crash loses the list.
-        File::open(folder)
-            .and_then(|opened| opened.sync_all())
-            .map_err(Error::io("sync the folder", folder))?;
+        state::sync_folder_of(path)?;
         Ok(undo)
     }
 
     /// Opens a list that another process made, to record more.
     ///
     /// # Errors
-    /// When it is not there, or of a newer format.
+    /// When it is not there, of a newer format, or another user could have written it.
     pub fn open(system: &System, path: &Path) -> Result<Self> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .open(path)
-            .map_err(Error::io("open the undo list", path))?;
+        let mut file = state::open_own(path)?;
         let content = load(&mut file, path)?;
         let mut undo =
             Self { system: system.clone(), list: Some((path.to_owned(), file)), content };
@@ -270,7 +180,7 @@ impl Undo {
             expected: "the fields of proc_pid_stat(5)",
         })?;
         let owner = Owner { pid, started_ticks };
-        self.append(&Line::Owner(owner))?;
+        self.append(&[Line::Owner(owner)])?;
         self.content.owners.push(owner);
         Ok(())
     }
@@ -284,14 +194,60 @@ impl Undo {
     /// # Errors
     /// When the list cannot be written: then the change must not be made.
     pub fn record(&mut self, target: &Target) -> Result<bool> {
-        if self.content.changes.iter().any(|change| change.target == *target) {
-            return Ok(true);
+        self.record_all(std::slice::from_ref(target), false)?;
+        Ok(self.content.has(target))
+    }
+
+    /// Notes everything that can be set on a queue, because most settings change others too: a
+    /// limit or the write cache sets the read-ahead anew, a scheduler its tunables, the number of
+    /// requests and the throttling of write-back. A list without a file is left alone: its kernel
+    /// ends with the trial.
+    ///
+    /// # Errors
+    /// When the list cannot be written or there is no such device.
+    pub fn record_queue(&mut self, device: &str) -> Result<()> {
+        self.record_settings(device, false)
+    }
+
+    /// The same for a loop device that is free now and will be attached: both attaching and
+    /// detaching change its settings, so they go back when it is free again.
+    ///
+    /// # Errors
+    /// When the list cannot be written or there is no such device.
+    pub fn record_free_loop(&mut self, device: &str) -> Result<()> {
+        self.record_settings(device, true)
+    }
+
+    fn record_settings(&mut self, device: &str, free: bool) -> Result<()> {
+        if self.list.is_none() {
+            return Ok(());
         }
-        let Some(old) = put_back::present(&self.system, target)? else { return Ok(false) };
-        let disk = target.device().and_then(|device| put_back::disk_number(&self.system, device));
-        self.append(&Line::Change { target: target.clone(), old: old.clone(), disk })?;
-        self.content.add(Change { target: target.clone(), old, disk });
-        Ok(true)
+        let settable = if free { queue::settable_while_free } else { queue::settable };
+        let targets = settable(&self.system, device)?;
+        self.record_all(&targets, free)
+    }
+
+    /// All of them with one write and one sync.
+    fn record_all(&mut self, targets: &[Target], free: bool) -> Result<()> {
+        let mut changes = Vec::new();
+        for target in targets.iter().filter(|target| !self.content.has(target)) {
+            allowed::check(&self.system, target, self.path())?;
+            let Some(old) = put_back::present(&self.system, target)? else { continue };
+            let disk =
+                target.device().and_then(|device| put_back::disk_number(&self.system, device));
+            changes.push(Change { target: target.clone(), old, disk, free });
+        }
+        let line = |change: &Change| Line::Change {
+            target: change.target.clone(),
+            old: change.old.clone(),
+            disk: change.disk,
+            free: change.free,
+        };
+        self.append(&changes.iter().map(line).collect::<Vec<_>>())?;
+        for change in changes {
+            self.content.add(change);
+        }
+        Ok(())
     }
 
     /// Marks something as put back.
@@ -299,7 +255,7 @@ impl Undo {
     /// # Errors
     /// When the list cannot be written.
     pub fn forget(&mut self, target: &Target) -> Result<()> {
-        self.append(&Line::Restored { target: target.clone() })?;
+        self.append(&[Line::Restored { target: target.clone() }])?;
         self.content.forget(target);
         Ok(())
     }
@@ -309,38 +265,58 @@ impl Undo {
     /// # Errors
     /// When the list cannot be written. What cannot be put back is in [`Restored::problems`].
     pub fn restore_where(&mut self, wanted: impl Fn(&Target) -> bool) -> Result<Restored> {
-        let chosen = |change: &&Change| wanted(&change.target);
+        self.restore_changes(|change| wanted(&change.target))
+    }
+
+    /// Puts the settings of a device back that is still attached; what goes back only when a loop
+    /// device is free again stays in the list.
+    ///
+    /// # Errors
+    /// When the list cannot be written. What cannot be put back is in [`Restored::problems`].
+    pub fn restore_device(&mut self, device: &str) -> Result<Restored> {
+        self.restore_changes(|change| !change.free && change.target.device() == Some(device))
+    }
+
+    fn restore_changes(&mut self, wanted: impl Fn(&Change) -> bool) -> Result<Restored> {
+        let chosen = |change: &&Change| wanted(change);
         let changes: Vec<Change> = self.content.changes.iter().filter(chosen).cloned().collect();
         let mut restored = Restored::default();
-        for change in put_back::in_order(&changes) {
-            match put_back::put_back(&self.system, change) {
-                Ok(what) => {
-                    restored.done.extend(what);
-                    // A full disk must not keep the other values from being put back. What cannot
-                    // be marked is put back once more some time, which changes nothing.
-                    if let Err(error) = self.forget(&change.target) {
-                        self.content.forget(&change.target);
-                        restored.unmarked.push(error.to_string());
-                    }
-                }
-                Err(problem) => restored.problems.push(problem),
-            }
+        let (legal, foreign): (Vec<Change>, Vec<Change>) = changes
+            .into_iter()
+            .partition(|change| allowed::check(&self.system, &change.target, self.path()).is_ok());
+        restored.problems.extend(foreign.iter().map(allowed::refusal));
+        let done = put_back::all(&self.system, &legal, &mut restored);
+        // A full disk must not keep the other values from being put back. What cannot be marked is
+        // put back once more some time, which changes nothing.
+        let marks: Vec<Line> =
+            done.iter().map(|target| Line::Restored { target: target.clone() }).collect();
+        if let Err(error) = self.append(&marks) {
+            restored.unmarked.push(error.to_string());
+        }
+        for target in &done {
+            self.content.forget(target);
         }
         Ok(restored)
     }
 
-    fn append(&mut self, line: &Line) -> Result<()> {
-        let Some((path, _)) = &self.list else { return Ok(()) };
-        let mut text = serde_json::to_string(line).map_err(|source| Error::Io {
-            action: "encode a line of",
-            path: path.clone(),
-            source: source.into(),
-        })?;
-        text.push('\n');
+    fn append(&mut self, lines: &[Line]) -> Result<()> {
+        let Some((path, _)) = self.list.as_ref().filter(|_| !lines.is_empty()) else {
+            return Ok(());
+        };
+        let mut text = String::new();
+        for line in lines {
+            let line = serde_json::to_string(line).map_err(|source| Error::Io {
+                action: "encode a line of",
+                path: path.clone(),
+                source: source.into(),
+            })?;
+            text.push_str(&line);
+            text.push('\n');
+        }
         self.append_text(&text)
     }
 
-    /// One write call per line, because runner and agent append to the same file.
+    /// One write call, because runner and agent append to the same file.
     fn append_text(&mut self, text: &str) -> Result<()> {
         let Some((path, file)) = &mut self.list else { return Ok(()) };
         file.write_all(text.as_bytes())
@@ -349,120 +325,44 @@ impl Undo {
     }
 }
 
-fn load(file: &mut File, path: &Path) -> Result<Content> {
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(Error::io("read the undo list", path))?;
-    let content = Content::parse(&String::from_utf8_lossy(&bytes));
-    if content.format.is_some_and(|format| format > FORMAT) {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            content: format!("format {}", content.format.unwrap_or_default()),
-            expected: "format 1; a newer seekwell wrote this list and can restore it",
-        });
+/// Paths of the undo lists in a folder, sorted. No such folder is no list.
+fn lists(folder: &Path) -> Vec<PathBuf> {
+    let paths = sysfs::names(folder).into_iter().map(|name| folder.join(name));
+    paths.filter(|path| path.extension().is_some_and(|found| found == EXTENSION)).collect()
+}
+
+/// The undo lists in a folder whose owners are all dead; sorted. No such folder is no list. Those
+/// that cannot be believed or read are in [`unreadable`].
+///
+/// # Errors
+/// When the folder cannot be made private, or belongs to another user.
+pub fn pending(system: &System, folder: &Path) -> Result<Vec<PathBuf>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
     }
-    Ok(content)
-}
-
-/// Field 22 of `/proc/PID/stat`; the name in field 2 may hold blanks and parentheses.
-fn start_ticks(stat: &str) -> Option<u64> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_whitespace().nth(19)?.parse().ok()
-}
-
-/// How long the last system call of a killed process may take: switching a scheduler waits until the
-/// queue is empty.
-const LAST_CALL: Duration = Duration::from_secs(30);
-const LAST_CALL_POLL: Duration = Duration::from_millis(10);
-/// `PF_EXITING` of `linux/sched.h`, in field 9 of `/proc/PID/stat`.
-const EXITING: u64 = 4;
-/// `SIGKILL` in the masks of `/proc/PID/status`.
-const KILL_PENDING: u64 = 1 << 8;
-
-/// Whether a process will still put things back: it is the one that was noted, and neither a zombie
-/// nor on its way to become one.
-fn is_alive(system: &System, owner: Owner) -> bool {
-    let folder = system.proc.join(owner.pid.to_string());
-    let Some(stat) = sysfs::read_optional(&folder.join("stat")) else { return false };
-    let fields: Vec<&str> =
-        stat.rsplit_once(')').map_or_else(Vec::new, |(_, rest)| rest.split_whitespace().collect());
-    let flags: u64 = fields.get(6).and_then(|text| text.parse().ok()).unwrap_or(0);
-    let dead = matches!(fields.first(), Some(&("Z" | "X"))) || flags & EXITING != 0;
-    let status = sysfs::read_optional(&folder.join("status")).unwrap_or_default();
-    let killed = status
-        .lines()
-        .filter_map(|line| line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:")))
-        .filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .any(|mask| mask & KILL_PENDING != 0);
-    start_ticks(&stat) == Some(owner.started_ticks) && !dead && !killed
-}
-
-/// Waits until the processes of a list that were killed are gone. One of them may still be inside
-/// the system call that changes a setting: put back before that ends, it would be changed after all.
-fn wait_until_gone(system: &System, owners: &[Owner]) {
-    let begin = Instant::now();
-    let still_there = |owner: &Owner| {
-        let path = system.proc.join(owner.pid.to_string()).join("stat");
-        sysfs::read_optional(&path).is_some_and(|stat| {
-            let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
-            start_ticks(&stat) == Some(owner.started_ticks) && !matches!(state, Some("Z" | "X"))
+    state::folder(folder)?;
+    let boot = system.boot_id()?;
+    let is_pending = |path: &PathBuf| {
+        let content = state::open_own(path).and_then(|mut file| load(&mut file, path));
+        content.is_ok_and(|content| {
+            let same_boot = content.boot.as_deref() == Some(boot.as_str());
+            !same_boot || !content.owners.iter().any(|owner| is_alive(system, *owner))
         })
     };
-    let dying = |owner: &Owner| !is_alive(system, *owner) && still_there(owner);
-    while owners.iter().any(dying) && begin.elapsed() < LAST_CALL {
-        sleep(LAST_CALL_POLL);
-    }
+    Ok(lists(folder).into_iter().filter(is_pending).collect())
 }
 
-/// The undo lists in a folder whose owners are all dead; sorted. No such folder is no list.
-///
-/// # Errors
-/// When the folder or a list cannot be read.
-pub fn pending(system: &System, folder: &Path) -> Result<Vec<PathBuf>> {
-    let boot = system.boot_id()?;
-    let mut lists = Vec::new();
-    for name in sysfs::names(folder) {
-        let path = folder.join(name);
-        if path.extension().is_none_or(|extension| extension != EXTENSION) {
-            continue;
-        }
-        let mut file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(error) => return Err(Error::io("open the undo list", &path)(error)),
-        };
-        // A list that cannot be read, or that a newer release wrote, is for that release.
-        let Ok(content) = load(&mut file, &path) else { continue };
-        let same_boot = content.boot.as_deref() == Some(boot.as_str());
-        if !same_boot || !content.owners.iter().any(|owner| is_alive(system, *owner)) {
-            lists.push(path);
-        }
-    }
-    Ok(lists)
-}
-
-/// The right to change this machine: one run at a time. Two runs would measure each other, and the
-/// second would take what the first has set for what there was before.
-///
-/// The lock lasts as long as a descriptor of it is open in any process, so that a guardian that
-/// inherits it keeps the machine until everything is put back. `None` when somebody has it.
-///
-/// # Errors
-/// When the folder or the file cannot be made or locked.
-pub fn lock(folder: &Path) -> Result<Option<File>> {
-    fs::create_dir_all(folder).map_err(Error::io("make the folder", folder))?;
-    let path = folder.join("lock");
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(Error::io("open the lock", &path))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(Error::errno("lock", &path)(error)),
-    }
+/// The undo lists in a folder that nothing is put back from, each with the reason: damaged, of a
+/// newer release, or possibly written by another user. They stay where they are.
+#[must_use]
+pub fn unreadable(folder: &Path) -> Vec<Error> {
+    let wrong = |path: PathBuf| match state::open_own(&path) {
+        Ok(mut file) => load(&mut file, &path).err(),
+        // Put back and removed by another process meanwhile.
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
+        Err(error) => Some(error),
+    };
+    lists(folder).into_iter().filter_map(wrong).collect()
 }
 
 /// Puts back everything in a list, newest folders first, schedulers before what they reset, verifies
@@ -470,15 +370,27 @@ pub fn lock(folder: &Path) -> Result<Option<File>> {
 /// gone with that kernel and are only forgotten. May be called again, and by several at once.
 ///
 /// # Errors
-/// When the list cannot be read or written. What cannot be put back is in [`Restored::problems`].
+/// When the list cannot be read, written or, after a minute, locked. What cannot be put back is in
+/// [`Restored::problems`].
 pub fn restore(system: &System, path: &Path) -> Result<Restored> {
-    let lock = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Restored::default()),
-        Err(error) => return Err(Error::io("open the undo list", path)(error)),
+    if !path.exists() {
+        return Ok(Restored::default());
+    }
+    let mut list = match state::open_own(path) {
+        // Another process was faster.
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            return Ok(Restored::default());
+        }
+        opened => opened?,
     };
-    flock(&lock, FlockOperation::LockExclusive)
-        .map_err(Error::errno("lock the undo list", path))?;
+    // Damage is found before anything is changed or removed.
+    load(&mut list, path)?;
+    if state::is_open_to_others(&list, path)? {
+        // An earlier version made it: any user may hold a lock on it.
+        state::take_over(path)?;
+        list = state::open_own(path)?;
+    }
+    lock::lock_list(system, &list, path)?;
     if !path.exists() {
         return Ok(Restored::default());
     }
@@ -494,6 +406,7 @@ pub fn restore(system: &System, path: &Path) -> Result<Restored> {
     };
     if restored.problems.is_empty() {
         fs::remove_file(path).map_err(Error::io("remove the undo list", path))?;
+        state::sync_folder_of(path)?;
     }
     Ok(restored)
 }

@@ -28,6 +28,9 @@ pub enum DeviceHandle {
         claims: PathBuf,
         /// The run file: the device that holds it is never written to.
         run_file: PathBuf,
+        /// What the path led to when the run began; another device ends the trial.
+        #[serde(default)]
+        bound: Option<String>,
     },
     /// A device that exists only for this trial (virtual place).
     Given {

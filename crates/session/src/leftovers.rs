@@ -22,7 +22,7 @@ pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
     let _ = seekwell_observe::block_events::remove_dead_watchers();
     let (begun, mut said) = (Instant::now(), false);
     loop {
-        match undo::lock(&machine.undo()) {
+        match undo::lock(&machine.system, &machine.undo()) {
             Ok(Some(held)) => {
                 put_back_lists(machine, say);
                 drop(held);
@@ -39,7 +39,11 @@ pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
                 std::thread::sleep(DYING_POLL);
             }
             Ok(None) => {
-                return say("another run is still cleaning up; try again in a few seconds");
+                return say(&format!(
+                    "{} is still cleaning up after an interrupted run; wait until it has ended, or \
+                     end it and run seekwell doctor as root",
+                    undo::holder(&machine.system, &machine.undo())
+                ));
             }
             Err(error) => return say(&format!("cannot look for interrupted runs: {error}")),
         }
@@ -55,6 +59,9 @@ fn put_back_lists(machine: &Machine, say: &mut dyn FnMut(&str)) {
         Ok(lists) => lists,
         Err(error) => return say(&format!("cannot look for interrupted runs: {error}")),
     };
+    for error in undo::unreadable(&machine.undo()) {
+        say(&format!("cannot restore settings of an earlier run: {error}"));
+    }
     if !lists.is_empty() {
         seekwell_agent::guardian::remove_tracing_instances();
     }

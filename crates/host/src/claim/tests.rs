@@ -158,3 +158,113 @@ fn the_card_shows_what_is_on_the_device_and_where_it_stays() {
     assert_eq!(shown.stable_path, Some(link.clone()));
     assert_eq!(try_to(&machine, "sdb", "3456").unwrap().path, link);
 }
+
+/// wipefs that shows what the test has put into a file.
+fn show_signatures(machine: &Machine, text: &str) {
+    machine.write("shown", text);
+    let script = format!("#!/bin/sh\n/bin/cat {}", machine.path("shown").display());
+    machine.write("bin/wipefs", &script);
+    let program = machine.path("bin/wipefs");
+    fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+fn may_be_written(machine: &Machine) -> std::result::Result<(), guard::Refusal> {
+    let context = Context { claims: machine.path("claims"), run_file: None };
+    guard::check(&machine.system(), &machine.path("dev/sdb"), Purpose::Write, &context).map(drop)
+}
+
+#[test]
+fn a_claimed_disk_that_a_person_has_put_to_use_again_is_refused() {
+    let machine = machine("WD-ABC123456");
+    show_signatures(&machine, "# offset,type,uuid\n0x438,ext4,old");
+    try_to(&machine, "sdb", "3456").unwrap();
+    may_be_written(&machine).unwrap();
+    show_signatures(&machine, "# offset,type,uuid\n0x0,xfs,photos");
+    let refusal = may_be_written(&machine).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Changed);
+    assert!(refusal.reason.contains("xfs,photos"), "{refusal}");
+    // Claimed again with open eyes, it may be written.
+    try_to(&machine, "sdb", "3456").unwrap();
+    may_be_written(&machine).unwrap();
+}
+
+#[test]
+fn what_a_trial_left_is_known_and_what_came_later_is_not() {
+    let machine = machine("WD-ABC123456");
+    let (system, claims) = (machine.system(), machine.path("claims"));
+    show_signatures(&machine, "0x438,ext4,old");
+    try_to(&machine, "sdb", "3456").unwrap();
+    let context = Context { claims: claims.clone(), run_file: None };
+    let verified =
+        guard::check(&system, &machine.path("dev/sdb"), Purpose::Write, &context).unwrap();
+    let token = verified.permit().unwrap();
+    // In the middle of a trial anything may be on it.
+    show_signatures(&machine, "0x0,xfs,of-the-trial");
+    token.recheck().unwrap();
+    note_content(&system, &claims, &machine.path("dev/sdb")).unwrap();
+    may_be_written(&machine).unwrap();
+    show_signatures(&machine, "0x0,xfs,photos");
+    assert_eq!(may_be_written(&machine).unwrap_err().kind, RefusalKind::Changed);
+}
+
+#[test]
+fn erased_signatures_come_back_while_nothing_was_written() {
+    let machine = machine("WD-ABC123456");
+    let (system, claims) = (machine.system(), machine.path("claims"));
+    let node = machine.path("dev/sdb");
+    machine.put("sdb", 0x438, b"\x53\xef");
+    machine.put("sdb", 510, b"\x55\xaa");
+    let before = fs::read(&node).unwrap();
+    show_signatures(&machine, "0x438,ext4,old");
+    try_to(&machine, "sdb", "3456").unwrap();
+    // wipefs -a of a person.
+    machine.put("sdb", 0x438, &[0; 2]);
+    machine.put("sdb", 510, &[0; 2]);
+    show_signatures(&machine, "");
+    let restored = release_and_restore(&system, &claims, &node).unwrap();
+    assert!(matches!(restored, Some(Contents::AsBefore(1..))), "{restored:?}");
+    assert_eq!(fs::read(&node).unwrap(), before);
+    assert!(!is_claimed(&machine, "sdb"));
+    assert_eq!(release_and_restore(&system, &claims, &node).unwrap(), None);
+}
+
+#[test]
+fn nothing_is_put_back_over_what_a_trial_or_a_person_wrote() {
+    for by_a_trial in [true, false] {
+        let machine = machine("WD-ABC123456");
+        let (system, claims) = (machine.system(), machine.path("claims"));
+        let node = machine.path("dev/sdb");
+        show_signatures(&machine, "0x438,ext4,old");
+        try_to(&machine, "sdb", "3456").unwrap();
+        if by_a_trial {
+            let context = Context { claims: claims.clone(), run_file: None };
+            let verified = guard::check(&system, &node, Purpose::Write, &context).unwrap();
+            verified.permit().unwrap();
+        } else {
+            show_signatures(&machine, "0x0,xfs,photos");
+        }
+        machine.put("sdb", 0, b"XFSB");
+        let canary = fs::read(&node).unwrap();
+        let restored = release_and_restore(&system, &claims, &node).unwrap();
+        let Some(Contents::Overwritten(copy)) = restored else { panic!("{restored:?}") };
+        assert!(copy.exists());
+        assert_eq!(fs::read(&node).unwrap(), canary);
+        assert!(!is_claimed(&machine, "sdb"));
+    }
+}
+
+#[test]
+fn a_claim_that_another_user_could_have_written_is_no_claim() {
+    let machine = machine("WD-ABC123456");
+    try_to(&machine, "sdb", "3456").unwrap();
+    let folder = machine.path("claims");
+    let mode = |path: &Path, mode| {
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    };
+    for entry in fs::read_dir(&folder).unwrap() {
+        mode(&entry.unwrap().path(), 0o666);
+    }
+    let error = list(&folder).unwrap_err();
+    assert!(matches!(error, Error::Untrusted { .. }), "{error}");
+    assert_eq!(may_be_written(&machine).unwrap_err().kind, RefusalKind::Unreadable);
+}

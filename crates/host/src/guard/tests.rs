@@ -107,7 +107,7 @@ type Change = fn(&mut Machine);
 type Put = fn(&mut Machine, Kind);
 
 /// Name, what the guard must say, how the state comes about.
-const STATES: [(&str, RefusalKind, Put); 24] = [
+const STATES: [(&str, RefusalKind, Put); 31] = [
     ("mounted", RefusalKind::Mounted, |machine, kind| {
         machine.mount("1", kind.number(), "/mnt", "ext4", &format!("/dev/{}", kind.target()));
     }),
@@ -191,10 +191,69 @@ const STATES: [(&str, RefusalKind, Put); 24] = [
     ("open for writing in another process", RefusalKind::Busy, |machine, kind| {
         machine.process(4242, "qemu-system-x86", kind.target(), "02100002");
     }),
+    ("open for writing in a thread's own table", RefusalKind::Busy, |machine, kind| {
+        let path = machine.path("dev").join(kind.target());
+        machine.thread(4242, 4250, path.to_str().unwrap(), "02100002");
+    }),
+    ("mapped for writing, descriptor closed", RefusalKind::Busy, |machine, kind| {
+        let path = machine.path("dev").join(kind.target());
+        machine.mapping(4242, path.to_str().unwrap(), "rw-s", "rd wr sh mr mw me ms sd");
+    }),
+    ("mapped read-only from a writable descriptor", RefusalKind::Busy, |machine, kind| {
+        let path = machine.path("dev").join(kind.target());
+        machine.mapping(4242, path.to_str().unwrap(), "r--s", "rd sh mr mw me ms sd");
+    }),
+    ("open for writing in the program that started us", RefusalKind::Busy, |machine, kind| {
+        machine.process(4243, "python3", kind.target(), "02100002");
+        machine.write("proc/self/status", "Name:\tseekwell\nPPid:\t4243");
+        machine.write("proc/4243/status", "Name:\tpython3\nPPid:\t1");
+    }),
+    ("another node of the same bytes is mounted", RefusalKind::Mounted, |machine, kind| {
+        let (twin, number) = twin(machine, kind);
+        machine.mount("1", number, "/mnt", "ext4", &format!("/dev/{twin}"));
+    }),
+    ("another node of the same bytes is held", RefusalKind::Held, |machine, kind| {
+        let (twin, _) = twin(machine, kind);
+        machine.disk("md5", "9:5", 100);
+        machine.stack("md5", twin);
+    }),
+    ("another node of the same bytes is open for writing", RefusalKind::Busy, |machine, kind| {
+        let (twin, _) = twin(machine, kind);
+        machine.process(4242, "qemu-system-x86", twin, "02100002");
+    }),
     ("it cannot be read", RefusalKind::Unreadable, |machine, kind| {
         machine.unreadable(kind.target());
     }),
 ];
+
+/// Another node with the bytes of the target: a second path of multipath to a disk, the partition
+/// seen through it, a second loop device over one file. A mapped device has one that is a loop device
+/// over it and so is told apart by its own state.
+fn twin(machine: &mut Machine, kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Disk | Kind::Partition => {
+            machine.disk("sdq", "65:0", SECTORS * 2);
+            machine.attribute("sdq", "device/model", "Scratch 1000   ");
+            machine.attribute("sdq", "device/serial", "WD-ABC123456");
+            if kind == Kind::Disk {
+                return ("sdq", "65:0");
+            }
+            machine.partition("sdq", "sdq1", "65:1", 2048, SECTORS);
+            ("sdq1", "65:1")
+        }
+        Kind::Loop => {
+            machine.disk("loop9", "7:9", SECTORS);
+            machine.loop_file("loop9", "/home/me/precious.img");
+            ("loop9", "7:9")
+        }
+        Kind::Mapped => {
+            machine.attribute("dm-3", "wwid", "naa.5000c500a1b2c3d4");
+            machine.disk("sdq", "65:0", SECTORS);
+            machine.attribute("sdq", "wwid", "naa.5000c500a1b2c3d4");
+            ("sdq", "65:0")
+        }
+    }
+}
 
 /// The content of every device but the large and empty system disk.
 fn canaries(machine: &Machine) -> Vec<(String, Vec<u8>)> {
@@ -417,15 +476,163 @@ fn a_root_filesystem_whose_device_is_unknown_is_a_reason_unless_it_needs_none() 
 }
 
 #[test]
-fn readers_and_those_who_started_us_are_no_reason() {
+fn free_devices_beside_busy_ones_are_not_refused() {
+    // Neighbours of a partition, seen through another path to the same disk.
+    let mut paths = machine(Kind::Partition);
+    twin(&mut paths, Kind::Partition);
+    paths.partition("sdq", "sdq2", "65:2", 2048 + SECTORS, 100);
+    paths.mount("1", "65:2", "/mnt", "ext4", "/dev/sdq2");
+    look(&paths, "sdb1", Purpose::Claim).unwrap();
+    assert_eq!(look(&paths, "sdb", Purpose::Claim).unwrap_err().kind, RefusalKind::Mounted);
+
+    // Another disk of the same model, and one whose serial numbers are all zero.
+    let mut alike = machine(Kind::Disk);
+    alike.disk("sdq", "65:0", SECTORS * 2);
+    alike.attribute("sdq", "device/model", "Scratch 1000   ");
+    alike.attribute("sdq", "device/serial", "WD-ABC999999");
+    alike.mount("1", "65:0", "/mnt", "ext4", "/dev/sdq");
+    look(&alike, "sdb", Purpose::Claim).unwrap();
+    for name in ["sdb", "sdq"] {
+        alike.attribute(name, "device/serial", "00000000");
+    }
+    look(&alike, "sdb", Purpose::Claim).unwrap();
+
+    // Another namespace of one NVMe drive has its serial number and a name of its own.
+    let mut namespaces = Machine::new();
+    for (name, number, wwid) in [("nvme0n1", "259:0", "eui.01"), ("nvme0n2", "259:1", "eui.02")] {
+        namespaces.disk(name, number, SECTORS);
+        namespaces.attribute(name, "device/serial", "S4X1");
+        namespaces.attribute(name, "device/model", "Drive");
+        namespaces.attribute(name, "wwid", wwid);
+    }
+    namespaces.mount("1", "259:1", "/mnt", "ext4", "/dev/nvme0n2");
+    look(&namespaces, "nvme0n1", Purpose::Claim).unwrap();
+
+    // A loop device over another file of the same folder, in use.
+    let mut files = machine(Kind::Loop);
+    files.disk("loop9", "7:9", SECTORS);
+    files.loop_file("loop9", "/home/me/other.img");
+    files.mount("1", "7:9", "/mnt", "ext4", "/dev/loop9");
+    look(&files, "loop7", Purpose::Claim).unwrap();
+
+    // A multipath device, by whose name its paths are held and whose WWID they have.
+    let mut multipath = Machine::new();
+    multipath.disk("dm-7", "254:7", SECTORS);
+    for (name, number) in [("sdq", "65:0"), ("sdr", "65:16")] {
+        multipath.disk(name, number, SECTORS);
+        multipath.stack("dm-7", name);
+        multipath.attribute(name, "wwid", "naa.5");
+    }
+    multipath.attribute("dm-7", "wwid", "naa.5");
+    look(&multipath, "dm-7", Purpose::Claim).unwrap();
+    assert_eq!(look(&multipath, "sdq", Purpose::Claim).unwrap_err().kind, RefusalKind::Held);
+
+    // A second path that is idle.
+    let mut idle = machine(Kind::Disk);
+    twin(&mut idle, Kind::Disk);
+    look(&idle, "sdb", Purpose::Claim).unwrap();
+
+    // Private and read-only mappings, and those of other files.
+    let reading = machine(Kind::Disk);
+    let path = reading.path("dev/sdb");
+    reading.mapping(4242, path.to_str().unwrap(), "r--s", "rd sh mr me ms sd");
+    reading.mapping(4243, path.to_str().unwrap(), "rw-p", "rd wr mr mw me sd");
+    reading.mapping(4244, "/dev/shm/other", "rw-s", "rd wr sh mr mw me ms sd");
+    look(&reading, "sdb", Purpose::Claim).unwrap();
+}
+
+#[test]
+fn the_file_behind_a_loop_device_counts_as_the_device() {
+    let image = "/home/me/precious.img";
+    let writer = machine(Kind::Loop);
+    writer.thread(4242, 4242, image, "02100002");
+    // The main thread's table is that of the process.
+    let folder = writer.path("proc/4242");
+    fs::rename(folder.join("task/4242/fd"), folder.join("fd")).unwrap();
+    fs::rename(folder.join("task/4242/fdinfo"), folder.join("fdinfo")).unwrap();
+    let refusal = look(&writer, "loop7", Purpose::Claim).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Busy);
+    assert!(refusal.reason.contains("has the file behind loop7 open for writing"), "{refusal}");
+
+    let mapped = machine(Kind::Loop);
+    mapped.mapping(4242, image, "rw-s", "rd wr sh mr mw me ms sd");
+    assert_eq!(look(&mapped, "loop7", Purpose::Claim).unwrap_err().kind, RefusalKind::Busy);
+
+    let swap = machine(Kind::Loop);
+    swap.swap(image);
+    assert_eq!(look(&swap, "loop7", Purpose::Claim).unwrap_err().kind, RefusalKind::Swap);
+
+    let mut direct = machine(Kind::Loop);
+    direct.mount("1", "0:77", "/mnt", "erofs", image);
+    assert_eq!(look(&direct, "loop7", Purpose::Claim).unwrap_err().kind, RefusalKind::Mounted);
+
+    // A backup that reads it is no reason.
+    let reader = machine(Kind::Loop);
+    reader.thread(4242, 4250, image, "02100000");
+    look(&reader, "loop7", Purpose::Claim).unwrap();
+}
+
+#[test]
+fn a_loop_device_over_a_disk_is_that_disk() {
+    let mut machine = machine(Kind::Disk);
+    machine.disk("loop3", "7:3", SECTORS * 2);
+    machine.loop_file("loop3", "/dev/sdb");
+    look(&machine, "loop3", Purpose::Claim).unwrap();
+    machine.mount("1", "8:17", "/home/me", "ext4", "/dev/sdb1");
+    let refusal = look(&machine, "loop3", Purpose::Claim).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Mounted);
+    assert!(refusal.reason.contains("which has the same bytes as loop3"), "{refusal}");
+}
+
+#[test]
+fn the_second_path_to_the_system_disk_is_the_system_disk() {
+    let mut machine = Machine::new();
+    machine.disk("sdq", "65:0", 200_000);
+    for name in ["sda", "sdq"] {
+        machine.attribute(name, "wwid", "naa.5000c500a1b2c3d4");
+    }
+    assert_eq!(look(&machine, "sdq", Purpose::Claim).unwrap_err().kind, RefusalKind::System);
+}
+
+#[test]
+fn a_link_that_leads_elsewhere_later_breaks_the_bond() {
+    let mut machine = machine(Kind::Disk);
+    machine.disk("sdc", "8:32", SECTORS * 2);
+    machine.attribute("sdc", "device/model", "Scratch 1000");
+    machine.attribute("sdc", "device/serial", "WD-OTHER9999");
+    claim_it(&machine, "sdb");
+    claim_it(&machine, "sdc");
+    let link = machine.path("dev/scratch");
+    std::os::unix::fs::symlink(machine.path("dev/sdb"), &link).unwrap();
+    let system = machine.system();
+    let bond = bind(&system, &link).unwrap();
+    bond.check(&system).unwrap();
+    let verified = look(&machine, "scratch", Purpose::Write).unwrap();
+    verified.is_bound(&bond.text()).unwrap();
+
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(machine.path("dev/sdc"), &link).unwrap();
+    assert_eq!(bond.check(&system).unwrap_err().kind, RefusalKind::Changed);
+    // The agent has its own look, after which nothing else comes.
+    let other = look(&machine, "scratch", Purpose::Write).unwrap();
+    assert_eq!(other.is_bound(&bond.text()).unwrap_err().kind, RefusalKind::Changed);
+    // The same disk, plugged in again, is another one too: it may have been written elsewhere.
+    machine.diskseq("sdb", 8);
+    machine.attribute("sdb", "diskseq", "8");
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(machine.path("dev/sdb"), &link).unwrap();
+    assert_eq!(bond.check(&system).unwrap_err().kind, RefusalKind::Changed);
+}
+
+#[test]
+fn readers_are_no_reason() {
     // Read-only descriptors of a monitor.
     let machine = machine(Kind::Disk);
     machine.process(4242, "smartd", "sdb", "02100000");
     look(&machine, "sdb", Purpose::Claim).unwrap();
-    // The runner that holds the device for its agent.
-    machine.process(4243, "seekwell", "sdb", "02100002");
-    machine.write("proc/self/status", "Name:\tagent\nPPid:\t4243");
-    machine.write("proc/4243/status", "Name:\tseekwell\nPPid:\t1");
+    // The runner that holds the number of the device for its agent, and a lock held for others.
+    machine.process(4243, "seekwell", "sdb", "02100000");
+    machine.process(4244, "flock", "sdb", "0100000");
     look(&machine, "sdb", Purpose::Claim).unwrap();
 }
 

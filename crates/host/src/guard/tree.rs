@@ -1,8 +1,10 @@
 //! How block devices contain and carry each other, as sysfs tells.
 
+use crate::claim;
 use crate::error::Result;
+use crate::identity::Identity;
 use crate::mounts::{self, MountLine};
-use crate::nodes::{DeviceNumber, NodeKind};
+use crate::nodes::{BehindLoop, DeviceNumber, FileId, NodeKind};
 use crate::sysfs::{self, System};
 use std::collections::BTreeSet;
 use std::fs;
@@ -88,9 +90,7 @@ impl Device {
         };
         let shares = |other: &Self| {
             other.name != self.name
-                && other.range().is_some_and(|(first, count)| {
-                    first < start.saturating_add(size) && start < first.saturating_add(count)
-                })
+                && other.range().is_some_and(|range| overlap((start, size), range))
         };
         disk.partitions().into_iter().filter(shares).collect()
     }
@@ -114,6 +114,98 @@ impl Device {
     pub(crate) fn holders(&self) -> Vec<String> {
         sysfs::names(&self.folder.join("holders"))
     }
+}
+
+/// Other nodes of the same bytes, and the files that hold them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Twins {
+    /// Devices that a write to this one changes.
+    pub devices: Vec<Device>,
+    /// Disks around them, whose use as a whole covers them.
+    pub around: Vec<Device>,
+    /// Files behind loop devices among them.
+    pub files: Vec<FileId>,
+}
+
+/// Finds every other node of a device's bytes: another loop device over the same file, the device
+/// under a loop device, another path to the same disk.
+///
+/// # Errors
+/// When what is behind a loop device cannot be found out.
+pub(crate) fn twins(system: &System, device: &Device) -> std::io::Result<Twins> {
+    let mut twins = Twins::default();
+    let whole = device.disk().unwrap_or_else(|| device.clone());
+    let mut open = vec![whole.clone()];
+    let mut seen = BTreeSet::from([whole.name.clone()]);
+    while let Some(next) = open.pop() {
+        let mut found = other_paths(system, &next);
+        if let Some(behind) = behind_loop(system, &next)? {
+            match behind {
+                BehindLoop::Device(number) => found.extend(Device::by_number(system, number)),
+                BehindLoop::File(file) => twins.files.push(file),
+            }
+            for name in sysfs::names(&system.sys.join("block")) {
+                let other = Device::by_name(system, &name).filter(|_| name.starts_with("loop"));
+                let Some(other) = other else { continue };
+                if !seen.contains(&name) && behind_loop(system, &other)? == Some(behind) {
+                    found.push(other);
+                }
+            }
+        }
+        for twin in found {
+            if !seen.insert(twin.name.clone()) {
+                continue;
+            }
+            match device.range().filter(|_| device.is_partition()) {
+                // Other partitions of a twin are of no concern to a partition.
+                Some(range) => {
+                    let concerns =
+                        |part: &Device| part.range().is_none_or(|other| overlap(range, other));
+                    twins.devices.extend(twin.partitions().into_iter().filter(concerns));
+                    twins.around.push(twin.clone());
+                }
+                None => twins.devices.extend(twin.with_parts()),
+            }
+            twins.around.extend(twin.disk());
+            open.push(twin);
+        }
+    }
+    Ok(twins)
+}
+
+fn behind_loop(system: &System, device: &Device) -> std::io::Result<Option<BehindLoop>> {
+    // A free loop device is not even opened.
+    if !device.folder.join("loop/backing_file").exists() {
+        return Ok(None);
+    }
+    system.nodes.behind_loop(&system.dev.join(&device.name))
+}
+
+/// Other nodes of a disk: paths of multipath have one world-wide name, or one serial number.
+fn other_paths(system: &System, disk: &Device) -> Vec<Device> {
+    let names = |device: &Device| {
+        let identity = Identity::read(system, device, None);
+        let serial = identity.serial.clone().filter(|_| claim::has_usable_serial(&identity));
+        (identity.size, identity.wwid.clone(), identity.model.clone().zip(serial))
+    };
+    let (size, wwid, serial) = names(disk);
+    if wwid.is_none() && serial.is_none() {
+        return Vec::new();
+    }
+    let is_same = |other: &Device| {
+        let (its_size, its_wwid, its_serial) = names(other);
+        let by_name = match (&wwid, &its_wwid) {
+            (Some(one), Some(other)) => one == other,
+            _ => serial.is_some() && serial == its_serial,
+        };
+        other.name != disk.name && its_size == size && by_name
+    };
+    let all = sysfs::names(&system.sys.join("block"));
+    all.iter().filter_map(|name| Device::by_name(system, name)).filter(is_same).collect()
+}
+
+fn overlap((start, size): (u64, u64), (first, count): (u64, u64)) -> bool {
+    first < start.saturating_add(size) && start < first.saturating_add(count)
 }
 
 /// The device, and every device below it on which its content lies: the disk of a partition, the

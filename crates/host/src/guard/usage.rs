@@ -1,7 +1,7 @@
 //! Whether a device is in use: by the running system, mounts, swap, other layers, other processes.
 
 use super::refusal::{Refusal, RefusalKind};
-use super::tree::{self, Device};
+use super::tree::{self, Device, Twins};
 use crate::error::Error;
 use crate::mounts::{self, MountLine};
 use crate::nodes::{DeviceNumber, NodeKind};
@@ -19,13 +19,20 @@ pub(crate) struct Suspect<'a> {
     /// As the user named it, for messages.
     pub target: &'a Path,
     pub device: &'a Device,
-    /// It, its parts, and the disk around it.
+    /// It, its parts, the disk around it, and every other node of the same bytes.
     pub concerned: Vec<Device>,
+    /// Other nodes of its bytes alone, and the files behind it; or why they cannot be found.
+    twins: Result<Twins, String>,
 }
 
 impl<'a> Suspect<'a> {
     pub(crate) fn new(system: &'a System, target: &'a Path, device: &'a Device) -> Self {
-        Self { system, target, device, concerned: device.concerned() }
+        let twins = tree::twins(system, device).map_err(|error| error.to_string());
+        let mut concerned = device.concerned();
+        if let Ok(twins) = &twins {
+            concerned.extend(twins.devices.iter().chain(&twins.around).cloned());
+        }
+        Self { system, target, device, concerned, twins }
     }
 
     fn refuse(&self, kind: RefusalKind, reason: String, remedy: &str) -> Refusal {
@@ -43,7 +50,36 @@ impl<'a> Suspect<'a> {
     fn part_at(&self, path: &Path) -> Option<&Device> {
         match self.system.nodes.kind(path) {
             Ok(NodeKind::Block(number)) => self.part(number),
+            Ok(NodeKind::Regular(_)) if self.is_behind(path) => Some(self.device),
             _ => None,
+        }
+    }
+
+    /// Whether it is the file that holds the bytes of the device.
+    fn is_behind(&self, path: &Path) -> bool {
+        let Ok(twins) = &self.twins else { return false };
+        !twins.files.is_empty()
+            && self.system.nodes.file_id(path).is_ok_and(|file| twins.files.contains(&file))
+    }
+
+    /// How a device is called in messages: with why it is of concern, when that is another node.
+    fn named(&self, part: &Device) -> String {
+        let is_twin = |twins: &Twins| {
+            let mut all = twins.devices.iter().chain(&twins.around);
+            all.any(|twin| twin.name == part.name)
+        };
+        match &self.twins {
+            Ok(twins) if is_twin(twins) => {
+                format!("{}, which has the same bytes as {},", part.name, self.device.name)
+            }
+            _ => part.name.clone(),
+        }
+    }
+
+    fn twins_are_known(&self) -> Result<(), Refusal> {
+        match &self.twins {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Refusal::unreadable(self.target, error)),
         }
     }
 
@@ -56,6 +92,7 @@ impl<'a> Suspect<'a> {
 
     /// Swap, mounts and layers.
     pub(crate) fn not_used_by_kernel(&self) -> Result<(), Refusal> {
+        self.twins_are_known()?;
         self.not_swap()?;
         self.not_mounted()?;
         self.not_held()
@@ -63,8 +100,11 @@ impl<'a> Suspect<'a> {
 
     fn not_the_system(&self, run_file: Option<&Path>) -> Result<(), Refusal> {
         let lines = tree::main_mounts(self.system).map_err(|error| self.unreadable(&error))?;
-        let parts: BTreeSet<String> =
+        let mut parts: BTreeSet<String> =
             self.device.with_parts().into_iter().map(|part| part.name).collect();
+        if let Ok(twins) = &self.twins {
+            parts.extend(twins.devices.iter().map(|twin| twin.name.clone()));
+        }
         let without_device = without_device(self.system);
         for line in &lines {
             let Some(place) = SYSTEM_MOUNTS.iter().find(|place| line.target == Path::new(place))
@@ -124,7 +164,7 @@ impl<'a> Suspect<'a> {
             if let Some(part) = self.part_at(&path) {
                 return Err(self.refuse(
                     RefusalKind::Swap,
-                    format!("{} is swapped to as {}", part.name, path.display()),
+                    format!("{} is swapped to as {}", self.named(part), path.display()),
                     "name another device, or switch that swap off for good: swapoff, then remove it from /etc/fstab",
                 ));
             }
@@ -145,9 +185,9 @@ impl<'a> Suspect<'a> {
         let mut sources: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
         for (process, lines) in all_mounts(self.system).map_err(|error| self.unreadable(&error))? {
             for line in lines {
-                let by_number = self.part(line.number).map(|part| part.name.clone());
+                let by_number = self.part(line.number).map(|part| self.named(part));
                 let part = by_number.or_else(|| {
-                    let ask = || self.part_at(&line.source).map(|part| part.name.clone());
+                    let ask = || self.part_at(&line.source).map(|part| self.named(part));
                     sources.entry(line.source.clone()).or_insert_with(ask).clone()
                 });
                 if let Some(part) = part {
@@ -165,19 +205,29 @@ impl<'a> Suspect<'a> {
 
     fn not_held(&self) -> Result<(), Refusal> {
         for device in &self.concerned {
-            if let Some(holder) = device.holders().first() {
+            // Paths of multipath are held by the device that is asked about.
+            let holders = device.holders();
+            if let Some(holder) = holders.iter().find(|holder| **holder != self.device.name) {
                 let label = Device::by_name(self.system, holder)
                     .and_then(|found| found.attribute("dm/name"))
                     .map(|name| format!(" ({name})"));
                 return Err(self.refuse(
                     RefusalKind::Held,
-                    format!("{} is part of {holder}{}", device.name, label.unwrap_or_default()),
+                    format!(
+                        "{} is part of {holder}{}",
+                        self.named(device),
+                        label.unwrap_or_default()
+                    ),
                     "name another device, or take that layer down first, if it may be destroyed",
                 ));
             }
         }
         for attached in crate::loop_device::attached(self.system) {
             let backing = PathBuf::from(&attached.backing_file);
+            // Another node of the same bytes, or the device itself, on what is under both.
+            if self.concerned.iter().any(|device| device.name == attached.kernel_name) {
+                continue;
+            }
             if let Some(part) = self.part_at(&backing) {
                 return Err(self.refuse(
                     RefusalKind::Held,
@@ -189,30 +239,83 @@ impl<'a> Suspect<'a> {
         Ok(())
     }
 
-    /// A virtual machine that uses a raw disk holds it by nothing but an open descriptor.
+    /// A virtual machine that uses a raw disk holds it by nothing but an open descriptor, and a
+    /// database by a mapping whose descriptor is closed. Whoever only reads is no concern: a monitor,
+    /// or a process that has locked the device for others.
     fn not_open_elsewhere(&self) -> Result<(), Refusal> {
-        let ours = ancestors(self.system);
-        for process in processes(self.system) {
-            if ours.contains(&process) {
-                continue;
-            }
+        let own = self.system.own_pid();
+        for process in processes(self.system).into_iter().filter(|process| *process != own) {
             let folder = self.system.proc.join(process.to_string());
-            for descriptor in sysfs::names(&folder.join("fd")) {
-                let Some(part) = self.part_at(&folder.join("fd").join(&descriptor)) else {
-                    continue;
-                };
-                if opened_for_writing(&folder.join("fdinfo").join(&descriptor)) {
-                    let name = sysfs::read_optional(&folder.join("comm")).unwrap_or_default();
-                    return Err(self.refuse(
-                        RefusalKind::Busy,
-                        format!("process {process} ({name}) has {} open for writing", part.name),
-                        "end that process first",
-                    ));
-                }
-            }
+            let descriptors = tables(self.system, &folder, process);
+            let opened = descriptors.iter().find_map(|table| self.opened_in(table));
+            let what = opened.map(|part| (part, "open for writing"));
+            let what = what.or_else(|| Some((self.mapped_in(&folder)?, "mapped for writing")));
+            let Some((part, how)) = what else { continue };
+            let name = sysfs::read_optional(&folder.join("comm")).unwrap_or_default();
+            return Err(self.refuse(
+                RefusalKind::Busy,
+                format!("process {process} ({name}) has {part} {how}"),
+                "end that process first",
+            ));
         }
         Ok(())
     }
+
+    /// What of the device, or of the file behind it, a table of descriptors has open for writing.
+    /// `folder` has `fd` and `fdinfo`.
+    fn opened_in(&self, folder: &Path) -> Option<String> {
+        sysfs::names(&folder.join("fd")).into_iter().find_map(|descriptor| {
+            let part = self.at_link(&folder.join("fd").join(&descriptor))?;
+            opened_for_writing(&folder.join("fdinfo").join(&descriptor)).then_some(part)
+        })
+    }
+
+    fn at_link(&self, link: &Path) -> Option<String> {
+        let part = self.part_at(link)?;
+        if self.is_behind(link) {
+            return Some(format!("the file behind {}", part.name));
+        }
+        Some(self.named(part))
+    }
+
+    /// What a process has mapped so that its writes reach the device.
+    fn mapped_in(&self, folder: &Path) -> Option<String> {
+        let maps = sysfs::read_optional(&folder.join("maps"))?;
+        maps.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            let (range, permissions) = (words.next()?, words.next()?);
+            let inode = words.nth(2)?;
+            if !permissions.ends_with('s') || inode == "0" {
+                return None;
+            }
+            let link = folder.join("map_files").join(range);
+            let part = self.at_link(&link)?;
+            (permissions.contains('w') || may_be_written(folder, range)).then_some(part)
+        })
+    }
+}
+
+/// Folders with the tables of descriptors of a process: its own, and those of threads that have
+/// another one.
+fn tables(system: &System, folder: &Path, process: u32) -> Vec<PathBuf> {
+    let mut tables = vec![folder.to_owned()];
+    let tasks = folder.join("task");
+    let threads = sysfs::names(&tasks).into_iter().filter(|name| {
+        let number: Option<u32> = name.parse().ok();
+        number.is_some_and(|thread| {
+            thread != process && !system.nodes.share_descriptors(process, thread)
+        })
+    });
+    tables.extend(threads.map(|name| tasks.join(name)));
+    tables
+}
+
+/// Whether a mapping that is read-only now may be made writable: `mw` of its `VmFlags`.
+fn may_be_written(folder: &Path, range: &str) -> bool {
+    let smaps = sysfs::read_optional(&folder.join("smaps")).unwrap_or_default();
+    let mut lines = smaps.lines().skip_while(|line| !line.starts_with(range));
+    let flags = lines.find_map(|line| line.strip_prefix("VmFlags:"));
+    flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "mw"))
 }
 
 /// Filesystem types that need no device.
@@ -252,24 +355,6 @@ fn all_mounts(system: &System) -> Result<Vec<(u32, Vec<MountLine>)>, Error> {
 /// `EINVAL` is what the kernel answers for a process on its way out.
 fn has_ended(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH | libc::EINVAL))
-}
-
-/// This process and those that started it.
-fn ancestors(system: &System) -> BTreeSet<u32> {
-    let mut found = BTreeSet::from([system.own_pid()]);
-    let mut next = Some(PathBuf::from("self"));
-    while let Some(process) = next.take() {
-        let status = sysfs::read_optional(&system.proc.join(process).join("status"));
-        let parent = status.and_then(|text| {
-            text.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())
-        });
-        if let Some(parent) = parent.filter(|parent| *parent > 1)
-            && found.insert(parent)
-        {
-            next = Some(PathBuf::from(parent.to_string()));
-        }
-    }
-    found
 }
 
 /// `flags:` of `/proc/PID/fdinfo/N` is octal; its last two bits are the access mode.

@@ -1,12 +1,15 @@
 //! Reading and writing back one entry of the undo list.
 
-use super::{Change, Target};
+use super::content::Change;
+use super::{Restored, Target};
 use crate::error::{Error, Result};
 use crate::sysfs::{self, System};
-use crate::{hdparm, memory, queue};
+use crate::{hdparm, loop_device, memory, queue};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The value to go back to: `None` when there is nothing to note, `Some(None)` for what does not
 /// exist yet and is put back by removing it.
@@ -46,18 +49,87 @@ pub(super) fn disk_number(system: &System, device: &str) -> Option<u64> {
     disk.join("device").exists().then(|| sysfs::read_optional(&disk.join("diskseq")))??.parse().ok()
 }
 
-/// Schedulers first, because a switch resets `nr_requests` and the tunables; folders last, inner
-/// ones before outer ones.
+/// The order in which nothing that was put back is changed by what follows: a scheduler resets the
+/// number of requests, the throttling of write-back and the tunables; a cache of the drive changes
+/// the kernel's view of it; every limit and feature of the queue sets the read-ahead anew. Folders
+/// come last, inner ones before outer ones.
 pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
     let rank = |change: &Change| match &change.target {
-        Target::Queue { attribute, .. } if attribute == queue::SCHEDULER => 0,
-        Target::Directory { .. } | Target::CgroupDirectory { .. } => 2,
-        _ => 1,
+        Target::Queue { attribute, .. } => match attribute.as_str() {
+            queue::SCHEDULER => 0,
+            queue::NR_REQUESTS | queue::WRITEBACK_THROTTLING => 3,
+            queue::READ_AHEAD => 4,
+            _ => 2,
+        },
+        Target::Hdparm { .. } => 1,
+        Target::Tunable { .. } => 3,
+        Target::File { .. } => 5,
+        Target::Directory { .. } | Target::CgroupDirectory { .. } => FOLDERS,
     };
-    let mut ordered: Vec<&Change> = changes.iter().filter(|change| rank(change) < 2).collect();
+    let mut ordered: Vec<&Change> =
+        changes.iter().filter(|change| rank(change) < FOLDERS).collect();
     ordered.sort_by_key(|change| rank(change));
-    ordered.extend(changes.iter().rev().filter(|change| rank(change) == 2));
+    ordered.extend(changes.iter().rev().filter(|change| rank(change) == FOLDERS));
     ordered
+}
+
+/// Rank of folders in the order.
+const FOLDERS: u8 = 6;
+
+/// How often everything is gone through: a setting may change another that was put back before, in
+/// ways that a later kernel has and this program does not know.
+const ROUNDS: usize = 3;
+
+/// How long a loop device may take to be free again: whoever probes a device that just appeared
+/// holds it for a moment.
+const FREE_AGAIN: Duration = Duration::from_secs(10);
+
+/// Puts all of them back and reads all of them again at the end. Returns the targets that are as
+/// they were; the others are among the problems.
+pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) -> Vec<Target> {
+    let changes = wait_until_free(system, changes, restored);
+    let mut problems = BTreeMap::new();
+    for round in 0..ROUNDS {
+        problems.clear();
+        let mut written = false;
+        for (index, change) in in_order(&changes).into_iter().enumerate() {
+            match put_back(system, change) {
+                Ok(None) => {}
+                Ok(Some(what)) => {
+                    written = true;
+                    if !restored.done.contains(&what) {
+                        restored.done.push(what);
+                    }
+                }
+                Err(problem) => {
+                    problems.insert(index, (change.target.clone(), problem));
+                }
+            }
+        }
+        // A round that wrote nothing has read everything and found it as it was.
+        if !written || (round > 0 && !problems.is_empty()) {
+            break;
+        }
+    }
+    let failed: Vec<Target> = problems.values().map(|(target, _)| target.clone()).collect();
+    restored.problems.extend(problems.into_values().map(|(_, problem)| problem));
+    let targets = changes.into_iter().map(|change| change.target);
+    targets.filter(|target| !failed.contains(target)).collect()
+}
+
+/// Settings of a loop device that was free go back when it is free again. One that another program
+/// has attached since has that program's settings.
+fn wait_until_free(system: &System, changes: &[Change], restored: &mut Restored) -> Vec<Change> {
+    let mut left = changes.to_vec();
+    let free = changes.iter().filter(|change| change.free).filter_map(|one| one.target.device());
+    for device in free.collect::<BTreeSet<_>>() {
+        let Err(error) = loop_device::wait_until_ours_is_gone(system, device, FREE_AGAIN) else {
+            continue;
+        };
+        restored.problems.push(error.to_string());
+        left.retain(|change| !change.free || change.target.device() != Some(device));
+    }
+    left
 }
 
 /// Puts one value back and reads it again. Returns what was done, nothing when all was well
@@ -72,6 +144,9 @@ pub(super) fn put_back(
         // The disk is gone, and its settings with it: what has its name now was never changed.
         return Ok(None);
     }
+    if change.free && change.target.device().is_some_and(|device| attached(system, device)) {
+        return Ok(None);
+    }
     match &change.target {
         Target::CgroupDirectory { path } => {
             let existed = path.exists();
@@ -81,11 +156,19 @@ pub(super) fn put_back(
         Target::Directory { path } => remove_folder(path),
         Target::Hdparm { device, flag } => {
             let old = change.old.as_deref().unwrap_or_default();
+            if hdparm::get(system, device, flag).is_ok_and(|now| now == old) {
+                return Ok(None);
+            }
+            if old.is_empty() || !old.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(format!("hdparm {flag} of {device}: '{old}' is no value of it"));
+            }
             hdparm::set(system, device, flag, old).map_err(|error| error.to_string())?;
             Ok(Some(format!("hdparm {flag}{old} /dev/{device}")))
         }
         Target::Queue { device, attribute } => match queue_file(system, device, attribute) {
-            Ok(path) => put_text_back(&path, change.old.as_deref(), |path| value(path, attribute)),
+            Ok(path) => {
+                put_text_back(system, &path, change.old.as_deref(), |path| value(path, attribute))
+            }
             // The device is gone, and its settings with it.
             Err(_) => Ok(None),
         },
@@ -97,13 +180,20 @@ pub(super) fn put_back(
                 return Ok(None);
             }
             let file = queue.join("iosched").join(name);
-            put_text_back(&file, change.old.as_deref(), sysfs::read_optional)
+            put_text_back(system, &file, change.old.as_deref(), sysfs::read_optional)
         }
-        Target::File { path } => put_text_back(path, change.old.as_deref(), sysfs::read_optional),
+        Target::File { path } => {
+            put_text_back(system, path, change.old.as_deref(), sysfs::read_optional)
+        }
     }
 }
 
+fn attached(system: &System, device: &str) -> bool {
+    system.block(device).join("loop/backing_file").exists()
+}
+
 fn put_text_back(
+    system: &System,
     path: &Path,
     old: Option<&str>,
     read: impl Fn(&Path) -> Option<String>,
@@ -113,7 +203,7 @@ fn put_text_back(
         return Ok(None);
     }
     let by_hand = || format!("do it by hand: echo '{old}' > {}", path.display());
-    fs::write(path, old).map_err(|error| {
+    system.nodes.write_setting(path, old).map_err(|error| {
         format!("cannot write '{old}' back to {}: {error}; {}", path.display(), by_hand())
     })?;
     let after = read(path).unwrap_or_default();

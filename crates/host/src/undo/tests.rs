@@ -1,6 +1,9 @@
 use super::*;
 use crate::fixture::Machine;
+use std::fs::OpenOptions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 fn scheduler(device: &str) -> Target {
     Target::Queue { device: device.into(), attribute: "scheduler".into() }
@@ -95,11 +98,15 @@ fn a_list_is_never_seen_without_its_owner_and_never_replaced() {
 }
 
 #[test]
-fn schedulers_come_back_before_what_they_reset() {
-    let change = |target| Change { target, old: Some("1".into()), disk: None };
+fn nothing_is_put_back_before_what_resets_it() {
+    let change = |target| Change { target, old: Some("1".into()), disk: None, free: false };
     let folder = |path: &str| Target::Directory { path: path.into() };
+    let queue =
+        |attribute: &str| Target::Queue { device: "sda".into(), attribute: attribute.into() };
     let changes = [
+        change(queue("read_ahead_kb")),
         change(requests("sda")),
+        change(queue("max_sectors_kb")),
         change(folder("/outer")),
         change(scheduler("sda")),
         change(folder("/outer/inner")),
@@ -110,8 +117,10 @@ fn schedulers_come_back_before_what_they_reset() {
         order,
         [
             &scheduler("sda"),
+            &queue("max_sectors_kb"),
             &requests("sda"),
-            &changes[4].target,
+            &queue("read_ahead_kb"),
+            &Target::File { path: "/proc/sys/vm/x".into() },
             &folder("/outer/inner"),
             &folder("/outer"),
         ]
@@ -241,7 +250,8 @@ fn what_cannot_be_put_back_is_told_and_stays_in_the_list() {
 fn a_value_that_does_not_come_back_says_how_to_do_it_by_hand() {
     // A file that the kernel would clamp: here one that cannot be changed.
     let (machine, system) = machine();
-    let file = machine.path("proc/sys/clamped");
+    let file = machine.path("proc/sys/vm/dirty_ratio");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "5\n").unwrap();
     let mut undo = Undo::in_memory(&system);
     undo.record(&Target::File { path: file.clone() }).unwrap();
@@ -341,6 +351,144 @@ fn several_restore_at_once_and_each_value_is_written_once() {
     assert_eq!(value(&machine, "nr_requests"), "256");
 }
 
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_list_with_a_damaged_header_is_kept_and_reported() {
+    let (machine, system) = machine();
+    let folder = machine.path("run");
+    for damage in
+        ["", "garbage\n", "\0\0\0\0", "{\"line\":\"owner\",\"pid\":1,\"started_ticks\":1}\n"]
+    {
+        let path = machine.path("run/one.undo");
+        fs::write(&path, damage).unwrap();
+        assert!(pending(&system, &folder).unwrap().is_empty(), "{damage:?}");
+        let error = restore(&system, &path).unwrap_err().to_string();
+        assert!(error.contains("nothing was put back from it and it is kept"), "{error}");
+        assert_eq!(unreadable(&folder).len(), 1);
+        assert_eq!(fs::read_to_string(&path).unwrap(), damage, "it is kept as it is");
+    }
+}
+
+#[test]
+fn a_list_that_another_user_could_have_written_is_not_believed() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    Undo::create(&system, &path, "run-1").unwrap().record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    // Made under umask 0 by an earlier version.
+    mode(&path, 0o666);
+    assert!(matches!(restore(&system, &path).unwrap_err(), Error::Untrusted { .. }));
+    assert!(pending(&system, &machine.path("run")).unwrap().is_empty());
+    assert_eq!(unreadable(&machine.path("run")).len(), 1);
+    assert_eq!(value(&machine, "nr_requests"), "32");
+    // What that version wrote for all to read and only root to write is honoured.
+    mode(&path, 0o644);
+    restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "nr_requests"), "256");
+}
+
+#[test]
+fn a_forged_target_is_left_alone_and_the_rest_is_put_back() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    Undo::create(&system, &path, "run-1").unwrap().record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    machine.write("etc/shadow", "precious");
+    fs::create_dir_all(machine.path("home/empty")).unwrap();
+    let canary = machine.path("etc/shadow");
+    let shadow = canary.display();
+    let forged = [
+        format!(r#"{{"kind":"file","path":"{shadow}"}}"#),
+        format!(
+            r#"{{"kind":"file","path":"{}/proc/sys/vm/../../../etc/shadow"}}"#,
+            machine.root.path().display()
+        ),
+        format!(r#"{{"kind":"queue","device":"sda","attribute":"../../../../../..{shadow}"}}"#),
+        format!(r#"{{"kind":"queue","device":"../../../..{shadow}","attribute":"x"}}"#),
+        format!(
+            r#"{{"kind":"tunable","device":"sda","scheduler":"none","name":"../../../../../../..{shadow}"}}"#
+        ),
+        r#"{"kind":"hdparm","device":"sda","flag":"--security-erase"}"#.to_owned(),
+        format!(r#"{{"kind":"directory","path":"{}"}}"#, machine.path("home/empty").display()),
+        format!(
+            r#"{{"kind":"directory","path":"{}/../home/empty"}}"#,
+            machine.path("run").display()
+        ),
+        format!(
+            r#"{{"kind":"cgroup-directory","path":"{}"}}"#,
+            machine.path("home/empty").display()
+        ),
+    ];
+    let lines: Vec<String> = forged
+        .iter()
+        .map(|target| format!(r#"{{"line":"change","target":{target},"old":"root::0:0"}}"#))
+        .collect();
+    let text = fs::read_to_string(&path).unwrap() + &lines.join("\n") + "\n";
+    fs::write(&path, text).unwrap();
+    let restored = restore(&system, &path).unwrap();
+    assert_eq!(restored.problems.len(), forged.len(), "{restored:?}");
+    assert_eq!(value(&machine, "nr_requests"), "256");
+    assert_eq!(fs::read_to_string(&canary).unwrap(), "precious\n");
+    assert!(machine.path("home/empty").exists() && path.exists());
+    // Nor is such a target ever recorded.
+    let mut undo = Undo::in_memory(&system);
+    assert!(undo.record(&Target::File { path: canary.clone() }).is_err());
+}
+
+#[test]
+fn a_lock_that_any_user_may_hold_stops_nobody() {
+    let (machine, system) = machine();
+    let folder = machine.path("run");
+    // A lock file and a list of an earlier version, both held by somebody who may read them.
+    machine.write("run/lock", "");
+    let path = machine.path("run/one.undo");
+    Undo::create(&system, &path, "run-1").unwrap().record(&requests("sda")).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    mode(&path, 0o644);
+    let held = [File::open(folder.join("lock")).unwrap(), File::open(&path).unwrap()];
+    for file in &held {
+        rustix::fs::flock(file, rustix::fs::FlockOperation::LockShared).unwrap();
+    }
+    let ours = lock(&system, &folder).unwrap().expect("nobody of this version has it");
+    assert!(lock(&system, &folder).unwrap().is_none(), "one run at a time");
+    drop(ours);
+    restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "nr_requests"), "256");
+    for name in ["machine.lock"] {
+        let bits = fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(bits, 0o600, "{name}");
+    }
+    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_wait_for_a_lock_ends_and_names_who_has_it() {
+    let machine = Machine::new();
+    let mut system = machine.system();
+    system.proc = "/proc".into();
+    let path = machine.path("run/one.undo");
+    Undo::create(&system, &path, "run-1").unwrap();
+    let script = format!("exec 9<{}; flock 9; echo ready; exec sleep 60", path.display());
+    let mut holder = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 6];
+    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut ready).unwrap();
+    let list = state::open_own(&path).unwrap();
+    let waited = lock::lock_within(&system, &list, &path, Duration::from_millis(50));
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let error = waited.unwrap_err().to_string();
+    // The lock was taken by `flock`, which has ended; its parent still has the descriptor.
+    assert!(error.contains(&format!("still locked by process {} (sleep)", holder.id())), "{error}");
+}
+
 mod model {
     use super::*;
     use proptest::prelude::*;
@@ -370,7 +518,8 @@ mod model {
         #[test]
         fn everything_is_as_it_was_before(steps in prop::collection::vec(step(), 0..24)) {
             let (machine, system) = machine();
-            let file = |index: usize| machine.path(&format!("proc/sys/file{index}"));
+            let file = |index: usize| machine.path(&format!("proc/sys/vm/{}", SYSCTLS[index]));
+            fs::create_dir_all(machine.path("proc/sys/vm")).unwrap();
             for index in 0..4 {
                 fs::write(file(index), format!("before {index}\n")).unwrap();
             }

@@ -395,3 +395,125 @@ fn a_real_partition_concerns_its_disk() {
     look(&partition, Purpose::Write).unwrap().permit().unwrap();
     assert_eq!(look(&disk, Purpose::Write).unwrap_err().kind, RefusalKind::NotClaimed);
 }
+
+/// Another process that does something with a device and stays until it is dropped.
+struct Elsewhere(std::process::Child);
+
+impl Elsewhere {
+    /// Runs a Python script that prints a line when it is ready.
+    fn python(script: &str, path: &Path) -> Self {
+        let child = Command::new("python3")
+            .args(["-c", script, path.to_str().unwrap()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut process = Self(child);
+        let mut ready = [0; 6];
+        std::io::Read::read_exact(process.0.stdout.as_mut().unwrap(), &mut ready).unwrap();
+        process
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const OPENED: &str = "
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+print('ready', flush=True); sys.stdin.read()";
+
+const READ: &str = "
+import fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.flock(fd, fcntl.LOCK_SH)
+print('ready', flush=True); sys.stdin.read()";
+
+/// The descriptor is closed; the mapping alone is left.
+const MAPPED: &str = "
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+fd = os.open(sys.argv[1], os.O_RDWR)
+if libc.mmap(None, 4096, PROTECTION, 1, fd, 0) == ctypes.c_void_p(-1).value: sys.exit(1)
+os.close(fd)
+print('ready', flush=True); sys.stdin.read()";
+
+/// A thread with a table of its own (`CLONE_FILES`); the process has nothing open.
+const THREAD: &str = "
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None)
+def work():
+    if libc.unshare(0x400) != 0: os._exit(1)
+    fd = os.open(sys.argv[1], os.O_RDWR)
+    print('ready', flush=True); sys.stdin.read()
+thread = threading.Thread(target=work); thread.start(); thread.join()";
+
+#[test]
+fn the_bytes_of_a_mounted_filesystem_are_refused_by_every_node() {
+    const TEST: &str = "the_bytes_of_a_mounted_filesystem_are_refused_by_every_node";
+    if !root() || tool("mkfs.ext4").is_none() {
+        return skip(TEST, "needs root and mkfs.ext4");
+    }
+    let system = System::host();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("precious.img");
+    let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+    file.set_len(16 << 20).unwrap();
+    run("mkfs.ext4", &["-q", "-F", path.to_str().unwrap()]);
+    let first = loop_device::attach(&system, &file, Bytes(512), None).unwrap();
+    let second = loop_device::attach(&system, &file, Bytes(512), None).unwrap();
+    let context = Context { claims: folder.path().join("claims"), run_file: None };
+    let look = |purpose| check(&system, second.path(), purpose, &context);
+    // Idle, it may be claimed.
+    let card = claim::describe(&system, second.path(), None).unwrap();
+    claim::confirm(&system, &context.claims, &card, &(16_384 * 2).to_string()).unwrap();
+    let token = look(Purpose::Write).unwrap().permit().unwrap();
+    with_own_mounts(|| {
+        let point = tempfile::tempdir().unwrap();
+        let point = point.path().to_str().unwrap();
+        run("mount", &["-t", "ext4", first.path().to_str().unwrap(), point]);
+        fs::write(Path::new(point).join("photo"), "canary").unwrap();
+        for refusal in [look(Purpose::Claim).unwrap_err(), token.recheck().unwrap_err()] {
+            assert_eq!(refusal.kind, RefusalKind::Mounted, "{refusal}");
+            assert!(refusal.reason.contains("which has the same bytes as"), "{refusal}");
+        }
+        assert_eq!(fs::read(Path::new(point).join("photo")).unwrap(), b"canary");
+        run("umount", &[point]);
+    });
+    token.recheck().unwrap();
+}
+
+#[test]
+fn writers_of_every_kind_are_found_on_the_device_and_on_its_file() {
+    const TEST: &str = "writers_of_every_kind_are_found_on_the_device_and_on_its_file";
+    if !root() || tool("python3").is_none() {
+        return skip(TEST, "needs root and python3");
+    }
+    let stranger = Stranger::new();
+    let file = stranger.folder.path().join("precious.img");
+    let reading = MAPPED.replace("PROTECTION", "1");
+    let writing = MAPPED.replace("PROTECTION", "3");
+    for node in [stranger.device.path(), &file] {
+        for (what, script) in [
+            ("a descriptor", OPENED),
+            ("a mapping", writing.as_str()),
+            ("a mapping that is read-only for now", reading.as_str()),
+            ("a thread's own descriptor", THREAD),
+        ] {
+            let process = Elsewhere::python(script, node);
+            let refusal = stranger.look(Purpose::Claim).expect_err(what);
+            assert_eq!(refusal.kind, RefusalKind::Busy, "{what} on {}: {refusal}", node.display());
+            let named = format!("process {} (python3)", process.0.id());
+            assert!(refusal.reason.starts_with(&named), "{refusal}");
+        }
+        let _reader = Elsewhere::python(READ, node);
+        stranger.look(Purpose::Claim).expect("a reader that holds a lock is no reason");
+    }
+    assert!(stranger.is_untouched());
+}

@@ -16,6 +16,13 @@ struct Disk {
     swap: Option<usize>,
     read_only: bool,
     busy: Option<usize>,
+    /// A second path to the disk, with the same partitions; which of them is mounted there.
+    path: Option<Option<usize>>,
+    /// So many loop devices over one file, and which of them is mounted or open for writing.
+    loops: (usize, Option<(usize, bool)>),
+    /// Which of the disk and its partitions another process writes: 0 by a descriptor, 1 in a
+    /// thread, 2 by a mapping, 3 only reads it.
+    writer: Option<(usize, usize)>,
 }
 
 fn disk() -> impl Strategy<Value = Disk> {
@@ -27,15 +34,23 @@ fn disk() -> impl Strategy<Value = Disk> {
         prop::option::weighted(0.15, place()),
         prop::bool::weighted(0.1),
         prop::option::weighted(0.15, place()),
+        prop::option::weighted(0.3, prop::option::weighted(0.5, place())),
+        (0..3_usize, prop::option::weighted(0.5, (0..3_usize, any::<bool>()))),
+        prop::option::weighted(0.2, (place(), 0..4_usize)),
     )
-        .prop_map(|(partitions, stack, mounted, swap, read_only, busy)| Disk {
-            partitions,
-            stack,
-            mounted,
-            swap,
-            read_only,
-            busy,
-        })
+        .prop_map(
+            |(partitions, stack, mounted, swap, read_only, busy, path, loops, writer)| Disk {
+                partitions,
+                stack,
+                mounted,
+                swap,
+                read_only,
+                busy,
+                path,
+                loops,
+                writer,
+            },
+        )
 }
 
 const PROCESSES: [&str; 3] = ["1", "thread-self", "99"];
@@ -97,19 +112,98 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
         if let Some(device) = disk.busy.and_then(at) {
             machine.busy(&device);
         }
-        let whole_free = used.iter().all(|in_use| !in_use);
+        let mut written = vec![false; names.len()];
+        if let Some((place, how)) = disk.writer
+            && let Some(device) = at(place)
+        {
+            let pid = 5000 + index as u32;
+            let node = machine.path("dev").join(&device);
+            let node = node.to_str().unwrap();
+            match how {
+                0 => machine.process(pid, "writer", &device, "02100002"),
+                1 => machine.thread(pid, pid + 500, node, "02100001"),
+                2 => machine.mapping(pid, node, "rw-s", "rd wr sh mr mw me ms sd"),
+                _ => machine.process(pid, "reader", &device, "02100000"),
+            }
+            written[place] = how < 3;
+        }
+        // The second path: what is mounted there is in use here, and the other way round.
+        let mut on_path = vec![false; names.len()];
+        let mut paths = Vec::new();
+        if let Some(mounted) = disk.path {
+            let path = format!("sdp{}", char::from(b'b' + index as u8));
+            let minor = 128 + index * 16;
+            machine.disk(&path, &format!("66:{minor}"), 10_000);
+            for name in [&name, &path] {
+                machine.attribute(name, "wwid", &format!("naa.{index}"));
+            }
+            paths.push(path.clone());
+            for part in 1..=disk.partitions {
+                let partition = format!("{path}{part}");
+                let number = format!("66:{}", minor + part);
+                machine.partition(&path, &partition, &number, part as u64 * 2048, 2048);
+                paths.push(partition);
+            }
+            if let Some(place) = mounted.filter(|place| *place < paths.len()) {
+                let number = format!("66:{}", minor + place);
+                machine.mount("1", &number, "/over-there", "ext4", "/dev/other");
+                on_path[place] = true;
+            }
+        }
+        // A use anywhere on the disk concerns the whole; one of the whole or of the same partition
+        // concerns a partition, whichever path it is by.
+        let in_use = |place: usize| used[place] || on_path[place] || written[place];
+        let concerned = |place: usize| match place {
+            0 => (0..names.len()).any(in_use),
+            place => in_use(0) || in_use(place),
+        };
+        for (place, path) in paths.iter().enumerate() {
+            verdicts.push((path.clone(), !concerned(place)));
+        }
+        loops(&mut machine, index, disk.loops, &mut verdicts);
         let busy = |place: usize| disk.busy == Some(place);
-        verdicts.push((name.clone(), whole_free && !disk.read_only && !busy(0)));
+        verdicts.push((name.clone(), !concerned(0) && !disk.read_only && !busy(0)));
         for (place, partition) in names.iter().enumerate().skip(1) {
-            let free = !used[place] && !used[0] && !busy(place);
+            let free = !concerned(place) && !busy(place);
             verdicts.push((partition.clone(), free));
         }
     }
     (machine, verdicts)
 }
 
+/// Loop devices over one file; a use of one is a use of all.
+fn loops(
+    machine: &mut Machine,
+    index: usize,
+    (count, used): (usize, Option<(usize, bool)>),
+    verdicts: &mut Vec<(String, bool)>,
+) {
+    let name = |number: usize| format!("loop{}", index * 4 + number);
+    for number in 0..count {
+        machine.disk(&name(number), &format!("7:{}", index * 4 + number), 1000);
+        machine.loop_file(&name(number), &format!("/images/{index}.img"));
+    }
+    let used = used.filter(|(number, _)| *number < count);
+    match used {
+        Some((number, true)) => {
+            machine.mount("1", &format!("7:{}", index * 4 + number), "/image", "xfs", "/dev/other");
+        }
+        Some((number, false)) => {
+            machine.process(6000 + index as u32, "qemu", &name(number), "02100002");
+        }
+        None => {}
+    }
+    verdicts.extend((0..count).map(|number| (name(number), used.is_none())));
+}
+
+/// 100,000 trees and more: `SEEKWELL_TREES=100000 cargo test -p seekwell-host nothing_in_use`.
+fn trees() -> ProptestConfig {
+    let cases = std::env::var("SEEKWELL_TREES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig { cases: cases.unwrap_or(256), ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(trees())]
 
     #[test]
     fn nothing_in_use_is_ever_let_through(mut disks in prop::collection::vec(disk(), 1..4)) {

@@ -1,0 +1,138 @@
+//! Queue settings of all devices and sysctls of the machine, to compare before and after a run.
+
+use crate::queue;
+use crate::sysfs::{self, System};
+use crate::undo::{self, Target};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+#[cfg(test)]
+mod tests;
+
+/// Device name of sysctls in a [`Difference`].
+const SYSCTLS: &str = "sysctl vm";
+/// Tunables of the scheduler, a folder in `queue`.
+const TUNABLES: &str = "iosched";
+
+/// Everything below `/sys/block/*/queue`, and the sysctls of write-back, at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    devices: BTreeMap<String, Queue>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Queue {
+    /// Number of the disk, of a loop device of what is attached to it.
+    diskseq: Option<String>,
+    values: BTreeMap<String, String>,
+    /// What the kernel takes from the file of a loop device is none of its settings.
+    settings: Option<BTreeSet<String>>,
+}
+
+/// A setting that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Difference {
+    /// Kernel name of the disk, or `sysctl vm`.
+    pub device: String,
+    /// File in `queue`, for example `read_ahead_kb` or `iosched/fifo_batch`.
+    pub attribute: String,
+    /// Value before; `None` when the file was missing.
+    pub before: Option<String>,
+    /// Value after; `None` when the file is missing.
+    pub after: Option<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "missing".to_owned());
+        let (before, after) = (value(&self.before), value(&self.after));
+        let (device, attribute) = (&self.device, &self.attribute);
+        write!(formatter, "{device}: {attribute} was {before} before the run and is {after} now")
+    }
+}
+
+impl Settings {
+    /// Reads all of it. A file that cannot be read now counts as missing.
+    #[must_use]
+    pub fn read(system: &System) -> Self {
+        let folder = system.sys.join("block");
+        let mut devices: BTreeMap<String, Queue> = sysfs::names(&folder)
+            .into_iter()
+            .map(|name| {
+                let disk = folder.join(&name);
+                let mut values = values(&disk.join("queue"));
+                let tunables = self::values(&disk.join("queue").join(TUNABLES));
+                values.extend(
+                    tunables.into_iter().map(|(name, value)| (format!("{TUNABLES}/{name}"), value)),
+                );
+                let diskseq = sysfs::read_optional(&disk.join("diskseq"));
+                let settings = name.starts_with("loop").then(|| kept_by_loops(system, &name));
+                (name, Queue { diskseq, values, settings })
+            })
+            .collect();
+        let sysctls = undo::SYSCTLS.iter().filter_map(|name| {
+            let value = sysfs::read_optional(&undo::sysctl(system, name))?;
+            Some(((*name).to_owned(), value))
+        });
+        let sysctls = Queue { values: sysctls.collect(), ..Queue::default() };
+        devices.insert(SYSCTLS.to_owned(), sysctls);
+        Self { devices }
+    }
+
+    /// What is different later, on the devices that a run `touched` first, then elsewhere. Devices
+    /// that came or went, or that were attached to something else without us, are left out.
+    #[must_use]
+    pub fn differences(
+        &self,
+        later: &Self,
+        touched: &BTreeSet<String>,
+    ) -> (Vec<Difference>, Vec<Difference>) {
+        let (mut ours, mut others) = (Vec::new(), Vec::new());
+        for (device, before) in &self.devices {
+            let Some(after) = later.devices.get(device) else { continue };
+            if touched.contains(device) {
+                let settings = before.settings.as_ref().zip(after.settings.as_ref());
+                let is_setting = |found: &Difference| {
+                    settings.is_none_or(|(before, after)| {
+                        before.contains(&found.attribute) || after.contains(&found.attribute)
+                    })
+                };
+                ours.extend(between(device, before, after).into_iter().filter(is_setting));
+            } else if before.diskseq == after.diskseq {
+                others.extend(between(device, before, after));
+            }
+        }
+        (ours, others)
+    }
+}
+
+/// Settings that a loop device keeps from one file to the next.
+fn kept_by_loops(system: &System, name: &str) -> BTreeSet<String> {
+    let targets = queue::settable_while_free(system, name).unwrap_or_default();
+    let attribute = |target| match target {
+        Target::Queue { attribute, .. } => Some(attribute),
+        Target::Tunable { name, .. } => Some(format!("{TUNABLES}/{name}")),
+        _ => None,
+    };
+    targets.into_iter().filter_map(attribute).collect()
+}
+
+fn values(folder: &Path) -> BTreeMap<String, String> {
+    let files = sysfs::names(folder).into_iter().filter(|name| folder.join(name).is_file());
+    files
+        .filter_map(|name| Some((name.clone(), sysfs::read_optional(&folder.join(name))?)))
+        .collect()
+}
+
+fn between(device: &str, before: &Queue, after: &Queue) -> Vec<Difference> {
+    let names: BTreeSet<&String> = before.values.keys().chain(after.values.keys()).collect();
+    let difference = |attribute: &String| Difference {
+        device: device.to_owned(),
+        attribute: attribute.clone(),
+        before: before.values.get(attribute).cloned(),
+        after: after.values.get(attribute).cloned(),
+    };
+    let all = names.into_iter().map(difference);
+    all.filter(|found| found.before != found.after).collect()
+}

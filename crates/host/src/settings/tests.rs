@@ -1,0 +1,232 @@
+//! The round trip of settings: set, put back, compared as a whole. Against a scripted sysfs that
+//! recomputes as the kernel does, and against the kernel on loop devices.
+
+use super::*;
+use crate::fixture::Machine;
+use crate::queue::{self, Wanted};
+use crate::undo::Undo;
+use proptest::prelude::*;
+use seekwell_model::stack::WriteCache;
+use std::fs;
+
+fn touched(name: &str) -> BTreeSet<String> {
+    BTreeSet::from([name.to_owned()])
+}
+
+#[test]
+fn what_a_run_touched_is_told_apart_from_what_others_changed() {
+    let mut machine = Machine::new();
+    machine.disk("sdb", "8:16", 4096);
+    for name in ["sda", "sdb"] {
+        machine.attribute(name, "queue/read_ahead_kb", "128");
+    }
+    machine.write("proc/sys/vm/dirty_ratio", "20");
+    let before = Settings::read(&machine.system());
+    machine.attribute("sda", "queue/read_ahead_kb", "1024");
+    machine.attribute("sdb", "queue/iosched/fifo_batch", "16");
+    machine.write("proc/sys/vm/dirty_ratio", "10");
+    let after = Settings::read(&machine.system());
+    let (ours, others) = before.differences(&after, &touched("sda"));
+    let text = |found: &[Difference]| found.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(text(&ours), ["sda: read_ahead_kb was 128 before the run and is 1024 now"]);
+    assert_eq!(
+        text(&others),
+        [
+            "sdb: iosched/fifo_batch was missing before the run and is 16 now",
+            "sysctl vm: dirty_ratio was 20 before the run and is 10 now",
+        ]
+    );
+    // Another disk under the name of an untouched one is no change of settings.
+    machine.attribute("sdb", "diskseq", "8");
+    let (_, others) = before.differences(&Settings::read(&machine.system()), &touched("sda"));
+    assert_eq!(others.len(), 1);
+}
+
+#[test]
+fn read_ahead_comes_back_after_a_run_that_sets_a_limit() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(
+            "read_ahead_comes_back_after_a_run_that_sets_a_limit",
+            "needs root to attach a loop device",
+        );
+    }
+    let system = System::host();
+    let (_image, device) = crate::fixture::ram_device(4);
+    let name = device.kernel_name();
+    for odd in ["132", "128", "4096"] {
+        let mut outer = Undo::in_memory(&system);
+        let ahead = Wanted { read_ahead_kb: odd.parse().ok(), ..Wanted::default() };
+        queue::apply(&system, name, &ahead, &mut outer).unwrap();
+        let before = Settings::read(&system);
+        let folder = tempfile::tempdir().unwrap();
+        let mut undo = Undo::create(&system, &folder.path().join("one.undo"), "run-1").unwrap();
+        let wanted = Wanted {
+            max_sectors_kb: Some(512),
+            write_cache: Some(WriteCache::WriteThrough),
+            ..Wanted::default()
+        };
+        assert_eq!(queue::apply(&system, name, &wanted, &mut undo).unwrap(), []);
+        assert_eq!(queue::restore(&system, name, &mut undo).unwrap().problems, [""; 0]);
+        let (ours, _) = before.differences(&Settings::read(&system), &touched(name));
+        assert_eq!(ours, [], "read_ahead_kb = {odd}");
+        queue::restore(&system, name, &mut outer).unwrap();
+    }
+}
+
+#[test]
+fn a_free_loop_device_has_its_settings_again_when_it_is_free_again() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(
+            "a_free_loop_device_has_its_settings_again",
+            "needs root to attach a loop device",
+        );
+    }
+    let system = System::host();
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("one.undo");
+    let image =
+        crate::image::create_in_ram(&system, seekwell_model::units::Bytes::mib(4), 1, &mut |_| {});
+    let image = image.unwrap();
+    // A free device that a person has set up; itself put back at the end.
+    let mut outer = None;
+    let mut before = Settings::default();
+    let mut undo = Undo::create(&system, &list, "run-1").unwrap();
+    let device = crate::loop_device::attach_noted(
+        &system,
+        image.file(),
+        seekwell_model::units::Bytes(512),
+        None,
+        &mut |name| {
+            let path = system.queue(name)?.join("read_ahead_kb");
+            outer = Some((path.clone(), sysfs::read(&path)?));
+            fs::write(&path, "132").unwrap();
+            before = Settings::read(&system);
+            undo.record_free_loop(name)
+        },
+    )
+    .unwrap();
+    let name = device.kernel_name().to_owned();
+    let wanted = Wanted {
+        scheduler: Some("mq-deadline".into()),
+        rotational: Some(false),
+        max_sectors_kb: Some(512),
+        ..Wanted::default()
+    };
+    queue::apply(&system, &name, &wanted, &mut undo).unwrap();
+    queue::restore(&system, &name, &mut undo).unwrap();
+    drop(device);
+    // The guardian, by the list alone.
+    drop(undo);
+    let restored = crate::undo::restore(&system, &list).unwrap();
+    assert_eq!(restored.problems, [""; 0]);
+    let (ours, _) = before.differences(&Settings::read(&system), &touched(&name));
+    if let Some((path, value)) = outer {
+        fs::write(path, value).unwrap();
+    }
+    assert_eq!(ours, []);
+}
+
+/// What a lab may set, drawn at random; 0 is for "leave it".
+fn wanted() -> impl Strategy<Value = Wanted> {
+    let limit = |values: &'static [u32]| prop::option::of(prop::sample::select(values.to_vec()));
+    (
+        prop::option::of(prop::sample::select(vec!["none", "mq-deadline", "bfq", "kyber"])),
+        limit(&[4, 32, 64, 100, 256]),
+        limit(&[0, 4, 132, 128, 512, 4096]),
+        limit(&[64, 128, 512, 1024, 1280]),
+        prop::option::of(any::<bool>()),
+        prop::option::of(any::<bool>()),
+        prop::option::of(1..32_u32),
+    )
+        .prop_map(|(scheduler, requests, ahead, sectors, rotational, back, batch)| Wanted {
+            tunables: batch
+                .filter(|_| scheduler == Some("mq-deadline"))
+                .map(|value| ("fifo_batch".to_owned(), value.to_string()))
+                .into_iter()
+                .collect(),
+            scheduler: scheduler.map(str::to_owned),
+            nr_requests: requests,
+            read_ahead_kb: ahead,
+            max_sectors_kb: sectors,
+            rotational,
+            write_cache: back
+                .map(|back| if back { WriteCache::WriteBack } else { WriteCache::WriteThrough }),
+            hdparm: vec![],
+        })
+}
+
+/// A person's settings, then so many trials, with a kill of the agent after some of them: the list
+/// alone then puts everything back.
+fn course() -> impl Strategy<Value = (Wanted, Vec<(Wanted, bool)>)> {
+    (wanted(), prop::collection::vec((wanted(), any::<bool>()), 1..5))
+}
+
+/// Runs the course on a device and says what is different at its end.
+fn differences(
+    system: &System,
+    name: &str,
+    course: &(Wanted, Vec<(Wanted, bool)>),
+) -> (Vec<String>, Vec<Difference>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut outer = Undo::create(system, &folder.path().join("outer.undo"), "person").unwrap();
+    let _ = queue::apply(system, name, &course.0, &mut outer);
+    let before = Settings::read(system);
+    let list = folder.path().join("one.undo");
+    let mut undo = Undo::create(system, &list, "run-1").unwrap();
+    let mut problems = Vec::new();
+    for (wanted, killed) in &course.1 {
+        // A scheduler that this kernel lacks ends the trial half way; that must come back too.
+        let _ = queue::apply(system, name, wanted, &mut undo);
+        if *killed {
+            undo = Undo::open(system, &list).unwrap();
+        } else {
+            problems.extend(queue::restore(system, name, &mut undo).unwrap().problems);
+        }
+    }
+    drop(undo);
+    problems.extend(crate::undo::restore(system, &list).unwrap().problems);
+    let (ours, _) = before.differences(&Settings::read(system), &touched(name));
+    problems.extend(queue::restore(system, name, &mut outer).unwrap().problems);
+    (problems, ours)
+}
+
+/// 1,000 courses: `SEEKWELL_COURSES=1000 cargo test -p seekwell-host random_settings`.
+fn courses(few: u32) -> ProptestConfig {
+    let cases = std::env::var("SEEKWELL_COURSES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig {
+        cases: cases.unwrap_or(few),
+        max_shrink_iters: 64,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(courses(200))]
+
+    #[test]
+    fn random_settings_come_back_on_a_queue_that_recomputes(course in course()) {
+        let machine = Machine::new();
+        machine.recomputing_queue("sda");
+        let (problems, ours) = differences(&machine.system(), "sda", &course);
+        prop_assert_eq!(problems, [""; 0]);
+        prop_assert_eq!(ours, vec![]);
+    }
+}
+
+#[test]
+fn random_settings_come_back_on_a_real_loop_device() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(
+            "random_settings_come_back_on_a_real_loop_device",
+            "needs root to attach a loop device",
+        );
+    }
+    let system = System::host();
+    let (_image, device) = crate::fixture::ram_device(4);
+    let name = device.kernel_name();
+    proptest!(courses(24), |(course in course())| {
+        let (problems, ours) = differences(&system, name, &course);
+        prop_assert_eq!(problems, [""; 0]);
+        prop_assert_eq!(ours, vec![]);
+    });
+}

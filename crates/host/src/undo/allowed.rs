@@ -1,0 +1,75 @@
+//! What may be in an undo list at all. A list is read as root, so it reaches only what the program
+//! itself changes: queue settings, hdparm's, its sysctls, its own memory groups and folders.
+
+use super::Target;
+use super::content::Change;
+use crate::error::{Error, Result};
+use crate::hdparm;
+use crate::sysfs::System;
+use std::path::{Component, Path, PathBuf};
+
+/// Sysctls of the write-back of dirty pages and of reclaim, below `/proc/sys/vm`.
+pub(crate) const SYSCTLS: [&str; 9] = [
+    "dirty_background_bytes",
+    "dirty_background_ratio",
+    "dirty_bytes",
+    "dirty_expire_centisecs",
+    "dirty_ratio",
+    "dirty_writeback_centisecs",
+    "laptop_mode",
+    "swappiness",
+    "vfs_cache_pressure",
+];
+
+/// How names of our memory groups begin.
+const GROUP: &str = "seekwell-";
+
+/// Refuses a target that the program never writes. `list` is the file of the list: folders are
+/// removed only below the folder that it is in.
+pub(super) fn check(system: &System, target: &Target, list: Option<&Path>) -> Result<()> {
+    let allowed = match target {
+        Target::Queue { device, attribute } => is_name(device) && is_name(attribute),
+        Target::Tunable { device, scheduler, name } => {
+            is_name(device) && is_name(scheduler) && is_name(name)
+        }
+        Target::Hdparm { device, flag } => is_name(device) && hdparm::is_known(flag),
+        Target::File { path } => SYSCTLS.iter().any(|name| *path == sysctl(system, name)),
+        Target::CgroupDirectory { path } => is_plain(path) && is_our_group(path),
+        Target::Directory { path } => {
+            let folder = list.and_then(Path::parent);
+            is_plain(path) && folder.is_none_or(|folder| path.starts_with(folder))
+        }
+    };
+    if allowed { Ok(()) } else { Err(Error::Argument(words(target))) }
+}
+
+/// The file of a sysctl.
+pub(crate) fn sysctl(system: &System, name: &str) -> PathBuf {
+    system.proc.join("sys/vm").join(name)
+}
+
+/// The problem with an entry that was not put back.
+pub(super) fn refusal(change: &Change) -> String {
+    words(&change.target)
+}
+
+fn words(target: &Target) -> String {
+    format!(
+        "{target:?} in an undo list is nothing that seekwell changes, so it is left alone; \
+         look at the list, then remove it"
+    )
+}
+
+/// One component of a path.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '\0'])
+}
+
+fn is_plain(path: &Path) -> bool {
+    let plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+    path.is_absolute() && path.components().all(plain)
+}
+
+fn is_our_group(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(GROUP))
+}
