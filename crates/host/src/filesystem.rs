@@ -191,5 +191,8 @@ pub fn check_arguments(
     for argument in filesystem.mkfs.iter().chain(&filesystem.mount) {
         arguments::check(system, argument, &ours)?;
     }
+    for pair in filesystem.mkfs.windows(2) {
+        arguments::check_pair(system, &pair[0], &pair[1])?;
+    }
     Ok(())
 }

@@ -79,9 +79,37 @@ pub(super) fn check(system: &System, argument: &str, ours: &[&Path]) -> Result<(
                     let remedy = "give mkfs and mount options only, no files";
                     return Err(refused(argument, "leads to an existing file", remedy));
                 }
+                _ if piece.starts_with('/') => {
+                    let remedy = "give mkfs and mount options only, no files or folders";
+                    return Err(refused(argument, "names a path of the host", remedy));
+                }
                 _ => {}
             }
         }
+        if FILE_OPTIONS.contains(&key) || FILE_OPTIONS.contains(&value.trim_start_matches('-')) {
+            let remedy = "leave it out: it reads or writes files of the host";
+            return Err(refused(argument, "names a file or folder", remedy));
+        }
+    }
+    Ok(())
+}
+
+/// Options of some mkfs whose value is a file or folder.
+const FILE_OPTIONS: [&str; 4] = ["rootdir", "root-directory", "source", "protofile"];
+
+/// Letters whose value is a file or folder for some mkfs and a word or a number for another.
+const FILE_LETTERS: [&str; 4] = ["-d", "-p", "-r", "-z"];
+
+/// Refuses an option's letter with the name of a file: one that exists, or, for `-z`, one that would
+/// be made.
+pub(super) fn check_pair(system: &System, option: &str, value: &str) -> Result<()> {
+    // Programs run in the root folder, so that is where a bare name leads.
+    let exists = || system.nodes.kind(&Path::new("/").join(value)).is_ok();
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    let writes = option == "-z" && !is_number;
+    if FILE_LETTERS.contains(&option) && (writes || exists()) {
+        let remedy = "leave it out: it reads or writes files of the host";
+        return Err(refused(&format!("{option} {value}"), "names a file or folder", remedy));
     }
     Ok(())
 }

@@ -177,6 +177,14 @@ fn arguments_that_reach_another_device_or_file_are_refused() {
         "FILE",
         "-dFILE",
         "root=FILE",
+        // What they name is read or written, whether it exists or not.
+        "/usr",
+        "-d/etc",
+        "--rootdir=/etc",
+        "--rootdir",
+        "/new/undo-file",
+        "-z/new/undo-file",
+        "options=/etc/secret",
     ] {
         assert!(refused(argument), "{argument}");
     }
@@ -187,7 +195,9 @@ fn arguments_that_reach_another_device_or_file_are_refused() {
         "-L",
         "label",
         "-d",
-        "/usr",
+        "single",
+        "-z",
+        "4",
         "commit=30",
         "uid=0",
         "stride=16,stripe_width=32",
@@ -195,6 +205,12 @@ fn arguments_that_reach_another_device_or_file_are_refused() {
         "device=/dev/data",
     ] {
         assert!(!refused(argument), "{argument}");
+    }
+    for mkfs in [&["-z", "undo"][..], &["-r", "etc"], &["-d", "etc"], &["--source", "x"]] {
+        let mut stack = plain("ext4");
+        stack.mkfs = strings(mkfs);
+        let checked = check_arguments(&system, &stack, Path::new("/dev/data"), None);
+        assert!(checked.is_err(), "{mkfs:?}: programs run in the root folder");
     }
     let mut stack = plain("xfs");
     stack.mount = strings(&["logdev=/dev/journal"]);
