@@ -266,6 +266,9 @@ pub struct ReportArgs {
     /// Print the whole run as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    /// Replace existing files also when they are something else than an earlier report
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `watch`.
@@ -379,6 +382,9 @@ pub struct ReplicateArgs {
     /// Markdown that stands before the comparison
     #[arg(long, value_name = "FILE", requires = "markdown")]
     pub introduction: Option<PathBuf>,
+    /// Replace existing files also when they are something else than an earlier comparison
+    #[arg(long)]
+    pub force: bool,
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
@@ -410,6 +416,9 @@ pub struct ClaimArgs {
 pub struct ReleaseArgs {
     /// Disk or partition as it was claimed
     pub device: PathBuf,
+    /// Put the partition table and signatures of before the claim back, if nothing was written since
+    #[arg(long)]
+    pub restore: bool,
 }
 
 /// Arguments of `completions`.

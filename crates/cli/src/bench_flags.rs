@@ -56,11 +56,15 @@ fn kind_command(kind: &'static WorkloadKind) -> Command {
     };
     let html = file("html", "Write the result, with its chart, as one HTML file");
     let svg = file("svg", "Write the chart alone as SVG");
+    let force = Arg::new("force")
+        .long("force")
+        .action(ArgAction::SetTrue)
+        .help("Replace existing files also when they are something else than an earlier result");
     let mut command = Command::new(kind.name)
         .about(kind.doc)
         .arg(target)
         .args(flags(kind).map(flag))
-        .args([seed, json, html, svg]);
+        .args([seed, json, html, svg, force]);
     if has_direct(kind) {
         command = command.arg(direct);
     }

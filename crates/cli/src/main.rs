@@ -7,6 +7,7 @@ mod bench_flags;
 mod commands;
 mod failure;
 mod machine;
+mod output;
 mod progress;
 mod screen;
 mod terminal;

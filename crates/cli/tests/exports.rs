@@ -106,3 +106,41 @@ fn the_schema_is_what_the_definitions_say() {
         "docs/run.schema.json is out of date: cargo xtask docs"
     );
 }
+
+#[test]
+fn outputs_follow_no_links_and_replace_only_what_they_are() {
+    let folder = run();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("thesis.md"), "# Thesis\n").unwrap();
+    std::fs::write(path("shadow"), "precious").unwrap();
+    std::os::unix::fs::symlink("shadow", path("report.html")).unwrap();
+    std::os::unix::fs::symlink("shadow", path("new.html.part")).unwrap();
+    let report = |arguments: &[&str]| {
+        seekwell(folder.path(), &[&["report", "run.seekwell"], arguments].concat())
+    };
+    for flags in [
+        &["--html", "report.html"][..],
+        &["--html", "report.html", "--force"],
+        &["--markdown", "thesis.md"],
+        &["--csv", "thesis.md"],
+        &["--html", "run.seekwell", "--force"],
+    ] {
+        assert!(!report(flags).status.success(), "{flags:?}");
+    }
+    well(&report(&["--html", "new.html", "--csv", "new.csv", "--markdown", "new.md"]));
+    // Again in place of what it wrote, and in place of anything when told so.
+    well(&report(&["--html", "new.html", "--csv", "new.csv", "--markdown", "new.md"]));
+    well(&report(&["--parquet", "tables"]));
+    well(&report(&["--parquet", "tables"]));
+    well(&report(&["--csv", "/dev/stdout"]));
+    assert_eq!(std::fs::read(path("thesis.md")).unwrap(), b"# Thesis\n");
+    assert_eq!(std::fs::read(path("shadow")).unwrap(), b"precious");
+    well(&report(&["--markdown", "thesis.md", "--force"]));
+    assert_ne!(std::fs::read(path("thesis.md")).unwrap(), b"# Thesis\n");
+    let drafts = std::fs::read_dir(folder.path()).unwrap().flatten();
+    let drafts: Vec<_> = drafts
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .filter(|name| name.contains("draft"))
+        .collect();
+    assert_eq!(drafts, [""; 0]);
+}

@@ -25,6 +25,7 @@ pub mod memory;
 mod mounts;
 pub mod namespace;
 mod nodes;
+pub mod output;
 pub mod overlay;
 mod program;
 pub mod queue;

@@ -2,9 +2,10 @@
 
 use crate::bench_flags;
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{output, terminal};
 use clap::ArgMatches;
 use seekwell_host::guard::{self, Context, Purpose, Refusal, WriteToken};
+use seekwell_host::output::Kind;
 use seekwell_model::bench::BenchResult;
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::warning::Warning;
@@ -132,16 +133,16 @@ fn compared(sweep: &SweepParams, matches: &ArgMatches) -> SweepParams {
 }
 
 fn show(result: &BenchResult, matches: &ArgMatches) -> Result<Exit, Failure> {
-    let write = |flag: &str, text: &dyn Fn() -> Option<String>| -> Result<(), Failure> {
+    let force = matches.get_flag("force");
+    let write = |flag: &str, kind, text: &dyn Fn() -> Option<String>| -> Result<(), Failure> {
         let Some(path) = matches.get_one::<PathBuf>(flag) else { return Ok(()) };
         let Some(text) = text() else {
             return Err(Failure::Usage(format!("--{flag}: this kind has no chart")));
         };
-        std::fs::write(path, text)
-            .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))
+        output::silently(path, kind, text.as_bytes(), force)
     };
-    write("html", &|| Some(seekwell_report::bench_html(result)))?;
-    write("svg", &|| seekwell_report::bench_svg(result))?;
+    write("html", Kind::Page, &|| Some(seekwell_report::bench_html(result)))?;
+    write("svg", Kind::Drawing, &|| seekwell_report::bench_svg(result))?;
     if matches.get_flag("json") {
         let text =
             serde_json::to_string_pretty(result).map_err(|error| Failure::from_error(&error))?;

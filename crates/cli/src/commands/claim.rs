@@ -3,7 +3,7 @@
 use crate::args::{ClaimArgs, ReleaseArgs};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use seekwell_host::claim::{self, ClaimCard};
+use seekwell_host::claim::{self, ClaimCard, Contents};
 use seekwell_session::Machine;
 use std::io::{BufRead, IsTerminal, stdin};
 
@@ -68,13 +68,42 @@ fn text(card: &ClaimCard) -> String {
 /// Takes a claim back.
 ///
 /// # Errors
-/// When there is none.
+/// When the claim cannot be removed, or the contents cannot be restored.
 pub fn release(machine: &Machine, arguments: &ReleaseArgs) -> Result<Exit, Failure> {
+    if arguments.restore {
+        return restore(machine, arguments);
+    }
     let released = claim::release(&machine.system, &machine.claims(), &arguments.device)
         .map_err(|error| Failure::from_host(&error))?;
     match released {
         Some(_) => terminal::talk(&format!("released {}", arguments.device.display())),
         None => terminal::talk(&format!("{} was not claimed", arguments.device.display())),
     }
+    Ok(Exit::Done)
+}
+
+/// Takes a claim back and restores what was there before, as far as that is safe.
+fn restore(machine: &Machine, arguments: &ReleaseArgs) -> Result<Exit, Failure> {
+    let (system, claims) = (&machine.system, machine.claims());
+    let contents = claim::release_and_restore(system, &claims, &arguments.device)
+        .map_err(|error| Failure::from_host(&error))?;
+    let device = arguments.device.display();
+    terminal::talk(&match contents {
+        None => format!("{device} was not claimed"),
+        Some(Contents::AsBefore(0)) => {
+            format!("released {device}; its partition table and signatures were unchanged")
+        }
+        Some(Contents::AsBefore(_)) => {
+            format!("released {device}; its partition table and signatures are restored")
+        }
+        Some(Contents::Overwritten(copy)) => format!(
+            "released {device}; it was written since the claim, so nothing was restored: a copy of \
+             its first and last MiB from before is in {}",
+            copy.display()
+        ),
+        Some(Contents::NoCopy) => {
+            format!("released {device}; an earlier version claimed it and kept no copy")
+        }
+    });
     Ok(Exit::Done)
 }

@@ -6,8 +6,9 @@ mod studies;
 
 use crate::args::ReplicateArgs;
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{output, terminal};
 use labs::Labs;
+use seekwell_host::output::Kind;
 use seekwell_model::replication::Replication;
 use seekwell_replicate::judge;
 use seekwell_report::Around;
@@ -59,10 +60,11 @@ fn set(arguments: &ReplicateArgs) -> &'static str {
 
 fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.html {
-        write(path, &seekwell_report::replication_html(found))?;
+        let page = seekwell_report::replication_html(found);
+        output::write(path, Kind::Page, page.as_bytes(), arguments.force)?;
     }
     if let Some(path) = &arguments.markdown {
-        markdown(path, arguments.introduction.as_deref(), found)?;
+        markdown(path, arguments, found)?;
     }
     if arguments.json {
         let text =
@@ -79,24 +81,21 @@ fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure>
 }
 
 /// The comparison as Markdown, and the charts that it shows beside it.
-fn markdown(path: &Path, introduction: Option<&Path>, found: &Replication) -> Result<(), Failure> {
-    let introduction = introduction
+fn markdown(path: &Path, arguments: &ReplicateArgs, found: &Replication) -> Result<(), Failure> {
+    let introduction = arguments
+        .introduction
+        .as_ref()
         .map(std::fs::read_to_string)
         .transpose()
         .map_err(|error| Failure::Error(format!("cannot read the introduction: {error}")))?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     for study in &found.studies {
         if let Some(drawing) = seekwell_report::replication_chart(study) {
-            write(&path.with_file_name(seekwell_report::chart_name(&stem, &study.key)), &drawing)?;
+            let chart = path.with_file_name(seekwell_report::chart_name(&stem, &study.key));
+            output::write(&chart, Kind::Drawing, drawing.as_bytes(), arguments.force)?;
         }
     }
     let around = Around { introduction: introduction.as_deref(), charts: Some(&stem) };
-    write(path, &seekwell_report::replication_markdown(found, around))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))?;
-    terminal::talk(&format!("wrote {}", path.display()));
-    Ok(())
+    let text = seekwell_report::replication_markdown(found, around);
+    output::write(path, Kind::Markdown, text.as_bytes(), arguments.force)
 }

@@ -2,12 +2,12 @@
 
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{output, terminal};
+use seekwell_host::output::{Kind, is_same_file};
 use seekwell_report::{Inside, RunView};
 use seekwell_runner::judge;
 use seekwell_store::RunFile;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Shows or exports a run.
 ///
@@ -17,16 +17,16 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     let view = view(&file)?;
     if let Some(path) = &arguments.html {
-        write(path, &page(&file, &view, arguments)?, &arguments.run)?;
+        write(path, Kind::Page, &page(&file, &view, arguments)?, arguments)?;
     }
     if let Some(path) = &arguments.csv {
-        write(path, &seekwell_report::csv(&view), &arguments.run)?;
+        write(path, Kind::Csv, &seekwell_report::csv(&view), arguments)?;
     }
     if let Some(path) = &arguments.markdown {
-        write(path, &seekwell_report::markdown(&view), &arguments.run)?;
+        write(path, Kind::Markdown, &seekwell_report::markdown(&view), arguments)?;
     }
     if let Some(directory) = &arguments.parquet {
-        tables(directory, &view)?;
+        tables(directory, &view, arguments.force)?;
     }
     let files = [&arguments.html, &arguments.csv, &arguments.markdown, &arguments.parquet];
     if arguments.json || files.iter().all(|file| file.is_none()) {
@@ -36,18 +36,14 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
 }
 
 /// Writes the Parquet tables of a run, in place of earlier ones.
-fn tables(directory: &Path, view: &RunView) -> Result<(), Failure> {
+fn tables(directory: &Path, view: &RunView, force: bool) -> Result<(), Failure> {
     let wrong = |path: &Path, error: &dyn std::fmt::Display| {
         Failure::Error(format!("cannot write {}: {error}", path.display()))
     };
     std::fs::create_dir_all(directory).map_err(|error| wrong(directory, &error))?;
     let tables = seekwell_report::parquet(view).map_err(|error| wrong(directory, &error))?;
     for (name, bytes) in tables {
-        let path = directory.join(name);
-        let draft = directory.join(format!("{name}.part"));
-        std::fs::write(&draft, bytes)
-            .and_then(|()| std::fs::rename(&draft, &path))
-            .map_err(|error| wrong(&path, &error))?;
+        output::silently(&directory.join(name), Kind::Parquet, &bytes, force)?;
     }
     terminal::talk(&format!("wrote the tables in {}", directory.display()));
     Ok(())
@@ -105,25 +101,11 @@ pub fn print(view: &RunView, json: bool) {
     }
 }
 
-/// Writes an output in full or not at all. The run file itself is never written over.
-fn write(path: &Path, text: &str, run_file: &Path) -> Result<(), Failure> {
-    let same = |one: std::io::Result<std::fs::Metadata>,
-                other: std::io::Result<std::fs::Metadata>| {
-        matches!((one, other), (Ok(one), Ok(other)) if (one.dev(), one.ino()) == (other.dev(), other.ino()))
-    };
-    if same(path.metadata(), run_file.metadata()) {
+/// Writes an output. The run file itself is never written over.
+fn write(path: &Path, kind: Kind, text: &str, arguments: &ReportArgs) -> Result<(), Failure> {
+    if is_same_file(path, &arguments.run) {
         let text = format!("{} is the run file itself; name another file", path.display());
         return Err(Failure::Usage(text));
     }
-    let wrong =
-        |error: std::io::Error| Failure::Error(format!("cannot write {}: {error}", path.display()));
-    if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
-        // A pipe or a terminal: there is nothing to lose.
-        std::fs::write(path, text).map_err(wrong)?;
-    } else {
-        let draft = PathBuf::from(format!("{}.part", path.display()));
-        std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path)).map_err(wrong)?;
-    }
-    terminal::talk(&format!("wrote {}", path.display()));
-    Ok(())
+    output::write(path, kind, text.as_bytes(), arguments.force)
 }

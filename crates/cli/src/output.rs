@@ -1,0 +1,25 @@
+//! Files for the user: written by one writer, with its refusals as messages.
+
+use crate::failure::Failure;
+use crate::terminal;
+use seekwell_host::output::{self, Kind, Replace};
+use std::path::Path;
+
+/// Writes a file whole or not at all and says so. `force` replaces files that are something else.
+///
+/// # Errors
+/// When the path is a link, a file that is something else, or cannot be written.
+pub fn write(path: &Path, kind: Kind, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    silently(path, kind, bytes, force)?;
+    terminal::talk(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// The same without a word, for one of several files.
+///
+/// # Errors
+/// As [`write`].
+pub fn silently(path: &Path, kind: Kind, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    let replace = if force { Replace::AnyFile } else { Replace::SameKind };
+    output::write(path, kind, bytes, replace).map_err(|error| Failure::from_error(&error))
+}

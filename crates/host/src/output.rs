@@ -1,0 +1,300 @@
+//! Files that are written for the user: reports, charts, tables. Whole or not at all, never through a
+//! link, and never in place of a file that is something else.
+
+use crate::error::{Error, Result};
+use crate::state::{Draft, sync_folder_of};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, linkat, open,
+};
+use rustix::io::Errno;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// Extended attribute of files that were written here; its value is the kind.
+pub const KIND_MARK: &str = "user.seekwell.output";
+
+/// How much of two files is compared.
+const HEAD: usize = 4096;
+/// A first line that is shorter says nothing.
+const TELLING: usize = 10;
+/// How often another name is tried for a draft.
+const ATTEMPTS: u32 = 16;
+
+/// What a file holds. One of the same kind may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An HTML page.
+    Page,
+    /// A drawing as SVG.
+    Drawing,
+    /// Comma-separated values.
+    Csv,
+    /// Markdown.
+    Markdown,
+    /// A Parquet table.
+    Parquet,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Drawing => "drawing",
+            Self::Csv => "csv",
+            Self::Markdown => "markdown",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// Whether an unmarked file looks like an earlier output: files lose their marks in copies and
+    /// checkouts, and earlier versions set none.
+    fn is_like(self, existing: &[u8], new: &[u8]) -> bool {
+        let alike = existing.iter().zip(new).take_while(|(one, other)| one == other).count();
+        let first_line = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::len);
+        match self {
+            Self::Page => alike >= 100,
+            Self::Drawing => alike >= 70,
+            Self::Csv | Self::Markdown => {
+                let (old, length) = (first_line(existing), first_line(new));
+                old == length && length.is_some_and(|length| length >= TELLING && alike >= length)
+            }
+            Self::Parquet => false,
+        }
+    }
+}
+
+/// What may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replace {
+    /// An earlier output of the same kind.
+    SameKind,
+    /// Any plain file, because the user said so.
+    AnyFile,
+}
+
+/// Writes a file for the user. It appears whole under its name, or nothing changes.
+///
+/// Terminals, pipes and standard output (`/dev/stdout`) are written to as they are.
+///
+/// # Errors
+/// [`Error::Output`] when the name leads elsewhere or to a file that is something else;
+/// [`Error::Io`] when it cannot be written, for example because the disk is full.
+pub fn write(path: &Path, kind: Kind, bytes: &[u8], replace: Replace) -> Result<()> {
+    match target(path)? {
+        Target::Stream => stream(path, bytes),
+        Target::Nothing => {
+            let placed = draft(path, kind, bytes, None)?;
+            placed.put_new(path)
+        }
+        Target::File(existing) => {
+            if replace == Replace::SameKind {
+                same_kind(path, &existing, kind, bytes)?;
+            }
+            let facts = fstat(&existing).map_err(Error::errno("examine", path))?;
+            let placed = draft(path, kind, bytes, Some(facts.st_mode & 0o777))?;
+            placed.put_over(path)
+        }
+    }
+}
+
+enum Target {
+    /// A terminal, a pipe, standard output.
+    Stream,
+    Nothing,
+    /// A plain file, open for reading.
+    File(File),
+}
+
+fn target(path: &Path) -> Result<Target> {
+    let refused = |why: &str, remedy: &'static str| Error::Output {
+        path: path.to_owned(),
+        why: why.to_owned(),
+        remedy,
+    };
+    let facts = match fs::symlink_metadata(path) {
+        Ok(facts) => facts,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Target::Nothing),
+        Err(error) => return Err(Error::io("examine", path)(error)),
+    };
+    let kind = facts.file_type();
+    if kind.is_file() {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = open(path, flags, Mode::empty()).map_err(Error::errno("open", path))?;
+        return Ok(Target::File(File::from(file)));
+    }
+    if kind.is_dir() {
+        return Err(refused("is a folder", "name a file in it"));
+    }
+    if kind.is_block_device() {
+        return Err(refused("is a block device", "name a file"));
+    }
+    if !kind.is_symlink() {
+        return Ok(Target::Stream);
+    }
+    // Links that the system made, as /dev/stdout, lead to what the user's shell has opened.
+    let of_the_system = path.starts_with("/dev") || path.starts_with("/proc");
+    match fs::metadata(path) {
+        Ok(facts) if of_the_system && !facts.file_type().is_block_device() => Ok(Target::Stream),
+        _ => Err(refused("is a symbolic link", "name the file itself")),
+    }
+}
+
+/// There is nothing to lose, and nothing that could be whole.
+fn stream(path: &Path, bytes: &[u8]) -> Result<()> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = open(path, flags, Mode::empty()).map_err(Error::errno("open", path))?;
+    File::from(file).write_all(bytes).map_err(Error::io("write", path))
+}
+
+fn same_kind(path: &Path, existing: &File, kind: Kind, bytes: &[u8]) -> Result<()> {
+    let mut mark = [0_u8; 32];
+    if let Ok(length) = fgetxattr(existing, KIND_MARK, mark.as_mut_slice())
+        && mark.get(..length) == Some(kind.word().as_bytes())
+    {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    existing.take(HEAD as u64).read_to_end(&mut head).map_err(Error::io("read", path))?;
+    // A file without content has nothing to lose: `mktemp` makes such.
+    if head.is_empty() || kind.is_like(&head, bytes) {
+        return Ok(());
+    }
+    Err(Error::Output {
+        path: path.to_owned(),
+        why: format!("exists and is no {} of an earlier call", kind.word()),
+        remedy: "name another file, or give --force to replace it",
+    })
+}
+
+/// A file with all its content, on the disk, and not yet under its name.
+enum Placed {
+    /// Without any name: gone when closed.
+    Nameless(File),
+    /// Where the filesystem has no nameless files.
+    Named(Draft),
+}
+
+fn draft(path: &Path, kind: Kind, bytes: &[u8], mode: Option<u32>) -> Result<Placed> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    // What new files have, less the umask.
+    let new = Mode::from_raw_mode(0o666);
+    match open(folder, flags, new) {
+        Ok(file) => {
+            let file = File::from(file);
+            fill(&file, path, kind, bytes, mode)?;
+            Ok(Placed::Nameless(file))
+        }
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+            let (draft, file) = named(path)?;
+            fill(&file, path, kind, bytes, mode)?;
+            Ok(Placed::Named(draft))
+        }
+        Err(error) => Err(Error::errno("write in the folder", folder)(error)),
+    }
+}
+
+/// A file with a name of its own beside `path`, in nobody's way.
+fn named(path: &Path) -> Result<(Draft, File)> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut last = Errno::EXIST;
+    for _ in 0..ATTEMPTS {
+        let draft = Draft::beside(path);
+        match open(&draft.0, flags, Mode::from_raw_mode(0o666)) {
+            Ok(file) => return Ok((draft, File::from(file))),
+            Err(error) => {
+                // It is not ours to remove.
+                std::mem::forget(draft);
+                last = error;
+            }
+        }
+        if last != Errno::EXIST {
+            break;
+        }
+    }
+    Err(Error::errno("make", path)(last))
+}
+
+fn fill(mut file: &File, path: &Path, kind: Kind, bytes: &[u8], mode: Option<u32>) -> Result<()> {
+    file.write_all(bytes).map_err(Error::io("write", path))?;
+    if let Some(mode) = mode {
+        // The permissions that the user gave the file that is replaced.
+        file.set_permissions(fs::Permissions::from_mode(mode))
+            .map_err(Error::io("set the permissions of", path))?;
+    }
+    // Where there are no extended attributes the next call looks at the content.
+    let _ = fsetxattr(file, KIND_MARK, kind.word().as_bytes(), XattrFlags::empty());
+    file.sync_all().map_err(Error::io("write", path))
+}
+
+impl Placed {
+    /// Gives it a name that nothing has; a file or a link that appeared meanwhile stays.
+    fn put_new(&self, path: &Path) -> Result<()> {
+        let linked = match self {
+            Self::Nameless(file) => linkat(CWD, fd_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW),
+            Self::Named(draft) => linkat(CWD, &draft.0, CWD, path, AtFlags::empty()),
+        };
+        match linked {
+            Ok(()) => sync_folder_of(path),
+            // A filesystem without hard links, as FAT.
+            Err(Errno::PERM | Errno::OPNOTSUPP) if matches!(self, Self::Named(_)) => {
+                self.put_over(path)
+            }
+            Err(error) => Err(Error::errno("write", path)(error)),
+        }
+    }
+
+    /// Puts it in the place of a file in one step.
+    fn put_over(&self, path: &Path) -> Result<()> {
+        let named;
+        let draft = match self {
+            Self::Named(draft) => draft,
+            Self::Nameless(file) => {
+                named = link_draft(file, path)?;
+                &named
+            }
+        };
+        fs::rename(&draft.0, path).map_err(Error::io("replace", path))?;
+        sync_folder_of(path)
+    }
+}
+
+/// Gives a nameless file a name beside `path`. A name that exists is somebody's.
+fn link_draft(file: &File, path: &Path) -> Result<Draft> {
+    let mut last = Errno::EXIST;
+    for _ in 0..ATTEMPTS {
+        let draft = Draft::beside(path);
+        match linkat(CWD, fd_path(file), CWD, &draft.0, AtFlags::SYMLINK_FOLLOW) {
+            Ok(()) => return Ok(draft),
+            Err(error) => {
+                // It is not ours to remove.
+                std::mem::forget(draft);
+                last = error;
+            }
+        }
+        if last != Errno::EXIST {
+            break;
+        }
+    }
+    Err(Error::errno("write", path)(last))
+}
+
+/// The name of an open file that `linkat` takes.
+fn fd_path(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Whether a path and another lead to one file, so that writing one would write over the other.
+#[must_use]
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path: &Path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
+    id(one).is_some_and(|one| id(other) == Some(one))
+}
