@@ -56,7 +56,7 @@ pub(crate) enum Function {
     Rho,
 }
 
-/// What is wrong with a formula.
+/// An error in a formula.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the formula '{text}' {problem}")]
 pub struct FormulaError {
@@ -64,11 +64,11 @@ pub struct FormulaError {
     problem: String,
 }
 
-/// Where the values of a formula come from.
+/// Source of the values of a formula.
 pub(crate) trait Source {
-    /// What a path in brackets is.
+    /// Returns the value of a path in brackets.
     fn path(&self, path: &str) -> Option<f64>;
-    /// What another measure is.
+    /// Returns the value of another measure.
     fn measure(&self, name: &str) -> Option<f64>;
     /// Names of measures that begin so, in their order.
     fn group(&self, begin: &str) -> Vec<String>;
@@ -242,7 +242,7 @@ pub(crate) fn unknown(formula: &Formula, measures: &BTreeMap<String, Measure>) -
     })
 }
 
-/// Whether a measure rests on itself.
+/// Returns true if a measure depends on itself.
 pub(crate) fn needs_itself(name: &str, measures: &BTreeMap<String, Measure>) -> bool {
     let mut open = vec![name.to_owned()];
     let mut seen: Vec<String> = Vec::new();

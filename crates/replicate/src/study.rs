@@ -1,5 +1,5 @@
-//! The file per study: which labs are run, how each value is read from them, what each `sign`
-//! asks, what a model is fitted to, and the likely reasons of what differs.
+//! The file of a study: its labs, the formula of each value, the conditions of each `sign` claim, the
+//! fits of its models, and the likely reasons for differences.
 
 use crate::claims::Claims;
 use crate::formula::{self, Formula};
@@ -12,12 +12,12 @@ use toml::Spanned;
 #[cfg(test)]
 mod tests;
 
-/// How a study is replicated.
+/// Replication of a study.
 #[derive(Clone, Debug, Default)]
 pub struct Study {
     /// Its number.
     pub key: String,
-    /// What must be known of how it is done here.
+    /// Remarks on how the study is replicated.
     pub notes: Vec<String>,
     /// Labs.
     pub labs: Vec<Lab>,
@@ -25,15 +25,15 @@ pub struct Study {
     pub measures: BTreeMap<String, Measure>,
     /// Curves: the names of their points from the smallest block to the largest.
     pub curves: BTreeMap<String, Vec<String>>,
-    /// What a claim of the form `sign` or `range` asks, by claim.
+    /// Conditions of claims of the forms `sign` and `range`, by claim.
     pub tests: BTreeMap<String, Test>,
-    /// The likely reason of what differs, by claim or value.
+    /// Likely reasons for differences, by claim or value.
     pub reasons: BTreeMap<String, String>,
-    /// Further quantities beside a claim or value, by its name; never scored.
+    /// Further quantities shown with a claim or value, by its name; never scored.
     pub also: BTreeMap<String, Vec<Beside>>,
-    /// Why a claim or value that could be tested was not, by name.
+    /// Reasons why a testable claim or value was not measured, by name.
     pub not_measured: BTreeMap<String, String>,
-    /// Why a claim that was thought testable when the claims were frozen cannot be tested here, by name.
+    /// Reasons why a claim that seemed testable at the freeze cannot be tested here, by name.
     pub cannot: BTreeMap<String, String>,
     /// Parameters that are fitted, in this order.
     pub fits: Vec<Fit>,
@@ -51,7 +51,7 @@ pub struct Lab {
     pub whole: Option<String>,
     /// File of the quick set; `None`: not part of it.
     pub quick: Option<String>,
-    /// CPU time to charge in the virtual place, `CALL,KIB` in nanoseconds, with its source.
+    /// CPU time to charge on the virtual backend, `CALL,KIB` in nanoseconds, with its source.
     pub cpu: Option<String>,
 }
 
@@ -60,13 +60,13 @@ pub struct Lab {
 pub struct Measure {
     /// Name of the lab; `None` for one that is made of other measures alone.
     pub lab: Option<String>,
-    /// Which stack and workload.
+    /// Stack and workload.
     pub stack: Match,
     /// The formula.
     pub formula: Formula,
-    /// The sets in which it may stand beside the study, `whole` or `quick`; none named: both.
+    /// Sets in which it compares with the study, `whole` or `quick`; empty: both.
     pub sets: Vec<Set>,
-    /// Why not in the other.
+    /// Reason why it does not compare in the other set.
     pub because: Option<String>,
 }
 
@@ -74,14 +74,14 @@ pub struct Measure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Set {
-    /// As the study did it.
+    /// The study's own size.
     Whole,
     /// Smaller.
     Quick,
 }
 
 impl Set {
-    /// As it is written.
+    /// Returns the name used in files.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ impl Set {
     }
 }
 
-/// What a claim asks.
+/// Conditions of a claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Test {
     /// All of these.
@@ -102,13 +102,13 @@ pub struct Test {
     pub cells: Vec<Cells>,
 }
 
-/// A condition on how many cells of a table lie above a bound with their whole interval.
+/// A condition on the number of cells of a table whose whole interval is above a bound.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cells {
     /// Names of measures, groups by their begin and `*`: the cells.
     pub of: Vec<String>,
-    /// A cell counts whose whole interval lies above this.
+    /// Bound: a cell counts if its whole interval is above.
     pub above: f64,
     /// How many of them must count.
     pub count: Count,
@@ -129,7 +129,7 @@ pub enum Count {
     MostIn,
 }
 
-/// A formula that has to lie on one side of a bound, with its whole interval.
+/// A formula whose whole interval must be on one side of a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// The formula.
@@ -138,14 +138,14 @@ pub struct Condition {
     pub above: Option<f64>,
     /// It must be below this.
     pub below: Option<f64>,
-    /// It must not be above this: holds unless the whole interval lies above.
+    /// It must not be above this: true unless the whole interval is above.
     pub not_above: Option<f64>,
 }
 
-/// A quantity beside a claim or value.
+/// A further quantity of a claim or value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beside {
-    /// What it is.
+    /// Description of the quantity.
     pub says: String,
     /// The formula.
     pub formula: Formula,
@@ -159,9 +159,9 @@ pub struct Fit {
     pub device: String,
     /// Dotted key of the parameter in its file.
     pub parameter: String,
-    /// Where it is looked for.
+    /// Range to search.
     pub range: [f64; 2],
-    /// Where the range comes from.
+    /// Source of the range.
     pub source: String,
     /// The published value: one with `use = "fit"`.
     pub value: String,
@@ -240,7 +240,7 @@ struct RawGrid {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Over {
-    /// What is no axis of a lab: `$NAME` in the name and in the formula alone.
+    /// Words that are no axis of a lab: `$NAME` in the name and in the formula alone.
     #[serde(default)]
     words: BTreeMap<String, Vec<String>>,
     #[serde(default)]
@@ -261,7 +261,7 @@ struct RawCurve {
     #[serde(default)]
     stack: Axes,
     value: Spanned<String>,
-    /// Name of the point and what stands for `$` in the formula.
+    /// Name of the point and the text that replaces `$` in the formula.
     points: Vec<[String; 2]>,
 }
 
@@ -583,7 +583,7 @@ fn along(
 }
 
 impl Measure {
-    /// A measure that stands beside the study in every set.
+    /// Makes a measure that compares with the study in every set.
     #[must_use]
     pub fn new(lab: Option<String>, stack: Match, formula: Formula) -> Self {
         Self { lab, stack, formula, sets: Vec::new(), because: None }

@@ -1,4 +1,4 @@
-//! A claim put to its conditions.
+//! The conditions of a claim.
 
 use super::measured::{Measures, Rounds, quantity};
 use crate::claims::{Best, Form, Judgeable};
@@ -6,18 +6,18 @@ use crate::formula::{self, Formula};
 use crate::study::{Cells, Condition, Count, Study};
 use seekwell_model::replication::{ClaimVerdict, Quantity, Tested};
 
-/// What claims of a study are judged with.
+/// Judges the claims of a study.
 pub(super) struct Judge<'a> {
     pub(super) study: &'a Study,
     pub(super) measures: &'a Measures<'a>,
 }
 
 impl Judge<'_> {
-    /// The verdict, and the conditions it rests on.
+    /// Returns the verdict, and the conditions that decide it.
     pub(super) fn of(&self, claim: &Judgeable) -> (ClaimVerdict, Vec<Tested>) {
         match &claim.form {
             Form::Order { values, best } => whole(self.order(values, *best)),
-            // Where both values are published in different units, the study's file says the test.
+            // Values published in different units are compared by a test of the study's file.
             Form::Ratio { .. } if self.study.tests.contains_key(&claim.id) => self.sign(claim),
             Form::Ratio { of, over, published, within } => {
                 whole(vec![self.ratio(of, over, *published, *within)])
@@ -30,7 +30,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Names of the measures that a claim rests on.
+    /// Returns the names of the measures behind a claim.
     pub(super) fn names(&self, claim: &Judgeable) -> Vec<String> {
         let mut names: Vec<String> = claim.form.names().into_iter().map(str::to_owned).collect();
         if let Form::Cross { curves } = &claim.form {
@@ -104,7 +104,7 @@ impl Judge<'_> {
         tests
     }
 
-    /// Who leads at the smallest block does not lead at the largest.
+    /// The leader at the smallest block is not the leader at the largest.
     fn cross(&self, curves: &[String; 2]) -> Vec<Tested> {
         let ends = |curve: &String| {
             let points = self.study.curves.get(curve)?;
@@ -133,7 +133,7 @@ impl Judge<'_> {
         vec![first, second]
     }
 
-    /// Every quantity of the study's file, where it lies.
+    /// Tests whether every quantity of the claim is in the range.
     fn range(&self, claim: &Judgeable, low: f64, high: f64) -> Vec<Tested> {
         let conditions = self.study.tests.get(&claim.id).map(|test| test.all.as_slice());
         let one = |condition: &Condition| {
@@ -174,8 +174,8 @@ impl Judge<'_> {
         (verdict, tests)
     }
 
-    /// How many cells lie above the bound, each with its whole interval; what is found is their number,
-    /// or for [`Count::MostIn`] the share of them.
+    /// Counts the cells whose whole interval is above the bound. The quantity found is their number, or for
+    /// [`Count::MostIn`] the share of them in the part.
     fn cells(&self, cells: &Cells) -> Tested {
         let names = formula::cells(&cells.of, &self.study.measures);
         let measured: Vec<(&String, Option<Quantity>)> =
@@ -266,7 +266,7 @@ fn words(formula: &Formula) -> String {
     formula.text.replace(['{', '}'], "")
 }
 
-/// All conditions together: one that fails decides, one that is missing leaves it open.
+/// Combines all conditions: one that fails decides, one that is missing leaves the claim open.
 fn whole(tests: Vec<Tested>) -> (ClaimVerdict, Vec<Tested>) {
     let verdict = joined(tests.iter().map(|test| match test.holds {
         Some(true) => ClaimVerdict::Confirmed,
