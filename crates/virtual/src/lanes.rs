@@ -15,8 +15,8 @@ use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 
+use crate::memory_capacity::MemoryCapacity;
 use crate::place::{Lane, VirtualPlace, VirtualPlaceError};
-use crate::room::Room;
 
 #[cfg(test)]
 mod tests;
@@ -85,7 +85,7 @@ impl Lanes {
         plan: &Plan,
         cpus: &[usize],
     ) -> Result<Self, VirtualPlaceError> {
-        let Room { guests, note, .. } = place.make_room(plan, cpus.len().max(1))?;
+        let MemoryCapacity { guests, note, .. } = place.reserve_memory(plan, cpus.len().max(1))?;
         let plan = plan.clone();
         let work = move |trial: &PlannedTrial, lane: &Lane, progress: &mut dyn FnMut(&str)| {
             place.run_trial(&plan, trial, lane, progress)

@@ -29,9 +29,9 @@ use crate::machine::{
 };
 use crate::mailbox::Task;
 use crate::medium::{self, Word};
+use crate::memory_capacity::{self, MemoryCapacity};
 use crate::partition::Partition;
 use crate::preparations::{Preparations, Prepared, Start};
-use crate::room::{self, Room};
 use crate::root::{RootBuilder, RootError, RootImage};
 
 #[cfg(test)]
@@ -109,9 +109,7 @@ pub enum VirtualPlaceError {
     #[error("cannot write the agent's request")]
     Request(#[from] serde_json::Error),
     /// No directory can hold the guests' memory.
-    #[error(
-        "a guest needs {needed} of shared memory, and {found}; so does giving less memory to the stacks"
-    )]
+    #[error("a guest needs {needed} of shared memory, but {found}; or give the stacks less memory")]
     NoMemory {
         /// What a guest needs.
         needed: Bytes,
@@ -179,18 +177,25 @@ impl VirtualPlace {
         Ok(Self { options, root, missing, memory_directory, preparations })
     }
 
-    /// Finds room for the memory of this plan's guests, at most so many at a time; from now on it is used.
+    /// Chooses the directory for the memory of this plan's guests, and how many of them, at most so many, fit
+    /// at a time.
     ///
     /// # Errors
     ///
     /// [`VirtualPlaceError::NoMemory`].
-    pub fn make_room(&mut self, plan: &Plan, at_most: usize) -> Result<Room, VirtualPlaceError> {
+    pub fn reserve_memory(
+        &mut self,
+        plan: &Plan,
+        at_most: usize,
+    ) -> Result<MemoryCapacity, VirtualPlaceError> {
         let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
-        let places = [Path::new(SHARED_MEMORY), &self.options.scratch].map(room::look);
-        let room = room::choose(largest, at_most, room::machine_memory(), &places);
-        let room = room.map_err(|found| VirtualPlaceError::NoMemory { needed: largest, found })?;
-        self.memory_directory.clone_from(&room.directory);
-        Ok(room)
+        let candidates =
+            [Path::new(SHARED_MEMORY), &self.options.scratch].map(memory_capacity::look);
+        let machine = memory_capacity::machine_memory();
+        let capacity = memory_capacity::choose(largest, at_most, machine, &candidates)
+            .map_err(|found| VirtualPlaceError::NoMemory { needed: largest, found })?;
+        self.memory_directory.clone_from(&capacity.directory);
+        Ok(capacity)
     }
 
     /// The kernel.
@@ -390,14 +395,14 @@ impl VirtualPlace {
     ) -> Result<Box<dyn Model>, VirtualPlaceError> {
         let Backing::Model { model, size } = backing else {
             return Err(VirtualPlaceError::Stack(format!(
-                "{name} is a device of the host; the virtual place takes modelled devices: write model = \"NAME\" (seekwell device list)"
+                "{name} is a device of the host; the virtual backend takes modelled devices: write model = \"NAME\" (seekwell device list)"
             )));
         };
         let source = |source| VirtualPlaceError::Model { name: name.to_owned(), source };
         let found = seekwell_device::catalogue::find(&self.options.devices, model);
         let file = found.map_err(source)?.ok_or_else(|| {
             VirtualPlaceError::Stack(format!(
-                "{name} names the modelled device '{model}', which there is no file of; seekwell device list shows those there are"
+                "{name} names the modelled device '{model}', which does not exist; list the models with: seekwell device list"
             ))
         })?;
         let whole = seekwell_device::build(&file, seed);

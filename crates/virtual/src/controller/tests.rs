@@ -235,7 +235,7 @@ fn a_broken_ring_ends_the_trial_and_not_this_process() {
     let Halt::Fault(fault) = halt else { panic!("{halt}") };
     assert_eq!(
         fault.to_string(),
-        "the ring of a disk is broken: the ring leads outside: 2 bytes at 0x2 are not in the guest's memory"
+        "a disk's virtqueue is malformed: the ring points outside the guest's memory: 2 bytes at 0x2 are not in the guest's memory"
     );
 }
 
