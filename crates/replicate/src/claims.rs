@@ -220,6 +220,8 @@ struct Claim {
 pub struct Judgeable {
     /// Its name; of a pair of a group both names.
     pub id: String,
+    /// A pair of published numbers, not a sentence of the study.
+    pub generated: bool,
     /// Line of the study's text.
     pub line: u32,
     /// The statement.
@@ -240,6 +242,8 @@ pub struct Erratum {
     pub id: String,
     /// Date of discovery.
     pub date: String,
+    /// The right line of the study's text, where the frozen one is wrong.
+    pub line: Option<u32>,
     /// The error and its cause.
     pub reason: String,
 }
@@ -327,6 +331,16 @@ impl Claims {
         self.values.iter().filter(move |value| belongs(value.id(), study))
     }
 
+    fn corrected_line(&self, id: &str) -> Option<u32> {
+        self.errata.iter().filter(|erratum| erratum.id == id).find_map(|erratum| erratum.line)
+    }
+
+    /// Returns the use of a published value; `None` if there is no such value.
+    #[must_use]
+    pub fn usage(&self, id: &str) -> Option<ValueUse> {
+        self.values.iter().find(|value| value.id() == id).map(|value| value.usage)
+    }
+
     /// Returns the claims of a study in the order of the file, then the pairs of its groups.
     #[must_use]
     pub fn of_study(&self, study: &str) -> Vec<Judgeable> {
@@ -335,7 +349,8 @@ impl Claims {
             .filter_map(|claim| {
                 Some(Judgeable {
                     id: claim.id.get_ref().clone(),
-                    line: claim.line,
+                    generated: false,
+                    line: self.corrected_line(claim.id.get_ref()).unwrap_or(claim.line),
                     says: claim.says.clone(),
                     lab: claim.lab.clone(),
                     // What has no form was refused by the reader.
@@ -362,6 +377,7 @@ impl Claims {
                 let (less, more) = if one.value < two.value { (one, two) } else { (two, one) };
                 pairs.push(Judgeable {
                     id: format!("{} < {}", less.id(), more.id()),
+                    generated: true,
                     line: less.line,
                     says: format!(
                         "{} {} against {} {}.",

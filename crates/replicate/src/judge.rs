@@ -1,5 +1,6 @@
 //! Results, claim by claim, with the trials that show them.
 
+mod evidence;
 mod measured;
 mod tested;
 
@@ -77,6 +78,8 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
             .map(|claim| {
                 let mut outcome = claim_outcome(claim, study, &measures);
                 outcome.at_ends = at_ends_of(&outcome, claim, &(study, &measures), &at_ends);
+                let judge = Judge { study, measures: &measures };
+                outcome.not_counted = evidence::not_counted(claim, outcome.verdict, claims, &judge);
                 outcome
             })
             .collect(),
@@ -163,6 +166,7 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         reason: None,
         also: also(&claim.id, claim.form.published(), study, measures),
         at_ends: None,
+        not_counted: None,
     };
     let cannot = match &claim.form {
         Form::Cannot { because } => Some(because),

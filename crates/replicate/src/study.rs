@@ -35,6 +35,8 @@ pub struct Study {
     pub not_measured: BTreeMap<String, String>,
     /// Reasons why a claim that seemed testable at the freeze cannot be tested here, by name.
     pub cannot: BTreeMap<String, String>,
+    /// Reasons why a result is no evidence, by claim: for example that it repeats another claim.
+    pub not_evidence: BTreeMap<String, String>,
     /// Parameters that are fitted, in this order.
     pub fits: Vec<Fit>,
     /// Parameters that no value determines.
@@ -205,6 +207,8 @@ struct File {
     not_measured: Vec<Said>,
     #[serde(default)]
     cannot: Vec<Said>,
+    #[serde(default)]
+    not_evidence: Vec<Said>,
     #[serde(default)]
     fit: Vec<Fit>,
     #[serde(default)]
@@ -381,6 +385,7 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
         }
     }
     reader.study.cannot = said(file.cannot)?;
+    reader.study.not_evidence = said(file.not_evidence)?;
     Ok(Study {
         key: file.study,
         notes: file.notes,

@@ -129,6 +129,13 @@ impl<'a> Measures<'a> {
         shown
     }
 
+    /// Returns the largest tie width of the labs behind these measures; 0 when none was run.
+    pub(super) fn tie(&self, names: &[String]) -> f64 {
+        let behind = self.behind(names);
+        let runs = behind.into_iter().filter_map(|measure| self.run_of(measure));
+        runs.map(|run| run.plan.lab.judge.tie).fold(0.0, f64::max)
+    }
+
     /// Returns true if a trial behind these measures ran again, at a bound of a range.
     pub(super) fn ran_again(&self, names: &[String]) -> bool {
         let again = |measure: &Measure| {

@@ -47,6 +47,44 @@ impl Judge<'_> {
         names
     }
 
+    /// Returns the ratios that confirm a claim by being on one side of 1. A claim of another form has none.
+    pub(super) fn winning_ratios(&self, claim: &Judgeable) -> Vec<f64> {
+        let centre = |found: Option<Quantity>| found.map(|found| found.centre);
+        match &claim.form {
+            Form::Order { values, best } => {
+                self.order(values, *best).iter().filter_map(|test| centre(test.found)).collect()
+            }
+            Form::Cross { curves } => {
+                self.cross(curves).iter().filter_map(|test| centre(test.found)).collect()
+            }
+            Form::Sign { .. } | Form::Ratio { .. } => {
+                let Some(test) = self.study.tests.get(&claim.id) else { return Vec::new() };
+                let mut ratios: Vec<f64> =
+                    test.all.iter().filter_map(|one| self.winning_ratio(one)).collect();
+                // One alternative or cell is enough, so the clearest of them counts.
+                ratios.extend(farthest(test.any.iter().filter_map(|one| self.winning_ratio(one))));
+                let cells = test.cells.iter().filter(|cells| is_about_one_winner(cells));
+                ratios.extend(cells.filter_map(|cells| self.clearest_cell(cells)));
+                ratios
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The ratio of a condition that must be above or below 1.
+    fn winning_ratio(&self, condition: &Condition) -> Option<f64> {
+        let is_one = |bound: Option<f64>| bound == Some(1.0);
+        let test = self.condition(condition);
+        let wins = test.holds == Some(true) && (is_one(condition.above) || is_one(condition.below));
+        test.found.filter(|_| wins).map(|found| found.centre)
+    }
+
+    fn clearest_cell(&self, cells: &Cells) -> Option<f64> {
+        let names = formula::cells(&cells.of, &self.study.measures);
+        let found = names.iter().filter_map(|name| self.measures.quantity(name));
+        farthest(found.filter(|found| found.low > cells.above).map(|found| found.centre))
+    }
+
     /// `one` over `two`, round by round.
     fn quotient(&self, one: &str, two: &str) -> Option<Quantity> {
         let (one, two) = (self.measures.rounds(one), self.measures.rounds(two));
@@ -246,6 +284,15 @@ impl Judge<'_> {
             holds: found.map(holds),
         }
     }
+}
+
+fn is_about_one_winner(cells: &Cells) -> bool {
+    cells.count == Count::One && (cells.above - 1.0).abs() < f64::EPSILON
+}
+
+/// The ratio that is farthest from 1.
+fn farthest(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+    ratios.max_by(|one, two| one.ln().abs().total_cmp(&two.ln().abs()))
 }
 
 /// Names that a sentence can hold.
