@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::halt::Halt;
 use crate::process::CpuTicks;
 
+#[cfg(test)]
+mod tests;
+
 /// Ticks per second of the CPU times in `/proc` (`USER_HZ`, fixed by the kernel's interface).
 const TICKS_PER_SECOND: u64 = 100;
 
