@@ -279,6 +279,9 @@ pub struct StudyOutcome {
     pub values: Vec<ValueOutcome>,
     /// Claims.
     pub claims: Vec<ClaimOutcome>,
+    /// Score of the quick runs alone, where whole runs are judged where they were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_alone: Option<BTreeMap<ClaimVerdict, u32>>,
 }
 
 impl StudyOutcome {

@@ -83,6 +83,7 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
                 outcome
             })
             .collect(),
+        quick_alone: None,
     }
 }
 

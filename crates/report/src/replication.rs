@@ -128,6 +128,7 @@ pub fn chart_name(stem: &str, study: &str) -> String {
 pub fn replication_markdown(found: &Replication, around: Around<'_>) -> String {
     let mut out = "# Published studies, replicated\n\n".to_owned();
     scoreboard(found, &mut out);
+    quick_scoreboard(found, &mut out);
     if let Some(introduction) = around.introduction {
         out.push_str(&format!("\n{}\n", introduction.trim()));
     }
@@ -162,6 +163,26 @@ fn scoreboard(found: &Replication, out: &mut String) {
         escape(&found.place),
         found.device.as_ref().map(|device| format!(", device: {}", escape(device))).unwrap_or_default(),
     ));
+}
+
+/// The score of the quick runs alone, where the page mixes both sets.
+fn quick_scoreboard(found: &Replication, out: &mut String) {
+    if found.studies.iter().all(|study| study.quick_alone.is_none()) {
+        return;
+    }
+    out.push_str("\nThe quick runs alone, which anyone can repeat in minutes, give another score:\n\n| study | confirmed | not confirmed | not measured | cannot be tested |\n| --- | --- | --- | --- | --- |\n");
+    for study in &found.studies {
+        let score = study.quick_alone.clone().unwrap_or_default();
+        let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            escape(&study.key),
+            count(ClaimVerdict::Confirmed),
+            count(ClaimVerdict::NotConfirmed),
+            count(ClaimVerdict::NotMeasured),
+            count(ClaimVerdict::CannotBeTested)
+        ));
+    }
 }
 
 fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {

@@ -54,6 +54,7 @@ fn replication() -> Replication {
         labs: vec![],
         values: vec![value("near", Some(1.05)), value("far", Some(1.5)), value("unrun", None)],
         claims,
+        quick_alone: None,
     };
     Replication {
         format: "1.0".to_owned(),
@@ -169,6 +170,15 @@ fn results_that_are_no_evidence_are_not_in_the_score() {
     assert!(text.contains("| 1 | 1 | 1 | 1 | 1 for a stated reason |"), "{text}");
     assert!(text.contains("not counted: it repeats is-so"), "{text}");
     assert!(text.contains("<details><summary>Claims</summary>\n\n| claim |"), "{text}");
+}
+
+#[test]
+fn the_quick_runs_have_a_score_of_their_own() {
+    let mut found = replication();
+    assert!(!replication_markdown(&found, Around::default()).contains("quick runs alone"));
+    found.studies[0].quick_alone = Some(BTreeMap::from([(ClaimVerdict::NotConfirmed, 3)]));
+    let text = replication_markdown(&found, Around::default());
+    assert!(text.contains("| 003 | 0 | 3 | 0 | 0 |"), "{text}");
 }
 
 #[test]
