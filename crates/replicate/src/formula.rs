@@ -16,9 +16,7 @@
 
 mod parse;
 
-use crate::study::Measure;
 use seekwell_stats::estimate;
-use std::collections::BTreeMap;
 
 pub use parse::parse;
 
@@ -221,50 +219,4 @@ fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
         a.iter().zip(b).map(|(x, y)| of(x - mean_a, y - mean_b)).sum()
     };
     Some(sum(&|x, y| x * y) / f64::sqrt(sum(&|x, _| x * x) * sum(&|_, y| y * y)))
-}
-
-/// The measures that these names stand for, groups by their begin and `*`, each once in their order.
-pub(crate) fn cells(names: &[String], measures: &BTreeMap<String, Measure>) -> Vec<String> {
-    let is_of = |known: &String| {
-        names.iter().any(|name| match name.strip_suffix('*') {
-            Some(begin) => known.starts_with(begin),
-            None => known == name,
-        })
-    };
-    measures.keys().filter(|known| is_of(known)).cloned().collect()
-}
-
-/// A measure that a formula names and that is not there.
-pub(crate) fn unknown(formula: &Formula, measures: &BTreeMap<String, Measure>) -> Option<String> {
-    formula.measures().into_iter().find(|name| match name.strip_suffix('*') {
-        Some(begin) => !measures.keys().any(|known| known.starts_with(begin)),
-        None => !measures.contains_key(name),
-    })
-}
-
-/// Returns true if a measure depends on itself.
-pub(crate) fn needs_itself(name: &str, measures: &BTreeMap<String, Measure>) -> bool {
-    let mut open = vec![name.to_owned()];
-    let mut seen: Vec<String> = Vec::new();
-    while let Some(next) = open.pop() {
-        let Some(measure) = measures.get(&next) else { continue };
-        for needed in measure.formula.measures() {
-            let names: Vec<String> = match needed.strip_suffix('*') {
-                Some(begin) => {
-                    measures.keys().filter(|known| known.starts_with(begin)).cloned().collect()
-                }
-                None => vec![needed],
-            };
-            for needed in names {
-                if needed == name {
-                    return true;
-                }
-                if !seen.contains(&needed) {
-                    seen.push(needed.clone());
-                    open.push(needed);
-                }
-            }
-        }
-    }
-    false
 }

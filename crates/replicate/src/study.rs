@@ -9,6 +9,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
+pub(crate) mod references;
+
 #[cfg(test)]
 mod tests;
 
@@ -487,12 +489,12 @@ impl Reader<'_> {
     fn references(&self) -> Result<(), FileError> {
         let measures = &self.study.measures;
         for (name, measure) in measures {
-            if let Some(missing) = formula::unknown(&measure.formula, measures) {
+            if let Some(missing) = references::unknown(&measure.formula, measures) {
                 return Err(self
                     .source
                     .wrong(0, format!("{name} needs {missing}, which nothing measures")));
             }
-            if formula::needs_itself(name, measures) {
+            if references::needs_itself(name, measures) {
                 return Err(self.source.wrong(0, format!("{name} needs itself")));
             }
         }
@@ -519,13 +521,13 @@ impl Reader<'_> {
     fn cells(&self, cells: &Cells, at: usize) -> Result<(), FileError> {
         let wrong = |problem: String| Err(self.source.wrong(at, problem));
         let none = |name: &&String| {
-            formula::cells(std::slice::from_ref(*name), &self.study.measures).is_empty()
+            references::cells(std::slice::from_ref(*name), &self.study.measures).is_empty()
         };
         if let Some(missing) = cells.of.iter().chain(&cells.most_in).find(none) {
             return wrong(format!("nothing measures {missing}"));
         }
-        let all = formula::cells(&cells.of, &self.study.measures);
-        let outside = formula::cells(&cells.most_in, &self.study.measures)
+        let all = references::cells(&cells.of, &self.study.measures);
+        let outside = references::cells(&cells.most_in, &self.study.measures)
             .into_iter()
             .find(|name| !all.contains(name));
         if let Some(outside) = outside {
@@ -548,7 +550,7 @@ impl Reader<'_> {
     fn of_measures(&self, text: &Spanned<String>) -> Result<Formula, FileError> {
         let formula = self.formula(text)?;
         let wrong = |problem: String| Err(self.source.wrong(text.span().start, problem));
-        if let Some(missing) = formula::unknown(&formula, &self.study.measures) {
+        if let Some(missing) = references::unknown(&formula, &self.study.measures) {
             return wrong(format!("nothing measures {missing}"));
         }
         if !formula.paths().is_empty() {

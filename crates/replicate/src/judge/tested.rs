@@ -2,8 +2,8 @@
 
 use super::measured::{Measures, Rounds, quantity};
 use crate::claims::{Best, Form, Judgeable};
-use crate::formula::{self, Formula};
-use crate::study::{Cells, Condition, Count, Study};
+use crate::formula::Formula;
+use crate::study::{Cells, Condition, Count, Study, references};
 use seekwell_model::replication::{ClaimVerdict, Quantity, Tested};
 
 /// Judges the claims of a study.
@@ -80,7 +80,7 @@ impl Judge<'_> {
     }
 
     fn clearest_cell(&self, cells: &Cells) -> Option<f64> {
-        let names = formula::cells(&cells.of, &self.study.measures);
+        let names = references::cells(&cells.of, &self.study.measures);
         let found = names.iter().filter_map(|name| self.measures.quantity(name));
         farthest(found.filter(|found| found.low > cells.above).map(|found| found.centre))
     }
@@ -215,7 +215,7 @@ impl Judge<'_> {
     /// Counts the cells whose whole interval is above the bound. The quantity found is their number, or for
     /// [`Count::MostIn`] the share of them in the part.
     fn cells(&self, cells: &Cells) -> Tested {
-        let names = formula::cells(&cells.of, &self.study.measures);
+        let names = references::cells(&cells.of, &self.study.measures);
         let measured: Vec<(&String, Option<Quantity>)> =
             names.iter().map(|name| (name, self.measures.quantity(name))).collect();
         let missing = measured.iter().filter(|(_, found)| found.is_none()).count();
@@ -225,7 +225,7 @@ impl Judge<'_> {
             .filter(|(_, found)| found.as_ref().is_some_and(counts))
             .map(|(name, _)| *name)
             .collect();
-        let wanted_in = formula::cells(&cells.most_in, &self.study.measures);
+        let wanted_in = references::cells(&cells.most_in, &self.study.measures);
         let inside = counted.iter().filter(|name| wanted_in.contains(name)).count();
         let all_known = missing == 0;
         let (wanted, number, holds) = match cells.count {
