@@ -1,4 +1,4 @@
-//! Errors of the host: operation, place, cause and remedy.
+//! What can go wrong on the host, as data: what, where, why, and what to do.
 
 use seekwell_model::units::Bytes;
 use std::io;
@@ -15,7 +15,7 @@ pub enum Error {
     /// A file, a directory or a node could not be used.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// Operation, as an infinitive.
+        /// What was attempted, as an infinitive.
         action: &'static str,
         /// On what.
         path: PathBuf,
@@ -25,11 +25,11 @@ pub enum Error {
     /// A system call that concerns no path failed.
     #[error("cannot {action}: {source}; {remedy}")]
     Call {
-        /// Operation, as an infinitive.
+        /// What was attempted, as an infinitive.
         action: String,
         /// Why.
         source: io::Error,
-        /// Remedy.
+        /// What to do.
         remedy: &'static str,
     },
     /// A file of the kernel has a content that was not expected.
@@ -39,7 +39,7 @@ pub enum Error {
         path: PathBuf,
         /// Its content, shortened.
         content: String,
-        /// Expected content.
+        /// What should have been there.
         expected: &'static str,
     },
     /// An image does not fit.
@@ -80,11 +80,11 @@ pub enum Error {
     /// Something did not come to an end in time.
     #[error("{what} after {:.1} s; {remedy}", waited.as_secs_f64())]
     Timeout {
-        /// State that did not end.
+        /// What still was the case.
         what: String,
         /// How long was waited.
         waited: Duration,
-        /// Remedy.
+        /// What to do.
         remedy: String,
     },
     /// A program of the system is not installed.
@@ -112,7 +112,7 @@ pub enum Error {
         source_path: PathBuf,
         /// Filesystem type.
         kind: String,
-        /// The kernel's message.
+        /// What the kernel said.
         why: String,
     },
     /// A setting that this device does not have or does not take.
@@ -120,9 +120,9 @@ pub enum Error {
     Setting {
         /// Kernel name.
         device: String,
-        /// Problem.
+        /// What is wrong.
         what: String,
-        /// Remedy.
+        /// What to write instead.
         remedy: String,
     },
     /// A file of our own that another user could have written.
@@ -133,7 +133,7 @@ pub enum Error {
     Untrusted {
         /// Which.
         path: PathBuf,
-        /// Problem, as the rest of a sentence.
+        /// What is wrong with it, as the rest of a sentence.
         why: String,
     },
     /// A file for the user that would be written elsewhere, or over something else.
@@ -141,9 +141,9 @@ pub enum Error {
     Output {
         /// As it was named.
         path: PathBuf,
-        /// Problem, as the rest of a sentence.
+        /// What is wrong with it, as the rest of a sentence.
         why: String,
-        /// Remedy.
+        /// What to do.
         remedy: &'static str,
     },
     /// An argument for mkfs or mount that would reach another device or file.

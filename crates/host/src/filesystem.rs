@@ -31,7 +31,7 @@ pub use mounting::{mount, remount_cold, unmount};
 pub struct Layout<'a> {
     /// Its entry in the catalogue.
     pub definition: &'a FilesystemDefinition,
-    /// Settings from the lab.
+    /// What the lab says about it.
     pub filesystem: &'a Filesystem,
     /// Its journal.
     pub journal: &'a Journal,
@@ -87,7 +87,7 @@ pub fn mkfs_commands(layout: &Layout<'_>) -> Result<Vec<Vec<String>>> {
     Ok(commands)
 }
 
-/// Values for the catalogue's templates.
+/// What the templates of the catalogue are filled with.
 struct Values(Vec<(&'static str, String)>);
 
 impl Values {

@@ -45,7 +45,7 @@ impl CgroupVersion {
     }
 }
 
-/// Mount point of the memory controller.
+/// Where the memory controller is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Controller {
     pub version: CgroupVersion,

@@ -36,7 +36,7 @@ pub struct OverlayMount {
     target: PathBuf,
 }
 
-/// Amount that was written back.
+/// What was written back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenBack {
     /// Files, folders, links and nodes created or replaced.
@@ -158,7 +158,7 @@ impl UpperLayer {
 }
 
 struct Writer {
-    /// Path at which an inode with several names was written first.
+    /// Where an inode with several names was written first.
     links: HashMap<u64, PathBuf>,
     written: WrittenBack,
 }

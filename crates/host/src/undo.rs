@@ -55,7 +55,7 @@ pub enum Target {
         /// File in `queue/iosched`.
         name: String,
     },
-    /// A value that `hdparm FLAG` shows and `hdparm FLAGvalue` sets.
+    /// What `hdparm FLAG` shows and `hdparm FLAGvalue` sets.
     Hdparm {
         /// Kernel name.
         device: String,
@@ -100,14 +100,14 @@ pub struct Undo {
     content: Content,
 }
 
-/// Result of [`restore`].
+/// What [`restore`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// Restored values, in words.
+    /// What was put back, in words.
     pub done: Vec<String>,
-    /// Values that could not be restored and how to do it by hand; the list stays for these.
+    /// What could not be put back and how to do it by hand; the list stays for these.
     pub problems: Vec<String>,
-    /// Errors of marking restored values in the list.
+    /// What was put back and could not be marked so in the list.
     pub unmarked: Vec<String>,
 }
 

@@ -108,6 +108,9 @@ pub struct PlannedRace {
     /// Rounds of the final after which it is looked at; it may end at each. With a time budget
     /// they are planned anew after the pilot.
     pub looks: Vec<u32>,
+    /// Version of the method that plans and judges it; 0 before versions were kept.
+    #[serde(default)]
+    pub method: u32,
 }
 
 /// What a run buys, known after its pilot or its first two rounds, before the long part.

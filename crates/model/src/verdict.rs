@@ -1,4 +1,4 @@
-//! The verdict: winner, tie or not resolved.
+//! The verdict: what a run decides, and what it rests on.
 
 use crate::lab::Better;
 use crate::plan::Outlook;
@@ -14,6 +14,21 @@ pub enum VerdictKind {
     Tie,
     /// The evidence does not decide.
     Unresolved,
+}
+
+/// What a verdict decides, finer than its [`VerdictKind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    /// One stack is better than all others by more than the tie width; a [`VerdictKind::Winner`].
+    Winner,
+    /// One stack, and no other is better by more than the tie width; a [`VerdictKind::Tie`].
+    BestChoice,
+    /// Several stacks, all pairs within the tie width, and no other is better by more; a
+    /// [`VerdictKind::Tie`].
+    EquivalentSet,
+    /// Nothing is certified; a [`VerdictKind::Unresolved`].
+    Inconclusive,
 }
 
 /// The ratio of one stack to the baseline on the judged metric.
@@ -41,7 +56,7 @@ pub struct Ratio {
     /// A12 over the shared rounds).
     #[serde(default)]
     pub a12: Option<f64>,
-    /// Whether successive rounds depend on each other, so that the interval is too narrow.
+    /// Whether successive rounds depend on each other beyond chance; the interval allows for it.
     #[serde(default)]
     pub autocorrelated: bool,
 }
@@ -81,6 +96,15 @@ pub struct Verdict {
     pub tie: f64,
     /// Complete rounds behind it; of a race those of the final.
     pub rounds: u32,
+    /// The decision; `None` in verdicts made before there was one.
+    #[serde(default)]
+    pub decision: Option<Decision>,
+    /// The decision in one sentence; empty in verdicts made before there was one.
+    #[serde(default)]
+    pub sentence: String,
+    /// Version of the method that judged; 0 before versions were kept.
+    #[serde(default)]
+    pub method: u32,
     /// What else the trials tell.
     #[serde(default)]
     pub evidence: Evidence,
@@ -102,6 +126,10 @@ pub struct Evidence {
     pub axes: Vec<AxisFound>,
     /// Where two axes act together other than each alone, measurable ones, the strongest first.
     pub interactions: Vec<InteractionFound>,
+    /// How much successive rounds resemble each other; `None` where nothing was compared.
+    pub dependence: Option<DependenceFound>,
+    /// Stacks that cannot be the best any more, or that failed too often to be chosen.
+    pub out: Vec<OutStack>,
     /// Whether the workload waits for the storage.
     pub storage: Option<StorageShare>,
     /// What was looked for in the laboratory itself.
@@ -154,12 +182,15 @@ pub struct DroppedStack {
 }
 
 /// What it takes to resolve.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Needed {
     /// Complete rounds in all.
     pub rounds: u64,
     /// Further time, at the cost of a round so far.
     pub more_ns: u64,
+    /// Probability that they decide; `None` in verdicts made before it was estimated.
+    #[serde(default)]
+    pub probability: Option<f64>,
 }
 
 /// One stack under two names.
@@ -231,6 +262,26 @@ pub struct InteractionFound {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
+}
+
+/// Serial correlation of the rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DependenceFound {
+    /// Estimated correlation of successive rounds, all stacks together; `None` with too few rounds.
+    pub correlation: Option<f64>,
+    /// Largest correlation that an interval was widened for.
+    pub assumed: f64,
+    /// Whether there were rounds enough to tell; else the worst case was assumed.
+    pub told: bool,
+}
+
+/// A stack that is out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutStack {
+    /// Its label.
+    pub stack: String,
+    /// Why, in words.
+    pub reason: String,
 }
 
 /// How much of the judged step the device was busy.

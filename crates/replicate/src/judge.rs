@@ -1,6 +1,5 @@
-//! Results, claim by claim, with the trials that show them.
+//! What became of every claim, with the trials that show it.
 
-mod evidence;
 mod measured;
 mod tested;
 
@@ -19,7 +18,7 @@ use tested::Judge;
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// Error probability of an interval.
+/// Chance that an interval misses.
 pub const ERROR: f64 = 0.05;
 
 /// A lab that was run.
@@ -27,15 +26,15 @@ pub const ERROR: f64 = 0.05;
 pub struct Run {
     /// Name of the lab in the study's file.
     pub lab: String,
-    /// Run file.
+    /// Name of the run file.
     pub file: String,
     /// Kernel that ran it.
     pub kernel: String,
-    /// The plan.
+    /// What was planned.
     pub plan: Plan,
-    /// Records by trial index.
+    /// What was found, by trial index.
     pub records: BTreeMap<u32, (PlannedTrial, Record)>,
-    /// Trials that ran again because a number of their device is at a bound of its range.
+    /// Trials that ran again because a number of their device stands at an end of its range.
     pub again: BTreeSet<u32>,
 }
 
@@ -45,13 +44,13 @@ impl Run {
     }
 }
 
-/// Returns true if a trial takes part.
+/// Whether a trial takes part.
 fn counts(record: &Record) -> bool {
     record.status == Status::Ok
 }
 
-/// Judges a study. `ends` are the same labs run with an undetermined parameter at a bound of its
-/// range, one list of runs for each bound.
+/// What became of a study. `ends` are the same labs run with an undetermined parameter at an end
+/// of its range, one list of runs for each end.
 #[must_use]
 pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) -> StudyOutcome {
     let measures = Measures::new(study, runs);
@@ -78,16 +77,13 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
             .map(|claim| {
                 let mut outcome = claim_outcome(claim, study, &measures);
                 outcome.at_ends = at_ends_of(&outcome, claim, &(study, &measures), &at_ends);
-                let judge = Judge { study, measures: &measures };
-                outcome.not_counted = evidence::not_counted(claim, outcome.verdict, claims, &judge);
                 outcome
             })
             .collect(),
-        quick_alone: None,
     }
 }
 
-/// Returns the measurement of one value; `None` when the runs did not measure it.
+/// What runs of a study measured of one value; `None` when they did not.
 #[must_use]
 pub fn measured(study: &Study, runs: &[Run], id: &str) -> Option<Quantity> {
     Measures::new(study, runs).quantity(id)
@@ -167,7 +163,6 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         reason: None,
         also: also(&claim.id, claim.form.published(), study, measures),
         at_ends: None,
-        not_counted: None,
     };
     let cannot = match &claim.form {
         Form::Cannot { because } => Some(because),
@@ -178,7 +173,7 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         outcome.because = Some(because.clone());
         return outcome;
     }
-    // Numbers that only resemble the claim do not decide what the study's file calls not measured.
+    // What the study's file calls not measured is not decided by numbers that only look like it.
     if let Some(said) = study.not_measured.get(&claim.id) {
         outcome.because = Some(said.clone());
         return outcome;
@@ -204,8 +199,8 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
     outcome
 }
 
-/// Counts the bounds of ranges at which a decided claim has the same result. Bounds at which none of its
-/// trials ran again do not count.
+/// How a decided claim ends at the ends of ranges. An end for which none of the trials behind it ran again
+/// says nothing of it.
 fn at_ends_of(
     outcome: &ClaimOutcome,
     claim: &Judgeable,
@@ -226,7 +221,7 @@ fn at_ends_of(
     (!decided.is_empty()).then_some(AtEnds { same: same as u32, of: decided.len() as u32 })
 }
 
-/// Further quantities shown with a claim or value, of which this was published.
+/// What stands beside a claim or value, of which this was published.
 fn also(id: &str, published: Option<f64>, study: &Study, measures: &Measures<'_>) -> Vec<Also> {
     let beside = study.also.get(id).map(Vec::as_slice).unwrap_or_default();
     let found = |formula| quantity(&measures.formula(formula));
@@ -237,7 +232,7 @@ fn also(id: &str, published: Option<f64>, study: &Study, measures: &Measures<'_>
         .collect()
 }
 
-/// Lists the missing measures, where the study's file gives no reason.
+/// What was not measured, where the study's file says no more.
 fn missing(tests: &[Tested]) -> String {
     let unknown: Vec<&str> =
         tests.iter().filter(|test| test.found.is_none()).map(|test| test.what.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-/// An error in a file, with its line.
+/// What is wrong with a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {problem}")]
 pub struct FileError {
@@ -10,7 +10,7 @@ pub struct FileError {
     pub file: String,
     /// Line, from 1.
     pub line: usize,
-    /// The error and its fix.
+    /// What is wrong and what to do.
     pub problem: String,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Parses the file.
+    /// What it holds.
     pub(crate) fn read<T: DeserializeOwned>(self) -> Result<T, FileError> {
         toml::from_str(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);

@@ -219,6 +219,9 @@ pub(crate) fn verdict(
         confidence: 0.95,
         tie: 0.02,
         rounds: 8,
+        decision: None,
+        sentence: String::new(),
+        method: 0,
         evidence: Evidence::default(),
     }
 }

@@ -88,6 +88,14 @@ pub fn plan(labels: &[&str], effort: Effort) -> Plan {
     order::plan(&lab(effort, vec![workload("step")]), expanded, &PlaceFacts::default()).unwrap()
 }
 
+/// Makes every device of a plan a model, whose values are exact.
+pub fn on_models(mut plan: Plan) -> Plan {
+    for stack in &mut plan.stacks {
+        stack.device.backing = Backing::Model { model: "sata-2tb-5400".into(), size: None };
+    }
+    plan
+}
+
 pub fn record(elapsed_s: f64) -> Record {
     let step = StepRecord {
         name: "step".into(),

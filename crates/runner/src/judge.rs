@@ -1,87 +1,39 @@
 //! From the records of a run to its verdict.
 
+mod decision;
 mod differences;
 mod durability;
 mod evidence;
 mod laboratory;
+pub mod prolong;
 mod race;
 mod short;
+mod values;
+
+pub use values::{judged_trials, judged_values, round_values};
 
 use crate::execute::{Records, rounds_outlook};
+use decision::Words;
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
+use seekwell_model::stack::Backing;
 use seekwell_model::units::Nanos;
-use seekwell_model::verdict::{Basis, Evidence, Needed, Ratio, Verdict, VerdictKind};
+use seekwell_model::verdict::{
+    Basis, Decision, DependenceFound, Evidence, Needed, OutStack, Ratio, Verdict, VerdictKind,
+};
 use seekwell_model::warning::Warning;
-use seekwell_stats::paired::{self, Comparison, Question, Row, Unresolved, Verdict as Decision};
+use seekwell_stats::field::Observed;
+use seekwell_stats::looks;
+use seekwell_stats::paired::{
+    self, Comparison, ErrorShare, Question, Row, Standing, Unresolved, Verdict as Found,
+};
 use seekwell_stats::race::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Values of the judged metric: per stack, one entry per round.
-///
-/// Only trials that ended well count: a marked trial is kept and never ranked. Where several
-/// workloads report the metric, a stack's value of a round is their geometric mean, and missing
-/// when one of them is; only workloads that every compared stack runs take part.
-#[must_use]
-pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
-    let metric = &plan.lab.judge.metric;
-    let rounds = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;
-    let judged = common_workloads(plan);
-    let mut logs: Vec<Vec<Option<f64>>> = vec![vec![Some(0.0); rounds]; plan.stacks.len()];
-    let mut parts = vec![0_u32; plan.stacks.len()];
-    let found: BTreeMap<(u32, u32), f64> = records
-        .values()
-        .filter(|(_, record)| record.status == Status::Ok)
-        .filter_map(|(trial, record)| {
-            Some(((trial.candidate, trial.round), record.metric(metric)?))
-        })
-        .collect();
-    for (candidate, pair) in plan.candidates.iter().enumerate() {
-        if !judged.contains(&pair.workload) {
-            continue;
-        }
-        let stack = pair.stack as usize;
-        parts[stack] += 1;
-        for (round, sum) in logs[stack].iter_mut().enumerate() {
-            let value = found.get(&(candidate as u32, round as u32)).map(|value| value.ln());
-            *sum = sum.zip(value).map(|(sum, value)| sum + value);
-        }
-    }
-    let mean = |(row, parts): (Vec<Option<f64>>, u32)| {
-        let geometric = |log: f64| (parts > 0).then(|| (log / f64::from(parts)).exp());
-        row.into_iter().map(|log| log.and_then(geometric)).collect()
-    };
-    logs.into_iter().zip(parts).map(mean).collect()
-}
-
-/// Values of the judged metric of the stacks of one round, as [`judged_values`] makes them.
-#[must_use]
-pub fn round_values(
-    plan: &Plan,
-    records: &Records,
-    round: &[PlannedTrial],
-) -> Vec<(usize, Option<f64>)> {
-    let judged = common_workloads(plan);
-    let value = |trial: &PlannedTrial| {
-        let (_, record) = records.get(&trial.index)?;
-        (record.status == Status::Ok).then(|| record.metric(&plan.lab.judge.metric))?
-    };
-    let mut logs: BTreeMap<usize, (Option<f64>, u32)> = BTreeMap::new();
-    for trial in round {
-        let pair = plan.candidates[trial.candidate as usize];
-        let entry = logs.entry(pair.stack as usize).or_insert((Some(0.0), 0));
-        if judged.contains(&pair.workload) {
-            entry.0 = entry.0.zip(value(trial)).map(|(sum, value)| sum + value.ln());
-            entry.1 += 1;
-        }
-    }
-    let mean = |(stack, (log, parts)): (usize, (Option<f64>, u32))| {
-        let value = log.filter(|_| parts > 0).map(|log| (log / f64::from(parts)).exp());
-        (stack, value)
-    };
-    logs.into_iter().map(mean).collect()
-}
+/// Version of the method by which verdicts are made. It rises with every change that may change a
+/// verdict; 0 stands for verdicts made before versions were kept.
+pub const METHOD: u32 = 1;
 
 /// What is asked of the comparison.
 #[must_use]
@@ -91,7 +43,14 @@ pub fn question(plan: &Plan) -> Question {
         Better::Lower => paired::Better::Lower,
         Better::Higher => paired::Better::Higher,
     };
-    Question::new(better, judge.tie, judge.confidence)
+    Question { exact: is_exact(plan), ..Question::new(better, judge.tie, judge.confidence) }
+}
+
+/// Whether all devices are models, in virtual time: rounds are independent, and values exact.
+#[must_use]
+pub fn is_exact(plan: &Plan) -> bool {
+    !plan.stacks.is_empty()
+        && plan.stacks.iter().all(|stack| matches!(stack.device.backing, Backing::Model { .. }))
 }
 
 /// Workloads that report the judged metric, by stack.
@@ -150,7 +109,10 @@ pub fn interim(plan: &Plan, records: &Records) -> Verdict {
     let mut verdict = whole(plan, records, Stop::Interrupted);
     if plan.race.is_none() {
         verdict.kind = VerdictKind::Unresolved;
+        verdict.decision = Some(Decision::Inconclusive);
+        verdict.sentence = Words::new(plan).not_over();
         verdict.rounds = whole_rounds(plan, records);
+        verdict.evidence.out.clear();
         // Nothing is out before the end, least of all what has not run yet.
         verdict.stacks =
             plan.stacks[..plan.ranked()].iter().map(|stack| stack.label.clone()).collect();
@@ -180,31 +142,45 @@ fn whole(plan: &Plan, records: &Records, end: Stop) -> Verdict {
     let mut verdict = match &plan.race {
         Some(planned) => race::verdict(plan, planned, records, end),
         None => {
-            let mut verdict = of_rounds(plan, records, &values);
+            let trials = judged_trials(plan, records);
+            let error = (1.0 - plan.lab.judge.confidence) * looks::SINGLE;
+            let mut verdict = of_rounds(plan, records, &trials, error);
             verdict.evidence.outlook = rounds_outlook(plan, records);
-            verdict.evidence.control = laboratory::control_of_rounds(plan, &values);
+            verdict.evidence.control = laboratory::control_of_rounds(plan, &trials);
             verdict
         }
     };
-    evidence::add(plan, records, &values, &mut verdict);
-    verdict.evidence.checks = laboratory::checks(plan, records, &values);
-    verdict.evidence.durability = durability::of_plan(plan, records);
-    laboratory::withdraw(&mut verdict);
+    add_evidence(plan, records, &values, &mut verdict);
     verdict
 }
 
-/// The verdict of complete rounds.
-fn of_rounds(plan: &Plan, records: &Records, values: &[Vec<Option<f64>>]) -> Verdict {
-    let ranked = &values[..plan.ranked()];
-    match paired::compare(ranked, &question(plan)) {
+/// Adds what the trials tell besides, and withdraws a verdict that the laboratory does not bear.
+fn add_evidence(
+    plan: &Plan,
+    records: &Records,
+    values: &[Vec<Option<f64>>],
+    verdict: &mut Verdict,
+) {
+    evidence::add(plan, records, values, verdict);
+    verdict.evidence.checks = laboratory::checks(plan, records, values);
+    verdict.evidence.durability = durability::of_plan(plan, records);
+    laboratory::withdraw(verdict);
+}
+
+/// The verdict of complete rounds, with this chance of error.
+fn of_rounds(plan: &Plan, records: &Records, trials: &[Vec<Observed>], error: f64) -> Verdict {
+    let ranked = &trials[..plan.ranked()];
+    let has_value = |row: &&Vec<Observed>| row.iter().any(|t| matches!(t, Observed::Value(_)));
+    let share = ErrorShare { error, stacks: ranked.iter().filter(has_value).count() };
+    match paired::compare_with(ranked, &question(plan), share) {
         Ok(comparison) => {
             let round_ns = mean_trial_ns(records).saturating_mul(plan.candidates.len() as u64);
-            verdict(plan, ranked, &comparison, round_ns)
+            verdict(plan, &values::present(ranked), &comparison, round_ns)
         }
         Err(error) => Verdict {
             kind: VerdictKind::Unresolved,
             reason: error.to_string(),
-            ..blank(plan, ranked)
+            ..blank(plan, &values::present(ranked))
         },
     }
 }
@@ -234,6 +210,9 @@ fn blank(plan: &Plan, values: &[Vec<Option<f64>>]) -> Verdict {
         confidence: judge.confidence,
         tie: judge.tie,
         rounds: rounds as u32,
+        decision: Some(Decision::Inconclusive),
+        sentence: Words::new(plan).nothing(),
+        method: METHOD,
         evidence: Evidence::default(),
     }
 }
@@ -250,16 +229,17 @@ fn verdict(
         // Finalists leave: the leader alone is run in every round.
         blank.rounds = comparison.rows.iter().map(|row| row.rounds as u32).max().unwrap_or(0);
     }
+    let words = Words::new(plan);
     let mut needed = None;
     let (kind, set, reason) = match &comparison.verdict {
-        Decision::Winner { stack } => {
+        Found::Winner { stack } => {
             (VerdictKind::Winner, vec![label(stack)], winner_reason(plan, comparison))
         }
-        Decision::Tie { set, not_better } => {
+        Found::Tie { set, not_better } => {
             let also: Vec<String> = not_better.iter().map(label).collect();
             (VerdictKind::Tie, set.iter().map(label).collect(), tie_reason(plan, &also))
         }
-        Decision::Unresolved { candidates, reason, rounds_needed } => {
+        Found::Unresolved { candidates, reason, rounds_needed } => {
             needed = needs(*rounds_needed, blank.rounds, round_ns);
             (
                 VerdictKind::Unresolved,
@@ -268,21 +248,83 @@ fn verdict(
             )
         }
     };
+    let decision = decision::of(&comparison.verdict);
+    let out = out(plan, comparison);
     let mut ratios: Vec<Ratio> = comparison
         .rows
         .iter()
         .map(|row| ratio(label(&row.stack), row, &values[row.stack]))
         .collect();
     best_first(&mut ratios, plan.lab.judge.better);
+    let dependence = comparison.dependence.map(|found| DependenceFound {
+        correlation: found.correlation,
+        assumed: found.assumed,
+        told: found.told,
+    });
     Verdict {
         kind,
+        sentence: words.sentence(decision, &set, &ratios, out.len()),
+        decision: Some(decision),
         stacks: set,
         baseline: comparison.baseline.as_ref().map(label),
         ratios,
-        reason,
-        evidence: Evidence { needed, ..Evidence::default() },
+        reason: with_doubts(plan, comparison, reason),
+        evidence: Evidence { needed, dependence, out, ..Evidence::default() },
         ..blank
     }
+}
+
+/// Stacks that cannot be the best any more, or that failed too often to be chosen.
+fn out(plan: &Plan, comparison: &Comparison) -> Vec<OutStack> {
+    let Some(leader) = comparison.baseline else { return vec![] };
+    let leader = &plan.stacks[leader].label;
+    let possible: &[usize] = match &comparison.verdict {
+        Found::Unresolved { candidates, .. } => candidates,
+        Found::Winner { .. } | Found::Tie { .. } => return vec![],
+    };
+    let reason = |row: &Row| match (row.standing, row.joint) {
+        (Standing::Failing, _) => Some(format!("{} of its trials failed", row.failed)),
+        (Standing::Absent, _) => Some("it has no value".to_owned()),
+        (_, Some(joint)) => Some(format!(
+            "worse than {leader} in {} rounds: {} times its {} ({} to {})",
+            row.rounds,
+            decision::three(joint.centre),
+            plan.lab.judge.metric,
+            decision::three(joint.low),
+            decision::three(joint.high)
+        )),
+        _ => None,
+    };
+    let gone = |row: &&Row| !possible.contains(&row.stack);
+    let named = |row: &Row| {
+        Some(OutStack { stack: plan.stacks[row.stack].label.clone(), reason: reason(row)? })
+    };
+    comparison.rows.iter().filter(gone).filter_map(named).collect()
+}
+
+/// The reason with what was assumed of failed trials and of dependent rounds.
+fn with_doubts(plan: &Plan, comparison: &Comparison, mut reason: String) -> String {
+    let failing: Vec<String> = comparison
+        .rows
+        .iter()
+        .filter(|row| row.failed > 0)
+        .map(|row| format!("{} ({})", plan.stacks[row.stack].label, row.failed))
+        .collect();
+    if !failing.is_empty() {
+        reason.push_str(
+            "; failed trials count as the best or the worst possible, whichever is against the \
+             verdict: ",
+        );
+        reason.push_str(&failing.join(", "));
+    }
+    match comparison.dependence {
+        Some(found) if !found.told => reason.push_str(
+            "; too few rounds to tell whether successive rounds resemble each other, so the \
+             intervals are twice as wide as for independent rounds",
+        ),
+        _ => {}
+    }
+    reason
 }
 
 fn best_first(ratios: &mut [Ratio], better: Better) {
@@ -298,7 +340,7 @@ fn best_first(ratios: &mut [Ratio], better: Better) {
 fn needs(rounds: Option<u64>, have: u32, round_ns: u64) -> Option<Needed> {
     let rounds = rounds?;
     let more = rounds.saturating_sub(u64::from(have));
-    Some(Needed { rounds, more_ns: more.saturating_mul(round_ns) })
+    Some(Needed { rounds, more_ns: more.saturating_mul(round_ns), probability: None })
 }
 
 /// A row of the table. The interval is the joint one: it is what decided.
@@ -307,8 +349,8 @@ fn ratio(stack: String, row: &Row, values: &[Option<f64>]) -> Ratio {
     Ratio {
         stack,
         ratio: interval.map(|interval| interval.centre),
-        low: interval.map(|interval| interval.low),
-        high: interval.map(|interval| interval.high),
+        low: interval.map(|interval| interval.low).filter(|low| *low > 0.0),
+        high: interval.map(|interval| interval.high).filter(|high| high.is_finite()),
         median: median(values),
         pairs: row.rounds as u32,
         basis: Basis::Paired,
@@ -341,8 +383,9 @@ fn percent(fraction: f64) -> String {
 fn winner_reason(plan: &Plan, comparison: &Comparison) -> String {
     let rivals = comparison.rows.iter().filter(|row| row.rounds > 0).count().saturating_sub(1);
     format!(
-        "better than each of the {rivals} others in paired rounds; the chance that any of these is wrong is at most {}",
-        percent(1.0 - plan.lab.judge.confidence)
+        "better than each of the {rivals} others by more than the tie width of {} in paired rounds, at {} confidence for all of them together",
+        percent(plan.lab.judge.tie),
+        percent(plan.lab.judge.confidence)
     )
 }
 
@@ -350,7 +393,7 @@ fn tie_reason(plan: &Plan, not_better: &[String]) -> String {
     let width = percent(plan.lab.judge.tie);
     let mut text = format!("no other is better by more than the tie width of {width}");
     if !not_better.is_empty() {
-        text.push_str("; shown not to be better, but possibly worse: ");
+        text.push_str("; not better by more than that, perhaps equal, perhaps worse: ");
         text.push_str(&not_better.join(", "));
     }
     text
@@ -375,6 +418,14 @@ fn unresolved_reason(
                 "only {have} complete paired rounds, at least {need} are needed; set rounds = {need} or a larger budget"
             )
         }
+        (Unresolved::Failures { stack, failed, of }, _) => format!(
+            "{failed} of {of} trials of {} failed, and what they would have shown is unknown: with them it may be better or worse than the others",
+            plan.stacks[stack].label
+        ),
+        (Unresolved::Identical, _) => format!(
+            "all values of {} are the same: its clock or counter is too coarse to tell the stacks apart; measure more work in a trial",
+            plan.lab.judge.metric
+        ),
         (Unresolved::TooWide, Some(needed)) => format!(
             "the intervals are too wide after {have} complete rounds; about {} rounds would decide it ({} more), or a wider tie",
             needed.rounds,
@@ -396,6 +447,7 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
     let mut all = plan.warnings.clone();
     all.extend(not_judged(plan));
     all.extend(failures(plan, records));
+    all.extend(values::without_ratio(plan, records));
     all.extend(differences::in_force(plan, records));
     let mut counted: BTreeMap<Kind, (Warning, u32, BTreeSet<String>)> = BTreeMap::new();
     for (trial, record) in records {

@@ -5,10 +5,10 @@
 //! stack that happened to run first.
 
 use crate::axes::axes;
-use crate::judge::question;
+use crate::judge::{METHOD, is_exact, question};
 use crate::predict;
 use crate::steady;
-use seekwell_model::lab::{Effort, Lab, RACE_ABOVE};
+use seekwell_model::lab::{Effort, Lab, Method, RACE_ABOVE};
 use seekwell_model::plan::{Candidate, Cost, LeftOut, PlaceFacts, Plan, PlannedRace, PlannedTrial};
 use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
@@ -106,6 +106,9 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &PlaceFacts) -> Result<Plan, P
         let race = race(&plan);
         plan.trials = pilot_trials(&plan, &race);
         plan.race = Some(race);
+    } else if leaves_early(&plan) {
+        plan.race = Some(finals(&plan));
+        plan.trials = order(lab.seed, plan.candidates.len() as u64, FEWEST_ROUNDS)?;
     } else {
         let rounds = rounds(lab.judge.effort, &plan.costs);
         plan.trials = order(lab.seed, plan.candidates.len() as u64, rounds)?;
@@ -145,6 +148,27 @@ fn add_control(stacks: &mut Vec<Stack>, candidates: &mut Vec<Candidate>) -> Opti
     Some([0, index])
 }
 
+/// Whether stacks leave at planned looks, and the run ends when enough is known: in every run with a
+/// budget of time. Models repeat exactly, or are asked for their spread: all their rounds are run.
+fn leaves_early(plan: &Plan) -> bool {
+    let judge = &plan.lab.judge;
+    judge.method == Method::Auto
+        && matches!(judge.effort, Effort::Budget(_))
+        && plan.ranked() >= 2
+        && !is_exact(plan)
+}
+
+/// A race that is its final alone.
+fn finals(plan: &Plan) -> PlannedRace {
+    let looks = looks_for(MOST_ROUNDS as usize).into_iter().map(|look| look as u32).collect();
+    PlannedRace {
+        finalists: plan.stacks.len() as u32,
+        looks,
+        method: METHOD,
+        ..PlannedRace::default()
+    }
+}
+
 fn race(plan: &Plan) -> PlannedRace {
     let ranked = plan.ranked();
     let (_, design) = axes(plan, ranked);
@@ -158,6 +182,7 @@ fn race(plan: &Plan) -> PlannedRace {
         screen: count(resolution::screen_rounds(ranked, &config)),
         finalists: (ranked.min(RACE_ABOVE) + if plan.control.is_some() { 2 } else { 0 }) as u32,
         looks: count(config.looks),
+        method: METHOD,
     }
 }
 

@@ -1,4 +1,5 @@
-//! The race of a run: pilot, screen, final.
+//! The race of a run: pilot, screen, final. Up to eight stacks need neither pilot nor screen: their
+//! race is its final alone.
 //!
 //! Nothing about a race is kept but the records of its trials. Where it stands is a pure function
 //! of the plan and of these records: a run that was killed at any moment replays them and goes on
@@ -64,7 +65,7 @@ impl<'a> Staged<'a> {
     #[must_use]
     pub fn new(plan: &'a Plan, planned: &'a PlannedRace) -> Self {
         let (_, design) = axes(plan, plan.stacks.len());
-        Self {
+        let mut staged = Self {
             plan,
             planned,
             design,
@@ -74,7 +75,11 @@ impl<'a> Staged<'a> {
             broken: None,
             rounds: Rounds::default(),
             next_index: 0,
+        };
+        if planned.pilot_rounds == 0 {
+            staged.begin_race();
         }
+        staged
     }
 
     /// The race as far as these records go: all rounds of which no trial is missing are taken.
@@ -86,6 +91,15 @@ impl<'a> Staged<'a> {
                 records.contains_key(&trial.index)
                     || is_quarantined(records, trial.candidate, trial.index)
             };
+            let other = |trial: &PlannedTrial| {
+                records.get(&trial.index).is_some_and(|(kept, _)| kept.candidate != trial.candidate)
+            };
+            if round.iter().any(other) {
+                let why = "its trials are not those that this version would have run: it was begun \
+                           by another one and cannot be gone on with; run the lab again";
+                staged.broken = Some(why.to_owned());
+                break;
+            }
             if !round.iter().all(done) {
                 break;
             }
@@ -182,11 +196,17 @@ impl<'a> Staged<'a> {
         let found = resolution::evaluate(&self.design, &self.pilot);
         let seed = derive_seed(self.plan.lab.seed, "race");
         let mut config = RaceConfig::new(question(self.plan), seed);
-        config.finalists = RACE_ABOVE;
+        config.finalists = match self.planned.pilot_rounds {
+            // Without a screen all of them are finalists.
+            0 => self.planned.finalists as usize,
+            _ => RACE_ABOVE,
+        };
         config.known_spread = found.spread.map(|spread| spread.centre).filter(|s| *s > 0.0);
         config.control = self.plan.control.map(|twins| twins.map(|stack| stack as usize));
         config.looks = self.looks(&found, &config);
-        self.outlook = Some(outlook::of_race(&found, &self.pilot, &config));
+        if !self.pilot.is_empty() {
+            self.outlook = Some(outlook::of_race(&found, &self.pilot, &config));
+        }
         match Race::new(self.design.clone(), config) {
             Ok(race) => self.race = Some(race),
             Err(error) => self.broken = Some(error.to_string()),
@@ -196,6 +216,10 @@ impl<'a> Staged<'a> {
     /// The looks of the final: as planned, or those that the budget pays for at the pilot's cost.
     fn looks(&self, pilot: &Pilot, config: &RaceConfig) -> Vec<usize> {
         let most = self.planned.looks.last().map_or(FEWEST_FINAL, |look| *look as usize);
+        if self.pilot.is_empty() {
+            // Time ends it, wherever that is: the looks do not depend on how much there is.
+            return looks_for(most);
+        }
         let mean = estimate::mean(&pilot.seconds).filter(|mean| *mean > 0.0);
         let (Effort::Budget(budget), Some(mean)) = (self.plan.lab.judge.effort, mean) else {
             return looks_for(most);

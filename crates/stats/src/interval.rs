@@ -21,6 +21,8 @@ pub enum Method {
     StudentT,
     /// The wider end, on each side, of Student's t and the BCa bootstrap.
     StudentTAndBca,
+    /// Student's t around a trimmed mean, widened for failures, granularity, dependence and noise.
+    Trimmed,
     /// Chi-squared interval of a standard deviation.
     ChiSquared,
     /// Normal interval of an estimate that borrows from other stacks; for the screen, where

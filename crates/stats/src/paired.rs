@@ -3,17 +3,20 @@
 //! A round holds one trial of every stack, close in time and in random order, so what changed
 //! slowly (a device that warms up, fills or ages) is common to the round and cancels in the ratio
 //! of two of its trials. All statistics are of the logarithm of that ratio: "twice as fast" and
-//! "half as fast" are then equally far from "equal".
+//! "half as fast" are then equally far from "equal". How an interval is made is told in
+//! [`crate::field`].
 //!
-//! Two intervals stand beside every ratio. The *single* interval covers this one ratio with the
-//! stated confidence. The *joint* interval is wider and decides the verdict: the permitted error
-//! is divided among all stacks, one share for each end of each interval (Bonferroni), because the
+//! Every ratio has two intervals. The *single* interval covers this one ratio with the stated
+//! confidence. The *joint* interval is wider and decides the verdict: the permitted error is
+//! divided among all stacks, one share for each end of each interval (Bonferroni), because the
 //! leader was picked from the same data. Whichever stack is truly best, it is passed over by
-//! mistake only if one of as many bounds as there are stacks fails, so a winner or a tie is wrong
-//! with at most the permitted error. For two stacks both intervals are the same.
+//! mistake only if one of as many bounds as there are stacks fails, so that a verdict names a stack
+//! that is worse than the best by more than the tie width with at most the permitted error. For two
+//! stacks both intervals are the same.
 
-use crate::estimate::{a12, hodges_lehmann, mean, std_dev};
-use crate::interval::{Interval, Method, mean_interval};
+use crate::estimate::{a12, hodges_lehmann};
+use crate::field::{Field, Observed, Pair};
+use crate::interval::{Interval, Method};
 use crate::serial::is_autocorrelated;
 use crate::special::{normal_quantile, t_quantile_upper};
 
@@ -21,13 +24,11 @@ use crate::special::{normal_quantile, t_quantile_upper};
 /// values misses the median in one case of 16, with 6 in one of 32 (2 · 0.5^n).
 pub const MIN_ROUNDS: usize = 6;
 
-/// Share of the permitted error that calling one of two equal stacks worse may use: 1 % of a
-/// verdict at 95 %. To name a winner where there is none is what ends trust, and a real winner
-/// needs few rounds more for it.
-pub const WINNER_SHARE: f64 = 0.2;
-
 /// A need for more rounds than this is reported as unknown: no budget buys them.
 const MOST_ROUNDS: u64 = 1_000_000;
+
+/// Stacks that are tried as the one to choose, from the best on.
+const LEADERS: usize = 4;
 
 /// Which direction of the judged metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,24 +51,15 @@ pub struct Question {
     pub confidence: f64,
     /// Complete paired rounds below which nothing is decided; never taken below [`MIN_ROUNDS`].
     pub min_rounds: usize,
+    /// Whether repetition gives the same value to the last digit and rounds are independent, as in
+    /// a model of a device: then equal values are an exact result. On real devices they only show
+    /// the step in which values come.
+    pub exact: bool,
 }
 
 /// Why a comparison cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum PairedError {
-    /// A value is zero, negative or not finite.
-    #[error(
-        "value {value} of stack {stack} in round {round} has no ratio: the judged metric must be \
-         a positive number; judge another metric, or mark the trial failed"
-    )]
-    NotPositive {
-        /// Index of the stack.
-        stack: usize,
-        /// Index of the round.
-        round: usize,
-        /// The offending value.
-        value: f64,
-    },
     /// Stacks have different numbers of rounds.
     #[error("stack {stack} has {found} rounds, stack 0 has {expected}; give one entry per round")]
     RoundCount {
@@ -96,7 +88,7 @@ pub enum PairedError {
 /// looks divide the error among themselves first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorShare {
-    /// Probability that this look says something wrong about winner or tie.
+    /// Probability that this look names a wrong stack.
     pub error: f64,
     /// Number of stacks that started: the error is divided among them, a share for each end of
     /// each interval.
@@ -106,13 +98,25 @@ pub struct ErrorShare {
 /// Everything found in one comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The leader: best by the additive fit of stacks and rounds; baseline of all ratios. `None`
-    /// when no stack has a value.
+    /// The leader; baseline of all ratios. `None` when no stack has a value.
     pub baseline: Option<usize>,
     /// One row per stack, in the order given.
     pub rows: Vec<Row>,
     /// The decision.
     pub verdict: Verdict,
+    /// How much successive rounds resemble each other, and whether the rounds tell it.
+    pub dependence: Option<Dependent>,
+}
+
+/// Serial correlation of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dependent {
+    /// Estimated correlation of successive rounds, all stacks together.
+    pub correlation: Option<f64>,
+    /// Largest correlation that an interval was widened for.
+    pub assumed: f64,
+    /// Whether there are rounds enough to tell; else the worst case was assumed.
+    pub told: bool,
 }
 
 /// One stack against the leader.
@@ -120,8 +124,10 @@ pub struct Comparison {
 pub struct Row {
     /// Index of the stack.
     pub stack: usize,
-    /// Complete rounds shared with the leader (for the leader: its own values).
+    /// Rounds in which both the stack and the leader have a value (for the leader: its own).
     pub rounds: usize,
+    /// Trials of the stack that failed.
+    pub failed: usize,
     /// Typical ratio stack : leader of the metric, and the interval at the stated confidence for
     /// this ratio alone. `None` with fewer than 2 shared rounds. For the leader exactly 1.
     pub ratio: Option<Interval>,
@@ -134,10 +140,10 @@ pub struct Row {
     pub a12: Option<f64>,
     /// Shared rounds in which this stack was better than the leader.
     pub rounds_better: usize,
-    /// Whether successive log-ratios depend on each other, so that the intervals are too narrow.
+    /// Whether successive log-ratios depend on each other beyond chance.
     pub autocorrelated: bool,
-    /// Mean and spread of the logarithms "worse than the leader by", for planning. `None` with
-    /// fewer than 2 shared rounds.
+    /// Typical value and spread of the logarithms "worse than the leader by", for planning. `None`
+    /// with fewer than 2 shared rounds.
     pub worse_by: Option<WorseBy>,
     /// What the joint interval says.
     pub standing: Standing,
@@ -146,9 +152,9 @@ pub struct Row {
 /// Logarithms of "worse than the leader by" over the shared rounds; positive is worse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorseBy {
-    /// Mean.
+    /// Typical value.
     pub mean: f64,
-    /// Standard deviation.
+    /// Standard deviation of one round.
     pub spread: f64,
 }
 
@@ -159,9 +165,7 @@ pub enum Standing {
     Leader,
     /// Equal to the leader within the tie width: the whole joint interval lies inside it.
     Within,
-    /// Worse than the leader: an interval of a fifth of the error ([`WINNER_SHARE`]) excludes
-    /// equality, and the ratio itself lies outside the tie width. (A difference that exists but
-    /// is estimated to be one that does not matter makes no winner.)
+    /// Worse than the leader by more than the tie width.
     Worse,
     /// Not better than the leader by more than the tie width; perhaps equal, perhaps worse.
     NotBetter,
@@ -169,6 +173,8 @@ pub enum Standing {
     Open,
     /// Too few shared rounds to say anything.
     TooFewRounds,
+    /// Most of its trials failed: nobody can choose it.
+    Failing,
     /// It has no value at all and takes no part.
     Absent,
 }
@@ -176,21 +182,19 @@ pub enum Standing {
 /// The decision about all stacks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// One stack is better than every other.
+    /// One stack is better than every other by more than the tie width.
     Winner {
         /// Its index.
         stack: usize,
     },
-    /// No stack is better than the leader by more than the tie width.
+    /// No stack is better than one of these by more than the tie width.
     Tie {
-        /// The leader first, then every stack shown to be equal to it within the tie width. Only
-        /// the leader when none could be shown equal.
+        /// The best choice; with several, all pairs of them are equal within the tie width.
         set: Vec<usize>,
-        /// Stacks shown not to be better than the leader by more than the tie width, but which
-        /// may be worse than it by more: not part of the tie, not beaten either.
+        /// The others that are not shown to be worse by more than the tie width.
         not_better: Vec<usize>,
     },
-    /// Not resolved.
+    /// Inconclusive.
     Unresolved {
         /// The leader first, then every stack that may be as good or better.
         candidates: Vec<usize>,
@@ -216,22 +220,38 @@ pub enum Unresolved {
         /// Rounds needed.
         need: usize,
     },
+    /// Trials of this stack failed, and with them it could be better or worse than the rest shows.
+    Failures {
+        /// The stack.
+        stack: usize,
+        /// Its trials that failed.
+        failed: usize,
+        /// Its trials.
+        of: usize,
+    },
+    /// All values are the same: the step in which they come is unknown.
+    Identical,
     /// The intervals are too wide for the tie width.
     TooWide,
 }
 
 impl ErrorShare {
+    /// The chance that one end of a decisive interval misses.
+    pub(crate) fn each(self) -> f64 {
+        self.error / self.stacks.max(2) as f64
+    }
+
     /// The chance that one decisive interval misses on either side.
     pub(crate) fn two_sided(self) -> f64 {
-        2.0 * self.error / self.stacks.max(2) as f64
+        2.0 * self.each()
     }
 }
 
 impl Question {
-    /// A question with the usual minimum of rounds.
+    /// A question about real devices with the usual minimum of rounds.
     #[must_use]
     pub fn new(better: Better, tie_width: f64, confidence: f64) -> Self {
-        Self { better, tie_width, confidence, min_rounds: MIN_ROUNDS }
+        Self { better, tie_width, confidence, min_rounds: MIN_ROUNDS, exact: false }
     }
 
     /// The tie width in logarithms.
@@ -255,39 +275,51 @@ impl Question {
             Better::Higher => -1.0,
         }
     }
+
+    fn min_rounds(&self) -> usize {
+        self.min_rounds.max(MIN_ROUNDS)
+    }
 }
 
 /// Compares stacks and decides, for a look that was planned as the only one.
 ///
-/// `values[stack][round]` is the metric of one trial, `None` where it is missing. Only rounds
-/// complete for both stacks of a pair count for that pair.
+/// `values[stack][round]` is the metric of one trial, `None` where it failed.
 ///
 /// # Errors
-/// When a value is not a positive number, the rounds do not match or the question is out of
-/// range.
+/// When the rounds do not match or the question is out of range.
 pub fn compare(
     values: &[Vec<Option<f64>>],
     question: &Question,
 ) -> Result<Comparison, PairedError> {
+    let observed: Vec<Vec<Observed>> =
+        values.iter().map(|row| row.iter().map(|value| Observed::run(*value)).collect()).collect();
     let present = values.iter().filter(|rounds| rounds.iter().any(Option::is_some)).count();
     let share = ErrorShare { error: 1.0 - question.confidence, stacks: present };
-    compare_with(values, question, share)
+    compare_with(&observed, question, share)
 }
 
-/// As [`compare`], with the error this look may use: one of several looks at growing data, or a
-/// comparison after some rivals were dropped.
+/// As [`compare`], with trials that were not to be run, and with the error this look may use: one
+/// of several looks at growing data, or a comparison after some rivals were dropped.
+///
+/// The leader is the best stack that can be certified, else the best.
 ///
 /// # Errors
 /// As [`compare`].
 pub fn compare_with(
-    values: &[Vec<Option<f64>>],
+    values: &[Vec<Observed>],
     question: &Question,
     share: ErrorShare,
 ) -> Result<Comparison, PairedError> {
-    question.check()?;
-    let logs = to_logs(values)?;
-    let leader = leader_of(&logs, question);
-    Ok(against(&logs, question, share, leader))
+    check(values, question)?;
+    let field = Field::new(values, question);
+    let ranked: Vec<usize> =
+        field.ranked().into_iter().filter(|stack| !is_failing(&field, *stack)).collect();
+    let Some(&best) = ranked.first() else {
+        return Ok(against(&field, question, share, field.ranked().first().copied()));
+    };
+    let certain = |leader: &&usize| may_lead(&field, &ranked, question, share, **leader);
+    let leader = ranked.iter().take(LEADERS).find(certain).unwrap_or(&best);
+    Ok(against(&field, question, share, Some(*leader)))
 }
 
 /// As [`compare_with`], with a given stack as leader instead of the best one.
@@ -295,183 +327,233 @@ pub fn compare_with(
 /// # Errors
 /// As [`compare`].
 pub fn compare_led_by(
-    values: &[Vec<Option<f64>>],
+    values: &[Vec<Observed>],
     question: &Question,
     share: ErrorShare,
     leader: usize,
 ) -> Result<Comparison, PairedError> {
-    question.check()?;
-    let logs = to_logs(values)?;
-    let has_value = logs.get(leader).is_some_and(|row| row.iter().any(Option::is_some));
-    Ok(against(&logs, question, share, has_value.then_some(leader)))
+    check(values, question)?;
+    let field = Field::new(values, question);
+    let leader = (leader < values.len() && field.has_value(leader)).then_some(leader);
+    Ok(against(&field, question, share, leader))
 }
 
-/// Whether a comparison led by this stack could be certified: it cannot where Student's t alone,
-/// which no deciding interval is narrower than, leaves a rival open.
-pub(crate) fn may_lead(
-    values: &[Vec<Option<f64>>],
+fn check(values: &[Vec<Observed>], question: &Question) -> Result<(), PairedError> {
+    question.check()?;
+    let expected = values.first().map_or(0, Vec::len);
+    match values.iter().position(|rounds| rounds.len() != expected) {
+        None => Ok(()),
+        Some(stack) => Err(PairedError::RoundCount { stack, found: values[stack].len(), expected }),
+    }
+}
+
+/// Whether so many trials of a stack failed that it cannot be chosen: three, and three quarters of
+/// all. With fewer failures it stays a rival, perhaps the best one.
+fn is_failing(field: &Field, stack: usize) -> bool {
+    let (run, failed) = field.run_and_failed(stack);
+    failed >= 3 && 4 * failed >= 3 * run
+}
+
+/// Whether no other stack may be better than this one by more than the tie width.
+fn may_lead(
+    field: &Field,
+    ranked: &[usize],
     question: &Question,
     share: ErrorShare,
     leader: usize,
-) -> Result<bool, PairedError> {
-    let logs = to_logs(values)?;
-    let closed = |stack: &Vec<Option<f64>>| {
-        let pair = Pair::new(stack, &logs[leader], question);
-        if pair.absent {
-            return true;
-        }
-        if pair.worse_by.len() < question.min_rounds() {
-            return false;
-        }
-        let n = pair.worse_by.len() as f64;
-        let spread = std_dev(&pair.worse_by).unwrap_or(0.0);
-        let reach = t_quantile_upper(0.5 * share.two_sided(), n - 1.0) * spread / n.sqrt();
-        mean(&pair.worse_by).is_some_and(|worse_by| worse_by - reach >= -question.log_tie())
+) -> bool {
+    let closed = |stack: &usize| {
+        let pair = field.pair(*stack, leader);
+        pair.rounds >= question.min_rounds() && pair.low(share.each()) >= -question.log_tie()
     };
-    let rivals = logs.iter().enumerate().filter(|(stack, _)| *stack != leader);
-    Ok(rivals.map(|(_, row)| row).all(closed))
+    ranked.iter().filter(|stack| **stack != leader).all(closed)
 }
 
 fn against(
-    logs: &[Vec<Option<f64>>],
+    field: &Field,
     question: &Question,
     share: ErrorShare,
     leader: Option<usize>,
 ) -> Comparison {
     let Some(leader) = leader else {
-        let rows = (0..logs.len()).map(|stack| Row::empty(stack, Standing::Absent)).collect();
+        let rows =
+            (0..field.stacks()).map(|stack| Row::empty(stack, 0, Standing::Absent)).collect();
         let verdict = Verdict::Unresolved {
             candidates: Vec::new(),
             reason: Unresolved::NoData,
             rounds_needed: None,
         };
-        return Comparison { baseline: None, rows, verdict };
+        return Comparison { baseline: None, rows, verdict, dependence: None };
     };
-    let each = share.two_sided();
-    let pairs: Vec<Pair> =
-        (0..logs.len()).map(|stack| Pair::new(&logs[stack], &logs[leader], question)).collect();
-    let rows: Vec<Row> = pairs
-        .iter()
-        .enumerate()
-        .map(|(stack, pair)| {
-            if stack == leader { Row::leader(stack, pair) } else { pair.row(stack, question, each) }
-        })
-        .collect();
-    let verdict = decide(leader, &rows, &pairs, question, each);
-    Comparison { baseline: Some(leader), rows, verdict }
+    let judge = Judge { field, question, each: share.each(), leader };
+    let pairs: Vec<Pair> = (0..field.stacks()).map(|stack| field.pair(stack, leader)).collect();
+    let rows: Vec<Row> =
+        pairs.iter().enumerate().map(|(stack, pair)| judge.row(stack, pair)).collect();
+    let verdict = judge.decide(&rows, &pairs);
+    let known = field.dependence();
+    let dependence = (!question.exact).then(|| Dependent {
+        correlation: known.common,
+        assumed: known.assumed.iter().copied().fold(0.0, f64::max),
+        told: known.told,
+    });
+    Comparison { baseline: Some(leader), rows, verdict, dependence }
 }
 
-fn to_logs(values: &[Vec<Option<f64>>]) -> Result<Vec<Vec<Option<f64>>>, PairedError> {
-    let expected = values.first().map_or(0, Vec::len);
-    let mut logs = Vec::with_capacity(values.len());
-    for (stack, rounds) in values.iter().enumerate() {
-        if rounds.len() != expected {
-            return Err(PairedError::RoundCount { stack, found: rounds.len(), expected });
-        }
-        let mut row = Vec::with_capacity(expected);
-        for (round, value) in rounds.iter().enumerate() {
-            match *value {
-                Some(value) if !(value > 0.0 && value.is_finite()) => {
-                    return Err(PairedError::NotPositive { stack, round, value });
-                }
-                value => row.push(value.map(f64::ln)),
-            }
-        }
-        logs.push(row);
-    }
-    Ok(logs)
+struct Judge<'a> {
+    field: &'a Field,
+    question: &'a Question,
+    each: f64,
+    leader: usize,
 }
 
-/// The best stack by the least-squares fit "stack + round" (which is the plain mean when no
-/// value is missing); the first of equals.
-fn leader_of(logs: &[Vec<Option<f64>>], question: &Question) -> Option<usize> {
-    let effects = crate::additive::stack_effects(logs);
-    let mut best: Option<(usize, f64)> = None;
-    for (stack, effect) in effects.into_iter().enumerate() {
-        let Some(effect) = effect else { continue };
-        let worse_by = question.worse_sign() * effect;
-        if best.is_none_or(|(_, least)| worse_by < least) {
-            best = Some((stack, worse_by));
+impl Judge<'_> {
+    fn row(&self, stack: usize, pair: &Pair) -> Row {
+        let (_, failed) = self.field.run_and_failed(stack);
+        if stack == self.leader {
+            return Row::leader(stack, pair, failed);
         }
-    }
-    best.map(|(stack, _)| stack)
-}
-
-/// The shared rounds of a stack and the leader.
-struct Pair {
-    /// Logarithms of stack and leader in each shared round.
-    stack: Vec<f64>,
-    leader: Vec<f64>,
-    /// "Worse by", log-ratio turned so that positive is worse than the leader.
-    worse_by: Vec<f64>,
-    absent: bool,
-}
-
-impl Pair {
-    fn new(stack: &[Option<f64>], leader: &[Option<f64>], question: &Question) -> Self {
-        let shared: Vec<(f64, f64)> =
-            stack.iter().zip(leader).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
-        Self {
-            worse_by: shared.iter().map(|(a, b)| question.worse_sign() * (a - b)).collect(),
-            stack: shared.iter().map(|(a, _)| *a).collect(),
-            leader: shared.iter().map(|(_, b)| *b).collect(),
-            absent: stack.iter().all(Option::is_none),
+        if !self.field.has_value(stack) {
+            return Row::empty(stack, failed, Standing::Absent);
         }
-    }
-
-    fn row(&self, stack: usize, question: &Question, each: f64) -> Row {
-        if self.absent {
-            return Row::empty(stack, Standing::Absent);
-        }
-        let joint = mean_interval(&self.worse_by, each);
-        let single = mean_interval(&self.worse_by, 1.0 - question.confidence);
-        let turned = match question.better {
-            Better::Lower => a12(&self.leader, &self.stack),
-            Better::Higher => a12(&self.stack, &self.leader),
-        };
+        let sign = self.question.worse_sign();
+        let single = pair.interval(0.5 * (1.0 - self.question.confidence));
+        let (own, leaders) = self.field.shared(stack, self.leader);
         Row {
             stack,
-            rounds: self.worse_by.len(),
-            ratio: single.map(|interval| to_ratio(interval, question)),
-            joint: joint.map(|interval| to_ratio(interval, question)),
-            hodges_lehmann: hodges_lehmann(&self.worse_by)
-                .map(|shift| (question.worse_sign() * shift).exp()),
-            a12: turned,
-            rounds_better: self.worse_by.iter().filter(|d| **d < 0.0).count(),
-            autocorrelated: is_autocorrelated(&self.worse_by),
-            worse_by: mean(&self.worse_by)
-                .zip(std_dev(&self.worse_by))
+            rounds: pair.worse_by.len(),
+            failed,
+            ratio: single.map(|interval| to_ratio(interval, self.question)),
+            joint: pair.interval(self.each).map(|interval| to_ratio(interval, self.question)),
+            hodges_lehmann: hodges_lehmann(&pair.worse_by).map(|shift| (sign * shift).exp()),
+            a12: a12(&leaders, &own),
+            rounds_better: pair.worse_by.iter().filter(|d| **d < 0.0).count(),
+            autocorrelated: is_autocorrelated(&pair.worse_by),
+            worse_by: pair
+                .centre()
+                .zip(pair.spread())
                 .map(|(mean, spread)| WorseBy { mean, spread }),
-            standing: self.standing(joint, question, each),
+            standing: self.standing(stack, pair),
         }
     }
 
-    fn standing(&self, joint: Option<Interval>, question: &Question, each: f64) -> Standing {
-        let enough = self.worse_by.len() >= question.min_rounds();
-        let Some(interval) = joint.filter(|_| enough) else {
+    fn standing(&self, stack: usize, pair: &Pair) -> Standing {
+        if is_failing(self.field, stack) {
+            return Standing::Failing;
+        }
+        if pair.rounds < self.question.min_rounds() {
             return Standing::TooFewRounds;
-        };
-        let tie = question.log_tie();
-        let is_worse = || {
-            let strict = mean_interval(&self.worse_by, WINNER_SHARE * each);
-            interval.centre > tie && strict.is_some_and(|strict| strict.low > 0.0)
-        };
-        if interval.low >= -tie && interval.high <= tie {
+        }
+        let tie = self.question.log_tie();
+        let (low, high) = (pair.low(self.each), pair.high(self.each));
+        if low >= -tie && high <= tie {
             Standing::Within
-        } else if interval.low > 0.0 && is_worse() {
+        } else if low > tie {
             Standing::Worse
-        } else if interval.low >= -tie {
+        } else if low >= -tie {
             Standing::NotBetter
         } else {
             Standing::Open
         }
     }
+    fn decide(&self, rows: &[Row], pairs: &[Pair]) -> Verdict {
+        let leader = self.leader;
+        let with = |wanted: &[Standing]| -> Vec<usize> {
+            rows.iter().filter(|row| wanted.contains(&row.standing)).map(|row| row.stack).collect()
+        };
+        let open = with(&[Standing::Open, Standing::TooFewRounds]);
+        if rows.iter().filter(|row| row.standing != Standing::Absent).count() == 1 {
+            return self.unresolved(rows, pairs, &open, Unresolved::OneStack);
+        }
+        if !open.is_empty() || is_failing(self.field, leader) {
+            let reason = self.why_open(rows, pairs, &open);
+            return self.unresolved(rows, pairs, &open, reason);
+        }
+        let near = with(&[Standing::Within, Standing::NotBetter]);
+        if near.is_empty() {
+            return Verdict::Winner { stack: leader };
+        }
+        let set = self.equivalent(&with(&[Standing::Within]), rows);
+        let not_better = near.into_iter().filter(|stack| !set.contains(stack)).collect();
+        Verdict::Tie { set, not_better }
+    }
 
+    /// The leader and those of `within` that may be taken as well as it: no stack is better than one
+    /// of them by more than the tie width, and all pairs of them are equal within it.
+    fn equivalent(&self, within: &[usize], rows: &[Row]) -> Vec<usize> {
+        let tie = self.question.log_tie();
+        let rivals: Vec<usize> = rows
+            .iter()
+            .filter(|row| !matches!(row.standing, Standing::Absent | Standing::Failing))
+            .map(|row| row.stack)
+            .collect();
+        let mut set = vec![self.leader];
+        let ranked = self.field.ranked();
+        for &stack in ranked.iter().filter(|stack| within.contains(stack)) {
+            let low = |rival: usize| self.field.pair(rival, stack).low(self.each);
+            let unbeaten = rivals.iter().filter(|rival| **rival != stack).all(|r| low(*r) >= -tie);
+            let alike = |member: &usize| self.field.pair(*member, stack).high(self.each) <= tie;
+            if unbeaten && set.iter().all(alike) {
+                set.push(stack);
+            }
+        }
+        set
+    }
+
+    fn why_open(&self, rows: &[Row], pairs: &[Pair], open: &[usize]) -> Unresolved {
+        let need = self.question.min_rounds();
+        let have = open.iter().map(|&stack| pairs[stack].rounds).min().unwrap_or(need);
+        if have < need {
+            return Unresolved::TooFewRounds { have, need };
+        }
+        if open.iter().any(|stack| pairs[*stack].is_unmeasurable()) {
+            return Unresolved::Identical;
+        }
+        // The leader's own failures bear on every pair, so they are named first.
+        let failing = std::iter::once(self.leader)
+            .chain(open.iter().copied())
+            .find(|stack| rows[*stack].failed > 0);
+        match failing {
+            Some(stack) => {
+                let (of, failed) = self.field.run_and_failed(stack);
+                Unresolved::Failures { stack, failed, of }
+            }
+            None => Unresolved::TooWide,
+        }
+    }
+
+    fn unresolved(
+        &self,
+        rows: &[Row],
+        pairs: &[Pair],
+        open: &[usize],
+        reason: Unresolved,
+    ) -> Verdict {
+        let possible = |row: &&Row| {
+            let taking_part = !matches!(row.standing, Standing::Absent | Standing::Failing);
+            row.stack != self.leader && taking_part && !row.is_worse(self.question.better)
+        };
+        let rest = rows.iter().filter(possible).map(|row| row.stack);
+        let needed = || {
+            open.iter()
+                .map(|&stack| pairs[stack].rounds_needed(self.question, self.each))
+                .try_fold(0, |most, rounds| Some(rounds?.max(most)))
+        };
+        let rounds_needed =
+            matches!(reason, Unresolved::TooWide | Unresolved::TooFewRounds { .. }).then(needed);
+        Verdict::Unresolved {
+            candidates: std::iter::once(self.leader).chain(rest).collect(),
+            reason,
+            rounds_needed: rounds_needed.flatten(),
+        }
+    }
+}
+
+impl Pair {
     /// Total rounds after which this pair would be decided at error `each`.
     fn rounds_needed(&self, question: &Question, each: f64) -> Option<u64> {
-        let spread = std_dev(&self.worse_by)?;
-        let room = mean(&self.worse_by)? + question.log_tie();
-        rounds_for(spread, room, each).map(|rounds| rounds.max(question.min_rounds() as u64))
+        let room = self.centre()? + question.log_tie();
+        let rounds = rounds_for(self.inflated_spread()?, room, 2.0 * each)?;
+        Some(rounds.max(question.min_rounds() as u64))
     }
 }
 
@@ -504,12 +586,6 @@ pub fn rounds_for(spread: f64, room: f64, error: f64) -> Option<u64> {
     Some(high)
 }
 
-impl Question {
-    fn min_rounds(&self) -> usize {
-        self.min_rounds.max(MIN_ROUNDS)
-    }
-}
-
 /// From "worse by" in logarithms to the ratio stack : leader of the metric.
 fn to_ratio(worse_by: Interval, question: &Question) -> Interval {
     match question.better {
@@ -533,10 +609,11 @@ impl Row {
         })
     }
 
-    fn empty(stack: usize, standing: Standing) -> Self {
+    fn empty(stack: usize, failed: usize, standing: Standing) -> Self {
         Self {
             stack,
             rounds: 0,
+            failed,
             ratio: None,
             joint: None,
             hodges_lehmann: None,
@@ -548,7 +625,7 @@ impl Row {
         }
     }
 
-    fn leader(stack: usize, pair: &Pair) -> Self {
+    fn leader(stack: usize, pair: &Pair, failed: usize) -> Self {
         let one = Some(Interval { low: 1.0, centre: 1.0, high: 1.0, method: Method::Exact });
         Self {
             rounds: pair.worse_by.len(),
@@ -556,49 +633,9 @@ impl Row {
             joint: one,
             hodges_lehmann: Some(1.0),
             a12: Some(0.5),
-            ..Self::empty(stack, Standing::Leader)
+            ..Self::empty(stack, failed, Standing::Leader)
         }
     }
-}
-
-fn decide(leader: usize, rows: &[Row], pairs: &[Pair], question: &Question, each: f64) -> Verdict {
-    let with = |wanted: &[Standing]| -> Vec<usize> {
-        rows.iter().filter(|row| wanted.contains(&row.standing)).map(|row| row.stack).collect()
-    };
-    let open = with(&[Standing::Open, Standing::TooFewRounds]);
-    let within = with(&[Standing::Within]);
-    let not_better = with(&[Standing::NotBetter]);
-    let lead = |rest: Vec<usize>| std::iter::once(leader).chain(rest).collect::<Vec<_>>();
-    if rows.iter().filter(|row| row.standing != Standing::Absent).count() == 1 {
-        return Verdict::Unresolved {
-            candidates: vec![leader],
-            reason: Unresolved::OneStack,
-            rounds_needed: None,
-        };
-    }
-    if open.is_empty() && within.is_empty() && not_better.is_empty() {
-        return Verdict::Winner { stack: leader };
-    }
-    if open.is_empty() {
-        return Verdict::Tie { set: lead(within), not_better };
-    }
-    let fewest = open.iter().map(|&stack| rows[stack].rounds).min().unwrap_or(0);
-    let need = question.min_rounds();
-    let reason = if fewest < need {
-        Unresolved::TooFewRounds { have: fewest, need }
-    } else {
-        Unresolved::TooWide
-    };
-    let rounds_needed = open
-        .iter()
-        .map(|&stack| pairs[stack].rounds_needed(question, each))
-        .try_fold(0, |most, rounds| Some(rounds?.max(most)));
-    // What is worse at the joint confidence is out, also where it takes more to make a winner.
-    let is_out = |row: &Row| row.standing == Standing::NotBetter && row.is_worse(question.better);
-    let mut rest =
-        with(&[Standing::Open, Standing::TooFewRounds, Standing::Within, Standing::NotBetter]);
-    rest.retain(|stack| !rows.iter().any(|row| row.stack == *stack && is_out(row)));
-    Verdict::Unresolved { candidates: lead(rest), reason, rounds_needed }
 }
 
 #[cfg(test)]

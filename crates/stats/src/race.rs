@@ -3,8 +3,9 @@
 //! Two stages. The *screen* runs one trial of every surviving stack per round, estimates all of
 //! them together ([`crate::shrink`]) and keeps the better half until few remain. It is fast and
 //! may be wrong, so it never certifies anything. The *final* starts from nothing: only new
-//! rounds, compared in pairs, looked at after planned numbers of rounds. The permitted error is
-//! divided among the looks, so that looking four times is no more dangerous than looking once.
+//! rounds, compared in pairs, looked at after planned numbers of rounds ([`crate::looks`]). A stack
+//! that is not better than the leader by more than the tie width leaves at the look that shows it.
+//! Few stacks have no screen: all of them start in the final.
 //!
 //! The race does no work itself. The caller asks [`Race::next_round`] what to run, hands the
 //! values to [`Race::record`] and stops when the answer is [`Step::Done`]. The same seed and the
@@ -15,6 +16,7 @@ mod screen;
 
 use crate::design::Design;
 use crate::interval::Interval;
+use crate::looks;
 use crate::paired::{Better, Comparison, PairedError, Question, Unresolved, Verdict};
 use crate::rng::{derive_seed, seeded};
 use crate::shrink::{Estimate, Round};
@@ -24,8 +26,11 @@ use screen::Screen;
 /// Stacks that reach the final.
 pub const FINALISTS: usize = 8;
 
-/// Rounds of the final after which it is looked at.
-pub const LOOKS: [usize; 4] = [10, 20, 40, 80];
+/// Rounds after which a final ends at the latest, unless told otherwise.
+pub const MOST_ROUNDS: usize = 80;
+
+/// Up to so many stacks, rounds are added to say "winner" where there is one.
+const FEW_STACKS: usize = 4;
 
 /// How a race is run.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,11 +41,10 @@ pub struct RaceConfig {
     pub seed: u64,
     /// The screen stops when so many stacks remain; usually [`FINALISTS`].
     pub finalists: usize,
-    /// Rounds of the final after which it is looked at, rising; usually [`LOOKS`] or
-    /// [`looks_for`] a budget.
+    /// Rounds of the final after which it is looked at, by [`looks_for`].
     pub looks: Vec<usize>,
-    /// What must be known before the race ends; `None` takes [`Goal::Choice`] for a race that
-    /// needs a screen and [`Goal::Placing`] for one among few stacks.
+    /// What must be known before the race ends; `None` takes [`Goal::Placing`] for up to four
+    /// stacks, else [`Goal::Choice`].
     pub goal: Option<Goal>,
     /// Standard deviation of a single trial's logarithm, from a pilot.
     pub known_spread: Option<f64>,
@@ -58,7 +62,7 @@ impl RaceConfig {
             question,
             seed,
             finalists: FINALISTS,
-            looks: LOOKS.to_vec(),
+            looks: looks_for(MOST_ROUNDS),
             goal: None,
             known_spread: None,
             control: None,
@@ -71,32 +75,34 @@ impl RaceConfig {
 pub enum Goal {
     /// No finalist can be better than the leader by more than the tie width: enough to choose.
     Choice,
-    /// Beyond that, every finalist is worse or equal within the tie width, as far as the rounds up
-    /// to the last look are expected to show it: enough to say "winner" where there is one.
+    /// Beyond that, every finalist is worse or equal within the tie width, as far as half as many
+    /// rounds again are expected to show it: enough to say "winner" where there is one.
     Placing,
 }
 
 /// Share of the permitted error that a look of the final may spend; `held` counts the looks
-/// before it. The goal must be set.
-pub(crate) fn error_share(config: &RaceConfig, held: usize) -> f64 {
-    finals::error_share(config, held)
+/// before it. A look before its time is a closing one.
+pub(crate) fn error_share(config: &RaceConfig, held: usize, early: bool) -> f64 {
+    let planned = config.looks.get(held) == Some(&looks::rounds_at(held));
+    if planned && !early { looks::share(held) } else { looks::closing_share(held) }
 }
 
 /// The goal of a race among so many stacks.
 pub(crate) fn goal_for(config: &RaceConfig, stacks: usize) -> Goal {
-    let small = if stacks <= config.finalists { Goal::Placing } else { Goal::Choice };
-    config.goal.unwrap_or(small)
+    let usual = if stacks <= FEW_STACKS { Goal::Placing } else { Goal::Choice };
+    config.goal.unwrap_or(usual)
 }
 
-/// The looks of a final that can afford `rounds` rounds: the usual ones below that number, and
-/// the last at that number. A usual look in the last fifth is left out; it would spend error and
-/// decide almost nothing. Never below 6 rounds, where nothing may be decided.
+/// The looks of a final of at most `rounds` rounds: those of [`crate::looks`], and a closing one at
+/// its end where none is due then. Never below 6 rounds, where nothing may be decided.
 #[must_use]
 pub fn looks_for(rounds: usize) -> Vec<usize> {
     let last = rounds.max(crate::paired::MIN_ROUNDS);
-    let mut looks: Vec<usize> = LOOKS.into_iter().filter(|look| look * 5 <= last * 4).collect();
-    looks.push(last);
-    looks
+    let mut all = looks::up_to(last);
+    if all.last() != Some(&last) {
+        all.push(last);
+    }
+    all
 }
 
 /// Rounds of the screen before the next cut: as many as an eighth of the first round's trials
@@ -161,8 +167,13 @@ pub enum DropReason {
         /// Stacks kept.
         kept: usize,
     },
-    /// It was worse than the leader at a look of the final.
+    /// It was worse than the leader by more than the tie width at a look of the final.
     WorseThanLeader {
+        /// Rounds of the final at that look.
+        rounds: usize,
+    },
+    /// It was not better than the leader by more than the tie width at a look of the final.
+    NotBetter {
         /// Rounds of the final at that look.
         rounds: usize,
     },
@@ -211,8 +222,8 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Whether the A/A control separated, so that the verdict must not be used.
     pub withdrawn: bool,
-    /// The stack to choose if one must be chosen now, certified or not: the leader of a certified
-    /// verdict, else the best by all rounds of both stages with borrowed strength.
+    /// The stack to choose if one must be chosen now, certified or not: the leader of the last look,
+    /// before that the best by all rounds of both stages with borrowed strength.
     pub best_guess: Option<usize>,
     /// The comparison at the last look of the final: one row per finalist.
     pub comparison: Option<Comparison>,
@@ -256,9 +267,9 @@ pub enum RaceError {
     /// A round was recorded after the race was over.
     #[error("the race is over: no further round can be recorded")]
     Over,
-    /// A value that has no logarithm.
+    /// A question out of range.
     #[error(transparent)]
-    Value(#[from] PairedError),
+    Question(#[from] PairedError),
 }
 
 /// A race in progress.
@@ -311,10 +322,10 @@ impl Race {
     }
 
     /// Takes the values of the round that [`Race::next_round`] asked for, `None` for a failed
-    /// trial, in any order.
+    /// trial, in any order. A value that is not a positive number counts as failed.
     ///
     /// # Errors
-    /// When the race is over, the stacks are others, or a value is not a positive number.
+    /// When the race is over or the stacks are others.
     pub fn record(&mut self, values: &[(usize, Option<f64>)]) -> Result<(), RaceError> {
         let Step::Run(plan) = self.next_round() else { return Err(RaceError::Over) };
         let sorted = |mut stacks: Vec<usize>| {
@@ -326,22 +337,18 @@ impl Race {
         if asked != given {
             return Err(RaceError::WrongStacks { round: plan.round, asked, given });
         }
-        let mut round = Round::new();
-        for &(stack, value) in values {
-            match value {
-                Some(value) if !(value > 0.0 && value.is_finite()) => {
-                    let round = plan.round;
-                    return Err(PairedError::NotPositive { stack, round, value }.into());
-                }
-                Some(value) => round.push((stack, self.worse_log(value))),
-                None => {}
-            }
-        }
+        let usable = |value: f64| value > 0.0 && value.is_finite();
+        let values: Vec<(usize, Option<f64>)> =
+            values.iter().map(|(stack, value)| (*stack, value.filter(|v| usable(*v)))).collect();
+        let round: Round = values
+            .iter()
+            .filter_map(|(stack, value)| Some((*stack, self.worse_log((*value)?))))
+            .collect();
         self.rounds += 1;
         self.trials += values.len();
         match &mut self.finals {
             Some(finals) => {
-                finals.record(values, round, &self.config, &mut self.dropped)?;
+                finals.record(&values, round, &self.config, &mut self.dropped)?;
                 self.over = finals.is_over();
             }
             None => {
@@ -361,7 +368,7 @@ impl Race {
             && why == Stop::Budget
             && let Some(finals) = &mut self.finals
         {
-            finals.look_now(&self.config, &mut self.dropped)?;
+            finals.look_now(&self.config, &mut self.dropped, true)?;
         }
         self.over = true;
         Ok(())
@@ -380,8 +387,8 @@ impl Race {
         let look = self.finals.as_ref().and_then(Finals::last_look);
         let control = self.finals.as_ref().and_then(Finals::control);
         let estimates = self.estimates();
-        let certified = look.filter(|c| !matches!(c.verdict, Verdict::Unresolved { .. }));
-        let best_guess = match (certified, &self.finals) {
+        // The leader of the table that is shown, so that guess and table agree.
+        let best_guess = match (look, &self.finals) {
             (Some(comparison), _) => comparison.baseline,
             (None, Some(finals)) => screen::best_of(finals.ranked(), &estimates),
             (None, None) => screen::best_of(self.screen.survivors(), &estimates),

@@ -8,8 +8,8 @@ use crate::design::Design;
 use crate::estimate::{mean, median};
 use crate::interval::{Interval, Method};
 use crate::linear::weighted_least_squares;
-use crate::paired::{ErrorShare, Question, WINNER_SHARE, rounds_for};
-use crate::race::{RaceConfig, error_share, goal_for};
+use crate::paired::{ErrorShare, Question, rounds_for};
+use crate::race::{RaceConfig, error_share};
 use crate::special::{normal_quantile, t_quantile_upper};
 
 /// Chance with which a difference called resolvable is found.
@@ -128,19 +128,17 @@ pub fn plan_race(pilot: &Pilot, config: &RaceConfig) -> Option<RacePlan> {
     let screen_seconds = screen_trials as f64 * mean_seconds;
     let finalists = config.finalists.min(stacks);
     let per_round = finalists + 2 * usize::from(config.control.is_some());
-    let goal = Some(goal_for(config, stacks));
-    let config = &RaceConfig { goal, ..config.clone() };
     let looks = config
         .looks
         .iter()
         .enumerate()
         .map(|(look, &rounds)| {
-            let error = (1.0 - config.question.confidence) * error_share(config, look);
+            let error = (1.0 - config.question.confidence) * error_share(config, look, false);
             let share = ErrorShare { error, stacks: finalists };
             Resolves {
                 rounds,
                 seconds: screen_seconds + (rounds * per_round) as f64 * mean_seconds,
-                difference: resolvable(spread.centre, rounds, WINNER_SHARE * share.two_sided()),
+                difference: resolvable(spread.centre, rounds, share.two_sided()),
             }
         })
         .collect();

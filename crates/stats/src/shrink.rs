@@ -157,6 +157,33 @@ fn shrink(
 }
 
 impl VariancePrior {
+    /// Fits typical variance and its weight to variances with their degrees of freedom, by the
+    /// moments of their logarithms (Smyth 2004, section 6.2). Variances that are alike because they
+    /// share data scatter less than they differ: `alike` is the factor that makes up for it, 1 for
+    /// independent ones. `None` for fewer than 3.
+    #[must_use]
+    pub fn of(own: &[(f64, f64)], alike: f64) -> Option<Self> {
+        if own.len() < 3 {
+            return None;
+        }
+        let level: Vec<f64> = own
+            .iter()
+            .map(|(s2, freedom)| {
+                s2.max(LEAST_VARIANCE).ln() - digamma(0.5 * freedom) + (0.5 * freedom).ln()
+            })
+            .collect();
+        let expected = mean(&own.iter().map(|(_, f)| trigamma(0.5 * f)).collect::<Vec<_>>())?;
+        let excess = alike * variance(&level)? - expected;
+        let weight = 2.0 * trigamma_inverse(excess);
+        let centre = mean(&level)?;
+        let typical = if weight.is_infinite() {
+            centre.exp()
+        } else {
+            (centre + digamma(0.5 * weight) - (0.5 * weight).ln()).exp()
+        };
+        Some(Self { typical: typical.max(LEAST_VARIANCE), weight })
+    }
+
     /// The variance of a stack's trials, pulled towards the typical one.
     #[must_use]
     pub fn moderated(&self, values: &[f64]) -> f64 {
@@ -171,33 +198,16 @@ impl VariancePrior {
     }
 }
 
-/// Fits typical variance and its weight to the variances of all stacks tried at least twice, by
-/// the moments of their logarithms (Smyth 2004, section 6.2). `None` where fewer than 3 stacks
-/// were.
+/// Fits typical variance and its weight to the variances of all stacks tried at least twice.
+/// `None` where fewer than 3 stacks were.
 #[must_use]
 pub fn fit_variance_prior(values: &[Vec<f64>]) -> Option<VariancePrior> {
     let own: Vec<(f64, f64)> = values
         .iter()
         .filter(|v| v.len() >= 2)
-        .map(|v| (variance(v).unwrap_or(0.0).max(LEAST_VARIANCE), (v.len() - 1) as f64))
+        .map(|v| (variance(v).unwrap_or(0.0), (v.len() - 1) as f64))
         .collect();
-    if own.len() < 3 {
-        return None;
-    }
-    let level: Vec<f64> = own
-        .iter()
-        .map(|(s2, freedom)| s2.ln() - digamma(0.5 * freedom) + (0.5 * freedom).ln())
-        .collect();
-    let expected = mean(&own.iter().map(|(_, f)| trigamma(0.5 * f)).collect::<Vec<_>>())?;
-    let excess = variance(&level)? - expected;
-    let weight = 2.0 * trigamma_inverse(excess);
-    let centre = mean(&level)?;
-    let typical = if weight.is_infinite() {
-        centre.exp()
-    } else {
-        (centre + digamma(0.5 * weight) - (0.5 * weight).ln()).exp()
-    };
-    Some(VariancePrior { typical: typical.max(LEAST_VARIANCE), weight })
+    VariancePrior::of(&own, 1.0)
 }
 
 fn additive_fit(

@@ -14,7 +14,7 @@ use seekwell_stats::steady::WindowRule;
 use seekwell_stats::{Better, Question, Verdict, compare};
 
 fn question() -> Question {
-    Question::new(Better::Lower, 0.02, 0.95)
+    Question { exact: true, ..Question::new(Better::Lower, 0.02, 0.95) }
 }
 
 /// Seconds of the stacks of a 6 × 4 design: the first axis alone matters.
@@ -44,7 +44,7 @@ fn an_exact_difference_that_does_not_matter_is_a_tie_and_none_at_all_with_tie_wi
     let values = [vec![Some(1.0); 6], vec![Some(1.01); 6]];
     let tie = compare(&values, &question()).unwrap().verdict;
     assert_eq!(tie, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
-    let strict = Question::new(Better::Lower, 0.0, 0.95);
+    let strict = Question { tie_width: 0.0, ..question() };
     assert_eq!(compare(&values, &strict).unwrap().verdict, Verdict::Winner { stack: 0 });
 }
 
@@ -60,7 +60,7 @@ fn a_race_of_exact_stacks_ends_at_its_first_look() {
     }
     let outcome = race.outcome();
     assert_eq!(outcome.verdict, Verdict::Tie { set: (0..8).collect(), not_better: vec![] });
-    assert_eq!((outcome.looked_at, outcome.screening_risk), (10, 0.0));
+    assert_eq!((outcome.looked_at, outcome.screening_risk), (6, 0.0));
     assert_eq!(outcome.dropped.len(), 16);
     for gone in &outcome.dropped {
         let ratio = gone.ratio.unwrap();

@@ -1,4 +1,4 @@
-//! One guest from start to end: a kernel, a root image, modelled disks, a command; and its outcome.
+//! One guest from start to end: a kernel, a root image, modelled disks, a command; and what came of it.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -13,17 +13,16 @@ use rustix::time::{ClockId, clock_gettime};
 use seekwell_device::LostWrites;
 use seekwell_device::evidence::Evidence;
 
-use crate::agreed::ENVIRONMENT;
-pub use crate::agreed::{MOST_DISKS, device_path};
 use crate::clock::SharedClock;
 pub use crate::clock::Transport;
 use crate::content::known::Known;
 use crate::content::{Content, Keeping};
-pub use crate::controller::OutputPart;
+pub use crate::controller::Heard;
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
 use crate::disk::{Disk, DiskParts};
 use crate::end::{End, judge};
 use crate::fingerprint::{Event, Fingerprint};
+use crate::guest::ENVIRONMENT;
 use crate::instant::Instant;
 use crate::link::listen;
 use crate::mailbox::{self, Kind, Order, OrderedDisk, Reader, Saying, Task};
@@ -33,6 +32,9 @@ use crate::root::RootImage;
 
 #[cfg(test)]
 mod tests;
+
+/// Most disks of a trial; with root and mailbox, `vda` to `vdz` suffice.
+pub const MOST_DISKS: usize = 24;
 
 /// Serial number of the root image's disk.
 const ROOT_SERIAL: &str = "seekwell-root";
@@ -58,18 +60,18 @@ pub struct Settings {
     pub seed: u64,
     /// CPU that guest and clock share; `None` leaves it to the host's scheduler, several times slower.
     pub cpu: Option<usize>,
-    /// Transport between clock and guest; an older kernel falls back to a simpler one. Does not change
+    /// How clock and guest may talk; they do with less if the kernel knows less. Without effect on
     /// results.
     pub transport: Transport,
     /// CPU time charged.
     pub charge: CpuCharge,
     /// Nanoseconds since 1970 at virtual time 0.
     pub epoch_ns: u64,
-    /// Limits of the trial.
+    /// What bounds the trial.
     pub limits: Limits,
     /// Ends the trial when it is raised.
     pub stop: Arc<AtomicBool>,
-    /// Keep every event, to find the first difference between two runs.
+    /// Whether every event is kept, to find where two runs part.
     pub keep_events: bool,
     /// Directory for sockets and for content that does not fit in memory.
     pub scratch: PathBuf,
@@ -115,7 +117,7 @@ pub const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
 /// A disk of a trial.
 #[derive(Debug)]
 pub struct DiskSetup {
-    /// Role of the disk: `data`, `journal`, `member-0`. Also its serial number in the guest.
+    /// What it is for: `data`, `journal`, `member-0`. Also its serial number in the guest.
     pub role: String,
     /// Model and content.
     pub parts: DiskParts,
@@ -140,7 +142,7 @@ pub struct Trial<'a> {
     pub root: &'a RootImage,
     /// The disks; the guest sees them as [`device_path`] of their position.
     pub disks: Vec<DiskSetup>,
-    /// The program that runs in the guest.
+    /// What runs in it.
     pub task: Task,
     /// Its standard input.
     pub input: &'a [u8],
@@ -148,20 +150,27 @@ pub struct Trial<'a> {
     pub settings: Settings,
 }
 
-/// A disk after the trial.
+/// Where the guest finds the disk at a position.
+#[must_use]
+pub fn device_path(position: usize) -> PathBuf {
+    let letter = char::from(b'a' + u8::try_from(position.min(MOST_DISKS)).unwrap_or(0));
+    PathBuf::from(format!("/dev/vd{letter}"))
+}
+
+/// What became of a disk.
 #[derive(Debug)]
 pub struct DiskOutcome {
     /// As it was called.
     pub role: String,
     /// Model and content as they are now.
     pub parts: DiskParts,
-    /// Work done by the model.
+    /// What the model did.
     pub evidence: Evidence,
-    /// Writes lost in a power cut; `None` when there was none.
+    /// What a power cut destroyed; `None` when there was none.
     pub lost: Option<LostWrites>,
 }
 
-/// Cost of a trial on the host.
+/// What a trial cost on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCost {
     /// Elapsed time.
@@ -175,18 +184,18 @@ pub struct HostCost {
     pub start: Option<Duration>,
 }
 
-/// Result of a trial.
+/// What came of a trial.
 #[derive(Debug)]
 pub struct Outcome {
     /// How it ended.
     pub end: End,
-    /// The command's standard output.
+    /// What the command wrote to its standard output.
     pub output: Vec<u8>,
     /// When each part of it came.
-    pub heard: Vec<OutputPart>,
-    /// The command's standard error.
+    pub heard: Vec<Heard>,
+    /// What it wrote to its standard error.
     pub log: Vec<u8>,
-    /// Output of the guest's kernel; of a long one, the end.
+    /// What the guest's kernel printed; of a very talkative one, the end.
     pub console: String,
     /// Hash over the requests of the disks.
     pub fingerprint: Fingerprint,
@@ -197,14 +206,14 @@ pub struct Outcome {
     pub virtual_ns: u64,
     /// The disks.
     pub disks: Vec<DiskOutcome>,
-    /// Cost on the host.
+    /// What it cost.
     pub cost: HostCost,
-    /// Transport that clock and guest used.
+    /// How clock and guest talked in the end.
     pub transport: Transport,
 }
 
 impl Outcome {
-    /// Returns the command's standard output up to an instant of virtual time.
+    /// What the command had written to its standard output by an instant of virtual time.
     #[must_use]
     pub fn output_by(&self, at_ns: u64) -> &[u8] {
         let heard = self.heard.iter().take_while(|heard| heard.at_ns <= at_ns);
@@ -213,21 +222,21 @@ impl Outcome {
     }
 }
 
-/// A failure of this machine to run a guest.
+/// Why no guest could be run on this machine.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
-    /// Too many disks.
-    #[error("a trial has {count} disks, but a guest takes at most {MOST_DISKS}; use fewer")]
+    /// More disks than there are names.
+    #[error("a trial has {count} disks, and a guest can have {MOST_DISKS}; use fewer")]
     TooManyDisks {
         /// How many.
         count: usize,
     },
-    /// A system call failed.
+    /// Something of this machine failed.
     #[error("cannot {what}: {source}")]
     System {
-        /// The action that failed.
+        /// What was tried.
         what: &'static str,
-        /// Error of the system.
+        /// What the system said.
         source: io::Error,
     },
 }
@@ -284,7 +293,7 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
     })
 }
 
-/// The guest's messages so far.
+/// What the guest said so far.
 #[derive(Debug, Default)]
 struct Said {
     output: Vec<u8>,
@@ -369,7 +378,7 @@ impl Site {
     }
 }
 
-/// Bytes kept of a guest's console.
+/// What is kept of a guest's console.
 const CONSOLE_BYTES: u64 = 1 << 20;
 
 fn thread_cpu() -> Duration {
@@ -394,7 +403,7 @@ fn arguments(trial: &Trial<'_>) -> Vec<String> {
         "norandmaps".to_owned(),
         "noreboot".to_owned(),
         "panic=-1".to_owned(),
-        // Memory that a filesystem writes without having filled it must not depend on earlier use.
+        // What a filesystem writes of memory that it never filled must not tell of earlier use.
         "init_on_alloc=1".to_owned(),
         format!("uml_seed={}", settings.seed),
         format!("tt_syscall_ns={}", charge.syscall_ns),

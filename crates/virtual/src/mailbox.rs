@@ -1,6 +1,6 @@
-//! Orders to the guest and its messages back: a disk that takes no time.
+//! How an order reaches the guest and what it says comes back: a disk that takes no time.
 //!
-//! The order is at its start. The guest's messages follow from [`SAYINGS_SECTOR`] on, one frame
+//! The order lies at its start. What the guest says follows from [`SAYINGS_SECTOR`] on, one frame
 //! after the other; a frame's header is written after its payload, so a header that is there is
 //! whole.
 
@@ -16,7 +16,7 @@ mod tests;
 /// Serial number of the mailbox's disk.
 pub const SERIAL: &str = "seekwell-mailbox";
 
-/// First sector of the guest's frames.
+/// Where the guest's sayings begin.
 pub const SAYINGS_SECTOR: u64 = 1 << 22;
 
 /// Size of the mailbox. Nothing is kept of what is not written.
@@ -27,16 +27,16 @@ pub const HEADER_BYTES: usize = 24;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// Longest payload of a frame; longer messages take several.
+/// Longest payload of a frame; the guest says longer things in several.
 pub const LONGEST_SAYING: u64 = 1 << 24;
 
-/// First sector of the order's text.
+/// Where the order's text begins.
 const ORDER_SECTOR: u64 = 8;
 
 const ORDER_MAGIC: u64 = u64::from_le_bytes(*b"SKWORDR1");
 const SAYING_MAGIC: u64 = u64::from_le_bytes(*b"SKWSAID1");
 
-/// The program to run in a guest.
+/// What runs in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
@@ -46,10 +46,10 @@ pub enum Task {
     Program(Vec<String>),
 }
 
-/// The controller's order to a guest.
+/// What the guest is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// The program to run.
+    /// What to run.
     pub task: Task,
     /// The disks, in the order of their names in the guest.
     pub disks: Vec<OrderedDisk>,
@@ -58,13 +58,13 @@ pub struct Order {
 /// A disk as the guest is to present it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderedDisk {
-    /// Role of the disk.
+    /// What it is for.
     pub role: String,
     /// `queue/rotational`.
     pub rotational: bool,
 }
 
-/// Kind of a frame from the guest.
+/// What a frame from the guest holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The guest's first program runs; the first frame, empty.
@@ -116,7 +116,7 @@ pub fn saying_header(kind: Kind, bytes: u64) -> [u8; HEADER_BYTES] {
     encode_header([SAYING_MAGIC, kind.number(), bytes])
 }
 
-/// Byte ranges of order and input in the mailbox.
+/// Where in the mailbox order and input lie, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderPlace {
     /// Begin of the order's text.
@@ -165,16 +165,16 @@ fn put(content: &mut Content, at: u64, bytes: &[u8]) -> io::Result<()> {
     content.write(at / SECTOR_BYTES, &padded)
 }
 
-/// A message of the guest.
+/// Something that the guest said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying {
-    /// Kind of the frame.
+    /// What it is.
     pub kind: Kind,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Reads the guest's messages in order.
+/// Reads what the guest says, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     sector: u64,

@@ -1,6 +1,4 @@
-//! The virtual backend: runs the trials of a plan, each in a guest of its own.
-
-mod transcript;
+//! The virtual place: runs the trials of a plan, each in a guest of its own.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,11 +9,11 @@ use std::time::Duration;
 
 use seekwell_device::{DeviceError, DeviceFile, Model};
 use seekwell_model::FORMAT;
-use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
+use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::filesystems::FILESYSTEMS;
 use seekwell_model::lab::TrialSettings;
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::record::{Record, Status};
+use seekwell_model::record::{InForce, Record, Status};
 use seekwell_model::stack::{Backing, MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
@@ -24,43 +22,49 @@ use seekwell_stats::derive_seed;
 
 use crate::check::{Difference, difference};
 use crate::content::Keeping;
-use crate::end::End;
+use crate::end::{End, last_lines};
 use crate::kernel::Kernel;
 use crate::machine::{
     CpuCharge, DiskOutcome, DiskSetup, MachineError, Outcome, Settings, Trial, device_path, run,
 };
 use crate::mailbox::Task;
-use crate::memory_capacity::{self, MemoryCapacity};
+use crate::medium::{self, Word};
 use crate::partition::Partition;
 use crate::preparations::{Preparations, Prepared, Start};
+use crate::room::{self, Room};
 use crate::root::{RootBuilder, RootError, RootImage};
-use transcript::Transcript;
 
-/// Default RAM of a guest: that of a desktop in the years of the studies.
+#[cfg(test)]
+mod tests;
+
+/// RAM of a guest when the lab names none: what a desktop of the years of the studies had.
 pub const DEFAULT_MEMORY: Bytes = Bytes::mib(512);
 
-/// Directory for the guests' memory, which is never written to a disk.
+/// Where a guest's memory belongs: never written to a disk.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Mount point for the agent: an empty directory in every guest.
+/// Where the agent mounts: an empty directory in every guest.
 const WORK: &str = "/mnt";
 
-/// Limit of host time per second of virtual time; far more than any trial needs.
+/// Host time for each second of virtual time that a trial may take; far more than any needs.
 const WALL_PER_VIRTUAL: u64 = 10;
 
-/// Extra programs and files that workload steps need.
+/// Lines of a console in the reason of a failure.
+const CONSOLE_LINES: usize = 12;
+
+/// Programs that steps call besides those of the filesystems, and files they read.
 pub(crate) const TOOLS: [&str; 12] =
     ["sh", "tar", "cp", "rm", "mv", "cat", "dd", "sync", "env", "ls", "mkdir", "find"];
 const COMMON_FILES: [&str; 1] = ["/etc/mke2fs.conf"];
 
-/// Options of the virtual backend.
+/// What the virtual place needs.
 #[derive(Clone, Debug)]
 pub struct VirtualOptions {
     /// The lab kernel.
     pub kernel: Kernel,
     /// The seekwell program: first process and agent of every guest.
     pub program: PathBuf,
-    /// Device files by their names in labs.
+    /// Device files by the name that labs use.
     pub devices: BTreeMap<String, DeviceFile>,
     /// Further programs of this machine for the root image.
     pub bring: Vec<PathBuf>,
@@ -68,11 +72,11 @@ pub struct VirtualOptions {
     pub scratch: PathBuf,
     /// CPU time charged.
     pub charge: CpuCharge,
-    /// Run every trial twice and fail if the runs differ.
+    /// Run every trial twice and insist that both did the same.
     pub check: bool,
 }
 
-/// CPU of a trial on this machine, and the flag that ends it. Neither changes results.
+/// Where on this machine a trial runs, and who may end it. Without effect on results.
 #[derive(Clone, Debug, Default)]
 pub struct Lane {
     /// CPU for clock and guest; `None` leaves it to the host's scheduler.
@@ -81,16 +85,16 @@ pub struct Lane {
     pub stop: Arc<AtomicBool>,
 }
 
-/// A failure of the virtual backend.
+/// Why the virtual place cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum VirtualPlaceError {
     /// The root image cannot be made.
     #[error("cannot make the root image of the guests")]
     Root(#[from] RootError),
-    /// This machine could not run a guest.
-    #[error("cannot start a guest")]
+    /// A guest could not be run on this machine.
+    #[error("cannot run a guest")]
     Machine(#[from] MachineError),
-    /// A model does not fit the lab.
+    /// A model's file does not go with the lab.
     #[error("the model of {name} cannot be built")]
     Model {
         /// The device or journal of the lab.
@@ -98,39 +102,41 @@ pub enum VirtualPlaceError {
         /// Cause.
         source: DeviceError,
     },
-    /// A stack that this backend cannot run.
+    /// A stack cannot be run here.
     #[error("{0}")]
     Stack(String),
-    /// The agent's request could not be written.
+    /// The request could not be written.
     #[error("cannot write the agent's request")]
     Request(#[from] serde_json::Error),
-    /// No directory has space for a guest's memory.
-    #[error("a guest needs {needed} of shared memory, but {found}; or give the stacks less memory")]
+    /// No directory can hold the guests' memory.
+    #[error(
+        "a guest needs {needed} of shared memory, and {found}; so does giving less memory to the stacks"
+    )]
     NoMemory {
-        /// Memory of a guest.
+        /// What a guest needs.
         needed: Bytes,
-        /// Space of each directory.
+        /// What each place has.
         found: String,
     },
     /// Two runs of one trial differ.
     #[error(
-        "two runs of {label} with the same seed differ: {difference}; this is a bug of the virtual backend or of this kernel"
+        "{label} was run twice with the same seed and did not do the same: {difference}; this is an error of the virtual place, or of this kernel"
     )]
     NotRepeatable {
         /// The stack.
         label: String,
-        /// The first difference.
+        /// Where they part.
         difference: Box<Difference>,
     },
-    /// The trial was cancelled.
-    #[error("the trial was cancelled")]
+    /// Nobody wants the trial any more.
+    #[error("the trial was called off")]
     CalledOff,
-    /// A thread that runs trials ended.
-    #[error("the trial's thread ended without a result")]
+    /// A thread that runs trials is gone.
+    #[error("the trial's thread ended without a word")]
     Gone,
 }
 
-/// The virtual backend.
+/// The virtual place.
 #[derive(Debug)]
 pub struct VirtualPlace {
     options: VirtualOptions,
@@ -141,7 +147,7 @@ pub struct VirtualPlace {
 }
 
 impl VirtualPlace {
-    /// Makes a backend with an image of this machine's tools; `find` looks for a program by name.
+    /// A place with an image of this machine's tools; `find` looks for a program by name.
     ///
     /// # Errors
     ///
@@ -173,25 +179,18 @@ impl VirtualPlace {
         Ok(Self { options, root, missing, memory_directory, preparations })
     }
 
-    /// Chooses the directory for the memory of this plan's guests, and how many of them, at most so many, fit
-    /// at a time.
+    /// Finds room for the memory of this plan's guests, at most so many at a time; from now on it is used.
     ///
     /// # Errors
     ///
     /// [`VirtualPlaceError::NoMemory`].
-    pub fn reserve_memory(
-        &mut self,
-        plan: &Plan,
-        at_most: usize,
-    ) -> Result<MemoryCapacity, VirtualPlaceError> {
+    pub fn make_room(&mut self, plan: &Plan, at_most: usize) -> Result<Room, VirtualPlaceError> {
         let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
-        let candidates =
-            [Path::new(SHARED_MEMORY), &self.options.scratch].map(memory_capacity::look);
-        let machine = memory_capacity::machine_memory();
-        let capacity = memory_capacity::choose(largest, at_most, machine, &candidates)
-            .map_err(|found| VirtualPlaceError::NoMemory { needed: largest, found })?;
-        self.memory_directory.clone_from(&capacity.directory);
-        Ok(capacity)
+        let places = [Path::new(SHARED_MEMORY), &self.options.scratch].map(room::look);
+        let room = room::choose(largest, at_most, room::machine_memory(), &places);
+        let room = room.map_err(|found| VirtualPlaceError::NoMemory { needed: largest, found })?;
+        self.memory_directory.clone_from(&room.directory);
+        Ok(room)
     }
 
     /// The kernel.
@@ -206,23 +205,23 @@ impl VirtualPlace {
         self.options.charge
     }
 
-    /// Returns the image that every guest starts from.
+    /// The image that every guest starts from.
     #[must_use]
     pub fn root(&self) -> &RootImage {
         &self.root
     }
 
-    /// Returns the programs that filesystems need and this machine lacks.
+    /// Programs that filesystems need and this machine lacks.
     #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
 
-    /// Runs one trial; `progress` gets the name of each step when it begins.
+    /// Runs one trial; `progress` hears the name of each step that begins.
     ///
     /// # Errors
     ///
-    /// When the backend fails. A failed trial is a record.
+    /// When the place cannot go on. A trial that fails is a record.
     pub fn run_trial(
         &self,
         plan: &Plan,
@@ -238,7 +237,7 @@ impl VirtualPlace {
         Ok(self.repeatably(&guest, &disks, progress)?.0)
     }
 
-    /// Runs a trial from a copy of the prepared stack.
+    /// A trial that begins with a copy of the prepared stack.
     fn run_prepared(
         &self,
         guest: &Guest<'_>,
@@ -258,14 +257,14 @@ impl VirtualPlace {
         Ok(record)
     }
 
-    /// Returns copies of a stack's disks with filesystem and files, which are made the first time.
+    /// Copies of the disks of a stack with its filesystem and files, made now unless they are there.
     fn prepared(
         &self,
         guest: &Guest<'_>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Start, VirtualPlaceError> {
         let plan = guest.plan;
-        // One seed for all rounds: accesses differ from round to round, the layout does not.
+        // Not the trial's: accesses differ from round to round, what is accessed does not.
         let trial = PlannedTrial { seed: derive_seed(plan.lab.seed, FROZEN), ..*guest.trial };
         let guest = Guest { trial: &trial, part: TrialPart::Prepare, ..*guest };
         let keeping = self.settings(&guest).keeping();
@@ -279,7 +278,7 @@ impl VirtualPlace {
         })
     }
 
-    /// Returns a key of everything that a prepared stack depends on.
+    /// Everything that a prepared stack depends on.
     fn depends_on(&self, guest: &Guest<'_>) -> Result<String, VirtualPlaceError> {
         let files = guest.plan.pair(guest.trial).1.parts.first().map(WorkloadParams::preparation);
         let charge = self.options.charge;
@@ -291,7 +290,7 @@ impl VirtualPlace {
         Ok(serde_json::to_string(&all)?)
     }
 
-    /// Runs a guest; with `check`, twice, and compares the runs.
+    /// Runs a guest, and where that is to be checked once more, to see whether it does the same.
     fn repeatably(
         &self,
         guest: &Guest<'_>,
@@ -309,9 +308,9 @@ impl VirtualPlace {
                 let difference = Box::new(difference);
                 Err(VirtualPlaceError::NotRepeatable { label: label(), difference })
             }
-            // Disks and output are equal, so the records must be: this is a bug in this program.
+            // The disks and the output are the same, so this can only be a mistake of ours.
             None if again != record => Err(VirtualPlaceError::Stack(format!(
-                "the records of two runs of {} differ although their I/O is the same; please report this bug",
+                "the records of two runs of {} differ although their requests do not",
                 label()
             ))),
             None => Ok((record, outcome)),
@@ -327,7 +326,7 @@ impl VirtualPlace {
         let settings = self.settings(guest);
         let disks = disks(&settings)?;
         let input = serde_json::to_vec(&guest.request(disks.len() > 1))?;
-        let mut transcript = Transcript::default();
+        let mut heard = Heard::default();
         let outcome = run(
             Trial {
                 kernel: &self.options.kernel.path,
@@ -337,12 +336,12 @@ impl VirtualPlace {
                 input: &input,
                 settings,
             },
-            &mut |bytes| transcript.take(bytes, progress),
+            &mut |bytes| heard.take(bytes, progress),
         )?;
         if outcome.end == End::CalledOff {
             return Err(VirtualPlaceError::CalledOff);
         }
-        let mut record = transcript::record(transcript, &outcome);
+        let mut record = record(heard, &outcome);
         record.in_force.memory_limit = Some(memory(guest.stack()));
         if self.options.charge == CpuCharge::default() {
             record.warnings.push(cpu_is_free());
@@ -391,14 +390,14 @@ impl VirtualPlace {
     ) -> Result<Box<dyn Model>, VirtualPlaceError> {
         let Backing::Model { model, size } = backing else {
             return Err(VirtualPlaceError::Stack(format!(
-                "{name} is a device of the host; the virtual backend takes modelled devices: write model = \"NAME\" (seekwell device list)"
+                "{name} is a device of the host; the virtual place takes modelled devices: write model = \"NAME\" (seekwell device list)"
             )));
         };
         let source = |source| VirtualPlaceError::Model { name: name.to_owned(), source };
         let found = seekwell_device::catalogue::find(&self.options.devices, model);
         let file = found.map_err(source)?.ok_or_else(|| {
             VirtualPlaceError::Stack(format!(
-                "{name} names the modelled device '{model}', which does not exist; list the models with: seekwell device list"
+                "{name} names the modelled device '{model}', which there is no file of; seekwell device list shows those there are"
             ))
         })?;
         let whole = seekwell_device::build(&file, seed);
@@ -426,11 +425,11 @@ impl<'a> Guest<'a> {
         self.plan.pair(self.trial).0
     }
 
-    /// Returns the request to the agent.
+    /// What the agent is asked to do.
     fn request(&self, external: bool) -> TrialRequest {
         let (stack, workload) = self.plan.pair(self.trial);
         let given = |position| DeviceHandle::Given { path: device_path(position) };
-        // The guest has one CPU, whatever the lab sets for the host.
+        // The guest has one CPU, whatever the lab says of the host's.
         let settings = TrialSettings { cpus: None, ..self.plan.lab.trial.clone() };
         TrialRequest {
             format: FORMAT.to_string(),
@@ -451,7 +450,7 @@ impl<'a> Guest<'a> {
     }
 }
 
-/// Name that the seed of prepared stacks is derived from.
+/// What the seed of prepared stacks is for.
 const FROZEN: &str = "frozen";
 
 fn is_frozen(prepared: &Record) -> Warning {
@@ -459,16 +458,16 @@ fn is_frozen(prepared: &Record) -> Warning {
     Warning::new(
         "frozen-populate",
         format!(
-            "filesystem and files were made once for this stack (fingerprint {fingerprint}); every trial starts from a copy, so all rounds share one layout"
+            "filesystem and files were made once for this stack (fingerprint {fingerprint}) and every trial begins with a copy: its rounds share one layout"
         ),
-        "remove [trial] freeze to get a new layout in every round",
+        "leave out [trial] freeze to have a new layout in every round",
     )
 }
 
-/// Bytes of a root image kept in memory: enough for any image.
+/// Bytes of a root image that are held in memory: all of any that fits a machine.
 const IMAGE_MEMORY: u64 = 4 << 30;
 
-/// Returns the programs of all filesystems and the common ones.
+/// Every program that the catalogue of filesystems names, and the common ones.
 pub(crate) fn tools() -> Vec<&'static str> {
     let mut names: Vec<&str> = TOOLS.to_vec();
     for filesystem in FILESYSTEMS {
@@ -480,7 +479,7 @@ pub(crate) fn tools() -> Vec<&'static str> {
     names
 }
 
-/// Returns the guest's RAM for a stack. A quarter of the machine has no meaning for a machine made to measure.
+/// RAM of the guest for a stack. A quarter of a machine makes no sense where the machine is made.
 fn memory(stack: &Stack) -> Bytes {
     match stack.memory.limit {
         MemoryLimit::Limit(bytes) => bytes,
@@ -488,7 +487,7 @@ fn memory(stack: &Stack) -> Bytes {
     }
 }
 
-/// Returns the stack for the agent in the guest, where the RAM is the memory limit.
+/// The stack as the agent in the guest is to bring it up: the guest's RAM is the limit already.
 fn for_agent(stack: &Stack) -> Stack {
     let mut stack = stack.clone();
     stack.memory.limit = MemoryLimit::Unlimited;
@@ -498,7 +497,83 @@ fn for_agent(stack: &Stack) -> Stack {
 fn cpu_is_free() -> Warning {
     Warning::new(
         "virtual-cpu-free",
-        "virtual time counts no CPU time, so differences that come from the CPU are missing",
-        "charge system calls and copies with --cpu; seekwell calibrate measures their cost here",
+        "virtual time counts no CPU time: a fast device looks as fast as it is, whatever drives it",
+        "charge system calls and copies: seekwell calibrate measures what they cost here",
     )
+}
+
+/// What an agent says, line by line.
+#[derive(Debug, Default)]
+struct Heard {
+    rest: Vec<u8>,
+    taken: usize,
+    words: Vec<Word>,
+    record: Option<Box<Record>>,
+    garbled: Option<String>,
+}
+
+impl Heard {
+    fn take(&mut self, bytes: &[u8], progress: &mut dyn FnMut(&str)) {
+        self.rest.extend_from_slice(bytes);
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            self.taken += line.len();
+            match serde_json::from_slice(&line) {
+                Ok(AgentMessage::Step { name }) => {
+                    progress(&name);
+                    self.words.push(Word { ends_at: self.taken, step: Some(name) });
+                }
+                Ok(AgentMessage::Record(record)) => {
+                    self.record = Some(record);
+                    self.words.push(Word { ends_at: self.taken, step: None });
+                }
+                Err(_) => self.garbled = Some(String::from_utf8_lossy(&line).trim().to_owned()),
+            }
+        }
+    }
+
+    /// The step that began last.
+    fn step(&self) -> Option<&str> {
+        self.words.iter().rev().find_map(|word| word.step.as_deref())
+    }
+}
+
+/// The agent's record, with the fingerprint; one that says why, when there is none.
+fn record(heard: Heard, outcome: &Outcome) -> Record {
+    let fingerprint = Some(outcome.fingerprint.to_string());
+    match heard.record {
+        Some(mut record) if outcome.end == (End::Finished { status: 0 }) => {
+            medium::add(&mut record.steps, &heard.words, &outcome.heard);
+            Record { fingerprint, ..*record }
+        }
+        _ => {
+            let stage = heard.step().unwrap_or("setup").to_owned();
+            let reason = why(&outcome.end, heard.garbled.as_deref(), outcome);
+            Record {
+                status: Status::Failed { stage, reason },
+                in_force: InForce::default(),
+                steps: Vec::new(),
+                timeline: Vec::new(),
+                journal_timeline: Vec::new(),
+                clock_cost_ns: None,
+                smart: None,
+                block_events: None,
+                fingerprint,
+                elapsed_ns: outcome.virtual_ns,
+                warnings: Vec::new(),
+            }
+        }
+    }
+}
+
+fn why(end: &End, garbled: Option<&str>, outcome: &Outcome) -> String {
+    let mut parts = vec![format!("the guest ended without a record: {end}")];
+    parts.extend(garbled.map(|line| format!("it said something that is no message: {line}")));
+    let log = String::from_utf8_lossy(&outcome.log);
+    for text in [last_lines(&log, CONSOLE_LINES), last_lines(&outcome.console, CONSOLE_LINES)] {
+        if !text.trim().is_empty() {
+            parts.push(text.trim().to_owned());
+        }
+    }
+    parts.join("\n")
 }

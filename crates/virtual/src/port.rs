@@ -30,30 +30,30 @@ pub enum PortFault {
     #[error(transparent)]
     Ring(#[from] RingFault),
     /// The driver used what it had not set up.
-    #[error("the driver sent a {what} before it had set up the device")]
+    #[error("the driver sent a {what} before it had set up everything for it")]
     Order {
-        /// The message.
+        /// What it sent.
         what: &'static str,
     },
     /// A second ring; one was offered.
-    #[error("the driver set up ring {ring}, but a disk has only ring 0")]
+    #[error("the driver set up ring {ring} of a disk that has one")]
     RingNumber {
         /// Its number.
         ring: u32,
     },
     /// A connection of the guest could not be taken.
-    #[error("cannot accept the guest's connection: {0}")]
+    #[error("a connection of the guest could not be taken: {0}")]
     Accept(io::Error),
 }
 
-/// Result of handling a message.
+/// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handled {
     /// Answered, if it wanted an answer.
     Done,
     /// A kick, not answered yet: the clock must be right before it is.
     Kick {
-        /// The driver expects an answer.
+        /// Whether it wants an answer.
         answer: bool,
     },
 }
@@ -93,8 +93,7 @@ impl Port {
         }
     }
 
-    /// Returns true if the driver rings a bell instead of sending kicks, and is called the same
-    /// way.
+    /// Whether the driver rings a bell instead of sending kicks, and wants to be called so.
     #[must_use]
     pub fn rings(&self) -> bool {
         self.rings
@@ -105,7 +104,7 @@ impl Port {
         self.rings = true;
     }
 
-    /// Returns the socket on which the driver connects; `None` once it has.
+    /// Where the driver connects; `None` once it has.
     #[must_use]
     pub fn listener(&self) -> Option<&UnixListener> {
         (self.link.is_none() && !self.left).then_some(&self.listener)

@@ -1,4 +1,4 @@
-//! `docs/meaning.md`: what judged metrics mean, with the figure of an independent tool next to ours.
+//! `docs/meaning.md`: what judged metrics mean, with the figure of an independent tool beside ours.
 //! Made of `docs/meaning.toml` and of the raw pairs that it names.
 
 use serde::Deserialize;
@@ -20,7 +20,7 @@ struct Audit {
     row: Vec<Row>,
 }
 
-/// Meaning of the metrics of a kind of workload.
+/// What metrics of a kind mean.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {

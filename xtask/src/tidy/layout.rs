@@ -1,4 +1,4 @@
-//! Positions of code and names of modules.
+//! Where code lies and what its modules are called.
 
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod};

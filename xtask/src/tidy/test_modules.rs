@@ -18,7 +18,7 @@ pub(super) fn find(tree: &Tree, files: &[RustFile<'_>]) -> BTreeSet<String> {
     found
 }
 
-/// Search path of the modules declared in a file.
+/// Where the modules declared in a file are looked for.
 struct Place<'t> {
     file: &'t str,
     base: String,

@@ -61,7 +61,11 @@ fn real_difference(scale: Scale, take: &mut impl FnMut(Row)) {
             let seed = scale.seed(case);
             let mut lab = Lab::plain(&truth, 0.03, derive_seed(seed, "real difference"));
             let (seen, verdict) = race(&mut lab, looks_for(40), seed, usize::MAX);
-            let right = verdict == Verdict::Winner { stack: 0 };
+            let right = match &verdict {
+                Verdict::Winner { stack } => *stack == 0,
+                Verdict::Tie { set, .. } => *set == [0],
+                Verdict::Unresolved { .. } => false,
+            };
             (kind(&verdict), seen.len(), right)
         });
         let right = Share::count(&found, |(_, _, right)| *right);

@@ -37,12 +37,7 @@ pub fn run(session: &Session, arguments: &ReplicateArgs) -> Result<Exit, Failure
     for study in chosen {
         let runs = labs.runs(study)?;
         let ends = labs.ends(study)?;
-        let mut outcome = judge::judge(studies.claims(), study, &runs, &ends);
-        if arguments.kept && !arguments.quick {
-            let quick = judge::judge(studies.claims(), study, &labs.kept_quick(study)?, &[]);
-            outcome.quick_alone = Some(quick.score());
-        }
-        outcomes.push(outcome);
+        outcomes.push(judge::judge(studies.claims(), study, &runs, &ends));
     }
     let found = Replication {
         format: seekwell_model::FORMAT.to_string(),

@@ -1,4 +1,4 @@
-//! The abilities of this machine, and the command that adds what is missing.
+//! What this machine can measure, and the command that adds what is missing.
 
 use super::{mounts, programs_of, schedulers};
 use crate::caches;
@@ -25,13 +25,13 @@ pub enum State {
 /// One line of `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Name of the check.
+    /// What was looked at.
     pub what: String,
     /// How far it can be used.
     pub state: State,
-    /// Result, in words.
+    /// What was seen.
     pub detail: String,
-    /// Remedy; `None` when there is nothing to do or nothing that helps.
+    /// What to do; `None` when there is nothing to do or nothing that helps.
     pub remedy: Option<String>,
 }
 

@@ -9,18 +9,18 @@ use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::units::Bytes;
 use std::path::Path;
 
-/// Result of a checker.
+/// What a checker said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// True when it found nothing.
+    /// Whether it found nothing.
     pub clean: bool,
     /// Its command line.
     pub command: String,
-    /// Its output, both streams.
+    /// What it printed, both streams.
     pub output: String,
 }
 
-/// Properties in force of a filesystem that was made. `None` is "not known", never 0.
+/// What is in force on a filesystem that was made. `None` is "not known", never 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadBack {
     /// Block size as `statfs` says, or of the superblock when it is not mounted.

@@ -58,6 +58,7 @@ fn every_line_keeps_the_width() {
 fn a_race_says_its_stages_and_its_range() {
     let mut plan = small();
     plan.race = Some(seekwell_model::plan::PlannedRace {
+        method: 1,
         pilot: vec![0, 1],
         pilot_rounds: 2,
         screen: vec![24, 12],
@@ -79,6 +80,7 @@ fn a_race_says_its_stages_and_its_range() {
 #[test]
 fn a_race_is_predicted_up_to_its_budget_and_says_when_that_is_too_small() {
     let race = seekwell_model::plan::PlannedRace {
+        method: 1,
         pilot: vec![0, 1],
         pilot_rounds: 2,
         screen: vec![24, 12],

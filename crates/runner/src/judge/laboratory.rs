@@ -4,9 +4,10 @@ use super::{Records, percent};
 use crate::judge::question;
 use seekwell_model::plan::Plan;
 use seekwell_model::record::{Record, Status};
-use seekwell_model::verdict::{CheckFound, ControlFound, Verdict, VerdictKind};
+use seekwell_model::verdict::{CheckFound, ControlFound, Decision, Verdict, VerdictKind};
 use seekwell_stats::checks::{self, Checks, DETECT_BELOW, Trend, Trial};
 use seekwell_stats::estimate;
+use seekwell_stats::field::Observed;
 use seekwell_stats::paired::{ErrorShare, MIN_ROUNDS, Question, compare_led_by};
 use std::collections::BTreeMap;
 
@@ -24,9 +25,9 @@ const OTHER_WRITER_BYTES: f64 = 4e6;
 const TEMPERATURE: &str = "/temperature/current";
 
 /// The stack and its copy compared over all rounds.
-pub(super) fn control_of_rounds(plan: &Plan, values: &[Vec<Option<f64>>]) -> Option<ControlFound> {
+pub(super) fn control_of_rounds(plan: &Plan, trials: &[Vec<Observed>]) -> Option<ControlFound> {
     let [stack, copy] = plan.control?.map(|stack| stack as usize);
-    let pair = [values.get(stack)?.clone(), values.get(copy)?.clone()];
+    let pair = [trials.get(stack)?.clone(), trials.get(copy)?.clone()];
     let question = Question { confidence: 1.0 - CONTROL_ERROR, ..question(plan) };
     let share = ErrorShare { error: CONTROL_ERROR, stacks: 2 };
     let found = compare_led_by(&pair, &question, share, 0).ok()?;
@@ -50,6 +51,9 @@ pub(super) fn withdraw(verdict: &mut Verdict) {
     };
     let change = |ratio: Option<f64>| ratio.map_or("?".to_owned(), |r| format!("{r:.3}"));
     verdict.kind = VerdictKind::Unresolved;
+    verdict.decision = Some(Decision::Inconclusive);
+    verdict.sentence =
+        format!("Withdrawn: {} run twice under two names differs from itself.", control.stack);
     verdict.stacks.clear();
     verdict.reason = format!(
         "the verdict is withdrawn: {} and its copy are the same stack, and yet their ratio is {} ({} to {}) in {} rounds. Something in this laboratory favours one of two equal stacks; find it among the checks and the warnings, and run again",
@@ -113,7 +117,7 @@ fn trend(name: &str, over: &str, found: Option<Trend>) -> CheckFound {
         None => "too few trials to say".to_owned(),
         Some(trend) => {
             let change = &trend.change;
-            let beyond = if trend.detected() { "" } else { ", which chance explains" };
+            let beyond = if trend.detected() { "" } else { ", which may be chance" };
             format!(
                 "{} {over} ({} to {}){beyond}",
                 signed(change.centre),
@@ -155,7 +159,7 @@ fn dependence(found: &Checks) -> CheckFound {
     let text = match p {
         None => "too few trials to say",
         Some(p) if p < DETECT_BELOW => {
-            "trials resemble those just before them: intervals are somewhat too narrow"
+            "trials resemble those just before them; the intervals allow for it"
         }
         Some(_) => "trials resemble those just before them no more than chance allows",
     };

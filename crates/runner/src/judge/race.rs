@@ -1,20 +1,24 @@
 //! The verdict of a race.
 
+use super::decision::Words;
 use super::{
-    best_first, blank, mean_trial_ns, median, percent, round_values, tie_reason, unresolved_reason,
-    verdict as of_comparison,
+    best_first, blank, judged_trials, mean_trial_ns, median, of_rounds, percent, round_values,
+    tie_reason, unresolved_reason, verdict as of_comparison, with_doubts,
 };
 use crate::execute::Records;
 use crate::staged::{Ended, Staged};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedRace};
 use seekwell_model::verdict::{Basis, ControlFound, DroppedStack, RaceCourse, Ratio, Verdict};
-use seekwell_stats::paired::{Unresolved, Verdict as Decision};
+use seekwell_stats::paired::{Unresolved, Verdict as Found};
 use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
 use seekwell_stats::shrink::Estimate;
 
 /// The verdict of a race as far as its records go.
 pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> Verdict {
+    if planned.method == 0 {
+        return earlier(plan, planned, records, end);
+    }
     let staged = Staged::replay(plan, planned, records);
     let values = final_values(plan, &staged, records);
     let ended = staged.end(end);
@@ -28,6 +32,32 @@ pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end
         (None, Some(race)) => of_race(plan, &ended, race, records, &values, blank),
     };
     verdict.evidence.outlook = ended.outlook;
+    verdict
+}
+
+/// The verdict of a race of a program that decided otherwise who runs on: a single look at the
+/// rounds of its final, with the share of the error that one of its looks had.
+fn earlier(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> Verdict {
+    let before = planned.pilot_rounds as usize + planned.screen.len();
+    let all = judged_trials(plan, records);
+    let finals: Vec<_> = all.iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect();
+    let looks = planned.looks.len().max(1) as f64;
+    let error = (1.0 - plan.lab.judge.confidence) / looks;
+    let mut verdict = of_rounds(plan, records, &finals, error);
+    if end == Stop::Interrupted {
+        verdict = blank(plan, &super::values::present(&finals));
+        verdict.reason = "this race was begun by an earlier version and is not over; it cannot be \
+                          gone on with, run the lab again"
+            .to_owned();
+    }
+    verdict.evidence.race = Some(RaceCourse {
+        pilot_rounds: planned.pilot_rounds,
+        screen_rounds: planned.screen.len() as u32,
+        final_rounds: finals.first().map_or(0, Vec::len) as u32,
+        looks: planned.looks.clone(),
+        best_guess: verdict.baseline.clone(),
+        ..RaceCourse::default()
+    });
     verdict
 }
 
@@ -68,10 +98,14 @@ fn of_race(
         None => blank,
     };
     verdict.rounds = outcome.looked_at as u32;
-    verdict.reason = reason(plan, ended, &outcome, &verdict);
-    if let (None, Decision::Unresolved { candidates, .. }) = (&outcome.comparison, &outcome.verdict)
-    {
+    let reason = reason(plan, ended, &outcome, &verdict);
+    verdict.reason = match &outcome.comparison {
+        Some(comparison) => with_doubts(plan, comparison, reason),
+        None => reason,
+    };
+    if let (None, Found::Unresolved { candidates, .. }) = (&outcome.comparison, &outcome.verdict) {
         verdict.stacks = candidates.iter().map(|stack| label(*stack)).collect();
+        verdict.sentence = Words::new(plan).not_over();
         verdict.baseline = outcome.best_guess.map(label);
     }
     verdict.ratios.extend(screened(plan, race, &outcome, records, &verdict));
@@ -96,7 +130,7 @@ fn of_race(
 
 fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> String {
     let tie = percent(plan.lab.judge.tie);
-    let wrong = percent(1.0 - plan.lab.judge.confidence);
+    let sure = percent(plan.lab.judge.confidence);
     let screened = outcome.dropped.iter().filter(|dropped| dropped.cut.is_some()).count();
     let risk = match screened {
         0 => String::new(),
@@ -106,19 +140,19 @@ fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> S
         ),
     };
     match &outcome.verdict {
-        Decision::Winner { .. } => {
+        Found::Winner { .. } => {
             let rivals = verdict.ratios.iter().filter(|row| row.pairs > 0).count();
             format!(
-                "better than each of the {} other finalists in fresh paired rounds; the chance that any of these is wrong is at most {wrong}, over all looks{risk}",
+                "better than each of the {} others by more than the tie width of {tie} in paired rounds, at {sure} confidence for all of them and all looks together{risk}",
                 rivals.saturating_sub(1)
             )
         }
-        Decision::Tie { not_better, .. } => {
+        Found::Tie { not_better, .. } => {
             let also: Vec<String> =
                 not_better.iter().map(|stack| plan.stacks[*stack].label.clone()).collect();
             format!("{}{risk}", tie_reason(plan, &also))
         }
-        Decision::Unresolved { reason, .. } => unresolved(plan, ended, outcome, *reason, verdict),
+        Found::Unresolved { reason, .. } => unresolved(plan, ended, outcome, *reason, verdict),
     }
 }
 
@@ -252,6 +286,9 @@ fn left(plan: &Plan, dropped: &Dropped) -> DroppedStack {
         }
         DropReason::WorseThanLeader { rounds } => {
             format!("worse than the leader after {rounds} rounds of the final")
+        }
+        DropReason::NotBetter { rounds } => {
+            format!("not better than the leader by more than the tie after {rounds} rounds")
         }
         DropReason::Failed { failed, of } => format!("failed in {failed} of {of} rounds"),
     };

@@ -1,9 +1,10 @@
 //! The final: fresh rounds only, compared in pairs at planned looks.
 
-use super::{Control, DropReason, Dropped, Goal, RaceConfig, RaceError};
+use super::{Control, DropReason, Dropped, Goal, RaceConfig, RaceError, error_share};
+use crate::field::Observed;
 use crate::paired::{
-    Comparison, ErrorShare, Question, Row, Standing, Verdict, WINNER_SHARE, compare_led_by,
-    compare_with, may_lead, rounds_for,
+    Comparison, ErrorShare, Question, Row, Standing, Verdict, compare_led_by, compare_with,
+    rounds_for,
 };
 use crate::shrink::Round;
 
@@ -11,7 +12,7 @@ use crate::shrink::Round;
 /// and must hardly ever withdraw a sound verdict.
 const CONTROL_ERROR: f64 = 0.01;
 
-/// A finalist that failed so often, and in half of its rounds or more, is dropped.
+/// A finalist that failed so often, and in three quarters of its rounds or more, is dropped.
 const FAILURES: usize = 3;
 
 #[derive(Clone, Debug)]
@@ -20,8 +21,8 @@ pub(super) struct Finals {
     ranked: Vec<usize>,
     /// Those still run.
     active: Vec<usize>,
-    /// `values[stack][round]`, `None` where not run or failed.
-    values: Vec<Vec<Option<f64>>>,
+    /// `values[stack][round]`.
+    values: Vec<Vec<Observed>>,
     /// The same, as "worse by" logarithms by round.
     history: Vec<Round>,
     /// Rounds each stack was run in.
@@ -98,27 +99,27 @@ impl Finals {
     ) -> Result<(), RaceError> {
         self.history.push(logs);
         for row in &mut self.values {
-            row.push(None);
+            row.push(Observed::NotRun);
         }
         for &(stack, value) in values {
-            self.values[stack][self.rounds] = value;
+            self.values[stack][self.rounds] = Observed::run(value);
             self.run[stack] += 1;
         }
         self.rounds += 1;
         self.drop_failing(dropped);
         self.over = self.active.is_empty();
         if self.rounds == config.looks[self.looks_held] {
-            self.look_now(config, dropped)?;
+            self.look_now(config, dropped, false)?;
         }
         Ok(())
     }
 
     fn drop_failing(&mut self, dropped: &mut Vec<Dropped>) {
         let (values, run) = (&self.values, &self.run);
-        let failed = |stack: usize| run[stack] - values[stack].iter().flatten().count();
+        let failed = |stack: usize| run[stack] - with_value(&values[stack]);
         self.active.retain(|&stack| {
             let (failed, of) = (failed(stack), run[stack]);
-            let fails = failed >= FAILURES && 2 * failed >= of;
+            let fails = failed >= FAILURES && 4 * failed >= 3 * of;
             if fails {
                 let reason = DropReason::Failed { failed, of };
                 dropped.push(Dropped {
@@ -133,58 +134,35 @@ impl Finals {
         });
         self.ranked.retain(|&stack| {
             let (failed, of) = (failed(stack), run[stack]);
-            !(failed >= FAILURES && 2 * failed >= of)
+            !(failed >= FAILURES && 4 * failed >= 3 * of)
         });
     }
 
-    /// Holds the next planned look on the rounds there are.
+    /// Holds the next planned look on the rounds there are; `early` when it is not due yet.
     pub(super) fn look_now(
         &mut self,
         config: &RaceConfig,
         dropped: &mut Vec<Dropped>,
+        early: bool,
     ) -> Result<(), RaceError> {
         if self.over || self.rounds == self.looked_at || self.looks_held >= config.looks.len() {
             return Ok(());
         }
-        let total = 1.0 - config.question.confidence;
-        let error = total * error_share(config, self.looks_held);
-        self.look_at_control(config)?;
+        let spend = error_share(config, self.looks_held, early);
+        self.look_at_control(config, spend)?;
+        let error = (1.0 - config.question.confidence) * spend;
         let share = ErrorShare { error, stacks: self.stacks };
-        let comparison = self.best_comparison(&config.question, share)?;
+        let values: Vec<Vec<Observed>> =
+            self.ranked.iter().map(|stack| self.values[*stack].clone()).collect();
+        let comparison = self.by_stack(compare_with(&values, &config.question, share)?);
         self.looks_held += 1;
         self.looked_at = self.rounds;
-        self.note_worse(&comparison, dropped);
-        self.active = self.worth_running(&comparison, config, share);
-        self.over = self.looks_held == config.looks.len() || self.active.len() < 2;
+        let left = self.worth_running(&comparison, config, share);
+        self.over = self.looks_held == config.looks.len() || left.len() < 2;
+        self.note_gone(&comparison, &left, dropped);
+        self.active = left;
         self.last = Some(comparison);
         Ok(())
-    }
-
-    /// The comparison under the best leader that is certified, else under the best leader. Rows
-    /// stand for finalists only.
-    fn best_comparison(
-        &self,
-        question: &Question,
-        share: ErrorShare,
-    ) -> Result<Comparison, RaceError> {
-        let values: Vec<Vec<Option<f64>>> =
-            self.ranked.iter().map(|stack| self.values[*stack].clone()).collect();
-        let best = compare_with(&values, question, share)?;
-        if is_certified(&best.verdict) {
-            return Ok(self.by_stack(best));
-        }
-        // A stack no longer run may be certified as the choice although a rival that is still
-        // run looks a little better by now.
-        for leader in (0..values.len()).filter(|leader| Some(*leader) != best.baseline) {
-            if !may_lead(&values, question, share, leader)? {
-                continue;
-            }
-            let other = compare_led_by(&values, question, share, leader)?;
-            if is_certified(&other.verdict) {
-                return Ok(self.by_stack(other));
-            }
-        }
-        Ok(self.by_stack(best))
     }
 
     /// From positions among the finalists to indices of stacks.
@@ -209,18 +187,28 @@ impl Finals {
         comparison
     }
 
-    fn note_worse(&mut self, comparison: &Comparison, dropped: &mut Vec<Dropped>) {
+    /// Lists who leaves; at the end of the race only those that are worse.
+    fn note_gone(&self, comparison: &Comparison, left: &[usize], dropped: &mut Vec<Dropped>) {
+        let rounds = self.rounds;
         for row in &comparison.rows {
             let known = dropped.iter().any(|d| d.stack == row.stack);
-            if row.standing == Standing::Worse && !known {
-                dropped.push(Dropped {
-                    stack: row.stack,
-                    cut: None,
-                    trials: self.values[row.stack].iter().flatten().count(),
-                    ratio: row.ratio,
-                    reason: DropReason::WorseThanLeader { rounds: self.rounds },
-                });
+            let reason = match row.standing {
+                Standing::Worse => DropReason::WorseThanLeader { rounds },
+                Standing::Within | Standing::NotBetter if !self.over => {
+                    DropReason::NotBetter { rounds }
+                }
+                _ => continue,
+            };
+            if known || left.contains(&row.stack) || !self.active.contains(&row.stack) {
+                continue;
             }
+            dropped.push(Dropped {
+                stack: row.stack,
+                cut: None,
+                trials: with_value(&self.values[row.stack]),
+                ratio: row.ratio,
+                reason,
+            });
         }
     }
 
@@ -234,25 +222,29 @@ impl Finals {
         share: ErrorShare,
     ) -> Vec<usize> {
         let last = config.looks.last().map_or(0, |look| *look as u64);
+        let soon = last.min(self.rounds as u64 * 3 / 2);
         let placing = config.goal == Some(Goal::Placing);
         let can_place = |row: &Row| {
-            rounds_to_place(row, &config.question, share).is_some_and(|rounds| rounds <= last)
+            rounds_to_place(row, &config.question, share).is_some_and(|rounds| rounds <= soon)
         };
         let worth = |row: &&Row| match row.standing {
             Standing::Leader | Standing::Open | Standing::TooFewRounds => true,
             Standing::NotBetter => placing && can_place(row),
-            Standing::Within | Standing::Worse | Standing::Absent => false,
+            Standing::Within | Standing::Worse | Standing::Failing | Standing::Absent => false,
         };
         comparison.rows.iter().filter(worth).map(|row| row.stack).collect()
     }
 
-    fn look_at_control(&mut self, config: &RaceConfig) -> Result<(), RaceError> {
+    fn look_at_control(&mut self, config: &RaceConfig, spend: f64) -> Result<(), RaceError> {
         let Some([a, b]) = config.control else { return Ok(()) };
-        let pair = [self.values[a].clone(), self.values[b].clone()];
-        let error = CONTROL_ERROR * error_share(config, self.looks_held);
+        // The other stacks help to tell how much rounds depend on each other.
+        let mut all: Vec<usize> = vec![a, b];
+        all.extend(self.ranked.iter().filter(|stack| **stack != a && **stack != b));
+        let values: Vec<Vec<Observed>> = all.iter().map(|s| self.values[*s].clone()).collect();
+        let error = CONTROL_ERROR * spend;
         let question = Question { confidence: 1.0 - error, ..config.question };
         let share = ErrorShare { error, stacks: 2 };
-        let found = compare_led_by(&pair, &question, share, 0)?;
+        let found = compare_led_by(&values, &question, share, 0)?;
         let row = &found.rows[1];
         let enough = row.rounds >= crate::paired::MIN_ROUNDS;
         if let Some(ratio) = row.joint.filter(|_| enough) {
@@ -264,24 +256,8 @@ impl Finals {
     }
 }
 
-/// Share of the error that a look may spend. The error spent up to a look grows with a power of
-/// the rounds done out of all planned (Kim, DeMets 1987): with the first power where it is enough
-/// to choose, so that races end early; with the third, close to the boundary of O'Brien and
-/// Fleming (1979), where stacks are to be placed: little is risked on the first few rounds, and
-/// the last look keeps nearly the whole error. The looks do not depend on the values, and the shares
-/// add up to 1.
-pub(super) fn error_share(config: &RaceConfig, held: usize) -> f64 {
-    let power = if config.goal == Some(Goal::Placing) { 3 } else { 1 };
-    let last = config.looks.last().copied().unwrap_or(1) as f64;
-    let spent = |looks: usize| match looks {
-        0 => 0.0,
-        _ => (config.looks[looks - 1] as f64 / last).powi(power),
-    };
-    spent(held + 1) - spent(held)
-}
-
-fn is_certified(verdict: &Verdict) -> bool {
-    !matches!(verdict, Verdict::Unresolved { .. })
+fn with_value(row: &[Observed]) -> usize {
+    row.iter().filter(|trial| matches!(trial, Observed::Value(_))).count()
 }
 
 /// Rounds after which a stack that is not better would be placed: worse, or within the tie width.
@@ -289,8 +265,7 @@ fn rounds_to_place(row: &Row, question: &Question, share: ErrorShare) -> Option<
     let worse_by = row.worse_by?;
     let each = share.two_sided();
     let tie = question.log_tie();
-    let worse = rounds_for(worse_by.spread, worse_by.mean, WINNER_SHARE * each)
-        .filter(|_| worse_by.mean > tie);
+    let worse = rounds_for(worse_by.spread, worse_by.mean - tie, each);
     let within = rounds_for(worse_by.spread, tie - worse_by.mean.abs(), each);
     match (worse, within) {
         (Some(a), Some(b)) => Some(a.min(b)),

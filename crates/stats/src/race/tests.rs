@@ -30,16 +30,14 @@ fn few_stacks_go_straight_to_the_final_and_are_placed() {
     let Step::Run(plan) = race.next_round() else { panic!("over before it began") };
     assert_eq!(plan.stage, Stage::Final);
     assert_eq!(race.next_round(), Step::Run(plan), "asking changes nothing");
-    run(&mut race, &mut seeded(1), &[0.05, 0.0, 0.3], 0.03);
+    run(&mut race, &mut seeded(1), &[0.12, 0.0, 0.6], 0.03);
     let outcome = race.outcome();
     assert_eq!(outcome.verdict, Verdict::Winner { stack: 1 });
     assert_eq!(outcome.best_guess, Some(1));
     assert_eq!(outcome.screening_risk, 0.0);
-    let dropped: Vec<usize> = outcome.dropped.iter().map(|d| d.stack).collect();
-    assert_eq!(dropped, vec![2, 0], "the far one leaves first");
-    assert!(matches!(outcome.dropped[0].reason, DropReason::WorseThanLeader { rounds: 10 }));
-    let ratio = outcome.dropped[0].ratio.unwrap();
-    assert!(ratio.low > 1.2 && ratio.high < 1.5);
+    let far = outcome.dropped.iter().find(|gone| gone.stack == 2).unwrap();
+    assert!(matches!(far.reason, DropReason::WorseThanLeader { .. }), "{far:?}");
+    assert!(far.ratio.unwrap().contains(0.6f64.exp()));
 }
 
 #[test]
@@ -64,7 +62,7 @@ fn a_large_field_is_halved_and_every_loser_listed() {
     assert_eq!(outcome.trials, 84);
     assert!(matches!(
         outcome.verdict,
-        Verdict::Unresolved { reason: Unresolved::TooFewRounds { have: 0, need: 10 }, .. }
+        Verdict::Unresolved { reason: Unresolved::TooFewRounds { have: 0, need: 6 }, .. }
     ));
     for gone in &outcome.dropped {
         assert!(matches!(gone.reason, DropReason::NotInBetterHalf { .. }));
@@ -86,12 +84,14 @@ fn identical_stacks_end_in_a_tie() {
         panic!("{:?}", race.outcome().verdict)
     };
     assert_eq!(set.len() + not_better.len(), 4);
-    assert_eq!(not_better, Vec::<usize>::new());
+    assert!(set.len() > 1, "{set:?}");
 }
 
 #[test]
 fn exact_values_need_one_look() {
-    let mut race = Race::new(Design::unstructured(2), config(4)).unwrap();
+    let mut exact = config(4);
+    exact.question.exact = true;
+    let mut race = Race::new(Design::unstructured(2), exact).unwrap();
     while let Step::Run(plan) = race.next_round() {
         let values: Vec<_> =
             plan.order.iter().map(|&s| (s, Some(if s == 0 { 2.0 } else { 2.5 }))).collect();
@@ -99,8 +99,8 @@ fn exact_values_need_one_look() {
     }
     let outcome = race.outcome();
     assert_eq!(outcome.verdict, Verdict::Winner { stack: 0 });
-    assert_eq!(outcome.rounds, 10);
-    assert_eq!(outcome.dropped[0].ratio.unwrap().low, 1.25);
+    assert_eq!(outcome.rounds, 6);
+    assert!((outcome.dropped[0].ratio.unwrap().low - 1.25).abs() < 1e-12);
 }
 
 #[test]
@@ -124,25 +124,23 @@ fn an_interruption_keeps_the_last_look_and_a_spent_budget_holds_one() {
     let prepare = || {
         let mut race = Race::new(Design::unstructured(2), config(6)).unwrap();
         let mut rng = seeded(6);
-        for _ in 0..8 {
+        for _ in 0..7 {
             let Step::Run(plan) = race.next_round() else { panic!("over too early") };
-            record(&mut race, &plan, &mut rng, &[0.0, 0.5], 0.02);
+            record(&mut race, &plan, &mut rng, &[0.0, 0.1], 0.05);
         }
         race
     };
     let mut interrupted = prepare();
     interrupted.stop(Stop::Interrupted).unwrap();
     assert_eq!(interrupted.next_round(), Step::Done);
-    assert_eq!(interrupted.outcome().looked_at, 0);
+    assert_eq!(interrupted.outcome().looked_at, 6);
     assert!(matches!(interrupted.outcome().verdict, Verdict::Unresolved { .. }));
-    assert_eq!(interrupted.outcome().best_guess, Some(0));
     let mut spent = prepare();
     spent.stop(Stop::Budget).unwrap();
-    assert_eq!(spent.outcome().looked_at, 8);
-    assert_eq!(spent.outcome().verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(spent.outcome().looked_at, 7);
     assert_eq!(spent.record(&[]), Err(RaceError::Over));
     spent.stop(Stop::Budget).unwrap();
-    assert_eq!(spent.outcome().looked_at, 8, "stopping twice changes nothing");
+    assert_eq!(spent.outcome().looked_at, 7, "stopping twice changes nothing");
 }
 
 #[test]
@@ -278,9 +276,9 @@ fn wrong_records_are_refused() {
     assert_eq!(error, RaceError::WrongStacks { round: 0, asked: vec![0, 1], given: vec![0] });
     let twice = race.record(&[(0, Some(1.0)), (0, Some(1.0))]).unwrap_err();
     assert!(matches!(twice, RaceError::WrongStacks { .. }));
-    let negative = race.record(&[(0, Some(1.0)), (1, Some(-1.0))]).unwrap_err();
-    assert!(matches!(negative, RaceError::Value(PairedError::NotPositive { stack: 1, .. })));
     assert_eq!(race.outcome().rounds, 0, "a refused round leaves no trace");
+    race.record(&[(0, Some(1.0)), (1, Some(-1.0))]).unwrap();
+    assert_eq!(race.outcome().rounds, 1, "a value without a ratio is a failed trial");
 }
 
 #[test]
@@ -303,11 +301,9 @@ fn senseless_configurations_are_refused() {
 #[test]
 fn looks_fit_the_rounds_that_can_be_paid() {
     assert_eq!(looks_for(3), vec![6]);
-    assert_eq!(looks_for(10), vec![10]);
-    assert_eq!(looks_for(12), vec![12]);
-    assert_eq!(looks_for(13), vec![10, 13]);
-    assert_eq!(looks_for(80), vec![10, 20, 40, 80]);
-    assert_eq!(looks_for(200), vec![10, 20, 40, 80, 200]);
+    assert_eq!(looks_for(10), vec![6, 8, 10]);
+    assert_eq!(looks_for(12), vec![6, 8, 10, 12]);
+    assert_eq!(looks_for(80), vec![6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80]);
 }
 
 #[test]

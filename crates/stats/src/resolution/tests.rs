@@ -124,9 +124,9 @@ fn a_race_plan_says_time_and_resolution_of_each_look() {
     assert_eq!(plan.screen_trials, 84);
     assert_eq!(plan.screen_seconds, 1680.0);
     let times: Vec<f64> = plan.looks.iter().map(|l| l.seconds).collect();
-    assert_eq!(times, vec![3280.0, 4880.0, 8080.0, 14480.0]);
+    assert_eq!((times[0], times[2], times[11]), (2640.0, 3280.0, 14480.0));
     assert!(plan.looks.is_sorted_by(|a, b| a.difference > b.difference));
-    assert!(plan.looks[3].difference > 0.01 && plan.looks[3].difference < 0.03);
+    assert!(plan.looks[11].difference > 0.01 && plan.looks[11].difference < 0.03);
     let blind = Pilot { spread: None, ..pilot };
     assert_eq!(plan_race(&blind, &RaceConfig::new(question(), 1)), None);
 }

@@ -33,6 +33,9 @@ fn verdict() -> Verdict {
         confidence: 0.95,
         tie: 0.02,
         rounds: 6,
+        decision: None,
+        sentence: String::new(),
+        method: 0,
         evidence: seekwell_model::verdict::Evidence::default(),
     }
 }

@@ -1,23 +1,23 @@
-//! Map from block to location, in runs: neighbours stored next to each other share one entry.
+//! Where each block is, as runs: neighbours whose places are neighbours share one entry.
 
 use std::collections::BTreeMap;
 
 use super::Key;
 use super::packed::Packed;
 
-/// Location of a block.
+/// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Kept under a number.
     Packed(u64),
     /// Computable from a key.
     Key(Key),
-    /// Zero, whatever is in the base.
+    /// Zero, whatever the base holds.
     Zero,
 }
 
 impl Place {
-    /// Returns the location of the block `by` blocks later in the same run.
+    /// The place of the block `by` further on in the same run.
     pub(super) fn after(self, by: u64) -> Self {
         match self {
             Self::Packed(number) => Self::Packed(number + by),
@@ -50,7 +50,7 @@ impl Blocks {
         (block < run.end).then(|| run.first.after(block - start))
     }
 
-    /// Forgets blocks `from..to` and their stored content.
+    /// Forgets the places of blocks `from..to` and forgets what was kept of them.
     pub(super) fn remove(&mut self, from: u64, to: u64, packed: &mut Packed) {
         if from >= to {
             return;
@@ -65,7 +65,7 @@ impl Blocks {
         }
     }
 
-    /// Sets the locations of blocks `from..to`, none of which may have one.
+    /// Sets the places of blocks `from..to`, of which none may have one.
     pub(super) fn insert(&mut self, from: u64, to: u64, first: Place) {
         if from >= to {
             return;

@@ -1,5 +1,4 @@
-//! Files that a program needs to run: its interpreter, and the libraries that its loader would
-//! find.
+//! What a program needs besides itself: its interpreter, and the libraries its loader would find.
 
 use std::fs;
 use std::io;
@@ -12,7 +11,7 @@ use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 #[cfg(test)]
 mod tests;
 
-/// Interpreter and libraries named by a program.
+/// What a program asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Loader or script interpreter.

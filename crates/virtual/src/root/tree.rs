@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 #[cfg(test)]
 mod tests;
 
-/// The file, directory or link at a path.
+/// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A directory.
     Directory,
     /// A file.
     File {
-        /// The file is executable.
+        /// Whether it may be executed.
         executable: bool,
-        /// Content of the file.
+        /// What it holds.
         bytes: Vec<u8>,
     },
     /// A symbolic link.
     Link {
-        /// Target of the link.
+        /// Where it leads.
         target: String,
     },
 }
@@ -47,7 +47,7 @@ impl Tree {
         self.0.insert(path.to_owned(), node);
     }
 
-    /// Returns true if there is something at a path.
+    /// Whether something is at a path.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
         self.0.contains_key(path)

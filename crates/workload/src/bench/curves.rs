@@ -8,6 +8,7 @@ use seekwell_model::bench::{
     Surface,
 };
 use seekwell_model::workloads::{IoParams, StepOutline, SweepParams, WorkloadParams};
+use seekwell_stats::field::Observed;
 use seekwell_stats::paired::{ErrorShare, compare_led_by};
 use seekwell_stats::{Better, Question, derive_seed};
 use std::sync::Arc;
@@ -172,12 +173,12 @@ fn against(
         ErrorShare { error: (1.0 - how.confidence) / sweep.sizes.len().max(1) as f64, stacks: 2 };
     let mut rows = Vec::new();
     for (index, size) in sweep.sizes.iter().enumerate() {
-        let speeds = |rounds: &Vec<BenchResult>| -> Vec<Option<f64>> {
+        let speeds = |rounds: &Vec<BenchResult>| -> Vec<Observed> {
             let speed = |result: &BenchResult| {
                 let step = result.steps.get(index)?;
                 Some(step.iops).filter(|iops| *iops > 0.0)
             };
-            rounds.iter().map(speed).collect()
+            rounds.iter().map(|result| Observed::run(speed(result))).collect()
         };
         let values = [speeds(found[0]), speeds(found[1])];
         let compared = compare_led_by(&values, &question, share, 0);

@@ -1,4 +1,4 @@
-//! Guest memory: the directory it is allocated in, and the number of guests that fit.
+//! Room for the guests' memory: where it is, and for how many guests at once.
 
 use std::path::{Path, PathBuf};
 
@@ -8,34 +8,34 @@ use seekwell_model::units::Bytes;
 #[cfg(test)]
 mod tests;
 
-/// The directory chosen for the guests' memory, and the number of guests that fit.
+/// Where the guests' memory will be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryCapacity {
+pub struct Room {
     /// The directory.
     pub directory: PathBuf,
-    /// Number of guests that fit at once, at most as many as requested.
+    /// How many guests run at once.
     pub guests: usize,
-    /// A note for the user; `None` when everything is as requested.
+    /// What a person should know of it; `None` when all is as it was asked for.
     pub note: Option<String>,
 }
 
-/// Space of the filesystem of a directory.
+/// Room in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// Free space.
+    /// What is free.
     pub(crate) free: Bytes,
-    /// Size.
+    /// All of it.
     pub(crate) size: Bytes,
 }
 
-/// A directory with its space, or the reason why it cannot be used.
-pub(crate) type Candidate = (PathBuf, Result<Space, &'static str>);
+/// A place that may be taken, and its room or why it may not be.
+pub(crate) type Place = (PathBuf, Result<Space, &'static str>);
 
-/// A guest's memory is mapped executable, so the mount must allow programs.
+/// Why a place may not be taken whose mount forbids programs: a guest's memory is mapped as one.
 const NOEXEC: &str = "is mounted noexec";
 
-/// Measures a directory that could hold the guests' memory.
-pub(crate) fn look(directory: &Path) -> Candidate {
+/// Looks at a directory that guests' memory may be in.
+pub(crate) fn look(directory: &Path) -> Place {
     (directory.to_owned(), space(directory))
 }
 
@@ -57,54 +57,54 @@ pub(crate) fn machine_memory() -> Bytes {
     Bytes((facts.totalram as u64).saturating_mul(u64::from(facts.mem_unit)))
 }
 
-/// Returns the first candidate with space for a guest of `largest`, and the number of guests that fit into it
-/// and into the machine's `memory`. The first of `candidates` is the one in RAM.
+/// The first place that has room for a guest of `largest`, and how many go there: at most as many as
+/// the place and the machine's `memory` hold. `places` begins with the one that is memory.
 ///
 /// # Errors
-/// When no candidate has space for one guest: the space of each, and the command that helps.
+/// What each place has, and what would help, when none has room for one guest.
 pub(crate) fn choose(
     largest: Bytes,
     at_most: usize,
     memory: Bytes,
-    candidates: &[Candidate],
-) -> Result<MemoryCapacity, String> {
-    let fitting = |space: Bytes| usize::try_from(space.0 / largest.0.max(1)).unwrap_or(usize::MAX);
-    for (index, (directory, space)) in candidates.iter().enumerate() {
+    places: &[Place],
+) -> Result<Room, String> {
+    let fitting = |room: Bytes| usize::try_from(room.0 / largest.0.max(1)).unwrap_or(usize::MAX);
+    for (index, (directory, space)) in places.iter().enumerate() {
         let fit = space.map_or(0, |space| fitting(space.free));
         if fit > 0 {
             let guests = at_most.min(fit).min(fitting(memory)).max(1);
             let fewer = (guests < at_most).then(|| {
-                format!("{guests} of {at_most} guests of {largest} fit into memory at a time")
+                format!("a guest has {largest} of memory: {guests} of {at_most} trials at a time fit here")
             });
-            let elsewhere = (index > 0).then(|| elsewhere(directory, &candidates[0], largest));
+            let elsewhere = (index > 0).then(|| elsewhere(directory, &places[0], largest));
             let notes: Vec<String> = [fewer, elsewhere].into_iter().flatten().collect();
             let note = (!notes.is_empty()).then(|| notes.join("; "));
-            return Ok(MemoryCapacity { directory: directory.clone(), guests, note });
+            return Ok(Room { directory: directory.clone(), guests, note });
         }
     }
-    let found = candidates.iter().map(found).collect::<Vec<_>>().join(", ");
-    let help = candidates.first().map(|wanted| format!("; to fix: {}", help(wanted, largest)));
+    let found = places.iter().map(found).collect::<Vec<_>>().join(", ");
+    let help = places.first().map(|wanted| format!("; {} helps", help(wanted, largest)));
     Err(format!("{found}{}", help.unwrap_or_default()))
 }
 
-fn found((directory, space): &Candidate) -> String {
+fn found((directory, space): &Place) -> String {
     match space {
-        Ok(space) => format!("{} has {} free", directory.display(), space.free),
+        Ok(space) => format!("{} has {}", directory.display(), space.free),
         Err(why) => format!("{} {why}", directory.display()),
     }
 }
 
-fn elsewhere(directory: &Path, wanted: &Candidate, largest: Bytes) -> String {
+fn elsewhere(directory: &Path, wanted: &Place, largest: Bytes) -> String {
     format!(
-        "guest memory is in {} because {}; on a disk this makes trials several times slower; to fix: {}",
+        "the guests' memory is in {}, since {}: where that is on a disk the kernel writes it there over and over, and trials take several times as long; {} helps",
         directory.display(),
         found(wanted),
         help(wanted, largest)
     )
 }
 
-/// Returns the command that makes a directory usable for a guest.
-fn help((directory, space): &Candidate, largest: Bytes) -> String {
+/// The command that makes room for a guest in a place.
+fn help((directory, space): &Place, largest: Bytes) -> String {
     let option = match space {
         Ok(space) => {
             let needed = space.size.0.saturating_sub(space.free.0).saturating_add(largest.0);

@@ -1,0 +1,144 @@
+//! The judged metric of every trial, by stack and round.
+
+use super::common_workloads;
+use crate::execute::{Records, is_quarantined};
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::{Record, Status};
+use seekwell_model::warning::Warning;
+use seekwell_stats::field::Observed;
+use std::collections::BTreeMap;
+
+/// Values of the judged metric: per stack, one entry per round.
+///
+/// Only trials that ended well count: a marked trial is kept and never ranked, and neither is one
+/// whose metric is not a positive number. Where several workloads report the metric, a stack's
+/// value of a round is their geometric mean, and missing when one of them is; only workloads that
+/// every compared stack runs take part.
+#[must_use]
+pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
+    present(&judged_trials(plan, records))
+}
+
+/// As [`judged_values`], with failed trials told from those that were not run.
+#[must_use]
+pub fn judged_trials(plan: &Plan, records: &Records) -> Vec<Vec<Observed>> {
+    let rounds = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;
+    let judged = common_workloads(plan);
+    let mut parts: Vec<Vec<Vec<Observed>>> = vec![Vec::new(); plan.stacks.len()];
+    for (candidate, pair) in plan.candidates.iter().enumerate() {
+        if judged.contains(&pair.workload) {
+            let row = of_candidate(plan, records, candidate as u32, rounds);
+            parts[pair.stack as usize].push(row);
+        }
+    }
+    let combined = |rows: &Vec<Vec<Observed>>| -> Vec<Observed> {
+        (0..rounds).map(|round| combine(rows.iter().map(|row| row[round]))).collect()
+    };
+    parts.iter().map(combined).collect()
+}
+
+/// Values of the judged metric of the stacks of one round, as [`judged_values`] makes them.
+#[must_use]
+pub fn round_values(
+    plan: &Plan,
+    records: &Records,
+    round: &[PlannedTrial],
+) -> Vec<(usize, Option<f64>)> {
+    let judged = common_workloads(plan);
+    let mut parts: BTreeMap<usize, Vec<Observed>> = BTreeMap::new();
+    for trial in round {
+        let pair = plan.candidates[trial.candidate as usize];
+        let of_stack = parts.entry(pair.stack as usize).or_default();
+        if judged.contains(&pair.workload) {
+            let record = records.get(&trial.index).map(|(_, record)| record);
+            of_stack.push(Observed::run(record.and_then(|record| usable(plan, record))));
+        }
+    }
+    let value = |(stack, rows): (usize, Vec<Observed>)| match combine(rows.into_iter()) {
+        Observed::Value(value) => (stack, Some(value)),
+        Observed::Failed | Observed::NotRun => (stack, None),
+    };
+    parts.into_iter().map(value).collect()
+}
+
+/// The values that there are.
+pub(super) fn present(trials: &[Vec<Observed>]) -> Vec<Vec<Option<f64>>> {
+    let value = |trial: &Observed| match trial {
+        Observed::Value(value) => Some(*value),
+        Observed::Failed | Observed::NotRun => None,
+    };
+    trials.iter().map(|row| row.iter().map(value).collect()).collect()
+}
+
+/// The trials of one stack and workload.
+fn of_candidate(plan: &Plan, records: &Records, candidate: u32, rounds: usize) -> Vec<Observed> {
+    let mut row = vec![Observed::NotRun; rounds];
+    let mut last = None;
+    for (trial, record) in records.values().filter(|(trial, _)| trial.candidate == candidate) {
+        row[trial.round as usize] = Observed::run(usable(plan, record));
+        last = last.max(Some(trial.round as usize));
+    }
+    // A stack that failed several times in a row is not tried again: it would have failed.
+    if is_quarantined(records, candidate, u32::MAX) {
+        row.iter_mut().skip(last.map_or(0, |last| last + 1)).for_each(|t| *t = Observed::Failed);
+    }
+    row
+}
+
+/// Geometric mean of the parts of a stack's round: failed when one of them is.
+fn combine(parts: impl Iterator<Item = Observed>) -> Observed {
+    let (mut logs, mut count) = (0.0, 0_u32);
+    let mut missing = None;
+    for part in parts {
+        count += 1;
+        match part {
+            Observed::Value(value) => logs += value.ln(),
+            Observed::Failed => missing = Some(Observed::Failed),
+            Observed::NotRun => missing = missing.or(Some(Observed::NotRun)),
+        }
+    }
+    match missing {
+        Some(missing) => missing,
+        None if count == 0 => Observed::NotRun,
+        None => Observed::Value((logs / f64::from(count)).exp()),
+    }
+}
+
+/// The judged metric of a trial that ended well, when it has a ratio to others.
+fn usable(plan: &Plan, record: &Record) -> Option<f64> {
+    let value = (record.status == Status::Ok).then(|| record.metric(&plan.lab.judge.metric))??;
+    (value > 0.0 && value.is_finite()).then_some(value)
+}
+
+/// Trials whose judged metric is no positive number.
+pub(super) fn without_ratio(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
+    let metric = &plan.lab.judge.metric;
+    let (step, name) = metric.split_once('.').unwrap_or((metric, ""));
+    let mut by_stack: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (trial, record) in records {
+        let value = (record.status == Status::Ok).then(|| record.metric(metric)).flatten();
+        if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
+            let label = plan.pair(trial).0.label.as_str();
+            let seen = format!("{value} in round {}", trial.round + 1);
+            by_stack.entry(label).or_default().push(seen);
+        }
+    }
+    by_stack
+        .into_iter()
+        .map(|(label, mut seen)| {
+            let count = seen.len();
+            if count > 4 {
+                seen.truncate(4);
+                seen.push(format!("… ({count} trials)"));
+            }
+            let text = format!(
+                "{label}: step {step} reported {name} = {}; only a positive number can be compared, so these trials count as failed",
+                seen.join(", ")
+            );
+            Warning::new("metric-without-ratio", text, "judge a metric that is always above 0")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,401 @@
+//! All trials of a comparison, and what they tell of every pair of stacks.
+//!
+//! The method in one place. For two stacks the logarithms of their ratio, round by round, have a
+//! [typical value](crate::typical); around it lies an interval by Student's t, made wider for
+//! everything that would make it too short:
+//!
+//! - *Failures.* A trial without a value was perhaps the one that matters. For one end of the
+//!   interval it counts as the best trial that anybody had, for the other as the worst possible.
+//! - *Granularity.* Half a step of what was measured is added for each stack.
+//! - *Dependence.* The variance grows by what successive rounds share.
+//! - *Few rounds.* A variance of six values is itself uncertain: it is drawn towards that of all
+//!   pairs, as far as they are alike (Smyth 2004).
+//! - *Noise.* Where the error is larger than the tie, a certificate comes by luck or not at all, and
+//!   the permitted error is reduced until those by luck are rare among all.
+
+use crate::additive::stack_effects;
+use crate::dependence::{Dependence, estimate, inflation, remaining_freedom};
+use crate::estimate::mean;
+use crate::granularity::half_steps;
+use crate::interval::{Interval, Method};
+use crate::paired::{Better, Question};
+use crate::shrink::VariancePrior;
+use crate::special::{normal_cdf, normal_quantile, t_quantile_upper};
+use crate::typical::{Typical, typical};
+
+/// A trial of one stack in one round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Observed {
+    /// None was to be run, or not yet.
+    NotRun,
+    /// It was run and gave no value.
+    Failed,
+    /// Its value. What is not a positive number counts as failed.
+    Value(f64),
+}
+
+impl Observed {
+    /// A trial that was run: without a value it failed.
+    #[must_use]
+    pub fn run(value: Option<f64>) -> Self {
+        value.map_or(Self::Failed, Self::Value)
+    }
+}
+
+/// Degrees of freedom that the variances of the other pairs are worth at most.
+const MOST_BORROWED: f64 = 12.0;
+
+/// Pairs that are looked at for what variances have in common, about.
+const PAIRS: usize = 200;
+
+/// Natural logarithm of 50, half of it: a false certificate is to be 50 times as rare as a true one
+/// when two stacks differ by the tie width.
+const ODDS: f64 = 1.956;
+
+/// Normal score beyond which noise asks for no more.
+const STRICTEST: f64 = 3.3;
+
+/// All trials of a comparison, as logarithms that are the larger the worse.
+#[derive(Clone, Debug)]
+pub struct Field {
+    logs: Vec<Vec<Cell>>,
+    effects: Vec<Option<f64>>,
+    best: f64,
+    half_steps: Vec<f64>,
+    dependence: Dependence,
+    spreads: Vec<f64>,
+    prior: Option<VariancePrior>,
+    tie: f64,
+    exact: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cell {
+    NotRun,
+    Failed,
+    Log(f64),
+}
+
+/// What is known of a stack against another.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// "Worse by" in the rounds in which both have a value.
+    pub worse_by: Vec<f64>,
+    /// Rounds in which both were run.
+    pub rounds: usize,
+    /// Of these, rounds in which one of them failed.
+    pub failed: usize,
+    /// With every failure turned in favour of the stack, and against it.
+    ends: [Option<Typical>; 2],
+    half_step: f64,
+    correlation: f64,
+    waves: f64,
+    prior: Option<VariancePrior>,
+    tie: f64,
+    exact: bool,
+}
+
+impl Field {
+    /// Looks at all trials together.
+    #[must_use]
+    pub fn new(values: &[Vec<Observed>], question: &Question) -> Self {
+        let sign = match question.better {
+            Better::Lower => 1.0,
+            Better::Higher => -1.0,
+        };
+        let cell = |value: &Observed| match value {
+            Observed::NotRun => Cell::NotRun,
+            Observed::Value(value) if *value > 0.0 && value.is_finite() => {
+                Cell::Log(sign * value.ln())
+            }
+            Observed::Value(_) | Observed::Failed => Cell::Failed,
+        };
+        let logs: Vec<Vec<Cell>> =
+            values.iter().map(|row| row.iter().map(cell).collect()).collect();
+        let plain: Vec<Vec<Option<f64>>> =
+            logs.iter().map(|row| row.iter().map(Cell::log).collect()).collect();
+        let residuals = residuals(&plain);
+        let best = plain.iter().flatten().flatten().copied().fold(f64::INFINITY, f64::min);
+        let present = |row: &Vec<Option<f64>>| -> Vec<f64> {
+            row.iter().flatten().map(|log| log.exp()).collect()
+        };
+        let exact = question.exact;
+        let half_steps = if exact {
+            vec![0.0; logs.len()]
+        } else {
+            half_steps(&plain.iter().map(present).collect::<Vec<_>>())
+        };
+        let spreads = residuals.iter().map(|row| spread_of(row)).collect();
+        let mut field = Self {
+            effects: effects(&logs, &residuals),
+            dependence: estimate(&residuals),
+            logs,
+            best,
+            half_steps,
+            spreads,
+            prior: None,
+            tie: question.log_tie(),
+            exact,
+        };
+        if !exact {
+            field.prior = field.common_variance();
+        }
+        field
+    }
+
+    /// Number of stacks.
+    #[must_use]
+    pub fn stacks(&self) -> usize {
+        self.logs.len()
+    }
+
+    /// Whether a stack has any value.
+    #[must_use]
+    pub fn has_value(&self, stack: usize) -> bool {
+        self.logs[stack].iter().any(|cell| cell.log().is_some())
+    }
+
+    /// Trials of a stack that were run, and those of them that failed.
+    #[must_use]
+    pub fn run_and_failed(&self, stack: usize) -> (usize, usize) {
+        let count = |wanted: fn(&&Cell) -> bool| self.logs[stack].iter().filter(wanted).count();
+        (count(|cell| **cell != Cell::NotRun), count(|cell| **cell == Cell::Failed))
+    }
+
+    /// Serial correlation, estimated and assumed.
+    #[must_use]
+    pub fn dependence(&self) -> &Dependence {
+        &self.dependence
+    }
+
+    /// Stacks from the best on, by their typical value after the rounds are taken out. A stack of
+    /// which so many trials failed that it has no typical value comes after all that have one.
+    #[must_use]
+    pub fn ranked(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.stacks()).filter(|s| self.has_value(*s)).collect();
+        let key = |stack: &usize| self.effects[*stack].unwrap_or(f64::INFINITY);
+        order.sort_by(|a, b| key(a).total_cmp(&key(b)));
+        order
+    }
+
+    /// A stack against another.
+    #[must_use]
+    pub fn pair(&self, stack: usize, leader: usize) -> Pair {
+        let (mut worse_by, mut rounds, mut failed) = (Vec::new(), 0, 0);
+        let (mut low, mut high) = (Vec::new(), Vec::new());
+        for (a, b) in self.logs[stack].iter().zip(&self.logs[leader]) {
+            if *a == Cell::NotRun || *b == Cell::NotRun {
+                continue;
+            }
+            rounds += 1;
+            let (a, b) = (a.log(), b.log());
+            failed += usize::from(a.is_none() || b.is_none());
+            worse_by.extend(a.zip(b).map(|(a, b)| a - b));
+            let against = |a: Option<f64>, b: Option<f64>| match b {
+                // The other failed, and would have been as bad as can be.
+                None => f64::NEG_INFINITY,
+                Some(b) => a.unwrap_or(self.best) - b,
+            };
+            low.push(against(a, b));
+            high.push(-against(b, a));
+        }
+        let ends = if failed == 0 { [typical(&low); 2] } else { [typical(&low), typical(&high)] };
+        Pair {
+            worse_by,
+            rounds,
+            failed,
+            ends,
+            half_step: self.half_steps[stack] + self.half_steps[leader],
+            correlation: self.correlation(stack, leader),
+            waves: if self.exact { 1.0 } else { self.dependence.waves },
+            prior: self.prior,
+            tie: self.tie,
+            exact: self.exact,
+        }
+    }
+
+    /// Logarithms of two stacks, the larger the worse, in the rounds in which both have a value.
+    #[must_use]
+    pub fn shared(&self, a: usize, b: usize) -> (Vec<f64>, Vec<f64>) {
+        let both = |(a, b): (&Cell, &Cell)| a.log().zip(b.log());
+        self.logs[a].iter().zip(&self.logs[b]).filter_map(both).unzip()
+    }
+
+    /// The correlation assumed of a pair: that of the noisier stack counts more.
+    fn correlation(&self, a: usize, b: usize) -> f64 {
+        if self.exact {
+            return 0.0;
+        }
+        let assumed = &self.dependence.assumed;
+        let (wa, wb) = (self.spreads[a], self.spreads[b]);
+        if wa + wb > 0.0 {
+            (wa * assumed[a] + wb * assumed[b]) / (wa + wb)
+        } else {
+            assumed[a].max(assumed[b])
+        }
+    }
+
+    /// What the variances of all pairs have in common.
+    fn common_variance(&self) -> Option<VariancePrior> {
+        let present: Vec<usize> = (0..self.stacks()).filter(|s| self.has_value(*s)).collect();
+        let count = present.len();
+        if count < 3 {
+            return None;
+        }
+        let apart = (PAIRS / count).clamp(1, count - 1);
+        let mut own = Vec::new();
+        for (index, &a) in present.iter().enumerate() {
+            for &b in present.iter().skip(index + 1).take(apart) {
+                let pair = self.pair(a, b);
+                if let Some(found) = typical(&pair.worse_by) {
+                    own.push((found.variance, found.freedom));
+                }
+            }
+        }
+        // Pairs that share a stack are alike by that, which hides some of how they differ.
+        let alike = count as f64 / (count as f64 - 1.0);
+        let prior = VariancePrior::of(&own, alike)?;
+        Some(VariancePrior { weight: prior.weight.min(MOST_BORROWED), ..prior })
+    }
+}
+
+impl Cell {
+    fn log(&self) -> Option<f64> {
+        match self {
+            Self::Log(log) => Some(*log),
+            Self::NotRun | Self::Failed => None,
+        }
+    }
+}
+
+/// What is left of every value after "stack + round" is taken out.
+fn residuals(logs: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
+    let stacks = stack_effects(logs);
+    let rounds = logs.iter().map(Vec::len).max().unwrap_or(0);
+    let offset = |round: usize| {
+        let values: Vec<f64> = logs
+            .iter()
+            .zip(&stacks)
+            .filter_map(|(row, effect)| Some(row.get(round).copied().flatten()? - (*effect)?))
+            .collect();
+        mean(&values).unwrap_or(0.0)
+    };
+    let offsets: Vec<f64> = (0..rounds).map(offset).collect();
+    logs.iter()
+        .zip(&stacks)
+        .map(|(row, effect)| {
+            let rest = |(value, offset): (&Option<f64>, &f64)| {
+                value.map(|value| value - effect.unwrap_or(0.0) - offset)
+            };
+            row.iter().zip(&offsets).map(rest).collect()
+        })
+        .collect()
+}
+
+/// Typical value of each stack after the rounds are taken out, failures counted as the worst.
+fn effects(logs: &[Vec<Cell>], residuals: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
+    let plain: Vec<Vec<Option<f64>>> =
+        logs.iter().map(|row| row.iter().map(Cell::log).collect()).collect();
+    let stacks = stack_effects(&plain);
+    logs.iter()
+        .zip(residuals)
+        .zip(stacks)
+        .map(|((row, rest), effect)| {
+            let values: Vec<f64> = row
+                .iter()
+                .zip(rest)
+                .filter(|(cell, _)| **cell != Cell::NotRun)
+                .map(|(_, rest)| rest.unwrap_or(f64::INFINITY))
+                .collect();
+            let centre = match values.as_slice() {
+                [one] => Some(*one).filter(|one| one.is_finite()),
+                many => typical(many).map(|found| found.centre),
+            };
+            Some(effect? + centre?)
+        })
+        .collect()
+}
+
+fn spread_of(residuals: &[Option<f64>]) -> f64 {
+    let present: Vec<f64> = residuals.iter().flatten().copied().collect();
+    typical(&present).map_or(0.0, |found| found.variance)
+}
+
+impl Pair {
+    /// Typical "worse by": in the middle between the ends that failures leave open. `None` below 2
+    /// rounds, or when failures leave it wholly open.
+    #[must_use]
+    pub fn centre(&self) -> Option<f64> {
+        typical(&self.worse_by).map(|found| found.centre)
+    }
+
+    /// Standard deviation of one round's "worse by", with what is borrowed.
+    #[must_use]
+    pub fn spread(&self) -> Option<f64> {
+        typical(&self.worse_by).map(|found| self.moderated(&found).0.sqrt())
+    }
+
+    /// The same, as large as dependent rounds make it count.
+    #[must_use]
+    pub fn inflated_spread(&self) -> Option<f64> {
+        let factor = inflation(self.correlation, self.worse_by.len()).max(self.waves);
+        self.spread().map(|spread| spread * factor.sqrt())
+    }
+
+    /// Whether the step in which values come is unknown, because all are the same.
+    #[must_use]
+    pub fn is_unmeasurable(&self) -> bool {
+        self.half_step.is_infinite()
+    }
+
+    /// Least "worse by" that is not excluded with this chance of error.
+    #[must_use]
+    pub fn low(&self, error: f64) -> f64 {
+        self.ends[0].map_or(f64::NEG_INFINITY, |found| found.centre - self.reach(&found, error))
+    }
+
+    /// Largest "worse by" that is not excluded with this chance of error.
+    #[must_use]
+    pub fn high(&self, error: f64) -> f64 {
+        self.ends[1].map_or(f64::INFINITY, |found| found.centre + self.reach(&found, error))
+    }
+
+    /// The interval whose ends each miss with this chance; `None` below 2 rounds with values.
+    #[must_use]
+    pub fn interval(&self, error: f64) -> Option<Interval> {
+        let centre = self.centre()?;
+        let (low, high) = (self.low(error).min(centre), self.high(error).max(centre));
+        let method = if low == high { Method::Exact } else { Method::Trimmed };
+        Some(Interval { low, centre, high, method })
+    }
+
+    /// Variance of one round and its degrees of freedom, with what is borrowed.
+    fn moderated(&self, found: &Typical) -> (f64, f64) {
+        let Some(prior) = self.prior else { return (found.variance, found.freedom) };
+        let freedom = prior.weight + found.freedom;
+        let variance = (prior.weight * prior.typical + found.freedom * found.variance) / freedom;
+        (variance, freedom)
+    }
+
+    fn reach(&self, found: &Typical, error: f64) -> f64 {
+        let (variance, freedom) = self.moderated(found);
+        let inflated = variance * inflation(self.correlation, found.count).max(self.waves);
+        let standard_error = (inflated / found.count as f64).sqrt();
+        if standard_error == 0.0 {
+            return self.half_step;
+        }
+        let freedom = remaining_freedom(self.correlation, freedom);
+        let error = if self.exact { error } else { self.strict(error, standard_error) };
+        t_quantile_upper(error, freedom) * standard_error + self.half_step
+    }
+
+    /// The chance of error that is left where noise makes certificates by luck likely.
+    fn strict(&self, error: f64, standard_error: f64) -> f64 {
+        let usual = -normal_quantile(error);
+        let needed = (ODDS * standard_error / self.tie.max(1e-9)).min(STRICTEST);
+        if needed > usual { normal_cdf(-needed) } else { error }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! The numbers of rounds at which a run is looked at, and what each look may spend of the error.
+//!
+//! Whoever looks after every round and stops when it pleases finds a winner among equals in a
+//! quarter of all runs. So the looks are planned, for ever: after 6, 8, 10, 13, 16, 20, 25, 32, 40
+//! … rounds, each a quarter more than the one before. Each has its share of the permitted error,
+//! and all shares together, of as many looks as anybody may ever hold, add up to it. A run may
+//! therefore end at any look, and be prolonged later, with nothing to pay for it.
+//!
+//! A run whose time is over between two looks is judged there once: every look leaves a part of
+//! its share for that. No stack is dropped by it, so that where a prolonged run stands still
+//! follows from its trials alone.
+
+/// Rounds of the first look.
+pub const FIRST: usize = 6;
+
+/// Looks from the second on within a doubling.
+const CYCLE: [usize; 3] = [8, 10, 13];
+const CYCLE_LATE: [usize; 3] = [16, 20, 25];
+
+/// Looks that have the full share.
+const EQUAL: i32 = 11;
+
+/// Each later look has this part of the share of the one before.
+const FADING: f64 = 0.8;
+
+/// Part of a look's share that is left for an end between it and the look before.
+const CLOSING: f64 = 0.2;
+
+/// Part of the error for a run whose rounds are fixed, at its planned end. The rest is for those
+/// that are added to it later.
+pub const SINGLE: f64 = 0.8;
+
+/// Part of the error for a run of `planned` rounds to which rounds were added, when it has `rounds`:
+/// half of what is left of it for the first quarter more, and half of the rest for each further one.
+#[must_use]
+pub fn prolonged_share(planned: usize, rounds: usize) -> f64 {
+    let more = (rounds as f64 / planned.max(1) as f64).max(1.0).ln() / 1.25f64.ln();
+    (1.0 - SINGLE) * 0.5f64.powi(more.ceil().max(1.0) as i32)
+}
+
+/// Part of the error for an end after so many rounds that are looked at for the first time.
+#[must_use]
+pub fn share_at(rounds: usize) -> f64 {
+    match held_after(rounds) {
+        (held, true) => share(held - 1),
+        (held, false) => closing_share(held),
+    }
+}
+
+/// Rounds at a look, counted from 0.
+#[must_use]
+pub fn rounds_at(look: usize) -> usize {
+    match look {
+        0 => FIRST,
+        1..=3 => CYCLE[look - 1],
+        _ => CYCLE_LATE[(look - 4) % 3] << ((look - 4) / 3),
+    }
+}
+
+/// Looks that are held after so many rounds, and whether the last of them is due just now.
+#[must_use]
+pub fn held_after(rounds: usize) -> (usize, bool) {
+    let held = (0..).take_while(|look| rounds_at(*look) <= rounds).count();
+    (held, held > 0 && rounds_at(held - 1) == rounds)
+}
+
+/// Share of the error of a look.
+#[must_use]
+pub fn share(look: usize) -> f64 {
+    (1.0 - CLOSING) * whole_share(look)
+}
+
+/// Share of the error of an end between this look and the one before.
+#[must_use]
+pub fn closing_share(look: usize) -> f64 {
+    CLOSING * whole_share(look)
+}
+
+fn whole_share(look: usize) -> f64 {
+    let all = f64::from(EQUAL) + FADING / (1.0 - FADING);
+    FADING.powi((look as i32 + 1 - EQUAL).max(0)) / all
+}
+
+/// The looks up to so many rounds; one at least.
+#[must_use]
+pub fn up_to(rounds: usize) -> Vec<usize> {
+    let count = held_after(rounds).0.max(1);
+    (0..count).map(rounds_at).collect()
+}
+
+#[cfg(test)]
+mod tests;
