@@ -51,8 +51,9 @@ pub fn write(root: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// What the program says of its own commands and of its JSON. It is asked, and not linked, so that
-/// `tidy` need not build the whole workspace; a test of the program compares the committed text.
+/// Documents that the program prints about its own commands and JSON. The program is run, not
+/// linked, so that `tidy` need not build the whole workspace; a test of the program compares the
+/// committed text.
 const COMMAND_REFERENCE: &str = "docs/command-reference.md";
 const SCHEMA: &str = "docs/run.schema.json";
 

@@ -1,6 +1,5 @@
-//! What keeps the Seekwell tree in order: [`tidy`] (budgets and dependency arrows), [`docs`]
-//! (documents generated from the code) and [`suite`] (every check and every test in one run, skips
-//! counted).
+//! Checks of the Seekwell tree: [`tidy`] (limits and dependency arrows), [`docs`] (documents
+//! generated from the code) and [`suite`] (every check and every test in one run, skips counted).
 //!
 //! Not part of the product: nothing under `crates/` may depend on it.
 

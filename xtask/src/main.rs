@@ -1,4 +1,4 @@
-//! `cargo xtask tidy | docs [--check] | test`: see the library for what each command does.
+//! `cargo xtask tidy | docs [--check] | test`: the library documents each command.
 
 #![allow(
     clippy::print_stderr,
@@ -14,12 +14,14 @@ use xtask::{docs, suite, tidy};
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  tidy           budgets, dependency arrows and house rules over the whole tree
-  docs           write the documents that are generated from the code
-  docs --check   only compare them; exit 1 when one is out of date
-  test           formatting, clippy, tidy, docs --check and every test; ends with the counts
+  tidy                   check limits, dependency arrows and house rules over the whole tree
+  tidy --room ROOM       list the findings of one crate or folder, those within its budget too
+  tidy --commits A..B    check the subjects of the commits in a range
+  docs                   write the documents that are generated from the code
+  docs --check           compare them only; exit 1 when one is out of date
+  test                   formatting, clippy, tidy, docs --check and every test; ends with the counts
 
-exit codes: 0 in order, 1 something to mend, 2 wrong usage";
+exit codes: 0 in order, 1 something to fix, 2 wrong usage";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,21 +40,25 @@ fn main() -> ExitCode {
     }
 }
 
-type Command = fn(&Path) -> Result<bool>;
+type Command<'w> = Box<dyn Fn(&Path) -> Result<bool> + 'w>;
 
-fn command(words: &[&str]) -> Option<Command> {
-    match words {
-        ["tidy"] => Some(tidy::command),
-        ["docs"] => Some(docs::write),
-        ["docs", "--check"] => Some(docs::check),
-        ["test"] => Some(suite::command),
+fn command<'w>(words: &[&'w str]) -> Option<Command<'w>> {
+    match *words {
+        ["tidy"] => Some(Box::new(tidy::command)),
+        ["tidy", "--room", room] => Some(Box::new(move |root| tidy::room(root, room))),
+        ["tidy", "--commits", range] => {
+            Some(Box::new(move |root| tidy::commits::command(root, range)))
+        }
+        ["docs"] => Some(Box::new(docs::write)),
+        ["docs", "--check"] => Some(Box::new(docs::check)),
+        ["test"] => Some(Box::new(suite::command)),
         _ => None,
     }
 }
 
-/// This package lies in the folder `xtask` of the workspace.
+/// Returns the parent of this package's folder.
 fn workspace_root() -> Result<std::path::PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = here.parent().context("xtask lies in no folder")?;
+    let root = here.parent().context("xtask has no parent folder")?;
     Ok(root.to_owned())
 }

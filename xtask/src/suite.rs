@@ -146,7 +146,7 @@ impl<L: Fn() -> Result<Machine>> TestRun<'_, L> {
     }
 }
 
-/// What is still left after the time `settle`, or nothing as soon as nothing is.
+/// Returns the leftovers after the time `settle`, or none as soon as there are none.
 fn settled(settle: Duration, left: impl Fn() -> Result<Vec<String>>) -> Result<Vec<String>> {
     let started = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the budgets and house rules that the compiler and clippy do not know.
+//! `cargo xtask tidy`: the limits and house rules that the compiler and clippy do not know.
 //!
 //! Each finding reads `file:line: what, why, what to do [rule]`. A limit that is wrong for a case
 //! gets an entry with its reason in [`EXCEPTIONS_FILE`]; an entry that fits nothing any more is
@@ -12,10 +12,17 @@ use anyhow::Result;
 
 use crate::tree::Tree;
 
+use budget::Applied;
+
+mod budget;
 mod calls;
+mod catalogue;
+pub mod commits;
 mod exceptions;
+mod language;
 mod layout;
 mod manifests;
+mod phrases;
 mod rule;
 mod rust_file;
 mod safety;
@@ -26,10 +33,12 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use budget::BUDGET_FILE;
 pub use exceptions::EXCEPTIONS_FILE;
+pub use language::PHRASES_FILE;
 pub use rule::Rule;
 
-/// One thing to mend.
+/// One thing to fix.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// Path from the root of the tree.
@@ -38,9 +47,9 @@ pub struct Finding {
     pub line: usize,
     /// The check that found it.
     pub rule: Rule,
-    /// What an exception names it by: a function, a method, a dependency.
+    /// Name used in an exception: a function, a method, a dependency.
     pub item: String,
-    /// What was found, as a fragment.
+    /// The violation, as a fragment.
     pub what: String,
     /// The measured size in lines, where the rule has a limit.
     pub size: Option<usize>,
@@ -59,7 +68,8 @@ impl Finding {
     }
 }
 
-/// Checks the tree below `root` and prints what it finds; whether nothing was found.
+/// Checks the tree below `root`, prints the findings and the budgets that can be lowered, and returns
+/// true if nothing was found.
 ///
 /// # Errors
 ///
@@ -72,27 +82,58 @@ pub fn command(root: &Path) -> Result<bool> {
         .map(|line| line.trim().to_owned())
         .filter(|line| !line.is_empty())
         .collect();
-    let findings = check(&Tree::read(root)?, &private_words);
+    let tree = Tree::read(root)?;
+    let Applied { findings, notes } = budget::apply(&tree, all(&tree, &private_words));
+    Ok(print(findings, &notes))
+}
+
+/// Prints the findings of one crate or folder as if it had no budget, and returns true if there are none.
+///
+/// # Errors
+///
+/// When the tree cannot be read.
+pub fn room(root: &Path, room: &str) -> Result<bool> {
+    let mut findings = all(&Tree::read(root)?, &[]);
+    findings.retain(|finding| budget::budget_room(&finding.file) == room);
+    Ok(print(findings, &[]))
+}
+
+fn print(mut findings: Vec<Finding>, notes: &[String]) -> bool {
+    findings.sort();
+    for note in notes {
+        println!("note: {note}");
+    }
     for finding in &findings {
         println!("{finding}");
     }
     let plural = if findings.len() == 1 { "" } else { "s" };
     eprintln!("tidy: {} finding{plural}", findings.len());
-    Ok(findings.is_empty())
+    findings.is_empty()
 }
 
-/// All findings in `tree`, by file and line, exceptions applied. `private_words` must not occur in
-/// any text.
+/// All findings in `tree`, by file and line, after exceptions and budgets. `private_words` must not
+/// occur in any text.
 #[must_use]
 pub fn check(tree: &Tree, private_words: &[String]) -> Vec<Finding> {
+    let mut findings = budget::apply(tree, all(tree, private_words)).findings;
+    findings.sort();
+    findings
+}
+
+/// All findings after exceptions, before budgets.
+fn all(tree: &Tree, private_words: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let files = rust_file::parse_all(tree, &mut findings);
+    let phrases = language::phrases(tree, &mut findings);
     for file in &files {
         size::check(file, &mut findings);
         calls::check(file, &mut findings);
         safety::check(file, &mut findings);
         layout::check(file, &mut findings);
+        language::check_rust(file, &phrases, &mut findings);
     }
+    language::check_texts(tree, &phrases, &mut findings);
+    catalogue::check(&files, &mut findings);
     manifests::check(tree, &mut findings);
     words::check(tree, private_words, &mut findings);
     let mut findings = exceptions::apply(tree, findings);

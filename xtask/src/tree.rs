@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 #[cfg(test)]
 mod tests;
 
-/// Folders that hold no source of ours, skipped where there is no git to ask.
+/// Folders without source, skipped where there is no git to ask.
 const OUTPUT_FOLDERS: [&str; 3] = [".git", "target", "node_modules"];
 
 /// All text files of a tree, by their path from the root, with `/` between the parts.

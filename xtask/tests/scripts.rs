@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use seekwell_model::filesystems::FILESYSTEMS;
 use tempfile::TempDir;
 
-/// What the scripts themselves call.
+/// Programs that the scripts call.
 const TOOLS: [&str; 8] = ["sh", "cat", "chmod", "dirname", "env", "mkdir", "mv", "rm"];
 
 /// Notes each call; `install` makes a program out of every package that is offered.
@@ -137,7 +137,7 @@ fn another_user_goes_through_sudo() {
         (code, said.as_str()),
         (
             Some(1),
-            "installing takes root and there is no sudo; as root run: apt-get install a-tool\n  \
+            "installing needs root and sudo was not found; run as root: apt-get install a-tool\n  \
              a-tool (a-tool): builds\n"
         )
     );
@@ -148,7 +148,7 @@ fn a_wish_that_is_not_offered_is_said_and_not_asked_for_again() {
     let place = place_with_apt();
     let packages = "a-tool a-tool need builds\nrare rare-tool want a rare filesystem\n";
     let (code, said) = place.install(packages);
-    let note = "not offered by this system, so skipped where needed: rare\n";
+    let note = "not offered by this system; tests that need them are skipped: rare\n";
     assert_eq!((code, said), (Some(0), format!("installing: a-tool rare\n{note}")));
     let calls = place.read("calls");
     assert_eq!(place.install(packages), (Some(0), note.to_owned()));
@@ -170,8 +170,7 @@ fn a_need_that_is_not_offered_stops_with_the_reason() {
 #[test]
 fn without_apt_the_missing_are_listed() {
     let place = Place::new("install-packages");
-    let head =
-        "this system has no apt-get; install what these Debian packages hold by its own means:\n";
+    let head = "apt-get not found; install the equivalent of these Debian packages:\n";
     let (code, said) = place.install("a-tool a-tool need builds\nb-tool b-tool want tests\n");
     assert_eq!(
         (code, said),
@@ -183,7 +182,7 @@ fn without_apt_the_missing_are_listed() {
         (
             Some(0),
             format!(
-                "{head}  b-tool (b-tool): tests\ngoing on without: what needs them is skipped and says so\n"
+                "{head}  b-tool (b-tool): tests\ncontinuing without them; tests that need them are skipped and counted\n"
             )
         )
     );

@@ -257,7 +257,7 @@ fn a_fit_that_asks_for_what_must_be_predicted_is_refused_before_anything_runs() 
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         talk(&output),
-        "seekwell: error: the fit of rotating.rpm cannot be made: 900.elapsed is not for fitting: it must be predicted, or describes the experiment\n"
+        "seekwell: error: the fit of rotating.rpm cannot be made: 900.elapsed may not be fitted: it must be predicted, or describes the experiment\n"
     );
     assert!(!directory.path().join("replications/tiny.seekwell").exists());
 }

@@ -205,11 +205,11 @@ fn what_the_virtual_place_does_not_take_is_said_in_words() {
     };
     assert_eq!(
         said("[[device]]\nname = \"d\"\nloop = \"1GiB\"\n", &[]),
-        "seekwell: error: d is a device of the host, and the virtual place has modelled ones; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)\n"
+        "seekwell: error: d is a device of the host, and the virtual backend needs a modelled one; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)\n"
     );
     assert_eq!(
         said(DEVICE, &["--model", "floppy"]),
-        "seekwell: error: disk names the modelled device 'floppy', which there is no file of; seekwell device list shows those there are\n"
+        "seekwell: error: disk names the modelled device 'floppy', which does not exist; list the models with: seekwell device list\n"
     );
     assert_eq!(
         said(DEVICE, &[]),
@@ -229,7 +229,7 @@ fn what_the_virtual_place_does_not_take_is_said_in_words() {
         .unwrap();
     assert_eq!(
         talk(&build),
-        "seekwell: error: /etc holds no User-Mode Linux; name the top directory of a Linux source tree\n"
+        "seekwell: error: /etc has no User-Mode Linux; name the top directory of a Linux source tree\n"
     );
 }
 

@@ -24,25 +24,25 @@ mod tests;
 /// Shortest end of a serial number that counts as having read it.
 const TAIL: usize = 4;
 
-/// What a person sees before claiming a device.
+/// Facts that a person sees before claiming a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimCard {
     /// As it was named.
     pub target: PathBuf,
     /// A path that stays the same, where there is one.
     pub stable_path: Option<PathBuf>,
-    /// What it is.
+    /// Identity of the device.
     pub identity: Identity,
-    /// What is on it and its partitions: `sdb1: ext4 label`, as far as can be told.
+    /// Signatures on it and its partitions: `sdb1: ext4 label`, as far as can be told.
     pub signatures: Vec<String>,
-    /// Where it or a part of it is mounted.
+    /// Mount points of it and its partitions.
     pub mounts: Vec<String>,
     /// Why it cannot be claimed now; `None` when it can.
     pub refusal: Option<guard::Refusal>,
 }
 
 impl ClaimCard {
-    /// What has to be typed, in words.
+    /// The text to type, in words.
     #[must_use]
     pub fn question(&self) -> String {
         match usable_serial(&self.identity) {
@@ -61,7 +61,7 @@ pub struct Claim {
     pub format: u32,
     /// The stable path, or the one that was named.
     pub path: PathBuf,
-    /// What it is.
+    /// Identity of the device.
     pub identity: Identity,
     /// For a device without a serial number: the boot in which it was claimed, and only in which
     /// the claim holds.
@@ -72,12 +72,12 @@ pub struct Claim {
     /// where they cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Vec<String>>,
-    /// Whether anything was written to it by us since, and what was left on it.
+    /// Trace of our writes since the claim; `None` when nothing was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Written>,
 }
 
-/// What we have written to a claimed device.
+/// Trace of our writes to a claimed device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// Partition table and signatures after the last trial; `None` while one may be under way.
@@ -91,7 +91,7 @@ impl Claim {
         key(&self.identity)
     }
 
-    /// What is on the device, when it is neither what was there at the claim nor what we left: then
+    /// Returns the contents when they are neither those at the claim nor those that a trial left: then
     /// a person has put it to another use. `None` also when it cannot be told.
     pub(crate) fn strange_content(&self, system: &System, device: &tree::Device) -> Option<String> {
         let then = self.content.as_ref()?;
@@ -112,7 +112,7 @@ fn usable_serial(identity: &Identity) -> Option<&str> {
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0').then_some(serial)
 }
 
-/// Whether the serial number tells a disk from others.
+/// True when the serial number tells a disk from others.
 pub(crate) fn has_usable_serial(identity: &Identity) -> bool {
     usable_serial(identity).is_some()
 }
@@ -123,7 +123,7 @@ fn lasting_serial(identity: &Identity) -> Option<&str> {
     if identity.changeable { None } else { usable_serial(identity) }
 }
 
-/// What stays the same of a device when it is plugged in elsewhere; without a serial number, what
+/// The part of the identity that stays when a device is plugged in elsewhere; without a serial number, what
 /// stays the same while it stays plugged in.
 fn key(identity: &Identity) -> String {
     let part = identity
@@ -260,7 +260,7 @@ fn file_of(claims: &Path, identity: &Identity) -> PathBuf {
     claims.join(format!("{}.json", key(identity).chars().map(safe).collect::<String>()))
 }
 
-/// Where the beginning and the end of a device are kept as they were at the claim.
+/// File with the beginning and the end of a device as they were at the claim.
 fn saved_file(claims: &Path, identity: &Identity) -> PathBuf {
     file_of(claims, identity).with_extension("saved")
 }
@@ -359,7 +359,7 @@ pub fn release(system: &System, claims: &Path, target: &Path) -> Result<Option<C
     }
 }
 
-/// What became of a device's contents of before the claim.
+/// Result of restoring a device's contents of before the claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// Nothing was written since the claim, and its partition table and signatures are as they were;

@@ -1,4 +1,4 @@
-//! What can go wrong on the host, as data: what, where, why, and what to do.
+//! Errors of the host: operation, place, cause and remedy.
 
 use seekwell_model::units::Bytes;
 use std::io;
@@ -15,7 +15,7 @@ pub enum Error {
     /// A file, a directory or a node could not be used.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was attempted, as an infinitive.
+        /// Operation, as an infinitive.
         action: &'static str,
         /// On what.
         path: PathBuf,
@@ -25,11 +25,11 @@ pub enum Error {
     /// A system call that concerns no path failed.
     #[error("cannot {action}: {source}; {remedy}")]
     Call {
-        /// What was attempted, as an infinitive.
+        /// Operation, as an infinitive.
         action: String,
         /// Why.
         source: io::Error,
-        /// What to do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// A file of the kernel has a content that was not expected.
@@ -39,7 +39,7 @@ pub enum Error {
         path: PathBuf,
         /// Its content, shortened.
         content: String,
-        /// What should have been there.
+        /// Expected content.
         expected: &'static str,
     },
     /// An image does not fit.
@@ -80,11 +80,11 @@ pub enum Error {
     /// Something did not come to an end in time.
     #[error("{what} after {:.1} s; {remedy}", waited.as_secs_f64())]
     Timeout {
-        /// What still was the case.
+        /// State that did not end.
         what: String,
         /// How long was waited.
         waited: Duration,
-        /// What to do.
+        /// Remedy.
         remedy: String,
     },
     /// A program of the system is not installed.
@@ -112,7 +112,7 @@ pub enum Error {
         source_path: PathBuf,
         /// Filesystem type.
         kind: String,
-        /// What the kernel said.
+        /// The kernel's message.
         why: String,
     },
     /// A setting that this device does not have or does not take.
@@ -120,9 +120,9 @@ pub enum Error {
     Setting {
         /// Kernel name.
         device: String,
-        /// What is wrong.
+        /// Problem.
         what: String,
-        /// What to write instead.
+        /// Remedy.
         remedy: String,
     },
     /// A file of our own that another user could have written.
@@ -133,7 +133,7 @@ pub enum Error {
     Untrusted {
         /// Which.
         path: PathBuf,
-        /// What is wrong with it, as the rest of a sentence.
+        /// Problem, as the rest of a sentence.
         why: String,
     },
     /// A file for the user that would be written elsewhere, or over something else.
@@ -141,9 +141,9 @@ pub enum Error {
     Output {
         /// As it was named.
         path: PathBuf,
-        /// What is wrong with it, as the rest of a sentence.
+        /// Problem, as the rest of a sentence.
         why: String,
-        /// What to do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// An argument for mkfs or mount that would reach another device or file.

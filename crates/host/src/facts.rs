@@ -1,4 +1,4 @@
-//! What this machine has: for plans, for the run file, and for `doctor`.
+//! Facts about this machine: for plans, for the run file, and for `doctor`.
 
 use crate::error::Result;
 use crate::guard::tree::Device;
@@ -64,9 +64,9 @@ pub struct Environment {
     pub programs: BTreeMap<String, String>,
 }
 
-/// What a plan depends on. `disks` are paths as the lab names them.
+/// Facts that a plan depends on. `disks` are paths as the lab names them.
 ///
-/// What cannot be read is absent, never invented.
+/// Facts that cannot be read are absent, never invented.
 #[must_use]
 pub fn gather(system: &System, disks: &[PathBuf]) -> PlaceFacts {
     let known = FILESYSTEMS.iter().filter_map(|definition| definition.kernel_type);
@@ -107,7 +107,7 @@ pub(crate) fn programs_of(definition: &FilesystemDefinition) -> impl Iterator<It
         .flatten()
 }
 
-/// Whether the kernel mounts this type, or would load a module for it.
+/// True when the kernel mounts this type, or would load a module for it.
 pub(crate) fn mounts(system: &System, kind: &str) -> bool {
     let listed = sysfs::read_optional(&system.proc.join("filesystems")).unwrap_or_default();
     let built_in = listed.lines().any(|line| line.split_whitespace().last() == Some(kind));

@@ -69,7 +69,7 @@ pub struct Extent {
 /// the filesystem does not tell.
 ///
 /// # Errors
-/// What the kernel answers: `EIO` when the write-back or the block map fails.
+/// The kernel's error: `EIO` when the write-back or the block map fails.
 pub fn extents(file: BorrowedFd<'_>) -> io::Result<Option<Vec<Extent>>> {
     let mut joined = Vec::new();
     let mut start = 0;

@@ -31,7 +31,7 @@ pub use mounting::{mount, remount_cold, unmount};
 pub struct Layout<'a> {
     /// Its entry in the catalogue.
     pub definition: &'a FilesystemDefinition,
-    /// What the lab says about it.
+    /// Settings from the lab.
     pub filesystem: &'a Filesystem,
     /// Its journal.
     pub journal: &'a Journal,
@@ -87,7 +87,7 @@ pub fn mkfs_commands(layout: &Layout<'_>) -> Result<Vec<Vec<String>>> {
     Ok(commands)
 }
 
-/// What the templates of the catalogue are filled with.
+/// Values for the catalogue's templates.
 struct Values(Vec<(&'static str, String)>);
 
 impl Values {

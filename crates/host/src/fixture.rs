@@ -1,4 +1,4 @@
-//! What the tests of this room share: a fake machine, and scratch devices on the real one.
+//! Shared by the tests of this room: a fake machine, and scratch devices on the real one.
 //!
 //! No spare disk can be expected on a machine that runs these tests. Disks, partitions, layers and
 //! mounts are therefore a tree of files that looks like sysfs and procfs, with device nodes that answer
@@ -40,7 +40,7 @@ pub(crate) fn with_own_mounts<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// What the scripted nodes answer.
+/// Answers of the scripted nodes.
 #[derive(Debug, Default)]
 struct Script {
     numbers: BTreeMap<String, DeviceNumber>,
@@ -53,7 +53,7 @@ struct Script {
     /// Files by name, for those that have a number of their own.
     inodes: BTreeMap<PathBuf, u64>,
     loops: BTreeMap<String, BehindLoop>,
-    /// Whether a setting that is written changes others, as the kernel's do.
+    /// True when writing a setting changes others, as the kernel's do.
     recomputes: bool,
 }
 
@@ -373,7 +373,7 @@ impl Machine {
         self.nodes.script.lock().unwrap().diskseq.insert(name.into(), number);
     }
 
-    /// What a path outside the tree is.
+    /// Sets the kind of a path outside the tree.
     pub(crate) fn file(&self, path: &str, kind: NodeKind) {
         self.nodes.script.lock().unwrap().files.insert(path.into(), kind);
     }

@@ -36,7 +36,7 @@ pub use token::{FILE_MARK, WriteToken, create_file, given, own_file, scratch};
 use tree::Device;
 use usage::Suspect;
 
-/// What a device is looked at for.
+/// Purpose of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To be claimed: everything is checked but the claim.
@@ -45,7 +45,7 @@ pub enum Purpose {
     Write,
 }
 
-/// What the guard has to know beside the system.
+/// Paths that the guard needs besides the system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// Folder with the claims.
@@ -73,7 +73,7 @@ impl Verified {
         &self.node
     }
 
-    /// What it is.
+    /// Identity of the device.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
@@ -89,7 +89,7 @@ impl Verified {
         self.is_held(&now)
     }
 
-    /// Whether the descriptor from the first look still is the device that the path leads to now.
+    /// Checks that the path still leads to the device that is held open since the first look.
     fn is_held(&self, now: &Self) -> Result<(), Refusal> {
         let (Some(held), Some(fresh)) = (&self.held, &now.held) else { return Ok(()) };
         let id = |file: &File| {
@@ -119,7 +119,7 @@ impl Verified {
     }
 }
 
-/// Whether two looks at a path met one device.
+/// Checks that two looks at a path met one device.
 fn same(target: &Path, before: &Identity, now: &Identity) -> Result<(), Refusal> {
     if before == now {
         return Ok(());

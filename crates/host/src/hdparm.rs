@@ -41,7 +41,7 @@ pub(crate) fn split<'a>(device: &str, argument: &'a str) -> Result<(&'static str
     }
 }
 
-/// Whether it is one of the flags that are ever set.
+/// True for the flags that are ever set.
 pub(crate) fn is_known(flag: &str) -> bool {
     FLAGS.iter().any(|(known, _)| *known == flag)
 }

@@ -1,4 +1,4 @@
-//! What a block device is, beyond its name: names change from boot to boot.
+//! Identity of a block device beyond its name: names change from boot to boot.
 
 use crate::guard::tree::Device;
 use crate::nodes::Probe;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 mod tests;
 
-/// What a block device is. Two looks at the same device give equal values as long as it stays
+/// Identity of a block device. Two looks at the same device give equal values as long as it stays
 /// plugged in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
@@ -32,7 +32,7 @@ pub struct Identity {
     pub wwid: Option<String>,
     /// Number of the partition and its first sector of 512 bytes; `None` for a whole disk.
     pub partition: Option<(u32, u64)>,
-    /// Whether the medium may be another one tomorrow though the drive is the same: a card reader, a
+    /// True when the medium may be another one tomorrow though the drive is the same: a card reader, a
     /// dock, anything on USB. A claim of an older release that does not say so counts as so.
     #[serde(default = "unknown_is_changeable")]
     pub changeable: bool,
@@ -62,7 +62,7 @@ impl Identity {
         self.size.0 / 512
     }
 
-    /// What tells this device, plugged in as it is now, from every other: for comparing two looks
+    /// Text that tells this device, plugged in as it is now, from every other: for comparing two looks
     /// within one run.
     #[must_use]
     pub fn bond(&self) -> String {

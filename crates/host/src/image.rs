@@ -33,7 +33,7 @@ const CHUNK: usize = 1 << 20;
 /// machine with dirty pages nor leaves a long wait for the end.
 const SYNC_EVERY: u64 = 64 << 20;
 
-/// What the filesystem below needs beside the data: block maps, and room to stay usable.
+/// Space that the filesystem below needs besides the data: block maps, and room to stay usable.
 const RESERVE: Bytes = Bytes::mib(16);
 
 /// `BTRFS_SUPER_MAGIC` of `linux/magic.h`.
@@ -219,10 +219,10 @@ pub fn layout(file: impl AsFd) -> Result<ImageLayout> {
     })
 }
 
-/// What the filesystem below changed between two looks at an image, in words; `None` when a trial
+/// Changes by the filesystem below between two looks at an image, in words; `None` when a trial
 /// in between met the same image.
 ///
-/// Where extents are known they decide: the block map itself may grow and shrink by a block when
+/// Extents decide where they are known: the block map itself may grow and shrink by a block when
 /// nothing else changes.
 #[must_use]
 pub fn difference(before: &ImageLayout, after: &ImageLayout) -> Option<String> {

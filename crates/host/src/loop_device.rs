@@ -137,9 +137,9 @@ pub struct Attached {
     pub kernel_name: String,
     /// File as the kernel shows it; ` (deleted)` follows the name of one without a name.
     pub backing_file: String,
-    /// Whether it reads and writes past the host's page cache.
+    /// True when it reads and writes past the host's page cache.
     pub direct: bool,
-    /// Whether the kernel frees it with the last descriptor.
+    /// True when the kernel frees it with the last descriptor.
     pub autoclear: bool,
 }
 
@@ -303,7 +303,7 @@ pub fn attached(system: &System) -> Vec<Attached> {
         .collect()
 }
 
-/// What is behind a loop device: a file, or a block device by its number.
+/// Returns the backing of a loop device: a file, or a block device by its number.
 pub(crate) fn backing(device: BorrowedFd<'_>) -> rustix::io::Result<BehindLoop> {
     let info = info(device)?;
     Ok(match info.rdevice {

@@ -45,7 +45,7 @@ impl CgroupVersion {
     }
 }
 
-/// Where the memory controller is mounted.
+/// Mount point of the memory controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Controller {
     pub version: CgroupVersion,

@@ -55,7 +55,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// Whether it exited with status 0.
+    /// True when it exited with status 0.
     #[must_use]
     pub fn success(self) -> bool {
         self == Self::Exited(0)
@@ -138,7 +138,7 @@ pub fn wait(pidfd: impl AsFd) -> Result<Ended> {
     }
 }
 
-/// Whether a process has ended, after waiting for that at most so long. It need not be a child, and
+/// Waits at most so long for the end of a process; true when it has ended. It need not be a child, and
 /// is not reaped.
 ///
 /// # Errors

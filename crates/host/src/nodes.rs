@@ -1,4 +1,4 @@
-//! What can only be asked of a device node itself: which device it is, and whether anybody holds it.
+//! Questions that only a device node answers: its number, and whether it is in use.
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
 use rustix::io::Errno;
@@ -34,7 +34,7 @@ impl DeviceNumber {
     }
 }
 
-/// What a path leads to, links followed.
+/// Target of a path, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     Block(DeviceNumber),
@@ -45,7 +45,7 @@ pub(crate) enum NodeKind {
     Other,
 }
 
-/// What an exclusive open of a block device tells.
+/// Result of an exclusive open of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Probe {
     pub number: DeviceNumber,
@@ -61,7 +61,7 @@ pub(crate) struct FileId {
     pub inode: u64,
 }
 
-/// What is behind an attached loop device.
+/// Backing file or device of an attached loop device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BehindLoop {
     File(FileId),
@@ -83,11 +83,11 @@ pub(crate) trait Nodes: Debug + Send + Sync {
         let facts = stat(path)?;
         Ok(FileId { device: facts.st_dev, inode: facts.st_ino })
     }
-    /// What is behind a loop device; `None` when it is free.
+    /// Returns the backing file or device of a loop device; `None` when it is free.
     fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>>;
     /// A descriptor that keeps the number of a device from being given to another one.
     fn hold(&self, path: &Path) -> io::Result<Option<File>>;
-    /// Whether two tasks have one table of descriptors; `false` when that cannot be told.
+    /// True when two tasks have one table of descriptors; `false` when that cannot be told.
     fn share_descriptors(&self, _one: u32, _other: u32) -> bool {
         false
     }

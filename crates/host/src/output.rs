@@ -26,7 +26,7 @@ const TELLING: usize = 10;
 /// How often another name is tried for a draft.
 const ATTEMPTS: u32 = 16;
 
-/// What a file holds. One of the same kind may be replaced.
+/// Content of a file. One of the same kind may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An HTML page.
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// Whether an unmarked file looks like an earlier output: files lose their marks in copies and
+    /// True when an unmarked file looks like an earlier output: files lose their marks in copies and
     /// checkouts, and earlier versions set none.
     fn is_like(self, existing: &[u8], new: &[u8]) -> bool {
         let alike = existing.iter().zip(new).take_while(|(one, other)| one == other).count();
@@ -69,7 +69,7 @@ impl Kind {
     }
 }
 
-/// What may be replaced.
+/// Files that may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
     /// An earlier output of the same kind.
@@ -176,7 +176,7 @@ fn same_kind(path: &Path, existing: &File, kind: Kind, bytes: &[u8]) -> Result<(
 enum Placed {
     /// Without any name: gone when closed.
     Nameless(File),
-    /// Where the filesystem has no nameless files.
+    /// A draft beside the file, on filesystems without nameless files.
     Named(Draft),
 }
 
@@ -291,7 +291,7 @@ fn fd_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Whether a path and another lead to one file, so that writing one would write over the other.
+/// True when two paths lead to one file, so that writing one would write over the other.
 #[must_use]
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -36,7 +36,7 @@ pub struct OverlayMount {
     target: PathBuf,
 }
 
-/// What was written back.
+/// Amount that was written back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenBack {
     /// Files, folders, links and nodes created or replaced.
@@ -158,7 +158,7 @@ impl UpperLayer {
 }
 
 struct Writer {
-    /// Where an inode with several names was written first.
+    /// Path at which an inode with several names was written first.
     links: HashMap<u64, PathBuf>,
     written: WrittenBack,
 }

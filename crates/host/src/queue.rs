@@ -31,14 +31,14 @@ const ROTATIONAL: &str = "rotational";
 const WRITE_CACHE: &str = "write_cache";
 const DISCARD: &str = "discard_max_bytes";
 
-/// What else the kernel changes when the scheduler is switched: bfq turns write-back throttling off.
+/// Write-back throttling, which a scheduler switch also changes: bfq turns it off.
 pub(crate) const WRITEBACK_THROTTLING: &str = "wbt_lat_usec";
 
 /// Limits that a person may lower and that show what the hardware has until then. What they show is
 /// not what they take, so they are never written.
 const LIMITS: [&str; 2] = [DISCARD, "write_zeroes_unmap_max_bytes"];
 
-/// What the kernel derives from the file of a loop device when it is attached. On a free device they
+/// Attributes that the kernel derives from the file of a loop device when it is attached. On a free device they
 /// say nothing; written there, they would hold for the next file too.
 const OF_THE_FILE: [&str; 2] = [ROTATIONAL, WRITE_CACHE];
 
@@ -64,7 +64,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What a stack asks for: the scheduler's settings before the device's before the comparable
+    /// Settings of a stack: the scheduler's settings before the device's before the comparable
     /// defaults.
     #[must_use]
     pub fn new(device: &DeviceSettings, scheduler: &Scheduler, defaults: &QueueDefaults) -> Self {

@@ -26,7 +26,7 @@ struct Queue {
     /// Number of the disk, of a loop device of what is attached to it.
     diskseq: Option<String>,
     values: BTreeMap<String, String>,
-    /// What the kernel takes from the file of a loop device is none of its settings.
+    /// Attributes that a loop device keeps from file to file; `None` for other disks, whose attributes all count.
     settings: Option<BTreeSet<String>>,
 }
 
@@ -80,7 +80,7 @@ impl Settings {
         Self { devices }
     }
 
-    /// What is different later, on the devices that a run `touched` first, then elsewhere. Devices
+    /// Returns the differences on the devices that a run `touched`, and those elsewhere. Devices
     /// that came or went, or that were attached to something else without us, are left out.
     #[must_use]
     pub fn differences(

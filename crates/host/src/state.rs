@@ -115,7 +115,7 @@ pub(crate) fn open_own(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Whether others may read a file, and so may hold a shared lock on it for as long as they like.
+/// True when others may read a file, and so may hold a shared lock on it for as long as they like.
 pub(crate) fn is_open_to_others(file: &File, path: &Path) -> Result<bool> {
     Ok(mode_of(file, path)? & 0o077 != 0)
 }

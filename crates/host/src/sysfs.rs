@@ -1,4 +1,4 @@
-//! Where the kernel's files are, so that a test can put a tree of its own in their place.
+//! Roots of the kernel's files, so that a test can put a tree of its own in their place.
 
 use crate::error::{Error, Result};
 use crate::nodes::{Kernel, Nodes};

@@ -55,7 +55,7 @@ pub enum Target {
         /// File in `queue/iosched`.
         name: String,
     },
-    /// What `hdparm FLAG` shows and `hdparm FLAGvalue` sets.
+    /// A value that `hdparm FLAG` shows and `hdparm FLAGvalue` sets.
     Hdparm {
         /// Kernel name.
         device: String,
@@ -100,14 +100,14 @@ pub struct Undo {
     content: Content,
 }
 
-/// What [`restore`] did.
+/// Result of [`restore`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// What was put back, in words.
+    /// Restored values, in words.
     pub done: Vec<String>,
-    /// What could not be put back and how to do it by hand; the list stays for these.
+    /// Values that could not be restored and how to do it by hand; the list stays for these.
     pub problems: Vec<String>,
-    /// What was put back and could not be marked so in the list.
+    /// Errors of marking restored values in the list.
     pub unmarked: Vec<String>,
 }
 

@@ -180,6 +180,45 @@ pub struct ClaimOutcome {
     /// not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ends: Option<AtEnds>,
+    /// Reason for which the result is no evidence, so that the score leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_counted: Option<NotCounted>,
+}
+
+/// Reason for which a result is left out of the score.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCounted {
+    /// Its kind.
+    pub kind: NotCountedKind,
+    /// In words.
+    pub reason: String,
+}
+
+/// Kinds of results that are no evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotCountedKind {
+    /// No sentence of the study: a pair of published numbers that differ.
+    GeneratedPair,
+    /// Models were fitted to every number that it compares.
+    FittedValues,
+    /// Confirmed by a difference within the lab's own tie width.
+    WithinTie,
+    /// Named in the study's file, for example a repeat of another claim.
+    Stated,
+}
+
+impl NotCountedKind {
+    /// Returns the words for several of them.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::GeneratedPair => "generated pairs",
+            Self::FittedValues => "on fitted values only",
+            Self::WithinTie => "within the tie width",
+            Self::Stated => "for a stated reason",
+        }
+    }
 }
 
 /// How a claim ends where the numbers of the models stand at an end of their range, one at a time.
@@ -240,17 +279,30 @@ pub struct StudyOutcome {
     pub values: Vec<ValueOutcome>,
     /// Claims.
     pub claims: Vec<ClaimOutcome>,
+    /// Score of the quick runs alone, where whole runs are judged where they were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_alone: Option<BTreeMap<ClaimVerdict, u32>>,
 }
 
 impl StudyOutcome {
-    /// How many claims ended in which way.
+    /// Counts the claims by verdict: claims that the study makes, each once, as far as they are evidence.
     #[must_use]
     pub fn score(&self) -> BTreeMap<ClaimVerdict, u32> {
         let mut score = BTreeMap::new();
-        for claim in &self.claims {
+        for claim in self.claims.iter().filter(|claim| claim.not_counted.is_none()) {
             *score.entry(claim.verdict).or_insert(0) += 1;
         }
         score
+    }
+
+    /// Counts the results that the score leaves out.
+    #[must_use]
+    pub fn not_counted(&self) -> BTreeMap<NotCountedKind, u32> {
+        let mut kinds = BTreeMap::new();
+        for claim in self.claims.iter().filter_map(|claim| claim.not_counted.as_ref()) {
+            *kinds.entry(claim.kind).or_insert(0) += 1;
+        }
+        kinds
     }
 }
 

@@ -1,4 +1,4 @@
-//! The frozen file of claims: published values, and sentences with the way they are decided.
+//! The frozen file of claims: published values, and statements with their tests.
 
 use crate::toml_file::{FileError, Source};
 use seekwell_model::replication::ValueUse;
@@ -9,17 +9,17 @@ use toml::Spanned;
 #[cfg(test)]
 mod tests;
 
-/// Values of a group that differ by less than this share make no claim.
+/// Smallest ratio of two values of a group that makes a claim.
 pub const PAIR_FROM: f64 = 1.10;
 
-/// Width of an agreement where a claim states none.
+/// Default width of an agreement.
 pub const WITHIN: f64 = 0.10;
 
 /// The file of claims.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claims {
-    /// When it was frozen.
+    /// Date of the freeze.
     pub frozen: String,
     /// Studies.
     #[serde(rename = "study")]
@@ -30,7 +30,7 @@ pub struct Claims {
     /// Claims.
     #[serde(rename = "claim", default)]
     claims: Vec<Claim>,
-    /// What was found wrong after the file was frozen.
+    /// Errors found after the file was frozen.
     #[serde(rename = "erratum", default)]
     pub errata: Vec<Erratum>,
 }
@@ -39,15 +39,15 @@ pub struct Claims {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// Number, which every name of its values and claims begins with.
+    /// Number; every name of its values and claims begins with it.
     pub key: String,
     /// Title.
     pub title: String,
     /// Author.
     pub author: String,
-    /// Kernel it was made with.
+    /// Kernel of the study.
     pub kernel: String,
-    /// What stands for what is gone.
+    /// Replacements for hardware and software that no longer exist.
     pub stands_for: String,
 }
 
@@ -66,10 +66,10 @@ pub struct Value {
     pub unit: String,
     /// Line of the study's text.
     pub line: u32,
-    /// What it is for.
+    /// Use of the value: fitted, predicted or context.
     #[serde(rename = "use")]
     pub usage: ValueUse,
-    /// What must be known to read it.
+    /// A remark needed to read it.
     pub note: Option<String>,
 }
 
@@ -80,8 +80,8 @@ impl Value {
         self.id.get_ref()
     }
 
-    /// Whether two published numbers differ by more than their authors' ranges and by more than
-    /// [`PAIR_FROM`].
+    /// Returns true if two published numbers differ by more than their authors' ranges and by more
+    /// than [`PAIR_FROM`].
     fn differs_from(&self, other: &Self) -> bool {
         let inside = |value: f64, of: &Self| {
             of.spread.is_some_and(|[low, high]| (low..=high).contains(&value))
@@ -91,7 +91,7 @@ impl Value {
     }
 }
 
-/// Which end of an order is the fast one.
+/// Direction of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Best {
@@ -102,14 +102,14 @@ pub enum Best {
     High,
 }
 
-/// How a claim is decided.
+/// Test of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     /// From the fastest to the slowest.
     Order {
         /// Values or measures.
         values: Vec<String>,
-        /// Which way is fast.
+        /// Direction.
         best: Best,
     },
     /// A ratio as published.
@@ -123,7 +123,7 @@ pub enum Form {
         /// Width.
         within: f64,
     },
-    /// Alike.
+    /// Equal within a width.
     Equal {
         /// Values or measures.
         values: Vec<String>,
@@ -137,25 +137,25 @@ pub enum Form {
         /// Upper end.
         high: f64,
     },
-    /// Two curves whose leader changes.
+    /// Two curves that cross.
     Cross {
         /// Names of the curves.
         curves: [String; 2],
     },
-    /// What the text says, made exact by the study's file.
+    /// A statement of the text, made exact by the study's file.
     Sign {
         /// In words.
         confirmed_if: String,
     },
-    /// Not testable.
+    /// Untestable.
     Cannot {
-        /// Why.
+        /// Reason.
         because: String,
     },
 }
 
 impl Form {
-    /// The word of the file.
+    /// Returns the name used in the file.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -169,7 +169,7 @@ impl Form {
         }
     }
 
-    /// The published number that it is about, if it is about one.
+    /// Returns the published number of the claim, if it has one.
     #[must_use]
     pub fn published(&self) -> Option<f64> {
         match self {
@@ -178,7 +178,7 @@ impl Form {
         }
     }
 
-    /// Names of values and measures that it compares.
+    /// Returns the names of the values and measures that it compares.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         match self {
@@ -191,7 +191,7 @@ impl Form {
     }
 }
 
-/// A sentence of a study, as the file has it.
+/// A statement of a study, as in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claim {
@@ -215,20 +215,22 @@ struct Claim {
     note: Option<String>,
 }
 
-/// A claim that can be judged, or why it cannot.
+/// A claim with its test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgeable {
     /// Its name; of a pair of a group both names.
     pub id: String,
+    /// A pair of published numbers, not a sentence of the study.
+    pub generated: bool,
     /// Line of the study's text.
     pub line: u32,
-    /// What it says.
+    /// The statement.
     pub says: String,
-    /// The lab that shows it, as the file names it.
+    /// Lab that measures it, as named in the file.
     pub lab: Option<String>,
-    /// How it is decided.
+    /// Its test.
     pub form: Form,
-    /// What must be known to read it.
+    /// A remark needed to read it.
     pub note: Option<String>,
 }
 
@@ -236,11 +238,13 @@ pub struct Judgeable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Erratum {
-    /// The value or claim.
+    /// Value or claim.
     pub id: String,
-    /// When it was found.
+    /// Date of discovery.
     pub date: String,
-    /// What is wrong, and why.
+    /// The right line of the study's text, where the frozen one is wrong.
+    pub line: Option<u32>,
+    /// The error and its cause.
     pub reason: String,
 }
 
@@ -257,26 +261,26 @@ pub fn read(name: &str, text: &str) -> Result<Claims, FileError> {
         let wrong = |problem| Err(source.wrong(id.span().start, problem));
         let study = id.get_ref().split_once('.').map_or("", |(study, _)| study);
         if !claims.studies.iter().any(|known| known.key == study) {
-            return wrong(format!("{} belongs to no study of this file", id.get_ref()));
+            return wrong(format!("{} belongs to no study in this file", id.get_ref()));
         }
         if !seen.insert(id.get_ref()) {
-            return wrong(format!(
-                "{} is there twice; give one of them another name",
-                id.get_ref()
-            ));
+            return wrong(format!("duplicate name {}; rename one of them", id.get_ref()));
         }
     }
     for claim in &claims.claims {
         let wrong = |missing: String| source.wrong(claim.form.span().start, missing);
         claim.form().map_err(wrong)?;
         if claim.lab.is_none() && claim.form.get_ref() != "cannot" {
-            return Err(wrong(format!("{} names no lab that shows it", claim.id.get_ref())));
+            return Err(wrong(format!(
+                "{} has no `lab`; name the lab that measures it",
+                claim.id.get_ref()
+            )));
         }
     }
     for value in claims.values.iter().filter(|value| value.spread.is_some()) {
         let [low, high] = value.spread.unwrap_or_default();
         if !(low..=high).contains(&value.value) {
-            let problem = format!("{} lies outside of its own spread", value.id());
+            let problem = format!("{} is outside its own `spread`", value.id());
             return Err(source.wrong(value.id.span().start, problem));
         }
     }
@@ -286,8 +290,7 @@ pub fn read(name: &str, text: &str) -> Result<Claims, FileError> {
 impl Claim {
     fn form(&self) -> Result<Form, String> {
         let id = self.id.get_ref();
-        let lacks =
-            |key: &str| format!("{id} is of form {} and lacks `{key}`", self.form.get_ref());
+        let lacks = |key: &str| format!("{id} has form {} but no `{key}`", self.form.get_ref());
         let within = self.within.unwrap_or(WITHIN);
         let values = |least: usize| {
             let values = self.values.clone().filter(|values| values.len() >= least);
@@ -315,7 +318,7 @@ impl Claim {
             }
             other => {
                 return Err(format!(
-                    "{id} has the form '{other}'; there are order, ratio, equal, range, cross, sign and cannot"
+                    "{id} has the unknown form '{other}'; use order, ratio, equal, range, cross, sign or cannot"
                 ));
             }
         })
@@ -328,7 +331,17 @@ impl Claims {
         self.values.iter().filter(move |value| belongs(value.id(), study))
     }
 
-    /// Claims of a study in the order of the file, then the pairs of its groups.
+    fn corrected_line(&self, id: &str) -> Option<u32> {
+        self.errata.iter().filter(|erratum| erratum.id == id).find_map(|erratum| erratum.line)
+    }
+
+    /// Returns the use of a published value; `None` if there is no such value.
+    #[must_use]
+    pub fn usage(&self, id: &str) -> Option<ValueUse> {
+        self.values.iter().find(|value| value.id() == id).map(|value| value.usage)
+    }
+
+    /// Returns the claims of a study in the order of the file, then the pairs of its groups.
     #[must_use]
     pub fn of_study(&self, study: &str) -> Vec<Judgeable> {
         let named = self.claims.iter().filter(|claim| belongs(claim.id.get_ref(), study));
@@ -336,7 +349,8 @@ impl Claims {
             .filter_map(|claim| {
                 Some(Judgeable {
                     id: claim.id.get_ref().clone(),
-                    line: claim.line,
+                    generated: false,
+                    line: self.corrected_line(claim.id.get_ref()).unwrap_or(claim.line),
                     says: claim.says.clone(),
                     lab: claim.lab.clone(),
                     // What has no form was refused by the reader.
@@ -363,6 +377,7 @@ impl Claims {
                 let (less, more) = if one.value < two.value { (one, two) } else { (two, one) };
                 pairs.push(Judgeable {
                     id: format!("{} < {}", less.id(), more.id()),
+                    generated: true,
                     line: less.line,
                     says: format!(
                         "{} {} against {} {}.",
@@ -380,7 +395,7 @@ impl Claims {
         pairs
     }
 
-    /// The values that a fit may read, and nothing else.
+    /// Returns the values that a fit may read, and nothing else.
     #[must_use]
     pub fn fit_values(&self) -> FitValues {
         let fit = self.values.iter().filter(|value| value.usage == ValueUse::Fit);
@@ -390,8 +405,8 @@ impl Claims {
     }
 }
 
-/// Published values with `use = "fit"`. A fit is handed this and never the claims: the other
-/// numbers are not in here.
+/// Published values with `use = "fit"`. A fit gets this type and never the claims, so it cannot read
+/// any other number.
 #[derive(Clone, Debug)]
 pub struct FitValues {
     published: Vec<(String, f64)>,
@@ -399,14 +414,14 @@ pub struct FitValues {
     withheld: BTreeSet<String>,
 }
 
-/// Why a fit is not given a value.
+/// A value that a fit may not read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitValueError {
-    /// It must be predicted.
-    #[error("{0} is not for fitting: it must be predicted, or describes the experiment")]
+    /// The value must be predicted.
+    #[error("{0} may not be fitted: it must be predicted, or describes the experiment")]
     Withheld(String),
-    /// There is none of that name.
-    #[error("{0} is no published value")]
+    /// No value has this name.
+    #[error("{0} is not a published value")]
     Unknown(String),
 }
 
@@ -414,7 +429,7 @@ impl FitValues {
     /// The published number.
     ///
     /// # Errors
-    /// When a fit may not read it, or there is none.
+    /// When a fit may not read it, or it does not exist.
     pub fn get(&self, id: &str) -> Result<f64, FitValueError> {
         if let Some((_, value)) = self.published.iter().find(|(name, _)| name == id) {
             return Ok(*value);

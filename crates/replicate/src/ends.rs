@@ -103,7 +103,7 @@ fn axes(plan: &Plan, trial: &PlannedTrial) -> [String; 6] {
     .map(Clone::clone)
 }
 
-/// Whether a trial's disk or journal is this model.
+/// Returns true if a trial's disk or journal is this model.
 fn has(plan: &Plan, trial: &PlannedTrial, device: &str) -> bool {
     let (stack, _) = plan.pair(trial);
     let of = |backing: &Backing| matches!(backing, Backing::Model { model, .. } if is_model(model, device));

@@ -1,7 +1,7 @@
 //! Fitting a parameter of a modelled device to a published value.
 //!
 //! The value is measured as the study did, by running its lab under the published memory; no figure
-//! is copied into a device. A fit is handed [`FitValues`], which hold nothing that must be
+//! is copied into a device. A fit gets [`FitValues`], which contain nothing that must be
 //! predicted.
 
 use crate::claims::{FitValueError, FitValues};
@@ -46,19 +46,19 @@ pub enum FitError<E: std::error::Error + 'static> {
     },
 }
 
-/// What a fit found.
+/// Result of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// The parameter's value.
     pub parameter: f64,
-    /// What the lab measured with it.
+    /// The lab's measurement with this parameter.
     pub measured: f64,
     /// The published value.
     pub published: f64,
     /// Every run: parameter and what was measured.
     pub tried: Vec<(f64, f64)>,
-    /// Whether the published value lies between what both ends of the range give. If not, the
-    /// nearer end is taken, and the model is wrong elsewhere.
+    /// The published value is within the values of both ends of the range. If not, the nearer end
+    /// is taken, and the model is wrong elsewhere.
     pub inside: bool,
 }
 

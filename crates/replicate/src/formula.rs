@@ -16,9 +16,7 @@
 
 mod parse;
 
-use crate::study::Measure;
 use seekwell_stats::estimate;
-use std::collections::BTreeMap;
 
 pub use parse::parse;
 
@@ -56,7 +54,7 @@ pub(crate) enum Function {
     Rho,
 }
 
-/// What is wrong with a formula.
+/// An error in a formula.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the formula '{text}' {problem}")]
 pub struct FormulaError {
@@ -64,11 +62,11 @@ pub struct FormulaError {
     problem: String,
 }
 
-/// Where the values of a formula come from.
+/// Source of the values of a formula.
 pub(crate) trait Source {
-    /// What a path in brackets is.
+    /// Returns the value of a path in brackets.
     fn path(&self, path: &str) -> Option<f64>;
-    /// What another measure is.
+    /// Returns the value of another measure.
     fn measure(&self, name: &str) -> Option<f64>;
     /// Names of measures that begin so, in their order.
     fn group(&self, begin: &str) -> Vec<String>;
@@ -221,50 +219,4 @@ fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
         a.iter().zip(b).map(|(x, y)| of(x - mean_a, y - mean_b)).sum()
     };
     Some(sum(&|x, y| x * y) / f64::sqrt(sum(&|x, _| x * x) * sum(&|_, y| y * y)))
-}
-
-/// The measures that these names stand for, groups by their begin and `*`, each once in their order.
-pub(crate) fn cells(names: &[String], measures: &BTreeMap<String, Measure>) -> Vec<String> {
-    let is_of = |known: &String| {
-        names.iter().any(|name| match name.strip_suffix('*') {
-            Some(begin) => known.starts_with(begin),
-            None => known == name,
-        })
-    };
-    measures.keys().filter(|known| is_of(known)).cloned().collect()
-}
-
-/// A measure that a formula names and that is not there.
-pub(crate) fn unknown(formula: &Formula, measures: &BTreeMap<String, Measure>) -> Option<String> {
-    formula.measures().into_iter().find(|name| match name.strip_suffix('*') {
-        Some(begin) => !measures.keys().any(|known| known.starts_with(begin)),
-        None => !measures.contains_key(name),
-    })
-}
-
-/// Whether a measure rests on itself.
-pub(crate) fn needs_itself(name: &str, measures: &BTreeMap<String, Measure>) -> bool {
-    let mut open = vec![name.to_owned()];
-    let mut seen: Vec<String> = Vec::new();
-    while let Some(next) = open.pop() {
-        let Some(measure) = measures.get(&next) else { continue };
-        for needed in measure.formula.measures() {
-            let names: Vec<String> = match needed.strip_suffix('*') {
-                Some(begin) => {
-                    measures.keys().filter(|known| known.starts_with(begin)).cloned().collect()
-                }
-                None => vec![needed],
-            };
-            for needed in names {
-                if needed == name {
-                    return true;
-                }
-                if !seen.contains(&needed) {
-                    seen.push(needed.clone());
-                    open.push(needed);
-                }
-            }
-        }
-    }
-    false
 }

@@ -1,5 +1,6 @@
-//! What became of every claim, with the trials that show it.
+//! Results, claim by claim, with the trials that show them.
 
+mod evidence;
 mod measured;
 mod tested;
 
@@ -18,7 +19,7 @@ use tested::Judge;
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// Chance that an interval misses.
+/// Error probability of an interval.
 pub const ERROR: f64 = 0.05;
 
 /// A lab that was run.
@@ -26,15 +27,15 @@ pub const ERROR: f64 = 0.05;
 pub struct Run {
     /// Name of the lab in the study's file.
     pub lab: String,
-    /// Name of the run file.
+    /// Run file.
     pub file: String,
     /// Kernel that ran it.
     pub kernel: String,
-    /// What was planned.
+    /// The plan.
     pub plan: Plan,
-    /// What was found, by trial index.
+    /// Records by trial index.
     pub records: BTreeMap<u32, (PlannedTrial, Record)>,
-    /// Trials that ran again because a number of their device stands at an end of its range.
+    /// Trials that ran again because a number of their device is at a bound of its range.
     pub again: BTreeSet<u32>,
 }
 
@@ -44,13 +45,13 @@ impl Run {
     }
 }
 
-/// Whether a trial takes part.
+/// Returns true if a trial takes part.
 fn counts(record: &Record) -> bool {
     record.status == Status::Ok
 }
 
-/// What became of a study. `ends` are the same labs run with an undetermined parameter at an end
-/// of its range, one list of runs for each end.
+/// Judges a study. `ends` are the same labs run with an undetermined parameter at a bound of its
+/// range, one list of runs for each bound.
 #[must_use]
 pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) -> StudyOutcome {
     let measures = Measures::new(study, runs);
@@ -77,13 +78,16 @@ pub fn judge(claims: &Claims, study: &Study, runs: &[Run], ends: &[Vec<Run>]) ->
             .map(|claim| {
                 let mut outcome = claim_outcome(claim, study, &measures);
                 outcome.at_ends = at_ends_of(&outcome, claim, &(study, &measures), &at_ends);
+                let judge = Judge { study, measures: &measures };
+                outcome.not_counted = evidence::not_counted(claim, outcome.verdict, claims, &judge);
                 outcome
             })
             .collect(),
+        quick_alone: None,
     }
 }
 
-/// What runs of a study measured of one value; `None` when they did not.
+/// Returns the measurement of one value; `None` when the runs did not measure it.
 #[must_use]
 pub fn measured(study: &Study, runs: &[Run], id: &str) -> Option<Quantity> {
     Measures::new(study, runs).quantity(id)
@@ -163,6 +167,7 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         reason: None,
         also: also(&claim.id, claim.form.published(), study, measures),
         at_ends: None,
+        not_counted: None,
     };
     let cannot = match &claim.form {
         Form::Cannot { because } => Some(because),
@@ -173,7 +178,7 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
         outcome.because = Some(because.clone());
         return outcome;
     }
-    // What the study's file calls not measured is not decided by numbers that only look like it.
+    // Numbers that only resemble the claim do not decide what the study's file calls not measured.
     if let Some(said) = study.not_measured.get(&claim.id) {
         outcome.because = Some(said.clone());
         return outcome;
@@ -199,8 +204,8 @@ fn claim_outcome(claim: &Judgeable, study: &Study, measures: &Measures<'_>) -> C
     outcome
 }
 
-/// How a decided claim ends at the ends of ranges. An end for which none of the trials behind it ran again
-/// says nothing of it.
+/// Counts the bounds of ranges at which a decided claim has the same result. Bounds at which none of its
+/// trials ran again do not count.
 fn at_ends_of(
     outcome: &ClaimOutcome,
     claim: &Judgeable,
@@ -221,7 +226,7 @@ fn at_ends_of(
     (!decided.is_empty()).then_some(AtEnds { same: same as u32, of: decided.len() as u32 })
 }
 
-/// What stands beside a claim or value, of which this was published.
+/// Further quantities shown with a claim or value, of which this was published.
 fn also(id: &str, published: Option<f64>, study: &Study, measures: &Measures<'_>) -> Vec<Also> {
     let beside = study.also.get(id).map(Vec::as_slice).unwrap_or_default();
     let found = |formula| quantity(&measures.formula(formula));
@@ -232,7 +237,7 @@ fn also(id: &str, published: Option<f64>, study: &Study, measures: &Measures<'_>
         .collect()
 }
 
-/// What was not measured, where the study's file says no more.
+/// Lists the missing measures, where the study's file gives no reason.
 fn missing(tests: &[Tested]) -> String {
     let unknown: Vec<&str> =
         tests.iter().filter(|test| test.found.is_none()).map(|test| test.what.as_str()).collect();

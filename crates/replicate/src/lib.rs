@@ -1,16 +1,16 @@
-//! Published studies beside our trials: what they claim, how each of their numbers is measured,
-//! and what became of every claim.
+//! Published studies replicated: their claims, the measure of each of their numbers, and the results,
+//! claim by claim.
 //!
 //! - [`claims`]: the frozen file of published values and claims, with the pairs it implies.
-//! - [`study`]: the file per study that says which labs are run and how a value is read from them.
-//! - [`formula`]: the small language in which it says so.
+//! - [`study`]: the file per study with its labs and the formulas of its values.
+//! - [`formula`]: the language of those formulas.
 //! - [`judge`]: confirmed, not confirmed, cannot be tested; with the trials that show it.
 //! - [`narrow`]: a lab cut down to the stacks that a fit needs.
-//! - [`ends`]: a lab with a number of one device at an end of its range, in the place of its usual trials.
-//! - [`fit`]: models fitted to published values, from those alone that a fit may read.
+//! - [`ends`]: a lab with one number of a device at a bound of its range, instead of its usual trials.
+//! - [`fit`]: models fitted to the published values that a fit may read.
 //!
 //! Adding a study is adding files below `labs/replicate`, which are built in. This room runs
-//! nothing, opens no run file and prints nothing: it is handed plans and records.
+//! nothing, opens no run file and prints nothing: it gets plans and records.
 
 pub mod claims;
 pub mod ends;

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-/// What is wrong with a file, and where.
+/// An error in a file, with its line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {problem}")]
 pub struct FileError {
@@ -10,7 +10,7 @@ pub struct FileError {
     pub file: String,
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong and what to do.
+    /// The error and its fix.
     pub problem: String,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// What it holds.
+    /// Parses the file.
     pub(crate) fn read<T: DeserializeOwned>(self) -> Result<T, FileError> {
         toml::from_str(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);

@@ -1,4 +1,4 @@
-//! Published numbers beside ours, and what became of every claim: text, Markdown and one page.
+//! Published numbers with ours, and the result of every claim: text, Markdown and one page.
 
 mod chart;
 mod page;
@@ -59,6 +59,9 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
             if !why.is_empty() {
                 wrapped(&mut out, "      ", &why, width);
             }
+            if let Some(left_out) = &claim.not_counted {
+                wrapped(&mut out, "      not counted: ", &left_out.reason, width);
+            }
             if let Some(ends) = claim.at_ends {
                 wrapped(&mut out, "      ", &ends.words(), width);
             }
@@ -97,10 +100,10 @@ fn wrapped(out: &mut String, begin: &str, text: &str, width: usize) {
     out.push_str(&format!("{lead}{line}\n"));
 }
 
-/// What stands around the comparison in Markdown.
+/// Introduction and charts of the Markdown comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Around<'a> {
-    /// Markdown between the title and the score.
+    /// Markdown between the scores and the studies.
     pub introduction: Option<&'a str>,
     /// The page's own name without its end, after which the charts beside it are named; `None`: there are
     /// none.
@@ -124,30 +127,10 @@ pub fn chart_name(stem: &str, study: &str) -> String {
 #[must_use]
 pub fn replication_markdown(found: &Replication, around: Around<'_>) -> String {
     let mut out = "# Published studies, replicated\n\n".to_owned();
+    scoreboard(found, &mut out);
+    quick_scoreboard(found, &mut out);
     if let Some(introduction) = around.introduction {
-        out.push_str(introduction.trim());
-        out.push_str("\n\n## What became of the claims\n\n");
-    }
-    out.push_str(&format!(
-        "Made by `seekwell replicate`; {} set, place: {}{}. Claims were frozen on {}, before any model of their hardware ran a lab. Ratios are ours over the published number; intervals are 95 % over the rounds of a lab, which differ in their seed. The score has no threshold.\n\n",
-        escape(&found.set),
-        escape(&found.place),
-        found.device.as_ref().map(|device| format!(", device: {}", escape(device))).unwrap_or_default(),
-        escape(&found.frozen),
-    ));
-    out.push_str("| study | confirmed | not confirmed | not measured | cannot be tested |\n| --- | --- | --- | --- | --- |\n");
-    for study in &found.studies {
-        let score = study.score();
-        let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
-        out.push_str(&format!(
-            "| {} {} | {} | {} | {} | {} |\n",
-            escape(&study.key),
-            escape(&study.title),
-            count(ClaimVerdict::Confirmed),
-            count(ClaimVerdict::NotConfirmed),
-            count(ClaimVerdict::NotMeasured),
-            count(ClaimVerdict::CannotBeTested)
-        ));
+        out.push_str(&format!("\n{}\n", introduction.trim()));
     }
     for study in &found.studies {
         study_markdown(study, around, &mut out);
@@ -155,15 +138,84 @@ pub fn replication_markdown(found: &Replication, around: Around<'_>) -> String {
     out
 }
 
-fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
-    out.push_str(&format!("\n## {}: {}\n\n", escape(&study.key), escape(&study.title)));
+/// The score of every study, and what it counts.
+fn scoreboard(found: &Replication, out: &mut String) {
+    out.push_str("| study | confirmed | not confirmed | not measured | cannot be tested | not counted |\n| --- | --- | --- | --- | --- | --- |\n");
+    for study in &found.studies {
+        let score = study.score();
+        let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
+        out.push_str(&format!(
+            "| [{} {}](#study-{}) | {} | {} | {} | {} | {} |\n",
+            escape(&study.key),
+            escape(&study.title),
+            escape(&study.key),
+            count(ClaimVerdict::Confirmed),
+            count(ClaimVerdict::NotConfirmed),
+            count(ClaimVerdict::NotMeasured),
+            count(ClaimVerdict::CannotBeTested),
+            not_counted(study)
+        ));
+    }
     out.push_str(&format!(
-        "By {}, on {}; {}. **{}.**\n",
+        "\nThe score counts the claims that a study makes, each once, if they compare a predicted value and, where confirmed, win by more than the lab's tie width. Claims were frozen on {}, before any model of their hardware ran a lab. Ratios are ours over the published number, intervals are 95 % over the rounds of a lab, each with its own seed. Set: {}; backend: {}{}.\n",
+        escape(&found.frozen),
+        escape(&found.set),
+        escape(&found.place),
+        found.device.as_ref().map(|device| format!(", device: {}", escape(device))).unwrap_or_default(),
+    ));
+}
+
+/// The score of the quick runs alone, where the page mixes both sets.
+fn quick_scoreboard(found: &Replication, out: &mut String) {
+    if found.studies.iter().all(|study| study.quick_alone.is_none()) {
+        return;
+    }
+    out.push_str("\nThe quick runs alone, which anyone can repeat in minutes, give another score:\n\n| study | confirmed | not confirmed | not measured | cannot be tested |\n| --- | --- | --- | --- | --- |\n");
+    for study in &found.studies {
+        let score = study.quick_alone.clone().unwrap_or_default();
+        let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            escape(&study.key),
+            count(ClaimVerdict::Confirmed),
+            count(ClaimVerdict::NotConfirmed),
+            count(ClaimVerdict::NotMeasured),
+            count(ClaimVerdict::CannotBeTested)
+        ));
+    }
+}
+
+fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
+    out.push_str(&format!("\n## Study {}\n\n*{}*. ", escape(&study.key), escape(&study.title)));
+    out.push_str(&format!(
+        "By {}, on {}; {}.\n\n**{}.**\n",
         escape(&study.author),
         escape(&study.kernel),
         escape(&study.stands_for),
         score(study)
     ));
+    let chart = around.chart(&study.key).filter(|_| chart::replication_chart(study).is_some());
+    if let Some(chart) = chart {
+        out.push_str(&format!(
+            "\n![Every measured value of study {} over its published one]({chart})\n",
+            escape(&study.key),
+        ));
+    }
+    details("How it was replicated", out, |out| notes_markdown(study, out));
+    details("Values", out, |out| values_markdown(study, out));
+    details("Claims", out, |out| claims_markdown(study, out));
+}
+
+/// A part of the page that is closed until the reader opens it.
+fn details(title: &str, out: &mut String, write: impl FnOnce(&mut String)) {
+    let mut inside = String::new();
+    write(&mut inside);
+    if !inside.is_empty() {
+        out.push_str(&format!("\n<details><summary>{title}</summary>\n{inside}\n</details>\n"));
+    }
+}
+
+fn notes_markdown(study: &StudyOutcome, out: &mut String) {
     for note in study.notes.iter().chain(&study.errata) {
         out.push_str(&format!("\n- {}", escape(note)));
     }
@@ -178,20 +230,14 @@ fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
             escape(&lab.file)
         ));
     }
-    let chart = around.chart(&study.key).filter(|_| chart::replication_chart(study).is_some());
-    if let Some(chart) = chart {
-        out.push_str(&format!(
-            "\n\n![Every measured value of study {} over its published one]({chart})",
-            escape(&study.key),
-        ));
+    if !study.notes.is_empty() || !study.labs.is_empty() {
+        out.push('\n');
     }
-    values_markdown(study, out);
-    claims_markdown(study, out);
 }
 
 fn values_markdown(study: &StudyOutcome, out: &mut String) {
     if !study.values.is_empty() {
-        out.push_str("\n\n| value | use | published | measured | ratio | | agreement |\n| --- | --- | --- | --- | --- | --- | --- |\n");
+        out.push_str("\n| value | use | published | measured | ratio | | agreement |\n| --- | --- | --- | --- | --- | --- | --- |\n");
     }
     for value in &study.values {
         let reason = value.reason.as_deref().or(value.note.as_deref());
@@ -213,8 +259,11 @@ fn values_markdown(study: &StudyOutcome, out: &mut String) {
 }
 
 fn claims_markdown(study: &StudyOutcome, out: &mut String) {
+    if study.claims.is_empty() {
+        return;
+    }
     out.push_str(
-        "\n| claim | line | says | became | shown by |\n| --- | --- | --- | --- | --- |\n",
+        "\n| claim | line | statement | result | shown by |\n| --- | --- | --- | --- | --- |\n",
     );
     for claim in &study.claims {
         let red = claim.verdict == ClaimVerdict::NotConfirmed;
@@ -226,6 +275,9 @@ fn claims_markdown(study: &StudyOutcome, out: &mut String) {
         if !why.is_empty() {
             became.push(escape(&why));
         }
+        let left_out = claim.not_counted.as_ref();
+        became
+            .extend(left_out.map(|left_out| format!("not counted: {}", escape(&left_out.reason))));
         became.extend(claim.at_ends.map(|ends| escape(&ends.words())));
         became.extend(claim.also.iter().map(|also| escape(&beside(also))));
         let shown: Vec<String> = summed(&claim.shown_by).iter().map(|text| escape(text)).collect();
@@ -290,7 +342,19 @@ pub(crate) fn score(study: &StudyOutcome) -> String {
             text.push_str(&format!(", {} {}", count(verdict), verdict.words()));
         }
     }
+    let left_out = not_counted(study);
+    if !left_out.is_empty() {
+        text.push_str(&format!("; not counted: {left_out}"));
+    }
     text
+}
+
+/// The results that the score leaves out, by kind.
+fn not_counted(study: &StudyOutcome) -> String {
+    let kinds = study.not_counted();
+    let words: Vec<String> =
+        kinds.iter().map(|(kind, count)| format!("{count} {}", kind.words())).collect();
+    words.join(", ")
 }
 
 /// Four significant digits.

@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// What a reader needs to know to judge or repeat a run.
+/// Prints the conditions needed to judge or repeat a run.
 fn header(stage: &Stage) {
     let command: Vec<String> = std::env::args().skip(1).collect();
     let first = |path: &str, start: &str| {
@@ -191,7 +191,8 @@ fn io(repeats: u32) {
     }
 }
 
-/// What the files of a mail store take: the workload's own content, each file from a new block on.
+/// Measures the memory that a mail store takes: the workload's own content, each file from a new
+/// block on.
 fn mail(files: usize) {
     let params = seekwell_model::workloads::mail::MailParams {
         compressible: 0,
@@ -249,7 +250,7 @@ fn resident_kib() -> u64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// What a large stamped file on ext3 takes, on a disk of 2 TB.
+/// Measures the memory that a large stamped file takes on ext3, on a disk of 2 TB.
 fn large_file(mib: u64) {
     let stage = Stage::new();
     header(&stage);
@@ -393,7 +394,7 @@ fn fingerprints(stage: &Stage, kind: &str, repeats: usize) -> (BTreeMap<String, 
     found.into_inner().unwrap()
 }
 
-/// Where runs over different transports part.
+/// Finds the first difference between runs over different transports.
 fn part(kind: &str) {
     let stage = Stage::new();
     let run = |transport| {

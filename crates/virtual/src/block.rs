@@ -30,12 +30,12 @@ const SEGMENT_BYTES: u32 = 4096;
 /// Bytes of one range of a discard.
 const RANGE_BYTES: usize = 16;
 
-/// What a request asks for.
+/// A decoded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Something a disk does.
     Disk {
-        /// What.
+        /// Read or write.
         operation: Operation,
         /// First sector of 512 bytes.
         sector: u64,
@@ -53,9 +53,9 @@ pub enum Command {
 /// A request found in a chain of descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it asks for.
+    /// The decoded request.
     pub command: Command,
-    /// Where its status goes.
+    /// Guest address of the status byte.
     pub status_address: u64,
     /// Bytes of data in the direction of the command.
     pub data_bytes: u64,
@@ -71,10 +71,10 @@ pub enum FrameFault {
         bytes: u64,
     },
     /// No byte to write the status to.
-    #[error("a request has no room for its status")]
+    #[error("a request has no byte for its status")]
     Status,
     /// An address outside the guest's memory.
-    #[error("a request leads outside: {0}")]
+    #[error("a request points outside the guest's memory: {0}")]
     Outside(#[from] OutOfRange),
 }
 

@@ -1,4 +1,4 @@
-//! What CPU time to charge in virtual time, as measured on the machine that runs this.
+//! CPU time to charge in virtual time, measured on the machine that runs this program.
 
 use std::fmt;
 use std::fs::File;
@@ -38,10 +38,12 @@ impl fmt::Display for CpuCharge {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChargeError {
     /// Not two numbers.
-    #[error("'{0}' is not NANOSECONDS PER CALL,NANOSECONDS PER KIB, for example 300,40")]
+    #[error(
+        "'{0}' is not a CPU charge; write NANOSECONDS PER CALL,NANOSECONDS PER KIB, for example 300,40"
+    )]
     Form(String),
     /// One of them is no number of nanoseconds.
-    #[error("'{text}' is no number of nanoseconds: {source}; write for example 300,40")]
+    #[error("'{text}' is not a number of nanoseconds: {source}; write for example 300,40")]
     Number {
         /// The part.
         text: String,
@@ -71,7 +73,7 @@ impl FromStr for CpuCharge {
 ///
 /// # Errors
 ///
-/// What the system says to a file in memory.
+/// The system's error for a file in memory.
 pub fn measure() -> io::Result<CpuCharge> {
     let file = File::from(memfd_create(c"seekwell-calibrate", MemfdFlags::CLOEXEC)?);
     let mut buffer = vec![1_u8; COPY_BYTES];

@@ -1,4 +1,4 @@
-//! Compares two runs of one trial: the same, or the first place where they part.
+//! Compares two runs of one trial: equal, or the first difference.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use crate::machine::Outcome;
 #[cfg(test)]
 mod tests;
 
-/// Where two runs of one trial part.
+/// The first difference between two runs of one trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// At this event, counted from 0.
     Event {
         /// Which.
         position: u64,
-        /// What the first run did; `None` when it was over.
+        /// Event of the first run; `None` when it had ended.
         first: Option<Event>,
-        /// What the second did.
+        /// Event of the second run; `None` when it had ended.
         second: Option<Event>,
     },
     /// Somewhere among these events; at least one run did not keep them.
@@ -49,7 +49,7 @@ impl fmt::Display for Difference {
         match self {
             Self::Event { position, first, second } => write!(
                 formatter,
-                "the runs part at event {position}: first {}; second {}",
+                "the runs differ from event {position} on: first {}; second {}",
                 told(first),
                 told(second)
             ),
@@ -66,7 +66,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Where two runs part; `None` when they did the same.
+/// Returns the first difference between two runs; `None` when they did the same.
 #[must_use]
 pub fn difference(first: &Outcome, second: &Outcome) -> Option<Difference> {
     if let Some(window) = first.fingerprint.first_difference(&second.fingerprint) {

@@ -1,4 +1,4 @@
-//! The protocol between a User-Mode Linux guest and whoever holds its clock
+//! The protocol between a User-Mode Linux guest and the controller of its clock
 //! (`include/uapi/linux/um_timetravel.h`): messages of 16 bytes, and numbers in shared memory that
 //! make most of them unnecessary.
 
@@ -19,7 +19,7 @@ pub const MESSAGE_BYTES: usize = 16;
 /// Later than any time a guest reaches; half of the range, because guests compare with sums.
 pub const FOREVER_NS: u64 = i64::MAX as u64 / 2;
 
-/// What a message says (`enum um_timetravel_ops`).
+/// Operation of a message (`enum um_timetravel_ops`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeOperation {
     /// Answer to any other.
@@ -30,7 +30,7 @@ pub enum TimeOperation {
     Request,
     /// The guest waits for its turn.
     Wait,
-    /// What time is it?
+    /// Ask for the current time.
     Get,
     /// The guest's time is this.
     Update,
@@ -60,7 +60,7 @@ const OPERATIONS: [TimeOperation; 10] = [
 /// One message (`struct um_timetravel_msg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeMessage {
-    /// What it says.
+    /// The operation.
     pub operation: TimeOperation,
     /// Returned in the answer.
     pub sequence: u32,
@@ -140,7 +140,7 @@ const CAPABILITY_BELLS: u32 = 1 << 31;
 /// `UM_TIMETRAVEL_SCHEDSHM_FLAGS_REQ_RUN`
 const FLAG_REQUEST: u32 = 1;
 
-/// Who holds the clock, in shared memory.
+/// The side that has the clock, in shared memory.
 const CONTROLLER: u16 = 0;
 
 /// The guest, in shared memory.
@@ -179,7 +179,7 @@ impl SharedClock {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The system's error.
     pub fn new(transport: Transport) -> Result<Self, Errno> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create(c"seekwell-clock", flags)?;
@@ -206,7 +206,7 @@ impl SharedClock {
         &self.file
     }
 
-    /// Whether the guest took the shared clock.
+    /// Returns true if the guest uses the shared clock.
     #[must_use]
     pub fn is_taken(&self) -> bool {
         let capabilities = self.numbers.u32_at(layout::capabilities(GUEST));

@@ -1,8 +1,8 @@
-//! What a modelled disk holds: only blocks that are neither zero nor computable take room.
+//! Content of a modelled disk. Only blocks that are neither zero nor computable take memory.
 //!
 //! A block is 4 KiB. Zero blocks are not kept; blocks that a [`Regenerator`] knows are kept as a
 //! key; of blocks made of pieces of earlier ones, as workloads make them, only the difference is
-//! kept. The rest lies in slots, the first of them in memory, the others in an unlinked file. A
+//! kept. The rest is in slots, the first of them in memory, the others in an unlinked file. A
 //! content can be [frozen](Content::freeze) and any number of others started from it, each holding
 //! only what it changed.
 
@@ -31,10 +31,10 @@ const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 /// Bytes of a sector.
 const SECTOR_BYTES: usize = 512;
 
-/// What stands for a block that is computed.
+/// Key of a block that is computed on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// What kind of block it is.
+    /// Kind of block; the regenerator knows its kinds.
     pub kind: u32,
     /// Which of them.
     pub number: u64,
@@ -52,7 +52,7 @@ pub trait Regenerator: fmt::Debug + Send + Sync {
     fn regenerate(&self, key: Key, block: &mut [u8]);
 }
 
-/// Where blocks go that must be kept.
+/// Storage for the blocks that cannot be computed.
 #[derive(Clone, Debug)]
 pub struct Keeping {
     /// Bytes held in memory before blocks go to a file.
@@ -61,7 +61,7 @@ pub struct Keeping {
     pub directory: PathBuf,
 }
 
-/// What a disk holds.
+/// Content of a disk.
 #[derive(Debug)]
 pub struct Content {
     sectors: u64,
@@ -109,7 +109,7 @@ impl Content {
         self.sectors
     }
 
-    /// Bytes of blocks kept here, in memory and file; what a base holds is not counted.
+    /// Bytes of blocks kept here, in memory and file; the content of a base is not counted.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.packed.bytes()
@@ -171,7 +171,7 @@ impl Content {
         Ok(())
     }
 
-    /// The place of a block that need not be kept.
+    /// The location of a block that need not be stored.
     fn computed(&self, data: &[u8]) -> Option<Place> {
         if is_zero(data) {
             return Some(Place::Zero);
@@ -194,7 +194,7 @@ impl Content {
     pub fn zero(&mut self, sector: u64, count: u64) -> io::Result<()> {
         let end = sector.checked_add(count).filter(|end| *end <= self.sectors);
         let end = end.ok_or_else(|| self.beyond(sector))?;
-        // The last block may be a part of one: nothing lies behind it.
+        // The last block may be partial: nothing follows it.
         let at_end = end == self.sectors;
         let last = if at_end { end.div_ceil(BLOCK_SECTORS) } else { end / BLOCK_SECTORS };
         let first = sector.div_ceil(BLOCK_SECTORS);
@@ -306,7 +306,7 @@ impl Default for Computed {
 }
 
 impl Computed {
-    /// Takes the next block, if it goes on with the run.
+    /// Takes the next block, if it continues the run.
     fn extend(&mut self, block: u64, place: Place) -> bool {
         let goes_on = self.from < self.to
             && block == self.to
@@ -318,7 +318,7 @@ impl Computed {
     }
 }
 
-/// Whether a block holds nothing but zeroes.
+/// Returns true if a block is all zeroes.
 fn is_zero(data: &[u8]) -> bool {
     let (words, rest) = data.as_chunks::<32>();
     words.iter().all(|word| *word == [0; 32]) && rest.iter().all(|byte| *byte == 0)

@@ -1,10 +1,12 @@
-//! The holder of the clock: lets the guest run, and the disks answer, in the order of virtual time.
+//! The controller of virtual time: guest and disks take turns in the order of their events.
 //!
-//! There is one thread and no race: either the guest has the token of the clock and this side waits
-//! for what it says, or the guest waits and this side decides what happens next. Where a disk and
-//! the guest want the same instant, the disk goes first.
+//! One thread, no races: either the guest has the token of the clock and the controller waits for its
+//! message, or the guest waits and the controller picks the next event. When a disk and the guest want
+//! the same instant, the disk goes first.
 
-use std::io;
+mod halt;
+mod silence;
+
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
@@ -19,123 +21,42 @@ use crate::fingerprint::{Event, Fingerprint};
 use crate::link::{self, LinkFault, TimeLink};
 use crate::mailbox::{Kind, Reader, Saying};
 use crate::port::{Handled, Port, PortFault};
-use crate::process::{CpuTicks, GuestProcess};
+use crate::process::GuestProcess;
+use silence::Silence;
 
-/// How often a silent guest is looked at.
+pub use halt::{Halt, Limits};
+
+/// Interval at which a silent guest is checked.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A guest that is left to itself reports after so much virtual time, so that one that gets on can
-/// be told from one that does not.
+/// A guest that runs freely reports after so much virtual time, which tells progress from a hang.
 const FREE_RUN_NS: u64 = 1_000_000_000;
 
 /// Turns between two looks at the wall clock.
 const TURNS_PER_LOOK: u32 = 4096;
 
-/// Events of the disks without an answer and without time passing, after which a model is stuck.
+/// Events of the disks without an answer or progress of time after which a model counts as stuck.
 const MOST_IDLE_EVENTS: u32 = 1_000_000;
 
-/// Ticks per second of the CPU times in `/proc` (`USER_HZ`, fixed by the kernel's interface).
-const TICKS_PER_SECOND: u64 = 100;
-
-/// Why the controller stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum Halt {
-    /// The guest's process is gone: its exit status tells more.
-    #[error("the guest is gone")]
-    Gone,
-    /// The guest waits for something that will never happen.
-    #[error("the guest waits for ever")]
-    Deadlock,
-    /// The guest uses CPU and lets no time pass.
-    #[error("the guest spins")]
-    Spin {
-        /// CPU time since it last said something.
-        used: CpuTicks,
-    },
-    /// The guest says nothing and uses no CPU, which is no state of the protocol.
-    #[error("the guest stands still outside of virtual time")]
-    Stuck,
-    /// The trial took longer than it may.
-    #[error("the wall-clock limit was reached")]
-    WallLimit,
-    /// The trial lasted longer than it may, in virtual time.
-    #[error("the limit of virtual time was reached")]
-    VirtualLimit,
-    /// Power was to fail here.
-    #[error("the power was cut")]
-    PowerCut,
-    /// Nobody wants the trial any more.
-    #[error("the trial was called off")]
-    CalledOff,
-    /// The guest broke a protocol.
-    #[error("{0}")]
-    Fault(#[from] PortFault),
-    /// The guest's time went back, or past a disk's event.
-    #[error("the guest's time went from {from_ns} to {to_ns} ns")]
-    Time {
-        /// Time known before.
-        from_ns: u64,
-        /// Time it claims.
-        to_ns: u64,
-    },
-    /// The guest sent a message of the clock where it makes no sense.
-    #[error("the guest sent {operation:?} to its clock out of turn")]
-    OutOfTurn {
-        /// What it sent.
-        operation: TimeOperation,
-    },
-    /// A model wants to be advanced without end.
-    #[error("a device model does not get on at {at_ns} ns")]
-    ModelStuck {
-        /// Where it stands.
-        at_ns: u64,
-    },
-    /// A system call of this side failed.
-    #[error("waiting for the guest failed: {0}")]
-    System(io::Error),
-}
-
-impl From<LinkFault> for Halt {
-    fn from(fault: LinkFault) -> Self {
-        match fault {
-            LinkFault::Closed => Self::Gone,
-            other => Self::Fault(PortFault::Link(other)),
-        }
-    }
-}
-
-/// What bounds a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Host time for everything.
-    pub wall: Duration,
-    /// CPU time without a word to the clock.
-    pub spin: Duration,
-    /// Virtual time.
-    pub virtual_ns: u64,
-    /// Power fails when so many requests of measured disks are complete.
-    pub power_cut_after: Option<u64>,
-}
-
-/// What is noted of the requests of measured disks.
+/// The log of the requests to measured disks.
 #[derive(Debug, Default)]
 pub struct Notes {
     /// The rolling hash.
     pub fingerprint: Fingerprint,
     /// Every event, if they are to be kept.
     pub events: Option<Vec<Event>>,
-    /// When each part of the command's output came.
-    pub heard: Vec<Heard>,
+    /// Parts of the command's output as they arrived.
+    pub heard: Vec<OutputPart>,
 }
 
-/// A part of what the guest's command wrote to its standard output.
+/// A part of the standard output of the guest's command.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Heard {
-    /// When it came, in nanoseconds of virtual time.
+pub struct OutputPart {
+    /// Arrival, in nanoseconds of virtual time.
     pub at_ns: u64,
     /// Bytes of it.
     pub bytes: usize,
-    /// What each measured disk had done by then.
+    /// Work done by each measured disk so far.
     pub evidence: Vec<Evidence>,
 }
 
@@ -157,14 +78,14 @@ pub struct Mailbox {
     pub reader: Reader,
 }
 
-/// Whose turn it is.
+/// The side that has the token of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Guest,
     Controller,
 }
 
-/// What can be read from.
+/// A descriptor that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ready {
     Time,
@@ -174,7 +95,7 @@ enum Ready {
     Answer(usize),
 }
 
-/// The holder of the clock.
+/// The controller of virtual time.
 #[derive(Debug)]
 pub struct Controller<'a> {
     process: &'a mut GuestProcess,
@@ -185,9 +106,9 @@ pub struct Controller<'a> {
     rung: bool,
     turn: Turn,
     now_ns: u64,
-    /// When the guest wants to run, as it said in a message.
+    /// Next event of the guest, from its message.
     requested_ns: Option<u64>,
-    /// Until when the guest believes it may run by itself, as it was told in a message.
+    /// Limit of the guest's free run, from our last message.
     told_free_until_ns: u64,
     sequence: u32,
     started: Instant,
@@ -196,10 +117,10 @@ pub struct Controller<'a> {
     idle_events: u32,
 }
 
-/// What a guest connects to, and what bounds it.
+/// The endpoints that a guest connects to, and its limits.
 #[derive(Debug)]
 pub struct Scene {
-    /// Where it connects to its clock.
+    /// Socket on which the guest connects to its clock.
     pub listener: UnixListener,
     /// The clock.
     pub clock: SharedClock,
@@ -211,11 +132,11 @@ pub struct Scene {
     pub measured: usize,
     /// Which is the mailbox.
     pub mailbox: Mailbox,
-    /// What bounds the trial.
+    /// Limits of the trial.
     pub limits: Limits,
     /// Ends the trial when it is raised.
     pub stop: Arc<AtomicBool>,
-    /// What is noted.
+    /// Log of requests and output.
     pub notes: Notes,
 }
 
@@ -241,7 +162,7 @@ impl<'a> Controller<'a> {
         }
     }
 
-    /// Holds the clock until the trial is over; `hear` gets what the guest says.
+    /// Controls the clock until the trial is over; `hear` gets the guest's messages.
     pub fn run(&mut self, hear: &mut dyn FnMut(Saying)) -> Halt {
         loop {
             let outcome = match self.turn {
@@ -263,7 +184,7 @@ impl<'a> Controller<'a> {
         self.now_ns
     }
 
-    /// Host time from the guest's start to the first thing it said.
+    /// Host time from the guest's start to its first message.
     #[must_use]
     pub fn first_word(&self) -> Option<Duration> {
         self.first_word
@@ -286,7 +207,7 @@ impl<'a> Controller<'a> {
         (self.scene.ports, self.scene.notes)
     }
 
-    /// The guest has the token: waits for what it says next, and handles it.
+    /// Waits for the next message of the guest, which has the token, and handles it.
     fn listen(&mut self) -> Result<(), Halt> {
         let buffered = |port: &Port| port.link().is_some_and(|link| link.has_message());
         let ready = match self.scene.ports.iter().position(buffered) {
@@ -417,7 +338,7 @@ impl<'a> Controller<'a> {
         Ok(())
     }
 
-    /// Sends a message and takes the guest's acknowledgement, heeding what it says before.
+    /// Sends a message and takes the guest's acknowledgement, handling the messages before it.
     fn tell(&mut self, operation: TimeOperation, time_ns: u64) -> Result<(), Halt> {
         self.sequence = self.sequence.wrapping_add(1);
         let sequence = self.sequence;
@@ -519,7 +440,7 @@ impl<'a> Controller<'a> {
             if saying.kind == Kind::Output {
                 let measured = self.scene.ports.iter().take(self.scene.measured);
                 let evidence = measured.map(|port| port.disk().evidence()).collect();
-                let heard = Heard { at_ns: self.now_ns, bytes: saying.bytes.len(), evidence };
+                let heard = OutputPart { at_ns: self.now_ns, bytes: saying.bytes.len(), evidence };
                 self.scene.notes.heard.push(heard);
             }
             hear(saying);
@@ -630,37 +551,6 @@ impl<'a> Controller<'a> {
             }
             Err(error) => Err(Halt::System(error.into())),
         }
-    }
-}
-
-/// A guest that has the token and says nothing.
-#[derive(Clone, Copy, Debug)]
-struct Silence {
-    first: CpuTicks,
-    last: CpuTicks,
-    /// Looks in a row at which no CPU had been used.
-    idle_looks: u32,
-}
-
-/// Looks without any CPU use after which a silent guest stands still for good: 60 seconds.
-const MOST_IDLE_LOOKS: u32 = 240;
-
-impl Silence {
-    fn new(used: CpuTicks) -> Self {
-        Self { first: used, last: used, idle_looks: 0 }
-    }
-
-    fn judge(&mut self, used: CpuTicks, limit: Duration) -> Result<(), Halt> {
-        let since = CpuTicks {
-            kernel: used.kernel.saturating_sub(self.first.kernel),
-            programs: used.programs.saturating_sub(self.first.programs),
-        };
-        if since.kernel + since.programs > limit.as_secs().saturating_mul(TICKS_PER_SECOND) {
-            return Err(Halt::Spin { used: since });
-        }
-        self.idle_looks = if used == self.last { self.idle_looks + 1 } else { 0 };
-        self.last = used;
-        if self.idle_looks > MOST_IDLE_LOOKS { Err(Halt::Stuck) } else { Ok(()) }
     }
 }
 

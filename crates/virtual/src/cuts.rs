@@ -31,12 +31,12 @@ pub enum CutError {
     },
     /// A model took a request before and does not now.
     #[error(
-        "the model refuses what it took when it was recorded: {0}; use the same device and seed"
+        "the model rejects a request that it accepted during the recording: {0}; use the same device and seed"
     )]
     Refused(#[from] Refused),
     /// A model answered at another time than before.
     #[error(
-        "the model completed {found:?} where it completed {recorded:?} when it was recorded; use the same device and seed"
+        "the model completed {found:?}, but {recorded:?} during the recording; use the same device and seed"
     )]
     Otherwise {
         /// When it was recorded.
@@ -45,14 +45,14 @@ pub enum CutError {
         found: Completion,
     },
     /// A model wants to be advanced without end.
-    #[error("the model does not get on at {at_ns} ns")]
+    #[error("the model makes no progress at {at_ns} ns")]
     Stuck {
-        /// Where it stands.
+        /// Virtual time, in nanoseconds.
         at_ns: u64,
     },
     /// The content could not be kept.
     #[error(
-        "cannot keep the content that a power cut leaves: {0}; free room in the scratch directory"
+        "cannot store the content after the power cut: {0}; free some space in the scratch directory"
     )]
     Content(#[from] io::Error),
 }
@@ -62,7 +62,7 @@ pub enum CutError {
 struct Recorded {
     at_ns: u64,
     request: Request,
-    /// What was written; `None` for zeroes and for what writes nothing.
+    /// Data written; `None` for zeroes and for requests that write nothing.
     data: Option<Box<[u8]>>,
 }
 
@@ -73,12 +73,12 @@ pub struct Recording {
     completions: Vec<Completion>,
 }
 
-/// What a power cut leaves.
+/// State of a disk after a power cut.
 #[derive(Debug)]
 pub struct Cut {
     /// The disk's content: all writes submitted before, less what was lost.
     pub content: Content,
-    /// What was lost, and which sectors cannot be read any more.
+    /// Lost writes, and sectors that can no longer be read.
     pub lost: LostWrites,
     /// When the power failed, in nanoseconds of the disk's life.
     pub at_ns: u64,
@@ -105,8 +105,8 @@ impl Recording {
         &self.completions
     }
 
-    /// What `content`, the disk's before the recording, is after a power cut at the completion
-    /// number `after`, counted from 1. `model` is what the disk's was before the recording.
+    /// Returns the content after a power cut at completion number `after`, counted from 1.
+    /// `content` and `model` are those from before the recording.
     ///
     /// All that the device completes at that same instant is complete.
     ///

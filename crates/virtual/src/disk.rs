@@ -25,25 +25,27 @@ mod tests;
 #[derive(Debug, thiserror::Error)]
 pub enum DiskFault {
     /// The guest's ring makes no sense.
-    #[error("the ring of a disk is broken: {0}")]
+    #[error("a disk's virtqueue is malformed: {0}")]
     Ring(#[from] RingFault),
     /// A chain in it is no request.
-    #[error("a disk was sent what is no request: {0}")]
+    #[error("malformed request to a disk: {0}")]
     Frame(#[from] FrameFault),
     /// A buffer outside the guest's memory.
-    #[error("a buffer of a request is out of reach: {0}")]
+    #[error("a request's buffer is outside the guest's memory: {0}")]
     Buffer(#[from] OutOfRange),
     /// The content could not be read or written on this machine.
-    #[error("the content of a modelled disk failed: {0}; free room in the scratch directory")]
+    #[error(
+        "cannot store the content of a modelled disk: {0}; free some space in the scratch directory"
+    )]
     Content(#[from] io::Error),
     /// The model completed what it was not given.
-    #[error("the model completed request {id}, which was not outstanding")]
+    #[error("the device model completed request {id}, which is not outstanding")]
     UnknownCompletion {
         /// The request.
         id: u64,
     },
     /// The model refused the time of a request.
-    #[error("the model refused a time: {0}")]
+    #[error("the device model rejected a time: {0}")]
     Time(Refused),
 }
 
@@ -55,7 +57,7 @@ struct Taken {
     segments: Vec<Segment>,
 }
 
-/// A request that the model, or nobody any more, works on.
+/// A request in the model's hands, or one whose time is up.
 #[derive(Debug)]
 struct Outstanding {
     id: u64,
@@ -91,12 +93,12 @@ pub struct Disk {
     completions: Vec<Completion>,
 }
 
-/// What a disk is made of, and what is left of it at the end.
+/// The parts of a disk, given at its start and returned at its end.
 #[derive(Debug)]
 pub struct DiskParts {
     /// How long things take.
     pub model: Box<dyn Model>,
-    /// What it holds.
+    /// Content of the disk.
     pub content: Content,
     /// Sectors that answer reads with an error until they are written.
     pub damaged: Vec<SectorRange>,
@@ -122,7 +124,7 @@ impl DiskParts {
 }
 
 /// A disk that no longer changes, and that any number of others can start from: with the content, and
-/// with what the device itself remembers (its head's place, its cells' wear).
+/// with the device's own state (its head's position, its cells' wear).
 #[derive(Debug)]
 pub struct FrozenDisk {
     model: Box<dyn Model>,
@@ -133,7 +135,7 @@ pub struct FrozenDisk {
 }
 
 impl FrozenDisk {
-    /// A disk in the same state; what it changes is kept as `keeping` says.
+    /// Returns a disk in the same state; its changes are stored as `keeping` says.
     #[must_use]
     pub fn thaw(&self, keeping: Keeping) -> DiskParts {
         DiskParts {
@@ -195,13 +197,13 @@ impl Disk {
         block::config(&self.geometry)
     }
 
-    /// What it holds.
+    /// Returns the content.
     #[must_use]
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// What its model did so far.
+    /// Returns the work that the model has done so far.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         self.model.evidence()
@@ -295,7 +297,7 @@ impl Disk {
         Ok(lost)
     }
 
-    /// Takes the disk apart, as it is at the latest time it was told.
+    /// Takes the disk apart, in its state at the latest time that it was given.
     #[must_use]
     pub fn into_parts(self) -> DiskParts {
         let Self { model, content, damaged, recording, next_id, .. } = self;
@@ -440,7 +442,7 @@ impl Disk {
     }
 }
 
-/// Whether the model has a request now.
+/// Result of offering a request to the model.
 enum Admission {
     /// It, or an immediate answer.
     Taken,

@@ -1,4 +1,4 @@
-//! How a guest ended, told apart as well as its traces allow.
+//! The end of a guest, classified as far as its traces allow.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -13,16 +13,16 @@ mod tests;
 /// How a guest ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Its command ended with this status, as a shell would tell it, and the guest switched off.
+    /// Its command ended with this status, in a shell's numbering, and the guest powered off.
     Finished {
         /// 0 is success; 128 and more is a signal.
         status: i32,
     },
-    /// It switched off without its command having ended.
+    /// It powered off before its command ended.
     PoweredOff,
     /// Its kernel gave up.
     Panic {
-        /// The line that says why.
+        /// The kernel's reason.
         reason: String,
     },
     /// Its kernel's process was killed by a signal that it did not send itself.
@@ -35,37 +35,37 @@ pub enum End {
         /// Its exit status.
         code: i32,
     },
-    /// Everything in it waits, and nothing will ever happen.
+    /// Deadlock: no timer armed, no I/O outstanding.
     Deadlock,
-    /// A program in it computes without a system call, so that no virtual time passes.
+    /// A program computes without system calls, so no virtual time passes.
     ProgramSpins {
         /// Host CPU time since time last passed, in hundredths of a second.
         ticks: u64,
     },
-    /// Its kernel, or a program with ever the same system calls, lets no virtual time pass.
+    /// Its kernel, or a program that repeats the same system calls, lets no virtual time pass.
     KernelSpins {
         /// Host CPU time since time last passed, in hundredths of a second.
         ticks: u64,
     },
-    /// It stands still without having given the clock back.
+    /// It hung without yielding the clock.
     Stuck,
-    /// Power was cut, as ordered.
+    /// Power was cut, as planned.
     PowerCut,
-    /// It was called off by this side.
+    /// It was cancelled.
     CalledOff,
     /// A limit of host time.
     WallLimit,
     /// A limit of virtual time.
     VirtualLimit,
-    /// It broke a protocol, or this side failed it.
+    /// The guest broke a protocol, or the controller failed.
     Fault {
-        /// What happened.
+        /// Description of the fault.
         what: String,
     },
 }
 
 impl End {
-    /// Whether the command ran to its end and succeeded.
+    /// Returns true if the command ran to its end and succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {
         *self == Self::Finished { status: 0 }
@@ -80,27 +80,27 @@ impl fmt::Display for End {
             Self::Finished { status } => {
                 write!(formatter, "its command failed with status {status}")
             }
-            Self::PoweredOff => write!(formatter, "it switched off before its command ended"),
+            Self::PoweredOff => write!(formatter, "it powered off before its command ended"),
             Self::Panic { reason } => write!(formatter, "its kernel panicked: {reason}"),
             Self::Crash { signal } => write!(formatter, "its kernel crashed with signal {signal}"),
             Self::Exited { code } => write!(formatter, "its kernel ended early with status {code}"),
-            Self::Deadlock => write!(formatter, "everything in it waits for ever"),
+            Self::Deadlock => write!(formatter, "deadlock: no timer armed, no I/O outstanding"),
             Self::ProgramSpins { ticks } => write!(
                 formatter,
-                "a program in it computed for {} s without a system call; virtual time passes only in system calls",
+                "a program computed for {} s of CPU time without a system call; virtual time advances only in system calls",
                 seconds(ticks)
             ),
             Self::KernelSpins { ticks } => write!(
                 formatter,
-                "its kernel was busy for {} s while no virtual time passed",
+                "its kernel used {} s of CPU time while virtual time stood still",
                 seconds(ticks)
             ),
-            Self::Stuck => write!(formatter, "it stands still outside of virtual time"),
-            Self::PowerCut => write!(formatter, "its power was cut as ordered"),
-            Self::CalledOff => write!(formatter, "it was called off"),
-            Self::WallLimit => write!(formatter, "it took longer than allowed on this machine"),
+            Self::Stuck => write!(formatter, "it hung without yielding the clock"),
+            Self::PowerCut => write!(formatter, "its power was cut as planned"),
+            Self::CalledOff => write!(formatter, "it was cancelled"),
+            Self::WallLimit => write!(formatter, "it reached the limit of wall-clock time"),
             Self::VirtualLimit => {
-                write!(formatter, "it lasted longer than allowed in virtual time")
+                write!(formatter, "it reached the limit of virtual time; raise [trial] timeout")
             }
             Self::Fault { what } => write!(formatter, "{what}"),
         }
@@ -109,7 +109,7 @@ impl fmt::Display for End {
 
 const PANIC_MARK: &str = "Kernel panic - not syncing: ";
 
-/// Judges by why the controller stopped, the process's exit, the command's status and the console.
+/// Classifies the end from the controller's halt, the process's exit, the command's status and the console.
 #[must_use]
 pub fn judge(halt: Halt, exit: ExitStatus, command: Option<i32>, console: &str) -> End {
     match halt {

@@ -1,4 +1,4 @@
-//! What a trial did to its disks, as one number: two runs with the same number did the same.
+//! Hash over everything a trial did to its disks: runs with equal hashes did the same.
 
 use std::fmt;
 
@@ -17,17 +17,17 @@ pub const CHECKPOINT_EVENTS: u64 = 1000;
 pub struct Event {
     /// Index of the disk, in the order of the machine's disks.
     pub disk: u8,
-    /// What was asked.
+    /// Operation of the request.
     pub operation: Operation,
     /// First sector.
     pub lba: Lba,
     /// Length in sectors of 512 bytes.
     pub sectors: u32,
-    /// When the guest handed it over, in nanoseconds of virtual time.
+    /// Submission by the guest, in nanoseconds of virtual time.
     pub submit_ns: u64,
     /// When the disk was done.
     pub complete_ns: u64,
-    /// Status that the guest was told (virtio): 0 is success.
+    /// Status returned to the guest (virtio): 0 is success.
     pub status: u8,
     /// Hash of the data read or written; 0 where none moved.
     pub data: u64,

@@ -18,6 +18,7 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::system::{RebootCommand, reboot};
 
+use crate::agreed::{ENVIRONMENT, device_path};
 use crate::mailbox::{self, Kind, Order, Task};
 
 #[cfg(test)]
@@ -26,18 +27,8 @@ mod tests;
 /// Alignment of direct I/O.
 const PAGE_BYTES: usize = 4096;
 
-/// Most that is said in one frame.
+/// Largest payload of one frame.
 const FRAME_BYTES: usize = 1 << 16;
-
-/// Environment of everything in a guest: the same in every one. The kernel hands it to the first
-/// program, which hands it on.
-pub const ENVIRONMENT: [(&str, &str); 5] = [
-    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"),
-    ("HOME", "/root"),
-    ("LC_ALL", "C"),
-    ("TZ", "UTC"),
-    ("TMPDIR", "/tmp"),
-];
 
 /// Why the guest could not do as ordered.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +36,13 @@ pub enum GuestError {
     /// Something did not work.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// The action that failed.
         what: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// No disk is the mailbox, or what it holds is no order.
-    #[error("there is no order: {0}")]
+    /// No disk is the mailbox, or the mailbox has no valid order.
+    #[error("no order for the guest: {0}")]
     NoOrder(&'static str),
 }
 
@@ -59,7 +50,7 @@ fn failed<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Gues
     move |error| GuestError::System { what: what.into(), source: error.into() }
 }
 
-/// Whether this process is the first of its system, as the lab kernel starts it.
+/// Returns true if this process is the first of its system, as the lab kernel starts it.
 #[must_use]
 pub fn is_first_process() -> bool {
     std::process::id() == 1
@@ -69,14 +60,14 @@ pub fn is_first_process() -> bool {
 ///
 /// # Errors
 ///
-/// [`GuestError`], after having told the kernel's log. A first process that ends makes the kernel
+/// [`GuestError`], also written to the kernel's log. A first process that ends makes the kernel
 /// panic, which the other side sees.
 pub fn serve() -> Result<Infallible, GuestError> {
     let outcome = prepare().and_then(obey);
     if let Err(error) = &outcome
         && let Ok(mut log) = fs::OpenOptions::new().write(true).open("/dev/kmsg")
     {
-        // The panic that follows tells of a log that could not be written.
+        // If the log cannot be written, the panic that follows reports the failure.
         let _ = writeln!(log, "<2>seekwell: {error}");
     }
     outcome
@@ -129,14 +120,14 @@ fn obey(mut voice: Voice) -> Result<Infallible, GuestError> {
 
 /// Sets what a virtio disk cannot say of itself.
 fn present(position: usize, rotational: bool) -> Result<(), GuestError> {
-    let path = crate::machine::device_path(position);
+    let path = device_path(position);
     let name = path.file_name().unwrap_or_default();
     let queue = Path::new("/sys/block").join(name).join("queue");
     let file = queue.join("rotational");
     let value = if rotational { "1" } else { "0" };
     fs::write(&file, value).map_err(failed(format!("write {}", file.display())))?;
-    // A scheduler on a device that takes one request gets 2 at first, and nobody may write less than
-    // this: what a trial puts back at its end must be a value that can be written.
+    // A scheduler on a device with a queue depth of 1 starts with 2, but the kernel rejects writing less than
+    // this limit: the value that a trial restores at its end must be one that can be written.
     let file = queue.join("nr_requests");
     let requests = fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u32>().ok());
     if requests.is_some_and(|requests| requests < LEAST_REQUESTS) {
@@ -163,7 +154,7 @@ fn serve_agent(input: File, voice: &mut Voice) -> i32 {
         Ok(()) => 0,
         Err(error) => {
             let text = format!("{}\n", in_full(&error));
-            // When even that cannot be said, the status alone has to do.
+            // If this fails too, the status alone reports the failure.
             let _ = voice.say(Kind::Log, text.as_bytes());
             1
         }
@@ -222,7 +213,7 @@ fn relay(child: &mut Child, voice: &mut Voice) -> Result<ExitStatus, GuestError>
         sources.push(PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN));
         poll(&mut sources, None).map_err(failed("wait for the command"))?;
         let ready: Vec<bool> = sources.iter().map(|source| !source.revents().is_empty()).collect();
-        // Pipes first: what was written before the end is said before the end.
+        // Pipes first: output written before the end is sent before the end.
         let Some(index) = ready.iter().position(|ready| *ready) else { continue };
         let Some((kind, pipe)) = pipes.get_mut(index) else {
             return child.wait().map_err(failed("wait for the command"));
@@ -260,7 +251,7 @@ impl Voice {
         Ok(Self { disk: File::from(disk), at: mailbox::SAYINGS_SECTOR * 512 })
     }
 
-    /// Goes on behind the frame that says the guest has started.
+    /// Continues after the frame `Started`.
     fn skip_first(&mut self) {
         self.at += 512;
     }
@@ -305,7 +296,7 @@ impl Voice {
     }
 }
 
-/// What is written is said as output.
+/// Bytes written are sent as output frames.
 impl Write for &mut Voice {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let now = &bytes[..bytes.len().min(FRAME_BYTES)];

@@ -26,7 +26,7 @@ pub struct Kernel {
     pub version: String,
     /// Which filesystems it has.
     pub set: KernelSet,
-    /// What it was built from, for people.
+    /// Description of the source, for people.
     pub source: String,
     /// Hash of configuration and patches: 16 hexadecimal digits.
     pub recipe: String,
@@ -36,7 +36,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Whether it has the configuration and the patches of this version of the program.
+    /// Returns true if configuration and patches are those of this version of the program.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.recipe == recipe::hash(self.set)
@@ -48,7 +48,7 @@ impl Kernel {
 pub enum Progress {
     /// The source is read to tell whether it was built before.
     Hashing,
-    /// Another build holds the cache.
+    /// Another build has locked the cache.
     Waiting,
     /// The source is unpacked or copied.
     Unpacking,
@@ -65,7 +65,7 @@ pub enum Progress {
     },
 }
 
-/// What to build.
+/// A kernel to build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelPlan {
     /// From what.
@@ -81,14 +81,14 @@ pub struct KernelPlan {
 pub enum KernelError {
     /// The source is not there.
     #[error(
-        "there is no kernel source at {path}; run `apt-get install linux-source-6.12`, or name a tree"
+        "kernel source not found at {path}; run `apt-get install linux-source-6.12`, or name a tree"
     )]
     NoSource {
-        /// Where it was looked for.
+        /// Path that was tried.
         path: PathBuf,
     },
     /// A directory that is no kernel tree.
-    #[error("{path} holds no User-Mode Linux; name the top directory of a Linux source tree")]
+    #[error("{path} has no User-Mode Linux; name the top directory of a Linux source tree")]
     NoTree {
         /// The directory.
         path: PathBuf,
@@ -102,25 +102,21 @@ pub enum KernelError {
         packages: String,
     },
     /// A patch does not fit the source.
-    #[error(
-        "the patch {name} does not fit this source: {output}; the lab kernel is made for Linux 6.12"
-    )]
+    #[error("the patch {name} does not apply to this source: {output}; use Linux 6.12")]
     Patch {
         /// Its name.
         name: &'static str,
-        /// What `patch` said.
+        /// Output of `patch`.
         output: String,
     },
     /// The source does not know an option that a lab kernel cannot do without.
-    #[error(
-        "this source, or this compiler, does not take {option}; the lab kernel is made for Linux 6.12 and gcc 12"
-    )]
+    #[error("this source or compiler does not support {option}; use Linux 6.12 and gcc 12")]
     Option {
         /// The line of the configuration.
         option: String,
     },
     /// A step of the build failed.
-    #[error("{step} failed; the log is {log}, and ends:\n{end}")]
+    #[error("{step} failed; see {log}, which ends:\n{end}")]
     Step {
         /// The command.
         step: String,
@@ -132,9 +128,9 @@ pub enum KernelError {
     /// Something of this machine failed.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// The action that failed.
         what: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }

@@ -1,4 +1,5 @@
-//! What a lab has to be for the virtual place, and what the place offers to a lab.
+//! Requirements that a lab must meet to run on the virtual backend, and what the backend offers to
+//! a lab.
 
 use std::collections::BTreeMap;
 
@@ -22,23 +23,23 @@ const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 /// Filesystems of the reduced set, as the kernel calls them.
 const REDUCED: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
 
-/// The model that stands for a device in RAM.
+/// The model of a device in RAM.
 const RAM: &str = "ram";
 
-/// What is wrong with a lab's devices.
+/// A device of the lab that the virtual backend cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A device of the host.
     #[error(
-        "{name} is a device of the host, and the virtual place has modelled ones; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
+        "{name} is a device of the host, and the virtual backend needs a modelled one; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
     )]
     HostDevice {
         /// The device or journal of the lab.
         name: String,
     },
-    /// A model that there is none of.
+    /// A model that does not exist.
     #[error(
-        "{name} names the modelled device '{model}', which there is no file of; seekwell device list shows those there are"
+        "{name} names the modelled device '{model}', which does not exist; list the models with: seekwell device list"
     )]
     NoModel {
         /// The device or journal of the lab.
@@ -56,16 +57,16 @@ pub enum LabError {
     },
     /// A size beyond the model's.
     #[error(
-        "{name} is to have {asked}, and its model '{model}' has {has}; ask for less, or leave the size out"
+        "{name} has a size of {asked}, but its model '{model}' has only {has}; give a smaller size, or none"
     )]
     TooLarge {
         /// The device or journal of the lab.
         name: String,
         /// The model.
         model: String,
-        /// What the lab says.
+        /// Size in the lab.
         asked: Bytes,
-        /// What the model has.
+        /// Capacity of the model.
         has: Bytes,
     },
 }
@@ -130,8 +131,8 @@ pub fn models(
     values.collect()
 }
 
-/// What the place offers: filesystems of the kernel whose programs `find` knows, its schedulers, and the
-/// sizes of the models that the lab names.
+/// Returns what the backend offers: filesystems of the kernel whose programs `find` finds, the
+/// kernel's schedulers, and the capacities of the models that the lab names.
 #[must_use]
 pub fn facts(
     lab: &Lab,
@@ -185,7 +186,7 @@ pub fn cannot_run(workload: &Workload, brought: &dyn Fn(&str) -> bool) -> Option
     })?;
     let why = format!("{missing} is not in the guest's root image");
     let remedy = if NETWORK.contains(&missing) {
-        "a guest has no network and no services; run it on the host".to_owned()
+        "a guest has no network and no services; run it on the host backend".to_owned()
     } else {
         format!("bring it with --bring \"$(command -v {missing})\"")
     };

@@ -1,7 +1,7 @@
-//! Trials side by side: while one is waited for, the next ones run on the other CPUs.
+//! Trials in parallel: while the runner waits for one, the next ones run on the other CPUs.
 //!
 //! The runner asks for one trial after the other. A lane is a thread that runs one guest at a time on
-//! a CPU of its own; what the runner will ask for next is run ahead of it and kept until it does.
+//! its own CPU. It runs the announced trials ahead and keeps each record until the runner asks for it.
 //! A trial depends on nothing but its request, so neither the number of lanes nor the order matters.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,13 +15,13 @@ use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 
+use crate::memory_capacity::MemoryCapacity;
 use crate::place::{Lane, VirtualPlace, VirtualPlaceError};
-use crate::room::Room;
 
 #[cfg(test)]
 mod tests;
 
-/// Trials under way for each lane: enough that none waits for a long one on another.
+/// Trials started per lane: enough that no lane idles while another runs a long one.
 const AHEAD: usize = 4;
 
 /// Runs a trial on a lane.
@@ -29,7 +29,7 @@ type Work = dyn Fn(&PlannedTrial, &Lane, &mut dyn FnMut(&str)) -> Result<Record,
     + Send
     + Sync;
 
-/// Trials that run side by side. Dropping it ends those that nobody has asked for.
+/// Trials that run in parallel. Dropping it ends those that were not asked for.
 #[derive(Debug)]
 pub struct Lanes {
     shared: Arc<Shared>,
@@ -39,12 +39,12 @@ pub struct Lanes {
     note: Option<String>,
 }
 
-/// A trial that was begun.
+/// A trial that was started.
 #[derive(Debug)]
 struct UnderWay {
     trial: PlannedTrial,
     words: Receiver<Word>,
-    /// As long as it is held, the trial is wanted.
+    /// While it exists, the trial is wanted.
     _wanted: Arc<()>,
 }
 
@@ -55,7 +55,7 @@ struct Waiting {
     wanted: Weak<()>,
 }
 
-/// What a lane says.
+/// A message of a lane.
 enum Word {
     Step(String),
     Done(Box<Result<Record, VirtualPlaceError>>),
@@ -74,18 +74,18 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Lanes {
-    /// Lanes for the trials of a plan, one for each CPU as far as there is room for their guests'
-    /// memory; without any CPU, one that is not pinned.
+    /// Starts lanes for the trials of a plan: one per CPU, as far as their guests fit into memory; without
+    /// any CPU, one that is not pinned.
     ///
     /// # Errors
     ///
-    /// [`VirtualPlaceError`] when the machine has no room for one guest or starts no thread.
+    /// [`VirtualPlaceError`] when not even one guest fits into memory, or no thread starts.
     pub fn new(
         mut place: VirtualPlace,
         plan: &Plan,
         cpus: &[usize],
     ) -> Result<Self, VirtualPlaceError> {
-        let Room { guests, note, .. } = place.make_room(plan, cpus.len().max(1))?;
+        let MemoryCapacity { guests, note, .. } = place.reserve_memory(plan, cpus.len().max(1))?;
         let plan = plan.clone();
         let work = move |trial: &PlannedTrial, lane: &Lane, progress: &mut dyn FnMut(&str)| {
             place.run_trial(&plan, trial, lane, progress)
@@ -95,7 +95,7 @@ impl Lanes {
         Ok(lanes)
     }
 
-    /// What a person should know of the place that was found for the guests' memory.
+    /// Returns a note for the user about the guests' memory.
     #[must_use]
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
@@ -127,14 +127,14 @@ impl Lanes {
         Ok(lanes)
     }
 
-    /// How many trials run at once.
+    /// Returns the number of trials that run at once.
     #[must_use]
     pub fn count(&self) -> usize {
         self.threads.len()
     }
 
-    /// Hears which trials will be asked for, in that order; a few for each lane are run ahead. What was
-    /// begun before and is not among them is called off before it starts.
+    /// Announces the trials that will be asked for, in that order; lanes run a few of them ahead. Earlier
+    /// announcements that are not among them are cancelled before they start.
     pub fn announce(&mut self, trials: &[PlannedTrial]) {
         self.announced = trials.iter().copied().collect();
         self.under_way.retain(|_, begun| trials.contains(&begun.trial));
@@ -148,7 +148,7 @@ impl Lanes {
         }
     }
 
-    /// The record of one trial, run now unless it was run ahead.
+    /// Returns the record of one trial, which runs now unless it ran ahead.
     ///
     /// # Errors
     ///
@@ -213,7 +213,7 @@ impl Backend for Lanes {
 impl Drop for Lanes {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        // Taken once, so that no lane is between its look at the flag and its sleep.
+        // Taken once, so that no lane is between its check of the flag and its sleep.
         drop(self.shared.waiting());
         self.shared.more.notify_all();
         for thread in self.threads.drain(..) {
@@ -231,10 +231,10 @@ impl Shared {
     fn serve(&self, work: &Work, lane: &Lane) {
         while let Some(Waiting { trial, words, .. }) = self.next() {
             let mut progress = |name: &str| {
-                // Nobody listens to a trial that was replaced.
+                // A trial that was replaced has no listener.
                 let _ = words.send(Word::Step(name.to_owned()));
             };
-            // A trial that panics is missed by the one who waits for it; the lane goes on.
+            // The runner notices the missing result of a trial that panics; the lane continues.
             let run = AssertUnwindSafe(|| work(&trial, lane, &mut progress));
             if let Ok(done) = catch_unwind(run) {
                 let _ = words.send(Word::Done(Box::new(done)));
@@ -242,7 +242,7 @@ impl Shared {
         }
     }
 
-    /// The next trial; `None` when there will be no more.
+    /// Returns the next trial; `None` when there are no more.
     fn next(&self) -> Option<Waiting> {
         let mut waiting = self.waiting();
         loop {

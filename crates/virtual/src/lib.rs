@@ -1,17 +1,18 @@
-//! The virtual place: a real Linux kernel as a user's process, on modelled disks, in virtual time.
+//! The virtual backend: a real Linux kernel as a user's process, on modelled disks, in virtual time.
 //!
 //! For: building the lab kernel ([`kernel`]), making the image that guests run from ([`root`]),
 //! running one guest to its end ([`machine`]), running a plan's trials in guests ([`place`]), and
 //! proving that two runs did the same ([`check`]).
-//! The guest is User-Mode Linux; its clock is held by [`controller`], which lets time pass only to the
-//! next event; its disks ([`disk`]) answer when a model of the room `device` says so. Neither root
-//! nor a quiet machine is needed, and the same seed gives the same run everywhere.
+//! The guest is User-Mode Linux. The [`controller`] owns its clock and advances it from event to event;
+//! its disks ([`disk`]) answer at the times that a model of the crate `device` computes. It needs neither
+//! root nor a quiet machine, and the same seed gives the same run everywhere.
 //!
-//! Not for: how long a disk takes (room `device`), what a trial does (room `agent`, which runs inside
-//! the guest), which trials are run (room `runner`).
+//! Not for: how long a disk takes (crate `device`), the steps of a trial (crate `agent`, which runs inside
+//! the guest), the choice of trials (crate `runner`).
 //!
 //! Memory shared with the guest is touched in [`mapped`] alone, its process in [`process`].
 
+mod agreed;
 pub mod block;
 pub mod charge;
 pub mod check;
@@ -33,13 +34,13 @@ pub mod mailbox;
 pub mod mapped;
 mod medium;
 pub mod memory;
+pub mod memory_capacity;
 pub mod partition;
 pub mod place;
 pub mod port;
 mod preparations;
 pub mod process;
 pub mod ring;
-pub mod room;
 pub mod root;
 pub mod undo;
 pub mod vhost;
@@ -53,8 +54,8 @@ pub use fingerprint::{Event, Fingerprint};
 pub use kernel::{Kernel, KernelError, KernelPlan, KernelSet, KernelSource};
 pub use lanes::Lanes;
 pub use machine::{
-    CpuCharge, DiskOutcome, DiskSetup, Heard, HostCost, MachineError, Outcome, Settings, Transport,
-    Trial, device_path, run,
+    CpuCharge, DiskOutcome, DiskSetup, HostCost, MachineError, Outcome, OutputPart, Settings,
+    Transport, Trial, device_path, run,
 };
 pub use mailbox::Task;
 pub use place::{Lane, VirtualOptions, VirtualPlace, VirtualPlaceError};

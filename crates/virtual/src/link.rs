@@ -29,7 +29,7 @@ const MOST_FILES: usize = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum LinkFault {
     /// The guest closed its end.
-    #[error("the guest closed its end")]
+    #[error("the guest closed its connection")]
     Closed,
     /// The socket failed.
     #[error("a socket to the guest failed: {0}")]
@@ -57,7 +57,7 @@ impl From<io::Error> for LinkFault {
 ///
 /// # Errors
 ///
-/// What the kernel says.
+/// The system's error.
 pub fn listen(directory: &Path, name: &str) -> io::Result<UnixListener> {
     let directory = File::open(directory)?;
     UnixListener::bind(format!("/proc/self/fd/{}/{name}", directory.as_raw_fd()))
@@ -67,7 +67,7 @@ pub fn listen(directory: &Path, name: &str) -> io::Result<UnixListener> {
 ///
 /// # Errors
 ///
-/// What the kernel says.
+/// The system's error.
 pub fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
     let (stream, _) = listener.accept()?;
     stream.set_read_timeout(Some(MESSAGE_LIMIT))?;
@@ -138,7 +138,7 @@ impl AsFd for TimeLink {
 pub struct DiskMessage {
     /// Its header, checked.
     pub header: Header,
-    /// What it asks for.
+    /// The request.
     pub request: vhost::Request,
     /// Files that came with it.
     pub files: Vec<OwnedFd>,
@@ -159,7 +159,7 @@ impl DiskLink {
         Self { stream, input: Vec::new(), files: Vec::new() }
     }
 
-    /// Whether [`receive`](Self::receive) would find a message without asking the kernel.
+    /// Returns true if [`receive`](Self::receive) would return without asking the kernel.
     #[must_use]
     pub fn has_message(&self) -> bool {
         self.header()
@@ -228,7 +228,7 @@ impl AsFd for DiskLink {
     }
 }
 
-/// The socket on which the guest is told of finished requests.
+/// The socket that notifies the guest of finished requests.
 #[derive(Debug)]
 pub struct CallLink(File);
 

@@ -1,4 +1,4 @@
-//! One guest from start to end: a kernel, a root image, modelled disks, a command; and what came of it.
+//! One guest from start to end: a kernel, a root image, modelled disks, a command; and its outcome.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -13,16 +13,17 @@ use rustix::time::{ClockId, clock_gettime};
 use seekwell_device::LostWrites;
 use seekwell_device::evidence::Evidence;
 
+use crate::agreed::ENVIRONMENT;
+pub use crate::agreed::{MOST_DISKS, device_path};
 use crate::clock::SharedClock;
 pub use crate::clock::Transport;
 use crate::content::known::Known;
 use crate::content::{Content, Keeping};
-pub use crate::controller::Heard;
+pub use crate::controller::OutputPart;
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
 use crate::disk::{Disk, DiskParts};
 use crate::end::{End, judge};
 use crate::fingerprint::{Event, Fingerprint};
-use crate::guest::ENVIRONMENT;
 use crate::instant::Instant;
 use crate::link::listen;
 use crate::mailbox::{self, Kind, Order, OrderedDisk, Reader, Saying, Task};
@@ -32,9 +33,6 @@ use crate::root::RootImage;
 
 #[cfg(test)]
 mod tests;
-
-/// Most disks of a trial; with root and mailbox, `vda` to `vdz` suffice.
-pub const MOST_DISKS: usize = 24;
 
 /// Serial number of the root image's disk.
 const ROOT_SERIAL: &str = "seekwell-root";
@@ -60,18 +58,18 @@ pub struct Settings {
     pub seed: u64,
     /// CPU that guest and clock share; `None` leaves it to the host's scheduler, several times slower.
     pub cpu: Option<usize>,
-    /// How clock and guest may talk; they do with less if the kernel knows less. Without effect on
+    /// Transport between clock and guest; an older kernel falls back to a simpler one. Does not change
     /// results.
     pub transport: Transport,
     /// CPU time charged.
     pub charge: CpuCharge,
     /// Nanoseconds since 1970 at virtual time 0.
     pub epoch_ns: u64,
-    /// What bounds the trial.
+    /// Limits of the trial.
     pub limits: Limits,
     /// Ends the trial when it is raised.
     pub stop: Arc<AtomicBool>,
-    /// Whether every event is kept, to find where two runs part.
+    /// Keep every event, to find the first difference between two runs.
     pub keep_events: bool,
     /// Directory for sockets and for content that does not fit in memory.
     pub scratch: PathBuf,
@@ -117,7 +115,7 @@ pub const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
 /// A disk of a trial.
 #[derive(Debug)]
 pub struct DiskSetup {
-    /// What it is for: `data`, `journal`, `member-0`. Also its serial number in the guest.
+    /// Role of the disk: `data`, `journal`, `member-0`. Also its serial number in the guest.
     pub role: String,
     /// Model and content.
     pub parts: DiskParts,
@@ -142,7 +140,7 @@ pub struct Trial<'a> {
     pub root: &'a RootImage,
     /// The disks; the guest sees them as [`device_path`] of their position.
     pub disks: Vec<DiskSetup>,
-    /// What runs in it.
+    /// The program that runs in the guest.
     pub task: Task,
     /// Its standard input.
     pub input: &'a [u8],
@@ -150,27 +148,20 @@ pub struct Trial<'a> {
     pub settings: Settings,
 }
 
-/// Where the guest finds the disk at a position.
-#[must_use]
-pub fn device_path(position: usize) -> PathBuf {
-    let letter = char::from(b'a' + u8::try_from(position.min(MOST_DISKS)).unwrap_or(0));
-    PathBuf::from(format!("/dev/vd{letter}"))
-}
-
-/// What became of a disk.
+/// A disk after the trial.
 #[derive(Debug)]
 pub struct DiskOutcome {
     /// As it was called.
     pub role: String,
     /// Model and content as they are now.
     pub parts: DiskParts,
-    /// What the model did.
+    /// Work done by the model.
     pub evidence: Evidence,
-    /// What a power cut destroyed; `None` when there was none.
+    /// Writes lost in a power cut; `None` when there was none.
     pub lost: Option<LostWrites>,
 }
 
-/// What a trial cost on the host.
+/// Cost of a trial on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCost {
     /// Elapsed time.
@@ -184,18 +175,18 @@ pub struct HostCost {
     pub start: Option<Duration>,
 }
 
-/// What came of a trial.
+/// Result of a trial.
 #[derive(Debug)]
 pub struct Outcome {
     /// How it ended.
     pub end: End,
-    /// What the command wrote to its standard output.
+    /// The command's standard output.
     pub output: Vec<u8>,
     /// When each part of it came.
-    pub heard: Vec<Heard>,
-    /// What it wrote to its standard error.
+    pub heard: Vec<OutputPart>,
+    /// The command's standard error.
     pub log: Vec<u8>,
-    /// What the guest's kernel printed; of a very talkative one, the end.
+    /// Output of the guest's kernel; of a long one, the end.
     pub console: String,
     /// Hash over the requests of the disks.
     pub fingerprint: Fingerprint,
@@ -206,14 +197,14 @@ pub struct Outcome {
     pub virtual_ns: u64,
     /// The disks.
     pub disks: Vec<DiskOutcome>,
-    /// What it cost.
+    /// Cost on the host.
     pub cost: HostCost,
-    /// How clock and guest talked in the end.
+    /// Transport that clock and guest used.
     pub transport: Transport,
 }
 
 impl Outcome {
-    /// What the command had written to its standard output by an instant of virtual time.
+    /// Returns the command's standard output up to an instant of virtual time.
     #[must_use]
     pub fn output_by(&self, at_ns: u64) -> &[u8] {
         let heard = self.heard.iter().take_while(|heard| heard.at_ns <= at_ns);
@@ -222,21 +213,21 @@ impl Outcome {
     }
 }
 
-/// Why no guest could be run on this machine.
+/// A failure of this machine to run a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
-    /// More disks than there are names.
-    #[error("a trial has {count} disks, and a guest can have {MOST_DISKS}; use fewer")]
+    /// Too many disks.
+    #[error("a trial has {count} disks, but a guest takes at most {MOST_DISKS}; use fewer")]
     TooManyDisks {
         /// How many.
         count: usize,
     },
-    /// Something of this machine failed.
+    /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -293,7 +284,7 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
     })
 }
 
-/// What the guest said so far.
+/// The guest's messages so far.
 #[derive(Debug, Default)]
 struct Said {
     output: Vec<u8>,
@@ -378,7 +369,7 @@ impl Site {
     }
 }
 
-/// What is kept of a guest's console.
+/// Bytes kept of a guest's console.
 const CONSOLE_BYTES: u64 = 1 << 20;
 
 fn thread_cpu() -> Duration {
@@ -403,7 +394,7 @@ fn arguments(trial: &Trial<'_>) -> Vec<String> {
         "norandmaps".to_owned(),
         "noreboot".to_owned(),
         "panic=-1".to_owned(),
-        // What a filesystem writes of memory that it never filled must not tell of earlier use.
+        // Memory that a filesystem writes without having filled it must not depend on earlier use.
         "init_on_alloc=1".to_owned(),
         format!("uml_seed={}", settings.seed),
         format!("tt_syscall_ns={}", charge.syscall_ns),

@@ -1,6 +1,6 @@
-//! How an order reaches the guest and what it says comes back: a disk that takes no time.
+//! Orders to the guest and its messages back: a disk that takes no time.
 //!
-//! The order lies at its start. What the guest says follows from [`SAYINGS_SECTOR`] on, one frame
+//! The order is at its start. The guest's messages follow from [`SAYINGS_SECTOR`] on, one frame
 //! after the other; a frame's header is written after its payload, so a header that is there is
 //! whole.
 
@@ -16,7 +16,7 @@ mod tests;
 /// Serial number of the mailbox's disk.
 pub const SERIAL: &str = "seekwell-mailbox";
 
-/// Where the guest's sayings begin.
+/// First sector of the guest's frames.
 pub const SAYINGS_SECTOR: u64 = 1 << 22;
 
 /// Size of the mailbox. Nothing is kept of what is not written.
@@ -27,16 +27,16 @@ pub const HEADER_BYTES: usize = 24;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// Longest payload of a frame; the guest says longer things in several.
+/// Longest payload of a frame; longer messages take several.
 pub const LONGEST_SAYING: u64 = 1 << 24;
 
-/// Where the order's text begins.
+/// First sector of the order's text.
 const ORDER_SECTOR: u64 = 8;
 
 const ORDER_MAGIC: u64 = u64::from_le_bytes(*b"SKWORDR1");
 const SAYING_MAGIC: u64 = u64::from_le_bytes(*b"SKWSAID1");
 
-/// What runs in a guest.
+/// The program to run in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
@@ -46,10 +46,10 @@ pub enum Task {
     Program(Vec<String>),
 }
 
-/// What the guest is to do.
+/// The controller's order to a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// What to run.
+    /// The program to run.
     pub task: Task,
     /// The disks, in the order of their names in the guest.
     pub disks: Vec<OrderedDisk>,
@@ -58,13 +58,13 @@ pub struct Order {
 /// A disk as the guest is to present it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderedDisk {
-    /// What it is for.
+    /// Role of the disk.
     pub role: String,
     /// `queue/rotational`.
     pub rotational: bool,
 }
 
-/// What a frame from the guest holds.
+/// Kind of a frame from the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The guest's first program runs; the first frame, empty.
@@ -116,7 +116,7 @@ pub fn saying_header(kind: Kind, bytes: u64) -> [u8; HEADER_BYTES] {
     encode_header([SAYING_MAGIC, kind.number(), bytes])
 }
 
-/// Where in the mailbox order and input lie, in bytes.
+/// Byte ranges of order and input in the mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderPlace {
     /// Begin of the order's text.
@@ -165,16 +165,16 @@ fn put(content: &mut Content, at: u64, bytes: &[u8]) -> io::Result<()> {
     content.write(at / SECTOR_BYTES, &padded)
 }
 
-/// Something that the guest said.
+/// A message of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying {
-    /// What it is.
+    /// Kind of the frame.
     pub kind: Kind,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Reads what the guest says, in order.
+/// Reads the guest's messages in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     sector: u64,

@@ -1,4 +1,4 @@
-//! Memory shared with the guest's process, and nothing but its mapping: the one place of this room
+//! Memory shared with the guest's process, and nothing but its mapping: the one module of this crate
 //! that touches memory another process writes.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -41,7 +41,7 @@ impl Mapping {
         NonNull::new(start.cast()).map(|start| Self { start, bytes }).ok_or(Errno::NOMEM)
     }
 
-    /// The address of `length` bytes at `at`, when they lie inside.
+    /// Returns the address of `length` bytes at `at`, if they are inside.
     fn address(&self, at: u64, length: usize) -> Option<*mut u8> {
         let at = usize::try_from(at).ok()?;
         let inside = at.checked_add(length).is_some_and(|end| end <= self.bytes);
@@ -66,7 +66,7 @@ pub struct RegionPlan {
     pub guest_address: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// Where it begins in its file.
+    /// Offset of the region in its file.
     pub file_offset: u64,
 }
 
@@ -85,7 +85,7 @@ pub enum RegionFault {
     #[error("mapping the guest's memory failed: {0}")]
     Kernel(#[from] Errno),
     /// Nobody would notice that the guest takes it away.
-    #[error("the guest's memory cannot be watched")]
+    #[error("cannot install the SIGBUS handler for the guest's memory")]
     Watch,
 }
 
@@ -127,7 +127,7 @@ impl MappedMemory {
         Ok(())
     }
 
-    /// Whether an access was served after the guest had cut its memory off.
+    /// Fails if an access met memory that the guest had truncated.
     fn check(&self, address: u64, length: usize) -> Result<(), OutOfRange> {
         let lost = self.0.iter().any(|region| region.watch.is_lost());
         if lost { Err(OutOfRange::new(address, length)) } else { Ok(()) }
@@ -172,7 +172,7 @@ impl SharedNumbers {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The system's error.
     pub fn new(file: impl AsFd, bytes: usize) -> Result<Self, Errno> {
         Mapping::new(file, 0, bytes).map(Self)
     }
@@ -181,7 +181,7 @@ impl SharedNumbers {
     ///
     /// # Panics
     ///
-    /// When it does not lie inside, or is not aligned: offsets are constants of the protocol.
+    /// When it is outside or not aligned: offsets are constants of the protocol.
     #[must_use]
     pub fn u16_at(&self, at: u64) -> &AtomicU16 {
         // SAFETY: `place` checked bounds and alignment; the memory lives as long as `self`, and both
@@ -225,7 +225,7 @@ impl SharedNumbers {
     fn place(&self, at: u64, bytes: usize) -> *mut u8 {
         let address =
             self.0.address(at, bytes).filter(|address| address.addr().is_multiple_of(bytes));
-        assert!(address.is_some(), "no number of {bytes} bytes lies at {at}");
+        assert!(address.is_some(), "no number of {bytes} bytes at {at}");
         address.unwrap_or(ptr::null_mut())
     }
 }

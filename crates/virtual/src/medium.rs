@@ -1,10 +1,9 @@
-//! What the modelled devices did in each step, which no guest can see: where a disk's time went, and
-//! what flash did to its cells.
+//! Work of the modelled devices in each step, which no guest can see: the time of a disk's arm, the
+//! erases of flash.
 //!
-//! The agent says the name of a step when it begins, and the controller notes what every disk has
-//! done by then. So a step is charged with what its devices do until the agent's next word: also
-//! with what they write, turn and erase by themselves after it, and with the remounting that a cold
-//! step after it asks for.
+//! The agent names each step when it begins, and the controller then notes the work of every disk. A
+//! step is charged with all work until the agent's next message: also with the background writes and
+//! erases after it, and with the remount before a cold step that follows.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +11,12 @@ use seekwell_device::evidence::{Evidence, FlashEvidence, RotatingEvidence};
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::StepRecord;
 
-use crate::controller::Heard;
+use crate::controller::OutputPart;
 
 #[cfg(test)]
 mod tests;
 
-/// A word of the agent: where in its output the line ends, and the step that begins with it.
+/// A line of the agent: its end in the output, and the step that it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     /// Bytes of output up to and with this line.
@@ -26,10 +25,11 @@ pub(crate) struct Word {
     pub(crate) step: Option<String>,
 }
 
-/// Adds to each step what the disks did from its begin to the next word. A step without a word of its
-/// own gets nothing, nor does one that shared the devices, which has no `device_written_bytes` either, nor
-/// the same step alone before it: before the shared one has its word, what runs beside it has begun.
-pub(crate) fn add(steps: &mut [StepRecord], words: &[Word], heard: &[Heard]) {
+/// Adds to each step the work of the disks from its start to the next line. Three kinds of steps get
+/// nothing: those without a line of their own; those that shared the devices, which have no
+/// `device_written_bytes` either; and the same step alone before a shared one, since the background
+/// workload starts before the shared step's line.
+pub(crate) fn add(steps: &mut [StepRecord], words: &[Word], heard: &[OutputPart]) {
     let mut rest = words;
     for step in steps {
         let begins = |word: &Word| word.step.as_deref() == Some(&step.name);
@@ -47,8 +47,8 @@ pub(crate) fn add(steps: &mut [StepRecord], words: &[Word], heard: &[Heard]) {
     }
 }
 
-/// What the disks had done when so many bytes of output had come.
-fn by(heard: &[Heard], bytes: usize) -> Option<&[Evidence]> {
+/// Returns the work that the disks had done when so many bytes of output had arrived.
+fn by(heard: &[OutputPart], bytes: usize) -> Option<&[Evidence]> {
     let mut come = 0;
     let mut enough = heard.iter().skip_while(|part| {
         come += part.bytes;
@@ -79,7 +79,7 @@ fn between(before: &[Evidence], after: &[Evidence]) -> BTreeMap<String, f64> {
     found.into_iter().filter_map(named).collect()
 }
 
-/// What a count grew by, over the disks that have it; `None` when none has.
+/// Growth of a count, summed over the disks that have it; `None` when none has.
 fn sum<'a>(
     pairs: impl Iterator<Item = (&'a Evidence, &'a Evidence)>,
     count: impl Fn(&Evidence) -> Option<u64>,

@@ -11,14 +11,14 @@ pub trait GuestMemory {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`] when any byte lies outside the guest's memory; `into` is then unspecified.
+    /// [`OutOfRange`] when any byte is outside the guest's memory; `into` is then unspecified.
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), OutOfRange>;
 
     /// Copies to the guest.
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`] when any byte lies outside the guest's memory; nothing is then written.
+    /// [`OutOfRange`] when any byte is outside the guest's memory; nothing is then written.
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), OutOfRange>;
 
     /// A little-endian number of 16 bits.

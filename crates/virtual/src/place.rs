@@ -1,4 +1,6 @@
-//! The virtual place: runs the trials of a plan, each in a guest of its own.
+//! The virtual backend: runs the trials of a plan, each in a guest of its own.
+
+mod transcript;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -9,11 +11,11 @@ use std::time::Duration;
 
 use seekwell_device::{DeviceError, DeviceFile, Model};
 use seekwell_model::FORMAT;
-use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
+use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::filesystems::FILESYSTEMS;
 use seekwell_model::lab::TrialSettings;
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::record::{InForce, Record, Status};
+use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::{Backing, MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::Warning;
@@ -22,49 +24,43 @@ use seekwell_stats::derive_seed;
 
 use crate::check::{Difference, difference};
 use crate::content::Keeping;
-use crate::end::{End, last_lines};
+use crate::end::End;
 use crate::kernel::Kernel;
 use crate::machine::{
     CpuCharge, DiskOutcome, DiskSetup, MachineError, Outcome, Settings, Trial, device_path, run,
 };
 use crate::mailbox::Task;
-use crate::medium::{self, Word};
+use crate::memory_capacity::{self, MemoryCapacity};
 use crate::partition::Partition;
 use crate::preparations::{Preparations, Prepared, Start};
-use crate::room::{self, Room};
 use crate::root::{RootBuilder, RootError, RootImage};
+use transcript::Transcript;
 
-#[cfg(test)]
-mod tests;
-
-/// RAM of a guest when the lab names none: what a desktop of the years of the studies had.
+/// Default RAM of a guest: that of a desktop in the years of the studies.
 pub const DEFAULT_MEMORY: Bytes = Bytes::mib(512);
 
-/// Where a guest's memory belongs: never written to a disk.
+/// Directory for the guests' memory, which is never written to a disk.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Where the agent mounts: an empty directory in every guest.
+/// Mount point for the agent: an empty directory in every guest.
 const WORK: &str = "/mnt";
 
-/// Host time for each second of virtual time that a trial may take; far more than any needs.
+/// Limit of host time per second of virtual time; far more than any trial needs.
 const WALL_PER_VIRTUAL: u64 = 10;
 
-/// Lines of a console in the reason of a failure.
-const CONSOLE_LINES: usize = 12;
-
-/// Programs that steps call besides those of the filesystems, and files they read.
+/// Extra programs and files that workload steps need.
 pub(crate) const TOOLS: [&str; 12] =
     ["sh", "tar", "cp", "rm", "mv", "cat", "dd", "sync", "env", "ls", "mkdir", "find"];
 const COMMON_FILES: [&str; 1] = ["/etc/mke2fs.conf"];
 
-/// What the virtual place needs.
+/// Options of the virtual backend.
 #[derive(Clone, Debug)]
 pub struct VirtualOptions {
     /// The lab kernel.
     pub kernel: Kernel,
     /// The seekwell program: first process and agent of every guest.
     pub program: PathBuf,
-    /// Device files by the name that labs use.
+    /// Device files by their names in labs.
     pub devices: BTreeMap<String, DeviceFile>,
     /// Further programs of this machine for the root image.
     pub bring: Vec<PathBuf>,
@@ -72,11 +68,11 @@ pub struct VirtualOptions {
     pub scratch: PathBuf,
     /// CPU time charged.
     pub charge: CpuCharge,
-    /// Run every trial twice and insist that both did the same.
+    /// Run every trial twice and fail if the runs differ.
     pub check: bool,
 }
 
-/// Where on this machine a trial runs, and who may end it. Without effect on results.
+/// CPU of a trial on this machine, and the flag that ends it. Neither changes results.
 #[derive(Clone, Debug, Default)]
 pub struct Lane {
     /// CPU for clock and guest; `None` leaves it to the host's scheduler.
@@ -85,16 +81,16 @@ pub struct Lane {
     pub stop: Arc<AtomicBool>,
 }
 
-/// Why the virtual place cannot go on.
+/// A failure of the virtual backend.
 #[derive(Debug, thiserror::Error)]
 pub enum VirtualPlaceError {
     /// The root image cannot be made.
     #[error("cannot make the root image of the guests")]
     Root(#[from] RootError),
-    /// A guest could not be run on this machine.
-    #[error("cannot run a guest")]
+    /// This machine could not run a guest.
+    #[error("cannot start a guest")]
     Machine(#[from] MachineError),
-    /// A model's file does not go with the lab.
+    /// A model does not fit the lab.
     #[error("the model of {name} cannot be built")]
     Model {
         /// The device or journal of the lab.
@@ -102,41 +98,39 @@ pub enum VirtualPlaceError {
         /// Cause.
         source: DeviceError,
     },
-    /// A stack cannot be run here.
+    /// A stack that this backend cannot run.
     #[error("{0}")]
     Stack(String),
-    /// The request could not be written.
+    /// The agent's request could not be written.
     #[error("cannot write the agent's request")]
     Request(#[from] serde_json::Error),
-    /// No directory can hold the guests' memory.
-    #[error(
-        "a guest needs {needed} of shared memory, and {found}; so does giving less memory to the stacks"
-    )]
+    /// No directory has space for a guest's memory.
+    #[error("a guest needs {needed} of shared memory, but {found}; or give the stacks less memory")]
     NoMemory {
-        /// What a guest needs.
+        /// Memory of a guest.
         needed: Bytes,
-        /// What each place has.
+        /// Space of each directory.
         found: String,
     },
     /// Two runs of one trial differ.
     #[error(
-        "{label} was run twice with the same seed and did not do the same: {difference}; this is an error of the virtual place, or of this kernel"
+        "two runs of {label} with the same seed differ: {difference}; this is a bug of the virtual backend or of this kernel"
     )]
     NotRepeatable {
         /// The stack.
         label: String,
-        /// Where they part.
+        /// The first difference.
         difference: Box<Difference>,
     },
-    /// Nobody wants the trial any more.
-    #[error("the trial was called off")]
+    /// The trial was cancelled.
+    #[error("the trial was cancelled")]
     CalledOff,
-    /// A thread that runs trials is gone.
-    #[error("the trial's thread ended without a word")]
+    /// A thread that runs trials ended.
+    #[error("the trial's thread ended without a result")]
     Gone,
 }
 
-/// The virtual place.
+/// The virtual backend.
 #[derive(Debug)]
 pub struct VirtualPlace {
     options: VirtualOptions,
@@ -147,7 +141,7 @@ pub struct VirtualPlace {
 }
 
 impl VirtualPlace {
-    /// A place with an image of this machine's tools; `find` looks for a program by name.
+    /// Makes a backend with an image of this machine's tools; `find` looks for a program by name.
     ///
     /// # Errors
     ///
@@ -179,18 +173,25 @@ impl VirtualPlace {
         Ok(Self { options, root, missing, memory_directory, preparations })
     }
 
-    /// Finds room for the memory of this plan's guests, at most so many at a time; from now on it is used.
+    /// Chooses the directory for the memory of this plan's guests, and how many of them, at most so many, fit
+    /// at a time.
     ///
     /// # Errors
     ///
     /// [`VirtualPlaceError::NoMemory`].
-    pub fn make_room(&mut self, plan: &Plan, at_most: usize) -> Result<Room, VirtualPlaceError> {
+    pub fn reserve_memory(
+        &mut self,
+        plan: &Plan,
+        at_most: usize,
+    ) -> Result<MemoryCapacity, VirtualPlaceError> {
         let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
-        let places = [Path::new(SHARED_MEMORY), &self.options.scratch].map(room::look);
-        let room = room::choose(largest, at_most, room::machine_memory(), &places);
-        let room = room.map_err(|found| VirtualPlaceError::NoMemory { needed: largest, found })?;
-        self.memory_directory.clone_from(&room.directory);
-        Ok(room)
+        let candidates =
+            [Path::new(SHARED_MEMORY), &self.options.scratch].map(memory_capacity::look);
+        let machine = memory_capacity::machine_memory();
+        let capacity = memory_capacity::choose(largest, at_most, machine, &candidates)
+            .map_err(|found| VirtualPlaceError::NoMemory { needed: largest, found })?;
+        self.memory_directory.clone_from(&capacity.directory);
+        Ok(capacity)
     }
 
     /// The kernel.
@@ -205,23 +206,23 @@ impl VirtualPlace {
         self.options.charge
     }
 
-    /// The image that every guest starts from.
+    /// Returns the image that every guest starts from.
     #[must_use]
     pub fn root(&self) -> &RootImage {
         &self.root
     }
 
-    /// Programs that filesystems need and this machine lacks.
+    /// Returns the programs that filesystems need and this machine lacks.
     #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
 
-    /// Runs one trial; `progress` hears the name of each step that begins.
+    /// Runs one trial; `progress` gets the name of each step when it begins.
     ///
     /// # Errors
     ///
-    /// When the place cannot go on. A trial that fails is a record.
+    /// When the backend fails. A failed trial is a record.
     pub fn run_trial(
         &self,
         plan: &Plan,
@@ -237,7 +238,7 @@ impl VirtualPlace {
         Ok(self.repeatably(&guest, &disks, progress)?.0)
     }
 
-    /// A trial that begins with a copy of the prepared stack.
+    /// Runs a trial from a copy of the prepared stack.
     fn run_prepared(
         &self,
         guest: &Guest<'_>,
@@ -257,14 +258,14 @@ impl VirtualPlace {
         Ok(record)
     }
 
-    /// Copies of the disks of a stack with its filesystem and files, made now unless they are there.
+    /// Returns copies of a stack's disks with filesystem and files, which are made the first time.
     fn prepared(
         &self,
         guest: &Guest<'_>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Start, VirtualPlaceError> {
         let plan = guest.plan;
-        // Not the trial's: accesses differ from round to round, what is accessed does not.
+        // One seed for all rounds: accesses differ from round to round, the layout does not.
         let trial = PlannedTrial { seed: derive_seed(plan.lab.seed, FROZEN), ..*guest.trial };
         let guest = Guest { trial: &trial, part: TrialPart::Prepare, ..*guest };
         let keeping = self.settings(&guest).keeping();
@@ -278,7 +279,7 @@ impl VirtualPlace {
         })
     }
 
-    /// Everything that a prepared stack depends on.
+    /// Returns a key of everything that a prepared stack depends on.
     fn depends_on(&self, guest: &Guest<'_>) -> Result<String, VirtualPlaceError> {
         let files = guest.plan.pair(guest.trial).1.parts.first().map(WorkloadParams::preparation);
         let charge = self.options.charge;
@@ -290,7 +291,7 @@ impl VirtualPlace {
         Ok(serde_json::to_string(&all)?)
     }
 
-    /// Runs a guest, and where that is to be checked once more, to see whether it does the same.
+    /// Runs a guest; with `check`, twice, and compares the runs.
     fn repeatably(
         &self,
         guest: &Guest<'_>,
@@ -308,9 +309,9 @@ impl VirtualPlace {
                 let difference = Box::new(difference);
                 Err(VirtualPlaceError::NotRepeatable { label: label(), difference })
             }
-            // The disks and the output are the same, so this can only be a mistake of ours.
+            // Disks and output are equal, so the records must be: this is a bug in this program.
             None if again != record => Err(VirtualPlaceError::Stack(format!(
-                "the records of two runs of {} differ although their requests do not",
+                "the records of two runs of {} differ although their I/O is the same; please report this bug",
                 label()
             ))),
             None => Ok((record, outcome)),
@@ -326,7 +327,7 @@ impl VirtualPlace {
         let settings = self.settings(guest);
         let disks = disks(&settings)?;
         let input = serde_json::to_vec(&guest.request(disks.len() > 1))?;
-        let mut heard = Heard::default();
+        let mut transcript = Transcript::default();
         let outcome = run(
             Trial {
                 kernel: &self.options.kernel.path,
@@ -336,12 +337,12 @@ impl VirtualPlace {
                 input: &input,
                 settings,
             },
-            &mut |bytes| heard.take(bytes, progress),
+            &mut |bytes| transcript.take(bytes, progress),
         )?;
         if outcome.end == End::CalledOff {
             return Err(VirtualPlaceError::CalledOff);
         }
-        let mut record = record(heard, &outcome);
+        let mut record = transcript::record(transcript, &outcome);
         record.in_force.memory_limit = Some(memory(guest.stack()));
         if self.options.charge == CpuCharge::default() {
             record.warnings.push(cpu_is_free());
@@ -390,14 +391,14 @@ impl VirtualPlace {
     ) -> Result<Box<dyn Model>, VirtualPlaceError> {
         let Backing::Model { model, size } = backing else {
             return Err(VirtualPlaceError::Stack(format!(
-                "{name} is a device of the host; the virtual place takes modelled devices: write model = \"NAME\" (seekwell device list)"
+                "{name} is a device of the host; the virtual backend takes modelled devices: write model = \"NAME\" (seekwell device list)"
             )));
         };
         let source = |source| VirtualPlaceError::Model { name: name.to_owned(), source };
         let found = seekwell_device::catalogue::find(&self.options.devices, model);
         let file = found.map_err(source)?.ok_or_else(|| {
             VirtualPlaceError::Stack(format!(
-                "{name} names the modelled device '{model}', which there is no file of; seekwell device list shows those there are"
+                "{name} names the modelled device '{model}', which does not exist; list the models with: seekwell device list"
             ))
         })?;
         let whole = seekwell_device::build(&file, seed);
@@ -425,11 +426,11 @@ impl<'a> Guest<'a> {
         self.plan.pair(self.trial).0
     }
 
-    /// What the agent is asked to do.
+    /// Returns the request to the agent.
     fn request(&self, external: bool) -> TrialRequest {
         let (stack, workload) = self.plan.pair(self.trial);
         let given = |position| DeviceHandle::Given { path: device_path(position) };
-        // The guest has one CPU, whatever the lab says of the host's.
+        // The guest has one CPU, whatever the lab sets for the host.
         let settings = TrialSettings { cpus: None, ..self.plan.lab.trial.clone() };
         TrialRequest {
             format: FORMAT.to_string(),
@@ -450,7 +451,7 @@ impl<'a> Guest<'a> {
     }
 }
 
-/// What the seed of prepared stacks is for.
+/// Name that the seed of prepared stacks is derived from.
 const FROZEN: &str = "frozen";
 
 fn is_frozen(prepared: &Record) -> Warning {
@@ -458,16 +459,16 @@ fn is_frozen(prepared: &Record) -> Warning {
     Warning::new(
         "frozen-populate",
         format!(
-            "filesystem and files were made once for this stack (fingerprint {fingerprint}) and every trial begins with a copy: its rounds share one layout"
+            "filesystem and files were made once for this stack (fingerprint {fingerprint}); every trial starts from a copy, so all rounds share one layout"
         ),
-        "leave out [trial] freeze to have a new layout in every round",
+        "remove [trial] freeze to get a new layout in every round",
     )
 }
 
-/// Bytes of a root image that are held in memory: all of any that fits a machine.
+/// Bytes of a root image kept in memory: enough for any image.
 const IMAGE_MEMORY: u64 = 4 << 30;
 
-/// Every program that the catalogue of filesystems names, and the common ones.
+/// Returns the programs of all filesystems and the common ones.
 pub(crate) fn tools() -> Vec<&'static str> {
     let mut names: Vec<&str> = TOOLS.to_vec();
     for filesystem in FILESYSTEMS {
@@ -479,7 +480,7 @@ pub(crate) fn tools() -> Vec<&'static str> {
     names
 }
 
-/// RAM of the guest for a stack. A quarter of a machine makes no sense where the machine is made.
+/// Returns the guest's RAM for a stack. A quarter of the machine has no meaning for a machine made to measure.
 fn memory(stack: &Stack) -> Bytes {
     match stack.memory.limit {
         MemoryLimit::Limit(bytes) => bytes,
@@ -487,7 +488,7 @@ fn memory(stack: &Stack) -> Bytes {
     }
 }
 
-/// The stack as the agent in the guest is to bring it up: the guest's RAM is the limit already.
+/// Returns the stack for the agent in the guest, where the RAM is the memory limit.
 fn for_agent(stack: &Stack) -> Stack {
     let mut stack = stack.clone();
     stack.memory.limit = MemoryLimit::Unlimited;
@@ -497,83 +498,7 @@ fn for_agent(stack: &Stack) -> Stack {
 fn cpu_is_free() -> Warning {
     Warning::new(
         "virtual-cpu-free",
-        "virtual time counts no CPU time: a fast device looks as fast as it is, whatever drives it",
-        "charge system calls and copies: seekwell calibrate measures what they cost here",
+        "virtual time counts no CPU time, so differences that come from the CPU are missing",
+        "charge system calls and copies with --cpu; seekwell calibrate measures their cost here",
     )
-}
-
-/// What an agent says, line by line.
-#[derive(Debug, Default)]
-struct Heard {
-    rest: Vec<u8>,
-    taken: usize,
-    words: Vec<Word>,
-    record: Option<Box<Record>>,
-    garbled: Option<String>,
-}
-
-impl Heard {
-    fn take(&mut self, bytes: &[u8], progress: &mut dyn FnMut(&str)) {
-        self.rest.extend_from_slice(bytes);
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            self.taken += line.len();
-            match serde_json::from_slice(&line) {
-                Ok(AgentMessage::Step { name }) => {
-                    progress(&name);
-                    self.words.push(Word { ends_at: self.taken, step: Some(name) });
-                }
-                Ok(AgentMessage::Record(record)) => {
-                    self.record = Some(record);
-                    self.words.push(Word { ends_at: self.taken, step: None });
-                }
-                Err(_) => self.garbled = Some(String::from_utf8_lossy(&line).trim().to_owned()),
-            }
-        }
-    }
-
-    /// The step that began last.
-    fn step(&self) -> Option<&str> {
-        self.words.iter().rev().find_map(|word| word.step.as_deref())
-    }
-}
-
-/// The agent's record, with the fingerprint; one that says why, when there is none.
-fn record(heard: Heard, outcome: &Outcome) -> Record {
-    let fingerprint = Some(outcome.fingerprint.to_string());
-    match heard.record {
-        Some(mut record) if outcome.end == (End::Finished { status: 0 }) => {
-            medium::add(&mut record.steps, &heard.words, &outcome.heard);
-            Record { fingerprint, ..*record }
-        }
-        _ => {
-            let stage = heard.step().unwrap_or("setup").to_owned();
-            let reason = why(&outcome.end, heard.garbled.as_deref(), outcome);
-            Record {
-                status: Status::Failed { stage, reason },
-                in_force: InForce::default(),
-                steps: Vec::new(),
-                timeline: Vec::new(),
-                journal_timeline: Vec::new(),
-                clock_cost_ns: None,
-                smart: None,
-                block_events: None,
-                fingerprint,
-                elapsed_ns: outcome.virtual_ns,
-                warnings: Vec::new(),
-            }
-        }
-    }
-}
-
-fn why(end: &End, garbled: Option<&str>, outcome: &Outcome) -> String {
-    let mut parts = vec![format!("the guest ended without a record: {end}")];
-    parts.extend(garbled.map(|line| format!("it said something that is no message: {line}")));
-    let log = String::from_utf8_lossy(&outcome.log);
-    for text in [last_lines(&log, CONSOLE_LINES), last_lines(&outcome.console, CONSOLE_LINES)] {
-        if !text.trim().is_empty() {
-            parts.push(text.trim().to_owned());
-        }
-    }
-    parts.join("\n")
 }

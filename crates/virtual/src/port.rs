@@ -30,30 +30,30 @@ pub enum PortFault {
     #[error(transparent)]
     Ring(#[from] RingFault),
     /// The driver used what it had not set up.
-    #[error("the driver sent a {what} before it had set up everything for it")]
+    #[error("the driver sent a {what} before it had set up the device")]
     Order {
-        /// What it sent.
+        /// The message.
         what: &'static str,
     },
     /// A second ring; one was offered.
-    #[error("the driver set up ring {ring} of a disk that has one")]
+    #[error("the driver set up ring {ring}, but a disk has only ring 0")]
     RingNumber {
         /// Its number.
         ring: u32,
     },
     /// A connection of the guest could not be taken.
-    #[error("a connection of the guest could not be taken: {0}")]
+    #[error("cannot accept the guest's connection: {0}")]
     Accept(io::Error),
 }
 
-/// What became of a message.
+/// Result of handling a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handled {
     /// Answered, if it wanted an answer.
     Done,
     /// A kick, not answered yet: the clock must be right before it is.
     Kick {
-        /// Whether it wants an answer.
+        /// The driver expects an answer.
         answer: bool,
     },
 }
@@ -93,7 +93,8 @@ impl Port {
         }
     }
 
-    /// Whether the driver rings a bell instead of sending kicks, and wants to be called so.
+    /// Returns true if the driver rings a bell instead of sending kicks, and is called the same
+    /// way.
     #[must_use]
     pub fn rings(&self) -> bool {
         self.rings
@@ -104,7 +105,7 @@ impl Port {
         self.rings = true;
     }
 
-    /// Where the driver connects; `None` once it has.
+    /// Returns the socket on which the driver connects; `None` once it has.
     #[must_use]
     pub fn listener(&self) -> Option<&UnixListener> {
         (self.link.is_none() && !self.left).then_some(&self.listener)

@@ -1,5 +1,5 @@
-//! What stacks are once their filesystem and files are made, kept while a run lasts: each is made by the
-//! first trial that needs it, and all that need it, the first one too, start from a copy.
+//! Stacks with their filesystem and files made, kept while a run lasts. The first trial that needs
+//! one makes it; every trial that needs it starts from a copy, the first one too.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ pub(crate) struct Prepared {
     pub(crate) record: Record,
 }
 
-/// Where a trial begins.
+/// The state that a trial starts from.
 #[derive(Debug)]
 pub(crate) struct Start {
     /// Copies of the disks, or `None` where preparing failed.
@@ -31,7 +31,7 @@ pub(crate) struct Start {
     pub(crate) record: Record,
 }
 
-/// One stack; whoever holds the lock prepares it.
+/// One stack; the thread with the lock prepares it.
 type Slot = Arc<Mutex<Option<Prepared>>>;
 
 /// Everything that was prepared, by what it depends on.
@@ -39,7 +39,7 @@ type Slot = Arc<Mutex<Option<Prepared>>>;
 pub(crate) struct Preparations(Mutex<BTreeMap<String, Slot>>);
 
 impl Preparations {
-    /// Disks to begin with, of what `key` stands for; `prepare` makes it if nobody has. Who comes
+    /// Returns the disks to start from for `key`; `prepare` makes them if no trial has. Who comes
     /// meanwhile waits.
     ///
     /// # Errors

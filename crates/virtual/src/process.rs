@@ -19,7 +19,7 @@ mod tests;
 /// answers that with a segmentation fault at the next signal.
 const NO_RSEQ: &str = "glibc.pthread.rseq=0";
 
-/// What to start.
+/// The program to start.
 #[derive(Debug)]
 pub struct Launch<'a> {
     /// Directory that the guest runs in; holds a link `linux` to its kernel and a link `memory` to
@@ -34,13 +34,13 @@ pub struct Launch<'a> {
 /// How a guest's process ended, and what it cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
-    /// As the kernel tells it.
+    /// As the kernel reports it.
     pub status: ExitStatus,
     /// CPU time of the guest's kernel and of all its programs.
     pub cpu: Duration,
 }
 
-/// CPU time by who used it, in clock ticks of `/proc`.
+/// CPU time of kernel and programs, in clock ticks of `/proc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTicks {
     /// The guest's kernel.
@@ -61,7 +61,7 @@ impl GuestProcess {
     ///
     /// # Errors
     ///
-    /// What the kernel says to starting the program.
+    /// The system's error when the program cannot be started.
     pub fn start(launch: Launch<'_>) -> io::Result<Self> {
         let Launch { directory, arguments, console } = launch;
         let mut command = Command::new("./linux");
@@ -90,7 +90,7 @@ impl GuestProcess {
     ///
     /// # Errors
     ///
-    /// What the kernel says to waiting.
+    /// The system's error when waiting fails.
     pub fn poll_exit(&mut self) -> io::Result<Option<Exit>> {
         if self.exit.is_none() {
             self.exit = wait(self.pid, libc::WNOHANG)?;
@@ -102,7 +102,7 @@ impl GuestProcess {
     ///
     /// # Errors
     ///
-    /// What the kernel says to waiting.
+    /// The system's error when waiting fails.
     pub fn wait_or_end(&mut self, limit: Duration) -> io::Result<Exit> {
         let step = Duration::from_millis(1);
         let mut waited = Duration::ZERO;
@@ -120,7 +120,7 @@ impl GuestProcess {
     ///
     /// # Errors
     ///
-    /// What the kernel says to waiting.
+    /// The system's error when waiting fails.
     pub fn end(&mut self) -> io::Result<Exit> {
         if let Some(exit) = self.exit {
             return Ok(exit);
@@ -229,7 +229,7 @@ impl Pinned {
     ///
     /// # Errors
     ///
-    /// What the kernel says, for example that there is no such CPU.
+    /// The system's error, for example that there is no such CPU.
     pub fn to(cpu: usize) -> io::Result<Self> {
         let before = sched_getaffinity(None)?;
         if cpu >= CpuSet::MAX_CPU {

@@ -11,7 +11,7 @@ mod tests;
 /// Bytes of one descriptor.
 const DESCRIPTOR_BYTES: u64 = 16;
 
-/// The chain goes on (`VIRTQ_DESC_F_NEXT`).
+/// The chain continues (`VIRTQ_DESC_F_NEXT`).
 const FLAG_NEXT: u16 = 1;
 
 /// The device writes this buffer (`VIRTQ_DESC_F_WRITE`).
@@ -30,7 +30,7 @@ pub const LARGEST_RING: u16 = 32768;
 /// more; devices here offer far fewer segments.
 pub const LONGEST_CHAIN: usize = 4096;
 
-/// Where a ring lies in the guest's memory.
+/// Addresses of a ring in the guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingLayout {
     /// Descriptors in the ring: a power of two.
@@ -50,24 +50,24 @@ pub struct Segment {
     pub address: u64,
     /// Length in bytes.
     pub length: u32,
-    /// Whether the device writes it.
+    /// The device writes this segment.
     pub writable: bool,
 }
 
-/// What is wrong with a ring: the driver that wrote it cannot be talked to any more.
+/// A malformed ring: its driver cannot be served any longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RingFault {
     /// Not a power of two, zero, or larger than the standard allows.
-    #[error("a ring of {size} descriptors is not one the standard knows")]
+    #[error("invalid ring size {size}: must be a power of two, at most 32768")]
     Size {
         /// As the guest set it.
         size: u32,
     },
     /// An address outside the guest's memory.
-    #[error("the ring leads outside: {0}")]
+    #[error("the ring points outside the guest's memory: {0}")]
     Outside(#[from] OutOfRange),
-    /// More requests made available than the ring holds.
-    #[error("{count} requests are made available in a ring of {size}")]
+    /// More requests available than the ring has entries.
+    #[error("{count} requests available in a ring of {size}")]
     Overrun {
         /// Requests that appear to be available.
         count: u16,
@@ -75,7 +75,7 @@ pub enum RingFault {
         size: u16,
     },
     /// A descriptor number beyond the table.
-    #[error("descriptor {index} is beyond its table of {size}")]
+    #[error("descriptor {index} is outside its table of {size}")]
     Index {
         /// The number.
         index: u16,
@@ -83,22 +83,22 @@ pub enum RingFault {
         size: u32,
     },
     /// A chain with a loop, or one longer than [`LONGEST_CHAIN`].
-    #[error("a chain of descriptors does not end after {length}")]
+    #[error("a chain of descriptors is longer than {length}")]
     Endless {
         /// Descriptors followed.
         length: usize,
     },
     /// An indirect table inside an indirect table, or one that is followed by more.
-    #[error("an indirect table stands where none may be")]
+    #[error("unexpected VIRTQ_DESC_F_INDIRECT")]
     MisplacedIndirect,
     /// An indirect table that is empty or no multiple of a descriptor.
-    #[error("an indirect table of {bytes} bytes is not made of descriptors")]
+    #[error("an indirect table has {bytes} bytes, not a multiple of 16")]
     IndirectLength {
         /// Its length.
         bytes: u32,
     },
     /// Something to read after something to write, which the standard forbids.
-    #[error("a buffer to read follows a buffer to write")]
+    #[error("a readable buffer follows a writable one")]
     Order,
 }
 
@@ -204,7 +204,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Whether the driver wants to be told of used chains.
+    /// Returns true if the driver wants a notification of used chains.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! The guest's root image: tools of this machine by an explicit list, their libraries, nothing else.
 //!
-//! What is in the image is named with its hash, so that two machines can tell whether their guests
+//! The image has a hash over its content, so that two machines can tell whether their guests
 //! ran the same programs. Everything a guest writes goes to memory.
 
 mod erofs;
@@ -46,7 +46,7 @@ impl RootImage {
     /// The image's filesystem, as the kernel calls it.
     pub const FILESYSTEM: &'static str = "erofs";
 
-    /// Where the guest's first program is.
+    /// Path of the guest's first program.
     pub const INIT: &'static str = "/seekwell";
 
     /// Its only argument.
@@ -79,7 +79,7 @@ pub enum RootError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A program needs a library that this machine's loader would not find either.
@@ -93,13 +93,13 @@ pub enum RootError {
         library: String,
     },
     /// A path that is not absolute.
-    #[error("{path} is no absolute path; name files of the root image from /")]
+    #[error("{path} is not absolute; name files of the root image from /")]
     Relative {
         /// The path.
         path: PathBuf,
     },
     /// The image could not be kept.
-    #[error("cannot keep the root image: {0}")]
+    #[error("cannot store the root image: {0}")]
     Keep(io::Error),
 }
 

@@ -1,4 +1,4 @@
-//! What a power cut could undo: the contents before and after each write that is still volatile.
+//! Undo log for power cuts: the contents before and after each write that is still volatile.
 
 use std::collections::VecDeque;
 use std::io;

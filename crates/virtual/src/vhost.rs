@@ -62,20 +62,20 @@ impl Header {
         bytes
     }
 
-    /// Whether the guest waits for an answer to a request that has none of its own.
+    /// Returns true if the guest waits for an answer to a request that has none of its own.
     #[must_use]
     pub fn needs_reply(&self) -> bool {
         self.flags & FLAG_NEED_REPLY != 0
     }
 
-    /// Whether this is an answer.
+    /// Returns true if this is an answer.
     #[must_use]
     pub fn is_reply(&self) -> bool {
         self.flags & FLAG_REPLY != 0
     }
 }
 
-/// Where the parts of a ring are, in guest-physical addresses.
+/// Guest-physical addresses of the parts of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingAddresses {
     /// Descriptor table.
@@ -111,11 +111,11 @@ pub enum Request {
         /// The entry.
         base: u32,
     },
-    /// Where a ring is.
+    /// Set the addresses of a ring.
     SetRingAddresses {
         /// The ring.
         ring: u32,
-        /// Where.
+        /// The addresses.
         addresses: RingAddresses,
     },
     /// A ring is used from now on, or no longer.
@@ -145,7 +145,7 @@ pub enum Request {
     Other(u32),
 }
 
-/// What is wrong with a message of the guest.
+/// A malformed message of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageFault {
     /// Not version 1.

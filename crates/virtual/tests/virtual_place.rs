@@ -205,12 +205,12 @@ fn a_device_that_is_none_of_ours_is_refused_in_words() {
     };
     assert_eq!(
         message(&place, &plan),
-        "disk names the modelled device 'no-such-disk', which there is no file of; seekwell device list shows those there are"
+        "disk names the modelled device 'no-such-disk', which does not exist; list the models with: seekwell device list"
     );
     plan.stacks[0].device.backing = Backing::Disk { path: "/dev/sda".into() };
     let text = message(&place, &plan);
     assert!(
-        text.starts_with("disk is a device of the host; the virtual place takes modelled"),
+        text.starts_with("disk is a device of the host; the virtual backend takes modelled"),
         "{text}"
     );
 }

@@ -1,4 +1,4 @@
-//! `docs/meaning.md`: what judged metrics mean, with the figure of an independent tool beside ours.
+//! `docs/meaning.md`: what judged metrics mean, with the figure of an independent tool next to ours.
 //! Made of `docs/meaning.toml` and of the raw pairs that it names.
 
 use serde::Deserialize;
@@ -20,7 +20,7 @@ struct Audit {
     row: Vec<Row>,
 }
 
-/// What metrics of a kind mean.
+/// Meaning of the metrics of a kind of workload.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {

@@ -1,4 +1,4 @@
-//! The kernel that tests of the virtual place run: one that was built before, or the reduced one, built
+//! The kernel that tests of the virtual backend run: one that was built before, or the reduced one, built
 //! now. Without either, those tests are skipped and counted.
 
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn provide(root: &Path) -> Result<bool> {
     let build = ["kernel", "build", "--set", "reduced"];
     let built = cargo_command(root).args(PROGRAM).args(build).status()?;
     if !built.success() {
-        eprintln!("there is no lab kernel, so tests of the virtual place will be skipped");
+        eprintln!("there is no lab kernel, so tests of the virtual backend will be skipped");
     }
     Ok(built.success())
 }

@@ -1,5 +1,5 @@
-//! What tests could leave on the machine: attached loop devices, mounts, settings of the kernel,
-//! memory groups, undo lists, processes.
+//! Leftovers that tests could leave on the machine: attached loop devices, mounts, settings of the
+//! kernel, memory groups, undo lists, processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +20,7 @@ const LASTING_LOOP_SETTINGS: [&str; 2] = ["scheduler", "nr_requests"];
 /// Shows what was last written to it, which is not a state.
 const NO_SETTING: &str = "drop_caches";
 
-/// Where to look.
+/// Folders and files to look at.
 struct Places {
     sys_block: PathBuf,
     mounts: PathBuf,
@@ -104,7 +104,7 @@ impl Machine {
         }
     }
 
-    /// What is here now and was not, or not so, `before`.
+    /// Lists everything that is new or changed since `before`.
     pub(super) fn new_since(&self, before: &Self) -> Vec<String> {
         let changed = |(key, value): (&String, &String)| match before.normal(key) {
             Some(old) if old != value => Some(format!("{key}: `{value}`, was `{old}`")),
@@ -125,7 +125,8 @@ impl Machine {
     }
 }
 
-/// What a folder holds; nothing where there is no such folder, as on a kernel without the feature.
+/// Lists the files of a folder; none where there is no such folder, as on a kernel without the
+/// feature.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries.flatten().map(|entry| entry.path()).collect()

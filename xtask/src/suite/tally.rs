@@ -6,7 +6,7 @@ use std::fmt;
 #[cfg(test)]
 mod tests;
 
-/// What came out of a run.
+/// Counts of a test run.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// As the harness counts, which takes a skipped test for a passed one.
@@ -81,7 +81,7 @@ impl Tally {
         self.failed > 0
     }
 
-    /// Whether nothing failed and at least one test really ran.
+    /// Returns true if nothing failed and at least one test really ran.
     pub(super) fn is_good(&self) -> bool {
         self.failed == 0 && self.failed_checks.is_empty() && self.really_passed() > 0
     }

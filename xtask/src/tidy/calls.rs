@@ -1,4 +1,4 @@
-//! Calls that only some places may make, found in the tokens because what a macro is given is not
+//! Calls that only some crates may make, found in the tokens because the arguments of macros are not
 //! parsed.
 
 use proc_macro2::{Delimiter, LineColumn, TokenStream, TokenTree};
@@ -116,7 +116,7 @@ fn found_at(ident: &str, before: &[TokenTree], after: &[TokenTree]) -> Vec<(Stri
     guarded(ident, after).into_iter().map(|name| (name, Kind::Door)).collect()
 }
 
-/// `.unwrap()` and, handed on as a function, `Option::unwrap`.
+/// `.unwrap()` and, passed as a function, `Option::unwrap`.
 fn panicking(ident: &str, before: &[TokenTree], after: &[TokenTree]) -> Option<&'static str> {
     let (_, lint) = PANICKING.into_iter().find(|(name, _)| *name == ident)?;
     let is_method =

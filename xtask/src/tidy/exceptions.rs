@@ -15,7 +15,7 @@ use toml::Spanned;
 use super::{Finding, Rule};
 use crate::tree::Tree;
 
-/// Where exceptions live, from the root of the tree.
+/// Path of the exceptions, from the root of the tree.
 pub const EXCEPTIONS_FILE: &str = "xtask/tidy.toml";
 
 #[derive(Deserialize)]

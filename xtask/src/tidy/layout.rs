@@ -1,4 +1,4 @@
-//! Where code lies and what its modules are called.
+//! Positions of code and names of modules.
 
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod};

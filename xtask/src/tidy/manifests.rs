@@ -1,4 +1,4 @@
-//! What the manifests promise: the workspace's lints in every crate, and dependencies along the
+//! Promises of the manifests: the workspace's lints in every crate, and dependencies along the
 //! arrows.
 
 use toml::Spanned;
@@ -27,8 +27,11 @@ const LAYERS: [&[&str]; 10] = [
 const NARROW: [(&str, &[&str]); 2] =
     [("report", &["model", "stats"]), ("replicate", &["model", "stats"])];
 
-/// What tests share: any room may name it, for its tests only; it knows no room.
+/// Shared test code: any room may depend on it, for its tests only; it depends on no room.
 const FOR_TESTS: &str = "testing";
+
+/// The parser of the command line and its generators: for `cli` alone.
+const COMMAND_LINE: [&str; 3] = ["clap", "clap_complete", "clap_mangen"];
 
 /// Lints of the root manifest that the house rules rest on.
 const LINTS: [(&str, &str); 11] = [
@@ -167,6 +170,10 @@ impl Member<'_> {
             for (key, value) in dependencies.iter() {
                 let package = self.package(key.get_ref(), value.get_ref());
                 let line = line_at(self.text, key.span().start);
+                if COMMAND_LINE.contains(&package.as_str()) && self.room != "cli" {
+                    let what = format!("`{package}` in [{name}] outside cli");
+                    self.add(Rule::Clap, line, &package, what);
+                }
                 if let Some(why) = self.refuse(&package, is_dev) {
                     self.add(Rule::Arrow, line, &package, format!("`{package}` in [{name}] {why}"));
                 }

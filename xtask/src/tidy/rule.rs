@@ -1,6 +1,6 @@
-//! The rules: what each is called, why it exists and how to get right.
+//! The rules: name, reason and remedy of each.
 
-/// What a check stands for: its name in `xtask/tidy.toml`, why it exists and how to get right.
+/// One check, with its name in `xtask/tidy.toml`, its reason and its remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// A Rust file that does not parse cannot be judged.
@@ -9,7 +9,7 @@ pub enum Rule {
     FunctionLength,
     /// A production file of more than `super::size::FILE_LINES` lines.
     FileLength,
-    /// `unwrap` or `expect` in production code without a reason beside it.
+    /// `unwrap` or `expect` in production code without a reason.
     Unwrap,
     /// A lint switched off without a reason.
     AllowReason,
@@ -29,12 +29,20 @@ pub enum Rule {
     VagueName,
     /// Unit tests inside a production file.
     InlineTests,
-    /// A path, tool or host of the place where the code was written.
+    /// A path, tool or host of one developer's machine.
     Workplace,
     /// A lock file that points anywhere but the public registry.
     Lock,
     /// An entry of `xtask/tidy.toml` that is wrong or fits nothing.
     Exceptions,
+    /// A phrase that a native-speaking engineer would not say, in text that people read.
+    Phrase,
+    /// A doc comment that opens with a relative clause instead of naming the thing.
+    DocOpening,
+    /// The command line's parser outside `cli`.
+    Clap,
+    /// The device catalogue loaded at more than one site.
+    DeviceCatalogue,
 }
 
 /// The words of one rule.
@@ -46,12 +54,12 @@ pub(super) struct RuleText {
 }
 
 /// In the order of [`Rule`]'s variants, which a test checks.
-pub(super) const RULES: [RuleText; 16] = [
+pub(super) const RULES: [RuleText; 20] = [
     RuleText {
         rule: Rule::Syntax,
         name: "syntax",
         why: "no other rule can look at it",
-        remedy: "mend the syntax",
+        remedy: "fix the syntax",
     },
     RuleText {
         rule: Rule::FunctionLength,
@@ -80,7 +88,7 @@ pub(super) const RULES: [RuleText; 16] = [
     RuleText {
         rule: Rule::Safety,
         name: "safety",
-        why: "nobody can check an unsafe block whose conditions are not written",
+        why: "an unsafe block without its conditions cannot be reviewed",
         remedy: "write // SAFETY: and the reason directly above it",
     },
     RuleText {
@@ -141,7 +149,31 @@ pub(super) const RULES: [RuleText; 16] = [
         rule: Rule::Exceptions,
         name: "exceptions",
         why: "exceptions are worth something only while each of them is true",
-        remedy: "mend or remove the entry",
+        remedy: "fix or remove the entry",
+    },
+    RuleText {
+        rule: Rule::Phrase,
+        name: "phrase",
+        why: "a sentence that has to be read twice is a bug",
+        remedy: "rewrite the sentence in plain English",
+    },
+    RuleText {
+        rule: Rule::DocOpening,
+        name: "doc-opening",
+        why: "a relative clause makes the reader wait for the noun",
+        remedy: "name the thing: \"Returns the queue depth\", \"Devices with a write cache\"",
+    },
+    RuleText {
+        rule: Rule::Clap,
+        name: "clap",
+        why: "a program that uses the libraries has no command line",
+        remedy: "pass plain values, parse them in cli",
+    },
+    RuleText {
+        rule: Rule::DeviceCatalogue,
+        name: "device-catalogue",
+        why: "two loadings in one run can disagree about a device",
+        remedy: "load it once and pass it down",
     },
 ];
 
@@ -156,13 +188,13 @@ impl Rule {
         self.text().name
     }
 
-    /// What goes wrong without it, as a fragment.
+    /// The damage that the rule prevents, as a fragment.
     #[must_use]
     pub fn why(self) -> &'static str {
         self.text().why
     }
 
-    /// What to do about a finding, as a fragment.
+    /// The fix for a finding, as a fragment.
     #[must_use]
     pub fn remedy(self) -> &'static str {
         self.text().remedy
@@ -172,7 +204,7 @@ impl Rule {
         RULES.iter().find(|text| text.name == name).map(|text| text.rule)
     }
 
-    /// Whether an exception states how far over the limit it reaches.
+    /// Returns true if an exception must state its own limit.
     pub(super) fn has_limit(self) -> bool {
         matches!(self, Self::FunctionLength | Self::FileLength)
     }

@@ -12,7 +12,7 @@ use syn::{AttrStyle, Attribute, Meta, Token};
 use super::{Finding, Rule, test_modules};
 use crate::tree::Tree;
 
-/// What a file is compiled for.
+/// Target that a file is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Production,
@@ -32,7 +32,7 @@ pub(super) struct RustFile<'t> {
     pub allows: Vec<Allow>,
     tests: Vec<Range>,
     reasons: Vec<(String, Range)>,
-    /// Where each statement, match arm and item begins and ends.
+    /// Ranges of statements, match arms and items.
     pub units: Vec<Range>,
 }
 
@@ -69,7 +69,7 @@ impl RustFile<'_> {
         self.purpose == Purpose::Test || self.tests.iter().any(|range| range.holds(place))
     }
 
-    /// Whether an item or statement around `place` switches `lint` off and says why.
+    /// Returns true if an item or statement around `place` switches `lint` off and gives a reason.
     pub(super) fn has_reason(&self, lint: &str, place: LineColumn) -> bool {
         self.reasons.iter().any(|(name, range)| name == lint && range.holds(place))
     }

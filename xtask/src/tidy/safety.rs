@@ -47,7 +47,8 @@ fn scan(tokens: TokenStream, places: &mut Vec<(LineColumn, &'static str)>) {
     }
 }
 
-/// Whether the comment lines directly above line `line` (from 1) give a reason after the mark.
+/// Returns true if the comment lines directly above line `line` (from 1) give a reason after the
+/// mark.
 fn has_comment_above(lines: &[&str], line: usize) -> bool {
     let above = lines.get(..line.saturating_sub(1)).unwrap_or_default();
     let comment: Vec<&str> =

@@ -53,7 +53,8 @@ impl Functions {
         self.add(&signature.ident, signature.fn_token.span, end);
     }
 
-    /// What a macro is given is not parsed; a function in it still reads `fn name … { … }`.
+    /// Finds functions among the tokens of a macro, which are not parsed: a function still reads
+    /// `fn name … { … }`.
     fn add_from_tokens(&mut self, tokens: TokenStream) {
         let mut open: Option<(syn::Ident, Span)> = None;
         let mut after_fn: Option<Span> = None;

@@ -18,7 +18,7 @@ pub(super) fn find(tree: &Tree, files: &[RustFile<'_>]) -> BTreeSet<String> {
     found
 }
 
-/// Where the modules declared in a file are looked for.
+/// Search path of the modules declared in a file.
 struct Place<'t> {
     file: &'t str,
     base: String,

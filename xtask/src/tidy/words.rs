@@ -55,7 +55,7 @@ fn check_text(path: &str, text: &str, words: &[(String, &str)], findings: &mut V
     }
 }
 
-/// Whether `word` is not merely the tail of a longer word or path.
+/// Returns true if `word` is not merely the tail of a longer word or path.
 fn begins_there(line: &str, start: usize, word: &str) -> bool {
     let before = line.get(..start).and_then(|before| before.chars().last());
     let is_path = word.starts_with('/');

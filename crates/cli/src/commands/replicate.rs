@@ -37,7 +37,12 @@ pub fn run(session: &Session, arguments: &ReplicateArgs) -> Result<Exit, Failure
     for study in chosen {
         let runs = labs.runs(study)?;
         let ends = labs.ends(study)?;
-        outcomes.push(judge::judge(studies.claims(), study, &runs, &ends));
+        let mut outcome = judge::judge(studies.claims(), study, &runs, &ends);
+        if arguments.kept && !arguments.quick {
+            let quick = judge::judge(studies.claims(), study, &labs.kept_quick(study)?, &[]);
+            outcome.quick_alone = Some(quick.score());
+        }
+        outcomes.push(outcome);
     }
     let found = Replication {
         format: seekwell_model::FORMAT.to_string(),

@@ -1,4 +1,4 @@
-//! What this machine can measure, and the command that adds what is missing.
+//! The abilities of this machine, and the command that adds what is missing.
 
 use super::{mounts, programs_of, schedulers};
 use crate::caches;
@@ -25,13 +25,13 @@ pub enum State {
 /// One line of `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
+    /// Name of the check.
     pub what: String,
     /// How far it can be used.
     pub state: State,
-    /// What was seen.
+    /// Result, in words.
     pub detail: String,
-    /// What to do; `None` when there is nothing to do or nothing that helps.
+    /// Remedy; `None` when there is nothing to do or nothing that helps.
     pub remedy: Option<String>,
 }
 

@@ -9,18 +9,18 @@ use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::units::Bytes;
 use std::path::Path;
 
-/// What a checker said.
+/// Result of a checker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// Whether it found nothing.
+    /// True when it found nothing.
     pub clean: bool,
     /// Its command line.
     pub command: String,
-    /// What it printed, both streams.
+    /// Its output, both streams.
     pub output: String,
 }
 
-/// What is in force on a filesystem that was made. `None` is "not known", never 0.
+/// Properties in force of a filesystem that was made. `None` is "not known", never 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadBack {
     /// Block size as `statfs` says, or of the superblock when it is not mounted.

@@ -101,7 +101,7 @@ fn configure(
     fsconfig_create(context).map_err(|errno| (None, errno))
 }
 
-/// What the kernel wrote about this mount: one message per read, each with a letter for its level.
+/// Messages of the kernel about this mount: one message per read, each with a letter for its level.
 fn log(context: &OwnedFd) -> String {
     let mut lines = Vec::new();
     let mut buffer = [0_u8; 1024];

@@ -7,7 +7,7 @@ use seekwell_model::units::Bytes;
 #[cfg(test)]
 mod tests;
 
-/// Where the superblock says that the journal is.
+/// Place of the journal by the superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// There is none, or this format is not known here.
@@ -17,7 +17,7 @@ pub(super) enum Place {
     External(Option<Bytes>),
 }
 
-/// What the data device says.
+/// Facts from the data device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OnDisk {
     pub block_bytes: Option<u32>,

@@ -17,7 +17,7 @@ pub struct Bond {
 }
 
 impl Bond {
-    /// What the device was, as [`Verified::is_bound`] compares it.
+    /// Text of the identity, as [`Verified::is_bound`] compares it.
     #[must_use]
     pub fn text(&self) -> String {
         self.identity.bond()
@@ -45,7 +45,7 @@ pub fn bind(system: &System, target: &Path) -> Result<Bond, Refusal> {
 }
 
 impl Verified {
-    /// Whether it is the device that a run began with.
+    /// Checks that it is the device that a run began with.
     ///
     /// # Errors
     /// [`RefusalKind::Changed`] with both.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What kind of reason the guard had.
+/// Kind of reason to refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefusalKind {
     /// There is nothing at the path, or it vanished.
@@ -27,7 +27,7 @@ pub enum RefusalKind {
     NotClaimed,
     /// It is not the device that was checked or claimed.
     Changed,
-    /// What had to be read to be sure could not be read.
+    /// A fact that the guard needs could not be read.
     Unreadable,
 }
 
@@ -35,13 +35,13 @@ pub enum RefusalKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is not written: {reason}; {remedy}", target.display())]
 pub struct Refusal {
-    /// What was to be written.
+    /// Device or file that was to be written.
     pub target: PathBuf,
     /// Kind of the reason.
     pub kind: RefusalKind,
     /// The reason, with where it was seen.
     pub reason: String,
-    /// What to do.
+    /// Remedy.
     pub remedy: String,
 }
 

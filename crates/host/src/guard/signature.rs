@@ -23,7 +23,7 @@ const ZFS_MAGIC: u64 = 0x00ba_b10c;
 const ZFS_LABEL: u64 = 256 << 10;
 const BTRFS_SUPERBLOCK: usize = 64 << 10;
 
-/// What else libblkid knows that is a layer and no filesystem, beside every `…_member`.
+/// Layers that libblkid knows besides every `…_member`.
 const OTHER_LAYERS: [&str; 6] =
     ["crypto_LUKS", "bcache", "BitLocker", "ceph_bluestore", "stratis", "cs_fvault2"];
 

@@ -13,7 +13,7 @@ use std::fs;
 mod kernel;
 mod trees;
 
-/// What is looked at in the matrix: the name, and its parts.
+/// Kinds of devices in the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Disk,
@@ -100,7 +100,7 @@ fn claim_it(machine: &Machine, name: &str) {
     claim::confirm(&system, &machine.path("claims"), &card, &typed).unwrap();
 }
 
-/// What happens to a machine between two looks.
+/// Change of a machine between two looks.
 type Change = fn(&mut Machine);
 
 /// How a device can be in use; each puts its state on the machine.

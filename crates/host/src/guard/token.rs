@@ -62,7 +62,7 @@ impl WriteToken {
         self.identity().map(|identity| identity.kernel_name.as_str())
     }
 
-    /// What device it is; `None` for a file.
+    /// Identity of the device; `None` for a file.
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         match &self.subject {
@@ -72,7 +72,7 @@ impl WriteToken {
         }
     }
 
-    /// Whether it is an image of this run: then not even the zeroing and discarding of a mkfs may
+    /// True for an image of this run: then not even the zeroing and discarding of a mkfs may
     /// change how the host holds it.
     #[must_use]
     pub fn is_scratch(&self) -> bool {
@@ -223,7 +223,7 @@ fn missing_file(path: &Path, error: Errno) -> Refusal {
 
 /// Makes a file that did not exist, marks it as ours, and gives the right to write to it.
 ///
-/// Where the filesystem keeps no extended attributes the file can be written now and not by a later
+/// On a filesystem without extended attributes the file can be written now and not by a later
 /// run.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Whether a device is in use: by the running system, mounts, swap, other layers, other processes.
+//! Users of a device: the running system, mounts, swap, other layers, other processes.
 
 use super::refusal::{Refusal, RefusalKind};
 use super::tree::{self, Device, Twins};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the running system lives.
+/// Mount points of the running system.
 const SYSTEM_MOUNTS: [&str; 6] = ["/", "/boot", "/boot/efi", "/usr", "/var", "/home"];
 
 /// A device that somebody may be using, and everything that a write to it can reach.
@@ -55,7 +55,7 @@ impl<'a> Suspect<'a> {
         }
     }
 
-    /// Whether it is the file that holds the bytes of the device.
+    /// True for the file that holds the bytes of the device.
     fn is_behind(&self, path: &Path) -> bool {
         let Ok(twins) = &self.twins else { return false };
         !twins.files.is_empty()
@@ -261,7 +261,7 @@ impl<'a> Suspect<'a> {
         Ok(())
     }
 
-    /// What of the device, or of the file behind it, a table of descriptors has open for writing.
+    /// Names the device, part or backing file that a table of descriptors has open for writing.
     /// `folder` has `fd` and `fdinfo`.
     fn opened_in(&self, folder: &Path) -> Option<String> {
         sysfs::names(&folder.join("fd")).into_iter().find_map(|descriptor| {
@@ -278,7 +278,7 @@ impl<'a> Suspect<'a> {
         Some(self.named(part))
     }
 
-    /// What a process has mapped so that its writes reach the device.
+    /// Names the device, part or backing file that a process has mapped for writing.
     fn mapped_in(&self, folder: &Path) -> Option<String> {
         let maps = sysfs::read_optional(&folder.join("maps"))?;
         maps.lines().find_map(|line| {
@@ -310,7 +310,7 @@ fn tables(system: &System, folder: &Path, process: u32) -> Vec<PathBuf> {
     tables
 }
 
-/// Whether a mapping that is read-only now may be made writable: `mw` of its `VmFlags`.
+/// True when a mapping that is read-only now may be made writable: `mw` of its `VmFlags`.
 fn may_be_written(folder: &Path, range: &str) -> bool {
     let smaps = sysfs::read_optional(&folder.join("smaps")).unwrap_or_default();
     let mut lines = smaps.lines().skip_while(|line| !line.starts_with(range));

@@ -126,7 +126,7 @@ fn a_free_loop_device_has_its_settings_again_when_it_is_free_again() {
     assert_eq!(ours, []);
 }
 
-/// What a lab may set, drawn at random; 0 is for "leave it".
+/// Settings of a lab, drawn at random; 0 is for "leave it".
 fn wanted() -> impl Strategy<Value = Wanted> {
     let limit = |values: &'static [u32]| prop::option::of(prop::sample::select(values.to_vec()));
     (

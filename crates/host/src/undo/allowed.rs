@@ -1,4 +1,4 @@
-//! What may be in an undo list at all. A list is read as root, so it reaches only what the program
+//! Targets that an undo list may have. A list is read as root, so it reaches only what the program
 //! itself changes: queue settings, hdparm's, its sysctls, its own memory groups and folders.
 
 use super::Target;

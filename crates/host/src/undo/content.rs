@@ -36,7 +36,7 @@ pub(super) enum Line {
         /// attached to them, and in lists of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<u64>,
-        /// Whether it is a loop device that was free: its settings go back when it is free again,
+        /// True for a loop device that was free: its settings go back when it is free again,
         /// because attaching and detaching change them.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         free: bool,
@@ -53,11 +53,11 @@ pub(crate) struct Change {
     pub old: Option<String>,
     /// Sequence number of the disk whose setting it is.
     pub disk: Option<u64>,
-    /// Whether it is a loop device that was free when this was noted.
+    /// True for a loop device that was free when this was noted.
     pub free: bool,
 }
 
-/// What a list says, lines applied in order.
+/// Content of a list, lines applied in order.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub boot: Option<String>,

@@ -20,7 +20,7 @@ const EXITING: u64 = 4;
 /// `SIGKILL` in the masks of `/proc/PID/status`.
 const KILL_PENDING: u64 = 1 << 8;
 
-/// Whether a process will still put things back: it is the one that was noted, and neither a zombie
+/// True while a process can still restore its changes: it is the one that was noted, and neither a zombie
 /// nor on its way to become one.
 pub(super) fn is_alive(system: &System, owner: Owner) -> bool {
     let folder = system.proc.join(owner.pid.to_string());

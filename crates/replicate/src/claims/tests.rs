@@ -83,26 +83,27 @@ fn mistakes_are_said_with_their_line() {
     let two = [value("9.a", "value = 1\nuse = \"fit\""), value("9.a", "value = 1\nuse = \"fit\"")];
     assert_eq!(
         wrong(&two.concat()),
-        "x.toml:16:9.a is there twice; give one of them another name".replace(":16:", ":16: ")
+        "x.toml:16:duplicate name 9.a; rename one of them".replace(":16:", ":16: ")
     );
     let stray = value("8.a", "value = 1\nuse = \"fit\"");
-    assert_eq!(wrong(&stray), "x.toml:9: 8.a belongs to no study of this file");
+    assert_eq!(wrong(&stray), "x.toml:9: 8.a belongs to no study in this file");
     let spread = value("9.a", "value = 1\nspread = [2, 3]\nuse = \"fit\"");
-    assert_eq!(wrong(&spread), "x.toml:9: 9.a lies outside of its own spread");
+    assert_eq!(wrong(&spread), "x.toml:9: 9.a is outside its own `spread`");
     let known = value("9.a", "value = 1\nuse = \"fit\"");
     let claim = |rest: &str| {
         wrong(&format!("{known}[[claim]]\nid = \"9.c\"\nline = 1\nsays = \"s\"\n{rest}\n"))
     };
     assert_eq!(
         claim("lab = \"l\"\nform = \"ratio\"\nof = \"9.a\""),
-        "x.toml:20: 9.c is of form ratio and lacks `over`"
+        "x.toml:20: 9.c has form ratio but no `over`"
     );
     assert_eq!(
         claim("form = \"range\"\nlow = 1\nhigh = 2"),
-        "x.toml:19: 9.c names no lab that shows it"
+        "x.toml:19: 9.c has no `lab`; name the lab that measures it"
     );
     assert!(
-        claim("form = \"guess\"").starts_with("x.toml:19: 9.c has the form 'guess'; there are")
+        claim("form = \"guess\"")
+            .starts_with("x.toml:19: 9.c has the unknown form 'guess'; use order")
     );
     assert!(claim("form = \"sign\"\nodd = 1").starts_with("x.toml:20: unknown field `odd`"));
 }

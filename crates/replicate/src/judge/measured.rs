@@ -22,7 +22,7 @@ pub(super) type Rounds = BTreeMap<u32, f64>;
 pub(super) struct Measures<'a> {
     study: &'a Study,
     runs: &'a [Run],
-    /// What was computed before, by name.
+    /// Computed measures, by name.
     known: RefCell<BTreeMap<String, Rounds>>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Measures<'a> {
                 twice.push(trial.round);
             }
         }
-        // A measure that fits two stacks says nothing of either.
+        // A measure that matches two stacks is ambiguous.
         twice.iter().for_each(|round| {
             found.remove(round);
         });
@@ -89,7 +89,7 @@ impl<'a> Measures<'a> {
         self.runs.iter().find(|run| Some(&run.lab) == measure.lab.as_ref())
     }
 
-    /// Whether a measure of this run may stand beside the study.
+    /// Returns true if a measure of this run compares with the study.
     fn compares(&self, measure: &Measure, run: &Run) -> bool {
         let set = self.study.set_of(&run.lab, &run.plan.lab.name);
         measure.sets.is_empty() || measure.sets.contains(&set)
@@ -129,7 +129,14 @@ impl<'a> Measures<'a> {
         shown
     }
 
-    /// Whether a trial behind these measures ran again, at an end of a range.
+    /// Returns the largest tie width of the labs behind these measures; 0 when none was run.
+    pub(super) fn tie(&self, names: &[String]) -> f64 {
+        let behind = self.behind(names);
+        let runs = behind.into_iter().filter_map(|measure| self.run_of(measure));
+        runs.map(|run| run.plan.lab.judge.tie).fold(0.0, f64::max)
+    }
+
+    /// Returns true if a trial behind these measures ran again, at a bound of a range.
     pub(super) fn ran_again(&self, names: &[String]) -> bool {
         let again = |measure: &Measure| {
             let again = &self.run_of(measure)?.again;
@@ -182,8 +189,8 @@ impl<'a> Measures<'a> {
     }
 }
 
-/// Values over rounds with their interval; `None` with fewer than [`MIN_ROUNDS`], however close
-/// they lie together.
+/// Summarises values over rounds with their interval; `None` with fewer than [`MIN_ROUNDS`], however
+/// close they are.
 pub(super) fn quantity(rounds: &Rounds) -> Option<Quantity> {
     let values: Vec<f64> = rounds.values().copied().collect();
     if values.len() < MIN_ROUNDS {
@@ -199,7 +206,7 @@ pub(super) fn quantity(rounds: &Rounds) -> Option<Quantity> {
     })
 }
 
-/// Whether a pair is the one that is meant.
+/// Returns true if a pair of stack and workload matches.
 fn matches(plan: &Plan, pair: Candidate, wanted: &Match) -> bool {
     let Some(stack) = plan.stacks.get(pair.stack as usize) else { return false };
     let workload = plan.workloads.get(pair.workload as usize).map(|workload| &workload.name);
@@ -212,7 +219,7 @@ fn matches(plan: &Plan, pair: Candidate, wanted: &Match) -> bool {
         && workload.is_some_and(|name| is(&wanted.workload, name))
 }
 
-/// What was run in a round, and what it found.
+/// Workload and record of one round.
 #[derive(Clone, Copy)]
 struct Trial<'a> {
     record: &'a Record,
@@ -259,7 +266,7 @@ fn file_size(workload: &Workload) -> Option<f64> {
     }
 }
 
-/// What a path says of a trial.
+/// Reads a path from a record.
 pub(super) fn read(record: &Record, path: &str) -> Option<f64> {
     if let Some(value) = record.metric(path) {
         return Some(value);

@@ -1,23 +1,23 @@
-//! A claim put to its conditions.
+//! The conditions of a claim.
 
 use super::measured::{Measures, Rounds, quantity};
 use crate::claims::{Best, Form, Judgeable};
-use crate::formula::{self, Formula};
-use crate::study::{Cells, Condition, Count, Study};
+use crate::formula::Formula;
+use crate::study::{Cells, Condition, Count, Study, references};
 use seekwell_model::replication::{ClaimVerdict, Quantity, Tested};
 
-/// What claims of a study are judged with.
+/// Judges the claims of a study.
 pub(super) struct Judge<'a> {
     pub(super) study: &'a Study,
     pub(super) measures: &'a Measures<'a>,
 }
 
 impl Judge<'_> {
-    /// The verdict, and the conditions it rests on.
+    /// Returns the verdict, and the conditions that decide it.
     pub(super) fn of(&self, claim: &Judgeable) -> (ClaimVerdict, Vec<Tested>) {
         match &claim.form {
             Form::Order { values, best } => whole(self.order(values, *best)),
-            // Where both values are published in different units, the study's file says the test.
+            // Values published in different units are compared by a test of the study's file.
             Form::Ratio { .. } if self.study.tests.contains_key(&claim.id) => self.sign(claim),
             Form::Ratio { of, over, published, within } => {
                 whole(vec![self.ratio(of, over, *published, *within)])
@@ -30,7 +30,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Names of the measures that a claim rests on.
+    /// Returns the names of the measures behind a claim.
     pub(super) fn names(&self, claim: &Judgeable) -> Vec<String> {
         let mut names: Vec<String> = claim.form.names().into_iter().map(str::to_owned).collect();
         if let Form::Cross { curves } = &claim.form {
@@ -45,6 +45,44 @@ impl Judge<'_> {
             names.extend(test.cells.iter().flat_map(|cells| cells.of.iter().cloned()));
         }
         names
+    }
+
+    /// Returns the ratios that confirm a claim by being on one side of 1. A claim of another form has none.
+    pub(super) fn winning_ratios(&self, claim: &Judgeable) -> Vec<f64> {
+        let centre = |found: Option<Quantity>| found.map(|found| found.centre);
+        match &claim.form {
+            Form::Order { values, best } => {
+                self.order(values, *best).iter().filter_map(|test| centre(test.found)).collect()
+            }
+            Form::Cross { curves } => {
+                self.cross(curves).iter().filter_map(|test| centre(test.found)).collect()
+            }
+            Form::Sign { .. } | Form::Ratio { .. } => {
+                let Some(test) = self.study.tests.get(&claim.id) else { return Vec::new() };
+                let mut ratios: Vec<f64> =
+                    test.all.iter().filter_map(|one| self.winning_ratio(one)).collect();
+                // One alternative or cell is enough, so the clearest of them counts.
+                ratios.extend(farthest(test.any.iter().filter_map(|one| self.winning_ratio(one))));
+                let cells = test.cells.iter().filter(|cells| is_about_one_winner(cells));
+                ratios.extend(cells.filter_map(|cells| self.clearest_cell(cells)));
+                ratios
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The ratio of a condition that must be above or below 1.
+    fn winning_ratio(&self, condition: &Condition) -> Option<f64> {
+        let is_one = |bound: Option<f64>| bound == Some(1.0);
+        let test = self.condition(condition);
+        let wins = test.holds == Some(true) && (is_one(condition.above) || is_one(condition.below));
+        test.found.filter(|_| wins).map(|found| found.centre)
+    }
+
+    fn clearest_cell(&self, cells: &Cells) -> Option<f64> {
+        let names = references::cells(&cells.of, &self.study.measures);
+        let found = names.iter().filter_map(|name| self.measures.quantity(name));
+        farthest(found.filter(|found| found.low > cells.above).map(|found| found.centre))
     }
 
     /// `one` over `two`, round by round.
@@ -104,7 +142,7 @@ impl Judge<'_> {
         tests
     }
 
-    /// Who leads at the smallest block does not lead at the largest.
+    /// The leader at the smallest block is not the leader at the largest.
     fn cross(&self, curves: &[String; 2]) -> Vec<Tested> {
         let ends = |curve: &String| {
             let points = self.study.curves.get(curve)?;
@@ -133,7 +171,7 @@ impl Judge<'_> {
         vec![first, second]
     }
 
-    /// Every quantity of the study's file, where it lies.
+    /// Tests whether every quantity of the claim is in the range.
     fn range(&self, claim: &Judgeable, low: f64, high: f64) -> Vec<Tested> {
         let conditions = self.study.tests.get(&claim.id).map(|test| test.all.as_slice());
         let one = |condition: &Condition| {
@@ -174,10 +212,10 @@ impl Judge<'_> {
         (verdict, tests)
     }
 
-    /// How many cells lie above the bound, each with its whole interval; what is found is their number,
-    /// or for [`Count::MostIn`] the share of them.
+    /// Counts the cells whose whole interval is above the bound. The quantity found is their number, or for
+    /// [`Count::MostIn`] the share of them in the part.
     fn cells(&self, cells: &Cells) -> Tested {
-        let names = formula::cells(&cells.of, &self.study.measures);
+        let names = references::cells(&cells.of, &self.study.measures);
         let measured: Vec<(&String, Option<Quantity>)> =
             names.iter().map(|name| (name, self.measures.quantity(name))).collect();
         let missing = measured.iter().filter(|(_, found)| found.is_none()).count();
@@ -187,7 +225,7 @@ impl Judge<'_> {
             .filter(|(_, found)| found.as_ref().is_some_and(counts))
             .map(|(name, _)| *name)
             .collect();
-        let wanted_in = formula::cells(&cells.most_in, &self.study.measures);
+        let wanted_in = references::cells(&cells.most_in, &self.study.measures);
         let inside = counted.iter().filter(|name| wanted_in.contains(name)).count();
         let all_known = missing == 0;
         let (wanted, number, holds) = match cells.count {
@@ -248,6 +286,15 @@ impl Judge<'_> {
     }
 }
 
+fn is_about_one_winner(cells: &Cells) -> bool {
+    cells.count == Count::One && (cells.above - 1.0).abs() < f64::EPSILON
+}
+
+/// The ratio that is farthest from 1.
+fn farthest(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+    ratios.max_by(|one, two| one.ln().abs().total_cmp(&two.ln().abs()))
+}
+
 /// Names that a sentence can hold.
 const NAMES_SHOWN: usize = 6;
 
@@ -266,7 +313,7 @@ fn words(formula: &Formula) -> String {
     formula.text.replace(['{', '}'], "")
 }
 
-/// All conditions together: one that fails decides, one that is missing leaves it open.
+/// Combines all conditions: one that fails decides, one that is missing leaves the claim open.
 fn whole(tests: Vec<Tested>) -> (ClaimVerdict, Vec<Tested>) {
     let verdict = joined(tests.iter().map(|test| match test.holds {
         Some(true) => ClaimVerdict::Confirmed,

@@ -1,5 +1,5 @@
 use super::*;
-use seekwell_model::replication::ValueUse;
+use seekwell_model::replication::{NotCounted, NotCountedKind, ValueUse};
 
 fn value(id: &str, ratio: Option<f64>) -> ValueOutcome {
     let measured = ratio.map(|ratio| ratio * 100.0);
@@ -31,6 +31,7 @@ fn claim(id: &str, verdict: ClaimVerdict, says: &str) -> ClaimOutcome {
         reason: None,
         also: vec![],
         at_ends: None,
+        not_counted: None,
     }
 }
 
@@ -53,6 +54,7 @@ fn replication() -> Replication {
         labs: vec![],
         values: vec![value("near", Some(1.05)), value("far", Some(1.5)), value("unrun", None)],
         claims,
+        quick_alone: None,
     };
     Replication {
         format: "1.0".to_owned(),
@@ -125,7 +127,9 @@ fn charts_stand_beside_the_markdown_and_draw_what_was_measured() {
     let found = replication();
     let around = Around { introduction: Some("By hand.\n"), charts: Some("r") };
     let text = replication_markdown(&found, around);
-    assert!(text.contains("\n\nBy hand.\n\n") && text.contains("](r-003.svg)"), "{text}");
+    let hand = text.find("\n\nBy hand.\n").unwrap();
+    assert!(text.find("| confirmed |").unwrap() < hand, "the scores come first");
+    assert!(hand < text.find("## Study 003").unwrap() && text.contains("](r-003.svg)"), "{text}");
     let chart = replication_chart(&found.studies[0]).unwrap();
     assert!(chart.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{chart}");
     assert_eq!(chart.matches("<circle").count(), 2);
@@ -147,6 +151,34 @@ fn many_stacks_are_counted_and_few_are_named() {
     let many: Vec<ShownBy> = (0..6).map(shown).collect();
     let lines = ["a.seekwell: 10 trials, stacks: 5", "b.seekwell: 2 trials, stacks: 1"];
     assert_eq!(summed(&many), lines);
+}
+
+#[test]
+fn results_that_are_no_evidence_are_not_in_the_score() {
+    let mut found = replication();
+    let reason = "it repeats is-so".to_owned();
+    let repeat = NotCounted { kind: NotCountedKind::Stated, reason };
+    found.studies[0].claims.push(ClaimOutcome {
+        not_counted: Some(repeat),
+        ..claim("again", ClaimVerdict::Confirmed, "it is so")
+    });
+    assert_eq!(
+        score(&found.studies[0]),
+        "1 of 2 claims confirmed, 1 not measured, 1 cannot be tested; not counted: 1 for a stated reason"
+    );
+    let text = replication_markdown(&found, Around::default());
+    assert!(text.contains("| 1 | 1 | 1 | 1 | 1 for a stated reason |"), "{text}");
+    assert!(text.contains("not counted: it repeats is-so"), "{text}");
+    assert!(text.contains("<details><summary>Claims</summary>\n\n| claim |"), "{text}");
+}
+
+#[test]
+fn the_quick_runs_have_a_score_of_their_own() {
+    let mut found = replication();
+    assert!(!replication_markdown(&found, Around::default()).contains("quick runs alone"));
+    found.studies[0].quick_alone = Some(BTreeMap::from([(ClaimVerdict::NotConfirmed, 3)]));
+    let text = replication_markdown(&found, Around::default());
+    assert!(text.contains("| 003 | 0 | 3 | 0 | 0 |"), "{text}");
 }
 
 #[test]

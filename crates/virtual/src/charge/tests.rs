@@ -13,13 +13,13 @@ fn what_is_no_charge_is_refused_in_words() {
     let message = |text: &str| text.parse::<CpuCharge>().unwrap_err().to_string();
     assert_eq!(
         message("300"),
-        "'300' is not NANOSECONDS PER CALL,NANOSECONDS PER KIB, for example 300,40"
+        "'300' is not a CPU charge; write NANOSECONDS PER CALL,NANOSECONDS PER KIB, for example 300,40"
     );
     assert_eq!(
         message("300,x"),
-        "'x' is no number of nanoseconds: invalid digit found in string; write for example 300,40"
+        "'x' is not a number of nanoseconds: invalid digit found in string; write for example 300,40"
     );
-    assert!(message("-1,2").starts_with("'-1' is no number of nanoseconds"));
+    assert!(message("-1,2").starts_with("'-1' is not a number of nanoseconds"));
 }
 
 #[test]

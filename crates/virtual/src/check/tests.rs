@@ -71,7 +71,7 @@ fn the_first_differing_event_is_named() {
         Difference::Event { position: 1234, first: Some(event(1234)), second: Some(changed) };
     assert_eq!(found, expected);
     let text = found.to_string();
-    assert!(text.starts_with("the runs part at event 1234: first disk 0 Read of 8 sectors at 1234, submitted at 1234 ns"), "{text}");
+    assert!(text.starts_with("the runs differ from event 1234 on: first disk 0 Read of 8 sectors at 1234, submitted at 1234 ns"), "{text}");
 }
 
 #[test]

@@ -1,23 +1,23 @@
-//! Where each block is, as runs: neighbours whose places are neighbours share one entry.
+//! Map from block to location, in runs: neighbours stored next to each other share one entry.
 
 use std::collections::BTreeMap;
 
 use super::Key;
 use super::packed::Packed;
 
-/// Where a block is.
+/// Location of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Kept under a number.
     Packed(u64),
     /// Computable from a key.
     Key(Key),
-    /// Zero, whatever the base holds.
+    /// Zero, whatever is in the base.
     Zero,
 }
 
 impl Place {
-    /// The place of the block `by` further on in the same run.
+    /// Returns the location of the block `by` blocks later in the same run.
     pub(super) fn after(self, by: u64) -> Self {
         match self {
             Self::Packed(number) => Self::Packed(number + by),
@@ -50,7 +50,7 @@ impl Blocks {
         (block < run.end).then(|| run.first.after(block - start))
     }
 
-    /// Forgets the places of blocks `from..to` and forgets what was kept of them.
+    /// Forgets blocks `from..to` and their stored content.
     pub(super) fn remove(&mut self, from: u64, to: u64, packed: &mut Packed) {
         if from >= to {
             return;
@@ -65,7 +65,7 @@ impl Blocks {
         }
     }
 
-    /// Sets the places of blocks `from..to`, of which none may have one.
+    /// Sets the locations of blocks `from..to`, none of which may have one.
     pub(super) fn insert(&mut self, from: u64, to: u64, first: Place) {
         if from >= to {
             return;

@@ -6,7 +6,7 @@ use super::{BLOCK_BYTES, Key, Regenerator};
 #[cfg(test)]
 mod tests;
 
-/// What the stamps of the engine's buffers grow by from block to block.
+/// Increment of the engine's stamps from block to block.
 const STAMP_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Its inverse modulo 2⁶⁴: it makes the stamps of a file numbers that follow one another.

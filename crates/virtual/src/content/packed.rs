@@ -26,7 +26,7 @@ const ANCHOR_BITS: u32 = 3;
 /// The longest record, in words. A longer one says that the window is out of date.
 const LONGEST_RECORD: usize = 32;
 
-/// The shortest piece that is worth its place in a record, in words.
+/// The shortest piece worth recording, in words.
 const SHORTEST_PIECE: usize = 3;
 
 /// In place of a block's number: words of the record itself follow.
@@ -37,7 +37,7 @@ type Block = [u64; WORDS];
 /// A block that was learnt.
 #[derive(Clone, Copy, Debug)]
 struct Learnt {
-    /// Where it is kept, if anything refers to it.
+    /// Slot that holds the block, if anything refers to it.
     slot: u64,
     /// Pieces of it in records.
     pieces: u32,
@@ -52,7 +52,7 @@ pub(super) struct Packed {
     learnt: Vec<Learnt>,
     /// The words of the window, as a ring.
     recent: Vec<u64>,
-    /// By hash of a word: where in what was learnt it stands, counted from 1.
+    /// By hash of a word: its position in the learnt text, counted from 1.
     anchors: Vec<u64>,
     slots: Slots,
 }
@@ -185,7 +185,7 @@ impl Packed {
         (record.len() <= LONGEST_RECORD).then_some(record)
     }
 
-    /// A place in the window that holds `word`, if it may begin a piece.
+    /// Returns a position of `word` in the window, if it may begin a piece.
     fn find(&self, word: u64, at_start: bool) -> Option<(usize, usize)> {
         let slot = anchor(word, at_start)?;
         let place = usize::try_from(self.anchors.get(slot)?.checked_sub(1)?).ok()?;
@@ -248,7 +248,7 @@ impl Packed {
     }
 }
 
-/// Where the table has a word; `None` for one that begins no piece.
+/// Returns the index of a word in the table; `None` for a word that starts no piece.
 fn anchor(word: u64, at_start: bool) -> Option<usize> {
     let hash = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let slot = (hash >> (64 - ANCHOR_BITS - ANCHORS.ilog2())) as usize;

@@ -1,4 +1,4 @@
-//! Numbered places for blocks: the first in memory, the rest in an unlinked file.
+//! Numbered slots for blocks: the first in memory, the rest in an unlinked file.
 
 use std::fs::File;
 use std::io;

@@ -39,7 +39,7 @@ fn only_a_command_that_succeeded_is_a_success() {
 #[test]
 fn the_message_says_what_to_think_of_it() {
     let text = End::ProgramSpins { ticks: 6012 }.to_string();
-    let expected = "a program in it computed for 60 s without a system call; virtual time passes only in system calls";
+    let expected = "a program computed for 60 s of CPU time without a system call; virtual time advances only in system calls";
     assert_eq!(text, expected);
 }
 

@@ -25,7 +25,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("xz", "xz-utils"),
 ];
 
-/// Where Debian keeps programs.
+/// Directories in which Debian installs programs.
 const PROGRAM_DIRECTORIES: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Lines of a log in a message.
@@ -77,7 +77,7 @@ pub(super) fn compile(
     version(&tree.join(PROGRAM))
 }
 
-/// A line of `make` that tells of a compiled file.
+/// A line of `make` that names a compiled file.
 fn is_compilation(line: &str) -> bool {
     matches!(line.split_ascii_whitespace().next(), Some("CC" | "AS"))
 }
@@ -174,7 +174,7 @@ impl Make<'_> {
     }
 }
 
-/// What the kernel calls itself.
+/// Returns the version that the kernel reports.
 fn version(program: &Path) -> Result<String, KernelError> {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let output = output.map_err(failed(format!("start {}", program.display())))?;

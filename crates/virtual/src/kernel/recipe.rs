@@ -1,4 +1,4 @@
-//! What a lab kernel is made of, apart from its source: configuration, patches, compiler.
+//! The ingredients of a lab kernel other than its source: configuration, patches, compiler.
 
 use std::fmt;
 use std::process::Command;
@@ -133,7 +133,7 @@ impl Parts {
 /// Digits of an id.
 const ID_DIGITS: usize = 16;
 
-/// Whether a name could be an id.
+/// Returns true if a name has the form of an id.
 pub(super) fn is_id(name: &str) -> bool {
     let digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
     name.len() == ID_DIGITS && name.chars().all(digit)

@@ -1,4 +1,4 @@
-//! Where a kernel's source comes from: Debian's package, or a tree of the user's.
+//! Sources of a kernel: Debian's package, or a tree of the user's.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -16,10 +16,10 @@ use super::{KernelError, failed};
 #[cfg(test)]
 mod tests;
 
-/// What Debian's package `linux-source-6.12` installs.
+/// Tarball installed by Debian's package `linux-source-6.12`.
 pub const DEBIAN_TARBALL: &str = "/usr/src/linux-source-6.12.tar.xz";
 
-/// Where a kernel's source comes from.
+/// Source of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelSource {
     /// A compressed tar file with one top directory, such as [`DEBIAN_TARBALL`].
@@ -49,7 +49,7 @@ enum EntryKind {
 }
 
 impl KernelSource {
-    /// Whether it is there.
+    /// Returns an error if the source is missing.
     pub(super) fn check(&self) -> Result<(), KernelError> {
         match self {
             Self::Tarball(path) if !path.is_file() => {
@@ -179,7 +179,7 @@ fn entries(top: &Path) -> Result<Vec<TreeEntry>, KernelError> {
     Ok(found)
 }
 
-/// What a build leaves in a tree, and what keeps its history, is not source.
+/// Excludes build products and version history from the source.
 fn is_source(name: &OsStr) -> bool {
     let path = Path::new(name);
     let built = ["o", "a", "ko", "cmd", "order", "symvers"];

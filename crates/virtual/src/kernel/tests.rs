@@ -72,10 +72,10 @@ fn a_source_that_is_not_there_is_named_with_its_remedy() {
     let message = |source| build(&plan(source), cache.path(), &mut |_| {}).unwrap_err().to_string();
     assert_eq!(
         message(KernelSource::Tarball("/none.tar.xz".into())),
-        "there is no kernel source at /none.tar.xz; run `apt-get install linux-source-6.12`, or name a tree"
+        "kernel source not found at /none.tar.xz; run `apt-get install linux-source-6.12`, or name a tree"
     );
     assert_eq!(
         message(KernelSource::Directory("/etc".into())),
-        "/etc holds no User-Mode Linux; name the top directory of a Linux source tree"
+        "/etc has no User-Mode Linux; name the top directory of a Linux source tree"
     );
 }

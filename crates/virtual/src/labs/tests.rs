@@ -40,15 +40,15 @@ fn kernel(set: KernelSet) -> Kernel {
 fn devices_that_are_no_models_are_named_with_the_mend() {
     assert_eq!(
         message("[[device]]\nname = \"scratch\"\nloop = \"1GiB\""),
-        "scratch is a device of the host, and the virtual place has modelled ones; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
+        "scratch is a device of the host, and the virtual backend needs a modelled one; write model = \"NAME\" into the lab, or run it with --model NAME (seekwell device list)"
     );
     assert_eq!(
         message("[[device]]\nname = \"d\"\nmodel = \"none-such\""),
-        "d names the modelled device 'none-such', which there is no file of; seekwell device list shows those there are"
+        "d names the modelled device 'none-such', which does not exist; list the models with: seekwell device list"
     );
     assert_eq!(
         message("[[device]]\nname = \"d\"\nmodel = { name = \"maxtor-6y080l0\", size = \"1TiB\" }"),
-        "d is to have 1 TiB, and its model 'maxtor-6y080l0' has 80,044,236 KiB; ask for less, or leave the size out"
+        "d has a size of 1 TiB, but its model 'maxtor-6y080l0' has only 80,044,236 KiB; give a smaller size, or none"
             .replace("80,044,236 KiB", &Bytes(160_086_528 * 512).to_string())
             .replace("1 TiB", &Bytes::gib(1024).to_string())
     );

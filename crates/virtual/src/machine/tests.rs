@@ -52,7 +52,7 @@ fn too_many_disks_and_a_missing_kernel_are_named() {
         }
     };
     let message = |count| run(trial(count), &mut |_| {}).unwrap_err().to_string();
-    assert_eq!(message(25), "a trial has 25 disks, and a guest can have 24; use fewer");
+    assert_eq!(message(25), "a trial has 25 disks, but a guest takes at most 24; use fewer");
     assert!(message(1).starts_with("cannot prepare the guest's directory: "), "{}", message(1));
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "nothing is left behind");
 }

@@ -33,7 +33,7 @@ static ALL: [Watched; MOST] = [const {
     }
 }; MOST];
 
-/// Who handled the signal before; without a value nobody handles it here.
+/// The previous handler of the signal; no value while ours is not installed.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// The watch over one mapping.
@@ -57,7 +57,7 @@ impl Watch {
         Ok(Self(index))
     }
 
-    /// Whether an access met a page that is gone.
+    /// Returns true if an access met a page that is gone.
     pub(super) fn is_lost(&self) -> bool {
         ALL[self.0].lost.load(Ordering::Acquire)
     }
@@ -111,7 +111,7 @@ extern "C" fn on_signal(
     let page = ptr::without_provenance_mut(address - address % PAGE_BYTES);
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-    // SAFETY: replaces one page inside a mapping of this module's owner, of which nobody holds references;
+    // SAFETY: replaces one page inside a mapping of this module's owner, to which no reference exists;
     // what was there cannot be accessed any more.
     let mapped = unsafe { libc::mmap(page, PAGE_BYTES, protection, flags, -1, 0) };
     if mapped == libc::MAP_FAILED {
@@ -120,7 +120,7 @@ extern "C" fn on_signal(
     place.lost.store(true, Ordering::Release);
 }
 
-/// Gives the signal to who handled it before.
+/// Passes the signal to the previous handler.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
     let before = BEFORE.get();

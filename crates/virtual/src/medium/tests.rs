@@ -28,8 +28,8 @@ fn disk(seek_ns: u64, rotation_ns: u64, transfer_ns: u64) -> Evidence {
     Evidence { sectors_written: 999, rotating: Some(rotating), ..Evidence::default() }
 }
 
-fn heard(bytes: usize, evidence: Evidence) -> Heard {
-    Heard { at_ns: 0, bytes, evidence: vec![evidence] }
+fn heard(bytes: usize, evidence: Evidence) -> OutputPart {
+    OutputPart { at_ns: 0, bytes, evidence: vec![evidence] }
 }
 
 #[test]

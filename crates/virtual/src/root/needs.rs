@@ -1,4 +1,5 @@
-//! What a program needs besides itself: its interpreter, and the libraries its loader would find.
+//! Files that a program needs to run: its interpreter, and the libraries that its loader would
+//! find.
 
 use std::fs;
 use std::io;
@@ -11,7 +12,7 @@ use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 #[cfg(test)]
 mod tests;
 
-/// What a program asks for.
+/// Interpreter and libraries named by a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Loader or script interpreter.

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 #[cfg(test)]
 mod tests;
 
-/// What is at a path.
+/// The file, directory or link at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A directory.
     Directory,
     /// A file.
     File {
-        /// Whether it may be executed.
+        /// The file is executable.
         executable: bool,
-        /// What it holds.
+        /// Content of the file.
         bytes: Vec<u8>,
     },
     /// A symbolic link.
     Link {
-        /// Where it leads.
+        /// Target of the link.
         target: String,
     },
 }
@@ -47,7 +47,7 @@ impl Tree {
         self.0.insert(path.to_owned(), node);
     }
 
-    /// Whether something is at a path.
+    /// Returns true if there is something at a path.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
         self.0.contains_key(path)

@@ -49,7 +49,7 @@ impl Fake {
         .unwrap()
     }
 
-    /// What is new after `change`, with the machine's folder left out of the words.
+    /// Lists everything that is new after `change`, without the machine's folder in the names.
     fn after(&self, change: impl FnOnce(&Self)) -> Vec<String> {
         let before = self.look();
         assert_eq!(self.look().new_since(&before), [""; 0]);

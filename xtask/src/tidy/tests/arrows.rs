@@ -136,6 +136,16 @@ fn tools_and_test_crates_are_not_for_production() {
 }
 
 #[test]
+fn only_cli_has_the_parser_of_the_command_line() {
+    let dependencies = "[dependencies]\nclap = { version = \"4\", features = [\"derive\"] }\n";
+    assert_eq!(
+        with("stats", "seekwell-stats", dependencies),
+        ["5: `clap` in [dependencies] outside cli [clap]"]
+    );
+    assert_eq!(with("cli", "seekwell", dependencies), [""; 0]);
+}
+
+#[test]
 fn the_shared_test_crate_knows_no_room() {
     assert_eq!(
         with("testing", "seekwell-testing", "[dependencies]\nseekwell-host.workspace = true\n"),

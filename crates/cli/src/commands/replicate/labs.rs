@@ -58,6 +58,23 @@ impl<'a> Labs<'a> {
         labs.filter_map(|lab| self.run(study, lab).transpose()).collect()
     }
 
+    /// Reads the kept runs of the quick set.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn kept_quick(&self, study: &Study) -> Result<Vec<Run>, Failure> {
+        let names = |lab: &'_ Lab| Some((lab.name.clone(), study.file_of(&lab.name, true)?));
+        let mut runs = Vec::new();
+        for (lab, name) in study.labs.iter().filter_map(names) {
+            let path = self.run_file(name, None);
+            if path.is_file() {
+                let file = RunFile::open(&path).map_err(|error| Failure::from_error(&error))?;
+                runs.push(self.read(&lab, &file)?);
+            }
+        }
+        Ok(runs)
+    }
+
     /// The labs of a study with each undetermined parameter at an end of its range: one list per
     /// end.
     ///

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a restricted shell sees and can do.
+/// Output of a restricted shell.
 fn shell(script: &str, nodes: &[&Path]) -> String {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]);

@@ -66,14 +66,8 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
         machine.disk(&name, &format!("8:{minor}"), 10_000);
         let mut names = vec![name.clone()];
         for part in 1..=disk.partitions {
-            let partition = format!("{name}{part}");
-            machine.partition(
-                &name,
-                &partition,
-                &format!("8:{}", minor + part),
-                part as u64 * 2048,
-                2048,
-            );
+            let (partition, number) = (format!("{name}{part}"), format!("8:{}", minor + part));
+            machine.partition(&name, &partition, &number, part as u64 * 2048, 2048);
             names.push(partition);
         }
         // A place that does not exist is no place.
@@ -86,9 +80,7 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
         {
             mark(&below);
             for level in 0..height {
-                let upper = format!("dm-{mapped}");
-                machine.disk(&upper, &format!("254:{mapped}"), 1000);
-                machine.stack(&upper, &below);
+                let upper = layer(&mut machine, mapped, &below);
                 verdicts.push((upper.clone(), level + 1 == height));
                 below = upper;
                 mapped += 1;
@@ -112,44 +104,8 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
         if let Some(device) = disk.busy.and_then(at) {
             machine.busy(&device);
         }
-        let mut written = vec![false; names.len()];
-        if let Some((place, how)) = disk.writer
-            && let Some(device) = at(place)
-        {
-            let pid = 5000 + index as u32;
-            let node = machine.path("dev").join(&device);
-            let node = node.to_str().unwrap();
-            match how {
-                0 => machine.process(pid, "writer", &device, "02100002"),
-                1 => machine.thread(pid, pid + 500, node, "02100001"),
-                2 => machine.mapping(pid, node, "rw-s", "rd wr sh mr mw me ms sd"),
-                _ => machine.process(pid, "reader", &device, "02100000"),
-            }
-            written[place] = how < 3;
-        }
-        // The second path: what is mounted there is in use here, and the other way round.
-        let mut on_path = vec![false; names.len()];
-        let mut paths = Vec::new();
-        if let Some(mounted) = disk.path {
-            let path = format!("sdp{}", char::from(b'b' + index as u8));
-            let minor = 128 + index * 16;
-            machine.disk(&path, &format!("66:{minor}"), 10_000);
-            for name in [&name, &path] {
-                machine.attribute(name, "wwid", &format!("naa.{index}"));
-            }
-            paths.push(path.clone());
-            for part in 1..=disk.partitions {
-                let partition = format!("{path}{part}");
-                let number = format!("66:{}", minor + part);
-                machine.partition(&path, &partition, &number, part as u64 * 2048, 2048);
-                paths.push(partition);
-            }
-            if let Some(place) = mounted.filter(|place| *place < paths.len()) {
-                let number = format!("66:{}", minor + place);
-                machine.mount("1", &number, "/over-there", "ext4", "/dev/other");
-                on_path[place] = true;
-            }
-        }
+        let written = writer(&mut machine, index, disk.writer, &names);
+        let (paths, on_path) = second_path(&mut machine, index, disk, &name);
         // A use anywhere on the disk concerns the whole; one of the whole or of the same partition
         // concerns a partition, whichever path it is by.
         let in_use = |place: usize| used[place] || on_path[place] || written[place];
@@ -169,6 +125,68 @@ fn build(disks: &[Disk]) -> (Machine, Vec<(String, bool)>) {
         }
     }
     (machine, verdicts)
+}
+
+/// A mapped device on another device.
+fn layer(machine: &mut Machine, number: usize, below: &str) -> String {
+    let upper = format!("dm-{number}");
+    machine.disk(&upper, &format!("254:{number}"), 1000);
+    machine.stack(&upper, below);
+    upper
+}
+
+/// Another process with one of the names open; which of them it writes.
+fn writer(
+    machine: &mut Machine,
+    index: usize,
+    writer: Option<(usize, usize)>,
+    names: &[String],
+) -> Vec<bool> {
+    let mut written = vec![false; names.len()];
+    let Some((place, how)) = writer.filter(|(place, _)| *place < names.len()) else {
+        return written;
+    };
+    let pid = 5000 + index as u32;
+    let node = machine.path("dev").join(&names[place]);
+    let node = node.to_str().unwrap();
+    match how {
+        0 => machine.process(pid, "writer", &names[place], "02100002"),
+        1 => machine.thread(pid, pid + 500, node, "02100001"),
+        2 => machine.mapping(pid, node, "rw-s", "rd wr sh mr mw me ms sd"),
+        _ => machine.process(pid, "reader", &names[place], "02100000"),
+    }
+    written[place] = how < 3;
+    written
+}
+
+/// A second path to a disk, with the same partitions; its names, and which of them is mounted.
+fn second_path(
+    machine: &mut Machine,
+    index: usize,
+    disk: &Disk,
+    name: &str,
+) -> (Vec<String>, Vec<bool>) {
+    let mut on_path = vec![false; disk.partitions + 1];
+    let Some(mounted) = disk.path else { return (Vec::new(), on_path) };
+    let path = format!("sdp{}", char::from(b'b' + index as u8));
+    let minor = 128 + index * 16;
+    machine.disk(&path, &format!("66:{minor}"), 10_000);
+    for name in [name, &path] {
+        machine.attribute(name, "wwid", &format!("naa.{index}"));
+    }
+    let mut paths = vec![path.clone()];
+    for part in 1..=disk.partitions {
+        let partition = format!("{path}{part}");
+        let number = format!("66:{}", minor + part);
+        machine.partition(&path, &partition, &number, part as u64 * 2048, 2048);
+        paths.push(partition);
+    }
+    if let Some(place) = mounted.filter(|place| *place < paths.len()) {
+        let number = format!("66:{}", minor + place);
+        machine.mount("1", &number, "/over-there", "ext4", "/dev/other");
+        on_path[place] = true;
+    }
+    (paths, on_path)
 }
 
 /// Loop devices over one file; a use of one is a use of all.

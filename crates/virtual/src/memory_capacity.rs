@@ -1,4 +1,4 @@
-//! Room for the guests' memory: where it is, and for how many guests at once.
+//! Guest memory: the directory it is allocated in, and the number of guests that fit.
 
 use std::path::{Path, PathBuf};
 
@@ -8,34 +8,34 @@ use seekwell_model::units::Bytes;
 #[cfg(test)]
 mod tests;
 
-/// Where the guests' memory will be.
+/// The directory chosen for the guests' memory, and the number of guests that fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct MemoryCapacity {
     /// The directory.
     pub directory: PathBuf,
-    /// How many guests run at once.
+    /// Number of guests that fit at once, at most as many as requested.
     pub guests: usize,
-    /// What a person should know of it; `None` when all is as it was asked for.
+    /// A note for the user; `None` when everything is as requested.
     pub note: Option<String>,
 }
 
-/// Room in a directory.
+/// Space of the filesystem of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// What is free.
+    /// Free space.
     pub(crate) free: Bytes,
-    /// All of it.
+    /// Size.
     pub(crate) size: Bytes,
 }
 
-/// A place that may be taken, and its room or why it may not be.
-pub(crate) type Place = (PathBuf, Result<Space, &'static str>);
+/// A directory with its space, or the reason why it cannot be used.
+pub(crate) type Candidate = (PathBuf, Result<Space, &'static str>);
 
-/// Why a place may not be taken whose mount forbids programs: a guest's memory is mapped as one.
+/// A guest's memory is mapped executable, so the mount must allow programs.
 const NOEXEC: &str = "is mounted noexec";
 
-/// Looks at a directory that guests' memory may be in.
-pub(crate) fn look(directory: &Path) -> Place {
+/// Measures a directory that could hold the guests' memory.
+pub(crate) fn look(directory: &Path) -> Candidate {
     (directory.to_owned(), space(directory))
 }
 
@@ -57,54 +57,54 @@ pub(crate) fn machine_memory() -> Bytes {
     Bytes((facts.totalram as u64).saturating_mul(u64::from(facts.mem_unit)))
 }
 
-/// The first place that has room for a guest of `largest`, and how many go there: at most as many as
-/// the place and the machine's `memory` hold. `places` begins with the one that is memory.
+/// Returns the first candidate with space for a guest of `largest`, and the number of guests that fit into it
+/// and into the machine's `memory`. The first of `candidates` is the one in RAM.
 ///
 /// # Errors
-/// What each place has, and what would help, when none has room for one guest.
+/// When no candidate has space for one guest: the space of each, and the command that helps.
 pub(crate) fn choose(
     largest: Bytes,
     at_most: usize,
     memory: Bytes,
-    places: &[Place],
-) -> Result<Room, String> {
-    let fitting = |room: Bytes| usize::try_from(room.0 / largest.0.max(1)).unwrap_or(usize::MAX);
-    for (index, (directory, space)) in places.iter().enumerate() {
+    candidates: &[Candidate],
+) -> Result<MemoryCapacity, String> {
+    let fitting = |space: Bytes| usize::try_from(space.0 / largest.0.max(1)).unwrap_or(usize::MAX);
+    for (index, (directory, space)) in candidates.iter().enumerate() {
         let fit = space.map_or(0, |space| fitting(space.free));
         if fit > 0 {
             let guests = at_most.min(fit).min(fitting(memory)).max(1);
             let fewer = (guests < at_most).then(|| {
-                format!("a guest has {largest} of memory: {guests} of {at_most} trials at a time fit here")
+                format!("{guests} of {at_most} guests of {largest} fit into memory at a time")
             });
-            let elsewhere = (index > 0).then(|| elsewhere(directory, &places[0], largest));
+            let elsewhere = (index > 0).then(|| elsewhere(directory, &candidates[0], largest));
             let notes: Vec<String> = [fewer, elsewhere].into_iter().flatten().collect();
             let note = (!notes.is_empty()).then(|| notes.join("; "));
-            return Ok(Room { directory: directory.clone(), guests, note });
+            return Ok(MemoryCapacity { directory: directory.clone(), guests, note });
         }
     }
-    let found = places.iter().map(found).collect::<Vec<_>>().join(", ");
-    let help = places.first().map(|wanted| format!("; {} helps", help(wanted, largest)));
+    let found = candidates.iter().map(found).collect::<Vec<_>>().join(", ");
+    let help = candidates.first().map(|wanted| format!("; to fix: {}", help(wanted, largest)));
     Err(format!("{found}{}", help.unwrap_or_default()))
 }
 
-fn found((directory, space): &Place) -> String {
+fn found((directory, space): &Candidate) -> String {
     match space {
-        Ok(space) => format!("{} has {}", directory.display(), space.free),
+        Ok(space) => format!("{} has {} free", directory.display(), space.free),
         Err(why) => format!("{} {why}", directory.display()),
     }
 }
 
-fn elsewhere(directory: &Path, wanted: &Place, largest: Bytes) -> String {
+fn elsewhere(directory: &Path, wanted: &Candidate, largest: Bytes) -> String {
     format!(
-        "the guests' memory is in {}, since {}: where that is on a disk the kernel writes it there over and over, and trials take several times as long; {} helps",
+        "guest memory is in {} because {}; on a disk this makes trials several times slower; to fix: {}",
         directory.display(),
         found(wanted),
         help(wanted, largest)
     )
 }
 
-/// The command that makes room for a guest in a place.
-fn help((directory, space): &Place, largest: Bytes) -> String {
+/// Returns the command that makes a directory usable for a guest.
+fn help((directory, space): &Candidate, largest: Bytes) -> String {
     let option = match space {
         Ok(space) => {
             let needed = space.size.0.saturating_sub(space.free.0).saturating_add(largest.0);

@@ -1,0 +1,91 @@
+//! The transcript of a guest's agent, and the record made of it.
+
+use seekwell_model::agent::AgentMessage;
+use seekwell_model::record::{InForce, Record, Status};
+
+use crate::end::{End, last_lines};
+use crate::machine::Outcome;
+use crate::medium::{self, Word};
+
+#[cfg(test)]
+mod tests;
+
+/// Lines of the console quoted in the reason of a failure.
+const CONSOLE_LINES: usize = 12;
+
+/// The agent's messages, line by line.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    rest: Vec<u8>,
+    taken: usize,
+    words: Vec<Word>,
+    record: Option<Box<Record>>,
+    garbled: Option<String>,
+}
+
+impl Transcript {
+    /// Takes more output; `progress` gets the name of each step when it begins.
+    pub(super) fn take(&mut self, bytes: &[u8], progress: &mut dyn FnMut(&str)) {
+        self.rest.extend_from_slice(bytes);
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            self.taken += line.len();
+            match serde_json::from_slice(&line) {
+                Ok(AgentMessage::Step { name }) => {
+                    progress(&name);
+                    self.words.push(Word { ends_at: self.taken, step: Some(name) });
+                }
+                Ok(AgentMessage::Record(record)) => {
+                    self.record = Some(record);
+                    self.words.push(Word { ends_at: self.taken, step: None });
+                }
+                Err(_) => self.garbled = Some(String::from_utf8_lossy(&line).trim().to_owned()),
+            }
+        }
+    }
+
+    /// Returns the step that began last.
+    fn step(&self) -> Option<&str> {
+        self.words.iter().rev().find_map(|word| word.step.as_deref())
+    }
+}
+
+/// Returns the agent's record with the fingerprint, or a failed record with the reason when there is none.
+pub(super) fn record(transcript: Transcript, outcome: &Outcome) -> Record {
+    let fingerprint = Some(outcome.fingerprint.to_string());
+    match transcript.record {
+        Some(mut record) if outcome.end == (End::Finished { status: 0 }) => {
+            medium::add(&mut record.steps, &transcript.words, &outcome.heard);
+            Record { fingerprint, ..*record }
+        }
+        _ => {
+            let stage = transcript.step().unwrap_or("setup").to_owned();
+            let reason = why(&outcome.end, transcript.garbled.as_deref(), outcome);
+            Record {
+                status: Status::Failed { stage, reason },
+                in_force: InForce::default(),
+                steps: Vec::new(),
+                timeline: Vec::new(),
+                journal_timeline: Vec::new(),
+                clock_cost_ns: None,
+                smart: None,
+                block_events: None,
+                fingerprint,
+                elapsed_ns: outcome.virtual_ns,
+                warnings: Vec::new(),
+            }
+        }
+    }
+}
+
+fn why(end: &End, garbled: Option<&str>, outcome: &Outcome) -> String {
+    let mut parts = vec![format!("the guest ended without a record: {end}")];
+    parts.extend(garbled.map(|line| format!("unreadable message: {line}")));
+    let log = String::from_utf8_lossy(&outcome.log);
+    for text in [last_lines(&log, CONSOLE_LINES), last_lines(&outcome.console, CONSOLE_LINES)] {
+        if !text.trim().is_empty() {
+            parts.push(text.trim().to_owned());
+        }
+    }
+    parts.join("\n")
+}
