@@ -7,15 +7,15 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 seekwell=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- log io databases
+[ $# -gt 0 ] || set -- log-ram log-disk io databases
 work=$(mktemp -d -p "$here")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# Values of an expression over the metrics, by round, of the trials of a workload on the stack $stack.
+# Values of an expression over the metrics, by round, of the trials of a workload.
 values() {
-    jq -r --arg workload "$1" --arg stack "$stack" '.trials[] |
-        select(.workload == $workload and (.stack | startswith($stack)) and .status != "failed") |
+    jq -r --arg workload "$1" '.trials[] |
+        select(.workload == $workload and .status != "failed") |
         [.round, (.metrics | '"$2"')] | @tsv' run.json | sort
 }
 
@@ -33,16 +33,14 @@ for lab in "$@"; do
     rm -f run.seekwell
     "$seekwell" run "$here/$lab.toml" -o run.seekwell >/dev/null || [ $? -eq 4 ]
     "$seekwell" report run.seekwell --json >run.json
-    stack=
     case $lab in
-    log)
-        for stack in ram disk; do
-            row=log-$stack
-            pair $row-rate ours '."log.iops"' fio '."fio.fio_rate"'
-            pair $row-p50 ours '."log.commit_latency_p50"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p50"'
-            pair $row-p99 ours '."log.commit_latency_p99"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p99"'
-            pair $row-device ours '."log.device_written_bytes" / 4096000' fio '."fio.fio_device_kib" * 1024 / 4096000'
-        done
+    log-*)
+        bytes=4096000
+        [ $lab = log-disk ] || bytes=81920000
+        pair $lab-rate ours '."log.iops"' fio '."fio.fio_rate"'
+        pair $lab-p50 ours '."log.commit_latency_p50"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p50"'
+        pair $lab-p99 ours '."log.commit_latency_p99"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p99"'
+        pair $lab-device ours '."log.device_written_bytes" / '$bytes fio '."fio.fio_device_kib" * 1024 / '$bytes
         ;;
     io)
         pair reads-mean ours '."reads.latency_mean"' fio '."fio.fio_reads_mean"'
