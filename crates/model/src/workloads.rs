@@ -5,6 +5,7 @@
 
 pub mod aging;
 pub mod bonnie;
+pub mod capacity;
 pub mod chunk;
 pub mod command;
 pub mod db_bench;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use aging::{AgeParams, LayoutParams};
 pub use bonnie::BonnieParams;
+pub use capacity::CapacityParams;
 pub use chunk::ChunkParams;
 pub use command::CommandParams;
 pub use db_bench::DbBenchParams;
@@ -73,6 +75,8 @@ pub enum WorkloadParams {
     DbBench(DbBenchParams),
     /// Transactions of SQLite.
     Sqlite(SqliteParams),
+    /// Whether a device has the bytes that it claims.
+    Capacity(CapacityParams),
     /// A shell command.
     Command(CommandParams),
 }
@@ -269,6 +273,7 @@ pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
     &pgbench::PGBENCH,
     &sqlite::SQLITE,
     &db_bench::DB_BENCH,
+    &capacity::CAPACITY,
     &aging::AGE,
     &aging::DEFRAGMENT,
     &aging::LAYOUT,
@@ -301,6 +306,7 @@ impl WorkloadParams {
             Self::Pgbench(_) => "pgbench",
             Self::DbBench(_) => "db_bench",
             Self::Sqlite(_) => "sqlite",
+            Self::Capacity(_) => "capacity",
             Self::Command(_) => "command",
         }
     }
@@ -323,6 +329,7 @@ impl WorkloadParams {
             Self::Pgbench(pgbench) => pgbench.steps(),
             Self::DbBench(db_bench) => db_bench.steps(),
             Self::Sqlite(sqlite) => sqlite.steps(),
+            Self::Capacity(capacity) => capacity.steps(),
             Self::Command(command) => command.steps(),
         }
     }
@@ -354,7 +361,11 @@ impl WorkloadParams {
             Self::Pgbench(pgbench) => Some(pgbench.predicted_bytes()),
             Self::DbBench(db_bench) => Some(db_bench.predicted_bytes()),
             Self::Sqlite(sqlite) => Some(sqlite.predicted_bytes()),
-            Self::Fio(_) | Self::Age(_) | Self::Layout(_) | Self::Command(_) => None,
+            Self::Fio(_)
+            | Self::Age(_)
+            | Self::Layout(_)
+            | Self::Capacity(_)
+            | Self::Command(_) => None,
         }
     }
 

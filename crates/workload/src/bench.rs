@@ -63,7 +63,9 @@ pub fn bench(
 ) -> Result<BenchResult, WorkloadError> {
     let mut result = if target.path.is_dir() {
         directory::run(params, target.path, seed, stop)?
-    } else if matches!(params, WorkloadParams::Fio(_)) && is_device(target.path) {
+    } else if matches!(params, WorkloadParams::Fio(_) | WorkloadParams::Capacity(_))
+        && is_device(target.path)
+    {
         raw::run(params, target, seed, stop)?
     } else {
         on_file(params, target, seed, stop)?

@@ -11,6 +11,7 @@ pub mod aging;
 pub mod bench;
 pub mod beside;
 pub mod bonnie;
+pub mod capacity;
 pub mod chunk;
 pub mod command;
 pub mod database;
@@ -59,6 +60,7 @@ fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
         WorkloadParams::Pgbench(params) => database::pgbench_steps(params),
         WorkloadParams::DbBench(params) => database::db_bench_steps(params),
         WorkloadParams::Sqlite(params) => database::sqlite_steps(params),
+        WorkloadParams::Capacity(params) => capacity::steps(*params),
         WorkloadParams::Command(command) => command::steps(command),
     }
 }

@@ -146,8 +146,18 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
 
 /// Kinds that need a tool, a device of their own or more time than the rest together: the tests in
 /// their own files run them, and do not compare every outlined metric.
-const TESTED_ELSEWHERE: &[&str] =
-    &["age", "bonnie", "db_bench", "defragment", "fio", "layout", "pgbench", "rrd", "sqlite"];
+const TESTED_ELSEWHERE: &[&str] = &[
+    "age",
+    "bonnie",
+    "capacity",
+    "db_bench",
+    "defragment",
+    "fio",
+    "layout",
+    "pgbench",
+    "rrd",
+    "sqlite",
+];
 
 #[test]
 fn every_kind_runs_the_outlined_steps_and_reports_the_outlined_metrics() {

@@ -222,6 +222,12 @@ A result that is doubtful says why and what to do: served from a cache, too shor
   seekwell bench db_bench . --benchmark readrandom --keys 1000000"#,
     ),
     (
+        "bench capacity",
+        r#"Examples:
+  sudo seekwell bench capacity /dev/sdb            some blocks, restored afterwards; claim it first
+  sudo seekwell bench capacity /dev/sdb --full     every block; destroys the content"#,
+    ),
+    (
         "bench defragment",
         r#"Examples:
   sudo seekwell bench defragment ."#,

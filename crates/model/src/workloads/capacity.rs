@@ -1,0 +1,55 @@
+//! `capacity`: whether a device has the bytes that it claims.
+
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
+use crate::field::{Field, FieldKind, Values};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `capacity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CapacityParams {
+    /// Write and read every block, instead of a few that are restored.
+    pub full: bool,
+}
+
+/// Whether a device keeps what is written to all of its blocks.
+pub const CAPACITY: WorkloadKind = WorkloadKind {
+    name: "capacity",
+    doc: "Whether a device has the bytes that it claims: fakes wrap around or drop what is written beyond their end. Quick: stamps at power-of-two distances and at the end, read back past the page cache, after which the old content is restored; it finds a device whose true size is a power of two or a sum of two of them, or that drops writes. `full` writes every block and reads all of it back, which destroys the content and finds every kind.",
+    fields: &[Field {
+        name: "full",
+        kind: FieldKind::Bool,
+        default: Some("false"),
+        required: false,
+        doc: "Write every block and read all of it back. Destroys the content.",
+    }],
+    on_raw: true,
+    programs: &[],
+    build,
+};
+
+#[allow(clippy::unnecessary_wraps, reason = "the type that all kinds have")]
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    Ok(WorkloadParams::Capacity(CapacityParams { full: values.bool("full") }))
+}
+
+impl CapacityParams {
+    /// The step.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let metrics = ["ops", "app_bytes", "checked_bytes", "wrong_bytes"];
+        vec![StepOutline {
+            name: "capacity".to_owned(),
+            writes: true,
+            measured: true,
+            cache: CacheState::Direct,
+            bytes: None,
+            operations: None,
+            operation: OperationCost::Access,
+            time_ns: None,
+            company: Company::Alone,
+            metrics: metrics.map(str::to_owned).to_vec(),
+        }]
+    }
+}
