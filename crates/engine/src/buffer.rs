@@ -24,18 +24,18 @@ const STAMP_EVERY: usize = 4096;
 /// Largest memory of one thread: the kernel registers no larger buffer with a ring.
 pub const LARGEST_BYTES: usize = 1 << 30;
 
-/// What an [`Arena`] must hold.
+/// Contents of an [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaShape {
     /// Bytes per operation.
     pub block_bytes: u32,
     /// Operations in flight.
     pub depth: u32,
-    /// Whether anything is read.
+    /// True when the job reads.
     pub reads: bool,
-    /// Whether anything is written.
+    /// True when the job writes.
     pub writes: bool,
-    /// What is written.
+    /// Shape of the written data.
     pub data: DataShape,
 }
 
@@ -74,7 +74,7 @@ impl ArenaShape {
         if self.repeats() { own.saturating_add(self.stride()) } else { own }
     }
 
-    /// Whether some operations write what others wrote.
+    /// Returns true when some operations write the same data as others.
     fn repeats(self) -> bool {
         self.writes && self.data.repeated_percent > 0
     }

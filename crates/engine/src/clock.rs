@@ -48,7 +48,7 @@ pub fn thread_cpu_ns() -> u64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// What a clock costs and how fine it is.
+/// Cost and resolution of a clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockCost {
     /// Cost of one reading in ns: the median over batches of readings. A latency holds about one

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Sleeps and waits end at least this often, so that a stop is seen in time.
 const LONGEST_NAP_NS: u64 = 20_000_000;
 
-/// What the threads of a job see of each other and of the caller.
+/// Signals between the threads of a job and its caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Signals<'a> {
     /// The caller's wish to stop.
@@ -39,7 +39,7 @@ pub struct SingleOperation {
     pub begun_ns: u64,
     /// How long it took.
     pub latency_ns: u64,
-    /// What it did.
+    /// Kind of the operation.
     pub kind: OperationKind,
     /// Offset in the target in bytes.
     pub offset: u64,
@@ -66,7 +66,7 @@ pub enum Failure {
     Submit(io::Error),
 }
 
-/// What one thread counted.
+/// Counts of one thread.
 #[derive(Debug)]
 pub struct Tally {
     /// Latencies of reads in ns.
@@ -89,7 +89,7 @@ pub struct Tally {
     pub started_ns: u64,
     /// Last completion on the clock; the begin when nothing completed.
     pub ended_ns: u64,
-    /// Whether the caller's stop ended it.
+    /// True when the caller's stop ended it.
     pub stopped: bool,
     /// The first operations singly, as many as were asked for.
     pub samples: Vec<SingleOperation>,
@@ -139,7 +139,7 @@ pub struct DriverShape {
     pub keep_samples: usize,
 }
 
-/// What the refill found to do.
+/// Result of a refill.
 enum Refill {
     /// Slots are full or the source is empty for now.
     Wait,

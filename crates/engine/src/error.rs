@@ -1,4 +1,4 @@
-//! What can go wrong with a job.
+//! Errors of a job.
 
 use crate::operation::OperationKind;
 use std::io;
@@ -9,19 +9,19 @@ pub enum JobError {
     /// The job cannot be run as described.
     #[error("{problem}; {remedy}")]
     Invalid {
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What to change.
+        /// The fix.
         remedy: String,
     },
     /// Memory, threads or a ring could not be set up.
     #[error("cannot {action}: {source}; {remedy}")]
     Setup {
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What to change.
+        /// The fix.
         remedy: &'static str,
     },
     /// The kernel would not take operations.
@@ -29,7 +29,7 @@ pub enum JobError {
     Submit {
         /// Reads and writes that completed before, over all threads.
         completed: u64,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// An operation failed.
@@ -46,7 +46,7 @@ pub enum JobError {
         length: u32,
         /// Reads and writes that completed before, over all threads.
         completed: u64,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// An operation transferred less than it should.

@@ -1,4 +1,4 @@
-//! What a job is asked to do.
+//! Description of a job.
 
 use crate::buffer::{ArenaShape, DataShape, LARGEST_BYTES};
 use crate::commit::{AppendEnd, GroupCommit};
@@ -72,7 +72,7 @@ pub struct Job<'a> {
     pub time_ns: Option<u64>,
     /// A sync after every so many writes of a thread, when those are complete; 0 is never.
     pub fsync_every: u32,
-    /// What makes writes durable. A sync that `fsync_every` asks for is an `fsync` where this says
+    /// Method that makes writes durable. A sync that `fsync_every` asks for is an `fsync` where this says
     /// so and an `fdatasync` otherwise; the target is opened with `O_DSYNC` exactly when this says
     /// so.
     pub sync: Option<SyncMethod>,

@@ -1,4 +1,4 @@
-//! Where the next operation goes.
+//! Offsets of operations.
 
 use crate::job::Span;
 use seekwell_model::workloads::io::Pattern;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// What an operation does.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationKind {
     /// Reads one block.
@@ -35,7 +35,7 @@ impl fmt::Display for OperationKind {
 /// One operation for an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What it does.
+    /// Kind of the operation.
     pub kind: OperationKind,
     /// Offset in the target in bytes; 0 for an fsync.
     pub offset: u64,

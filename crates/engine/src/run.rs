@@ -18,7 +18,7 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What a job found.
+/// Result of a job.
 #[derive(Clone, Debug)]
 pub struct JobResult {
     /// Reads and writes completed.
@@ -44,13 +44,13 @@ pub struct JobResult {
     pub threads: Vec<ThreadSummary>,
     /// The open loop's account, where a rate was asked for.
     pub rate: Option<RateReport>,
-    /// What reading the clock costs.
+    /// Cost of reading the clock.
     pub clock: ClockCost,
     /// Begin of the first thread, in ns of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
     /// Last completion, in ns of `CLOCK_MONOTONIC`.
     pub ended_ns: u64,
-    /// Whether the caller's stop ended it.
+    /// True when the caller's stop ended it.
     pub stopped: bool,
     /// Single operations, as many as were asked for, in order of their begin.
     pub samples: Vec<SingleOperation>,
@@ -69,7 +69,7 @@ pub struct ThreadSummary {
     pub cpu_ns: u64,
 }
 
-/// Whether an open loop kept its rate.
+/// Requested and achieved rate of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateReport {
     /// Operations per second asked for.

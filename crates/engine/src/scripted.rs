@@ -47,7 +47,7 @@ impl Clock for ScriptedClock {
     }
 }
 
-/// What the script says about one operation.
+/// The script's answer for one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scripted {
     /// Time from its submission to its completion.
@@ -65,7 +65,7 @@ impl From<u64> for Scripted {
 /// One operation as the engine saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// What it was.
+    /// The operation.
     pub operation: Operation,
     /// When it was submitted, in ns.
     pub submitted_ns: u64,

@@ -8,7 +8,7 @@ use crate::schedule::Schedule;
 use seekwell_stats::{Rng, derive_seed, seeded};
 use std::sync::Arc;
 
-/// What a thread does next.
+/// Next action of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// This.
@@ -122,7 +122,7 @@ impl Source {
         self.finished = true;
     }
 
-    /// Whether the time bound is reached.
+    /// Returns true when the time bound is reached.
     #[inline]
     #[must_use]
     pub fn is_over(&self, elapsed_ns: u64) -> bool {

@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a bench runs on.
+/// Target of a bench.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchTarget<'a> {
     /// An existing regular file or a block device, opened for reading only; or a directory, in

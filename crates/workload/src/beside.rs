@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What a step of a workload beside another found.
+/// Result of a step of a background workload.
 #[derive(Clone, Debug)]
 pub struct BesideStep {
     /// The step.
     pub outline: StepOutline,
-    /// What it found; of a step that ran several times, everything together.
+    /// Its result; the sum for a step that ran several times.
     pub outcome: StepOutcome,
 }
 
@@ -114,7 +114,7 @@ impl Beside {
         self.progress.clone()
     }
 
-    /// Whether it ended although nobody stopped it: [`Beside::stop`] then tells why.
+    /// Returns true when it ended without being stopped: [`Beside::stop`] returns the reason.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.thread.is_finished())
@@ -125,7 +125,7 @@ impl Beside {
     /// absent. Empty when nothing runs.
     ///
     /// # Errors
-    /// What a step failed with.
+    /// The error of a step.
     pub fn stop(&mut self) -> Result<Vec<BesideStep>, WorkloadError> {
         let Some(Running { stop, thread }) = self.running.take() else { return Ok(Vec::new()) };
         stop.store(true, Ordering::Relaxed);

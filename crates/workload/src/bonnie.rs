@@ -42,7 +42,7 @@ struct Test {
     names: Arc<Mutex<Option<Names>>>,
 }
 
-/// What a test did.
+/// Result of a test.
 #[derive(Debug, Default)]
 struct Found {
     ops: u64,

@@ -1,4 +1,4 @@
-//! What can go wrong in a workload.
+//! Errors of workloads.
 
 use crate::mail::Totals;
 use seekwell_engine::JobError;
@@ -11,11 +11,11 @@ pub enum WorkloadError {
     /// A file or directory could not be handled.
     #[error("cannot {action} {}: {source}; {}", .path.display(), remedy(.source))]
     File {
-        /// What was being done, for example `create`.
+        /// The action that failed, for example `create`.
         action: &'static str,
         /// To what.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A job of the engine failed.
@@ -38,7 +38,7 @@ pub enum WorkloadError {
     Short {
         /// The file.
         path: PathBuf,
-        /// Whether it was written.
+        /// True for a write.
         write: bool,
         /// Offset in the file in bytes.
         offset: u64,
@@ -54,7 +54,7 @@ pub enum WorkloadError {
         step: String,
         /// Why not.
         problem: String,
-        /// What to change.
+        /// The fix.
         remedy: String,
     },
     /// A step handled another number of files or bytes than the tree has.
@@ -66,9 +66,9 @@ pub enum WorkloadError {
     Totals {
         /// The step.
         step: String,
-        /// What it handled.
+        /// Files and bytes it handled.
         found: Totals,
-        /// What the tree has.
+        /// Files and bytes of the tree.
         expected: Totals,
     },
     /// An archive cannot be read.
@@ -92,7 +92,7 @@ pub enum WorkloadError {
         path: PathBuf,
         /// The entry as the archive names it.
         entry: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// A command did not do what it should.
@@ -100,7 +100,7 @@ pub enum WorkloadError {
     Command {
         /// The step.
         step: String,
-        /// What happened.
+        /// The problem.
         problem: String,
         /// Last lines of its output; empty when it said nothing.
         output: String,
@@ -114,9 +114,9 @@ pub enum WorkloadError {
         metric: String,
         /// The pattern.
         pattern: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What to change.
+        /// The fix.
         remedy: String,
     },
     /// The thread of a workload beside another panicked: a defect of this program.

@@ -45,7 +45,7 @@ struct Group {
     place: Place,
 }
 
-/// Where fio works.
+/// Target of fio.
 struct Site {
     folder: PathBuf,
     /// The raw device, open for as long as fio runs.

@@ -1,4 +1,4 @@
-//! What tests of several workloads share.
+//! Helpers shared by tests of several workloads.
 
 use std::path::{Path, PathBuf};
 

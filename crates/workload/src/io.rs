@@ -60,7 +60,7 @@ pub fn populated(
     steps
 }
 
-/// What the steps of an `io` workload have in common.
+/// Settings shared by the steps of an `io` workload.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The parameters.

@@ -47,7 +47,7 @@ struct Pass {
     progress: Arc<Progress>,
 }
 
-/// What one thread did until the test was over for it.
+/// Result of one thread until its test was over.
 #[derive(Debug, Default)]
 struct Share {
     read_bytes: u64,

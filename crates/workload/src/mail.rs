@@ -45,7 +45,7 @@ pub fn steps(params: &MailParams, place: Place) -> Vec<Box<dyn Step>> {
     params.steps().into_iter().map(step).collect()
 }
 
-/// What the steps of one workload know together.
+/// State shared by the steps of one workload.
 #[derive(Clone, Debug)]
 pub struct Shared {
     params: Arc<MailParams>,
@@ -67,7 +67,7 @@ struct State {
 struct UnpackedCopy {
     /// Its directory below the mounted one.
     name: String,
-    /// Whether it was unpacked to the end.
+    /// True when it was unpacked completely.
     complete: bool,
 }
 
@@ -150,7 +150,7 @@ impl Root {
     /// Opens a copy.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn open(path: PathBuf) -> Result<Self, WorkloadError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = rustix::fs::open(&path, flags, Mode::empty())

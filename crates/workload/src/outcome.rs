@@ -1,4 +1,4 @@
-//! What a step found.
+//! Result of a step.
 
 use seekwell_engine::{JobResult, SingleOperation};
 use seekwell_model::warning::Warning;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// the step with the device's counters or with the time of the flush.
 pub const METRICS_OF_THE_CALLER: &[&str] = &["mb_per_s_durable", "read_per_byte", "latency_ratio"];
 
-/// What a step found.
+/// Result of a step.
 #[derive(Clone, Debug, Default)]
 pub struct StepOutcome {
     /// Operations or files.
@@ -28,7 +28,7 @@ pub struct StepOutcome {
     pub elapsed_ns: u64,
     /// Cost of reading the clock once; `None` where the engine did not run.
     pub clock_cost_ns: Option<f64>,
-    /// Whether the caller's stop ended the step early: its totals are those of a part.
+    /// True when the caller's stop ended the step early: its totals are partial.
     pub stopped: bool,
     /// Doubts.
     pub warnings: Vec<Warning>,

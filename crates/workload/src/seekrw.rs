@@ -86,16 +86,16 @@ pub(crate) fn counters(device: Option<&str>) -> Option<DeviceCounters> {
     DeviceCounters::read(Path::new("/"), device?).ok()
 }
 
-/// What is known after the accesses.
+/// Facts known after the accesses.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
-    /// What was done.
+    /// Parameters of the step.
     pub params: &'a IoParams,
     /// On what.
     pub target: &'a OpenTarget,
     /// Seed of the job's offsets.
     pub seed: u64,
-    /// Whether the target is a whole device.
+    /// True when the target is a whole device.
     pub raw: bool,
 }
 
@@ -183,7 +183,7 @@ fn pieces_touched(pieces: &[Extent], offset: u64, size: u64) -> u64 {
 /// Tells the kernel that accesses are random: it then reads nothing ahead.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub(crate) fn advise_random(target: &OpenTarget) -> Result<(), WorkloadError> {
     rustix::fs::fadvise(&target.file, 0, None, Advice::Random)
         .map_err(WorkloadError::file("advise on", &target.path))

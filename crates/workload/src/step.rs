@@ -1,4 +1,4 @@
-//! What the caller of a workload sees: steps, and what they are given to run.
+//! Steps of a workload, and the context they run in.
 
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// One step of a workload. Steps of one workload share what they must know of each other; they
 /// run in order, and a step may run twice in a row (alone, and beside another workload).
 pub trait Step: Send {
-    /// What it will do.
+    /// Outline of the step.
     fn outline(&self) -> &StepOutline;
 
     /// Counters to watch it by while it runs, where it has some.
@@ -28,7 +28,7 @@ pub trait Step: Send {
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError>;
 }
 
-/// What a step is given to run.
+/// Context of a step.
 #[derive(Clone, Debug)]
 pub struct StepContext<'a> {
     /// Root of the mounted filesystem; `None` on a raw device.
@@ -38,7 +38,7 @@ pub struct StepContext<'a> {
     /// The block device opened for writing, its identity checked by whoever opened it. Steps
     /// write to a raw device through this alone.
     pub device_file: Option<&'a File>,
-    /// Whether the device is used without a filesystem.
+    /// True when the device is used without a filesystem.
     pub raw: bool,
     /// Everything random in the workload derives from this.
     pub seed: u64,
@@ -57,7 +57,7 @@ pub struct StepContext<'a> {
 }
 
 impl StepContext<'_> {
-    /// Whether the caller wants the step to end.
+    /// Returns true when the caller wants the step to end.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))

@@ -61,7 +61,7 @@ pub struct OpenTarget {
 /// Opens an existing path.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn open(path: &Path, access: Access) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path, access.flags(), Mode::empty())?))
 }
@@ -70,7 +70,7 @@ pub fn open(path: &Path, access: Access) -> io::Result<File> {
 /// not share `O_DIRECT` with the first, and unlike a path it cannot have become another device.
 ///
 /// # Errors
-/// What the kernel says; `ENOENT` where /proc is not mounted.
+/// The kernel's error; `ENOENT` when /proc is not mounted.
 pub fn reopen(file: &File, access: Access) -> io::Result<File> {
     open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), access)
 }
@@ -105,7 +105,7 @@ pub fn open_device(
 /// Drops the clean cached pages of an open file.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn drop_cached(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
 }
@@ -113,7 +113,7 @@ pub fn drop_cached(file: &File) -> io::Result<()> {
 /// Bytes that an ordinary user may still write in the filesystem of a directory.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn free_bytes(directory: &Path) -> io::Result<u64> {
     let facts = rustix::fs::statvfs(directory)?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))

@@ -8,7 +8,7 @@ use seekwell_model::workloads::io::Pattern;
 use std::fs::File;
 use std::os::fd::AsFd;
 
-/// Where the scripted clock begins: not at 0, so that a forgotten begin shows.
+/// Start of the scripted clock: not 0, so that a forgotten start shows.
 const BEGIN_NS: u64 = 1_000_000;
 
 struct Run {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 const DIRECTORIES: usize = 64;
 /// Files that grow at the same time while the filesystem is churned.
 const GROWING: usize = 8;
-/// What such a file grows by at a time.
+/// Bytes that such a file grows by at a time.
 const PIECE: usize = 64 << 10;
 /// Of the files, one in so many is deleted before others grow in their place.
 const DELETED: usize = 20;

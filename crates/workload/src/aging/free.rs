@@ -1,4 +1,4 @@
-//! What is free on a filesystem, as it tells through `FS_IOC_GETFSMAP` (ext4 and xfs;
+//! Free space of a filesystem, as reported by `FS_IOC_GETFSMAP` (ext4 and xfs;
 //! `ioctl_getfsmap(2)`).
 
 use std::io;
@@ -18,7 +18,7 @@ const BATCH: usize = 1024;
 /// Upper ends of the size classes of free extents; the last class has none.
 pub const CLASSES: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// What is free, as extents.
+/// Free space as extents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FreeSpace {
     /// Free extents; those that touch are one.

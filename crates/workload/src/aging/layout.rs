@@ -1,4 +1,4 @@
-//! Where the files of a directory lie, and what is free around them.
+//! Placement of the files of a directory, and the free space around them.
 
 use super::free::{self, FreeSpace};
 use crate::error::WorkloadError;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Where files lie.
+/// Placement of files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     /// Files that have data.
@@ -28,7 +28,7 @@ pub struct Layout {
     pub gaps: u64,
     /// Part of the filesystem that is in use; `None` when it does not say.
     pub used_share: Option<f64>,
-    /// What is free; `None` where the filesystem does not tell.
+    /// Free space; `None` when the filesystem does not report it.
     pub free: Option<FreeSpace>,
 }
 

@@ -76,7 +76,7 @@ fn run_until(
     beside.stop().unwrap()
 }
 
-/// Whether a second copy of the tree was begun: copies are numbered.
+/// Returns true when a second copy of the tree was begun: copies are numbered.
 fn second_turn(directory: &Path) -> bool {
     let names = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
     names.into_iter().any(|name| name.to_string_lossy().starts_with("beside-0-mail-"))

@@ -49,7 +49,7 @@ pub fn line(params: &BonnieParams, result: &BenchResult, machine: &str, seed: u6
     fields.join(",")
 }
 
-/// What was done per second, and the share of CPU in percent.
+/// Operations per second, and the share of CPU in percent.
 fn rate(step: &BenchStep, amount: u64) -> String {
     if step.elapsed_ns < SHORTEST_NS {
         return "+++++,+++".to_owned();

@@ -209,7 +209,7 @@ pub(super) fn delete(
     Ok(found)
 }
 
-/// What is done with a file in an open directory.
+/// Operation on a file in an open directory.
 type Visit<'a> = dyn FnMut(&mut Found, &OwnedFd, &CStr) -> Result<(), WorkloadError> + 'a;
 
 fn visit(

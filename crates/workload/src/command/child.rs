@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What ends a command early.
+/// Limits that end a command early.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     /// After this time.
@@ -51,7 +51,7 @@ pub struct Finished {
     pub cpu_ns: u64,
     /// Standard output and standard error as they came.
     pub output: Output,
-    /// Whether processes of its group were still there at its end.
+    /// True when processes of its group were still running at its end.
     pub left_processes: bool,
 }
 
@@ -162,7 +162,7 @@ struct Running {
     pid: Pid,
     pidfd: OwnedFd,
     reader: PipeReader,
-    /// Whether somebody still has the writing end.
+    /// True when the writing end is still open.
     open: bool,
     output: Output,
 }

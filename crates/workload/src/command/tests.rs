@@ -132,7 +132,7 @@ fn a_timeout_ends_the_whole_group() {
     assert!(is_gone(child.trim()), "process {child} still runs");
 }
 
-/// Whether a process has ended; one that nobody has waited for yet has.
+/// Returns true when a process has ended, also when it has not been waited for.
 fn is_gone(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .map_or(true, |stat| stat.rsplit(") ").next().unwrap().starts_with('Z'))

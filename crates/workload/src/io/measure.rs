@@ -183,7 +183,7 @@ impl Step for Measure {
     }
 }
 
-/// What one access takes: each of the operations in flight had its share of the time.
+/// Time of one access: each of the operations in flight had its share of the elapsed time.
 pub(crate) fn seek_time(params: &IoParams, elapsed_ns: u64, ops: u64) -> Option<(String, f64)> {
     let in_flight = f64::from(params.threads) * f64::from(params.depth);
     (ops > 0).then(|| ("seek_time".to_owned(), elapsed_ns as f64 * in_flight / ops as f64))

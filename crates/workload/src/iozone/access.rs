@@ -57,7 +57,7 @@ pub(super) struct FileOfThread {
     stream: Option<Stream>,
     arena: Arena,
     record_bytes: u32,
-    /// Where the next plain read or write goes.
+    /// Offset of the next plain read or write.
     position: u64,
 }
 

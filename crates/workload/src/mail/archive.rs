@@ -21,7 +21,7 @@ const DEEPEST: usize = 256;
 /// A step is bound by its source when the source alone takes this part of its time.
 const SOURCE_BOUND: f64 = 0.8;
 
-/// What an entry of an archive is.
+/// Kind of an archive entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
     Directory,
@@ -32,7 +32,7 @@ enum Item {
     SymbolicLink(String),
 }
 
-/// What was seen at a path.
+/// Kind of file seen at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     Directory,
@@ -40,7 +40,7 @@ enum Seen {
     SymbolicLink,
 }
 
-/// What came before in an archive: by this alone it is decided whether an entry is harmless.
+/// Entries seen so far: they alone decide if an entry is harmless.
 #[derive(Debug, Default)]
 struct Rules {
     seen: HashMap<String, Seen>,
@@ -90,7 +90,7 @@ impl Rules {
     }
 }
 
-/// Whether a symbolic link stays below the root whatever other links there are: steps up come
+/// Returns true when a symbolic link stays below the root, whatever other links exist: steps up come
 /// first, and no more of them than there are directories above the link.
 fn stays_inside(path: &str, target: &str) -> bool {
     let mut above = path.matches('/').count();
@@ -135,7 +135,7 @@ struct Accepted<'a> {
     parents: Vec<String>,
     /// Size of a hard link's file.
     linked_size: u64,
-    /// Whether the same directory came before.
+    /// Returns true when the same directory came before.
     again: bool,
 }
 

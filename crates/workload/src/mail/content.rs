@@ -1,4 +1,4 @@
-//! What the files of a seeded tree contain: data that does not compress and costs next to nothing.
+//! Contents of the files of a seeded tree: data that does not compress and is cheap to make.
 
 use super::RECORD_BYTES;
 use super::tree::Tree;
@@ -24,9 +24,9 @@ pub struct Content {
     repeated_percent: u32,
     /// Files so far, in percent of one that repeats.
     repeated_due: u32,
-    /// What files that repeat are cut from; nobody changes it.
+    /// Source of files that repeat; never changed.
     repeated: Vec<u8>,
-    /// Whether the file is one of them.
+    /// Returns true when the file is one of them.
     repeating: bool,
 }
 

@@ -79,13 +79,13 @@ impl Tree {
         self.files.len()
     }
 
-    /// Whether it has no file.
+    /// Returns true when it has no file.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// What reading every file must give.
+    /// Expected totals of reading every file.
     #[must_use]
     pub fn totals(&self) -> Totals {
         Totals { files: self.files.len() as u64, bytes: self.bytes }

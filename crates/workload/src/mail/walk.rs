@@ -23,14 +23,14 @@ pub struct Entry<'a> {
     pub name: &'a CStr,
     /// Inode number.
     pub inode: u64,
-    /// What it is.
+    /// Kind of the entry.
     pub kind: FileType,
 }
 
 /// Opens a directory below another.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn open_directory(at: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(at, name, flags, Mode::empty())
@@ -39,7 +39,7 @@ pub fn open_directory(at: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Own
 /// Calls `visit` with every entry of an open directory except `.` and `..`, in its order.
 ///
 /// # Errors
-/// What the kernel says, or what `visit` fails with.
+/// The kernel's error, or the error of `visit`.
 pub fn list<E: From<rustix::io::Errno>>(
     directory: BorrowedFd<'_>,
     buffer: &mut [MaybeUninit<u8>],

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 /// rrdtool tells the kernel that the head is wanted soon, in pages of this size.
 const PAGE: usize = 4096;
 
-/// What was being done when an update failed.
+/// The action during which an update failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Opening.
@@ -56,9 +56,9 @@ pub enum AccessError {
     /// A system call failed.
     #[error("cannot {}: {errno}", .action.word())]
     System {
-        /// What was being done.
+        /// The action that failed.
         action: Action,
-        /// What the kernel said.
+        /// The kernel's error.
         errno: Errno,
     },
     /// The file is not what it should be.

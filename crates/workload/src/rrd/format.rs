@@ -14,7 +14,7 @@
 //!
 //! Source: `rrd_format.h` of rrdtool 1.7, whose comments define it.
 
-/// What a file begins with.
+/// Magic at the start of a file.
 const COOKIE: &[u8; 4] = b"RRD\0";
 /// A number whose bytes tell how the machine writes floats.
 const FLOAT_COOKIE: f64 = 8.642135e130;
@@ -32,7 +32,7 @@ const TEXT_BYTES: usize = 20;
 /// Most sources and archives that are taken from a file: a hostile one could name any number.
 const MOST: u64 = 1 << 20;
 
-/// What a data source's values mean.
+/// Type of a data source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// The value itself.
@@ -86,7 +86,7 @@ pub struct Archive {
     pub unknown: f64,
 }
 
-/// What a file is made of: everything that no update changes.
+/// Definition of a file: everything that no update changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     /// Seconds of a primary data point.
@@ -216,7 +216,7 @@ pub fn put_text(field: &mut [u8], text: &[u8]) {
 }
 
 impl Definition {
-    /// Where the parts are.
+    /// Offsets of the parts.
     #[must_use]
     pub fn offsets(&self) -> Offsets {
         let (sources, archives) = (self.sources.len(), self.archives.len());

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
-/// What a process updates.
+/// Files that a process updates.
 #[derive(Debug)]
 pub struct Share<'a> {
     /// The directory of the files.
@@ -39,7 +39,7 @@ pub struct Poller {
     answers: PipeReader,
 }
 
-/// What a process did in all.
+/// Totals of a process.
 #[derive(Debug)]
 pub struct Done {
     /// Time of each update, from opening the file to closing it.
@@ -99,7 +99,7 @@ impl Poller {
     /// Waits until the poll is done.
     ///
     /// # Errors
-    /// What an update failed with, or how the process ended.
+    /// The error of an update, or the way the process ended.
     pub fn wait(&mut self, share: &Share<'_>) -> Result<(), WorkloadError> {
         let mut answer = [0; 24];
         if self.answers.read_exact(&mut answer).is_err() {

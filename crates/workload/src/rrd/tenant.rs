@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 /// Its file: a log or a small database that is written in place.
 pub const TENANT_BYTES: u64 = 1 << 20;
-/// What it writes at a time.
+/// Bytes it writes at a time.
 const RECORD: usize = 4096;
 
 /// A tenant at work.
@@ -26,7 +26,7 @@ pub struct Tenant {
 /// Makes its file, written in full.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn prepare(path: &Path) -> Result<(), WorkloadError> {
     let bytes = vec![0x5a; usize::try_from(TENANT_BYTES).unwrap_or(0)];
     std::fs::write(path, bytes).map_err(WorkloadError::file("write", path))
@@ -54,7 +54,7 @@ impl Tenant {
     /// Ends it; gives the latencies of its fsyncs, each from when it was due.
     ///
     /// # Errors
-    /// What a write or fsync failed with.
+    /// The error of a write or fsync.
     pub fn finish(mut self) -> Result<Histogram, WorkloadError> {
         self.stop.store(true, Ordering::Relaxed);
         match self.thread.take().map(JoinHandle::join) {

@@ -1,4 +1,4 @@
-//! What one update changes in a round-robin file.
+//! Changes of one update to a round-robin file.
 //!
 //! Rates become primary data points of one step each, these are consolidated in every archive, and
 //! an archive with a complete row writes it. The arithmetic is rrdtool's: the same updates leave
@@ -10,10 +10,10 @@ use super::format::{
     get_u64, put_f64, put_text, put_u64,
 };
 
-/// Where numbers lie in the state of a source: after the text of the last value.
+/// Offset of the numbers in the state of a source: after the text of the last value.
 const UNKNOWN_SECONDS: usize = 32;
 const VALUE: usize = 40;
-/// Where numbers lie in the state of a source in an archive.
+/// Offset of the numbers in the state of a source in an archive.
 const CDP_VALUE: usize = 0;
 const CDP_UNKNOWN: usize = 8;
 const CDP_PRIMARY: usize = 64;
@@ -38,7 +38,7 @@ pub enum UpdateError {
 /// A row that an update completes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Where it lies in the file.
+    /// Offset in the file.
     pub offset: u64,
     /// Its values, one per source.
     pub values: Vec<f64>,
@@ -135,7 +135,7 @@ impl Span {
     }
 }
 
-/// What a source gained since the last update: its rate times the interval. NaN is unknown.
+/// Gain of a source since the last update: its rate times the interval. NaN is unknown.
 fn amount(source: &Source, last: &[u8], text: &str, interval: f64) -> Result<f64, UpdateError> {
     let wrong = || UpdateError::Value(text.to_owned());
     if source.heartbeat_s as f64 - interval < 0.0 || text == "U" {
