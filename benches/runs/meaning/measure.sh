@@ -51,9 +51,9 @@ for lab in "$@"; do
         pair view ours '."view.elapsed"' dd '."dd.dd_view"'
         ;;
     databases)
-        pair pgbench pgbench '."pgbench.tps"' 'plain pgbench' '."plain-pgbench.plain_tps"'
-        pair sqlite sqlite '."sqlite.tps"' 'plain sqlite' '200 / ."plain-sqlite.plain_seconds"'
-        pair db_bench db_bench '."db_bench.tps"' 'plain db_bench' '."plain-db_bench.plain_rate"'
+        pair pgbench pgbench '."pgbench.transactions_per_s"' 'plain pgbench' '."plain-pgbench.plain_tps"'
+        pair sqlite sqlite '."sqlite.transactions_per_s"' 'plain sqlite' '200 / ."plain-sqlite.plain_seconds"'
+        pair db_bench db_bench '."db_bench.transactions_per_s"' 'plain db_bench' '."plain-db_bench.plain_rate"'
         ;;
     esac
 done

@@ -131,7 +131,7 @@ metrics! {
     "fsync_p99" Nanoseconds Lower "99th percentile of the latency of the other tenant's small fsyncs during the polls."
     "fsync_max" Nanoseconds Lower "Largest latency of the other tenant's small fsyncs during the polls."
     "fsync_alone_p99" Nanoseconds Lower "99th percentile of the latency of the other tenant's small fsyncs before the first poll."
-    "tps" PerSecond Higher "Transactions, or operations of a key-value store, per second, as the database's own benchmark counts them."
+    "transactions_per_s" PerSecond Higher "Transactions, or operations of a key-value store, per second, as the database's own benchmark counts them."
     "checked_bytes" Bytes Higher "Bytes that were written and read back past the page cache."
     "wrong_bytes" Bytes Lower "Bytes of them that had another content: the device lost them."
     "exit_status" Count Lower "Exit status of the command."

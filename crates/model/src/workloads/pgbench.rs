@@ -159,8 +159,15 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
 }
 
 /// Metrics of a measured database step.
-pub(super) const DATABASE_METRICS: &[&str] =
-    &["tps", "ops", "latency_mean", "latency_p50", "latency_p99", "latency_p999", "latency_max"];
+pub(super) const DATABASE_METRICS: &[&str] = &[
+    "transactions_per_s",
+    "ops",
+    "latency_mean",
+    "latency_p50",
+    "latency_p99",
+    "latency_p999",
+    "latency_max",
+];
 
 /// The steps of a database: a preparation that is not measured, and the measured step.
 pub(super) fn database_steps(

@@ -168,7 +168,7 @@ fn natural_metric(workloads: &[Workload]) -> String {
         Some(WorkloadParams::Io(_) | WorkloadParams::Sweep(_)) => "iops",
         Some(
             WorkloadParams::Pgbench(_) | WorkloadParams::DbBench(_) | WorkloadParams::Sqlite(_),
-        ) => "tps",
+        ) => "transactions_per_s",
         Some(WorkloadParams::Iozone(_)) => "mb_per_s",
         _ if outline.writes => "elapsed_durable",
         _ => "elapsed",

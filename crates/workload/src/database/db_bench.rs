@@ -48,7 +48,7 @@ pub(super) fn read(output: &str) -> Result<StepOutcome, String> {
         elapsed_ns: (seconds * 1e9) as u64,
         ..StepOutcome::default()
     };
-    outcome.metrics.insert("tps".to_owned(), rate);
+    outcome.metrics.insert("transactions_per_s".to_owned(), rate);
     let figures = [
         ("latency_mean", "Average:"),
         ("latency_p50", "P50:"),

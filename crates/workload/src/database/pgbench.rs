@@ -104,7 +104,7 @@ pub(super) fn read(output: &str) -> Result<StepOutcome, String> {
     if tps > 0.0 {
         outcome.elapsed_ns = (ops / tps * 1e9) as u64;
     }
-    outcome.metrics.insert("tps".to_owned(), tps);
+    outcome.metrics.insert("transactions_per_s".to_owned(), tps);
     outcome.keep(TRANSACTION, transactions);
     Ok(outcome)
 }

@@ -143,7 +143,7 @@ impl Step for Sqlite {
         outcome.compute(&self.outline.metrics);
         if self.outline.measured && outcome.elapsed_ns > 0 {
             let rate = outcome.ops as f64 * 1e9 / outcome.elapsed_ns as f64;
-            outcome.metrics.insert("tps".to_owned(), rate);
+            outcome.metrics.insert("transactions_per_s".to_owned(), rate);
         }
         Ok(outcome)
     }

@@ -31,7 +31,7 @@ latency_us 20000 10
 #[test]
 fn what_pgbench_prints_becomes_rates_and_a_histogram() {
     let outcome = pgbench::read(PGBENCH).unwrap();
-    assert_eq!((outcome.ops, outcome.metrics["tps"]), (2_000, 500.5));
+    assert_eq!((outcome.ops, outcome.metrics["transactions_per_s"]), (2_000, 500.5));
     assert_eq!(outcome.elapsed_ns, (2_000.0 / 500.5 * 1e9) as u64);
     let mut expected = Histogram::new();
     for (us, count) in [(1_000, 1_500), (5_000, 490), (20_000, 10)] {
@@ -91,7 +91,7 @@ fn what_db_bench_prints_becomes_rates_and_percentiles() {
     let outcome = db_bench::read(DB_BENCH).unwrap();
     assert_eq!((outcome.ops, outcome.elapsed_ns), (112_998, 2_013_000_000));
     let metric = |name: &str| outcome.metrics[name].round();
-    assert_eq!(metric("tps"), 56_132.0);
+    assert_eq!(metric("transactions_per_s"), 56_132.0);
     assert_eq!([metric("latency_p50"), metric("latency_p99")], [8_570.0, 595_360.0]);
     assert_eq!([metric("latency_p999"), metric("latency_max")], [3_462_530.0, 20_397_000.0]);
     assert!(db_bench::read("unknown benchmark").is_err());
@@ -126,7 +126,9 @@ fn transactions_of_sqlite_are_counted_and_stay_in_the_database() {
         steps[0].run(&context).unwrap();
         let outcome = steps[1].run(&context).unwrap();
         assert_eq!((outcome.ops, outcome.histograms[TRANSACTION].count()), (10, 10));
-        assert!(outcome.metrics["tps"] > 0.0 && outcome.metrics["latency_p99"] > 0.0);
+        assert!(
+            outcome.metrics["transactions_per_s"] > 0.0 && outcome.metrics["latency_p99"] > 0.0
+        );
         let database = rusqlite::Connection::open(folder.path().join("application.db")).unwrap();
         let rows: i64 =
             database.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).unwrap();
