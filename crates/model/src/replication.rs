@@ -1,10 +1,10 @@
-//! A replication: what published studies claim beside what was measured here.
+//! A replication: the claims of published studies with the measurements made here.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What is known of a claim.
+/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
@@ -19,7 +19,7 @@ pub enum ClaimVerdict {
 }
 
 impl ClaimVerdict {
-    /// As people read it.
+    /// Returns the words for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl ClaimVerdict {
     }
 }
 
-/// What a published value is for.
+/// Use of a published value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueUse {
@@ -44,7 +44,7 @@ pub enum ValueUse {
 }
 
 impl ValueUse {
-    /// As it is written in the file of claims.
+    /// Returns the word in the file of claims.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -68,19 +68,19 @@ pub struct Quantity {
     pub rounds: u32,
 }
 
-/// Another quantity that throws light on a value or a claim; never scored.
+/// A further quantity shown with a value or a claim; never scored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Also {
-    /// What it is.
+    /// Description.
     pub says: String,
-    /// What was found; `None` when it was not measured.
+    /// Measurement; `None` when it was not measured.
     pub found: Option<Quantity>,
-    /// What was published, where it stands for a published number.
+    /// The published number, if it replaces one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
 }
 
-/// A published value beside ours.
+/// A published value with ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValueOutcome {
     /// Its name in the file of claims.
@@ -89,7 +89,7 @@ pub struct ValueOutcome {
     pub unit: String,
     /// Line of the study's text.
     pub line: u32,
-    /// What it is for.
+    /// Use of the value.
     pub usage: ValueUse,
     /// The published number.
     pub published: f64,
@@ -102,36 +102,36 @@ pub struct ValueOutcome {
     pub range: Option<[f64; 2]>,
     /// The likely reason of a difference; shown only where there is one.
     pub reason: Option<String>,
-    /// What must be known to read it.
+    /// A remark needed to read it.
     pub note: Option<String>,
-    /// What throws light on it.
+    /// Further quantities.
     pub also: Vec<Also>,
 }
 
 impl ValueOutcome {
-    /// Whether ours lies within 10 % of the published number; `None` when it was not measured.
+    /// Returns true if ours is within 10 % of the published number; `None` when it was not measured.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
         self.ratio.map(agrees)
     }
 }
 
-/// Whether a number over a published one is within 10 % of 1.
+/// Returns true if a number over a published one is within 10 % of 1.
 #[must_use]
 pub fn agrees(ratio: f64) -> bool {
     (1.0 / 1.1..=1.1).contains(&ratio)
 }
 
-/// One condition that a claim was put to.
+/// One condition of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tested {
-    /// What was looked at, as the study's file writes it.
+    /// The quantity, as in the study's file.
     pub what: String,
-    /// What was asked of it.
+    /// The condition.
     pub wanted: String,
-    /// What was found; `None` when it was not measured.
+    /// Measurement; `None` when it was not measured.
     pub found: Option<Quantity>,
-    /// Whether it holds; `None` when it was not measured.
+    /// True if the condition is met; `None` when it was not measured.
     pub holds: Option<bool>,
 }
 
@@ -153,20 +153,20 @@ impl fmt::Display for ShownBy {
     }
 }
 
-/// A claim and what became of it.
+/// A claim and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimOutcome {
     /// Its name; of a pair of published values, both names.
     pub id: String,
     /// Line of the study's text.
     pub line: u32,
-    /// What it says.
+    /// The statement.
     pub says: String,
     /// How it is decided: `order`, `ratio`, `equal`, `range`, `cross`, `sign` or `cannot`.
     pub form: String,
-    /// What became of it.
+    /// The result.
     pub verdict: ClaimVerdict,
-    /// The conditions it was put to.
+    /// Its conditions.
     pub tests: Vec<Tested>,
     /// The trials that show it.
     pub shown_by: Vec<ShownBy>,
@@ -174,10 +174,10 @@ pub struct ClaimOutcome {
     pub because: Option<String>,
     /// Why it is likely not confirmed.
     pub reason: Option<String>,
-    /// What throws light on it.
+    /// Further quantities.
     pub also: Vec<Also>,
-    /// How it ends at the ends of the ranges that no published value determines; `None` when they were
-    /// not run.
+    /// Results at the bounds of the ranges that no published value determines; `None` when they were not
+    /// run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ends: Option<AtEnds>,
     /// Reason for which the result is no evidence, so that the score leaves it out.
@@ -221,12 +221,12 @@ impl NotCountedKind {
     }
 }
 
-/// How a claim ends where the numbers of the models stand at an end of their range, one at a time.
+/// Results of a claim with the numbers of the models at a bound of their range, one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtEnds {
-    /// Ends at which it is decided as with the numbers as they are.
+    /// Bounds at which the result is unchanged.
     pub same: u32,
-    /// Ends at which its own labs ran again and decide it.
+    /// Bounds at which its own labs ran again and decide it.
     pub of: u32,
 }
 
@@ -235,7 +235,7 @@ impl AtEnds {
     #[must_use]
     pub fn words(self) -> String {
         let Self { same, of } = self;
-        format!("the same at {same} of {of} ends of undetermined ranges that decide it")
+        format!("unchanged at {same} of {of} bounds of undetermined ranges")
     }
 }
 
@@ -267,9 +267,9 @@ pub struct StudyOutcome {
     pub author: String,
     /// The kernel it was made with.
     pub kernel: String,
-    /// What stands for what is gone today.
+    /// Replacements for hardware and software that no longer exist.
     pub stands_for: String,
-    /// What must be known of how it was done here.
+    /// Remarks on how it was done here.
     pub notes: Vec<String>,
     /// Errors found in the frozen claims.
     pub errata: Vec<String>,
@@ -313,9 +313,9 @@ pub struct Replication {
     pub format: String,
     /// `quick`, `whole`, or what was kept of both.
     pub set: String,
-    /// Place of the trials.
+    /// Backend of the trials.
     pub place: String,
-    /// What was replaced by what, where the devices are not the modelled ones.
+    /// Replacements of devices, where they are not the modelled ones.
     pub device: Option<String>,
     /// When the claims were frozen.
     pub frozen: String,

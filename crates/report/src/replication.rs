@@ -19,7 +19,7 @@ mod tests;
 
 const DASH: &str = "—";
 
-/// What is written where no reason is known.
+/// Text for a difference without a known reason.
 const NO_REASON: &str = "no likely reason is known";
 
 /// The comparison for a terminal.
@@ -29,7 +29,7 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
     for study in &found.studies {
         out.push_str(&harmless(&format!("{} {} ({})", study.key, study.title, study.author)));
         out.push('\n');
-        out.push_str(&format!("  {}; {} set, place: {}\n", score(study), found.set, found.place));
+        out.push_str(&format!("  {}; {} set, backend: {}\n", score(study), found.set, found.place));
         for value in &study.values {
             let line = format!(
                 "  {:<36} published {:>12}  measured {:>12}  ratio {:>6}  {}",
@@ -81,7 +81,7 @@ fn marked(line: &str, red: bool, colour: bool) -> String {
     if red && colour { format!("\u{1b}[31m{line}\u{1b}[0m\n") } else { format!("{line}\n") }
 }
 
-/// A text after a begin, broken between words.
+/// Appends a text after a lead, broken between words.
 fn wrapped(out: &mut String, begin: &str, text: &str, width: usize) {
     let room = width.max(40) - begin.len();
     let mut line = String::new();
@@ -105,19 +105,18 @@ fn wrapped(out: &mut String, begin: &str, text: &str, width: usize) {
 pub struct Around<'a> {
     /// Markdown between the scores and the studies.
     pub introduction: Option<&'a str>,
-    /// The page's own name without its end, after which the charts beside it are named; `None`: there are
-    /// none.
+    /// The page's file name without its extension, from which the charts' names are made; `None`: no charts.
     pub charts: Option<&'a str>,
 }
 
 impl Around<'_> {
-    /// Name of a study's chart; `None` when there are none.
+    /// Returns the name of a study's chart; `None` without charts.
     fn chart(&self, study: &str) -> Option<String> {
         self.charts.map(|stem| chart_name(stem, study))
     }
 }
 
-/// Name of the file of a study's chart beside a page whose file has this name without its end.
+/// Returns the file name of a study's chart, next to a page with this file name without its extension.
 #[must_use]
 pub fn chart_name(stem: &str, study: &str) -> String {
     format!("{stem}-{study}.svg")
@@ -331,7 +330,7 @@ fn bar(ratio: Option<f64>) -> String {
     format!("`{line}`").replace('|', "¦")
 }
 
-/// How many claims ended in which way.
+/// The score in words.
 pub(crate) fn score(study: &StudyOutcome) -> String {
     let score = study.score();
     let count = |verdict| score.get(&verdict).copied().unwrap_or(0);
@@ -377,7 +376,7 @@ fn measured(value: &ValueOutcome) -> String {
     value.measured.map_or(DASH.to_owned(), |found| with_unit(found.centre, &value.unit))
 }
 
-/// Ours with its interval, and the range of what no value determines.
+/// Ours with its interval, and the range of undetermined parameters.
 fn interval(value: &ValueOutcome) -> String {
     let Some(found) = value.measured else { return DASH.to_owned() };
     let mut text = format!("{} ({})", with_unit(found.centre, &value.unit), ends(found));
@@ -409,14 +408,14 @@ fn tested(test: &Tested) -> String {
         format!("{} ({})", number(found.centre), ends(found))
     });
     let holds = match test.holds {
-        Some(true) => "holds",
-        Some(false) => "does not hold",
+        Some(true) => "met",
+        Some(false) => "not met",
         None => "open",
     };
     format!("{}: {found}, wanted {}: {holds}", test.what, test.wanted)
 }
 
-/// What throws light on a value or claim.
+/// A further quantity of a value or claim.
 fn beside(also: &Also) -> String {
     let found = also.found.map_or("not measured".to_owned(), |found| {
         format!("{} ({})", number(found.centre), ends(found))
@@ -429,7 +428,7 @@ fn beside(also: &Also) -> String {
     format!("not scored: {}: {found}{}", also.says, beside.unwrap_or_default())
 }
 
-/// Why a claim is not confirmed or was not tried.
+/// The reason why a claim is not confirmed or was not tested.
 fn why(claim: &ClaimOutcome) -> String {
     match (claim.verdict, &claim.because, &claim.reason) {
         (ClaimVerdict::NotConfirmed, _, Some(reason)) => format!("likely reason: {reason}"),

@@ -12,7 +12,7 @@ pub fn replication_html(found: &Replication) -> String {
     page.element("<h1>", title, "</h1>\n");
     let device = found.device.as_deref().map(|device| format!(", device: {device}"));
     let facts = format!(
-        "{} set, place: {}{}; claims frozen on {}",
+        "{} set, backend: {}{}; claims frozen on {}",
         found.set,
         found.place,
         device.unwrap_or_default(),
@@ -71,9 +71,11 @@ fn values(page: &mut Page, study: &StudyOutcome) {
 }
 
 fn claims(page: &mut Page, study: &StudyOutcome) {
-    page.raw("<table><thead><tr><th>claim</th><th>says</th><th>became</th><th>shown by</th></tr></thead><tbody>\n");
+    page.raw("<table><thead><tr><th>claim</th><th>statement</th><th>result</th><th>shown by</th></tr></thead><tbody>\n");
     for claim in &study.claims {
         let mut tests: Vec<String> = claim.tests.iter().map(tested).collect();
+        let left_out = claim.not_counted.as_ref();
+        tests.extend(left_out.map(|left_out| format!("not counted: {}", left_out.reason)));
         tests.extend(claim.at_ends.map(AtEnds::words));
         tests.extend(claim.also.iter().map(beside));
         let text = format!("{}. {} {}", claim.verdict.words(), tests.join("; "), why(claim));
@@ -88,7 +90,7 @@ fn claims(page: &mut Page, study: &StudyOutcome) {
     page.raw("</tbody></table>\n");
 }
 
-/// What disagrees stands in red, and says so in words too.
+/// Writes a row; one that disagrees is red, and its text says so too.
 fn row(page: &mut Page, red: bool, cells: &[&str]) {
     page.raw(if red { "<tr class=\"failed\">" } else { "<tr>" });
     for cell in cells {
