@@ -40,6 +40,7 @@
 
 pub mod accuracy;
 pub mod catalogue;
+pub mod diskspecs;
 pub mod evidence;
 pub mod file;
 pub mod fixed;

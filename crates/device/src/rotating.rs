@@ -23,7 +23,8 @@ mod tests;
 pub(crate) use disk::Disk;
 pub use seek::SeekParameters;
 
-use calibrate::stretch_to;
+use calibrate::calibrate;
+pub use layout::{HeadOrder, ZoneParameters};
 use layout::{Layout, Skew, even_bands};
 use mechanics::Mechanics;
 
@@ -43,8 +44,8 @@ pub struct RotatingParameters {
     /// The same after a change to another head or to the next cylinder: track to track for writes, less that for
     /// reads. `write_settle_us` when absent.
     pub write_track_settle_us: Option<f64>,
-    /// Measured mean of random reads of 4 KiB over the whole disk, one at a time. Stretches the seek curve, all but its
-    /// first cylinder, until the model has this mean. Absent where the data sheet has to do.
+    /// Measured mean of random reads of 4 KiB over the whole disk, one at a time. The time
+    /// missing from the data sheet's numbers becomes a settling of every read that moves the arm.
     pub measured_qd1_read_us: Option<f64>,
     /// Where the sectors lie.
     pub layout: LayoutParameters,
@@ -65,12 +66,17 @@ const fn half_a_second() -> f64 {
     500.0
 }
 
-/// Where the sectors lie. Either `zones`, or the tracks' ends and how many zones lie between.
+/// The layout of sectors. Either `zones` or `zone`, or the tracks' ends and how many zones lie between.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutParameters {
     /// Pairs of cylinders and sectors per track, outermost first.
     pub zones: Option<Vec<[u32; 2]>>,
+    /// Zones with skews, spares and bad sectors of their own, outermost first.
+    pub zone: Option<Vec<ZoneParameters>>,
+    /// The order in which a cylinder's tracks are filled.
+    #[serde(default)]
+    pub head_order: HeadOrder,
     /// Number of zones, where only their ends are known.
     pub bands: Option<u32>,
     /// Sectors of 512 bytes on the outermost track.
@@ -93,12 +99,22 @@ pub struct LayoutParameters {
 pub struct OverheadParameters {
     /// A read that the buffer serves.
     pub read_hit_us: f64,
+    /// The same where the command before was a write; as after a read when absent.
+    pub read_hit_after_write_us: Option<f64>,
     /// The same where it goes on where the last command ended; as any other when absent.
     pub read_sequential_us: Option<f64>,
     /// A read that needs the arm.
     pub read_miss_us: f64,
+    /// The same where the command before was a write; as after a read when absent.
+    pub read_miss_after_write_us: Option<f64>,
     /// A write.
     pub write_us: f64,
+    /// The same where the command before was a write; as after a read when absent.
+    pub write_after_write_us: Option<f64>,
+    /// A write that completes on the medium; as one that the buffer completes when absent.
+    pub write_through_us: Option<f64>,
+    /// The same where the command before was a write; as after a read when absent.
+    pub write_through_after_write_us: Option<f64>,
     /// The same where it goes on where the last command ended; as any other when absent.
     pub write_sequential_us: Option<f64>,
     /// A flush, after all it waits for is on the medium.
@@ -115,6 +131,13 @@ pub struct BufferParameters {
     pub segment_kib: u32,
     /// How far behind the last read sector it reads ahead; 0 for not at all.
     pub read_ahead_kib: u32,
+    /// Reads ahead to the end of the track, and of the next where the run began on an earlier one, however
+    /// small a segment is: the last of it stays. `read_ahead_kib` then only turns reading ahead on.
+    #[serde(default)]
+    pub read_ahead_by_track: bool,
+    /// Keeps the sectors that pass on the track before the first requested one.
+    #[serde(default)]
+    pub reads_before: bool,
     /// Reads one after the other that must be seen before it reads ahead: 0 always, 1 from the second on.
     #[serde(default)]
     pub read_ahead_after: u32,
@@ -134,13 +157,21 @@ pub struct BufferParameters {
     pub write_back: bool,
     /// Room for data to be written.
     pub write_kib: u32,
+    /// Completes a write from the buffer only while the disk writes nothing else.
+    #[serde(default)]
+    pub write_back_when_idle: bool,
+    /// Most runs of written data in the buffer at once, where it is divided into segments; no limit when absent.
+    pub write_segments: Option<u32>,
+    /// Gives each run of written data a segment of the read buffer, where later reads find it.
+    #[serde(default)]
+    pub shares_segments: bool,
     /// How long the disk stays idle before it writes from the buffer.
     #[serde(default)]
     pub destage_delay_us: f64,
     /// Longest run written at once.
     pub destage_run_kib: u32,
     /// Runs of data, oldest first, among which the drive chooses the one that it reaches first.
-    #[serde(default = "eight")]
+    #[serde(default = "four")]
     pub destage_window: u32,
     /// Age from which data takes turns with waiting reads, in milliseconds; younger data waits until there are none.
     #[serde(default = "five_seconds")]
@@ -151,10 +182,10 @@ const fn yes() -> bool {
     true
 }
 
-/// Measured on a Seagate ST2000DM006 (ublk-disksim, validation): 124 random writes a second against 57 reads at
-/// depth 1, which eight candidates give.
-const fn eight() -> u32 {
-    8
+/// Measured on a Seagate ST2000DM006 (ublk-disksim, docs/VALIDATION.md): each further random write adds 9.4 ms to a
+/// flush, which four candidates give with the seeks of its data sheet.
+const fn four() -> u32 {
+    4
 }
 
 const fn five_seconds() -> f64 {
@@ -198,35 +229,44 @@ impl RotatingParameters {
         (60e9 / self.rpm).round() as u64
     }
 
-    /// Cylinders and sectors per track of each zone.
-    fn bands(&self, sectors: u64) -> Result<Vec<[u32; 2]>, DeviceError> {
+    /// The zones as they are given or follow from the tracks' ends.
+    fn zones(&self, sectors: u64) -> Result<Vec<ZoneParameters>, DeviceError> {
         const KEY: &str = "rotating.layout";
         let given = &self.layout;
         let ends = (given.bands, given.outer_sectors_per_track, given.inner_sectors_per_track);
-        let bands = match (&given.zones, ends) {
-            (Some(zones), (None, None, None)) => zones.clone(),
-            (None, (Some(bands), Some(outer), Some(inner))) => {
+        let plain = |bands: &[[u32; 2]]| -> Vec<ZoneParameters> {
+            bands.iter().copied().map(ZoneParameters::plain).collect()
+        };
+        let zones: Vec<ZoneParameters> = match (&given.zones, &given.zone, ends) {
+            (Some(zones), None, (None, None, None)) => plain(zones),
+            (None, Some(zones), (None, None, None)) => zones.clone(),
+            (None, None, (Some(bands), Some(outer), Some(inner))) => {
                 within("rotating.layout.bands", bands.into(), 1.0, 1024.0)?;
                 within("rotating.layout.inner_sectors_per_track", inner.into(), 4.0, 1e6)?;
                 within("rotating.layout.outer_sectors_per_track", outer.into(), inner.into(), 1e6)?;
-                even_bands(sectors, self.heads, bands, outer, inner)?
+                plain(&even_bands(sectors, self.heads, bands, outer, inner)?)
             }
             _ => {
-                let reason = "give either zones, or bands, outer_sectors_per_track and inner_sectors_per_track";
+                let reason = "give either zones, or zone, or bands, outer_sectors_per_track and \
+                              inner_sectors_per_track";
                 return Err(refuse(KEY, "{…}", reason));
             }
         };
-        if bands.is_empty() {
+        if zones.is_empty() {
             return Err(refuse("rotating.layout.zones", "[]", "needs at least one zone"));
         }
-        for &[cylinders, sectors_per_track] in &bands {
-            within("rotating.layout.zones (cylinders)", cylinders.into(), 1.0, f64::from(1 << 30))?;
-            let key = "rotating.layout.zones (sectors per track)";
-            within(key, sectors_per_track.into(), 4.0, 1e6)?;
+        zones.iter().try_for_each(|zone| zone.check(self.heads))?;
+        let mut next = 0_u64;
+        for zone in &zones {
+            let first = zone.first_cylinder.map_or(next, u64::from);
+            if first < next {
+                let reason = format!("the zone before ends with cylinder {}", next - 1);
+                return Err(refuse("rotating.layout.zone (first_cylinder)", first, reason));
+            }
+            next = first + u64::from(zone.cylinders);
         }
-        let total: u64 = bands.iter().map(|band| u64::from(band[0])).sum();
-        within("rotating.layout (cylinders in all)", total as f64, 1.0, f64::from(1 << 30))?;
-        Ok(bands)
+        within("rotating.layout (cylinders in all)", next as f64, 1.0, f64::from(1 << 30))?;
+        Ok(zones)
     }
 
     pub(crate) fn mechanics(
@@ -235,8 +275,10 @@ impl RotatingParameters {
         phase_ns: u64,
         link: Link,
     ) -> Result<Mechanics, DeviceError> {
-        let bands = self.bands(sectors)?;
-        let cylinders = bands.iter().fold(0_u32, |sum, band| sum.saturating_add(band[0]));
+        let zones = self.zones(sectors)?;
+        let cylinders = zones.iter().fold(0_u32, |next, zone| {
+            zone.first_cylinder.unwrap_or(next).saturating_add(zone.cylinders)
+        });
         let seek = self.seek.curve(cylinders)?;
         let settle_us = self.write_track_settle_us.unwrap_or(self.write_settle_us);
         let changes = TrackChange {
@@ -246,19 +288,21 @@ impl RotatingParameters {
             write_settle_ns: ns(settle_us),
         };
         let skew = changes.skew(&self.layout, self.turn_ns())?;
-        let layout = Layout::new(&bands, self.heads, self.turn_ns(), skew);
-        let seek = match self.measured_qd1_read_us {
-            Some(measured_us) => {
-                let outside_ns =
-                    link.command_ns + ns(self.overhead.read_miss_us) + link.transfer_ns(1);
-                stretch_to(measured_us, outside_ns, &seek, &layout, sectors)?
-            }
-            None => seek,
+        let order = self.layout.head_order;
+        let layout = Layout::new(&zones, self.heads, self.turn_ns(), skew, order);
+        if !self.layout.loses_turns {
+            changes.check_zones(&layout)?;
+        }
+        let outside_ns = link.command_ns + ns(self.overhead.read_miss_us) + link.transfer_ns(1);
+        let (seek, read_settle_ns) = match self.measured_qd1_read_us {
+            Some(measured_us) => calibrate(measured_us, outside_ns, seek, &layout, sectors)?,
+            None => (seek, 0),
         };
         Ok(Mechanics {
             layout,
             seek,
             head_switch_ns: ns(self.head_switch_us),
+            read_settle_ns,
             write_settle_ns: ns(self.write_settle_us),
             write_track_settle_ns: ns(settle_us),
             phase_ns,
@@ -266,7 +310,7 @@ impl RotatingParameters {
     }
 }
 
-/// What it takes to go on on the next track, which the skews must cover.
+/// Costs of a change to the next track, which the skews must cover.
 #[derive(Clone, Copy, Debug)]
 struct TrackChange {
     heads: u32,
@@ -276,6 +320,33 @@ struct TrackChange {
 }
 
 impl TrackChange {
+    /// Checks the skews that zones have of their own.
+    fn check_zones(self, layout: &Layout) -> Result<(), DeviceError> {
+        let switch_ns = if self.heads > 1 { self.head_switch_ns } else { 0 };
+        let track_ns = if self.heads > 1 { switch_ns + self.write_settle_ns } else { 0 };
+        let cylinder_ns = self.next_cylinder_ns.max(switch_ns) + self.write_settle_ns;
+        for zone in layout.zones() {
+            let per_track = u64::from(zone.sectors_per_track);
+            let checks = [
+                ("track_skew_sectors", zone.track_skew, track_ns),
+                ("cylinder_skew_sectors", zone.cylinder_skew, cylinder_ns),
+            ];
+            for (key, skew, needed_ns) in checks {
+                if u64::from(skew) * layout.turn_ns / per_track < needed_ns {
+                    let least = ((needed_ns + 1) * per_track).div_ceil(layout.turn_ns);
+                    let reason = format!(
+                        "a turn would be lost at every track of {per_track} sectors: the change and the settling \
+                         for a write take {} us; use at least {least}, or set loses_turns = true if the drive is \
+                         known to lose turns",
+                        needed_ns as f64 / 1e3
+                    );
+                    return Err(refuse(&format!("rotating.layout.zone.{key}"), skew, reason));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The skews of a layout: those given, checked, or those needed.
     fn skew(self, layout: &LayoutParameters, turn_ns: u64) -> Result<Skew, DeviceError> {
         let switch_ns = if self.heads > 1 { self.head_switch_ns } else { 0 };
@@ -327,7 +398,12 @@ impl OverheadParameters {
             ("read_hit_us", self.read_hit_us),
             ("read_sequential_us", self.read_sequential_us.unwrap_or_default()),
             ("read_miss_us", self.read_miss_us),
+            ("read_hit_after_write_us", self.read_hit_after_write_us.unwrap_or_default()),
+            ("read_miss_after_write_us", self.read_miss_after_write_us.unwrap_or_default()),
             ("write_us", self.write_us),
+            ("write_after_write_us", self.write_after_write_us.unwrap_or_default()),
+            ("write_through_us", self.write_through_us.unwrap_or_default()),
+            ("write_through_after_write_us", self.write_through_after_write_us.unwrap_or_default()),
             ("write_sequential_us", self.write_sequential_us.unwrap_or_default()),
             ("flush_us", self.flush_us),
         ];
@@ -345,6 +421,7 @@ impl BufferParameters {
             ("read_ahead_kib", self.read_ahead_kib.into(), 0.0, self.segment_kib.into()),
             ("read_ahead_after", self.read_ahead_after.into(), 0.0, 1000.0),
             ("write_kib", self.write_kib.into(), 0.0, 4_194_304.0),
+            ("write_segments", self.write_segments.unwrap_or(1).into(), 1.0, 65536.0),
             ("destage_delay_us", self.destage_delay_us, 0.0, 1e9),
             ("destage_run_kib", self.destage_run_kib.into(), 4.0, 65536.0),
             ("destage_window", self.destage_window.into(), 1.0, 65536.0),

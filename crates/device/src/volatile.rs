@@ -101,6 +101,16 @@ impl Volatile {
         }
     }
 
+    /// Runs of adjoining data.
+    pub(crate) fn runs(&self) -> usize {
+        self.areas.len()
+    }
+
+    /// True when a run of data ends at `sector` or holds it.
+    pub(crate) fn continues(&self, sector: u64) -> bool {
+        self.areas.range(..=sector).next_back().is_some_and(|(_, end)| *end >= sector)
+    }
+
     /// The run of adjoining data that holds `sector`.
     fn area_of(&self, sector: u64) -> Option<Range<u64>> {
         let (start, end) = self.areas.range(..=sector).next_back()?;
@@ -162,7 +172,7 @@ impl Volatile {
         runs.into_iter().map(|run| run.start).collect()
     }
 
-    /// Where to start writing so that data of `range` that arrived at `seq` or before becomes durable: the start of
+    /// First sector to write so that data of `range` that arrived at `seq` or before becomes durable: the start of
     /// its run, unless that is `longest` sectors or more away. `None` when no such data is here.
     pub(crate) fn start_within(&self, range: Range<u64>, seq: u64, longest: u64) -> Option<u64> {
         let mut wanted = self.extents.overlapping(range);

@@ -1,6 +1,6 @@
 //! What is fitted, and the device file that it makes together with a drive's layout and seek curve.
 
-use crate::trace::Drive;
+use crate::trace::{Drive, Zone};
 
 /// What the buffer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub struct Fit {
 /// A device file for a drive: layout and seek curve as extracted, the rest as fitted.
 pub fn device_text(name: &str, drive: &Drive, fit: &Fit) -> String {
     let name = name.to_lowercase().replace('_', "-");
-    let Drive { sectors, heads, rpm, head_switch_us, track_skew_us, cylinder_skew_us, .. } = drive;
+    let Drive { sectors, heads, rpm, head_switch_us, .. } = drive;
     let Electronics { values } = &fit.electronics;
     let value = |key: &str| values.iter().find(|entry| entry.0 == key).map_or(0.0, |entry| entry.1);
     let (scale, mb_per_s) = (value("seek_scale"), value("mb_per_s"));
     let point = |[cylinders, us]: &[f64; 2]| format!("[{cylinders}, {:.1}]", us * scale);
     let seek: Vec<String> = drive.seek.iter().map(point).collect();
-    let zones: Vec<String> = drive.zones.iter().map(|[c, s]| format!("[{c}, {s}]")).collect();
-    let (seek, zones) = (seek.join(", "), zones.join(", "));
+    let zones: String = drive.zones.iter().map(zone_text).collect();
+    let seek = seek.join(", ");
     let (overhead, buffer) = (overhead_text(value), buffer_text(&fit.buffer));
     format!(
         r#"
@@ -56,9 +56,8 @@ heads = {heads}
 head_switch_us = {head_switch_us:.1}
 write_settle_us = 0
 [rotating.layout]
-zones = [{zones}]
-track_skew_us = {track_skew_us:.1}
-cylinder_skew_us = {cylinder_skew_us:.1}
+loses_turns = true
+{zones}
 [rotating.seek]
 table = [{seek}]
 {overhead}
@@ -68,6 +67,15 @@ presented = "DiskSim"
 bus = "fitted"
 rotating = "DiskSim and fitted"
 "#
+    )
+}
+
+fn zone_text(zone: &Zone) -> String {
+    let Zone { first_cylinder, cylinders, sectors_per_track, track_skew, cylinder_skew } = zone;
+    format!(
+        "[[rotating.layout.zone]]\nfirst_cylinder = {first_cylinder}\ncylinders = {cylinders}\n\
+         sectors_per_track = {sectors_per_track}\ntrack_skew_sectors = {track_skew}\n\
+         cylinder_skew_sectors = {cylinder_skew}\n"
     )
 }
 

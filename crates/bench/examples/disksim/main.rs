@@ -1,7 +1,10 @@
 //! Fits the rotating model to the first half of each of DiskSim's validation traces and judges it on the second.
 //!
-//! Run: `cargo run --release -p seekwell-bench --example disksim -- FOLDER [OUTPUT]`, FOLDER holding `*.trace`,
+//! Run: `cargo run --release -p seekwell-device --example disksim -- FOLDER [OUTPUT]`, FOLDER holding `*.trace`,
 //! `*.model` and `*.seek`. OUTPUT gets what was fitted and the quantiles of both distributions.
+//!
+//! `disksim --specification FOLDER` fits nothing: each drive is imported from its `*.diskspecs` and judged on the whole
+//! trace, in all and by class of request.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example reports on the terminal")]
 
@@ -14,18 +17,30 @@ use seekwell_device::{DeviceFile, load};
 
 mod fit;
 mod fitted;
+mod specification;
 mod trace;
 
 use fitted::{Fit, device_text};
 use trace::{DRIVES, Traced, read_drive, read_trace, replay};
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1).map(PathBuf::from);
+    let mut arguments = std::env::args().skip(1).map(PathBuf::from).peekable();
+    if arguments.next_if(|first| first.as_os_str() == "--specification").is_some() {
+        let Some(folder) = arguments.next() else {
+            eprintln!("usage: disksim --specification FOLDER");
+            return ExitCode::from(2);
+        };
+        return ended(specification::judge_all(&folder).map(|text| print!("{text}")));
+    }
     let (Some(folder), output) = (arguments.next(), arguments.next()) else {
         eprintln!("usage: disksim FOLDER [OUTPUT]");
         return ExitCode::from(2);
     };
-    match run(&folder, output.as_deref()) {
+    ended(run(&folder, output.as_deref()))
+}
+
+fn ended(outcome: Result<(), String>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("error: {reason}");

@@ -28,12 +28,19 @@ pub struct Drive {
     pub heads: u32,
     pub rpm: f64,
     pub head_switch_us: f64,
-    /// Cylinders and sectors per track.
-    pub zones: Vec<[u32; 2]>,
-    pub track_skew_us: f64,
-    pub cylinder_skew_us: f64,
+    pub zones: Vec<Zone>,
     /// Cylinders and microseconds.
     pub seek: Vec<[f64; 2]>,
+}
+
+/// A zone with data; cylinders between zones are spares.
+#[derive(Clone, Copy, Debug)]
+pub struct Zone {
+    pub first_cylinder: u32,
+    pub cylinders: u32,
+    pub sectors_per_track: u32,
+    pub track_skew: u32,
+    pub cylinder_skew: u32,
 }
 
 /// Reads `R|W Hit LBN sectors response_us gap_us` lines.
@@ -63,21 +70,28 @@ pub fn read_drive(folder: &Path, drive: &str) -> Result<Drive, String> {
     let model = text_of(&folder.join(format!("{drive}.model")))?;
     let missing = |what: &str| format!("{drive}.model: no '{what}'");
     let number = |what: &str| value_of(&model, what).first().copied().ok_or_else(|| missing(what));
-    let first = value_of(&model, "First cylinder number");
-    let per_track = value_of(&model, "Blocks per track");
-    let cylinders = number("Number of cylinders")?;
-    let ends = first.iter().skip(1).copied().chain([cylinders]);
-    let zones: Vec<[u32; 2]> = first
-        .iter()
-        .zip(ends)
-        .zip(&per_track)
-        .map(|((start, end), sectors)| [(end - start) as u32, *sectors as u32])
-        .collect();
     let rpm = number("Rotation speed (in rpms)")?;
-    let skew_us = |what: &str| {
-        let skews = value_of(&model, what);
-        let turns: f64 = skews.iter().zip(&per_track).map(|(skew, track)| skew / track).sum();
-        turns / skews.len() as f64 * 60e6 / rpm
+    let columns = [
+        "First cylinder number",
+        "Last cylinder number",
+        "Blocks per track",
+        "Skew for track switch",
+        "Skew for cylinder switch",
+    ]
+    .map(|name| value_of(&model, name));
+    let count = columns[0].len();
+    if count == 0 || columns.iter().any(|column| column.len() != count) {
+        return Err(missing("zones with cylinders, blocks and skews"));
+    }
+    let zone = |index: usize| {
+        let [first, last, per_track, track, cylinder] = [0, 1, 2, 3, 4].map(|c| columns[c][index]);
+        Zone {
+            first_cylinder: first as u32,
+            cylinders: (last - first) as u32 + 1,
+            sectors_per_track: per_track as u32,
+            track_skew: track as u32,
+            cylinder_skew: cylinder as u32,
+        }
     };
     let seek = text_of(&folder.join(format!("{drive}.seek")))?;
     let point = |line: &str| {
@@ -89,14 +103,13 @@ pub fn read_drive(folder: &Path, drive: &str) -> Result<Drive, String> {
         heads: number("Number of data surfaces")? as u32,
         rpm,
         head_switch_us: number("Head switch time")? * 1e3,
-        zones,
-        track_skew_us: skew_us("Skew for track switch"),
-        cylinder_skew_us: skew_us("Skew for cylinder switch"),
+        zones: (0..count).map(zone).collect(),
         seek: seek.lines().filter_map(point).collect(),
     })
 }
 
-fn text_of(path: &Path) -> Result<String, String> {
+/// The text of a file.
+pub fn text_of(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 

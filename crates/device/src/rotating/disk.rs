@@ -7,9 +7,9 @@ use std::ops::Range;
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::RotatingParameters;
 use super::mechanics::{Arm, Cursor, Mechanics};
 use super::segments::Segments;
+use super::{OverheadParameters, RotatingParameters};
 use crate::bus::Link;
 use crate::clock::ns;
 use crate::evidence::{Evidence, RotatingEvidence};
@@ -72,16 +72,37 @@ pub(super) struct Stream {
     pub(super) limit: u64,
     /// When that will have passed.
     pub(super) limit_ns: u64,
+    /// First sector that passed before the cursor and is kept, and when the last of those has passed.
+    pub(super) before: Option<(u64, u64)>,
+}
+
+/// A cost of the electronics, by what the command before was.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    after_read_ns: u64,
+    after_write_ns: u64,
+}
+
+impl Cost {
+    fn new(after_read_us: f64, after_write_us: Option<f64>) -> Self {
+        let after_read_ns = ns(after_read_us);
+        Self { after_read_ns, after_write_ns: after_write_us.map_or(after_read_ns, ns) }
+    }
+
+    const fn ns(self, after_write: bool) -> u64 {
+        if after_write { self.after_write_ns } else { self.after_read_ns }
+    }
 }
 
 /// Parameters in nanoseconds and sectors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
-    read_hit_ns: u64,
-    read_sequential_ns: u64,
-    read_miss_ns: u64,
-    write_ns: u64,
-    write_sequential_ns: u64,
+    read_hit: Cost,
+    read_sequential_ns: Option<u64>,
+    read_miss: Cost,
+    write: Cost,
+    write_through: Cost,
+    write_sequential_ns: Option<u64>,
     pub(super) flush_ns: u64,
     pub(super) read_ahead: u64,
     pub(super) read_ahead_after: u32,
@@ -90,6 +111,11 @@ pub(super) struct Times {
     serves_written: bool,
     write_clears: bool,
     write_back: bool,
+    write_back_when_idle: bool,
+    write_segments: usize,
+    shares_segments: bool,
+    pub(super) read_ahead_by_track: bool,
+    pub(super) reads_before: bool,
     pub(super) write_sectors: u64,
     pub(super) destage_delay_ns: u64,
     pub(super) destage_run: u64,
@@ -125,13 +151,60 @@ pub(crate) struct Disk {
     pub(super) durabilities: Vec<Durability>,
     /// Flushes that wait for what arrived before them.
     pub(super) flushes: Vec<Durability>,
-    /// Whether the arm's last errand was to write from the buffer, so that a waiting command is next.
+    /// The arm wrote from the buffer last, so a waiting command is next.
     pub(super) destaged_last: bool,
+    /// The previous command was a write.
+    after_write: bool,
     last_end: u64,
     last_read_end: u64,
     pub(super) sequential_reads: u32,
     pub(super) physical_sectors: u64,
     pub(super) seen: RotatingEvidence,
+}
+
+impl OverheadParameters {
+    fn write_through(&self) -> Cost {
+        match self.write_through_us {
+            Some(us) => Cost::new(us, self.write_through_after_write_us),
+            None => Cost::new(self.write_us, self.write_after_write_us),
+        }
+    }
+}
+
+impl Times {
+    fn new(parameters: &RotatingParameters) -> Self {
+        let buffer = &parameters.buffer;
+        let sectors = |kib: u32| u64::from(kib) * 2;
+        let overhead = &parameters.overhead;
+        Self {
+            read_hit: Cost::new(overhead.read_hit_us, overhead.read_hit_after_write_us),
+            read_sequential_ns: overhead.read_sequential_us.map(ns),
+            read_miss: Cost::new(overhead.read_miss_us, overhead.read_miss_after_write_us),
+            write: Cost::new(overhead.write_us, overhead.write_after_write_us),
+            write_through: overhead.write_through(),
+            write_sequential_ns: overhead.write_sequential_us.map(ns),
+            flush_ns: ns(overhead.flush_us),
+            read_ahead: sectors(buffer.read_ahead_kib),
+            read_ahead_after: buffer.read_ahead_after,
+            resumes_read_ahead: buffer.resumes_read_ahead,
+            keeps_delivered: buffer.keeps_delivered,
+            serves_written: buffer.serves_written,
+            write_clears: buffer.write_clears,
+            write_back: buffer.write_back,
+            write_back_when_idle: buffer.write_back_when_idle,
+            write_segments: buffer.write_segments.map_or(usize::MAX, |most| most as usize),
+            shares_segments: buffer.shares_segments,
+            read_ahead_by_track: buffer.read_ahead_by_track,
+            reads_before: buffer.reads_before,
+            write_sectors: sectors(buffer.write_kib),
+            destage_delay_ns: ns(buffer.destage_delay_us),
+            destage_run: sectors(buffer.destage_run_kib),
+            destage_window: buffer.destage_window as usize,
+            age_limit_ns: ns(buffer.age_limit_ms * 1e3),
+            reorder_window: parameters.reorder_window.map_or(usize::MAX, |window| window as usize),
+            passed_over_ns: ns(parameters.passed_over_ms * 1e3),
+        }
+    }
 }
 
 impl Disk {
@@ -151,30 +224,7 @@ impl Disk {
             .mechanics(geometry.sectors_512, random.next_u64() % turn_ns, link)
             .expect("parameters were checked");
         let buffer = &parameters.buffer;
-        let sectors = |kib: u32| u64::from(kib) * 2;
-        let overhead = &parameters.overhead;
-        let times = Times {
-            read_hit_ns: ns(overhead.read_hit_us),
-            read_sequential_ns: ns(overhead.read_sequential_us.unwrap_or(overhead.read_hit_us)),
-            read_miss_ns: ns(overhead.read_miss_us),
-            write_ns: ns(overhead.write_us),
-            write_sequential_ns: ns(overhead.write_sequential_us.unwrap_or(overhead.write_us)),
-            flush_ns: ns(overhead.flush_us),
-            read_ahead: sectors(buffer.read_ahead_kib),
-            read_ahead_after: buffer.read_ahead_after,
-            resumes_read_ahead: buffer.resumes_read_ahead,
-            keeps_delivered: buffer.keeps_delivered,
-            serves_written: buffer.serves_written,
-            write_clears: buffer.write_clears,
-            write_back: buffer.write_back,
-            write_sectors: sectors(buffer.write_kib),
-            destage_delay_ns: ns(buffer.destage_delay_us),
-            destage_run: sectors(buffer.destage_run_kib),
-            destage_window: buffer.destage_window as usize,
-            age_limit_ns: ns(buffer.age_limit_ms * 1e3),
-            reorder_window: parameters.reorder_window.map_or(usize::MAX, |window| window as usize),
-            passed_over_ns: ns(parameters.passed_over_ms * 1e3),
-        };
+        let times = Times::new(parameters);
         Self {
             front: Front::new(geometry),
             times,
@@ -190,11 +240,12 @@ impl Disk {
             order: 0,
             controller_free_ns: 0,
             bus_free_ns: 0,
-            segments: Segments::new(buffer.read_segments, sectors(buffer.segment_kib)),
+            segments: Segments::new(buffer.read_segments, u64::from(buffer.segment_kib) * 2),
             volatile: Volatile::default(),
             durabilities: Vec::new(),
             flushes: Vec::new(),
             destaged_last: false,
+            after_write: false,
             last_end: u64::MAX,
             last_read_end: u64::MAX,
             sequential_reads: 0,
@@ -293,12 +344,18 @@ impl Disk {
             }
             // The device presents neither discard nor write-zeroes, so nothing else gets here.
             Operation::Write | Operation::Discard | Operation::WriteZeroes => {
-                let overhead =
-                    if sequential { self.times.write_sequential_ns } else { self.times.write_ns };
-                let at_ns = self.command(now_ns, overhead);
+                let at_ns = self.command(now_ns, self.write_cost_ns(&request, sequential));
                 self.push(at_ns, What::Store(id));
+                self.after_write = true;
             }
         }
+    }
+
+    fn write_cost_ns(&self, request: &Request, sequential: bool) -> u64 {
+        let times = &self.times;
+        let cost = if times.write_back && !request.fua { times.write } else { times.write_through };
+        let cost_ns = cost.ns(self.after_write);
+        times.write_sequential_ns.filter(|_| sequential).unwrap_or(cost_ns)
     }
 
     /// When a command that costs the electronics `overhead_ns` is understood.
@@ -313,12 +370,14 @@ impl Disk {
         self.sequential_reads = if follows { self.sequential_reads.saturating_add(1) } else { 0 };
         self.last_read_end = request.end();
         self.note_progress(now_ns);
-        let hit = if sequential { self.times.read_sequential_ns } else { self.times.read_hit_ns };
+        let after_write = std::mem::replace(&mut self.after_write, false);
+        let in_row_ns = self.times.read_sequential_ns.filter(|_| sequential);
+        let hit = in_row_ns.unwrap_or_else(|| self.times.read_hit.ns(after_write));
         if self.is_buffered(&request) {
             self.seen.read_hits += 1;
             let ready_ns = self.command(now_ns, hit);
             self.push(ready_ns, What::Fetch(request.id));
-            self.read_on(now_ns, request.end());
+            self.read_on(now_ns, request.lba.0, request.end());
             return;
         }
         if let Some(passed_ns) = self.join_stream(now_ns, &request) {
@@ -329,7 +388,7 @@ impl Disk {
             return;
         }
         self.seen.read_misses += 1;
-        let ready_ns = self.command(now_ns, self.times.read_miss_ns);
+        let ready_ns = self.command(now_ns, self.times.read_miss.ns(after_write));
         self.waiting.push(Waiting { request, ready_ns });
         self.push(ready_ns, What::Ready);
     }
@@ -346,7 +405,8 @@ impl Disk {
             let Some(request) = self.front.get(id) else { return };
             let sectors = u64::from(request.sectors);
             let taken = self.volatile.sectors() + self.arriving + self.writing_sectors();
-            if taken > 0 && taken + sectors > self.times.write_sectors {
+            let is_full = taken > 0 && taken + sectors > self.times.write_sectors;
+            if is_full || self.lacks_segment(&request) {
                 self.choose(at_ns);
                 return;
             }
@@ -355,6 +415,17 @@ impl Disk {
             let done_ns = self.occupy_bus(at_ns, request.sectors);
             self.push(done_ns, What::Stored(id));
         }
+    }
+
+    /// True when a write needs a segment of its own and all segments for written data are taken.
+    fn lacks_segment(&self, request: &Request) -> bool {
+        let most = self.times.write_segments;
+        if most == usize::MAX || self.volatile.continues(request.lba.0) {
+            return false;
+        }
+        let writing = usize::from(matches!(self.motion, Motion::Writing { .. }));
+        let arriving = usize::from(self.arriving > 0);
+        self.volatile.runs() + writing + arriving >= most
     }
 
     pub(super) fn is_short_of_room(&self) -> bool {
@@ -372,8 +443,14 @@ impl Disk {
             self.stop_reading_at(at_ns, range.start);
             self.segments.forget(&range);
         }
+        let is_busy = !self.volatile.is_empty() || matches!(self.motion, Motion::Writing { .. });
+        let must_wait = self.times.write_back_when_idle && is_busy;
+        let appends = self.volatile.continues(range.start);
         let seq = self.volatile.insert(range.clone(), id, at_ns);
-        if self.times.write_back && !request.fua {
+        if self.times.shares_segments {
+            self.segments.write(&range, appends);
+        }
+        if self.times.write_back && !request.fua && (!must_wait || appends) {
             self.seen.writes_cached += 1;
             self.complete(at_ns, id);
         } else {
@@ -480,6 +557,7 @@ impl Disk {
         self.durabilities.clear();
         self.flushes.clear();
         self.destaged_last = false;
+        self.after_write = false;
         self.last_end = u64::MAX;
         self.last_read_end = u64::MAX;
         self.sequential_reads = 0;

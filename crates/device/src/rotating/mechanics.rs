@@ -19,7 +19,9 @@ pub(crate) struct Mechanics {
     pub(crate) layout: Layout,
     pub(crate) seek: SeekCurve,
     pub(crate) head_switch_ns: u64,
-    /// Extra time before a write may start after the arm moved farther than to the next cylinder.
+    /// Extra time before a read may start after the arm moved farther than to the next cylinder.
+    pub(crate) read_settle_ns: u64,
+    /// The same for a write.
     pub(crate) write_settle_ns: u64,
     /// The same after another head or the next cylinder.
     pub(crate) write_track_settle_ns: u64,
@@ -64,7 +66,8 @@ impl Mechanics {
 
     fn settle_ns(&self, distance: u32, write: bool) -> u64 {
         match (write, distance) {
-            (false, _) => 0,
+            (false, 0 | 1) => 0,
+            (false, _) => self.read_settle_ns,
             (true, 0 | 1) => self.write_track_settle_ns,
             (true, _) => self.write_settle_ns,
         }
@@ -118,7 +121,7 @@ impl Mechanics {
             return track.lba;
         }
         let place = self.layout.place(track.lba);
-        let left = u64::from(place.sectors_per_track - place.sector).min(limit - track.lba);
+        let left = u64::from(place.run).min(limit - track.lba);
         // The number of whole sectors: a search, because ends of sectors are rounded.
         let (mut low, mut high) = (0, left);
         while low < high {
@@ -143,19 +146,17 @@ impl Mechanics {
         let track = self.walk(cursor, limit, now_ns, write);
         let passed = self.passed(cursor, limit, now_ns, write);
         let place = self.layout.place(track.lba.min(limit.saturating_sub(1)));
-        let on_track = passed < limit
-            && passed < track.lba + u64::from(place.sectors_per_track - place.sector);
+        let on_track = passed < limit && passed < track.lba + u64::from(place.run);
         let begun =
             now_ns > track.at_ns && now_ns > track.at_ns + self.span_ns(&place, passed - track.lba);
         (on_track && begun).then_some(passed)
     }
 
-    /// The start of the last track of the run that begins at or before `now_ns`, or its end at `limit`.
+    /// The start of the last piece of a track of the run that begins at or before `now_ns`, or its end at `limit`.
     pub(crate) fn walk(&self, mut cursor: Cursor, limit: u64, now_ns: u64, write: bool) -> Cursor {
         while cursor.lba < limit {
             let place = self.layout.place(cursor.lba);
-            let left = u64::from(place.sectors_per_track - place.sector);
-            let count = left.min(limit - cursor.lba);
+            let count = u64::from(place.run).min(limit - cursor.lba);
             let end = cursor.at_ns + self.span_ns(&place, count);
             if end > now_ns {
                 return cursor;

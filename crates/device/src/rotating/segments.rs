@@ -64,6 +64,35 @@ impl Segments {
         }
     }
 
+    /// Start of the cached piece that holds `sector`; `sector` itself when none does.
+    pub(crate) fn held_from(&self, sector: u64) -> u64 {
+        let holding = self.list.iter().filter(|segment| segment.held.contains(&sector));
+        holding.map(|segment| segment.held.start).min().unwrap_or(sector)
+    }
+
+    /// Sectors from `start` on, which passed before the first of segment `index`, were read too.
+    pub(crate) fn extend_front(&mut self, index: usize, start: u64) {
+        if let Some(segment) = self.list.get_mut(index)
+            && start < segment.held.start
+        {
+            segment.held.start = start.max(segment.held.end.saturating_sub(self.size));
+        }
+    }
+
+    /// Written data takes a segment: the one it continues, or the one longest unused.
+    pub(crate) fn write(&mut self, range: &Range<u64>, appends: bool) {
+        self.uses += 1;
+        let goes_on = |segment: &Segment| appends && segment.held.end == range.start;
+        let index = self.list.iter().position(goes_on);
+        let oldest = || (0..self.list.len()).min_by_key(|index| self.list[*index].used);
+        let Some(segment) = index.or_else(oldest).and_then(|index| self.list.get_mut(index)) else {
+            return;
+        };
+        let start = if index.is_some() { segment.held.start } else { range.start };
+        segment.held = start.max(range.end.saturating_sub(self.size))..range.end;
+        segment.used = self.uses;
+    }
+
     /// The data of `range` went to the host; a buffer that does not keep it forgets all up to its end.
     pub(crate) fn deliver(&mut self, range: &Range<u64>, keep: bool) {
         self.uses += 1;

@@ -64,6 +64,9 @@ impl Disk {
         }
         if let Some(segment) = stream.segment {
             self.segments.extend(segment, passed);
+            if let Some((first, _)) = stream.before.take_if(|(_, at_ns)| *at_ns < now_ns) {
+                self.segments.extend_front(segment, first);
+            }
         }
         Some(passed)
     }
@@ -106,17 +109,31 @@ impl Disk {
         }
     }
 
-    /// How far reading ahead goes behind a read that ends at `end`.
-    fn ahead_limit(&self, end: u64) -> u64 {
+    /// How far reading ahead goes behind a read from `start` to `end`.
+    fn ahead_limit(&self, start: u64, end: u64) -> u64 {
         if self.sequential_reads < self.times.read_ahead_after {
             return end;
         }
-        (end + self.times.read_ahead).min(self.front.geometry().sectors_512)
+        let sectors = self.front.geometry().sectors_512;
+        let limit = (end + self.times.read_ahead).min(sectors);
+        if !self.times.read_ahead_by_track || self.times.read_ahead == 0 {
+            return limit;
+        }
+        let last = end - 1;
+        let track_end = self.mechanics.layout.track_end(last);
+        let began = self.segments.held_from(start.min(last));
+        let earlier = self.mechanics.arm_at(began) != self.mechanics.arm_at(last);
+        let by_track = if earlier && track_end < sectors {
+            self.mechanics.layout.track_end(track_end)
+        } else {
+            track_end
+        };
+        by_track.clamp(end, sectors.max(end))
     }
 
     /// The buffer served a read up to `end`: reading ahead goes on, or starts again once half of it is used up.
-    pub(super) fn read_on(&mut self, now_ns: u64, end: u64) {
-        let wanted = self.ahead_limit(end);
+    pub(super) fn read_on(&mut self, now_ns: u64, start: u64, end: u64) {
+        let wanted = self.ahead_limit(start, end);
         match &mut self.motion {
             Motion::Reading(stream)
                 if (stream.cursor.lba..=stream.limit).contains(&end) && wanted > stream.limit =>
@@ -148,7 +165,7 @@ impl Disk {
             return None;
         }
         let passed = self.note_progress(now_ns)?;
-        let wanted = self.ahead_limit(request.end());
+        let wanted = self.ahead_limit(request.lba.0, request.end());
         let Motion::Reading(stream) = &mut self.motion else { return None };
         let to_come = (passed..=stream.limit).contains(&request.lba.0);
         let begun = stream.segment.is_some() && self.segments.held_until(request.lba.0) == passed;
@@ -281,7 +298,8 @@ impl Disk {
         let request = waiting.request;
         let start = self.segments.held_until(request.lba.0);
         let must = request.end();
-        let (first_ns, end_ns) = self.read_from(now_ns, start, must, self.ahead_limit(must));
+        let (first_ns, end_ns) =
+            self.read_from(now_ns, start, must, self.ahead_limit(request.lba.0, must));
         // The bus starts as late as it can without making the data wait, and not before the first sector is there.
         let spare = self.link.transfer_ns(u64::from(request.sectors).saturating_sub(1));
         self.push_fetch(first_ns.max(end_ns.saturating_sub(spare)), request.id);
@@ -291,15 +309,38 @@ impl Disk {
     /// first sector and when all up to `must` have passed.
     fn read_from(&mut self, now_ns: u64, start: u64, must: u64, limit: u64) -> (u64, u64) {
         let cursor = self.travel(now_ns, start, false);
+        let before = self.passing_before(now_ns, cursor);
         let segment = self.segments.open(start);
         let limit = if segment.is_some() { limit } else { must };
         let must_ns = self.mechanics.end_ns(cursor, must, false);
         let limit_ns = self.mechanics.end_ns(cursor, limit, false);
         let must_left = Some(must_ns);
-        self.motion =
-            Motion::Reading(Stream { segment, cursor, must, must_ns: must_left, limit, limit_ns });
+        self.motion = Motion::Reading(Stream {
+            segment,
+            cursor,
+            must,
+            must_ns: must_left,
+            limit,
+            limit_ns,
+            before,
+        });
         self.seen.transfer_ns += must_ns - cursor.at_ns;
         (self.mechanics.end_ns(cursor, start + 1, false), must_ns)
+    }
+
+    /// The first of the sectors that pass on the track of the cursor while its first is waited for, where the drive
+    /// keeps them, and when the last of them has passed.
+    fn passing_before(&self, now_ns: u64, cursor: Cursor) -> Option<(u64, u64)> {
+        if !self.times.reads_before || cursor.lba == 0 {
+            return None;
+        }
+        let place = self.mechanics.layout.place(cursor.lba);
+        let waited_ns = self.mechanics.approach(self.arm, now_ns, cursor.lba, false, 0).wait_ns;
+        let per_track = u64::from(place.sectors_per_track);
+        let passed = waited_ns * per_track / self.mechanics.layout.turn_ns;
+        let before = passed.min(place.sector.into()).min(cursor.lba);
+        // Bad sectors among them have no address; counting them as read moves the start by their number at most.
+        (before > 0).then_some((cursor.lba - before, cursor.at_ns))
     }
 
     /// Moves the arm to `lba` and counts what that took.

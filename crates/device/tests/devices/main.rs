@@ -14,5 +14,7 @@ mod planted;
 mod promises;
 mod rates;
 mod small;
+#[path = "../../../bench/examples/disksim/specification.rs"]
+mod specification;
 #[path = "../../../bench/examples/disksim/trace.rs"]
 mod trace;

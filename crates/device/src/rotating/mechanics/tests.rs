@@ -32,7 +32,8 @@ fn sectors(
             let before = m.layout.place(lba - 1);
             let crossed = u32::abs_diff(before.cylinder, place.cylinder);
             let same_track = crossed == 0 && before.head == place.head;
-            if !same_track {
+            let adjoins = same_track && place.sector == before.sector + 1;
+            if !adjoins {
                 let arrived = now + moving(m, crossed, before.head != place.head, write, planted);
                 let seen_from =
                     if planted == Planted::NoRotationDuringMove { now } else { arrived };
@@ -51,9 +52,10 @@ fn sectors(
 
 fn moving(m: &Mechanics, crossed: u32, other_head: bool, write: bool, planted: Planted) -> u64 {
     let switch = if planted == Planted::NoHeadSwitch { 0 } else { m.head_switch_ns };
-    let settles = write && planted != Planted::NoSettle;
-    let settle = match (settles, crossed > 1) {
-        (false, _) => 0,
+    let settle = match (write, crossed > 1) {
+        _ if planted == Planted::NoSettle => 0,
+        (false, false) => 0,
+        (false, true) => m.read_settle_ns,
         (true, false) => m.write_track_settle_ns,
         (true, true) => m.write_settle_ns,
     };
@@ -80,6 +82,7 @@ fn mechanics() -> impl Strategy<Value = Mechanics> {
             layout,
             seek,
             head_switch_ns,
+            read_settle_ns: settle / 3,
             write_settle_ns: settle,
             write_track_settle_ns: track_settle,
             phase_ns,

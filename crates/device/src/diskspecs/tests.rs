@@ -1,0 +1,175 @@
+use super::{ImportError, device_name, import};
+use crate::file::Parameters;
+use crate::load;
+
+const SPECS: &str = "
+disksim_disk MADE_UP {
+   Model = source small.model,   # beside this file
+   Per-request overhead time = 0.000000,
+   Bulk sector transfer time = 0.100000,
+   Allow read hits on write data = 1,
+   Max queue length = 4,
+   Scheduler = disksim_ioqueue {
+      Scheduling policy = 1,
+      Timeout scheduling = 0
+   },
+   Number of buffer segments = 3,
+   Maximum number of write segments = 1,
+   Segment size (in blks) = 64,
+   Use separate write segment = 0,
+   Enable caching in buffer = 1,
+   Buffer continuous read = 4,
+   Maximum read-ahead (blks) = 64,
+   Read any free blocks = 1,
+   Fast write level = 2,
+   Read hit over. after read = 0.1,
+   Read hit over. after write = 0.2,
+   Read miss over. after read = 0.3,
+   Read miss over. after write = 0.4,
+   Write hit over. after read = 0.5,
+   Write hit over. after write = 0.6,
+   Write miss over. after read = 0.7,
+   Write miss over. after write = 0.8
+} # end
+";
+
+const MODEL: &str = "
+dm_disk MADE_UP_model {
+   Number of data surfaces = 2,
+   Number of cylinders = 23,
+   Block count = 1400,
+   Layout Model = dm_layout_g1 {
+      LBN-to-PBN mapping scheme = 0,
+      Sparing scheme used = 7,
+      Rangesize for sparing = 1,
+      Zones = [
+         dm_layout_g1_zone {
+            First cylinder number = 0,
+            Last cylinder number = 9,
+            Blocks per track = 40,
+            Empty space at zone front = 20,
+            Skew for track switch = 8.000000,
+            Skew for cylinder switch = 12.000000,
+            Number of spares = 0,
+            slips = [
+               130,
+               90
+            ],
+            defects = []
+         },
+         dm_layout_g1_zone {
+            First cylinder number = 12,
+            Last cylinder number = 22,
+            Blocks per track = 30,
+            Empty space at zone front = 0,
+            Skew for track switch = 6.000000,
+            Skew for cylinder switch = 9.000000,
+            Number of spares = 6,
+            slips = [],
+            defects = []
+         }
+      ]
+   },
+   Mechanical Model = dm_mech_g1 {
+      Full seek curve = small.seek,
+      Add. write settling delay = 0.2,
+#      First ten seek times = [
+#         1.0
+#      ],
+      Head switch time = 0.5,
+      Rotation speed (in rpms) = 7200
+   }
+}
+";
+
+const SEEK: &str = "Seek distances measured: 2\n1,\t1.00000\n22,\t5.00000\n";
+
+fn imported(specs: &str, model: &str, seek: &str) -> Result<String, ImportError> {
+    import("MADE_UP.diskspecs", specs, &mut |name| match name {
+        "small.model" => Ok(model.to_owned()),
+        "small.seek" => Ok(seek.to_owned()),
+        other => Err(format!("no file {other}")),
+    })
+}
+
+#[test]
+fn a_specification_becomes_a_device_with_its_layout_overheads_and_buffer() {
+    let text = imported(SPECS, MODEL, SEEK).unwrap();
+    let file = load(&text).unwrap();
+    assert_eq!((file.name(), file.title()), ("made-up", "MADE_UP, 7200 rpm"));
+    let Parameters::Rotating(found) = file.parameters() else { panic!("no disk") };
+    let zones = found.layout.zone.clone().unwrap();
+    assert_eq!((zones[0].first_cylinder, zones[0].cylinders), (Some(0), 10));
+    assert_eq!((zones[1].first_cylinder, zones[1].cylinders), (Some(12), 11), "a gap of two");
+    assert_eq!((zones[0].unused_front_sectors, zones[0].slips.clone()), (20, vec![130, 90]));
+    assert_eq!((zones[1].spare_sectors, zones[1].track_skew_sectors), (6, Some(6)));
+    let overhead = &found.overhead;
+    assert_eq!((overhead.read_hit_us, overhead.read_hit_after_write_us), (100.0, Some(200.0)));
+    assert_eq!((overhead.read_miss_us, overhead.read_miss_after_write_us), (300.0, Some(400.0)));
+    assert_eq!((overhead.write_us, overhead.write_after_write_us), (500.0, Some(600.0)));
+    assert_eq!(overhead.write_through_us, Some(700.0));
+    assert_eq!(overhead.write_through_after_write_us, Some(800.0));
+    let buffer = &found.buffer;
+    assert_eq!((buffer.read_segments, buffer.write_segments), (3, Some(1)));
+    assert!(buffer.shares_segments && buffer.reads_before && buffer.read_ahead_by_track);
+    assert!(buffer.write_back && !buffer.write_back_when_idle);
+    assert!(!found.layout.loses_turns);
+}
+
+#[test]
+fn skews_that_lose_turns_are_taken_over_as_they_are() {
+    let model =
+        MODEL.replace("Skew for track switch = 8.000000", "Skew for track switch = 1.000000");
+    let text = imported(SPECS, &model, SEEK).unwrap();
+    assert!(text.contains("loses_turns = true"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place() {
+    let message = |specs: &str, model: &str, seek: &str| {
+        imported(specs, model, seek).unwrap_err().to_string()
+    };
+    let cut = message(SPECS, &MODEL[..MODEL.len() - 20], SEEK);
+    assert!(cut.starts_with("small.model line ") && cut.contains("the file ends"), "{cut}");
+    assert_eq!(
+        message("", MODEL, SEEK),
+        "MADE_UP.diskspecs line 1: the file ends where a block, written TYPE NAME { … } is expected"
+    );
+    assert_eq!(
+        message(&SPECS.replace("small.model", "other.model"), MODEL, SEEK),
+        "cannot read other.model, which the specification names: no file other.model; put it beside the specification"
+    );
+    assert_eq!(
+        message(&SPECS.replace("Read hit over. after read", "Read hit"), MODEL, SEEK),
+        "the specification: 'Read hit over. after read' is missing or is no number"
+    );
+    assert_eq!(
+        message(SPECS, &MODEL.replace("Block count = 1400", "Block count = -3"), SEEK),
+        "small.model: 'Block count' is -3; it must lie between 0 and 1000000000000000"
+    );
+    let nameless = MODEL.replace("Last cylinder number = 9,", "Last cylinder number,");
+    let nameless = message(SPECS, &nameless, SEEK);
+    assert!(nameless.starts_with("small.model line 14: 'Last cylinder number,"), "{nameless}");
+    let large = "#".repeat((4 << 20) + 1);
+    assert!(message(&large, MODEL, SEEK).contains("has 4194305 bytes"));
+    let deep = format!("a b {}", "{ x = y ".repeat(50));
+    assert!(message(&deep, MODEL, SEEK).contains("more than 16 deep"));
+}
+
+#[test]
+fn names_are_made_of_small_letters_digits_and_dashes() {
+    assert_eq!(device_name("/a/b/atlas_III.diskspecs"), "atlas-iii");
+    assert_eq!(device_name("__.diskspecs"), "imported");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_breaks_the_reader(text in "[a-z0-9 ={}\\[\\],#\n.]{0,200}", at in 0_usize..900) {
+        let _ = imported(&text, MODEL, SEEK);
+        let mut broken = MODEL.to_owned();
+        if broken.is_char_boundary(at) {
+            broken.insert_str(at, &text);
+        }
+        let _ = imported(SPECS, &broken, SEEK);
+    }
+}
