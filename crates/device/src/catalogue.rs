@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::build::build;
 use crate::draw::bytes;
 use crate::file::{DeviceError, DeviceFile, Parameters, load};
+use crate::truth;
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ macro_rules! files {
 }
 
 /// Name and text of every file, by name.
-const FILES: [(&str, &str); 18] = files![
+const FILES: [(&str, &str); 19] = files![
     "cf-duracell-300x",
     "cf-kingston-24x",
     "cf-lexar-233x",
@@ -29,6 +30,7 @@ const FILES: [(&str, &str); 18] = files![
     "pata-200gb-7200",
     "ram",
     "sata-2tb-5400",
+    "sata-2tb-7200",
     "sata-500gb-7200",
     "sd-card-4mib",
     "ssd-nvme-512gb",
@@ -101,17 +103,15 @@ pub fn table<'a>(files: impl Iterator<Item = &'a DeviceFile>) -> String {
     })
 }
 
-/// Where the values of a device come from, a line each, ended by `\n`.
+/// Published figures beside the model's and the sources of the values, a line each, ended by `\n`.
 #[must_use]
 pub fn origins(file: &DeviceFile) -> String {
-    file.sources().iter().fold(
-        "\nWhere the values come from\n".to_owned(),
-        |mut text, (key, source)| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {key}: {source}");
-            text
-        },
-    )
+    let heading = format!("{}\nWhere the values come from\n", truth::lines(file));
+    file.sources().iter().fold(heading, |mut text, (key, source)| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {key}: {source}");
+        text
+    })
 }
 
 fn kind(parameters: &Parameters) -> &'static str {

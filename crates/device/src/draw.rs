@@ -19,7 +19,7 @@ mod tests;
 
 pub(crate) use plot::bytes;
 use plot::{Axis, plot, table};
-use trial::{Load, Places, Trial, stream};
+pub(crate) use trial::{Load, Places, Trial, stream};
 
 /// Draws a device: what it presents, where its data moves how fast, how long requests take by size and depth, and how
 /// writes slow down.
@@ -78,7 +78,7 @@ fn head(file: &DeviceFile) -> String {
 
 /// The device as it is drawn, and what was changed for that: a solid-state disk is made smaller, so that it can be
 /// overwritten, and filled, so that reads find data.
-fn showable(file: &DeviceFile) -> (DeviceFile, String) {
+pub(crate) fn showable(file: &DeviceFile) -> (DeviceFile, String) {
     let Parameters::Ssd(parameters) = file.parameters() else {
         return (file.clone(), String::new());
     };
@@ -136,7 +136,7 @@ fn bandwidth(file: &DeviceFile) -> String {
     let points: Vec<(f64, f64)> = (0..48)
         .filter_map(|step| {
             let lba = sectors / 48 * step;
-            let mb_per_s = stream(&mut *build(file, 1), lba, 8 << 20)?;
+            let mb_per_s = stream(&mut *build(file, 1), Operation::Read, lba, 8 << 20)?;
             Some((lba as f64 * 512.0 / 1e9, mb_per_s))
         })
         .collect();

@@ -11,6 +11,7 @@ use crate::flash::FlashParameters;
 use crate::measured::MeasuredParameters;
 use crate::rotating::RotatingParameters;
 use crate::ssd::SsdParameters;
+use crate::truth::Published;
 
 mod provenance;
 
@@ -31,6 +32,7 @@ pub struct DeviceFile {
     pub(crate) parameters: Parameters,
     sources: BTreeMap<String, String>,
     ranges: BTreeMap<String, [f64; 2]>,
+    published: Vec<Published>,
     buses: Vec<String>,
     table: Table,
 }
@@ -210,6 +212,8 @@ struct Raw {
     sources: BTreeMap<String, String>,
     #[serde(default)]
     ranges: BTreeMap<String, [f64; 2]>,
+    #[serde(default)]
+    published: Vec<Published>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -296,6 +300,7 @@ impl DeviceFile {
             bus: chosen,
             sources: raw.sources.clone(),
             ranges: raw.ranges.clone(),
+            published: raw.published.clone(),
             buses,
             table,
             parameters: parameters(raw)?,
@@ -344,6 +349,12 @@ impl DeviceFile {
     #[must_use]
     pub fn ranges(&self) -> &BTreeMap<String, [f64; 2]> {
         &self.ranges
+    }
+
+    /// Figures published for the device, which its model can be compared with.
+    #[must_use]
+    pub fn published(&self) -> &[Published] {
+        &self.published
     }
 
     /// Every value that decides what the device does, as text by dotted key: the numbers of the file and
@@ -402,6 +413,8 @@ impl DeviceFile {
     }
 
     fn check(&self) -> Result<(), DeviceError> {
+        let mut figures = self.published.iter().enumerate();
+        figures.try_for_each(|(index, published)| published.check(index))?;
         let has_bus = matches!(
             self.parameters,
             Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)

@@ -49,6 +49,7 @@ pub mod measured;
 pub mod model;
 pub mod rotating;
 pub mod ssd;
+pub mod truth;
 
 mod build;
 mod bus;

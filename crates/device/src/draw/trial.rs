@@ -12,16 +12,16 @@ mod tests;
 
 /// Requests of one kind and size, so many at a time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Load {
-    pub(super) operation: Operation,
-    pub(super) bytes: u32,
-    pub(super) depth: u32,
-    pub(super) count: u32,
+pub(crate) struct Load {
+    pub(crate) operation: Operation,
+    pub(crate) bytes: u32,
+    pub(crate) depth: u32,
+    pub(crate) count: u32,
 }
 
 /// Where they go.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Places {
+pub(crate) enum Places {
     /// Anywhere in the first so many sectors, aligned to the request's size.
     Random { sectors: u64 },
     /// To `count` places in turn, `apart` sectors from one another, going on behind the last request at each.
@@ -30,7 +30,7 @@ pub(super) enum Places {
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Found {
+pub(crate) struct Found {
     requests: u32,
     bytes: u64,
     latency_ns: u64,
@@ -38,21 +38,21 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub(super) fn mean_ms(&self) -> f64 {
+    pub(crate) fn mean_ms(&self) -> f64 {
         self.latency_ns as f64 / f64::from(self.requests) / 1e6
     }
 
-    pub(super) fn per_second(&self) -> f64 {
+    pub(crate) fn per_second(&self) -> f64 {
         f64::from(self.requests) / self.elapsed_ns.max(1) as f64 * 1e9
     }
 
-    pub(super) fn mb_per_s(&self) -> f64 {
+    pub(crate) fn mb_per_s(&self) -> f64 {
         self.bytes as f64 / self.elapsed_ns.max(1) as f64 * 1e3
     }
 }
 
 /// A model under a sequence of loads.
-pub(super) struct Trial {
+pub(crate) struct Trial {
     model: Box<dyn Model>,
     now_ns: u64,
     last_id: u64,
@@ -60,16 +60,16 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    pub(super) fn new(model: Box<dyn Model>) -> Self {
+    pub(crate) fn new(model: Box<dyn Model>) -> Self {
         Self { model, now_ns: 0, last_id: 0, random: Xoshiro256PlusPlus::seed_from_u64(1) }
     }
 
-    pub(super) fn geometry(&self) -> Geometry {
+    pub(crate) fn geometry(&self) -> Geometry {
         self.model.geometry()
     }
 
     /// Runs a load, from where the last one ended; `None` when the model takes no such request or none fits.
-    pub(super) fn run(&mut self, load: Load, places: Places) -> Option<Found> {
+    pub(crate) fn run(&mut self, load: Load, places: Places) -> Option<Found> {
         let sectors = load.bytes / 512;
         let start_ns = self.now_ns;
         let mut waiting = BTreeMap::new();
@@ -99,6 +99,7 @@ impl Trial {
 
 fn place(places: Places, sectors: u64, sent: u32, random: &mut Xoshiro256PlusPlus) -> Option<u64> {
     match places {
+        _ if sectors == 0 => Some(0),
         Places::Random { sectors: area } => {
             let slots = area / sectors;
             let product = u128::from(random.next_u64()) * u128::from(slots);
@@ -112,9 +113,14 @@ fn place(places: Places, sectors: u64, sent: u32, random: &mut Xoshiro256PlusPlu
     }
 }
 
-/// Rate in 10^6 bytes a second of reading `bytes` from `lba` on, in the longest requests the device takes; the first
+/// Rate in 10^6 bytes a second of reading or writing `bytes` from `lba` on, in the longest requests the device takes; the first
 /// quarter, in which a disk finds its place, is not counted.
-pub(super) fn stream(model: &mut dyn Model, lba: u64, bytes: u64) -> Option<f64> {
+pub(crate) fn stream(
+    model: &mut dyn Model,
+    operation: Operation,
+    lba: u64,
+    bytes: u64,
+) -> Option<f64> {
     let geometry = model.geometry();
     let sectors = (geometry.max_request_bytes / 512).min(256);
     let count = bytes / 512 / u64::from(sectors);
@@ -126,8 +132,7 @@ pub(super) fn stream(model: &mut dyn Model, lba: u64, bytes: u64) -> Option<f64>
             (start_ns, counted) = (now_ns, 0);
         }
         let place = Lba(lba + index * u64::from(sectors));
-        let request =
-            Request { id: index + 1, operation: Operation::Read, lba: place, sectors, fua: false };
+        let request = Request { id: index + 1, operation, lba: place, sectors, fua: false };
         model.submit(now_ns, request).ok()?;
         done.clear();
         while done.is_empty() {

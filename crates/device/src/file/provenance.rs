@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::{DeviceError, refuse, within};
 
 /// Tables and keys that say what the file is rather than how the device behaves.
-const TALK: [&str; 5] = ["name", "title", "kind", "sources", "ranges"];
+const TALK: [&str; 6] = ["name", "title", "kind", "sources", "ranges", "published"];
 
 /// Checks `[sources]` and `[ranges]` against the values.
 pub(super) fn check(

@@ -18,3 +18,4 @@ mod small;
 mod specification;
 #[path = "../../../bench/examples/disksim/trace.rs"]
 mod trace;
+mod truth;
