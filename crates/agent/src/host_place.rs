@@ -519,8 +519,8 @@ fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostPlac
             None if begun.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_POLL),
             None => {
                 return Err(HostPlaceError::Stack(format!(
-                    "{} has the machine for another run, or is still restoring settings after one; \
-                     two runs would disturb each other: wait until it has ended",
+                    "another run is under way, or its settings are still being restored: {} has the \
+                     machine; two runs would disturb each other, so wait until it has ended",
                     undo::holder(system, folder)
                 )));
             }
