@@ -1,11 +1,10 @@
-// The run file inside the page (crates/report/src/packed.rs): its records are unpacked when the
-// first trial is asked for, histograms and timelines when a trial of their chunk is.
+// The run file inside the page (crates/store): read when the first trial is asked for, records,
+// histograms and timelines when their trial is.
 
-import { Chances, Numbers, Reader, fromLetters } from './coder';
 import { events, timeline, type Events, type Timeline } from './columns';
 import { decode, type Histogram } from './hdr';
 import { inflate } from './inflate';
-import { Histograms, Timelines } from './packed';
+import { Database, type Cell } from './sqlite';
 
 export interface SingleIo { at_ns: number; latency_ns: number; operation: string; offset: number }
 
@@ -33,124 +32,107 @@ export interface TrialRecord {
 
 export interface Latencies { step: string; operation: string; histogram: Histogram }
 
-/** Trial, 1 when it ended well, its set of histograms, its set of series. */
-type Attempt = [number, 0 | 1, number, number];
+const FORMAT = 2;
+/** Columns of a row of metrics, and such rows that an attempt can have. */
+const BLOCK = 16;
+const BLOCKS = 4096;
 
-interface Index {
-  attempts: Attempt[];
-  histograms: [number, string][][];
-  series: string[][];
-  /** By chunk: its bytes, and those of the values that stand as they are. */
-  chunks: [number, number][];
-}
-
-/** A value as the model gave it, or as the run file keeps it. */
-type Kept<T> = { known: T } | { blob: Uint8Array };
-
-interface Details { histograms: Kept<Histogram>[]; series: Kept<Timeline>[] }
-
-const CHUNK = 64;
-const HEAD = 32;
+type Row = Record<string, Cell>;
 
 export class Run {
-  /** Last attempt by trial: where it stands among the attempts. */
-  readonly #attempts = new Map<number, number>();
-  readonly #chunks = new Map<number, Details[]>();
-  readonly #starts: { packed: number; plain: number }[] = [];
+  /** Last attempt by trial: its number and its row. */
+  readonly #attempts = new Map<number, [number, Row]>();
+  readonly #prefixes = new Map<number, Promise<{ record: Uint8Array; histograms: Uint8Array }>>();
+  readonly #names: Row[];
 
-  private constructor(
-    readonly index: Index, readonly records: string[],
-    readonly packed: Uint8Array, readonly plain: Uint8Array,
-  ) {
-    index.attempts.forEach(([trial], place) => this.#attempts.set(trial, place));
-    let [before, beside] = [0, 0];
-    for (const [length, kept] of index.chunks) {
-      this.#starts.push({ packed: before, plain: beside });
-      before += length;
-      beside += kept;
-    }
+  private constructor(readonly database: Database, readonly prefixes: Map<number, Row>, readonly metrics: Map<number, Row>) {
+    for (const [id, row] of database.table('attempt')) this.#attempts.set(Number(row['trial']), [id, row]);
+    this.#names = [...database.table('metric_name').values()];
   }
 
   static async unpack(text: string): Promise<Run> {
-    const bytes = fromLetters(text.trim());
-    if (new TextDecoder().decode(bytes.subarray(0, 4)) !== 'SkP1') throw new Error('the run file in this page is in a form that its program does not know');
-    const view = new DataView(bytes.buffer, bytes.byteOffset);
-    let at = HEAD;
-    const blocks = [0, 1, 2, 3].map((block) => {
-      const length = view.getUint32(4 + 4 * block, true);
-      at += length;
-      return bytes.subarray(at - length, at);
-    });
-    const textOf = async (block: number): Promise<string> => new TextDecoder().decode(await inflate(blocks[block]!, 'gzip'));
-    const index = JSON.parse(await textOf(0)) as Index;
-    return new Run(index, (await textOf(1)).split('\n'), blocks[2]!, blocks[3]!);
+    const zipped = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+    const database = new Database(await inflate(zipped, 'gzip'));
+    if (database.format() !== FORMAT) throw new Error('the run file in this page has an earlier format; go on with the run, or write the page anew from a repacked file');
+    return new Run(database, database.table('prefix'), database.table('metric_block'));
   }
 
-  #place(trial: number): number {
-    const place = this.#attempts.get(trial);
-    if (place === undefined) throw new Error(`the run file has no trial ${trial}`);
-    return place;
+  #row(trial: number): [number, Row] {
+    const found = this.#attempts.get(trial);
+    if (found === undefined) throw new Error(`the run file has no trial ${trial}`);
+    return found;
   }
 
-  #details(trial: number): Details {
-    const place = this.#place(trial);
-    const chunk = Math.floor(place / CHUNK);
-    let details = this.#chunks.get(chunk);
-    if (!details) {
-      details = this.#readChunk(chunk);
-      this.#chunks.set(chunk, details);
+  /** A deflated value behind the prefix of its workload. */
+  async #behind(kind: 'record' | 'histograms', row: Row): Promise<Uint8Array> {
+    const packed = row[kind] as Uint8Array;
+    const id = row['prefix'];
+    if (id === null || id === undefined) return unpackBehind(new Uint8Array(), packed);
+    const prefix = this.#prefixes.get(Number(id)) ?? this.#prefix(Number(id));
+    this.#prefixes.set(Number(id), prefix);
+    return unpackBehind((await prefix)[kind], packed);
+  }
+
+  async #prefix(id: number): Promise<{ record: Uint8Array; histograms: Uint8Array }> {
+    const row = this.prefixes.get(id) ?? {};
+    const [record, histograms] = await Promise.all([row['record'], row['histograms']].map((bytes) => inflate(bytes as Uint8Array, 'deflate')));
+    return { record: record!, histograms: histograms! };
+  }
+
+  async record(trial: number): Promise<TrialRecord> {
+    const [id, row] = this.#row(trial);
+    const record = JSON.parse(new TextDecoder().decode(await this.#behind('record', row))) as TrialRecord;
+    for (let block = 0; block * BLOCK < this.#names.length; block++) {
+      const values = this.metrics.get(id * BLOCKS + block);
+      if (!values) continue;
+      for (let column = 0; column < BLOCK; column++) {
+        const value = values[`v${column}`];
+        const name = this.#names[block * BLOCK + column];
+        if (value === null || value === undefined || !name) continue;
+        const step = record.steps.find((one) => one.name === name['step']);
+        if (step) step.metrics[String(name['metric'])] = Number(value);
+      }
     }
-    return details[place % CHUNK]!;
-  }
-
-  #readChunk(chunk: number): Details[] {
-    const start = this.#starts[chunk]!;
-    const reader = new Reader(this.packed.subarray(start.packed, start.packed + this.index.chunks[chunk]![0]));
-    const modelled = new Chances(2);
-    const lengths = new Numbers(1);
-    const histograms = new Histograms();
-    const timelines = new Timelines();
-    let at = start.plain;
-    const kept = <T>(kind: number, read: () => T): Kept<T> => {
-      if (reader.bit(modelled, kind)) return { known: read() };
-      const length = lengths.read(reader, 0);
-      at += length;
-      return { blob: this.plain.subarray(at - length, at) };
-    };
-    return this.index.attempts.slice(chunk * CHUNK, (chunk + 1) * CHUNK).map(([, , own, series]) => ({
-      histograms: this.index.histograms[own]!.map(() => kept(0, () => histograms.read(reader))),
-      series: this.index.series[series]!.map(() => kept(1, () => timelines.read(reader))),
-    }));
-  }
-
-  record(trial: number): TrialRecord {
-    return JSON.parse(this.records[this.#place(trial)] ?? '') as TrialRecord;
+    return record;
   }
 
   async latencies(trial: number): Promise<Latencies[]> {
-    const steps = this.record(trial).steps;
-    const names = this.index.histograms[this.index.attempts[this.#place(trial)]![2]]!;
-    return Promise.all(this.#details(trial).histograms.map(async (one, index) => ({
-      step: steps[names[index]?.[0] ?? -1]?.name ?? '?',
-      operation: names[index]?.[1] ?? '?',
-      histogram: 'known' in one ? one.known : decode(await inflate(one.blob, 'deflate')),
-    })));
+    const [, row] = this.#row(trial);
+    if (!row['histograms']) return [];
+    const [record, bytes] = await Promise.all([this.record(trial), this.#behind('histograms', row)]);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const found: Latencies[] = [];
+    for (let at = 0; at < bytes.length;) {
+      const [position, length, name] = [view.getUint32(at, true), view.getUint32(at + 4, true), view.getUint16(at + 8, true)];
+      const data = at + 10 + name;
+      found.push({
+        step: record.steps[position]?.name ?? '?',
+        operation: new TextDecoder().decode(bytes.subarray(at + 10, data)),
+        histogram: decode(bytes.subarray(data, data + length)),
+      });
+      at = data + length;
+    }
+    return found;
   }
 
   async timeline(trial: number, kind: 'timeline' | 'journal_timeline'): Promise<Timeline | null> {
-    const one = this.#series(trial, kind);
-    if (!one) return null;
-    return 'known' in one ? one.known : timeline(one.blob);
+    const blob = this.#row(trial)[1][kind];
+    return blob ? timeline(blob as Uint8Array) : null;
   }
 
   async events(trial: number): Promise<Events | null> {
-    const one = this.#series(trial, 'block_events');
-    return one && 'blob' in one ? events(one.blob) : null;
+    const blob = this.#row(trial)[1]['block_events'];
+    return blob ? events(blob as Uint8Array) : null;
   }
+}
 
-  #series(trial: number, kind: string): Kept<Timeline> | null {
-    const kinds = this.index.series[this.index.attempts[this.#place(trial)]![3]]!;
-    const at = kinds.indexOf(kind);
-    return at < 0 ? null : this.#details(trial).series[at] ?? null;
-  }
+/** A stored block with the prefix stands before the deflated bytes, as the writer's inflater has it. */
+async function unpackBehind(prefix: Uint8Array, packed: Uint8Array): Promise<Uint8Array> {
+  const stream = new Uint8Array(5 + prefix.length + packed.length);
+  const view = new DataView(stream.buffer);
+  view.setUint16(1, prefix.length, true);
+  view.setUint16(3, ~prefix.length & 0xffff, true);
+  stream.set(prefix, 5);
+  stream.set(packed, 5 + prefix.length);
+  return (await inflate(stream, 'deflate-raw')).subarray(prefix.length);
 }

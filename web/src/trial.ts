@@ -165,7 +165,7 @@ export class TrialView {
         if (!one.trial || one.stack === null) return null;
         const trial = one.trial[0];
         const [line, journal, events] = await Promise.all([run.timeline(trial, 'timeline'), run.timeline(trial, 'journal_timeline'), run.events(trial)]);
-        return { record: run.record(trial), timeline: line, journal, events, latencies: await this.#latencies(one) };
+        return { record: await run.record(trial), timeline: line, journal, events, latencies: await this.#latencies(one) };
       }));
       if (turn !== this.#turn) return;
       this.#loaded = loaded;

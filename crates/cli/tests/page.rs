@@ -99,10 +99,11 @@ fn expected(run: &Path) -> serde_json::Value {
                 serde_json::json!([step, kind, histogram.count(), at(0.5), at(0.99), at(1.0)])
             })
             .collect();
+        let metrics: Vec<_> = record.steps.iter().map(|step| (&step.name, &step.metrics)).collect();
         let events = record.block_events.as_ref().map(|stream| stream.events.len());
         let timeline: Vec<[Option<f64>; 19]> = record.timeline.iter().map(columns).collect();
         serde_json::json!({ "trial": trial.index, "histograms": histograms, "timeline": timeline,
-            "events": events })
+            "events": events, "metrics": metrics })
     };
     file.records().unwrap().iter().map(one).collect()
 }
@@ -179,7 +180,7 @@ fn what_the_page_computes_agrees_with_what_others_gave() {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     std::fs::write(at("expected.json"), expected(&at("run.seekwell")).to_string()).unwrap();
     let output = Command::new(&node)
-        .args(["--test", "dist/test/packed.test.mjs"])
+        .args(["--test", "dist/test/run.test.mjs"])
         .current_dir(&web)
         .env("PAGE", at("run.html"))
         .env("EXPECTED", at("expected.json"))

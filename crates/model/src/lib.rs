@@ -23,11 +23,17 @@ pub mod verdict;
 pub mod warning;
 pub mod workloads;
 
-/// Version of the run file, of the JSON of a run and of the messages to an agent.
+/// Version of the JSON of a run and of the messages to an agent.
 ///
 /// `MAJOR.MINOR`: a reader refuses a newer major version and ignores unknown fields of a newer
 /// minor one.
 pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// Version of the run file, by the same rules. Earlier major versions stay readable.
+///
+/// 1.0: records as text, one row per metric. 2.0: records deflated behind a prefix, metrics in
+/// blocks, digests over everything.
+pub const RUN_FILE_FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// A format version, written `MAJOR.MINOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

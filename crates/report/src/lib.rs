@@ -1,5 +1,5 @@
-//! What a run found, said to people and to programs: the terminal, JSON, CSV and one HTML page;
-//! also the text of a plan and of a benchmark.
+//! A run as text for people and data for programs: terminal, JSON, CSV, Markdown, Parquet and one
+//! HTML page; also the text of a plan and of a benchmark.
 //!
 //! Every form has the same order: the verdict, the table behind it, the doubts with what to do
 //! about them, what was not controlled, and how to make the result permanent. Everything here is a
@@ -15,13 +15,13 @@ mod json;
 mod markdown;
 mod number;
 mod outlook_text;
-mod packed;
 mod parquet;
 mod permanent;
 mod plan_text;
 mod replication;
 mod schema;
 mod sentence;
+mod skp1;
 mod terminal;
 mod text;
 mod uncontrolled;

@@ -1,25 +1,30 @@
 //! One attempt at a trial: a record to rows and back.
 
+mod histograms;
+mod metrics;
+
 use crate::blob::{
     Problem, deflate, inflate, pack_events, pack_samples, unpack_events, unpack_samples,
 };
-use flate2::Crc;
+use crate::prefix::Prefix;
+use crate::seal::Digest;
+use metrics::Metrics;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status};
 use seekwell_model::warning::Warning;
 use std::collections::BTreeMap;
 
-const TIMELINE: &str = "timeline";
-const JOURNAL_TIMELINE: &str = "journal_timeline";
-const BLOCK_EVENTS: &str = "block_events";
-
-/// What a record becomes: text, histograms by step and operation, and series by kind.
+/// A record taken apart: text, metrics, histograms and series.
 pub(crate) struct Parts {
-    record: Record,
+    status: Status,
+    elapsed_ns: u64,
     json: String,
-    histograms: Vec<(u32, String, Vec<u8>)>,
-    series: Vec<(&'static str, Vec<u8>)>,
+    metrics: Metrics,
+    /// All histograms in one, empty when there are none.
+    histograms: Vec<u8>,
+    /// Timeline, timeline of the journal, block events.
+    series: [Option<Vec<u8>>; 3],
 }
 
 impl Parts {
@@ -27,104 +32,114 @@ impl Parts {
     pub(crate) fn of(record: &Record) -> Result<Self, serde_json::Error> {
         let mut record = record.clone();
         set_aside_non_numbers(&mut record);
-        let mut histograms = Vec::new();
-        for (position, step) in (0_u32..).zip(record.steps.iter_mut()) {
-            for (operation, bytes) in std::mem::take(&mut step.histograms) {
-                histograms.push((position, operation, deflate(&bytes)));
-            }
-        }
-        let mut series = Vec::new();
-        let timelines = [
-            (TIMELINE, std::mem::take(&mut record.timeline)),
-            (JOURNAL_TIMELINE, std::mem::take(&mut record.journal_timeline)),
+        let histograms = histograms::take(&mut record.steps);
+        let metrics = Metrics::take(&mut record.steps);
+        let samples = |samples: Vec<_>| (!samples.is_empty()).then(|| pack_samples(&samples));
+        let series = [
+            samples(std::mem::take(&mut record.timeline)),
+            samples(std::mem::take(&mut record.journal_timeline)),
+            record.block_events.take().map(|events| pack_events(&events)),
         ];
-        for (kind, samples) in timelines {
-            if !samples.is_empty() {
-                series.push((kind, pack_samples(&samples)));
-            }
-        }
-        if let Some(events) = record.block_events.take() {
-            series.push((BLOCK_EVENTS, pack_events(&events)));
-        }
-        // The order in which the rows come back.
-        series.sort_by_key(|(kind, _)| *kind);
         let json = serde_json::to_string(&record)?;
-        Ok(Self { record, json, histograms, series })
+        let (status, elapsed_ns) = (record.status, record.elapsed_ns);
+        Ok(Self { status, elapsed_ns, json, metrics, histograms, series })
     }
 
-    fn checksum(&self, trial: &PlannedTrial) -> u32 {
-        let mut crc = begin_checksum(trial, &self.json);
-        for (position, operation, data) in &self.histograms {
-            add_histogram(&mut crc, *position, operation, data);
+    /// Digest of everything that comes back.
+    fn digest(&self, trial: &PlannedTrial, written_at: &str) -> Digest {
+        let mut content = Digest::of("attempt");
+        for number in [trial.index, trial.round, trial.candidate] {
+            content.add(&number.to_le_bytes());
         }
-        self.series.iter().for_each(|(_, data)| crc.update(data));
-        crc.sum()
+        content.add(&trial.seed.to_le_bytes());
+        content.add(written_at.as_bytes());
+        content.add(self.json.as_bytes());
+        content.add(&self.metrics.bytes());
+        content.add(&self.histograms);
+        for series in &self.series {
+            content.add(series.as_deref().unwrap_or_default());
+        }
+        content
     }
 
-    /// Writes the rows inside the caller's transaction.
+    /// Writes the rows inside the caller's transaction, and returns the attempt's digest.
     pub(crate) fn insert(
         &self,
         connection: &Connection,
         trial: &PlannedTrial,
         written_at: &str,
-    ) -> rusqlite::Result<()> {
-        let (stage, reason) = match &self.record.status {
+    ) -> rusqlite::Result<Digest> {
+        let (stage, reason) = match &self.status {
             Status::Failed { stage, reason } => (Some(stage), Some(reason)),
             Status::Ok | Status::Marked => (None, None),
         };
-        connection.execute(
+        let (prefix, record, histograms) = self.prefixes(connection, trial.candidate)?;
+        let digest = self.digest(trial, written_at);
+        let packed = (!self.histograms.is_empty()).then(|| histograms.pack(&self.histograms));
+        let [timeline, journal_timeline, block_events] = &self.series;
+        let mut statement = connection.prepare_cached(
             "INSERT INTO attempt (trial, round, candidate, seed, status, stage, reason,
-                 elapsed_ns, written_at, record, checksum)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            params![
-                trial.index,
-                trial.round,
-                trial.candidate,
-                trial.seed.cast_signed(),
-                self.record.status.word(),
-                stage,
-                reason,
-                self.record.elapsed_ns.cast_signed(),
-                written_at,
-                self.json,
-                self.checksum(trial),
-            ],
+                 elapsed_ns, written_at, digest, prefix, record, histograms, timeline,
+                 journal_timeline, block_events)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
-        let attempt = connection.last_insert_rowid();
-        let mut metric = connection.prepare_cached("INSERT INTO metric VALUES (?, ?, ?, ?)")?;
-        for step in &self.record.steps {
-            for (name, value) in &step.metrics {
-                metric.execute(params![attempt, step.name, name, value])?;
-            }
+        statement.execute(params![
+            trial.index,
+            trial.round,
+            trial.candidate,
+            trial.seed.cast_signed(),
+            self.status.word(),
+            stage,
+            reason,
+            self.elapsed_ns.cast_signed(),
+            written_at,
+            digest.bytes(),
+            prefix,
+            record.pack(self.json.as_bytes()),
+            packed,
+            timeline,
+            journal_timeline,
+            block_events,
+        ])?;
+        self.metrics.insert(connection, connection.last_insert_rowid())?;
+        Ok(digest)
+    }
+
+    /// The prefixes of the workload; this attempt's parts when it is the first that went well.
+    fn prefixes(
+        &self,
+        connection: &Connection,
+        candidate: u32,
+    ) -> rusqlite::Result<(Option<i64>, Prefix, Prefix)> {
+        let workload = connection
+            .prepare_cached("SELECT workload FROM candidate WHERE id = ?")?
+            .query_row([candidate], |row| row.get::<_, String>(0))
+            .optional()?
+            .unwrap_or_default();
+        let known = connection
+            .prepare_cached("SELECT id, record, histograms FROM prefix WHERE workload = ?")?
+            .query_row([&workload], |row| Ok((row.get(0)?, prefix(row, 1)?, prefix(row, 2)?)))
+            .optional()?;
+        if let Some((id, record, histograms)) = known {
+            return Ok((Some(id), record, histograms));
         }
-        let mut histogram =
-            connection.prepare_cached("INSERT INTO histogram VALUES (?, ?, ?, ?)")?;
-        for (position, operation, data) in &self.histograms {
-            histogram.execute(params![attempt, position, operation, data])?;
+        if matches!(self.status, Status::Failed { .. }) {
+            return Ok((None, Prefix::default(), Prefix::default()));
         }
-        let mut series = connection.prepare_cached("INSERT INTO series VALUES (?, ?, ?)")?;
-        for (kind, data) in &self.series {
-            series.execute(params![attempt, kind, data])?;
-        }
-        Ok(())
+        let record = Prefix::of(self.json.as_bytes());
+        let histograms = Prefix::of(&self.histograms);
+        connection.execute(
+            "INSERT INTO prefix (workload, record, histograms) VALUES (?, ?, ?)",
+            params![workload, deflate(record.bytes()), deflate(histograms.bytes())],
+        )?;
+        Ok((Some(connection.last_insert_rowid()), record, histograms))
     }
 }
 
-/// The checksum covers everything that comes back, in the order in which rows are read.
-fn begin_checksum(trial: &PlannedTrial, json: &str) -> Crc {
-    let mut crc = Crc::new();
-    for number in [trial.index, trial.round, trial.candidate] {
-        crc.update(&number.to_le_bytes());
-    }
-    crc.update(&trial.seed.to_le_bytes());
-    crc.update(json.as_bytes());
-    crc
-}
-
-fn add_histogram(crc: &mut Crc, position: u32, operation: &str, data: &[u8]) {
-    crc.update(&position.to_le_bytes());
-    crc.update(operation.as_bytes());
-    crc.update(data);
+/// A column of `prefix`. A damaged one is as good as none: what needs it misses its digest.
+fn prefix(row: &Row<'_>, column: usize) -> rusqlite::Result<Prefix> {
+    let packed: Vec<u8> = row.get(column)?;
+    Ok(Prefix::of(&inflate(&packed).unwrap_or_default()))
 }
 
 /// JSON and SQLite have no infinite values and no "not a number": such a metric was not measured.
@@ -145,106 +160,134 @@ fn set_aside_non_numbers(record: &mut Record) {
     record.clock_cost_ns = record.clock_cost_ns.filter(|cost| cost.is_finite());
 }
 
-/// A row of `attempt`.
-pub(crate) struct AttemptRow {
-    id: i64,
+/// Prefixes by id: of records and of histograms.
+type Prefixes = BTreeMap<i64, (Prefix, Prefix)>;
+
+/// An attempt as it was kept.
+pub(crate) struct Kept {
     pub(crate) trial: PlannedTrial,
-    json: String,
-    checksum: u32,
+    pub(crate) written_at: String,
+    pub(crate) record: Record,
+    /// The digest that its rows have.
+    pub(crate) digest: Digest,
+    /// The first column that does not say what the record says.
+    pub(crate) wrong_column: Option<&'static str>,
 }
 
-impl AttemptRow {
-    /// The columns that [`AttemptRow::read`] expects.
-    pub(crate) const COLUMNS: &'static str = "id, trial, round, candidate, seed, record, checksum";
+/// Reads attempts.
+pub(crate) struct Reader<'c> {
+    connection: &'c Connection,
+    names: metrics::Names,
+    prefixes: Prefixes,
+}
 
-    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            trial: PlannedTrial {
+impl<'c> Reader<'c> {
+    /// Reads the names of metrics and the prefixes, which all attempts share.
+    pub(crate) fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+        let names = metrics::names(connection)?;
+        let mut statement = connection.prepare("SELECT id, record, histograms FROM prefix")?;
+        let rows =
+            statement.query_map([], |row| Ok((row.get(0)?, (prefix(row, 1)?, prefix(row, 2)?))))?;
+        let prefixes = rows.collect::<rusqlite::Result<_>>()?;
+        Ok(Self { connection, names, prefixes })
+    }
+
+    /// Attempts of a query behind `FROM`. The inner error is damage, in words.
+    pub(crate) fn attempts(&self, source: &str) -> rusqlite::Result<Vec<Result<Kept, Problem>>> {
+        let query = format!(
+            "SELECT id, trial, round, candidate, seed, written_at, digest, prefix, record,
+                 histograms, timeline, journal_timeline, block_events, status, stage, reason,
+                 elapsed_ns
+             FROM {source}"
+        );
+        let mut statement = self.connection.prepare(&query)?;
+        let rows = statement.query_map([], |row| {
+            let trial = PlannedTrial {
                 index: row.get(1)?,
                 round: row.get(2)?,
                 candidate: row.get(3)?,
                 seed: row.get::<_, i64>(4)?.cast_unsigned(),
-            },
-            json: row.get(5)?,
-            checksum: row.get(6)?,
-        })
+            };
+            Ok(self.kept(row, trial)?.map_err(|problem| problem_of(&trial, &problem)))
+        })?;
+        rows.collect()
     }
 
-    /// Puts the record together again. The inner error is damage, in words.
-    pub(crate) fn record(
-        &self,
-        connection: &Connection,
-    ) -> rusqlite::Result<Result<Record, Problem>> {
-        let mut crc = begin_checksum(&self.trial, &self.json);
-        let histograms = self.histograms(connection, &mut crc)?;
-        let mut series = |kind: &str| self.series(connection, kind, &mut crc);
-        // In the order of their names, as the checksum was made.
-        let events = series(BLOCK_EVENTS)?;
-        let journal_timeline = series(JOURNAL_TIMELINE)?;
-        let timeline = series(TIMELINE)?;
-        if crc.sum() != self.checksum {
-            let index = self.trial.index;
-            return Ok(Err(format!("the record of trial {index} does not match its checksum")));
-        }
-        Ok(self
-            .assemble(histograms, timeline, journal_timeline, events)
-            .map_err(|problem| format!("the record of trial {} {problem}", self.trial.index)))
+    fn kept(&self, row: &Row<'_>, trial: PlannedTrial) -> rusqlite::Result<Result<Kept, Problem>> {
+        let id: i64 = row.get(0)?;
+        let written_at: String = row.get(5)?;
+        let found: Vec<u8> = row.get(6)?;
+        let prefix = row.get::<_, Option<i64>>(7)?.and_then(|id| self.prefixes.get(&id));
+        let (of_record, of_histograms) = prefix.cloned().unwrap_or_default();
+        let packed: Vec<u8> = row.get(8)?;
+        let histograms: Option<Vec<u8>> = row.get(9)?;
+        let series = [row.get(10)?, row.get(11)?, row.get(12)?];
+        let metrics = Metrics::read(self.connection, id, &self.names)?;
+        let assembled = || {
+            let json = String::from_utf8(of_record.unpack(&packed)?)
+                .map_err(|_| "is no text".to_owned())?;
+            let histograms = histograms.map(|packed| of_histograms.unpack(&packed)).transpose()?;
+            let mut parts = Self::parts(json, metrics, histograms.unwrap_or_default(), series)?;
+            let digest = parts.0.digest(&trial, &written_at);
+            if digest.bytes()[..] != found {
+                return Err("does not match its checksum".to_owned());
+            }
+            let record = parts.0.assemble(&mut parts.1)?;
+            Ok((record, digest))
+        };
+        let (record, digest) = match assembled() {
+            Ok(both) => both,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let wrong_column = wrong_column(row, &record)?;
+        Ok(Ok(Kept { trial, written_at, record, digest, wrong_column }))
     }
 
-    fn assemble(
-        &self,
-        histograms: Vec<(u32, String, Vec<u8>)>,
-        timeline: Option<Vec<u8>>,
-        journal_timeline: Option<Vec<u8>>,
-        events: Option<Vec<u8>>,
-    ) -> Result<Record, Problem> {
-        let mut record: Record = serde_json::from_str(&self.json)
+    fn parts(
+        json: String,
+        metrics: Metrics,
+        histograms: Vec<u8>,
+        series: [Option<Vec<u8>>; 3],
+    ) -> Result<(Parts, Record), Problem> {
+        let record: Record = serde_json::from_str(&json)
             .map_err(|error| format!("cannot be understood ({error})"))?;
-        for (position, operation, data) in histograms {
-            let step = record
-                .steps
-                .get_mut(position as usize)
-                .ok_or("has a histogram without its step")?;
-            step.histograms.insert(operation, inflate(&data)?);
-        }
+        let (status, elapsed_ns) = (record.status.clone(), record.elapsed_ns);
+        Ok((Parts { status, elapsed_ns, json, metrics, histograms, series }, record))
+    }
+}
+
+impl Parts {
+    /// Puts the parts into the record that its text gave.
+    fn assemble(self, record: &mut Record) -> Result<Record, Problem> {
+        self.metrics.put(&mut record.steps)?;
+        histograms::put(&self.histograms, &mut record.steps)?;
+        let [timeline, journal_timeline, events] = self.series;
         let samples =
             |blob: Option<Vec<u8>>| blob.map_or(Ok(Vec::new()), |blob| unpack_samples(&blob));
         record.timeline = samples(timeline)?;
         record.journal_timeline = samples(journal_timeline)?;
         record.block_events = events.map(|blob| unpack_events(&blob)).transpose()?;
-        Ok(record)
+        Ok(record.clone())
     }
+}
 
-    fn histograms(
-        &self,
-        connection: &Connection,
-        crc: &mut Crc,
-    ) -> rusqlite::Result<Vec<(u32, String, Vec<u8>)>> {
-        let mut statement = connection.prepare_cached(
-            "SELECT position, operation, data FROM histogram WHERE attempt = ?
-             ORDER BY position, operation",
-        )?;
-        let rows =
-            statement.query_map([self.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        let found: Vec<(u32, String, Vec<u8>)> = rows.collect::<rusqlite::Result<_>>()?;
-        for (position, operation, data) in &found {
-            add_histogram(crc, *position, operation, data);
-        }
-        Ok(found)
-    }
+/// The words that end "RUN is damaged: …".
+pub(crate) fn problem_of(trial: &PlannedTrial, problem: &str) -> Problem {
+    format!("the record of trial {} {problem}", trial.index)
+}
 
-    fn series(
-        &self,
-        connection: &Connection,
-        kind: &str,
-        crc: &mut Crc,
-    ) -> rusqlite::Result<Option<Vec<u8>>> {
-        let mut statement =
-            connection.prepare_cached("SELECT data FROM series WHERE attempt = ? AND kind = ?")?;
-        let data: Option<Vec<u8>> =
-            statement.query_row(params![self.id, kind], |row| row.get(0)).optional()?;
-        data.iter().for_each(|data| crc.update(data));
-        Ok(data)
-    }
+/// The first column for SQL users that does not say what the record says.
+fn wrong_column(row: &Row<'_>, record: &Record) -> rusqlite::Result<Option<&'static str>> {
+    let (stage, reason) = match &record.status {
+        Status::Failed { stage, reason } => (Some(stage.as_str()), Some(reason.as_str())),
+        Status::Ok | Status::Marked => (None, None),
+    };
+    let text = |column: usize| row.get::<_, Option<String>>(column);
+    let columns = [
+        ("status", text(13)?.as_deref() == Some(record.status.word())),
+        ("stage", text(14)?.as_deref() == stage),
+        ("reason", text(15)?.as_deref() == reason),
+        ("elapsed_ns", row.get::<_, i64>(16)?.cast_unsigned() == record.elapsed_ns),
+    ];
+    Ok(columns.into_iter().find(|(_, right)| !right).map(|(name, _)| name))
 }

@@ -16,7 +16,7 @@ use std::io::{Read, Write};
 const VERSION: u8 = 1;
 const HEADER: usize = 6;
 /// No trial has blobs of this size; a damaged one must not take all memory.
-const LARGEST_UNPACKED: u64 = 1 << 30;
+pub(crate) const LARGEST_UNPACKED: u64 = 1 << 30;
 
 /// Why a blob could not be read: the words that end "the timeline …".
 pub(crate) type Problem = String;
@@ -73,10 +73,17 @@ fn pack<const COLUMNS: usize>(rows: &[[Option<u64>; COLUMNS]]) -> Vec<u8> {
 }
 
 /// Takes bytes off the front.
-struct Cursor<'a>(&'a [u8]);
+pub(crate) struct Cursor<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Problem> {
+    /// A number of at most eight bytes, little endian.
+    pub(crate) fn number(&mut self, bytes: usize) -> Result<usize, Problem> {
+        let bytes = self.take(bytes)?;
+        let number = bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        usize::try_from(number).map_err(|_| "is too long".to_owned())
+    }
+
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Problem> {
         let split = self.0.split_at_checked(length);
         let (front, rest) = split.ok_or_else(|| "ends early".to_owned())?;
         self.0 = rest;

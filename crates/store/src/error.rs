@@ -1,4 +1,4 @@
-//! What can be wrong with a run file.
+//! Errors of a run file.
 
 use seekwell_model::FormatVersion;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub enum StoreError {
     NotARun {
         /// Which file.
         path: PathBuf,
-        /// What it is instead.
+        /// The kind of file that it is.
         what: &'static str,
     },
     /// The file was written by a later version.
@@ -61,7 +61,7 @@ pub enum StoreError {
     Damaged {
         /// Which file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         problem: String,
     },
     /// Another process writes to the file.
@@ -72,7 +72,7 @@ pub enum StoreError {
     Locked {
         /// Which file.
         path: PathBuf,
-        /// Who, as far as is known.
+        /// The other writer, as far as it is known.
         holder: String,
     },
     /// The file was opened for reading.
@@ -94,7 +94,7 @@ pub enum StoreError {
     /// Something that belongs into the file has no form there.
     #[error("cannot keep {what} in {}: {source}", path.display())]
     Encode {
-        /// What.
+        /// The thing to keep.
         what: &'static str,
         /// Which file.
         path: PathBuf,
@@ -104,7 +104,7 @@ pub enum StoreError {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// Which file.
         path: PathBuf,
@@ -114,7 +114,7 @@ pub enum StoreError {
     /// SQLite refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Sqlite {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// Which file.
         path: PathBuf,

@@ -1,14 +1,22 @@
 //! The run file itself.
 
-use crate::attempt::{AttemptRow, Parts};
+mod integrity;
+mod rewrite;
+
+use crate::attempt::{Parts, Reader};
 use crate::error::StoreError;
+use crate::format1;
 use crate::lock::WriterLock;
-use crate::schema::{APPLICATION_ID, SCHEMA, format_of, user_version};
+use crate::schema::{
+    APPLICATION_ID, BEFORE_THE_TRIALS, PAGE_BYTES, TRIALS, format_of, user_version,
+};
+use crate::seal::Seal;
+pub use integrity::Integrity;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, OptionalExtension, params};
-use seekwell_model::FORMAT;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::Verdict;
+use seekwell_model::{FormatVersion, RUN_FILE_FORMAT as FORMAT};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -26,12 +34,19 @@ const ENVIRONMENT: &str = "environment";
 const WRITER: &str = "writer";
 const TOOL: &str = "tool";
 const CREATED_AT: &str = "created_at";
+const FORMAT_KEY: &str = "format";
+/// The seal of all attempts so far.
+const SEAL: &str = "seal";
+/// Keys that the first seal covers, in this order.
+const SEALED: [&str; 4] = [TOOL, CREATED_AT, ENVIRONMENT, PLAN];
 
 /// A run file, open for reading or for appending.
 #[derive(Debug)]
 pub struct RunFile {
     path: PathBuf,
     connection: Connection,
+    /// The format that the file had when it was opened.
+    format: FormatVersion,
     /// Held by the one writer. Declared last, so that the connection closes first.
     lock: Option<WriterLock>,
 }
@@ -63,7 +78,8 @@ impl RunFile {
         Ok(file)
     }
 
-    /// Opens a run to go on with it, and checks the whole file first.
+    /// Opens a run to go on with it, and checks the whole file first. A file of an earlier format
+    /// becomes one of today's, in one transaction that reads every trial back.
     ///
     /// # Errors
     /// As [`RunFile::open`], and when another process writes to it.
@@ -77,8 +93,11 @@ impl RunFile {
             let holder = holder.unwrap_or_else(|| "another process".to_owned());
             return Err(StoreError::Locked { path: path.to_owned(), holder });
         };
-        let file = Self::connect(path, Some(lock))?;
+        let mut file = Self::connect(path, Some(lock))?;
         file.check_integrity()?;
+        if file.format.major < FORMAT.major {
+            file.rewrite()?;
+        }
         file.set_meta(WRITER, &writer())?;
         Ok(file)
     }
@@ -96,7 +115,12 @@ impl RunFile {
         let path = self.path.clone();
         let failed = |source| sqlite_error(&path, "append to", source);
         let transaction = self.connection.transaction().map_err(failed)?;
-        parts.insert(&transaction, trial, &now()).map_err(failed)?;
+        let digest = parts.insert(&transaction, trial, &now()).map_err(failed)?;
+        let query = "SELECT value FROM meta WHERE key = ?";
+        let seal = transaction.query_row(query, [SEAL], |row| row.get(0)).map_err(failed)?;
+        let statement = "UPDATE meta SET value = ? WHERE key = ?";
+        let next = Seal::kept(seal).attempt(&digest);
+        transaction.execute(statement, params![next, SEAL]).map_err(failed)?;
         transaction.execute("DELETE FROM verdict", []).map_err(failed)?;
         transaction.commit().map_err(failed)
     }
@@ -132,16 +156,18 @@ impl RunFile {
     }
 
     fn attempts_of(&self, source: &str) -> Result<Vec<(PlannedTrial, Record)>> {
-        let query = format!("SELECT {} FROM {source}", AttemptRow::COLUMNS);
-        let mut statement = self.connection.prepare(&query).map_err(self.failed("read"))?;
-        let rows = statement.query_map([], AttemptRow::read).map_err(self.failed("read"))?;
-        let mut attempts = Vec::new();
-        for row in rows {
-            let row = row.map_err(self.failed("read"))?;
-            let record = row.record(&self.connection).map_err(self.failed("read"))?;
-            attempts.push((row.trial, record.map_err(|problem| self.damaged(problem))?));
+        let (connection, failed) = (&self.connection, self.failed("read"));
+        let damaged = |problem| self.damaged(problem);
+        if self.format.major < FORMAT.major {
+            let kept = format1::attempts(connection, source).map_err(failed)?;
+            let pair = |kept: format1::Kept| (kept.trial, kept.record);
+            return kept.into_iter().map(|kept| kept.map(pair).map_err(damaged)).collect();
         }
-        Ok(attempts)
+        let kept = Reader::new(connection).and_then(|reader| reader.attempts(source));
+        let kept = kept.map_err(failed)?;
+        kept.into_iter()
+            .map(|kept| kept.map(|kept| (kept.trial, kept.record)).map_err(damaged))
+            .collect()
     }
 
     /// Keeps the verdict, in place of an earlier one.
@@ -151,8 +177,10 @@ impl RunFile {
     pub fn set_verdict(&mut self, verdict: &Verdict) -> Result<()> {
         self.writable()?;
         let json = self.to_json("the verdict", verdict)?;
-        let statement = "INSERT OR REPLACE INTO verdict VALUES (1, ?)";
-        self.connection.execute(statement, [json]).map_err(self.failed("append to"))?;
+        let seal = Seal::kept(self.required_meta(SEAL)?).verdict(&json);
+        let statement = "INSERT OR REPLACE INTO verdict VALUES (1, ?, ?)";
+        let written = self.connection.execute(statement, params![json, seal]);
+        written.map_err(self.failed("append to"))?;
         Ok(())
     }
 
@@ -176,7 +204,7 @@ impl RunFile {
         self.parse_json("the plan", &json)
     }
 
-    /// Where the run was made, as [`RunFile::create`] was given it.
+    /// The environment that [`RunFile::create`] was given.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -208,6 +236,36 @@ impl RunFile {
     /// When it cannot be read.
     pub fn created_at(&self) -> Result<String> {
         self.required_meta(CREATED_AT)
+    }
+
+    /// Host time in ns from the start of the run to its last trial, as far as the times in the file
+    /// tell: `None` before the second trial, and when the run was interrupted for most of it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn host_ns(&self) -> Result<Option<u64>> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement =
+                self.connection.prepare("SELECT written_at FROM attempt ORDER BY id")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        let written = read().map_err(self.failed("read"))?;
+        let times = std::iter::once(self.created_at()?).chain(written);
+        let times: Option<Vec<i128>> = times
+            .map(|time| time.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_nanosecond))
+            .collect();
+        let Some(times) = times.filter(|times| times.len() > 2 && times.is_sorted()) else {
+            return Ok(None);
+        };
+        let longest = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        let all = times[times.len() - 1] - times[0];
+        Ok(u64::try_from(all).ok().filter(|_| longest * 2 <= all))
+    }
+
+    /// Format of the file, and the newest that this program writes.
+    #[must_use]
+    pub fn formats(&self) -> (FormatVersion, FormatVersion) {
+        (self.format, FORMAT)
     }
 
     /// Path of the file.
@@ -243,7 +301,13 @@ impl RunFile {
         let mut copy = Connection::open_in_memory().map_err(failed)?;
         copy.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)
             .map_err(failed)?;
-        copy.execute_batch("DELETE FROM series; VACUUM;").map_err(failed)?;
+        let without = if self.format.major < FORMAT.major {
+            "DELETE FROM series; VACUUM;"
+        } else {
+            "UPDATE attempt SET timeline = NULL, journal_timeline = NULL, block_events = NULL;
+             VACUUM;"
+        };
+        copy.execute_batch(without).map_err(failed)?;
         Ok(copy.serialize(MAIN_DB).map_err(failed)?.to_vec())
     }
 
@@ -267,19 +331,28 @@ impl RunFile {
             value.map_err(|source| StoreError::Encode { what, path: path.to_owned(), source })
         };
         let mut connection = Connection::open_in_memory().map_err(failed)?;
-        let meta = [
-            ("format", FORMAT.to_string()),
+        let mut meta = vec![
+            (FORMAT_KEY, FORMAT.to_string()),
             (TOOL, concat!("seekwell ", env!("CARGO_PKG_VERSION")).to_owned()),
             (CREATED_AT, now()),
             (WRITER, writer()),
             (ENVIRONMENT, json("the environment", serde_json::to_string(environment))?),
             (PLAN, json("the plan", serde_json::to_string(plan))?),
         ];
+        let known: Vec<(&str, &str)> = SEALED
+            .iter()
+            .filter_map(|key| meta.iter().find(|(known, _)| known == key))
+            .map(|(key, value)| (*key, value.as_str()))
+            .collect();
+        let seal = Seal::begin(&known).text().to_owned();
+        meta.push((SEAL, seal));
         let mut fill = || -> rusqlite::Result<Vec<u8>> {
+            connection.pragma_update(None, "page_size", PAGE_BYTES)?;
             connection.pragma_update(None, "application_id", APPLICATION_ID)?;
             connection.pragma_update(None, "user_version", user_version(FORMAT))?;
             let transaction = connection.transaction()?;
-            transaction.execute_batch(SCHEMA)?;
+            transaction.execute_batch(BEFORE_THE_TRIALS)?;
+            transaction.execute_batch(TRIALS)?;
             for (key, value) in &meta {
                 transaction.execute("INSERT INTO meta VALUES (?, ?)", params![key, value])?;
             }
@@ -306,9 +379,9 @@ impl RunFile {
             | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let failed = |source| sqlite_error(path, "open", source);
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-        let file = Self { path: path.to_owned(), connection, lock };
+        let mut file = Self { path: path.to_owned(), connection, format: FORMAT, lock };
         file.connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-        file.check_identity()?;
+        file.format = file.check_identity()?;
         let pragmas = [("trusted_schema", "OFF"), ("synchronous", "EXTRA")];
         for (name, value) in pragmas {
             file.connection.pragma_update(None, name, value).map_err(failed)?;
@@ -316,8 +389,8 @@ impl RunFile {
         Ok(file)
     }
 
-    /// Whose file it is, and which format it has.
-    fn check_identity(&self) -> Result<()> {
+    /// Checks the application id and the length, and returns the format.
+    fn check_identity(&self) -> Result<FormatVersion> {
         let pragma = |name: &str| -> Result<i64> {
             let value = self.connection.pragma_query_value(None, name, |row| row.get(0));
             value.map_err(self.failed("open"))
@@ -347,7 +420,7 @@ impl RunFile {
                 supported: FORMAT,
                 tool: self.tool().unwrap_or_else(|_| "a newer seekwell".to_owned()),
             }),
-            Some(found) if found.major > 0 => Ok(()),
+            Some(found) if found.major > 0 => Ok(found),
             _ => Err(self.damaged(format!("it states the impossible format number {version}"))),
         }
     }
@@ -408,7 +481,7 @@ fn now() -> String {
     jiff::Timestamp::now().to_string()
 }
 
-/// Who writes, for the message to the one who may not.
+/// Names this process in the message to a second writer.
 fn writer() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     // The time makes every text different: SQLite writes nothing, and so does not clear away the

@@ -7,6 +7,7 @@ use seekwell_model::stack::{
     Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
 };
 use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::verdict::{Evidence, Verdict, VerdictKind};
 use seekwell_model::workloads::{CacheState, MailParams, WorkloadParams};
 use std::collections::BTreeMap;
 
@@ -116,7 +117,7 @@ pub(crate) fn trial(index: u32) -> PlannedTrial {
     PlannedTrial { index, round, candidate: index % 2, seed: u64::from(round) }
 }
 
-/// What trial number `index` found.
+/// The record of trial number `index`.
 pub(crate) fn record(index: u32) -> Record {
     let step = |name: &str, seconds: f64| StepRecord {
         name: name.to_owned(),
@@ -138,7 +139,28 @@ pub(crate) fn record(index: u32) -> Record {
     }
 }
 
-/// Where the run was made.
+/// The environment of the run.
 pub(crate) fn environment() -> serde_json::Value {
     serde_json::json!({ "place": "host", "kernel": "6.18.44" })
+}
+
+/// A verdict that nothing was judged for.
+#[allow(dead_code, reason = "not every test that includes this file needs it")]
+pub(crate) fn verdict() -> Verdict {
+    Verdict {
+        kind: VerdictKind::Winner,
+        stacks: vec!["xfs/none".to_owned()],
+        baseline: Some("xfs/none".to_owned()),
+        ratios: vec![],
+        reason: "because".to_owned(),
+        metric: "unpack.elapsed_durable".to_owned(),
+        better: Better::Lower,
+        confidence: 0.95,
+        tie: 0.02,
+        rounds: 6,
+        decision: None,
+        sentence: String::new(),
+        method: 0,
+        evidence: Evidence::default(),
+    }
 }

@@ -5,8 +5,11 @@
 //! rollback journal exists only during a write. What a killed process left of it is rolled back by
 //! the next one that opens the file, and removed by the next one that writes.
 //!
-//! Tables and views are meant to be read with any SQLite program (see [`SCHEMA`]); histograms,
-//! timelines and block events are compact blobs beside them.
+//! The views `value` and `metric` are meant to be read with any SQLite program (see `schema.rs`);
+//! records, histograms, timelines and block events are compact blobs. Digests chain all parts, so
+//! that an edit is noticed ([`RunFile::verify`]).
+//!
+//! Files of format 1 are read as they are, and rewritten when a run goes on.
 //!
 //! This room does not decide what to run or what a value means, and it shows nothing.
 
@@ -16,9 +19,11 @@ mod error;
 mod file;
 #[cfg(test)]
 mod fixture;
+mod format1;
 mod lock;
+mod prefix;
 mod schema;
+mod seal;
 
 pub use error::StoreError;
-pub use file::RunFile;
-pub use schema::SCHEMA;
+pub use file::{Integrity, RunFile};

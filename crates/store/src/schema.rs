@@ -16,9 +16,11 @@ pub(crate) fn format_of(user_version: i64) -> Option<FormatVersion> {
     Some(FormatVersion { major: version >> 16, minor: version & 0xffff })
 }
 
-/// The tables of format 1. `value` is the view for people: one row per metric of the last attempt
-/// of every trial.
-pub const SCHEMA: &str = "
+/// Size of the pages of a new file: files of few trials have many pages that are hardly filled.
+pub(crate) const PAGE_BYTES: u32 = 1024;
+
+/// Plan, environment and what else is known before the first trial.
+pub(crate) const BEFORE_THE_TRIALS: &str = "
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL          -- plan and environment are JSON
@@ -28,6 +30,22 @@ CREATE TABLE candidate (
     id INTEGER PRIMARY KEY,      -- index into the plan's candidates
     stack TEXT NOT NULL,
     workload TEXT NOT NULL
+);
+";
+
+/// Values of metrics in one row of `metric_block`.
+pub(crate) const BLOCK: usize = 16;
+/// Rows of `metric_block` that an attempt can have.
+pub(crate) const BLOCKS: i64 = 4096;
+
+/// The tables of attempts and the verdict, format 2. `value` is the view for people: one row per
+/// metric of the last attempt of every trial.
+pub(crate) const TRIALS: &str = "
+CREATE TABLE prefix (
+    id INTEGER PRIMARY KEY,
+    workload TEXT NOT NULL,      -- whose records and histograms are deflated behind these:
+    record BLOB NOT NULL,        -- zlib
+    histograms BLOB NOT NULL     -- zlib
 );
 
 CREATE TABLE attempt (
@@ -41,38 +59,55 @@ CREATE TABLE attempt (
     reason TEXT,
     elapsed_ns INTEGER NOT NULL,
     written_at TEXT NOT NULL,    -- RFC 3339
-    record TEXT NOT NULL,        -- JSON without histograms, timelines and block events
-    checksum INTEGER NOT NULL    -- CRC-32 of what comes back of the attempt
+    digest BLOB NOT NULL,        -- SHA-256 of what comes back of the attempt
+    prefix INTEGER REFERENCES prefix (id),
+    record BLOB NOT NULL,        -- JSON without metrics and what follows here, deflated
+    histograms BLOB,             -- HDR histograms V2, ns, by step and operation, deflated
+    timeline BLOB,
+    journal_timeline BLOB,
+    block_events BLOB
 );
 CREATE INDEX attempt_by_trial ON attempt (trial, id);
 
-CREATE TABLE metric (
-    attempt INTEGER NOT NULL REFERENCES attempt (id),
+CREATE TABLE metric_name (
+    id INTEGER PRIMARY KEY,      -- block * 16 + column
     step TEXT NOT NULL,
-    metric TEXT NOT NULL,
-    value REAL NOT NULL,
-    PRIMARY KEY (attempt, step, metric)
-) WITHOUT ROWID;
+    metric TEXT NOT NULL
+);
 
-CREATE TABLE histogram (
-    attempt INTEGER NOT NULL REFERENCES attempt (id),
-    position INTEGER NOT NULL,   -- of the step in the record
-    operation TEXT NOT NULL,
-    data BLOB NOT NULL,          -- HDR histogram V2, ns, deflated (zlib)
-    PRIMARY KEY (attempt, position, operation)
-) WITHOUT ROWID;
-
-CREATE TABLE series (
-    attempt INTEGER NOT NULL REFERENCES attempt (id),
-    kind TEXT NOT NULL,          -- timeline, journal_timeline, block_events
-    data BLOB NOT NULL,
-    PRIMARY KEY (attempt, kind)
-) WITHOUT ROWID;
+CREATE TABLE metric_block (
+    id INTEGER PRIMARY KEY,      -- attempt * 4096 + block
+    v0 REAL, v1 REAL, v2 REAL, v3 REAL, v4 REAL, v5 REAL, v6 REAL, v7 REAL, v8 REAL, v9 REAL, v10 REAL, v11 REAL, v12 REAL, v13 REAL, v14 REAL, v15 REAL
+);
 
 CREATE TABLE verdict (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    value TEXT NOT NULL          -- JSON; absent while trials are being added
+    value TEXT NOT NULL,         -- JSON; absent while trials are being added
+    seal TEXT NOT NULL           -- SHA-256 of the seal of the records and of this verdict
 );
+
+CREATE VIEW metric AS
+    SELECT * FROM (
+        SELECT b.id / 4096 AS attempt, n.step, n.metric, CASE n.id % 16
+            WHEN 0 THEN b.v0
+            WHEN 1 THEN b.v1
+            WHEN 2 THEN b.v2
+            WHEN 3 THEN b.v3
+            WHEN 4 THEN b.v4
+            WHEN 5 THEN b.v5
+            WHEN 6 THEN b.v6
+            WHEN 7 THEN b.v7
+            WHEN 8 THEN b.v8
+            WHEN 9 THEN b.v9
+            WHEN 10 THEN b.v10
+            WHEN 11 THEN b.v11
+            WHEN 12 THEN b.v12
+            WHEN 13 THEN b.v13
+            WHEN 14 THEN b.v14
+            WHEN 15 THEN b.v15
+        END AS value
+        FROM metric_block b JOIN metric_name n ON n.id / 16 = b.id % 4096
+    ) WHERE value IS NOT NULL;
 
 CREATE VIEW last_attempt AS
     SELECT * FROM attempt WHERE id IN (SELECT max(id) FROM attempt GROUP BY trial);

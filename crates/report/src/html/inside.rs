@@ -1,11 +1,14 @@
-//! The run file inside a page: packed, as letters, in an element that no browser runs.
+//! The run file inside a page: base64 of gzip, in an element that no browser runs.
 
 use super::page::Page;
-use crate::packed::{self, letters};
+use crate::skp1::{self, letters, unzip};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::GzEncoder;
+use std::io::Read;
 
-/// What of a run file goes into its page.
+/// The part of a run file that goes into its page.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Inside<'a> {
     /// Nothing: the page has the summary alone.
@@ -52,26 +55,20 @@ pub enum ExtractError {
     Damaged(String),
 }
 
-const WHOLE: &str = "<script type=\"application/x-seekwell-packed\" id=\"run\">";
+const WHOLE: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
 const LEAN: &str = "<script type=\"application/x-seekwell-lean\" id=\"run\">";
-/// The file as base64 of gzip: what is no run file in the form known here, and earlier pages.
-const ZIPPED: &str = "<script type=\"application/x-seekwell-run\" id=\"run\">";
+/// The form of pages that an earlier version wrote.
+const SKP1: &str = "<script type=\"application/x-seekwell-packed\" id=\"run\">";
 const END: &str = "</script>";
 
 /// Writes the element.
 pub(super) fn write(page: &mut Page, inside: Inside) {
     let Some(bytes) = inside.bytes() else { return };
-    let whole = matches!(inside, Inside::Whole(_));
-    match packed::pack(bytes, whole) {
-        Some(packed) => {
-            page.raw(if whole { WHOLE } else { LEAN });
-            page.letters(&letters::encode(&packed));
-        }
-        None => {
-            page.raw(if whole { ZIPPED } else { LEAN });
-            page.letters(&if whole { STANDARD.encode(packed::zip(bytes)) } else { String::new() });
-        }
-    }
+    page.raw(if matches!(inside, Inside::Whole(_)) { WHOLE } else { LEAN });
+    let mut zipped = Vec::new();
+    // Reading from memory does not fail.
+    let _ = GzEncoder::new(bytes, Compression::default()).read_to_end(&mut zipped);
+    page.letters(&STANDARD.encode(zipped));
     page.raw(END);
     page.raw("\n");
 }
@@ -83,14 +80,14 @@ pub(super) fn write(page: &mut Page, inside: Inside) {
 pub fn extract(page: &str) -> Result<Vec<u8>, ExtractError> {
     let damaged = ExtractError::Damaged;
     if let Some(text) = content(page, WHOLE) {
+        let zipped = STANDARD.decode(text?).map_err(|error| damaged(error.to_string()))?;
+        // The format ends with a checksum and the length, which are compared here.
+        return unzip(&zipped).map_err(damaged);
+    }
+    if let Some(text) = content(page, SKP1) {
         let bytes = letters::decode(text?)
             .ok_or_else(|| damaged("it holds letters that were not written".to_owned()))?;
-        return packed::unpack(&bytes).map_err(damaged);
-    }
-    if let Some(text) = content(page, ZIPPED) {
-        let packed = STANDARD.decode(text?).map_err(|error| damaged(error.to_string()))?;
-        // The format ends with a checksum and the length, which are compared here.
-        return packed::unzip(&packed).map_err(damaged);
+        return skp1::unpack(&bytes).map_err(damaged);
     }
     Err(if page.contains(LEAN) { ExtractError::Lean } else { ExtractError::NotAReport })
 }

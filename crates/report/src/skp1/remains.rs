@@ -1,57 +1,9 @@
-//! What remains of a run file when records, histograms and series are taken out, and how all of it
-//! becomes the file again.
+//! Joins records, histograms, series and the remaining bytes into the run file again.
 //!
 //! Metrics stand in the records too: a number that is found there is taken out of its table.
 
-use super::sqlite::Cell;
-use super::{unzip, zip};
+use super::unzip;
 use serde_json::Value;
-
-/// An IEEE number in eight bytes, as SQLite calls it.
-const REAL: u64 = 7;
-
-/// Where the pieces were, then what is left.
-pub(super) fn write(file: &[u8], records: &[String], places: &[Cell], metrics: &[Cell]) -> Vec<u8> {
-    let mut map = Vec::new();
-    let mut pieces: Vec<(usize, usize)> = Vec::new();
-    let mut at = 0;
-    let mut put = |map: &mut Vec<u8>, cell: &Cell| {
-        for piece in &cell.place {
-            let gap = piece.start as i64 - at as i64;
-            push(map, (gap << 1 ^ gap >> 63).cast_unsigned());
-            push(map, piece.len() as u64);
-            pieces.push((piece.start, piece.len()));
-            at = piece.end;
-        }
-    };
-    places.iter().for_each(|cell| put(&mut map, cell));
-    let records: Vec<&str> = records.iter().map(String::as_str).collect();
-    let expected = metrics_of(&records);
-    let usable = expected.len() == metrics.len();
-    push(&mut map, u64::from(usable));
-    if usable {
-        for (bytes, cell) in expected.iter().zip(metrics) {
-            let same = cell.kind == REAL
-                && cell.place.iter().flat_map(|piece| &file[piece.clone()]).eq(bytes);
-            push(&mut map, if same { cell.place.len() as u64 } else { 0 });
-            if same {
-                put(&mut map, cell);
-            }
-        }
-    }
-    pieces.sort_unstable();
-    let (mut left, mut at) = (Vec::new(), 0);
-    for (begin, length) in pieces {
-        left.extend(&file[at..begin]);
-        at = begin + length;
-    }
-    left.extend(&file[at..]);
-    let map = zip(&map);
-    let mut out = u32::try_from(map.len()).unwrap_or(u32::MAX).to_le_bytes().to_vec();
-    out.extend(map);
-    out.extend(zip(&left));
-    out
-}
 
 /// The file of this length; `values` in the order in which their places were written.
 pub(super) fn read(
@@ -120,14 +72,6 @@ fn metrics_of(records: &[&str]) -> Vec<[u8; 8]> {
 }
 
 /// Seven bits a byte, the lowest first.
-fn push(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 fn pull(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for at in 0..10 {

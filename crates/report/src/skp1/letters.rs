@@ -1,4 +1,4 @@
-//! Bytes as letters that mean nothing in markup: 13 bits in two of 91 letters, where base64 has 12.
+//! Letters that mean nothing in markup as bytes: two of 91 letters are 13 bits.
 
 /// Printable ASCII without the blank, `&`, `-` and `<`.
 fn letter(value: u16) -> u8 {
@@ -15,31 +15,7 @@ fn letter(value: u16) -> u8 {
 const LETTERS: u16 = 91;
 const BITS: u32 = 13;
 
-pub(crate) fn encode(bytes: &[u8]) -> String {
-    let letters: [u8; LETTERS as usize] = std::array::from_fn(|value| letter(value as u16));
-    let mut out = Vec::with_capacity(bytes.len() * 16 / 13 + 4);
-    let (mut held, mut count) = (0_u32, 0);
-    let mut put = |group: u32| {
-        let group = group as u16 % (1 << BITS);
-        out.push(letters[usize::from(group % LETTERS)]);
-        out.push(letters[usize::from(group / LETTERS)]);
-    };
-    for byte in bytes {
-        held |= u32::from(*byte) << count;
-        count += 8;
-        if count >= BITS {
-            put(held);
-            held >>= BITS;
-            count -= BITS;
-        }
-    }
-    if count > 0 {
-        put(held);
-    }
-    String::from_utf8(out).unwrap_or_default()
-}
-
-/// What [`encode`] made, with up to one byte of zeros behind it; `None` when it cannot be that.
+/// The bytes, with up to one byte of zeros behind them; `None` when a letter does not belong.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut values = [u16::MAX; 256];
     for value in 0..LETTERS {

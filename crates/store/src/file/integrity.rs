@@ -1,0 +1,115 @@
+//! Verification of a run file against its digests.
+
+use super::{FORMAT, Result, RunFile, SEAL, SEALED};
+use crate::attempt::Reader;
+use crate::seal::Seal;
+use rusqlite::OptionalExtension;
+
+/// Result of checking the digests of a run file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Integrity {
+    /// A format without digests.
+    NotVerifiable,
+    /// All parts are as they were written.
+    Intact {
+        /// Attempts that were checked.
+        attempts: usize,
+        /// A verdict over all of them is sealed with them.
+        verdict: bool,
+    },
+    /// Parts that are not, in words.
+    Changed(Vec<String>),
+}
+
+impl RunFile {
+    /// Computes all digests again: plan, environment, attempts in order, columns beside their
+    /// records, and verdict.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn verify(&self) -> Result<Integrity> {
+        if self.format.major < FORMAT.major {
+            return Ok(Integrity::NotVerifiable);
+        }
+        let mut changed = self.wrong_labels()?;
+        let mut known = Vec::new();
+        for key in SEALED {
+            known.push((key, self.required_meta(key)?));
+        }
+        let known: Vec<(&str, &str)> = known.iter().map(|(key, value)| (*key, &**value)).collect();
+        let mut seal = Seal::begin(&known);
+        let attempts = Reader::new(&self.connection)
+            .and_then(|reader| reader.attempts("attempt ORDER BY id"))
+            .map_err(self.failed("read"))?;
+        let number = attempts.len();
+        let mut damaged = false;
+        for attempt in attempts {
+            match attempt {
+                Ok(kept) => {
+                    seal = seal.attempt(&kept.digest);
+                    let index = kept.trial.index;
+                    changed.extend(kept.wrong_column.map(|column| {
+                        format!("column {column} of trial {index} differs from its record")
+                    }));
+                }
+                Err(problem) => {
+                    damaged = true;
+                    changed.push(problem);
+                }
+            }
+        }
+        let found = Seal::kept(self.required_meta(SEAL)?);
+        if found != seal && !damaged {
+            changed.push(
+                "plan, environment, date or program was changed, or a trial was added, removed or \
+                 moved"
+                    .to_owned(),
+            );
+        }
+        let verdict = self.sealed_verdict()?;
+        if let Some((text, kept)) = &verdict
+            && found.verdict(text) != *kept
+        {
+            changed.push("the verdict is not the one that was written for these trials".to_owned());
+        }
+        Ok(match changed.is_empty() {
+            true => Integrity::Intact { attempts: number, verdict: verdict.is_some() },
+            false => Integrity::Changed(changed),
+        })
+    }
+
+    fn sealed_verdict(&self) -> Result<Option<(String, Seal)>> {
+        let query = "SELECT value, seal FROM verdict WHERE id = 1";
+        let row = self
+            .connection
+            .query_row(query, [], |row| Ok((row.get(0)?, Seal::kept(row.get(1)?))))
+            .optional();
+        row.map_err(self.failed("read"))
+    }
+
+    /// Labels of stacks and workloads for SQL users that differ from those of the plan.
+    fn wrong_labels(&self) -> Result<Vec<String>> {
+        let plan = self.plan()?;
+        let read = || -> rusqlite::Result<Vec<(u32, String, String)>> {
+            let query = "SELECT id, stack, workload FROM candidate ORDER BY id";
+            let mut statement = self.connection.prepare(query)?;
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        };
+        let found = read().map_err(self.failed("read"))?;
+        let planned: Vec<(u32, String, String)> = (0..)
+            .zip(&plan.candidates)
+            .filter_map(|(id, candidate)| {
+                let stack = plan.stacks.get(candidate.stack as usize)?;
+                let workload = plan.workloads.get(candidate.workload as usize)?;
+                Some((id, stack.label.clone(), workload.name.clone()))
+            })
+            .collect();
+        Ok(match found == planned {
+            true => vec![],
+            false => vec!["the table of candidates differs from the plan".to_owned()],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+use super::*;
+use crate::fixture::{environment, plan, record, trial};
+use rusqlite::Connection;
+use std::path::PathBuf;
+
+/// A run of twelve trials with a failed one and a verdict.
+fn run(folder: &tempfile::TempDir) -> PathBuf {
+    let path = folder.path().join("run.seekwell");
+    let mut file = RunFile::create(&path, &plan(), &environment()).unwrap();
+    for index in 0..12 {
+        let mut kept = record(index);
+        if index == 5 {
+            kept.status = seekwell_model::record::Status::Failed {
+                stage: "unpack".to_owned(),
+                reason: "EIO".to_owned(),
+            };
+        }
+        kept.steps[1].histograms.insert("write".to_owned(), vec![index as u8; 50]);
+        file.append(&trial(index), &kept).unwrap();
+    }
+    file.set_verdict(&crate::fixture::verdict()).unwrap();
+    path
+}
+
+#[test]
+fn what_was_written_is_intact() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(&folder);
+    let intact = |verdict| Integrity::Intact { attempts: 12, verdict };
+    assert_eq!(RunFile::open(&path).unwrap().verify().unwrap(), intact(true));
+    Connection::open(&path).unwrap().execute_batch("VACUUM").unwrap();
+    assert_eq!(RunFile::open(&path).unwrap().verify().unwrap(), intact(true));
+    let mut file = RunFile::open_for_append(&path).unwrap();
+    file.append(&trial(0), &record(0)).unwrap();
+    let longer = Integrity::Intact { attempts: 13, verdict: false };
+    assert_eq!(file.verify().unwrap(), longer);
+}
+
+#[test]
+fn every_edit_by_sql_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(&folder);
+    let whole = std::fs::read(&path).unwrap();
+    let edits = [
+        "UPDATE verdict SET value = replace(value, 'winner', 'tie')",
+        "UPDATE verdict SET value = replace(value, 'because', 'BECAUSE')",
+        "UPDATE meta SET value = replace(value, '6.18.44', '6.18.45') WHERE key = 'environment'",
+        "UPDATE meta SET value = replace(value, 'unpacks', 'packs') WHERE key = 'plan'",
+        "UPDATE meta SET value = replace(value, '\"tie\":0.02', '\"tie\":0.20') WHERE key = 'plan'",
+        "UPDATE meta SET value = 'seekwell 9.9' WHERE key = 'tool'",
+        "UPDATE meta SET value = '2020-01-01T00:00:00Z' WHERE key = 'created_at'",
+        "UPDATE meta SET value = replace(value, 'a', 'b') WHERE key = 'seal'",
+        "UPDATE candidate SET stack = 'zfs/none' WHERE id = 0",
+        "UPDATE candidate SET workload = 'none' WHERE id = 1",
+        "DELETE FROM attempt WHERE id = 12",
+        "DELETE FROM attempt WHERE id = 3",
+        "UPDATE attempt SET id = id + 100 WHERE id = 3",
+        "UPDATE attempt SET trial = 11 WHERE id = 3",
+        "UPDATE attempt SET round = 0 WHERE id = 12",
+        "UPDATE attempt SET candidate = 0 WHERE id = 12",
+        "UPDATE attempt SET seed = 9 WHERE id = 12",
+        "UPDATE attempt SET status = 'ok', stage = NULL, reason = NULL WHERE status = 'failed'",
+        "UPDATE attempt SET reason = 'nothing' WHERE status = 'failed'",
+        "UPDATE attempt SET stage = 'mkfs' WHERE status = 'failed'",
+        "UPDATE attempt SET elapsed_ns = 1 WHERE id = 2",
+        "UPDATE attempt SET written_at = '2020-01-01T00:00:00Z' WHERE id = 2",
+        "UPDATE attempt SET record = (SELECT record FROM attempt WHERE id = 6) WHERE id = 2",
+        "UPDATE attempt SET histograms = NULL WHERE id = 2",
+        "UPDATE attempt SET timeline = x'0113' WHERE id = 2",
+        "UPDATE metric_block SET v0 = v0 / 2 WHERE id = 2 * 4096",
+        "UPDATE metric_name SET metric = 'iops' WHERE id = 0",
+        "DELETE FROM metric_block WHERE id = 2 * 4096",
+        "DELETE FROM prefix",
+    ];
+    for edit in edits {
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        assert!(connection.execute(edit, []).unwrap() > 0, "{edit}");
+        drop(connection);
+        let found = RunFile::open(&path).unwrap().verify().unwrap();
+        assert!(matches!(found, Integrity::Changed(_)), "{edit}: {found:?}");
+        std::fs::write(&path, &whole).unwrap();
+    }
+}
+
+#[test]
+fn what_was_edited_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(&folder);
+    let edit = "UPDATE attempt SET elapsed_ns = 1 WHERE id = 2;
+                UPDATE metric_block SET v0 = 7 WHERE id = 3 * 4096;
+                UPDATE candidate SET stack = 'zfs/none' WHERE id = 0;
+                UPDATE verdict SET value = replace(value, 'winner', 'tie');";
+    Connection::open(&path).unwrap().execute_batch(edit).unwrap();
+    let expected = [
+        "the table of candidates differs from the plan",
+        "column elapsed_ns of trial 1 differs from its record",
+        "the record of trial 2 does not match its checksum",
+        "the verdict is not the one that was written for these trials",
+    ];
+    let found = RunFile::open(&path).unwrap().verify().unwrap();
+    assert_eq!(found, Integrity::Changed(expected.map(str::to_owned).to_vec()));
+}
