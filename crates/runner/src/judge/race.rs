@@ -115,6 +115,10 @@ fn of_race(
     best_first(&mut paired, plan.lab.judge.better);
     best_first(&mut rest, plan.lab.judge.better);
     verdict.ratios = paired.into_iter().chain(rest).collect();
+    if matches!(outcome.verdict, Found::Unresolved { .. }) {
+        let recommended = recommended(plan, &outcome, &verdict.ratios);
+        verdict.reason.push_str(&recommended);
+    }
     verdict.evidence.race = Some(course(plan, ended, race, &outcome));
     verdict.evidence.control =
         outcome.control.zip(plan.control).map(|(control, [stack, _])| ControlFound {
@@ -164,7 +168,7 @@ fn unresolved(
     verdict: &Verdict,
 ) -> String {
     let rounds = ended.rounds;
-    let text = match reason {
+    match reason {
         Unresolved::TooFewRounds { need, .. } if outcome.comparison.is_none() => {
             if rounds.last == 0 {
                 format!(
@@ -179,14 +183,26 @@ fn unresolved(
             }
         }
         other => unresolved_reason(plan, other, verdict.evidence.needed.as_ref(), verdict.rounds),
-    };
-    match outcome.best_guess {
-        Some(best) => {
-            let best = &plan.stacks[best].label;
-            format!("{text}. If one must be taken now, without a certificate: {best}")
-        }
-        None => text,
     }
+}
+
+/// The stack to take now, where estimates and medians agree on it. Nobody takes a stack on an
+/// estimate that the table beside it contradicts.
+fn recommended(plan: &Plan, outcome: &Outcome, rows: &[Ratio]) -> String {
+    let Some(best) = outcome.best_guess else { return String::new() };
+    let (label, judge) = (&plan.stacks[best].label, &plan.lab.judge);
+    let own = rows.iter().find(|row| row.stack == *label).and_then(|row| row.median);
+    let better = |other: f64, own: f64| match judge.better {
+        Better::Lower => other * (1.0 + judge.tie) < own,
+        Better::Higher => other > own * (1.0 + judge.tie),
+    };
+    let beaten = own
+        .is_none_or(|own| rows.iter().filter_map(|row| row.median).any(|other| better(other, own)));
+    if beaten {
+        return ". No stack can be recommended yet: estimates and medians name different ones"
+            .to_owned();
+    }
+    format!(". If one must be taken now, without a certificate: {label}")
 }
 
 /// A small chance, in words that do not promise more digits than there are.
