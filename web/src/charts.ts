@@ -29,10 +29,11 @@ export function ink(): Record<'ink' | 'faint' | 'line' | 'page' | 'panel' | 'goo
   };
 }
 
-/** Distinct colours for many series. */
-export function palette(): string[] {
+/** Distinct colours for many series: eight of the page, then hues between them. */
+export function palette(count = 8): string[] {
   const { mark, second, third, fourth, good, bad, faint, doubt } = ink();
-  return [mark, second, third, fourth, good, bad, doubt, faint];
+  const more = Array.from({ length: Math.max(0, count - 8) }, (_, index) => `hsl(${Math.round((index * 137.5 + 20) % 360)} 55% 50%)`);
+  return [mark, second, third, fourth, good, bad, doubt, faint, ...more];
 }
 
 interface Slot {

@@ -2,7 +2,7 @@
 
 import { axis, draw, ink, tooltip } from './charts';
 import { byId, el, fill, harmless } from './dom';
-import { duration, quantity, scaleOf } from './number';
+import { duration, quantity, roundNumbers, scaleOf } from './number';
 import { STATUS, type TrialRow } from './summary';
 import type { App } from './main';
 
@@ -44,6 +44,7 @@ export class EvidencePlot {
     };
     const values = points.map((point) => Number(point.value[0])).filter((value) => value > 0);
     const wide = values.length > 0 && Math.max(...values) / Math.min(...values) > 5;
+    const ticks = wide ? roundNumbers(Math.min(...values) / scale.divisor, Math.max(...values) / scale.divisor).map((number) => number * scale.divisor) : [];
     const chart = draw(this.#canvas, `${trials.length} trials of ${shown.length} stacks`, () => ({
       grid: { left: 8, right: 24, top: 8, bottom: 28, containLabel: true },
       tooltip: tooltip((given) => {
@@ -51,8 +52,8 @@ export class EvidencePlot {
         if (!trial) return '';
         return `${harmless(app.label(app.summary.candidates[trial[2]]?.[0] ?? -1))}\nround ${trial[1] + 1}, trial ${trial[0]}: ${STATUS[trial[3]] ?? ''}\n${quantity(app.unit(metric), trial[4])}\ntook ${duration(trial[5])}`;
       }),
-      xAxis: axis({ type: wide ? 'log' : 'value', scale: true, ...(wide ? { logBase: 2, min: 2 ** Math.floor(Math.log2(Math.min(...values))), max: 2 ** Math.ceil(Math.log2(Math.max(...values))) } : {}), name: scale.symbol, nameLocation: 'end',
-        axisLabel: { formatter: (value: number) => Number((value / scale.divisor).toPrecision(3)).toString(), hideOverlap: true } }),
+      xAxis: axis({ type: wide ? 'log' : 'value', scale: true, ...(wide ? { min: ticks[0], max: ticks[ticks.length - 1], axisTick: { customValues: ticks } } : {}), name: scale.symbol, nameLocation: 'end',
+        axisLabel: { ...(wide ? { customValues: ticks } : {}), formatter: (value: number) => Number((value / scale.divisor).toPrecision(3)).toString(), hideOverlap: true } }),
       yAxis: axis({ type: 'category', inverse: true, data: shown.map((stack) => harmless(app.label(stack))),
         axisLabel: { width: 220, overflow: 'truncate' }, splitLine: { show: true, lineStyle: { color: ink().line } } }),
       series: [

@@ -20,6 +20,7 @@ export class App {
   #table: StacksTable | undefined;
   #trials: TrialView | undefined;
   #evidence: EvidencePlot | undefined;
+  #state: StateOfStorage | undefined;
 
   constructor(readonly summary: Summary) {
     this.#metricIndex = new Map(summary.metrics.map((metric, index) => [metric.path, index]));
@@ -37,7 +38,7 @@ export class App {
     this.#evidence = new EvidencePlot(this);
     this.#trials = new TrialView(this);
     new Sweeps(this);
-    new StateOfStorage(this);
+    this.#state = new StateOfStorage(this);
     new CompareRuns(this);
     document.documentElement.classList.add('live');
     document.documentElement.dataset['ready'] = String(Math.round(performance.now()));
@@ -95,6 +96,7 @@ export class App {
 
   stacksChanged(): void {
     this.#evidence?.draw();
+    this.#state?.draw();
   }
 
   pin(side: 0 | 1, stack: number, scroll: boolean): void {

@@ -69,3 +69,14 @@ export function median(values: number[]): number | null {
   if (sorted.length % 2 === 1) return sorted[middle] ?? null;
   return ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
+
+/** Round numbers between two: 1, 2 and 5 times powers of ten, the ones just outside included. */
+export function roundNumbers(low: number, high: number): number[] {
+  const found: number[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+    for (const one of [1, 2, 5]) found.push(Number((one * 10 ** power).toPrecision(1)));
+  }
+  const first = found.filter((number) => number <= low).length - 1;
+  const last = found.findIndex((number) => number >= high);
+  return found.slice(Math.max(first, 0), last < 0 ? found.length : last + 1);
+}

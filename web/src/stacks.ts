@@ -15,6 +15,7 @@ export class StacksTable {
   readonly #off = new Map<Axis, Set<string>>();
   #search = '';
   #sort = 'verdict';
+  #descending = false;
   readonly #rows: { row: HTMLTableRowElement; stack: number; place: number }[] = [];
   readonly #body: HTMLElement | null;
   readonly #count = el('span', { class: 'faint', live: 'polite' });
@@ -92,12 +93,14 @@ export class StacksTable {
     return [...heads].map((head) => head.dataset['metric'] ?? '').filter((path) => path !== this.app.summary.verdict.metric);
   }
 
-  #sortBy(key: string): void {
+  /** Sorts; by the same column again, the other way round. */
+  #sortBy(key: string, again = false): void {
+    this.#descending = again && key === this.#sort && !this.#descending;
     this.#sort = key;
     const list = byId('sort') as HTMLSelectElement | null;
     if (list) list.value = key;
     for (const [name, button] of this.#head) {
-      button.closest('th')?.setAttribute('aria-sort', name === key ? 'ascending' : 'none');
+      button.closest('th')?.setAttribute('aria-sort', name !== key ? 'none' : this.#descending ? 'descending' : 'ascending');
     }
     this.#apply();
   }
@@ -124,7 +127,9 @@ export class StacksTable {
       const order = typeof a.key === 'string' && typeof b.key === 'string'
         ? a.key.localeCompare(b.key, 'en', { numeric: true })
         : Number(a.key) - Number(b.key) || 0;
-      return order || a.place - b.place;
+      // What is missing stays at the end either way.
+      const turned = this.#descending && a.key !== missing && b.key !== missing ? -order : order;
+      return turned || a.place - b.place;
     });
   }
 
@@ -189,7 +194,7 @@ export class StacksTable {
       const key = head.dataset['sort'] ?? head.dataset['metric'] ?? '';
       const name = key === summaryMetric(this.app.summary) ? 'median' : key;
       const text = head.textContent ?? '';
-      const button = el('button', { type: 'button', class: 'plain', title: 'sort by this column', on: { click: () => this.#sortBy(name) } }, text);
+      const button = el('button', { type: 'button', class: 'plain', title: 'sort by this column; again: the other way', on: { click: () => this.#sortBy(name, true) } }, text);
       this.#head.set(name, button);
       fill(head, button);
     }

@@ -7,6 +7,9 @@ import { binary, quantity, scaleOf } from './number';
 import type { App } from './main';
 import type { Workload } from './summary';
 
+/** Steps that every workload has: what differs there is no parameter's doing. */
+const UNMEASURED = /^(mkfs|mount|umount|fsck|recovery|mount_torn|fsck_torn|crash_fsck)\./;
+
 type Parameters = Map<string, number>;
 export interface Point { stack: number; parameters: Parameters; value: number }
 
@@ -58,6 +61,7 @@ export function points(app: App): Map<string, Point[]> {
   });
   app.summary.candidates.forEach(([stack, workload], candidate) => {
     paths.forEach(({ name, parameters }, metric) => {
+      if (UNMEASURED.test(name)) return;
       const value = app.summary.medians[candidate]?.[metric];
       if (value === null || value === undefined) return;
       const list = all.get(name) ?? [];
@@ -65,7 +69,9 @@ export function points(app: App): Map<string, Point[]> {
       all.set(name, list);
     });
   });
-  return new Map([...all].filter(([, list]) => varied(list).length > 0));
+  // A value that is the same everywhere, such as 0, is no curve.
+  const tells = (list: Point[]): boolean => varied(list).length > 0 && new Set(list.map((point) => point.value)).size > 1;
+  return new Map([...all].filter(([, list]) => tells(list)));
 }
 
 export function varied(list: Point[]): string[] {

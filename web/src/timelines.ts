@@ -3,6 +3,7 @@
 import { axis, ink, tooltip, type Option } from './charts';
 import type { Timeline } from './columns';
 import { harmless } from './dom';
+import { duration } from './number';
 import type { TrialRecord } from './run';
 
 interface Line { name: string; column: keyof Timeline; factor: number }
@@ -56,6 +57,17 @@ export function stairs(time: number[], values: ArrayLike<number>, factor: number
   const points = time.map((second, row): [number, number] => [second, (values[row] ?? NaN) * factor]);
   const first = points[0];
   return first && first[0] > 0 ? [[0, first[1]], ...points] : points;
+}
+
+/** Which steps the samples are too far apart for, in words; nothing when there is none. */
+export function tooShort(timeline: Timeline, record: TrialRecord): string {
+  const times = timeline.at_ns;
+  const interval = times.length > 1 ? ((times[times.length - 1] ?? 0) - (times[0] ?? 0)) / (times.length - 1) : 0;
+  const short = record.steps.filter((step) => Object.keys(step.metrics).length > 0 && step.ended_ns > step.started_ns && step.ended_ns - step.started_ns < 3 * interval);
+  if (short.length === 0) return '';
+  const names = short.map((step) => `${harmless(step.name)} (${duration(step.ended_ns - step.started_ns)})`);
+  const said = names.length > 6 ? `${names.slice(0, 6).join(', ')} and ${names.length - 6} more` : names.join(', ');
+  return `Samples are ${duration(interval)} apart, so the timeline explains nothing about ${said}.`;
 }
 
 export function timelineOption(timeline: Timeline, record: TrialRecord, span: number, most: number[], zoom: [number, number]): Option {

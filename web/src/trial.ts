@@ -10,7 +10,7 @@ import type { Latencies, SingleIo, TrialRecord } from './run';
 import { STATUS, type TrialRow } from './summary';
 import type { App } from './main';
 import { heatOption, heatSource, seekOption } from './pictures';
-import { GROUPS, timelineOption, tops } from './timelines';
+import { GROUPS, timelineOption, tooShort, tops } from './timelines';
 
 /** What is shown of one side. */
 interface Side {
@@ -30,7 +30,7 @@ interface Loaded {
 }
 
 const SHARES: [string, number][] = [
-  ['50 %', 0.5], ['90 %', 0.9], ['99 %', 0.99], ['99.9 %', 0.999], ['99.99 %', 0.9999], ['99.999 %', 0.99999], ['most', 1],
+  ['50 %', 0.5], ['90 %', 0.9], ['99 %', 0.99], ['99.9 %', 0.999], ['99.99 %', 0.9999], ['99.999 %', 0.99999], ['max', 1],
 ];
 
 export class TrialView {
@@ -58,7 +58,7 @@ export class TrialView {
     const [best, next] = app.ranked();
     if (!this.#box) return;
     fill(this.#box, el('h2', {}, 'Look closer: two stacks side by side'),
-      el('p', { class: 'faint' }, 'Choose with A and B in the table, or here. Time runs from the begin of the trial; drag over a chart to zoom, all charts follow.'),
+      el('p', { class: 'faint' }, 'Choose with A and B in the table, or here. Time runs from the start of the trial; drag over a chart to zoom, all charts follow.'),
       el('div', { class: 'pair choose' }, this.#sides.map((one) => one.box)),
       el('div', { id: 'details' }));
     if (best !== undefined) this.#set(0, best);
@@ -269,6 +269,8 @@ export class TrialView {
         pane.append(el('p', { class: 'faint' }, lean ? 'This page was written with --lean: timelines are left out.' : `The trial was shorter than two samples: there is no timeline.`));
         return;
       }
+      const short = tooShort(line, loaded.record);
+      if (short) pane.append(el('p', { class: 'doubt' }, short));
       const canvas = el('div', { class: 'chart timelines' });
       pane.append(canvas);
       const chart = draw(canvas, `timeline of ${side.name}: ${GROUPS.map((group) => group.title).join(', ')}`, () => timelineOption(line, loaded.record, span, most, this.#zoom));
@@ -321,7 +323,7 @@ export class TrialView {
     this.#clear(this.#parts.curves);
     const series = this.#sides.flatMap((side, index) => (this.#loaded[index]?.latencies ?? [])
       .filter((one) => one.step === this.#step && one.histogram.total > 0)
-      .map((one) => ({ name: `${side.name} ${one.operation}`, side: index, histogram: one.histogram })));
+      .map((one) => ({ name: `${side.name} ${one.operation}`, operation: one.operation, side: index, histogram: one.histogram })));
     if (series.length === 0) {
       this.#parts.curves.append(el('p', { class: 'faint' }, 'No latencies were kept of these trials.'));
       return;
@@ -385,10 +387,13 @@ function link(first: Chart, second: Chart): void {
   }
 }
 
-interface Curve { name: string; side: number; histogram: Histogram }
+interface Curve { name: string; operation: string; side: number; histogram: Histogram }
 
 function curveOption(series: Curve[]): Option {
-  const colours = palette();
+  // One colour per operation, the same on both sides; the line's form tells the sides apart.
+  const operations = [...new Set(series.map((one) => one.operation))].sort();
+  const colours = palette(operations.length);
+  const colour = (one: Curve): string | undefined => colours[operations.indexOf(one.operation)];
   return {
     grid: { left: 8, right: 24, top: 36, bottom: 36, containLabel: true },
     legend: { top: 0, textStyle: { color: ink().ink }, type: 'scroll' },
@@ -400,10 +405,10 @@ function curveOption(series: Curve[]): Option {
     xAxis: axis({ type: 'value', min: 0, max: 5, interval: 1, name: 'percentile', nameLocation: 'middle', nameGap: 24,
       axisLabel: { formatter: (nine: number) => ['0 %', '90 %', '99 %', '99.9 %', '99.99 %', '99.999 %'][nine] ?? '' } }),
     yAxis: axis({ type: 'log', axisLabel: { formatter: (ns: number) => duration(ns) } }),
-    series: series.map((one, index) => ({
+    series: series.map((one) => ({
       type: 'line', name: harmless(one.name), showSymbol: false, data: curve(one.histogram),
-      lineStyle: { width: 2, type: one.side === 0 ? 'solid' : 'dashed' },
-      itemStyle: { color: colours[index % colours.length] },
+      lineStyle: { width: 2, type: one.side === 0 ? 'solid' : 'dashed', color: colour(one) },
+      itemStyle: { color: colour(one) },
     })),
   };
 }

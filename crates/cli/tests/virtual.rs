@@ -89,7 +89,7 @@ fn a_lab_runs_in_guests_and_the_same_everywhere() {
     assert!(charged.iter().all(|(index, fingerprint)| first[index] != *fingerprint));
     let report = seekwell(here).args(["report", "one.seekwell"]).output().unwrap();
     let text = data(&report);
-    assert!(text.contains("place virtual"), "{text}");
+    assert!(text.contains("backend virtual"), "{text}");
     assert!(text.contains("virtual time counts no CPU time"), "{text}");
     let left: Vec<_> =
         std::fs::read_dir(here).unwrap().map(|one| one.unwrap().file_name()).collect();

@@ -69,7 +69,7 @@ impl Axes {
     }
 }
 
-/// What is drawn of a curve: speed over block size in MB/s, over threads in operations per second.
+/// The quantity drawn of a curve: speed over block size in MB/s, over threads in operations per second.
 fn points(curve: &Curve) -> impl Iterator<Item = (f64, f64)> + '_ {
     curve.points.iter().filter_map(|point| {
         let speed = match curve.axis {
@@ -92,7 +92,7 @@ fn at(axis: CurveAxis, value: u64) -> String {
     }
 }
 
-/// What the axes are, in words.
+/// Titles of the axes.
 fn titles(axis: CurveAxis) -> (&'static str, &'static str) {
     match axis {
         CurveAxis::BlockBytes => ("block size", "MB/s"),

@@ -1,8 +1,8 @@
-//! What stands beside a verdict, as sentences: which axis mattered, what a power cut would leave,
+//! The evidence of a verdict as sentences: which axis mattered, what a power cut would leave,
 //! how a race went, and whether the laboratory may be trusted.
 
 use crate::number::percent;
-use crate::sentence::list;
+use crate::sentence::{factor, list};
 use crate::view::{RunView, count};
 use seekwell_model::lab::Better;
 use seekwell_model::verdict::{
@@ -12,6 +12,8 @@ use seekwell_model::verdict::{
 
 /// Stacks that left in the screen and are named one by one.
 const NAMED: usize = 8;
+/// A bound above this factor says nothing.
+const MOST: f64 = 10.0;
 /// Interactions that are told.
 const INTERACTIONS: usize = 3;
 
@@ -51,26 +53,35 @@ fn difference(view: &RunView) -> Vec<String> {
     said
 }
 
-/// `31 to 38 %`: by how much the highest is above the lowest.
-fn range(ratio: f64, low: Option<f64>, high: Option<f64>) -> String {
-    let change = |ratio: f64| ratio - 1.0;
-    match (low, high) {
-        (Some(low), Some(high)) => {
-            format!(
-                "{} ({} to {})",
-                percent(change(ratio)),
-                percent(change(low)),
-                percent(change(high))
-            )
-        }
-        _ => percent(change(ratio)),
+/// From this ratio on a factor says more than per cent.
+const FACTOR: f64 = 1.5;
+
+/// `31 % more than A (28 to 35 %)`, `52 times that of A (40 to 68)`.
+fn compared(ratio: f64, low: Option<f64>, high: Option<f64>, with: &str) -> String {
+    let ends = low.zip(high);
+    if ratio >= FACTOR {
+        let range = ends.map_or_else(String::new, |(low, high)| {
+            format!(" ({} to {})", factor(low), factor(high))
+        });
+        return format!("{} times that of {with}{range}", factor(ratio));
     }
+    let change = |ratio: f64| percent(ratio - 1.0);
+    let range = ends
+        .map_or_else(String::new, |(low, high)| format!(" ({} to {})", change(low), change(high)));
+    format!("{} more than that of {with}{range}", change(ratio))
 }
 
 fn axis(axis: &AxisFound, better: Better) -> String {
     if !axis.measurable {
-        let most = axis.at_most.map_or_else(String::new, |most| {
-            format!("; no two of its values differ by more than {}", percent(most - 1.0))
+        let most = axis.at_most.filter(|most| *most < MOST).map_or_else(String::new, |most| {
+            let bound = if most >= 2.0 {
+                format!("a factor of {}", factor(most))
+            } else {
+                percent(most - 1.0)
+            };
+            format!(
+                "; averaged over the other axes, no two of its values differ by more than {bound}"
+            )
         });
         return format!("{}: nothing measurable{most}", axis.axis);
     }
@@ -84,11 +95,10 @@ fn axis(axis: &AxisFound, better: Better) -> String {
         Better::Higher => "better",
     };
     let mut text = format!(
-        "{}: {} is {word}, higher than {} by {}; {sure}",
+        "{}: {} is {word}: its value is {}; {sure}",
         axis.axis,
         axis.highest,
-        axis.lowest,
-        range(axis.ratio, axis.low, axis.high)
+        compared(axis.ratio, axis.low, axis.high, &axis.lowest)
     );
     if !axis.beside.is_empty() {
         let beside: Vec<String> = axis.beside.iter().map(one_beside).collect();
@@ -185,8 +195,7 @@ fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("{} and {} more", all[..NAMED].join(", "), all.len() - NAMED)
 }
 
-/// What must be said beside the name of a leader of a weaker class than a stack that it is
-/// compared with.
+/// The caution for a leader whose durability class is weaker than that of a stack it beats.
 pub(crate) fn weaker_leader(view: &RunView) -> Option<String> {
     let verdict = &view.verdict;
     let leader = verdict.stacks.first()?;
@@ -247,7 +256,7 @@ fn laboratory(evidence: &Evidence) -> Vec<String> {
     );
     let clear: Vec<String> = found(false).map(|check| check.name.clone()).collect();
     if !clear.is_empty() {
-        said.push(format!("Looked for and not found: {}", list(&clear)));
+        said.push(format!("Checked, nothing found: {}", list(&clear)));
     }
     said
 }

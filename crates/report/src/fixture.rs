@@ -249,6 +249,7 @@ pub(crate) fn view(stacks: Vec<Stack>, seconds: &[f64], verdict: Verdict) -> Run
             "ram": 25_769_803_776_u64,
         }),
         warnings: vec![],
+        host_ns: None,
     }
 }
 

@@ -37,8 +37,8 @@ pub fn bench_html(result: &BenchResult) -> String {
     page.finish()
 }
 
-/// Whether `make web` had built the page's program when this was compiled. Without it the page is
-/// the plain one.
+/// Returns true if `make web` had built the page's program before this was compiled. Without it
+/// the page is the plain one.
 #[must_use]
 pub fn has_program() -> bool {
     program::PROGRAM.is_some()

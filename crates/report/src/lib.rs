@@ -22,6 +22,7 @@ mod replication;
 mod schema;
 mod sentence;
 mod skp1;
+mod stack_table;
 mod terminal;
 mod text;
 mod uncontrolled;

@@ -1,15 +1,14 @@
 //! A run as Markdown (CommonMark with tables): for a change request, a wiki, a mail.
 
 use crate::evidence_text::{sections, weaker_leader};
-use crate::number::{DASH, Scale, ratio, unit_of};
 use crate::permanent::permanent;
 use crate::sentence::{kind_word, verdict_sentence};
-use crate::terminal::{durability, grouped, trials};
+use crate::stack_table::{StackTable, direction};
+use crate::terminal::grouped;
 use crate::text::harmless;
 use crate::uncontrolled::uncontrolled;
 use crate::view::RunView;
-use seekwell_model::lab::Better;
-use seekwell_model::verdict::{Basis, VerdictKind};
+use seekwell_model::verdict::VerdictKind;
 
 /// The report in the order of all reports. No text of the run becomes markup.
 #[must_use]
@@ -44,59 +43,31 @@ pub fn markdown(view: &RunView) -> String {
 
 fn stacks(view: &RunView, out: &mut String) {
     let verdict = &view.verdict;
-    let rows = view.rows();
-    let scale = Scale::fit(unit_of(&verdict.metric), rows.iter().filter_map(|row| row.median));
-    let others: Vec<(String, Scale)> = view
-        .other_steps()
-        .into_iter()
-        .map(|column| {
-            let values = rows.iter().filter_map(|row| view.median(&row.stack, &column.metric));
-            let scale = Scale::fit(unit_of(&column.metric), values);
-            (column.metric, scale)
-        })
-        .collect();
-    let direction = match verdict.better {
-        Better::Lower => "lower is better",
-        Better::Higher => "higher is better",
-    };
+    let stacks = StackTable::of(view);
+    let direction = direction(verdict.better);
     out.push_str(&format!("## {} ({direction})\n\n", escape(&verdict.metric)));
-    if rows.iter().any(|row| row.basis == Basis::Screen) {
+    if stacks.estimates {
         out.push_str("~ is an estimate from the screen.\n\n");
     }
-    let classes = verdict.evidence.durability_differs();
     let mut titles = vec![
         "stack".to_owned(),
-        format!("median {}", scale.symbol()),
+        format!("median {}", stacks.scale.symbol()),
         "ratio".to_owned(),
         "interval".to_owned(),
         "trials".to_owned(),
     ];
-    if classes {
-        titles.push("power cut".to_owned());
-    }
-    titles.extend(others.iter().map(|(metric, scale)| format!("{metric} {}", scale.symbol())));
+    titles.extend(stacks.power_cut.then(|| "power cut".to_owned()));
+    let others = stacks.others.iter().map(|(metric, scale)| format!("{metric} {}", scale.symbol()));
+    titles.extend(others);
     line(titles.iter().map(|title| title.trim_end()), out);
     let rule = std::iter::once("---").chain(titles.iter().skip(1).map(|_| "---:"));
     out.push_str(&format!("| {} |\n", rule.collect::<Vec<_>>().join(" | ")));
-    for row in &rows {
-        let interval = match (row.low, row.high) {
-            _ if verdict.baseline.as_deref() == Some(row.stack.as_str()) => "leader".to_owned(),
-            (Some(low), Some(high)) => {
-                let mark = if row.basis == Basis::Screen { "~" } else { "" };
-                format!("{mark}{}–{}", ratio(Some(low)), ratio(Some(high)))
-            }
-            _ => DASH.to_owned(),
-        };
-        let trials = trials(view.counts(&row.stack));
+    for row in &stacks.rows {
         let mut cells =
-            vec![row.stack.clone(), scale.number(row.median), ratio(row.ratio), interval, trials];
-        if classes {
-            cells.push(durability(view, &row.stack));
-        }
-        let medians =
-            others.iter().map(|(metric, scale)| scale.number(view.median(&row.stack, metric)));
-        cells.extend(medians);
-        line(cells.iter().map(String::as_str), out);
+            vec![&row.ratio.stack, &row.median, &row.ratio_text, &row.interval, &row.trials];
+        cells.extend(stacks.power_cut.then_some(&row.power_cut));
+        cells.extend(&row.others);
+        line(cells.into_iter().map(String::as_str), out);
     }
     out.push('\n');
 }
@@ -182,7 +153,7 @@ pub(crate) fn escape(text: &str) -> String {
     if out.is_empty() { "\u{2014}".to_owned() } else { out }
 }
 
-/// Whether a dot between these makes the number of a list or the begin of an address.
+/// Returns true if a dot between these makes the number of a list or the start of an address.
 fn number_or_www(before: &str, after: Option<&char>) -> bool {
     let number = before.chars().all(|c| c.is_ascii_digit());
     (number && after.is_none_or(|c| c.is_whitespace()))

@@ -67,7 +67,7 @@ impl Scale {
     }
 }
 
-/// What stands where nothing is known.
+/// Placeholder for a missing value.
 pub(crate) const DASH: &str = "-";
 
 /// Decimals that leave three digits of a number.

@@ -1,4 +1,4 @@
-//! What a run buys, said before its long part.
+//! The resolution a run can reach, printed before its long part.
 
 use crate::number::percent;
 use crate::text::paragraph;
@@ -6,7 +6,7 @@ use crate::view::count;
 use seekwell_model::plan::Outlook;
 use seekwell_model::units::Nanos;
 
-/// What a run will be able to tell and what a tie of it would mean, in `width` columns (at least
+/// The differences a run will be able to show and the meaning of a tie, in `width` columns (at least
 /// 60 are used).
 #[must_use]
 pub fn outlook_text(outlook: &Outlook, width: usize) -> String {

@@ -12,7 +12,7 @@ use table::Table;
 pub struct ParquetError {
     /// Name of the file.
     pub name: &'static str,
-    /// What the writer said.
+    /// The writer's error.
     #[source]
     pub source: parquet::errors::ParquetError,
 }

@@ -4,7 +4,9 @@
 use crate::view::RunView;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::record::{DeviceInForce, Record, Status};
-use seekwell_model::stack::{Backing, DeviceSettings, MemoryLimit, Stack, WriteCache};
+use seekwell_model::stack::{
+    Backing, DeviceSettings, MemoryLimit, Overlay, Stack, WriteBack, WriteCache,
+};
 use seekwell_model::verdict::VerdictKind;
 use std::path::Path;
 
@@ -14,13 +16,13 @@ const DISK: &str = "/dev/DISK";
 const JOURNAL_DISK: &str = "/dev/JOURNAL-DISK";
 const RULES: &str = "/etc/udev/rules.d/60-seekwell.rules";
 
-/// What makes one stack permanent.
+/// Commands and configuration that make one stack permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Permanent {
     pub(crate) stack: String,
     /// Steps in order: what it is for, and the lines.
     pub(crate) steps: Vec<(&'static str, Vec<String>)>,
-    /// What cannot be said as a line.
+    /// Remarks that no line can express.
     pub(crate) notes: Vec<String>,
     /// How to go back.
     pub(crate) back: Vec<String>,
@@ -74,7 +76,7 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
         } else {
             permanent.steps.push(("format (destroys what is on it)", mkfs));
         }
-        permanent.steps.push(("line for /etc/fstab", vec![fstab_line(stack, definition, &names)]));
+        permanent.steps.extend(mount_steps(stack, definition, &names));
         permanent.back.push(
             "take the line out of /etc/fstab; what was on the disk before comes back only from a \
              backup"
@@ -158,8 +160,48 @@ fn mount_options(stack: &Stack, definition: &FilesystemDefinition, names: &Names
     options
 }
 
+/// Placeholder of the mount point.
+const MOUNT_POINT: &str = "/MOUNT-POINT";
+/// Placeholder of the mount point of the read-only filesystem below an overlay.
+const LOWER: &str = "/MOUNT-POINT.lower";
+/// Placeholder of the mount point of the overlay's upper layer in memory.
+const UPPER: &str = "/MOUNT-POINT.upper";
+
+/// The lines that mount the stack: in fstab, and below an overlay also those that make its upper
+/// layer, which is empty after every boot.
+fn mount_steps(
+    stack: &Stack,
+    definition: &FilesystemDefinition,
+    names: &Names,
+) -> Vec<(&'static str, Vec<String>)> {
+    let Some(overlay) = &stack.filesystem.overlay else {
+        let line = fstab_line(stack, definition, names, MOUNT_POINT);
+        return vec![("line for /etc/fstab", vec![line])];
+    };
+    let memory = format!("tmpfs {UPPER} tmpfs size={},mode=0755 0 0", overlay.upper.0);
+    let layers = format!("lowerdir={LOWER},upperdir={UPPER}/upper,workdir={UPPER}/work");
+    vec![
+        ("lines for /etc/fstab", vec![fstab_line(stack, definition, names, LOWER), memory]),
+        (
+            "after every boot",
+            vec![
+                format!("mkdir {UPPER}/upper {UPPER}/work"),
+                format!(
+                    "mount -t overlay overlay -o {layers},redirect_dir=off,metacopy=off,index=off \
+                     {MOUNT_POINT}"
+                ),
+            ],
+        ),
+    ]
+}
+
 /// Fields of fstab(5): blanks and backslashes inside a field are written in octal.
-fn fstab_line(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -> String {
+fn fstab_line(
+    stack: &Stack,
+    definition: &FilesystemDefinition,
+    names: &Names,
+    mount_point: &str,
+) -> String {
     let field = |text: &str| {
         text.replace('\\', "\\134")
             .replace(' ', "\\040")
@@ -171,7 +213,7 @@ fn fstab_line(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -
     let kind = definition.kernel_type.unwrap_or("auto");
     // Only filesystems of the ext family are checked at boot by their own fsck.
     let pass = if kind.starts_with("ext") { 2 } else { 0 };
-    format!("{} /MOUNT-POINT {kind} {options} 0 {pass}", field(&names.device))
+    format!("{} {mount_point} {kind} {options} 0 {pass}", field(&names.device))
 }
 
 fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static str, Vec<String>)> {
@@ -242,7 +284,7 @@ fn udev_rule(stack: &Stack, device: &DeviceInForce, journal: bool) -> String {
     parts.join(", ")
 }
 
-/// What the lab set on the data device beside the scheduler.
+/// Limits of the data device that the lab set.
 fn set_limits(settings: &DeviceSettings, set: &mut impl FnMut(&str, &str)) {
     if let Some(kib) = settings.max_sectors_kb {
         set("max_sectors_kb", &kib.to_string());
@@ -297,11 +339,7 @@ fn notes(stack: &Stack) -> Vec<String> {
         ));
     }
     if let Some(overlay) = &stack.filesystem.overlay {
-        notes.push(format!(
-            "the stack had an overlay with its upper layer in {} of memory: what is written there \
-             is lost at a power cut",
-            overlay.upper
-        ));
+        notes.push(overlay_note(overlay));
     }
     let settings = &stack.device.settings;
     if let Some(level) = settings.apm {
@@ -314,6 +352,22 @@ fn notes(stack: &Stack) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// The part that the lines leave to the user: filling the lower layer and saving the upper one.
+fn overlay_note(overlay: &Overlay) -> String {
+    let upper = overlay.upper;
+    let lost = match overlay.write_back {
+        WriteBack::Never => "what is written is lost at every shutdown, as in the trials",
+        WriteBack::End => {
+            "copy the upper layer to the filesystem below at shutdown, as the trials did at their \
+             end; what was not copied is lost at a power cut"
+        }
+    };
+    format!(
+        "fill the filesystem below before it is mounted read-only; writes go to {upper} of memory: \
+         {lost}"
+    )
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ const LISTED: usize = 40;
 /// Kinds of combinations left out that are listed.
 const LEFT_OUT: usize = 30;
 
-/// What the lab would do, in `width` columns (at least 60 are used): what it costs, the order of
+/// The plan of a lab, in `width` columns (at least 60 are used): what it costs, the order of
 /// its first round, what is left out and why, and doubts.
 #[must_use]
 pub fn plan_text(plan: &Plan, width: usize) -> String {

@@ -4,7 +4,8 @@ use crate::number::{exact_percent, percent, unit_of};
 use crate::view::RunView;
 use seekwell_model::lab::Better;
 use seekwell_model::metrics::Unit;
-use seekwell_model::verdict::{Ratio, Verdict, VerdictKind};
+use seekwell_model::units::Nanos;
+use seekwell_model::verdict::{Basis, Ratio, Verdict, VerdictKind};
 
 /// The verdict in one or two sentences, interval included.
 pub(crate) fn verdict_sentence(view: &RunView) -> String {
@@ -17,7 +18,7 @@ pub(crate) fn verdict_sentence(view: &RunView) -> String {
     match verdict.kind {
         VerdictKind::Winner => winner(verdict),
         VerdictKind::Tie => tie(verdict),
-        VerdictKind::Unresolved => unresolved(verdict),
+        VerdictKind::Unresolved => unresolved(view),
     }
 }
 
@@ -27,7 +28,7 @@ pub(crate) fn kind_word(view: &RunView) -> &'static str {
         _ if view.is_recording() => "A recording",
         VerdictKind::Winner => "Winner",
         VerdictKind::Tie => "Tie",
-        VerdictKind::Unresolved => "Not resolved",
+        VerdictKind::Unresolved => "Inconclusive",
     }
 }
 
@@ -36,62 +37,144 @@ fn evidence(verdict: &Verdict) -> String {
     format!("{} confidence, {} {rounds}", exact_percent(verdict.confidence), verdict.rounds)
 }
 
+/// First what was found with its size, then what it rests on.
 fn winner(verdict: &Verdict) -> String {
     let name = verdict.stacks.first().map_or("?", String::as_str);
-    let next = verdict.ratios.iter().find(|row| row.stack != name && row.ratio.is_some());
-    let Some(next) = next else {
+    let mut others = verdict.ratios.iter().filter(|row| row.stack != name && row.ratio.is_some());
+    let Some(next) = others.next() else {
         return format!("{name} is best on {} ({}).", verdict.metric, evidence(verdict));
     };
-    let (step, metric) = verdict.metric.split_once('.').unwrap_or((&verdict.metric, ""));
-    let much = distance(verdict.better, next);
-    let rest = format!("than the next, {} ({})", next.stack, evidence(verdict));
-    match (unit_of(&verdict.metric), verdict.better) {
-        (Some(Unit::Seconds), Better::Lower) => {
-            format!("{name} is fastest: {step} takes {much} less time {rest}.")
-        }
-        (Some(Unit::PerSecond | Unit::MegabytesPerSecond), Better::Higher) => {
-            format!("{name} is fastest: {step} has {much} higher {metric} {rest}.")
-        }
-        (_, Better::Lower) => format!("{name} is best: {} is {much} lower {rest}.", verdict.metric),
-        (_, Better::Higher) => {
-            format!("{name} is best: {} is {much} higher {rest}.", verdict.metric)
-        }
-    }
-}
-
-/// By how much the baseline is better than this stack: `12 % (8–16 %)`.
-fn distance(better: Better, row: &Ratio) -> String {
-    let gain = |ratio: f64| match better {
-        Better::Lower => 1.0 - 1.0 / ratio,
-        Better::Higher => 1.0 / ratio - 1.0,
-    };
-    let Some(centre) = row.ratio.map(gain) else { return "?".to_owned() };
-    let (Some(low), Some(high)) = (row.low.map(gain), row.high.map(gain)) else {
-        return percent(centre);
-    };
-    let (low, high) = if low <= high { (low, high) } else { (high, low) };
-    // Equally many decimals, as many as the smallest of them deserves when all are small.
-    let decimals = usize::from(high.abs().max(low.abs()) < 0.0995);
-    let number = |fraction: f64| format!("{:.decimals$}", fraction * 100.0);
-    format!("{} % ({} to {} %)", number(centre), number(low), number(high))
-}
-
-fn tie(verdict: &Verdict) -> String {
+    let last = others.next_back().filter(|row| row.basis == Basis::Paired);
+    let last = last.map_or_else(String::new, |last| {
+        format!(", and {} {}", much(verdict, last), than(verdict, "the last", last))
+    });
     format!(
-        "{} tie on {} ({}): {}.",
-        list(&verdict.stacks),
-        verdict.metric,
-        evidence(verdict),
-        verdict.reason
+        "{name} is {}: {} {} {}{last} ({}).",
+        best(verdict),
+        subject(verdict),
+        much(verdict, next),
+        than(verdict, "the next", next),
+        evidence(verdict)
     )
 }
 
-fn unresolved(verdict: &Verdict) -> String {
+/// Returns true for a speed or a time: stacks are faster then, and better otherwise.
+fn is_speed(verdict: &Verdict) -> bool {
+    matches!(
+        (unit_of(&verdict.metric), verdict.better),
+        (Some(Unit::Seconds | Unit::Nanoseconds), Better::Lower)
+            | (Some(Unit::PerSecond | Unit::MegabytesPerSecond), Better::Higher)
+    )
+}
+
+fn best(verdict: &Verdict) -> &'static str {
+    if is_speed(verdict) { "fastest" } else { "best" }
+}
+
+/// The step, or the metric where it is no speed.
+fn subject(verdict: &Verdict) -> String {
+    match verdict.metric.split_once('.') {
+        Some((step, _)) if is_speed(verdict) => format!("{step} is"),
+        _ => format!("{} is", verdict.metric),
+    }
+}
+
+/// `than with the next, xfs/bfq`; behind a factor `as with …`.
+fn than(verdict: &Verdict, which: &str, row: &Ratio) -> String {
+    let word = match row.ratio.map(|ratio| benefit(verdict.better, ratio)) {
+        Some(factor) if factor >= FACTOR => "as",
+        _ => "than",
+    };
+    format!("{word} with {which}, {}", row.stack)
+}
+
+/// From this ratio on a factor says more than per cent.
+const FACTOR: f64 = 1.5;
+
+/// How many times as good the leader is as a stack with this ratio.
+fn benefit(better: Better, ratio: f64) -> f64 {
+    match better {
+        Better::Lower => ratio,
+        Better::Higher => 1.0 / ratio,
+    }
+}
+
+/// By how much the leader is better than this stack: `1.9 times as fast (1.6 to 2.3)`,
+/// `14 % faster (8.7 to 19 %)`.
+fn much(verdict: &Verdict, row: &Ratio) -> String {
+    let gain = |ratio: f64| benefit(verdict.better, ratio);
+    let Some(centre) = row.ratio.map(gain) else { return "?".to_owned() };
+    let ends = row.low.map(gain).zip(row.high.map(gain));
+    let ends = ends.map(|(low, high)| (low.min(high), low.max(high)));
+    if centre >= FACTOR {
+        let word = if is_speed(verdict) { "fast" } else { "good" };
+        let range = ends.map_or_else(String::new, |(low, high)| {
+            format!(" ({} to {})", factor(low), factor(high))
+        });
+        return format!("{} times as {word}{range}", factor(centre));
+    }
+    let word = if is_speed(verdict) { "faster" } else { "better" };
+    let Some((low, high)) = ends else {
+        return format!("{} {word}", percent(centre - 1.0));
+    };
+    // Equally many decimals, as many as the smallest of them deserves when all are small.
+    let decimals = usize::from((high - 1.0).abs().max((low - 1.0).abs()) < 0.0995);
+    let number = |factor: f64| format!("{:.decimals$}", (factor - 1.0) * 100.0);
+    format!("{} % {word} ({} to {} %)", number(centre), number(low), number(high))
+}
+
+/// Two digits, three from 100 on: `1.9`, `52`, `137`.
+pub(crate) fn factor(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+fn tie(verdict: &Verdict) -> String {
+    let alone = match verdict.stacks.as_slice() {
+        [only] => format!("Take {only}"),
+        all => format!("Take any of {}", list(all)),
+    };
+    let others = verdict.ratios.iter().rfind(|row| {
+        row.ratio.is_some() && row.basis == Basis::Paired && !verdict.stacks.contains(&row.stack)
+    });
+    let last = others.map_or_else(String::new, |row| {
+        let leader = verdict.baseline.as_deref().unwrap_or_default();
+        format!(
+            " With {leader}, {} {} {}.",
+            subject(verdict),
+            much(verdict, row),
+            than(verdict, "the last", row)
+        )
+    });
+    format!("{alone}: on {} {} ({}).{last}", verdict.metric, verdict.reason, evidence(verdict))
+}
+
+fn unresolved(view: &RunView) -> String {
+    let verdict = &view.verdict;
     let left = match verdict.stacks.as_slice() {
         [] => String::new(),
         names => format!(" Still possible: {}.", list(names)),
     };
-    format!("Which stack is best on {} is not resolved: {}.{left}", verdict.metric, verdict.reason)
+    format!(
+        "No stack is shown to be best on {}: {}.{}{left}",
+        verdict.metric,
+        verdict.reason,
+        host_time(view).unwrap_or_default()
+    )
+}
+
+/// Virtual hours are no waiting: what they take on the host.
+fn host_time(view: &RunView) -> Option<String> {
+    let more_ns = view.verdict.evidence.needed.as_ref()?.more_ns;
+    if !view.is_virtual() || more_ns == 0 {
+        return None;
+    }
+    let said = " The time is virtual time".to_owned();
+    let virtual_ns: u64 = view.records.iter().map(|(_, record)| record.elapsed_ns).sum();
+    let host = view.host_ns.filter(|_| virtual_ns > 0).map(|host_ns| {
+        let ns = more_ns as f64 * (host_ns as f64 / virtual_ns as f64);
+        format!("; the host needs about {}", Nanos(ns as u64))
+    });
+    Some(format!("{said}{}.", host.unwrap_or_default()))
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -1,14 +1,13 @@
 //! The report on a terminal.
 
 use crate::evidence_text::{sections, weaker_leader};
-use crate::number::{Scale, ratio, unit_of};
 use crate::permanent::{Permanent, permanent};
 use crate::sentence::{kind_word, verdict_sentence};
+use crate::stack_table::{StackTable, direction};
 use crate::text::{Ink, Palette, Table, facts, harmless, paragraph};
 use crate::uncontrolled::uncontrolled;
-use crate::view::{Counts, RunView, count};
-use seekwell_model::lab::Better;
-use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
+use crate::view::{RunView, count};
+use seekwell_model::verdict::VerdictKind;
 use seekwell_model::warning::Warning;
 
 /// Columns of the table that are never left out: stack, median, ratio, interval, trials.
@@ -46,53 +45,35 @@ fn head(view: &RunView, width: usize, palette: Palette) -> String {
 }
 
 fn table(view: &RunView, width: usize, palette: Palette) -> String {
-    let verdict = &view.verdict;
-    let rows = view.rows();
-    let scale = Scale::fit(unit_of(&verdict.metric), rows.iter().filter_map(|row| row.median));
-    let others: Vec<(String, Scale)> = view
-        .other_steps()
-        .into_iter()
-        .filter_map(|column| {
-            let values: Vec<f64> =
-                rows.iter().filter_map(|row| view.median(&row.stack, &column.metric)).collect();
-            let scale = Scale::fit(unit_of(&column.metric), values.iter().copied());
-            (!values.is_empty()).then_some((column.metric, scale))
-        })
-        .collect();
+    let stacks = StackTable::of(view);
     let mut table = Table::default();
     table.column("stack", "", false);
-    table.column("median", scale.symbol(), true);
+    table.column("median", stacks.scale.symbol(), true);
     table.column("ratio", "", true);
     table.column("interval", "", true);
     table.column("trials", "", true);
-    let classes = verdict.evidence.durability_differs();
-    if classes {
+    if stacks.power_cut {
         table.column("power cut", "", false);
     }
-    for (metric, scale) in &others {
+    for (metric, scale) in &stacks.others {
         let step = metric.split('.').next().unwrap_or(metric);
         table.column(step, scale.symbol(), true);
     }
-    for row in &rows {
+    for row in &stacks.rows {
         let mut cells = vec![
-            row.stack.clone(),
-            scale.number(row.median),
-            ratio(row.ratio),
-            interval(row, verdict.baseline.as_deref()),
-            trials(view.counts(&row.stack)),
+            row.ratio.stack.clone(),
+            row.median.clone(),
+            row.ratio_text.clone(),
+            row.interval.clone(),
+            row.trials.clone(),
         ];
-        if classes {
-            cells.push(durability(view, &row.stack));
-        }
-        cells.extend(
-            others.iter().map(|(metric, scale)| scale.number(view.median(&row.stack, metric))),
-        );
-        let best = verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack);
-        table.row(best.then_some(Ink::Good), cells);
+        cells.extend(stacks.power_cut.then(|| row.power_cut.clone()));
+        cells.extend(row.others.iter().cloned());
+        table.row(row.best.then_some(Ink::Good), cells);
     }
-    let (text, left_out) = table.render(width, FIXED_COLUMNS + usize::from(classes), palette);
-    let table_has_more = left_out < others.len();
-    let title = title(view, table_has_more);
+    let fixed = FIXED_COLUMNS + usize::from(stacks.power_cut);
+    let (text, left_out) = table.render(width, fixed, palette);
+    let title = title(view, &stacks, left_out < stacks.others.len());
     let mut out = paragraph("", &harmless(&title), width);
     out.push_str(&text);
     if left_out > 0 {
@@ -106,55 +87,21 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
     out
 }
 
-/// What the table shows; `more` when it has other steps too.
-fn title(view: &RunView, more: bool) -> String {
+/// Title of the table; `more` if it shows other steps too.
+fn title(view: &RunView, stacks: &StackTable, more: bool) -> String {
     let verdict = &view.verdict;
-    let direction = match verdict.better {
-        Better::Lower => "lower is better",
-        Better::Higher => "higher is better",
-    };
     let mut title = format!(
-        "{} ({direction}); median over all trials; ratio to the leader, averaged round by round",
-        verdict.metric
+        "{} ({}); median over all trials; ratio to the leader, averaged round by round",
+        verdict.metric,
+        direction(verdict.better)
     );
-    if verdict.ratios.iter().any(|row| row.basis == Basis::Screen) {
+    if stacks.estimates {
         title.push_str("; ~ is an estimate from the screen");
     }
     if more {
-        title.push_str("; behind it medians of other steps");
+        title.push_str("; on the right, medians of other steps");
     }
     title
-}
-
-/// `1.087–1.190`; the leader has none to itself.
-fn interval(row: &Ratio, baseline: Option<&str>) -> String {
-    if baseline == Some(row.stack.as_str()) {
-        return "leader".to_owned();
-    }
-    match (row.low, row.high) {
-        (Some(low), Some(high)) => {
-            let mark = if row.basis == Basis::Screen { "~" } else { "" };
-            format!("{mark}{}–{}", ratio(Some(low)), ratio(Some(high)))
-        }
-        _ => crate::number::DASH.to_owned(),
-    }
-}
-
-/// The word of the durability class.
-pub(crate) fn durability(view: &RunView, label: &str) -> String {
-    let found = view.verdict.evidence.durability_of(label);
-    found.map_or(crate::number::DASH, |stack| stack.class.word()).to_owned()
-}
-
-/// `8`, `6 + 2 marked`, `0 + 8 failed`.
-pub(crate) fn trials(counts: Counts) -> String {
-    let mut text = counts.ok.to_string();
-    for (number, word) in [(counts.marked, "marked"), (counts.failed, "failed")] {
-        if number > 0 {
-            text.push_str(&format!(" + {number} {word}"));
-        }
-    }
-    text
 }
 
 fn verdict(view: &RunView, width: usize, palette: Palette) -> String {
@@ -262,7 +209,7 @@ fn make_permanent(all: &[Permanent], width: usize, palette: Palette) -> String {
     out
 }
 
-/// Whether a remark stands with every stack: then it is said once.
+/// Returns true if every stack has the remark, which is then printed once.
 fn in_all(all: &[Permanent], text: &String) -> bool {
     all.iter().all(|one| one.notes.contains(text) || one.back.contains(text))
 }

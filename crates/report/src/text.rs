@@ -28,7 +28,7 @@ pub(crate) enum Ink {
     Faint,
 }
 
-/// Whether and how to colour.
+/// Colours of the terminal, if any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Palette {
     pub(crate) colour: bool,

@@ -1,4 +1,4 @@
-//! What was not held still: said with every result. Settings that differed unasked are warnings of
+//! Factors that were not controlled, named with every result. Settings that differed unasked are warnings of
 //! the run.
 
 use crate::view::RunView;

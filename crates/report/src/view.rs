@@ -15,23 +15,28 @@ pub struct RunView {
     pub plan: Plan,
     /// The last record of every trial that has one, by trial index.
     pub records: Vec<(PlannedTrial, Record)>,
-    /// What was found.
+    /// The verdict.
     pub verdict: Verdict,
     /// Name of the place.
     pub place: String,
-    /// Where the run was made: an object; the texts use `kernel`, `cpu`, `ram` (a size in bytes or
+    /// Environment of the run, an object; the texts use `kernel`, `cpu`, `ram` (a size in bytes or
     /// words) and `uncontrolled` (a list of sentences), as far as they are there.
     pub environment: serde_json::Value,
     /// Doubts about the run.
     pub warnings: Vec<Warning>,
+    /// Time on the host that all trials together took, about; `None` where it is not known. In
+    /// virtual time it is another one than that of the records.
+    pub host_ns: Option<u64>,
 }
 
-/// How the trials of a stack ended.
+/// How the trials of a stack ended that measure the judged metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) ok: u32,
     pub(crate) marked: u32,
     pub(crate) failed: u32,
+    /// Ended well, yet the judged metric was not measured.
+    pub(crate) without: u32,
 }
 
 /// A measured step of a workload and the one metric that a table shows of it.
@@ -47,7 +52,7 @@ pub(crate) fn count(number: usize, what: &str) -> String {
 }
 
 impl RunView {
-    /// Whether this is what was watched on a device, and no experiment.
+    /// Returns true for a recording of a device (`watch --record`), which compares nothing.
     pub(crate) fn is_recording(&self) -> bool {
         self.environment.get("place").and_then(|place| place.as_str()) == Some("watch")
     }
@@ -81,11 +86,25 @@ impl RunView {
         self.plan.stacks.iter().find(|stack| stack.label == label)
     }
 
+    /// Trials of workloads that do not report the judged metric are not counted: they are behind
+    /// no number of the row.
     pub(crate) fn counts(&self, label: &str) -> Counts {
+        let metric = &self.verdict.metric;
+        let judged = |trial: &PlannedTrial| {
+            let candidate = self.plan.candidates.get(trial.candidate as usize);
+            let workload =
+                candidate.and_then(|pair| self.plan.workloads.get(pair.workload as usize));
+            workload.is_some_and(|workload| workload.reports_or_times(metric))
+        };
         let mut counts = Counts::default();
-        for (_, record) in self.of_stack(label) {
+        for (trial, record) in self.of_stack(label) {
+            let measured = record.metric(metric).is_some();
+            if !measured && !self.is_recording() && !judged(trial) {
+                continue;
+            }
             match record.status {
-                Status::Ok => counts.ok += 1,
+                Status::Ok if measured || self.is_recording() => counts.ok += 1,
+                Status::Ok => counts.without += 1,
                 Status::Marked => counts.marked += 1,
                 Status::Failed { .. } => counts.failed += 1,
             }
@@ -164,17 +183,34 @@ impl RunView {
         columns
     }
 
-    /// What stands below the title: place, machine, and how much was run.
+    /// Facts below the title: backend, machine, and extent of the run.
     pub(crate) fn facts(&self) -> Vec<String> {
         let time: u64 = self.records.iter().map(|(_, record)| record.elapsed_ns).sum();
         let trials = match self.records.len() {
             0 => "no trial was run".to_owned(),
-            number => format!("{} in {}", count(number, "trial"), Nanos(time)),
+            number => format!("{} in {}{}", count(number, "trial"), Nanos(time), self.clock()),
         };
-        let mut facts = vec![format!("place {}", self.place)];
+        let mut facts = vec![format!("backend {}", self.place)];
         facts.extend(self.machine());
         facts.extend([count(self.plan.ranked(), "stack"), trials]);
+        facts.extend(self.host_time());
         facts
+    }
+
+    /// Returns true if trials ran in virtual time, which is not the time one waits.
+    pub(crate) fn is_virtual(&self) -> bool {
+        self.place == "virtual"
+    }
+
+    /// The time on the host where trials ran in virtual time.
+    fn host_time(&self) -> Option<String> {
+        let host_ns = self.host_ns.filter(|_| self.is_virtual())?;
+        Some(format!("about {} on the host", Nanos(host_ns)))
+    }
+
+    /// Suffix of a duration of trials.
+    pub(crate) fn clock(&self) -> &'static str {
+        if self.is_virtual() { " of virtual time" } else { "" }
     }
 
     /// The kernel, the CPU and the memory, as far as they are known.

@@ -1,4 +1,4 @@
-//! What a watched device does, a line per interval.
+//! A watched device as text, one line per interval.
 
 use seekwell_model::record::Sample;
 

@@ -4,9 +4,11 @@ use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_host::output::{Kind, is_same_file};
+use seekwell_model::verdict::{Ratio, Verdict, VerdictKind};
+use seekwell_model::warning::Warning;
 use seekwell_report::{Inside, RunView};
 use seekwell_runner::judge;
-use seekwell_store::RunFile;
+use seekwell_store::{Integrity, RunFile};
 use std::path::Path;
 
 /// Shows or exports a run.
@@ -74,22 +76,85 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
     let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let plan = file.plan().map_err(wrong)?;
     let records = file.records().map_err(wrong)?;
+    let by_index =
+        records.iter().map(|(trial, record)| (trial.index, (*trial, record.clone()))).collect();
+    let mut warnings = integrity(&file.verify().map_err(wrong)?);
     let verdict = match file.verdict().map_err(wrong)? {
-        Some(verdict) => verdict,
-        None => {
-            let by_index =
-                records.iter().map(|(trial, record)| (trial.index, (*trial, record.clone())));
-            judge::interim(&plan, &by_index.collect())
+        Some(verdict) => {
+            warnings.extend(other_verdict(&verdict, &judge::judge(&plan, &by_index)));
+            verdict
         }
+        None => judge::interim(&plan, &by_index),
     };
+    warnings.extend(judge::warnings(&plan, &records));
     Ok(RunView {
-        warnings: judge::warnings(&plan, &records),
+        warnings,
+        host_ns: file.host_ns().map_err(wrong)?,
         place: file.place().map_err(wrong)?,
         environment: file.environment().map_err(wrong)?,
         plan,
         records,
         verdict,
     })
+}
+
+/// What was changed in the file after it was written.
+fn integrity(found: &Integrity) -> Vec<Warning> {
+    let Integrity::Changed(parts) = found else { return vec![] };
+    let warning = |text: &String| {
+        Warning::new(
+            "file-changed",
+            text.clone(),
+            "this file is not what `seekwell run` wrote: take a copy that `seekwell verify` accepts",
+        )
+    };
+    parts.iter().map(warning).collect()
+}
+
+/// Two ratios are the same when they differ by less than this part.
+const SAME: f64 = 1e-6;
+
+/// The verdict that the records give today, where it is another than the stored one.
+pub fn other_verdict(stored: &Verdict, today: &Verdict) -> Option<Warning> {
+    let close = |left: Option<f64>, right: Option<f64>| match (left, right) {
+        (Some(left), Some(right)) => (left - right).abs() <= SAME * left.abs().max(right.abs()),
+        (left, right) => left == right,
+    };
+    let same_row = |(left, right): (&Ratio, &Ratio)| {
+        left.stack == right.stack
+            && close(left.ratio, right.ratio)
+            && close(left.low, right.low)
+            && close(left.high, right.high)
+            && close(left.median, right.median)
+    };
+    let same = stored.kind == today.kind
+        && stored.stacks == today.stacks
+        && stored.baseline == today.baseline
+        && stored.metric == today.metric
+        && stored.ratios.len() == today.ratios.len()
+        && stored.ratios.iter().zip(&today.ratios).all(same_row);
+    if same {
+        return None;
+    }
+    let said = |verdict: &Verdict| {
+        let kind = match verdict.kind {
+            VerdictKind::Winner => "winner",
+            VerdictKind::Tie => "tie",
+            VerdictKind::Unresolved => "inconclusive",
+        };
+        format!("{kind} ({})", verdict.stacks.join(", "))
+    };
+    let text = if said(stored) == said(today) {
+        format!("the records give the same verdict, {}, with other intervals today", said(today))
+    } else {
+        format!("the file says {}, and the records give {} today", said(stored), said(today))
+    };
+    Some(Warning::new(
+        "verdict-differs",
+        text,
+        "the verdict is the stored one; an earlier version judged by another method, or the file \
+         was edited (see `seekwell verify`)",
+    ))
 }
 
 /// Prints the report of a run on standard output.

@@ -93,8 +93,8 @@ fn everything_beside_a_verdict_is_said_in_words() {
     insta::assert_snapshot!(all.join("\n"), @r"
     What made the difference
       Your workload does not see the storage: the device was busy for 3.1 % of the judged step at most, so no device could make it 5 % faster
-      filesystem: ext4 is worse, higher than xfs by 74 % (66 % to 83 %); pairs of stacks that differ in nothing else confirm it; consistent with 1240 against 402 flushes and 11.2 against 40.8 KiB per write (ext4 against xfs)
-      scheduler: nothing measurable; no two of its values differ by more than 2.1 %
+      filesystem: ext4 is worse: its value is 1.7 times that of xfs (1.7 to 1.8); pairs of stacks that differ in nothing else confirm it; consistent with 1240 against 402 flushes and 11.2 against 40.8 KiB per write (ext4 against xfs)
+      scheduler: nothing measurable; averaged over the other axes, no two of its values differ by more than 2.1 %
       xfs with bfq: 12 % (8 % to 16 %) higher than filesystem and scheduler alone make one expect
     After a power cut
       synced: what was synced is there: ext4/none and xfs/bfq
@@ -103,7 +103,7 @@ fn everything_beside_a_verdict_is_said_in_words() {
     The laboratory
       Control: the copy of ext4/none has 1.002 (0.970 to 1.035) of its metric in 20 rounds: equal, as it must be
       found: drift: +8.1 % from the first round to the last (+4.0 % to +12.2 %)
-      Looked for and not found: order and carry-over
+      Checked, nothing found: order and carry-over
     ");
 }
 

@@ -1,4 +1,4 @@
-//! What each axis did, drawn like the stacks: one axis of ratios for all of them.
+//! The effect of each axis as a table with a forest plot.
 
 use super::draw::Axis;
 use super::page::Page;
@@ -13,18 +13,19 @@ pub(super) fn axes(page: &mut Page, view: &RunView) {
         return;
     }
     let rows: Vec<Ratio> = found.iter().map(as_ratio).collect();
-    let scale = Axis::of(&rows, view.verdict.tie);
-    let (low, high) = scale.ends();
+    let scale = Axis::of(rows.iter(), view.verdict.tie);
     page.raw("<section>\n<h2>Which axis mattered</h2>\n");
     let explained = format!(
         "{} of the value with the highest over that with the lowest, averaged over the other \
-         axes, on a logarithmic axis from {low:.2} to {high:.2}; the band is the tie width",
+         axes, on a logarithmic axis; the band is the tie width",
         view.verdict.metric
     );
     page.element("<p class=\"faint\">", &explained, "</p>\n");
     page.raw("<div class=\"scroll\"><table>\n<thead><tr><th>axis</th><th>highest</th>");
     page.raw("<th>lowest</th><th class=\"number\">ratio</th><th class=\"number\">interval</th>");
-    page.raw("<th>ratio and interval</th><th class=\"number\">of the variance</th>");
+    page.raw("<th>ratio and interval");
+    scale.ticks(page);
+    page.raw("</th><th class=\"number\">of the variance</th>");
     page.raw("</tr></thead>\n<tbody>\n");
     for (axis, row) in found.iter().zip(&rows) {
         page.raw(if axis.measurable { "<tr class=\"best\">" } else { "<tr>" });

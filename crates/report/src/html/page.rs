@@ -61,7 +61,7 @@ impl Page {
         Self { out: String::new() }
     }
 
-    /// What was written, as it is.
+    /// The markup written so far.
     pub(crate) fn into_text(self) -> String {
         self.out
     }

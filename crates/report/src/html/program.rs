@@ -1,6 +1,6 @@
 //! The program of the page and the style sheets, as the build script found them.
 
-/// What `make web` built.
+/// The program and style sheet that `make web` built.
 pub(super) struct Program {
     pub(super) text: &'static str,
     pub(super) hash: &'static str,

@@ -4,24 +4,24 @@ use super::draw::{Axis, timeline};
 use super::inside::Inside;
 use super::page::Page;
 use crate::evidence_text::{self, weaker_leader};
-use crate::number::{Scale, ratio, unit_of};
+use crate::number::{Scale, unit_of};
 use crate::sentence::{kind_word, verdict_sentence};
+use crate::stack_table::{StackRow, StackTable, direction, trials as trials_text};
 use crate::terminal::grouped;
-use crate::view::{Counts, RunView};
-use seekwell_model::lab::Better;
+use crate::view::RunView;
 use seekwell_model::metrics::Unit;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status};
-use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
+use seekwell_model::verdict::VerdictKind;
 
-/// Where the program of the page puts its parts.
+/// Elements that the page's program fills.
 pub(super) const PLACES: [&str; 4] = [
     "<section id=\"evidence\"></section>\n",
     "<section id=\"closer\"></section>\n",
     "<section id=\"sweeps\"></section>\n",
     "<section id=\"state\"></section>\n",
 ];
-/// Where it puts another run.
+/// The element for another run.
 pub(super) const COMPARE: &str = "<section id=\"compare\"></section>\n";
 
 pub(super) fn head(page: &mut Page, view: &RunView) {
@@ -47,7 +47,7 @@ pub(super) fn verdict(page: &mut Page, view: &RunView) {
     page.raw("</section>\n");
 }
 
-/// What stands beside the verdict.
+/// The supporting evidence of the verdict.
 pub(super) fn evidence(page: &mut Page, view: &RunView) {
     for section in evidence_text::sections(view) {
         page.element("<section>\n<h2>", section.title, "</h2>\n<ul>\n");
@@ -61,46 +61,36 @@ pub(super) fn evidence(page: &mut Page, view: &RunView) {
 /// The table behind the verdict, with the forest plot as one of its columns.
 pub(super) fn stacks(page: &mut Page, view: &RunView) {
     let verdict = &view.verdict;
-    let rows = view.rows();
-    let axis = Axis::of(&rows, verdict.tie);
-    let scale = Scale::fit(unit_of(&verdict.metric), rows.iter().filter_map(|row| row.median));
-    let others: Vec<(String, Scale)> = view
-        .other_steps()
-        .into_iter()
-        .map(|column| {
-            let values = rows.iter().filter_map(|row| view.median(&row.stack, &column.metric));
-            let scale = Scale::fit(unit_of(&column.metric), values);
-            (column.metric, scale)
-        })
-        .collect();
-    let direction = match verdict.better {
-        Better::Lower => "lower is better",
-        Better::Higher => "higher is better",
-    };
+    let stacks = StackTable::of(view);
+    let axis = Axis::of(stacks.rows.iter().map(|row| &row.ratio), verdict.tie);
     page.element("<section>\n<h2>", &verdict.metric, "</h2>\n");
-    let (low, high) = axis.ends();
     let explained = format!(
-        "{direction}; ratio to the leader on a logarithmic axis from {low:.2} to {high:.2}; the \
-         band is the tie width; medians of the other steps behind it"
+        "{}; ratio to the leader on a logarithmic axis; the band is the tie width; on the right, \
+         medians of the other steps",
+        direction(verdict.better)
     );
     page.element("<p class=\"faint\">", &explained, "</p>\n");
+    page.raw("<a class=\"skip\" href=\"#after-stacks\">Skip the table of stacks</a>\n");
     page.raw("<div id=\"stacks-toolbar\"></div>\n<div class=\"scroll\"><table id=\"stacks\">\n");
     page.raw("<thead><tr><th data-sort=\"stack\">stack</th>");
-    metric_head(page, &verdict.metric, &format!("median {}", scale.symbol()));
+    metric_head(page, &verdict.metric, &format!("median {}", stacks.scale.symbol()));
     page.raw("<th class=\"number\" data-sort=\"verdict\">ratio</th>");
     page.raw("<th class=\"number\" data-sort=\"width\">interval</th>");
-    page.raw("<th class=\"number\">trials</th><th>ratio and interval</th>");
-    if verdict.evidence.durability_differs() {
+    page.raw("<th>ratio and interval");
+    axis.ticks(page);
+    page.raw("</th><th class=\"number\">trials</th>");
+    if stacks.power_cut {
         page.raw("<th>power cut</th>");
     }
-    for (metric, scale) in &others {
+    for (metric, scale) in &stacks.others {
         metric_head(page, metric, &format!("{metric} {}", scale.symbol()));
     }
     page.raw("</tr></thead>\n<tbody>\n");
-    for row in &rows {
-        stack_row(page, view, row, (&axis, &scale), &others);
+    for row in &stacks.rows {
+        stack_row(page, view, &stacks, row, &axis);
     }
-    page.raw("</tbody>\n</table></div>\n</section>\n");
+    page.raw("</tbody>\n</table></div>\n<span id=\"after-stacks\" tabindex=\"-1\"></span>\n");
+    page.raw("</section>\n");
 }
 
 fn metric_head(page: &mut Page, metric: &str, title: &str) {
@@ -116,54 +106,27 @@ fn metric_cell(page: &mut Page, metric: &str, text: &str) {
     page.element(">", text, "</td>");
 }
 
-fn stack_row(
-    page: &mut Page,
-    view: &RunView,
-    row: &Ratio,
-    (axis, scale): (&Axis, &Scale),
-    others: &[(String, Scale)],
-) {
-    let verdict = &view.verdict;
-    let best = verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack);
-    page.raw(if best { "<tr class=\"best\"" } else { "<tr" });
-    if let Some(index) = view.plan.stacks.iter().position(|stack| stack.label == row.stack) {
+fn stack_row(page: &mut Page, view: &RunView, stacks: &StackTable, row: &StackRow, axis: &Axis) {
+    let stack = &row.ratio.stack;
+    page.raw(if row.best { "<tr class=\"best\"" } else { "<tr" });
+    if let Some(index) = view.plan.stacks.iter().position(|one| one.label == *stack) {
         page.attribute("data-stack", &index.to_string());
     }
-    page.element("><td class=\"label\">", &row.stack, "</td>");
-    let interval = match (row.low, row.high) {
-        _ if verdict.baseline.as_deref() == Some(row.stack.as_str()) => "leader".to_owned(),
-        (Some(low), Some(high)) => {
-            let mark = if row.basis == Basis::Screen { "~" } else { "" };
-            format!("{mark}{}–{}", ratio(Some(low)), ratio(Some(high)))
-        }
-        _ => crate::number::DASH.to_owned(),
-    };
-    metric_cell(page, &verdict.metric, &scale.number(row.median));
-    page.element("<td class=\"number\" data-ratio=\"\">", &ratio(row.ratio), "</td>");
-    page.element("<td class=\"number\">", &interval, "</td>");
-    page.element("<td class=\"number\">", &counts(view.counts(&row.stack)), "</td>");
+    page.element("><td class=\"label\">", stack, "</td>");
+    metric_cell(page, &view.verdict.metric, &row.median);
+    page.element("<td class=\"number\" data-ratio=\"\">", &row.ratio_text, "</td>");
+    page.element("<td class=\"number\">", &row.interval, "</td>");
     page.raw("<td>");
-    axis.row(page, row, verdict.tie);
+    axis.row(page, &row.ratio, view.verdict.tie);
     page.raw("</td>");
-    if verdict.evidence.durability_differs() {
-        let found = verdict.evidence.durability_of(&row.stack);
-        let word = found.map_or(crate::number::DASH, |stack| stack.class.word());
-        page.element("<td>", word, "</td>");
+    page.element("<td class=\"number\">", &row.trials, "</td>");
+    if stacks.power_cut {
+        page.element("<td>", &row.power_cut, "</td>");
     }
-    for (metric, scale) in others {
-        metric_cell(page, metric, &scale.number(view.median(&row.stack, metric)));
+    for ((metric, _), median) in stacks.others.iter().zip(&row.others) {
+        metric_cell(page, metric, median);
     }
     page.raw("</tr>\n");
-}
-
-fn counts(counts: Counts) -> String {
-    let mut text = counts.ok.to_string();
-    for (number, word) in [(counts.marked, "marked"), (counts.failed, "failed")] {
-        if number > 0 {
-            text.push_str(&format!(" + {number} {word}"));
-        }
-    }
-    text
 }
 
 pub(super) fn warnings(page: &mut Page, view: &RunView) {
@@ -229,7 +192,7 @@ pub(super) fn trials(page: &mut Page, view: &RunView) {
     page.raw("each drawing has its own scale, the largest value stands below it.</p>\n");
     for row in view.rows() {
         page.element("<details>\n<summary>", &row.stack, " (");
-        page.element("", &counts(view.counts(&row.stack)), ")</summary>\n");
+        page.element("", &trials_text(view.counts(&row.stack)), ")</summary>\n");
         page.raw("<div class=\"scroll\"><table>\n<thead><tr><th class=\"number\">round</th>");
         page.raw("<th>workload</th><th>status</th>");
         page.element("<th class=\"number\">", &view.verdict.metric, "</th>");
@@ -281,7 +244,7 @@ pub(super) fn left_out(page: &mut Page, view: &RunView) {
     page.raw("</ul>\n</section>\n");
 }
 
-/// What of the run file is in the page, how to get it out, and how to get a page that does more.
+/// The raw data: its extent, the command that extracts it, and how to get the interactive page.
 pub(super) fn inside(page: &mut Page, name: &str, inside: Inside, program: bool) {
     page.raw("<section id=\"inside\">\n<h2>The raw data</h2>\n");
     match inside {

@@ -1,4 +1,4 @@
-//! What the page's program knows at once: the run without the details of its trials.
+//! The summary that the page's program reads at start: the run without the details of its trials.
 
 use super::inside::Inside;
 use crate::number::unit_of;

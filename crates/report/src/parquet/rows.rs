@@ -60,7 +60,7 @@ pub(super) fn trials(view: &RunView) -> Table {
     table
 }
 
-/// What no other table holds. A histogram that cannot be read stays here as its bytes.
+/// Data that no other table holds. A histogram that cannot be read stays here as its bytes.
 fn rest(record: &Record) -> String {
     let mut rest = record.clone();
     rest.timeline = vec![];

@@ -78,7 +78,7 @@ impl From<bool> for Cell {
     }
 }
 
-/// What the cells of a column are.
+/// Type of a column's cells.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Whole,

@@ -130,8 +130,37 @@ fn what_no_line_can_say_is_a_note() {
     );
     assert_eq!(permanent.notes.len(), 5, "{:?}", permanent.notes);
     assert_eq!(permanent.notes[0], "the record does not tell how it was formatted");
-    assert!(permanent.notes[2].contains("in 256MiB of memory"));
+    assert!(permanent.notes[2].contains("writes go to 256MiB of memory"));
     assert_eq!(permanent.notes[3], "the trials had hdparm -B 127; set it in /etc/hdparm.conf");
+}
+
+#[test]
+fn an_overlay_is_mounted_above_its_read_only_filesystem() {
+    let overlay = |write_back| {
+        changed(
+            |stack| {
+                *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("ext2", "none") };
+                stack.filesystem.mount = vec!["noatime".to_owned()];
+                stack.filesystem.overlay = Some(Overlay { upper: Bytes::mib(64), write_back });
+            },
+            |record| record.in_force.mkfs = vec!["mkfs.ext2 -q -F /dev/loop3".to_owned()],
+        )
+    };
+    let ended = overlay(WriteBack::End);
+    assert_eq!(
+        lines(&ended)[..5],
+        [
+            "mkfs.ext2 /dev/DISK",
+            "/dev/DISK /MOUNT-POINT.lower ext2 noatime,ro 0 2",
+            "tmpfs /MOUNT-POINT.upper tmpfs size=67108864,mode=0755 0 0",
+            "mkdir /MOUNT-POINT.upper/upper /MOUNT-POINT.upper/work",
+            "mount -t overlay overlay -o lowerdir=/MOUNT-POINT.lower,upperdir=/MOUNT-POINT.upper/upper,workdir=/MOUNT-POINT.upper/work,redirect_dir=off,metacopy=off,index=off /MOUNT-POINT",
+        ]
+    );
+    let note =
+        |permanent: &Permanent, says: &str| permanent.notes.iter().any(|note| note.contains(says));
+    assert!(note(&ended, "copy the upper layer to the filesystem below at shutdown"));
+    assert!(note(&overlay(WriteBack::Never), "lost at every shutdown"));
 }
 
 #[test]

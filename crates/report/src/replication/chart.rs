@@ -6,7 +6,7 @@ use seekwell_model::replication::{StudyOutcome, ValueOutcome};
 /// Width of a drawing, and height of one of its rows.
 const WIDTH: f64 = 720.0;
 const ROW: f64 = 18.0;
-/// Where the names end, and where the ratios in words begin.
+/// x of the end of the names and of the start of the ratios in words.
 const LEFT: f64 = 280.0;
 const RIGHT: f64 = 660.0;
 /// Ratios from a quarter to four times have a place of their own; others stand at the edge.

@@ -5,7 +5,7 @@ use seekwell_model::stack::{Backing, MemoryLimit, Overlay};
 use seekwell_model::units::Bytes;
 use seekwell_stats::histogram::Histogram;
 
-/// What of a value the schema does not allow or does not know, by path; only the words that our
+/// Paths of a value that the schema does not allow or does not know; only the words that our
 /// schema uses.
 fn wrong(value: &Value, schema: &Value, root: &Value, path: &str, found: &mut Vec<String>) {
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {

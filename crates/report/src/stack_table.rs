@@ -1,0 +1,113 @@
+//! The table of stacks: its columns and cells as every report shows them.
+
+use crate::number::{DASH, Scale, ratio, unit_of};
+use crate::view::{Counts, RunView};
+use seekwell_model::lab::Better;
+use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
+
+/// One row per stack, best first.
+pub(crate) struct StackTable {
+    /// Scale of the judged metric.
+    pub(crate) scale: Scale,
+    /// Metrics of the other steps, each with its scale.
+    pub(crate) others: Vec<(String, Scale)>,
+    /// True if the durability classes differ: each row shows its class.
+    pub(crate) power_cut: bool,
+    /// True if a ratio is an estimate from the screen of a race.
+    pub(crate) estimates: bool,
+    pub(crate) rows: Vec<StackRow>,
+}
+
+/// The cells of one stack as text.
+pub(crate) struct StackRow {
+    /// The row of the verdict, for drawings.
+    pub(crate) ratio: Ratio,
+    /// The winner, or one of the tied stacks.
+    pub(crate) best: bool,
+    pub(crate) median: String,
+    pub(crate) ratio_text: String,
+    /// `1.087–1.190`; the leader has none to itself.
+    pub(crate) interval: String,
+    pub(crate) trials: String,
+    pub(crate) power_cut: String,
+    pub(crate) others: Vec<String>,
+}
+
+impl StackTable {
+    pub(crate) fn of(view: &RunView) -> Self {
+        let verdict = &view.verdict;
+        let ratios = view.rows();
+        let scale =
+            Scale::fit(unit_of(&verdict.metric), ratios.iter().filter_map(|row| row.median));
+        let others: Vec<(String, Scale)> = view
+            .other_steps()
+            .into_iter()
+            .filter_map(|column| {
+                let medians = ratios.iter().map(|row| view.median(&row.stack, &column.metric));
+                let values: Vec<f64> = medians.flatten().collect();
+                let scale = Scale::fit(unit_of(&column.metric), values.iter().copied());
+                (!values.is_empty()).then_some((column.metric, scale))
+            })
+            .collect();
+        let estimates = ratios.iter().any(|row| row.basis == Basis::Screen);
+        let rows = ratios.into_iter().map(|row| StackRow::of(view, row, scale, &others)).collect();
+        let power_cut = verdict.evidence.durability_differs();
+        Self { scale, others, power_cut, estimates, rows }
+    }
+}
+
+impl StackRow {
+    fn of(view: &RunView, row: Ratio, scale: Scale, others: &[(String, Scale)]) -> Self {
+        let verdict = &view.verdict;
+        let medians =
+            others.iter().map(|(metric, scale)| scale.number(view.median(&row.stack, metric)));
+        let class = verdict.evidence.durability_of(&row.stack);
+        Self {
+            best: verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack),
+            median: scale.number(row.median),
+            ratio_text: ratio(row.ratio),
+            interval: interval(&row, verdict.baseline.as_deref()),
+            trials: trials(view.counts(&row.stack)),
+            power_cut: class.map_or(DASH, |stack| stack.class.word()).to_owned(),
+            others: medians.collect(),
+            ratio: row,
+        }
+    }
+}
+
+/// The direction of the judged metric.
+pub(crate) fn direction(better: Better) -> &'static str {
+    match better {
+        Better::Lower => "lower is better",
+        Better::Higher => "higher is better",
+    }
+}
+
+fn interval(row: &Ratio, baseline: Option<&str>) -> String {
+    if baseline == Some(row.stack.as_str()) {
+        return "leader".to_owned();
+    }
+    match (row.low, row.high) {
+        (Some(low), Some(high)) => {
+            let mark = if row.basis == Basis::Screen { "~" } else { "" };
+            format!("{mark}{}–{}", ratio(Some(low)), ratio(Some(high)))
+        }
+        _ => DASH.to_owned(),
+    }
+}
+
+/// `8`, `6 + 2 marked`, `0 + 8 failed`.
+pub(crate) fn trials(counts: Counts) -> String {
+    let mut text = counts.ok.to_string();
+    let others =
+        [(counts.marked, "marked"), (counts.failed, "failed"), (counts.without, "without a value")];
+    for (number, word) in others {
+        if number > 0 {
+            text.push_str(&format!(" + {number} {word}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
