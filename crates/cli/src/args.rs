@@ -42,6 +42,8 @@ pub enum Command {
     Replicate(ReplicateArgs),
     /// Take the run file out of a report, byte by byte as it was
     Extract(ExtractArgs),
+    /// Check that a run file is what was written, and judge its trials again
+    Verify(VerifyArgs),
     /// Build the kernel of the virtual place, or list those that were built
     #[command(subcommand)]
     Kernel(KernelCommand),
@@ -398,6 +400,13 @@ pub struct ExtractArgs {
     /// Run file to write [default: the report's name with .seekwell]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `verify`.
+#[derive(Args, Debug)]
+pub struct VerifyArgs {
+    /// Run file
+    pub run: PathBuf,
 }
 
 /// Arguments of `claim`.

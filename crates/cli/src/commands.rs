@@ -14,4 +14,5 @@ pub mod plan;
 pub mod replicate;
 pub mod report;
 pub mod run;
+pub mod verify;
 pub mod watch;

@@ -55,6 +55,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
     use args::Command;
     match command {
         Command::Extract(arguments) => commands::extract::run(&arguments),
+        Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Screen => progress::live::run(),
         Command::Completions(arguments) => commands::documents::completions(&arguments),
         Command::Documents(arguments) => commands::documents::documents(&arguments),
@@ -78,8 +79,10 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Kernel(command) => commands::kernel::run(session.machine(), &command),
         Command::Device(command) => commands::device::run(session, &command),
         Command::Calibrate => commands::calibrate::run(),
-        Command::Extract(_) | Command::Screen | Command::Completions(_) | Command::Documents(_) => {
-            Ok(Exit::Done)
-        }
+        Command::Extract(_)
+        | Command::Verify(_)
+        | Command::Screen
+        | Command::Completions(_)
+        | Command::Documents(_) => Ok(Exit::Done),
     }
 }

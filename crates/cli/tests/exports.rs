@@ -81,7 +81,7 @@ fn a_run_file_comes_out_of_its_page_as_it_went_in() {
     well(&seekwell(folder.path(), &["extract", "page.html"]));
     assert_eq!(read("page.seekwell"), before);
     let page = String::from_utf8(read("page.html")).unwrap();
-    assert!(page.contains("application/x-seekwell-packed"), "the run file was not packed");
+    assert!(page.contains("application/x-seekwell-run"), "the run file is not in the page");
 
     let again = seekwell(folder.path(), &["extract", "page.html"]);
     assert_eq!(again.status.code(), Some(1));
@@ -143,4 +143,62 @@ fn outputs_follow_no_links_and_replace_only_what_they_are() {
         .filter(|name| name.contains("draft"))
         .collect();
     assert_eq!(drafts, [""; 0]);
+}
+
+/// A run file that was edited by SQL, through the library that the program uses.
+fn edited(folder: &Path, statement: &str) {
+    let path = folder.join("run.seekwell");
+    let connection = rusqlite::Connection::open(path).unwrap();
+    assert_eq!(connection.execute(statement, []).unwrap(), 1, "{statement}");
+}
+
+#[test]
+fn an_edited_run_file_does_not_speak() {
+    let folder = run();
+    let path = folder.path().join("run.seekwell");
+    let mut file = seekwell_store::RunFile::open_for_append(&path).unwrap();
+    let records = file.records().unwrap().into_iter().map(|kept| (kept.0.index, kept)).collect();
+    file.set_verdict(&seekwell_runner::judge::judge(&file.plan().unwrap(), &records)).unwrap();
+    drop(file);
+    let whole = std::fs::read(&path).unwrap();
+    let verify = || seekwell(folder.path(), &["verify", "run.seekwell"]);
+    let shown = || seekwell(folder.path(), &["report", "run.seekwell"]);
+
+    let output = verify();
+    well(&output);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("run.seekwell is intact: plan, environment and verdict and 12 attempts"));
+    assert!(said.contains("its trials give the same verdict today"), "{said}");
+    let report = String::from_utf8(shown().stdout).unwrap();
+    assert!(!report.contains("file-changed") && !report.contains("verdict-differs"), "{report}");
+
+    edited(
+        folder.path(),
+        "UPDATE verdict SET value = replace(value, '\"rounds\":6', '\"rounds\":60')",
+    );
+    let output = verify();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("the verdict is not the one that was written"), "{said}");
+    let report = String::from_utf8(shown().stdout).unwrap();
+    assert!(report.contains("file-changed"), "{report}");
+
+    std::fs::write(&path, whole).unwrap();
+    edited(
+        folder.path(),
+        "UPDATE verdict SET value = replace(value, '\"confidence\":0.95,\"tie\"', '\"confidence\":0.99,\"tie\"')",
+    );
+    assert_eq!(verify().status.code(), Some(1));
+}
+
+#[test]
+fn a_file_of_format_1_is_shown_and_said_not_to_be_verifiable() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/formats/run-1.0.seekwell");
+    std::fs::copy(old, folder.path().join("old.seekwell")).unwrap();
+    well(&seekwell(folder.path(), &["report", "old.seekwell", "--csv", "old.csv"]));
+    let output = seekwell(folder.path(), &["verify", "old.seekwell"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("its format 1.0 has no digests"), "{said}");
 }

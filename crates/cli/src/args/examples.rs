@@ -124,6 +124,11 @@ A result that is doubtful says why and what to do: served from a cache, too shor
   seekwell extract demo.html -o again.seekwell"#,
     ),
     (
+        "verify",
+        r#"Examples:
+  seekwell verify demo.seekwell        ends with 1 when anything was changed"#,
+    ),
+    (
         "kernel",
         r#"Examples:
   seekwell kernel build                the kernel of the virtual place, once per machine

@@ -1,0 +1,55 @@
+//! `seekwell verify`: whether a run file is what was written, and its verdict what its trials give.
+
+use crate::args::VerifyArgs;
+use crate::commands::report::other_verdict;
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use seekwell_runner::judge;
+use seekwell_store::{Integrity, RunFile, StoreError};
+
+/// Checks all digests of a run file and judges its trials again.
+///
+/// # Errors
+/// When the file cannot be read, has no digests, or is not what was written.
+pub fn run(arguments: &VerifyArgs) -> Result<Exit, Failure> {
+    let wrong = |error: StoreError| Failure::from_error(&error);
+    let file = RunFile::open(&arguments.run).map_err(wrong)?;
+    let path = file.path().display();
+    match file.verify().map_err(wrong)? {
+        Integrity::NotVerifiable => {
+            let (found, today) = file.formats();
+            Err(Failure::Error(format!(
+                "{path} cannot be verified: its format {found} has no digests; files of format \
+                 {today} have them"
+            )))
+        }
+        Integrity::Changed(parts) => Err(Failure::Error(format!(
+            "{path} was changed after it was written: {}; take another copy",
+            parts.join("; ")
+        ))),
+        Integrity::Intact { attempts, verdict } => {
+            let what =
+                if verdict { "plan, environment and verdict" } else { "plan and environment" };
+            terminal::data(&format!(
+                "{path} is intact: {what} and {attempts} attempts at trials are as they were written"
+            ));
+            judged_again(&file)?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Says what the trials give today.
+fn judged_again(file: &RunFile) -> Result<(), Failure> {
+    let wrong = |error: StoreError| Failure::from_error(&error);
+    let Some(stored) = file.verdict().map_err(wrong)? else { return Ok(()) };
+    let plan = file.plan().map_err(wrong)?;
+    let records = file.records().map_err(wrong)?;
+    let records = records.into_iter().map(|kept| (kept.0.index, kept)).collect();
+    let said = match other_verdict(&stored, &judge::judge(&plan, &records)) {
+        Some(warning) => warning.text,
+        None => "its trials give the same verdict today".to_owned(),
+    };
+    terminal::data(&said);
+    Ok(())
+}
