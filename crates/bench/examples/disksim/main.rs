@@ -1,6 +1,6 @@
 //! Fits the rotating model to the first half of each of DiskSim's validation traces and judges it on the second.
 //!
-//! Run: `cargo run --release -p seekwell-device --example disksim -- FOLDER [OUTPUT]`, FOLDER holding `*.trace`,
+//! Run: `cargo run --release -p seekwell-bench --example disksim -- FOLDER [OUTPUT]`, FOLDER holding `*.trace`,
 //! `*.model` and `*.seek`. OUTPUT gets what was fitted and the quantiles of both distributions.
 //!
 //! `disksim --specification FOLDER` fits nothing: each drive is imported from its `*.diskspecs` and judged on the whole
