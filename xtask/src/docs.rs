@@ -31,6 +31,10 @@ fn documents() -> Vec<Document> {
             generate: seekwell_spec::reference::lab_reference_markdown,
         },
         Document { path: "docs/meaning.md", generate: meaning::markdown },
+        Document {
+            path: "docs/warnings.md",
+            generate: seekwell_spec::reference::warnings_markdown,
+        },
     ]
 }
 

@@ -21,10 +21,10 @@ use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::record::{InForce, Record, Status};
+use seekwell_model::record::Record;
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::Bytes;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_observe::block_events;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -39,7 +39,7 @@ const DATA_FD: i32 = 10;
 const JOURNAL_FD: i32 = 11;
 /// After a kill the agent's namespace unmounts, which writes back what is dirty.
 const AGENT_END: Duration = Duration::from_secs(600);
-/// Where the agent finds mkfs and the like; nothing else of the caller's environment reaches it.
+/// Search path of the agent for mkfs and the like; it gets nothing else of the caller's environment.
 const AGENT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// How long a run waits for the machine.
 const LOCK_PATIENCE: Duration = Duration::from_secs(15);
@@ -47,7 +47,7 @@ const LOCK_POLL: Duration = Duration::from_millis(50);
 /// How much of an agent's talk is kept for the message about its failure.
 const KEPT_TALK: usize = 4096;
 
-/// What the host needs to be a place.
+/// Settings of the host backend.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// The seekwell program itself, started as agent and as guardian.
@@ -68,7 +68,7 @@ pub enum HostPlaceError {
     /// Something on the host failed.
     #[error("{what}")]
     Host {
-        /// What was attempted.
+        /// The attempt.
         what: String,
         /// Cause.
         source: seekwell_host::error::Error,
@@ -76,7 +76,7 @@ pub enum HostPlaceError {
     /// A process could not be started or talked to.
     #[error("{what}")]
     Process {
-        /// What was attempted.
+        /// The attempt.
         what: String,
         /// Cause.
         source: io::Error,
@@ -87,7 +87,7 @@ pub enum HostPlaceError {
     /// A path leads to another device than when the run began.
     #[error("the run ends here, completed trials are saved")]
     Changed(#[from] guard::Refusal),
-    /// What a trial changed could not be put back.
+    /// A setting that a trial changed could not be restored.
     #[error("what the trial changed could not be put back: {0}; run seekwell doctor as root")]
     PutBack(String),
 }
@@ -226,17 +226,13 @@ impl HostPlace {
         self.touched.extend(disks);
         let (ours, others) =
             self.settings.differences(&Settings::read(&self.system), &self.touched);
-        for (differences, code, remedy) in [
-            (
-                ours,
-                "setting-not-restored",
-                "set it back by hand, and report this with the run file",
-            ),
-            (others, "setting-changed-elsewhere", "nothing: this run did not touch that device"),
+        for (differences, code) in [
+            (ours, WarningCode::SettingNotRestored),
+            (others, WarningCode::SettingChangedElsewhere),
         ] {
             for difference in differences {
                 if self.told.insert(difference.clone()) {
-                    record.warnings.push(Warning::new(code, difference.to_string(), remedy));
+                    record.warnings.push(Warning::new(code, difference.to_string()));
                 }
             }
         }
@@ -326,7 +322,7 @@ impl HostPlace {
                 Ok((DeviceHandle::Claimed { path: path.clone(), claims, run_file, bound }, None))
             }
             Backing::Model { model, .. } => Err(HostPlaceError::Stack(format!(
-                "{name} is the modelled device '{model}', which exists only in the virtual place; use a loop, ram, disk or partition device"
+                "{name} is the modelled device '{model}', which exists only on the virtual backend; use a loop, ram, disk or partition device"
             ))),
         }
     }
@@ -559,17 +555,6 @@ fn request_file(request: &TrialRequest) -> io::Result<File> {
 
 /// The record of a trial whose agent died.
 fn died(stage: String, reason: String, elapsed: Duration) -> Record {
-    Record {
-        status: Status::Failed { stage, reason },
-        in_force: InForce::default(),
-        steps: vec![],
-        timeline: vec![],
-        journal_timeline: vec![],
-        clock_cost_ns: None,
-        smart: None,
-        block_events: None,
-        fingerprint: None,
-        elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
-        warnings: vec![],
-    }
+    let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+    Record { elapsed_ns, ..Record::failed(stage, reason) }
 }

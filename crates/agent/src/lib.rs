@@ -6,11 +6,14 @@
 //!
 //! This room never decides the order or the number of trials, and never compares.
 
-pub mod bring_up;
+pub mod context;
+pub mod crash;
+pub mod error;
 pub mod guardian;
 pub mod host_place;
 pub mod measure;
-pub mod mounted;
+pub mod mount;
 pub mod process;
-pub mod torn;
+pub mod stack;
+mod strays;
 pub mod trial;

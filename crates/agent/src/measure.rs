@@ -1,7 +1,7 @@
 //! One step under observation: device counters before and after, time until the data is durable,
 //! and the marks that follow from comparing the two.
 
-use crate::trial::TrialError;
+use crate::error::Fault;
 use seekwell_engine::SingleOperation;
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::{SingleIo, StepRecord};
@@ -13,7 +13,7 @@ use seekwell_observe::marks::{self, StepBytes};
 use seekwell_workload::{BesideStep, StepOutcome};
 use std::path::Path;
 
-/// What is read around every step.
+/// The counters that are read before and after every step.
 #[derive(Clone, Debug)]
 pub struct Observer {
     /// Kernel name of the data device.
@@ -30,7 +30,7 @@ struct Counters {
 }
 
 /// Brings what a step wrote onto the device.
-pub type MakeDurable<'a> = dyn FnMut() -> Result<(), TrialError> + 'a;
+pub type MakeDurable<'a> = dyn FnMut() -> Result<(), Fault> + 'a;
 
 impl Observer {
     fn counters(&self) -> Counters {
@@ -45,27 +45,39 @@ impl Observer {
     /// Runs a step of the stack itself, such as mkfs.
     ///
     /// # Errors
-    /// What `body` or `make_durable` failed with.
+    /// The fault of `body` or `make_durable`.
     pub fn housekeeping(
         &self,
         name: &str,
-        body: impl FnOnce() -> Result<(), TrialError>,
+        body: impl FnOnce() -> Result<(), Fault>,
         make_durable: Option<&mut MakeDurable<'_>>,
-    ) -> Result<StepRecord, TrialError> {
+    ) -> Result<StepRecord, Fault> {
         let (record, ()) = self.around(name, body, |()| None, make_durable)?;
         Ok(record)
+    }
+
+    /// As [`Self::housekeeping`], for a step that gives something and writes nothing.
+    ///
+    /// # Errors
+    /// The fault of `body`.
+    pub fn housekeeping_with<T>(
+        &self,
+        name: &str,
+        body: impl FnOnce() -> Result<T, Fault>,
+    ) -> Result<(StepRecord, T), Fault> {
+        self.around(name, body, |_| None, None)
     }
 
     /// Runs a step of a workload. Gives what reading the clock costs besides, where the engine ran.
     ///
     /// # Errors
-    /// What `body` or `make_durable` failed with.
+    /// The fault of `body` or `make_durable`.
     pub fn workload(
         &self,
         outline: &StepOutline,
-        body: impl FnOnce() -> Result<StepOutcome, TrialError>,
+        body: impl FnOnce() -> Result<StepOutcome, Fault>,
         make_durable: &mut MakeDurable<'_>,
-    ) -> Result<(StepRecord, Option<f64>), TrialError> {
+    ) -> Result<(StepRecord, Option<f64>), Fault> {
         let durable = outline.writes.then_some(make_durable);
         let elapsed = |outcome: &StepOutcome| Some(outcome.elapsed_ns);
         let (mut record, outcome) = self.around(&outline.name, body, elapsed, durable)?;
@@ -81,13 +93,13 @@ impl Observer {
     /// data that the others have written by then.
     ///
     /// # Errors
-    /// What `body` or `make_durable` failed with.
+    /// The fault of `body` or `make_durable`.
     pub fn accompanied(
         &self,
         outline: &StepOutline,
-        body: impl FnOnce() -> Result<StepOutcome, TrialError>,
+        body: impl FnOnce() -> Result<StepOutcome, Fault>,
         make_durable: &mut MakeDurable<'_>,
-    ) -> Result<StepRecord, TrialError> {
+    ) -> Result<StepRecord, Fault> {
         let durable = outline.writes.then_some(make_durable);
         let elapsed = |outcome: &StepOutcome| Some(outcome.elapsed_ns);
         let (mut record, outcome) = self.around(&outline.name, body, elapsed, durable)?;
@@ -104,10 +116,10 @@ impl Observer {
     fn around<T>(
         &self,
         name: &str,
-        body: impl FnOnce() -> Result<T, TrialError>,
+        body: impl FnOnce() -> Result<T, Fault>,
         own_elapsed: impl FnOnce(&T) -> Option<u64>,
         make_durable: Option<&mut MakeDurable<'_>>,
-    ) -> Result<(StepRecord, T), TrialError> {
+    ) -> Result<(StepRecord, T), Fault> {
         let before = self.counters();
         let dirty_before = dirty_bytes();
         let cpu_before = cpu_ns();

@@ -1,102 +1,122 @@
 //! One trial: the stack is brought up, the steps run, the stack is taken down.
 
-use crate::bring_up::BroughtUp;
+use crate::context::Trial;
+use crate::error::TrialError;
 use crate::measure::{beside_record, latency_ratio};
+use crate::stack::attached::Attached;
+use crate::stack::limits::{Memory, Queues};
+use crate::stack::made::Made;
+use crate::stack::mounted::Mounted;
+use crate::stack::observed::Observed;
+use crate::stack::ready::Ready;
+use crate::stack::standing;
+use crate::strays::end_strays;
+use seekwell_host::sysfs::System;
+use seekwell_host::undo::Undo;
 use seekwell_model::agent::{TrialPart, TrialRequest};
+use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::lab::ALONE;
-use seekwell_model::record::{InForce, Record, Status, StepRecord};
-use seekwell_model::warning::Warning;
+use seekwell_model::record::{Record, Status, StepRecord};
 use seekwell_model::workloads::{CacheState, StepOutline};
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_stats::derive_seed;
 use seekwell_workload::{Beside, Step};
 
-/// Stage of what runs beside the measured workload.
+pub use crate::context::Say;
+
+const SETUP: &str = "setup";
+/// Stage of the background workload.
 const BESIDE: &str = "beside";
-/// Mark of a step that was to come from the device and did not: its trial is kept and not ranked.
-const SERVED_FROM_CACHE: &str = "served-from-cache";
 
-/// Where and why a trial failed.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}")]
-pub struct TrialError {
-    /// A step's name, `setup` or `teardown`.
-    pub stage: String,
-    /// What happened, with its causes, and what to do.
-    pub what: String,
-}
-
-impl TrialError {
-    /// A failure in a stage, with the chain of causes as one text.
-    pub fn new(stage: &str, error: &(dyn std::error::Error + 'static)) -> Self {
-        let mut what = error.to_string();
-        let mut cause = error.source();
-        while let Some(next) = cause {
-            let message = next.to_string();
-            if !what.contains(&message) {
-                what = format!("{what}: {message}");
-            }
-            cause = next.source();
-        }
-        Self { stage: stage.to_owned(), what }
-    }
-
-    /// A failure for which there are only words.
-    pub fn words(stage: &str, what: impl Into<String>) -> Self {
-        Self { stage: stage.to_owned(), what: what.into() }
-    }
-
-    /// Wraps errors of a stage.
-    pub fn in_stage<E: std::error::Error + 'static>(stage: &str) -> impl FnOnce(E) -> Self + '_ {
-        move |error| Self::new(stage, &error)
-    }
-}
-
-/// Hears the name of each step that begins.
-pub type Say<'a> = dyn FnMut(&str) + 'a;
-
-/// Runs a trial. What fails is in the record.
+/// Runs a trial. A failure is in the record.
 #[must_use]
 pub fn run(request: &TrialRequest, say: &mut Say<'_>) -> Record {
     let origin_ns = monotonic_ns();
-    let mut record = blank_record();
-    let mut stack = BroughtUp::new(request, origin_ns);
-    let mut done = stack
-        .bring_up(&mut record, say)
-        .and_then(|()| run_workload(&mut stack, request, &mut record, say));
-    let down = stack.take_down(&mut record, say);
-    if done.is_ok() {
-        done = down;
-    }
-    if let Err(TrialError { stage, what }) = done {
-        record.status = Status::Failed { stage, reason: what };
+    let system = System::host();
+    let mut trial = Trial {
+        request,
+        origin_ns,
+        record: Record::blank(),
+        undo: Undo::in_memory(&system),
+        cpus: vec![],
+        system,
+        say,
+    };
+    let done = bring_up(&mut trial);
+    let mut record = trial.record;
+    if let Err(error) = done {
+        record.status = Status::Failed { reason: error.reason(), stage: error.stage };
     }
     record.elapsed_ns = monotonic_ns().saturating_sub(origin_ns);
     record
 }
 
-fn blank_record() -> Record {
-    Record {
-        status: Status::Ok,
-        in_force: InForce::default(),
-        steps: vec![],
-        timeline: vec![],
-        journal_timeline: vec![],
-        clock_cost_ns: None,
-        smart: None,
-        block_events: None,
-        fingerprint: None,
-        elapsed_ns: 0,
-        warnings: vec![],
-    }
+/// Brings the stack up in the order in which it must be (limits, devices, settings, observation,
+/// filesystem), runs the workload, and takes everything down in the reverse order.
+fn bring_up(trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
+    let definition = trial.step(SETUP, |trial| {
+        trial.pin()?;
+        trial.open_undo()?;
+        trial.definition()
+    })?;
+    let attached = trial.stage(SETUP, |trial| Attached::attach(trial, definition))?;
+    standing(trial, attached, |trial, attached| {
+        let memory = trial.stage(SETUP, Memory::limit)?;
+        standing(trial, memory, |trial, _| with_settings(trial, attached, definition))
+    })
 }
 
-fn run_workload(
-    stack: &mut BroughtUp<'_>,
-    request: &TrialRequest,
-    record: &mut Record,
-    say: &mut Say<'_>,
+fn with_settings(
+    trial: &mut Trial<'_, '_>,
+    attached: &Attached,
+    definition: &'static FilesystemDefinition,
 ) -> Result<(), TrialError> {
+    standing(trial, Queues::of(attached), |trial, queues| {
+        trial.stage(SETUP, |trial| queues.set(trial, attached))?;
+        let sector_bytes = queues.sector_bytes();
+        let observed = trial.stage(SETUP, |trial| Observed::start(trial, attached))?;
+        standing(trial, observed, |trial, observed| {
+            trial.stage(SETUP, |trial| observed.look_closer(trial, attached))?;
+            if definition.is_raw() {
+                on_raw(trial, attached, sector_bytes)
+            } else {
+                on_filesystem(trial, attached, definition, sector_bytes)
+            }
+        })
+    })
+}
+
+fn on_raw(
+    trial: &mut Trial<'_, '_>,
+    attached: &Attached,
+    sector_bytes: u32,
+) -> Result<(), TrialError> {
+    let mut ready = trial.stage(SETUP, |trial| Ready::raw(trial, attached, sector_bytes))?;
+    let done = run_workload(&mut ready, trial);
+    end_strays();
+    done
+}
+
+fn on_filesystem(
+    trial: &mut Trial<'_, '_>,
+    attached: &Attached,
+    definition: &'static FilesystemDefinition,
+    sector_bytes: u32,
+) -> Result<(), TrialError> {
+    let made = match trial.request.part {
+        TrialPart::Measure => Made::already(definition, attached),
+        _ => Made::make(trial, definition, attached)?,
+    };
+    let mounted = Mounted::mount(trial, made)?;
+    standing(trial, mounted, |trial, mounted| {
+        mounted.read_back(trial)?;
+        let mut ready = Ready::mounted(trial, attached, mounted, sector_bytes);
+        run_workload(&mut ready, trial)
+    })
+}
+
+fn run_workload(ready: &mut Ready<'_>, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
+    let request = trial.request;
     let workload = &request.workload;
     let mut begun = false;
     for (position, params) in workload.parts.iter().enumerate() {
@@ -110,10 +130,9 @@ fn run_workload(
                 _ => {}
             }
             if accompanied && outline.measured {
-                run_accompanied(stack, request, step.as_mut(), &outline, record, say)?;
+                run_accompanied(ready, step.as_mut(), &outline, trial)?;
             } else {
-                let done = run_step(stack, step.as_mut(), outline, record, say)?;
-                record.steps.push(done);
+                run_step(ready, step.as_mut(), outline, trial)?;
             }
         }
     }
@@ -121,119 +140,98 @@ fn run_workload(
 }
 
 fn run_step(
-    stack: &mut BroughtUp<'_>,
+    ready: &mut Ready<'_>,
     step: &mut dyn Step,
     outline: StepOutline,
-    record: &mut Record,
-    say: &mut Say<'_>,
-) -> Result<StepRecord, TrialError> {
-    stack.prepare(&outline)?;
-    say(&outline.name);
-    let observer = stack.observer(&outline.name)?;
-    let directory = stack.directory();
-    let body = || {
-        let context = stack.context(directory.as_deref())?;
-        let outcome = step.run(&context).map_err(|error| TrialError::new(&outline.name, &error))?;
-        if !outline.writes && directory.is_some() {
-            // Reading may have written, by access times: that reaches the device while its
-            // counters still belong to this step, and after its own clock has stopped.
-            stack.make_durable(&outline.name)?;
-        }
-        Ok(outcome)
-    };
-    let mut make_durable = || stack.make_durable(&outline.name);
-    let (done, clock_cost) = observer.workload(&outline, body, &mut make_durable)?;
-    record.clock_cost_ns = clock_cost.or(record.clock_cost_ns);
-    if done.warnings.iter().any(|warning| warning.code == SERVED_FROM_CACHE) {
-        doubt(record);
-    }
-    Ok(done)
+    trial: &mut Trial<'_, '_>,
+) -> Result<(), TrialError> {
+    trial.stage(&outline.name, |_| ready.prepare(&outline))?;
+    trial.step(&outline.name, |trial| {
+        let directory = ready.directory();
+        let body = || {
+            let outcome = step.run(&ready.context(directory.as_deref()))?;
+            if !outline.writes && directory.is_some() {
+                // Reading may have written, by access times: that reaches the device while its
+                // counters still belong to this step, and after its own clock has stopped.
+                ready.make_durable()?;
+            }
+            Ok(outcome)
+        };
+        let mut make_durable = || ready.make_durable();
+        let (done, clock_cost) = ready.observer().workload(&outline, body, &mut make_durable)?;
+        trial.record.clock_cost_ns = clock_cost.or(trial.record.clock_cost_ns);
+        trial.record.add_step(done);
+        Ok(())
+    })
 }
 
-/// Measures a step alone, and again with the others beside it. What runs beside has written its
-/// files before either, so that both see the same filesystem.
+/// Measures a step alone, and again with the background workload. That has written its files before
+/// either, so that both see the same filesystem.
 fn run_accompanied(
-    stack: &mut BroughtUp<'_>,
-    request: &TrialRequest,
+    ready: &mut Ready<'_>,
     step: &mut dyn Step,
     outline: &StepOutline,
-    record: &mut Record,
-    say: &mut Say<'_>,
+    trial: &mut Trial<'_, '_>,
 ) -> Result<(), TrialError> {
-    let mut beside = prepare_beside(stack, request, record, say)?;
+    let mut beside = prepare_beside(ready, trial)?;
     let mut alone = outline.clone();
     alone.name.push_str(ALONE);
-    let done = run_step(stack, step, alone, record, say)?;
-    record.steps.push(done);
-    // Remounting under what runs beside is not possible: before it starts.
-    stack.prepare(outline)?;
-    let together = run_together(stack, request, step, outline, &mut beside, say);
-    // They are ended also when the step failed, so that the filesystem can be unmounted.
+    run_step(ready, step, alone, trial)?;
+    // Remounting under the background workload is not possible: before it starts.
+    trial.stage(&outline.name, |_| ready.prepare(outline))?;
+    let together = run_together(ready, step, outline, &mut beside, trial);
+    // It is ended also when the step failed, so that the filesystem can be unmounted.
     let ended: Vec<_> = beside.iter_mut().map(Beside::stop).collect();
-    record.steps.push(together?);
-    if let Some(ratio) = latency_ratio(&record.steps, &outline.name)
-        && let Some(step) = record.steps.last_mut()
+    trial.record.add_step(together?);
+    if let Some(ratio) = latency_ratio(&trial.record.steps, &outline.name)
+        && let Some(step) = trial.record.steps.last_mut()
     {
         step.metrics.insert("latency_ratio".to_owned(), ratio);
     }
-    for found in ended {
-        let found = found.map_err(TrialError::in_stage(BESIDE))?;
-        record.steps.extend(found.into_iter().map(beside_record));
-    }
-    Ok(())
+    trial.stage(BESIDE, |trial| {
+        for found in ended {
+            trial.record.steps.extend(found?.into_iter().map(beside_record));
+        }
+        Ok(())
+    })
 }
 
 fn run_together(
-    stack: &BroughtUp<'_>,
-    request: &TrialRequest,
+    ready: &Ready<'_>,
     step: &mut dyn Step,
     outline: &StepOutline,
     beside: &mut [Beside],
-    say: &mut Say<'_>,
+    trial: &mut Trial<'_, '_>,
 ) -> Result<StepRecord, TrialError> {
-    let directory = stack.directory();
-    let mut context = stack.context(directory.as_deref())?;
-    for companion in beside {
-        companion.start(&context).map_err(TrialError::in_stage(BESIDE))?;
-    }
+    let directory = ready.directory();
+    let mut context = ready.context(directory.as_deref());
+    trial.stage(BESIDE, |_| {
+        Ok(beside.iter_mut().try_for_each(|companion| companion.start(&context))?)
+    })?;
     if step.outline().cache != CacheState::Cold {
         // Other offsets than alone, which have just been read and may be in a cache of the device.
-        context.seed = derive_seed(request.seed, "together");
+        context.seed = derive_seed(trial.request.seed, "together");
     }
-    say(&outline.name);
-    let body = || step.run(&context).map_err(|error| TrialError::new(&outline.name, &error));
-    let mut make_durable = || stack.make_durable(&outline.name);
-    stack.observer(&outline.name)?.accompanied(outline, body, &mut make_durable)
+    trial.step(&outline.name, |_| {
+        let body = || Ok(step.run(&context)?);
+        let mut make_durable = || ready.make_durable();
+        ready.observer().accompanied(outline, body, &mut make_durable)
+    })
 }
 
-fn prepare_beside(
-    stack: &BroughtUp<'_>,
-    request: &TrialRequest,
-    record: &mut Record,
-    say: &mut Say<'_>,
-) -> Result<Vec<Beside>, TrialError> {
+fn prepare_beside(ready: &Ready<'_>, trial: &mut Trial<'_, '_>) -> Result<Vec<Beside>, TrialError> {
     let mut all = Vec::new();
-    let directory = stack.directory();
-    for (index, params) in request.workload.beside.iter().enumerate() {
-        say(&format!("{} {BESIDE}", params.kind_name()));
-        let context = stack.context(directory.as_deref())?;
-        let (beside, prepared) =
-            Beside::prepare(params, index, &context).map_err(TrialError::in_stage(BESIDE))?;
-        record.steps.extend(prepared.into_iter().map(beside_record));
-        all.push(beside);
+    let directory = ready.directory();
+    for (index, params) in trial.request.workload.beside.iter().enumerate() {
+        (trial.say)(&format!("{} {BESIDE}", params.kind_name()));
+        trial.stage(BESIDE, |trial| {
+            let context = ready.context(directory.as_deref());
+            let (beside, prepared) = Beside::prepare(params, index, &context)?;
+            trial.record.steps.extend(prepared.into_iter().map(beside_record));
+            all.push(beside);
+            Ok(())
+        })?;
     }
-    stack.make_durable(BESIDE)?;
+    trial.stage(BESIDE, |_| ready.make_durable())?;
     Ok(all)
-}
-
-/// Adds a doubt that keeps a trial from being ranked.
-pub fn mark(record: &mut Record, warning: Warning) {
-    record.warnings.push(warning);
-    doubt(record);
-}
-
-fn doubt(record: &mut Record) {
-    if record.status == Status::Ok {
-        record.status = Status::Marked;
-    }
 }

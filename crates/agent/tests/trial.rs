@@ -17,13 +17,14 @@ use seekwell_model::stack::{
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::{WorkloadParams, workload_kind};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Mutex;
 
 fn params(kind: &str, values: &[(&'static str, Value)]) -> WorkloadParams {
     let mut checked = Values::default();
     for (name, value) in values {
         checked.set(name, value.clone());
     }
-    (workload_kind(kind).unwrap().build)(&checked).unwrap()
+    workload_kind(kind).unwrap().params(&checked).unwrap()
 }
 
 fn stack(filesystem: &str, size: Bytes) -> Stack {
@@ -49,14 +50,27 @@ fn stack(filesystem: &str, size: Bytes) -> Stack {
     }
 }
 
+/// Loop devices of one test are counted: no other runs at that time.
+static MACHINE: Mutex<()> = Mutex::new(());
+
 /// Runs a trial in a thread with its own mount namespace; the steps that were said, and the record.
 fn run(filesystem: &str, size: Bytes, workload: Workload) -> (Vec<String>, Record) {
+    run_changed(filesystem, size, workload, |_| {})
+}
+
+/// As [`run`], with a request that was changed.
+fn run_changed(
+    filesystem: &str,
+    size: Bytes,
+    workload: Workload,
+    change: impl FnOnce(&mut TrialRequest),
+) -> (Vec<String>, Record) {
     let stack = stack(filesystem, size);
     let made = image::create_in_ram(&System::host(), size, 1, &mut |_| {}).unwrap();
     let layout = made.layout().clone();
     let image = OwnedFd::from(made.into_file());
     let work = tempfile::tempdir().unwrap();
-    let request = TrialRequest {
+    let mut request = TrialRequest {
         format: FORMAT.to_string(),
         run: format!("test-{}", std::process::id()),
         trial: 0,
@@ -81,6 +95,7 @@ fn run(filesystem: &str, size: Bytes, workload: Workload) -> (Vec<String>, Recor
         undo: None,
         work: work.path().to_owned(),
     };
+    change(&mut request);
     let trial = std::thread::spawn(move || {
         // SAFETY: only this thread's mount namespace and working directory become its own.
         assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0);
@@ -148,6 +163,7 @@ fn check_torn(filesystem: &str, record: &Record) {
 
 #[test]
 fn every_filesystem_of_this_kernel_goes_through_a_whole_trial() {
+    let _alone = MACHINE.lock();
     for (filesystem, size) in [
         ("ext2", 64),
         ("ext3", 256),
@@ -209,6 +225,7 @@ fn every_filesystem_of_this_kernel_goes_through_a_whole_trial() {
 
 #[test]
 fn a_step_that_fails_is_named_and_the_stack_is_taken_down() {
+    let _alone = MACHINE.lock();
     if !can_run("a_step_that_fails_is_named_and_the_stack_is_taken_down", "mkfs.ext4") {
         return;
     }
@@ -219,4 +236,66 @@ fn a_step_that_fails_is_named_and_the_stack_is_taken_down() {
     assert_eq!(stage, "seek-populate");
     assert!(reason.to_lowercase().contains("space"), "{reason}");
     assert!(said.contains(&"umount".to_owned()), "{said:?}");
+}
+
+/// Loop devices over images of this program.
+fn attached() -> usize {
+    let backed = |name: &str| {
+        let file = format!("/sys/block/{name}/loop/backing_file");
+        std::fs::read_to_string(file).is_ok_and(|text| text.contains("seekwell-image"))
+    };
+    let devices = std::fs::read_dir("/sys/block").unwrap();
+    let names = devices.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.filter(|name| backed(name)).count()
+}
+
+/// The trial fails in every part in turn; all parts below it go down, and the cause is in the record.
+#[test]
+fn wherever_it_fails_the_stack_is_taken_down() {
+    let _alone = MACHINE.lock();
+    if !can_run("wherever_it_fails_the_stack_is_taken_down", "mkfs.ext4") {
+        return;
+    }
+    type Change = fn(&mut TrialRequest);
+    let cases: [(&str, &str, &[&str], Change); 6] = [
+        ("setup", "there is no filesystem 'none-such'", &["setup"], |request| {
+            request.stack.filesystem.kind = "none-such".into();
+        }),
+        ("setup", "descriptor 1 cannot be an image", &["setup"], |request| {
+            let DeviceHandle::Image { sector, layout, .. } = request.device.clone() else { return };
+            request.journal = Some(DeviceHandle::Image { fd: 1, sector, layout });
+        }),
+        ("setup", "none-such", &["setup"], |request| {
+            request.stack.scheduler = Scheduler::plain("none-such");
+        }),
+        ("mkfs", "none_such", &["setup", "mkfs"], |request| {
+            request.stack.filesystem.mkfs = vec!["-O".into(), "none_such".into()];
+        }),
+        ("mount", "none_such", &["setup", "mkfs", "mount"], |request| {
+            request.stack.filesystem.mount = vec!["none_such".into()];
+        }),
+        (
+            "command",
+            "ended with status 3",
+            &["setup", "mkfs", "mount", "command", "umount", "fsck", "mount_torn", "fsck_torn"],
+            |request| {
+                let run = params("command", &[("run", Value::Text("exit 3".into()))]);
+                request.workload.parts = vec![run];
+            },
+        ),
+    ];
+    let before = attached();
+    for (stage, reason, steps, change) in cases {
+        let (said, record) = run_changed("ext4", Bytes::mib(256), mail_and_seek(), change);
+        let Status::Failed { stage: failed, reason: why } = &record.status else {
+            panic!("{stage}: {:?}", record.status)
+        };
+        assert_eq!((failed.as_str(), why.contains(reason)), (stage, true), "{why}");
+        assert_eq!(said, steps, "{stage}");
+        assert_eq!(attached(), before, "{stage}: a loop device is left");
+        // The timeline is kept from wherever it had begun.
+        if stage != "setup" {
+            assert!(record.in_force.device.kernel_name.starts_with("loop"), "{stage}");
+        }
+    }
 }

@@ -159,6 +159,8 @@ pub fn params(
             let flag = field.name.replace('_', "-");
             let value = parse(field, &text).map_err(|problem| FlagError { flag, problem })?;
             values.set(field.name, value);
+        } else {
+            values.leave_absent(field.name);
         }
     }
     if has_job_file(kind)
@@ -171,7 +173,7 @@ pub fn params(
     if has_direct(kind) && matches.get_flag("direct") {
         values.set("cache", Value::Text("direct".to_owned()));
     }
-    (kind.build)(&values).map_err(|conflict| FlagError {
+    kind.params(&values).map_err(|conflict| FlagError {
         flag: conflict.field.replace('_', "-"),
         problem: format!("{}; {}", conflict.problem, conflict.remedy),
     })

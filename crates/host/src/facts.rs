@@ -23,21 +23,13 @@ mod tests;
 
 pub use doctor::{Finding, State, findings};
 
-/// Programs whose versions belong to a run, with the argument that shows them.
-const VERSIONS: [(&str, &str); 12] = [
-    ("mke2fs", "-V"),
-    ("mkfs.xfs", "-V"),
-    ("mkfs.btrfs", "--version"),
-    ("mkfs.f2fs", "-V"),
-    ("mkfs.jfs", "-V"),
-    ("mkfs.reiserfs", "-V"),
-    ("mkfs.nilfs2", "-V"),
-    ("mkfs.bcachefs", "--version"),
-    ("mkfs.vfat", "--help"),
-    ("mkfs.exfat", "-V"),
-    ("smartctl", "--version"),
-    ("hdparm", "-V"),
-];
+/// Programs of no filesystem whose versions belong to a run, with the argument that shows them.
+const VERSIONS: [(&str, &str); 2] = [("smartctl", "--version"), ("hdparm", "-V")];
+
+/// Programs whose versions belong to a run, each once: those of the filesystems, and [`VERSIONS`].
+fn versions() -> BTreeMap<&'static str, &'static str> {
+    FILESYSTEMS.iter().filter_map(|definition| definition.version).chain(VERSIONS).collect()
+}
 
 /// The machine that a run was made on. `None` is "not known".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,9 +139,9 @@ pub fn environment(system: &System) -> Environment {
     let kernel = |name: &str| sysfs::read_optional(&system.proc.join("sys/kernel").join(name));
     let processors = sysfs::read_optional(&system.proc.join("cpuinfo")).unwrap_or_default();
     let online = system.sys.join("devices/system/cpu/online");
-    let versions = VERSIONS.iter().filter_map(|(name, argument)| {
-        Some(((*name).to_owned(), version(system, name, argument)?))
-    });
+    let versions = versions()
+        .into_iter()
+        .filter_map(|(name, argument)| Some((name.to_owned(), version(system, name, argument)?)));
     Environment {
         kernel_release: kernel("osrelease"),
         kernel_version: kernel("version"),

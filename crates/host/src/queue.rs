@@ -14,7 +14,7 @@ use crate::undo::{Restored, Target, Undo};
 use seekwell_model::agent::QueueDefaults;
 use seekwell_model::record::QueueSettings;
 use seekwell_model::stack::{DeviceSettings, Scheduler, WriteCache};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -358,9 +358,8 @@ impl Setter<'_> {
 
     fn warn(&mut self, attribute: &str, value: &str, why: &str) {
         self.warnings.push(Warning::new(
-            "queue-setting",
+            WarningCode::QueueSetting,
             format!("{}: {attribute} = {value} was asked for, {why}", self.device),
-            "compare only stacks with the same value in force, or ask for one that the device takes",
         ));
     }
 }

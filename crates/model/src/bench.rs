@@ -26,7 +26,7 @@ pub struct BenchResult {
     pub warnings: Vec<Warning>,
 }
 
-/// What a curve runs over.
+/// The variable of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CurveAxis {
@@ -41,7 +41,7 @@ pub enum CurveAxis {
 pub struct Curve {
     /// The target.
     pub target: String,
-    /// What it runs over.
+    /// Its variable.
     pub axis: CurveAxis,
     /// Its points in ascending order.
     pub points: Vec<CurvePoint>,

@@ -3,7 +3,7 @@
 use crate::lab::Better;
 use serde::{Deserialize, Serialize};
 
-/// What is known of a stack's second run against its first.
+/// The result of a stack's second run against its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -20,7 +20,7 @@ pub enum Change {
     TooFew,
 }
 
-/// What a threshold says of a stack.
+/// The result of the threshold for a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Threshold {
@@ -51,16 +51,16 @@ pub struct StackComparison {
     pub first_trials: u32,
     /// Trials of the second run that count.
     pub second_trials: u32,
-    /// What the interval says.
+    /// The result by the interval.
     pub change: Change,
-    /// What the threshold says, where one was given.
+    /// The result by the threshold, if one was given.
     pub threshold: Option<Threshold>,
 }
 
 /// Something that was not the same in both runs, and is a part of every ratio.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Difference {
-    /// What: `kernel`, `firmware`, `nr_requests` …
+    /// The name: `kernel`, `firmware`, `nr_requests` …
     pub what: String,
     /// In the first run; `None` when it is not known.
     pub first: Option<String>,
@@ -95,19 +95,19 @@ pub struct RunComparison {
     pub only_first: Vec<String>,
     /// Stacks of the second run alone.
     pub only_second: Vec<String>,
-    /// What was not the same in both runs.
+    /// Settings and versions that differ between the runs.
     pub differences: Vec<Difference>,
 }
 
 impl RunComparison {
-    /// Whether every stack has an answer: better, worse or the same.
+    /// Returns true if every stack has an answer: better, worse or the same.
     #[must_use]
     pub fn is_resolved(&self) -> bool {
         let open = |change| matches!(change, Change::NotResolved | Change::TooFew);
         !self.stacks.iter().any(|stack| open(stack.change))
     }
 
-    /// What the threshold says of all stacks together; `None` without a threshold.
+    /// The result of the threshold for all stacks; `None` without a threshold.
     #[must_use]
     pub fn threshold(&self) -> Option<Threshold> {
         self.fail_above?;

@@ -4,9 +4,9 @@
 //! all driven by these definitions.
 
 use crate::units::{Bytes, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// What a field takes.
+/// The type of a field, with its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FieldKind {
     /// `true` or `false`.
@@ -63,15 +63,55 @@ pub enum FieldKind {
 pub struct Field {
     /// Key in TOML; with `-` for `_` also the flag of `bench`.
     pub name: &'static str,
-    /// What it takes.
+    /// Its type and range.
     pub kind: FieldKind,
     /// Default as written in TOML; `None` where the field is required or absence has a meaning of
     /// its own, which `doc` states.
     pub default: Option<&'static str>,
-    /// Whether a lab without it is refused.
+    /// True if a lab without it is refused.
     pub required: bool,
-    /// What it means: one or two sentences.
+    /// Its meaning: one or two sentences.
     pub doc: &'static str,
+}
+
+impl Field {
+    /// The default as a value; `None` where the field has none.
+    #[must_use]
+    pub fn default_value(&self) -> Option<Value> {
+        let text = self.default?;
+        let list = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let elements = list.map(|list| list.split(',').map(|one| unquoted(one.trim())));
+        match self.kind {
+            FieldKind::Bool => text.parse().ok().map(Value::Bool),
+            FieldKind::Integer { .. } => whole(text).map(Value::Integer),
+            FieldKind::Number { .. } => text.parse().ok().map(Value::Number),
+            FieldKind::Text | FieldKind::Choice(_) => Some(Value::Text(unquoted(text).to_owned())),
+            FieldKind::Size { .. } => size(unquoted(text)).map(Value::Size),
+            FieldKind::Duration => unquoted(text).parse().ok().map(Value::Duration),
+            FieldKind::TextList => Some(Value::List(elements?.map(str::to_owned).collect())),
+            FieldKind::IntegerList { .. } => match elements {
+                Some(elements) => elements.map(whole).collect::<Option<_>>().map(Value::Integers),
+                None => Some(Value::Integers(vec![whole(text)?])),
+            },
+            FieldKind::SizeList { .. } => match elements {
+                Some(elements) => elements.map(size).collect::<Option<_>>().map(Value::Sizes),
+                None => Some(Value::Sizes(vec![size(unquoted(text))?])),
+            },
+            FieldKind::TextTable => None,
+        }
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    text.trim_matches('"')
+}
+
+fn whole(text: &str) -> Option<u64> {
+    text.replace('_', "").parse().ok()
+}
+
+fn size(text: &str) -> Option<Bytes> {
+    whole(text).map(Bytes).or_else(|| text.parse().ok())
 }
 
 /// Value of a field, checked against its kind.
@@ -101,18 +141,39 @@ pub enum Value {
 
 /// Checked values by field name, defaults filled in.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Values(BTreeMap<&'static str, Value>);
+pub struct Values {
+    given: BTreeMap<&'static str, Value>,
+    /// Fields that stay absent although their definition has a default.
+    absent: BTreeSet<&'static str>,
+}
 
 impl Values {
     /// Sets a value that was checked against the field's kind.
     pub fn set(&mut self, field: &'static str, value: Value) {
-        self.0.insert(field, value);
+        self.given.insert(field, value);
+    }
+
+    /// Keeps a field absent: it does not get its default.
+    pub fn leave_absent(&mut self, field: &'static str) {
+        self.absent.insert(field);
+    }
+
+    /// Fills in the defaults of the fields that have no value.
+    #[must_use]
+    pub fn with_defaults(mut self, fields: &[Field]) -> Self {
+        for field in fields {
+            let open = self.get(field.name).is_none() && !self.absent.contains(field.name);
+            if let Some(value) = field.default_value().filter(|_| open) {
+                self.set(field.name, value);
+            }
+        }
+        self
     }
 
     /// The value, if there is one.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<&Value> {
-        self.0.get(field)
+        self.given.get(field)
     }
 
     /// A truth value; absent is `false`.
@@ -128,6 +189,30 @@ impl Values {
             Some(Value::Integer(number)) => Some(*number),
             _ => None,
         }
+    }
+
+    /// A whole number of a field that has a default; 0 without one.
+    #[must_use]
+    pub fn count(&self, field: &str) -> u64 {
+        self.integer(field).unwrap_or_default()
+    }
+
+    /// As [`Self::count`], for fields whose range fits 32 bits.
+    #[must_use]
+    pub fn count32(&self, field: &str) -> u32 {
+        u32::try_from(self.count(field)).unwrap_or(u32::MAX)
+    }
+
+    /// A number of a field that has a default; 0 without one.
+    #[must_use]
+    pub fn decimal(&self, field: &str) -> f64 {
+        self.number(field).unwrap_or_default()
+    }
+
+    /// A size of a field that has a default; 0 without one.
+    #[must_use]
+    pub fn bytes(&self, field: &str) -> Bytes {
+        self.size(field).unwrap_or_default()
     }
 
     /// A number.

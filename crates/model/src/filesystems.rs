@@ -5,7 +5,11 @@
 //! `{block}` the block size in bytes, `{block_sectors}` in logical sectors of the device, `{dir}` the
 //! mount point. Adding a filesystem is adding an entry here.
 
+mod refused;
+
 use crate::units::Bytes;
+
+pub use refused::{MkfsOptions, RefusedOption};
 
 /// Block size that every filesystem with a choice is made with, so that stacks are comparable.
 pub const BLOCK_SIZE: Bytes = Bytes::kib(4);
@@ -29,7 +33,7 @@ pub struct JournalDefinition {
     pub internal_mkfs: &'static [&'static str],
     /// Arguments of fsck for a journal on `{journal}`; empty where fsck finds it by itself.
     pub external_fsck: &'static [&'static str],
-    /// Whether mkfs fills the whole journal device: then the device must have the journal's size.
+    /// True if mkfs fills the whole journal device: then the device must have the journal's size.
     pub fills_device: bool,
     /// Smallest journal that mkfs takes.
     pub minimum: Bytes,
@@ -37,8 +41,19 @@ pub struct JournalDefinition {
     pub internal_divisor: u64,
     /// Size when the lab names none, the same inside and outside.
     pub default: Bytes,
-    /// Whether `data=journal|ordered|writeback` exist.
+    /// True if `data=journal|ordered|writeback` exist.
     pub data_modes: bool,
+}
+
+/// State of the directory tree after a power cut, on a device that keeps what it flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterPowerCut {
+    /// The next mount recovers it, by a journal, a log or copy on write.
+    Recovers,
+    /// It needs a check: nothing orders the writes of its metadata.
+    NeedsCheck,
+    /// There is no tree.
+    NoTree,
 }
 
 /// Definition of a filesystem.
@@ -46,7 +61,7 @@ pub struct JournalDefinition {
 pub struct FilesystemDefinition {
     /// As labs call it.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub doc: &'static str,
     /// Type for mount and in `/proc/filesystems`; `None` for a raw device.
     pub kernel_type: Option<&'static str>,
@@ -82,12 +97,27 @@ pub struct FilesystemDefinition {
     /// A device below this size makes it behave unlike on a larger one, and why; `None` where no
     /// such effect was measured.
     pub cramped: Option<(Bytes, &'static str)>,
-    /// What survives a power cut after fsync, in words for the report.
+    /// The data that survives a power cut after fsync, in words for the report.
     pub durability: &'static str,
+    /// The state of its tree after a power cut.
+    pub after_power_cut: AfterPowerCut,
+    /// Mount options with which it sends no flushes, so that fsync promises nothing.
+    pub no_flush_mount: &'static [&'static str],
+    /// True if its driver can be ended without writing anything more (`EXT4_IOC_SHUTDOWN` and its
+    /// equals), which simulates a crash on the host.
+    pub has_shutdown: bool,
+    /// True if the reduced lab kernel has it too; the full one has every filesystem.
+    pub in_reduced_kernel: bool,
+    /// The program and the argument that print the version of its tools.
+    pub version: Option<(&'static str, &'static str)>,
+    /// How mkfs reads its arguments, and those that a lab must not give it.
+    pub options: MkfsOptions,
+    /// Mount options, up to a `=`, that name another device or file: the agent sets them itself.
+    pub refused_mount: &'static [&'static str],
 }
 
 impl FilesystemDefinition {
-    /// Whether this is the device itself without a filesystem.
+    /// Returns true for the device itself without a filesystem.
     #[must_use]
     pub fn is_raw(&self) -> bool {
         self.kernel_type.is_none()
@@ -95,6 +125,39 @@ impl FilesystemDefinition {
 }
 
 const NOTHING: &[&str] = &[];
+
+/// Names that a user may try for what is not in the catalogue, with the reason.
+pub const NOT_AVAILABLE: &[(&str, &str)] = &[
+    ("zfs", "ZFS is not part of Linux and cannot be run here yet"),
+    ("ufs", "UFS cannot be made here yet: Linux writes it, and has no mkfs for it"),
+];
+
+/// The filesystem of a lab that names none.
+pub const DEFAULT_FILESYSTEM: &str = "ext4";
+
+/// mke2fs of e2fsprogs 1.47: `getopt` and the options that open files of the host.
+const EXT_OPTIONS: MkfsOptions = MkfsOptions {
+    with_value: "bCdeEgGiIJlLmMNoOrRstTUz",
+    refused: &[
+        RefusedOption::new("-d", "copies a directory or an archive of the host"),
+        RefusedOption::new("-l", "reads a list of bad blocks from a file of the host"),
+        RefusedOption::new("-z", "writes an undo file to the host"),
+        RefusedOption::journal("-J device"),
+    ],
+};
+
+const BTRFS_OPTIONS: MkfsOptions = MkfsOptions {
+    with_value: "AbdlLmnOrRsuU",
+    refused: &[
+        RefusedOption::new("-r", "copies a directory of the host"),
+        RefusedOption::new("--rootdir", "copies a directory of the host"),
+    ],
+};
+
+/// No option of these opens a file.
+const fn harmless(with_value: &'static str) -> MkfsOptions {
+    MkfsOptions { with_value, refused: &[] }
+}
 
 /// ext3 and ext4 share everything of their journal.
 const EXT_JOURNAL: JournalDefinition = JournalDefinition {
@@ -146,6 +209,13 @@ const EXT4: FilesystemDefinition = FilesystemDefinition {
     minimum: Bytes::mib(16),
     cramped: None,
     durability: JOURNALLED_DURABILITY,
+    after_power_cut: AfterPowerCut::Recovers,
+    no_flush_mount: &["nobarrier", "barrier=0"],
+    has_shutdown: true,
+    in_reduced_kernel: true,
+    version: Some(("mke2fs", "-V")),
+    options: EXT_OPTIONS,
+    refused_mount: &["journal_path", "journal_dev"],
 };
 
 /// Every filesystem that a lab can name.
@@ -154,13 +224,14 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         name: "ext2",
         doc: "ext2: block pointers, no journal.",
         kernel_type: Some("ext2"),
-        kernel_config: "CONFIG_EXT2_FS",
+        kernel_config: "CONFIG_EXT2_FS, or CONFIG_EXT4_FS with CONFIG_EXT4_USE_FOR_EXT2",
         mkfs: &["mkfs.ext2", "-q", "-F"],
         comparable: &["-b", "{block}", "-E", "lazy_itable_init=0"],
         journal: None,
         discard_mount: None,
         no_discard_mount: None,
         durability: EXT_NO_JOURNAL_DURABILITY,
+        after_power_cut: AfterPowerCut::NeedsCheck,
         ..EXT4
     },
     FilesystemDefinition {
@@ -179,6 +250,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         comparable: &["-b", "{block}", "-E", "lazy_itable_init=0"],
         journal: None,
         durability: EXT_NO_JOURNAL_DURABILITY,
+        after_power_cut: AfterPowerCut::NeedsCheck,
         ..EXT4
     },
     FilesystemDefinition {
@@ -213,6 +285,30 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(300),
         cramped: None,
         durability: JOURNALLED_DURABILITY,
+        after_power_cut: AfterPowerCut::Recovers,
+        no_flush_mount: &["nobarrier"],
+        has_shutdown: true,
+        in_reduced_kernel: true,
+        version: Some(("mkfs.xfs", "-V")),
+        options: MkfsOptions {
+            with_value: "bcdilLmnprs",
+            refused: &[
+                RefusedOption::new("-c", "reads a configuration file of the host"),
+                RefusedOption::new(
+                    "-p",
+                    "copies the files that a prototype file of the host names",
+                ),
+                RefusedOption::new("-d name", "names another device or file"),
+                RefusedOption::new("-d file", "makes a file of the host"),
+                RefusedOption::journal("-l name"),
+                RefusedOption::journal("-l logdev"),
+                RefusedOption::new("-l file", "makes a file of the host"),
+                RefusedOption::new("-r name", "names another device or file"),
+                RefusedOption::new("-r rtdev", "names another device"),
+                RefusedOption::new("-r file", "makes a file of the host"),
+            ],
+        },
+        refused_mount: &["logdev", "rtdev"],
     },
     FilesystemDefinition {
         name: "btrfs",
@@ -234,6 +330,13 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(128),
         cramped: Some(BTRFS_CRAMPED),
         durability: "fsynced data; copy on write, checksummed",
+        after_power_cut: AfterPowerCut::Recovers,
+        no_flush_mount: &["nobarrier"],
+        has_shutdown: false,
+        in_reduced_kernel: true,
+        version: Some(("mkfs.btrfs", "--version")),
+        options: BTRFS_OPTIONS,
+        refused_mount: &["device"],
     },
     FilesystemDefinition {
         name: "f2fs",
@@ -255,6 +358,16 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(64),
         cramped: None,
         durability: "fsynced data; log-structured",
+        after_power_cut: AfterPowerCut::Recovers,
+        no_flush_mount: &["nobarrier", "fsync_mode=nobarrier"],
+        has_shutdown: true,
+        in_reduced_kernel: false,
+        version: Some(("mkfs.f2fs", "-V")),
+        options: MkfsOptions {
+            with_value: "acCdeEglLoORsStTUwz",
+            refused: &[RefusedOption::new("-c", "names other devices")],
+        },
+        refused_mount: NOTHING,
     },
     FilesystemDefinition {
         name: "jfs",
@@ -288,6 +401,20 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(16),
         cramped: None,
         durability: JOURNALLED_DURABILITY,
+        after_power_cut: AfterPowerCut::Recovers,
+        no_flush_mount: NOTHING,
+        has_shutdown: false,
+        in_reduced_kernel: false,
+        version: Some(("mkfs.jfs", "-V")),
+        options: MkfsOptions {
+            with_value: "jJLs",
+            refused: &[
+                RefusedOption::journal("-j"),
+                RefusedOption::journal("-J device"),
+                RefusedOption::journal("-J journal_dev"),
+            ],
+        },
+        refused_mount: NOTHING,
     },
     FilesystemDefinition {
         name: "reiserfs",
@@ -320,6 +447,24 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(64),
         cramped: None,
         durability: JOURNALLED_DURABILITY,
+        after_power_cut: AfterPowerCut::Recovers,
+        no_flush_mount: &["barrier=none"],
+        has_shutdown: false,
+        in_reduced_kernel: false,
+        version: Some(("mkfs.reiserfs", "-V")),
+        options: MkfsOptions {
+            with_value: "bBhjlostu",
+            refused: &[
+                RefusedOption::new("-B", "reads a list of bad blocks from a file of the host"),
+                RefusedOption::new(
+                    "--badblocks",
+                    "reads a list of bad blocks from a file of the host",
+                ),
+                RefusedOption::journal("-j"),
+                RefusedOption::journal("--journal-device"),
+            ],
+        },
+        refused_mount: &["jdev"],
     },
     FilesystemDefinition {
         name: "nilfs2",
@@ -341,6 +486,13 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(134),
         cramped: None,
         durability: "fsynced data; log-structured",
+        after_power_cut: AfterPowerCut::Recovers,
+        no_flush_mount: &["nobarrier"],
+        has_shutdown: false,
+        in_reduced_kernel: false,
+        version: Some(("mkfs.nilfs2", "-V")),
+        options: harmless("bBLmOP"),
+        refused_mount: NOTHING,
     },
     FilesystemDefinition {
         name: "bcachefs",
@@ -362,6 +514,16 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(64),
         cramped: None,
         durability: "fsynced data; copy on write, checksummed",
+        after_power_cut: AfterPowerCut::Recovers,
+        no_flush_mount: &["nofsync"],
+        has_shutdown: false,
+        in_reduced_kernel: false,
+        version: Some(("mkfs.bcachefs", "--version")),
+        options: MkfsOptions {
+            with_value: "LU",
+            refused: &[RefusedOption::new("--source", "copies a directory of the host")],
+        },
+        refused_mount: NOTHING,
     },
     FilesystemDefinition {
         name: "vfat",
@@ -384,6 +546,20 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(260),
         cramped: None,
         durability: "fsynced data; the tree needs fsck after a power cut",
+        after_power_cut: AfterPowerCut::NeedsCheck,
+        no_flush_mount: NOTHING,
+        has_shutdown: false,
+        in_reduced_kernel: false,
+        version: Some(("mkfs.vfat", "--help")),
+        options: MkfsOptions {
+            with_value: "bDfFghilmMnrRsS",
+            refused: &[
+                RefusedOption::new("-C", "makes a file of the host"),
+                RefusedOption::new("-l", "reads a list of bad blocks from a file of the host"),
+                RefusedOption::new("-m", "copies a file of the host into the boot sector"),
+            ],
+        },
+        refused_mount: NOTHING,
     },
     FilesystemDefinition {
         name: "exfat",
@@ -405,6 +581,13 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes::mib(8),
         cramped: None,
         durability: "fsynced data; the tree needs fsck after a power cut",
+        after_power_cut: AfterPowerCut::NeedsCheck,
+        no_flush_mount: NOTHING,
+        has_shutdown: false,
+        in_reduced_kernel: false,
+        version: Some(("mkfs.exfat", "-V")),
+        options: harmless("LcbsU"),
+        refused_mount: NOTHING,
     },
     FilesystemDefinition {
         name: "raw",
@@ -426,6 +609,13 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         minimum: Bytes(4096),
         cramped: None,
         durability: "flushed data; there is no tree",
+        after_power_cut: AfterPowerCut::NoTree,
+        no_flush_mount: NOTHING,
+        has_shutdown: false,
+        in_reduced_kernel: true,
+        version: None,
+        options: harmless(""),
+        refused_mount: NOTHING,
     },
 ];
 
@@ -434,3 +624,15 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
 pub fn filesystem(name: &str) -> Option<&'static FilesystemDefinition> {
     FILESYSTEMS.iter().find(|definition| definition.name == name)
 }
+
+/// The names of the filesystems that fit, as a sentence lists them: "ext3, ext4 or xfs".
+pub fn names_of(fits: impl Fn(&FilesystemDefinition) -> bool) -> String {
+    let names: Vec<&str> = FILESYSTEMS.iter().filter(|one| fits(one)).map(|one| one.name).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! The lab: a question about storage, its axes and how it is to be judged.
 
+pub use crate::metrics::Better;
+
 use crate::stack::{Device, Filesystem, Journal, Memory, Scheduler};
 use crate::units::Nanos;
 use crate::workloads::{Company, HOUSEKEEPING_STEPS, StepOutline, WorkloadParams};
@@ -65,12 +67,27 @@ pub struct Match {
     pub workload: Option<String>,
 }
 
+impl Match {
+    /// The named values with the keys of their axes, in the order of the axes.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let axes = [
+            ("device", &self.device),
+            ("journal", &self.journal),
+            ("filesystem", &self.filesystem),
+            ("scheduler", &self.scheduler),
+            ("memory", &self.memory),
+            ("workload", &self.workload),
+        ];
+        axes.into_iter().filter_map(|(axis, name)| Some((axis, name.as_deref()?)))
+    }
+}
+
 /// A workload of a lab: its parts run one after the other in one trial, beside others if asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Name, unique in the lab.
     pub name: String,
-    /// What runs, in order. Never empty.
+    /// The parts in order. Never empty.
     pub parts: Vec<WorkloadParams>,
     /// What runs beside the parts, with threads of its own, from just before the first measured
     /// step of the last part until its end.
@@ -86,14 +103,14 @@ pub const ALONE: &str = "-alone";
 pub struct WorkloadStep {
     /// Index into [`Workload::parts`], or into [`Workload::beside`] when `beside`.
     pub part: usize,
-    /// Whether it runs beside the others.
+    /// True for a step of the background workload.
     pub beside: bool,
-    /// What it does.
+    /// Its outline.
     pub outline: StepOutline,
 }
 
 impl Workload {
-    /// Whether the last part runs together with others.
+    /// Returns true if the last part runs with a background workload.
     #[must_use]
     pub fn is_accompanied(&self) -> bool {
         !self.beside.is_empty()
@@ -128,29 +145,19 @@ impl Workload {
         steps
     }
 
-    /// Whether some step reports this metric, those that are timed around every workload included.
+    /// Returns true if a step reports this metric, including the steps that are timed around every workload.
     #[must_use]
     pub fn reports_or_times(&self, path: &str) -> bool {
         let step = path.split('.').next().unwrap_or_default();
         HOUSEKEEPING_STEPS.contains(&step) || self.reports(path)
     }
 
-    /// Whether some step reports this metric, given as `STEP.METRIC`.
+    /// Returns true if a step reports this metric, given as `STEP.METRIC`.
     #[must_use]
     pub fn reports(&self, path: &str) -> bool {
         let Some((name, metric)) = path.split_once('.') else { return false };
         self.outlines().iter().any(|step| step.outline.name == name && step.outline.reports(metric))
     }
-}
-
-/// Which way a metric is good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    /// Smaller is better: times, latencies.
-    Lower,
-    /// Larger is better: rates.
-    Higher,
 }
 
 /// How the winner is found.
@@ -169,7 +176,7 @@ pub struct Judge {
     /// Which trials are run.
     #[serde(default)]
     pub method: Method,
-    /// Whether one stack is run twice under two names, to test the laboratory itself.
+    /// Runs one stack twice under two names, as an A/A test.
     #[serde(default)]
     pub control: bool,
 }
@@ -196,7 +203,7 @@ pub const RACE_ABOVE: usize = 8;
 pub const FINAL_ROUNDS: u32 = 80;
 
 impl Judge {
-    /// Whether so many stacks are raced.
+    /// Returns true if this many stacks are raced.
     #[must_use]
     pub fn races(&self, stacks: usize) -> bool {
         match self.method {

@@ -1,6 +1,6 @@
 //! The catalogue of metrics that steps report: one definition each.
 
-use crate::lab::Better;
+use serde::{Deserialize, Serialize};
 
 /// Unit of a metric's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,16 @@ impl Unit {
     }
 }
 
+/// Which way a metric is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Smaller is better: times, latencies.
+    Lower,
+    /// Larger is better: rates.
+    Higher,
+}
+
 /// Definition of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetricDefinition {
@@ -46,7 +56,7 @@ pub struct MetricDefinition {
     pub unit: Unit,
     /// Which way it is good.
     pub better: Better,
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
 }
 
@@ -107,7 +117,7 @@ metrics! {
     "device_reads_per_op" Ratio Lower "Read requests of the device per operation."
     "device_writes_per_op" Ratio Lower "Write requests of the device per operation."
     "metadata_reads" Count Lower "Read requests of the device that were not for data of the file."
-    "latency_ratio" Ratio Lower "Mean latency together with the workload beside it, relative to alone."
+    "latency_ratio" Ratio Lower "Mean latency with the background workload, relative to alone."
     "cpu_share" Ratio Lower "CPU time, user and system, of all threads of the step per elapsed time."
     "files" Count Higher "Files that have data."
     "extents_per_file" Ratio Lower "Mean number of extents of a file, as FIEMAP tells; extents that continue each other are one."

@@ -6,7 +6,7 @@ use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 
-/// What a place can do, as far as a plan depends on it.
+/// Capabilities of a backend, as far as a plan depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlaceFacts {
     /// Schedulers that loop devices and disks offer, in the kernel's order. Empty when unknown.
@@ -55,7 +55,7 @@ pub struct Candidate {
     pub workload: u32,
 }
 
-/// What one trial of a candidate is expected to cost.
+/// The expected cost of one trial of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Time, a guess before the first trial.
@@ -79,7 +79,7 @@ pub struct Plan {
     /// expected to fit, at least 6. Of a race those of the pilot: the others depend on what is
     /// found.
     pub trials: Vec<PlannedTrial>,
-    /// What was left out.
+    /// The combinations that were left out.
     pub left_out: Vec<LeftOut>,
     /// Cost of one trial by candidate.
     pub costs: Vec<Cost>,
@@ -113,7 +113,7 @@ pub struct PlannedRace {
     pub method: u32,
 }
 
-/// What a run buys, known after its pilot or its first two rounds, before the long part.
+/// The expected precision of a run, known after its pilot or its first two rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     /// Trials that it rests on.
@@ -142,7 +142,7 @@ pub struct Outlook {
     pub tie_ns: Option<u64>,
 }
 
-/// What a number of rounds buys.
+/// The expected precision after a number of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Buys {
     /// Complete rounds; in a race those of its final.

@@ -15,9 +15,9 @@ pub enum Status {
     Marked,
     /// A step failed; nothing of it is compared.
     Failed {
-        /// Where: a step's name, or `setup`, `teardown`.
+        /// The stage: a step's name, or `setup`, `teardown`.
         stage: String,
-        /// What happened and what to do.
+        /// The cause and the fix.
         reason: String,
     },
 }
@@ -254,7 +254,7 @@ pub struct BlockEvents {
     pub lost: u64,
 }
 
-/// What one trial found.
+/// The result of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// How it ended.
@@ -282,6 +282,51 @@ pub struct Record {
 }
 
 impl Record {
+    /// The record of a trial of which nothing is known yet.
+    #[must_use]
+    pub fn blank() -> Self {
+        Self {
+            status: Status::Ok,
+            in_force: InForce::default(),
+            steps: vec![],
+            timeline: vec![],
+            journal_timeline: vec![],
+            clock_cost_ns: None,
+            smart: None,
+            block_events: None,
+            fingerprint: None,
+            elapsed_ns: 0,
+            warnings: vec![],
+        }
+    }
+
+    /// The record of a trial that failed in `stage`.
+    #[must_use]
+    pub fn failed(stage: impl Into<String>, reason: impl Into<String>) -> Self {
+        let status = Status::Failed { stage: stage.into(), reason: reason.into() };
+        Self { status, ..Self::blank() }
+    }
+
+    /// Adds a warning; the trial is marked when its severity says so.
+    pub fn add_warning(&mut self, warning: Warning) {
+        self.warnings.push(warning);
+        self.mark_if_doubtful();
+    }
+
+    /// Adds a step; the trial is marked when a warning of the step says so.
+    pub fn add_step(&mut self, step: StepRecord) {
+        self.steps.push(step);
+        self.mark_if_doubtful();
+    }
+
+    /// Marks a trial that has a warning of [`crate::warning::Severity::NotRanked`].
+    pub fn mark_if_doubtful(&mut self) {
+        let mut all = self.warnings.iter().chain(self.steps.iter().flat_map(|step| &step.warnings));
+        if self.status == Status::Ok && all.any(Warning::keeps_from_ranking) {
+            self.status = Status::Marked;
+        }
+    }
+
     /// A metric by `STEP.METRIC`. `None` when it was not measured.
     #[must_use]
     pub fn metric(&self, path: &str) -> Option<f64> {

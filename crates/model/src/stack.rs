@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What a block device is made from.
+/// The origin of a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backing {
@@ -45,7 +45,7 @@ pub enum Backing {
 }
 
 impl Backing {
-    /// Whether the runner makes an image for it.
+    /// Returns true if the runner makes an image for it.
     #[must_use]
     pub fn is_image(&self) -> bool {
         matches!(self, Self::Loop { .. } | Self::Ram { .. })
@@ -96,11 +96,11 @@ pub struct DeviceSettings {
 pub struct Device {
     /// Name; variants of one device are `NAME[setting=value]`.
     pub name: String,
-    /// What it is made from. Variants of one device share one image.
+    /// Its origin. Variants of one device share one image.
     pub backing: Backing,
     /// Name of the device that this is a variant of, or its own.
     pub base: String,
-    /// What is set on it.
+    /// Its settings.
     pub settings: DeviceSettings,
 }
 
@@ -179,7 +179,7 @@ pub struct Filesystem {
     pub mkfs: Vec<String>,
     /// Mount options, after the comparable defaults.
     pub mount: Vec<String>,
-    /// Whether mkfs and mount may discard; off unless discard is the question.
+    /// Lets mkfs and mount discard; off unless discard is the question.
     pub discard: bool,
     /// A writable layer in RAM above it.
     pub overlay: Option<Overlay>,

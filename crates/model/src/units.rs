@@ -24,9 +24,9 @@ pub struct Lba(pub u64);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not a {what}; write {example}")]
 pub struct UnitError {
-    /// What was written.
+    /// The text that was read.
     pub text: String,
-    /// What was expected: "size" or "duration".
+    /// The expected kind: "size" or "duration".
     pub what: &'static str,
     /// A correct spelling.
     pub example: &'static str,

@@ -94,6 +94,11 @@ pub enum CacheState {
 }
 
 impl CacheState {
+    /// The value of the field `cache`, which has a default in every kind that has the field.
+    fn of(values: &Values) -> Self {
+        values.text("cache").and_then(Self::from_word).unwrap_or(Self::Warm)
+    }
+
     /// Reads the word that labs use; anything unknown is `None`.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
@@ -233,8 +238,20 @@ pub struct WorkloadKind {
     pub on_raw: bool,
     /// Programs that its steps start.
     pub programs: &'static [Program],
-    /// Builds the parameters from checked values; an error names the field and the mend.
-    pub build: fn(&Values) -> Result<WorkloadParams, FieldConflict>,
+    /// Builds the parameters from checked values with all defaults filled in. Private, so that
+    /// nothing gets past [`WorkloadKind::params`]: a default stands in the field's definition only.
+    build: fn(&Values) -> Result<WorkloadParams, FieldConflict>,
+}
+
+impl WorkloadKind {
+    /// The parameters from checked values; a field without a value has the default of its
+    /// definition.
+    ///
+    /// # Errors
+    /// [`FieldConflict`] when values do not go together.
+    pub fn params(&self, values: &Values) -> Result<WorkloadParams, FieldConflict> {
+        (self.build)(&values.clone().with_defaults(self.fields))
+    }
 }
 
 /// A program that the steps of a workload start.

@@ -62,7 +62,7 @@ impl DeviceNumber {
     }
 }
 
-/// What to record.
+/// Settings of a recording.
 #[derive(Clone, Debug)]
 pub struct BlockEventOptions {
     /// Name of the tracing instance, from [`instance_name`].
@@ -100,7 +100,7 @@ pub fn watcher_name(process: u32) -> String {
 }
 
 /// Removes the instances of watching processes that were killed, and tells how many those were.
-/// What cannot be removed stays for the next time.
+/// An instance that cannot be removed stays for the next time.
 ///
 /// # Errors
 /// When tracefs is not to be had.

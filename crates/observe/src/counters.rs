@@ -112,7 +112,7 @@ impl DeviceCounters {
     }
 }
 
-/// Where the kernel keeps the counters of a device. A `/` in a kernel name is a `!` in sysfs.
+/// The path of a device's counters. A `/` in a kernel name is a `!` in sysfs.
 pub(crate) fn stat_path(root: &Path, kernel_name: &str) -> Result<PathBuf, ObserveError> {
     let name = kernel_name.replace('/', "!");
     if name.is_empty() || name == "." || name == ".." || name.contains('\0') {
@@ -148,7 +148,7 @@ fn advance_optional(before: Option<u64>, after: Option<u64>) -> Option<Option<u6
     }
 }
 
-/// What every counter advanced by.
+/// The increase of every counter.
 fn advance_all(before: &DeviceCounters, after: &DeviceCounters) -> Option<DeviceCounters> {
     Some(DeviceCounters {
         reads: advance(before.reads, after.reads)?,

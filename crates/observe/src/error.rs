@@ -1,4 +1,4 @@
-//! What can go wrong while watching.
+//! Errors of observation.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ pub enum ObserveError {
     /// A kernel file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried: "open", "read", "write", "create", "remove".
+        /// The attempt: "open", "read", "write", "create", "remove".
         action: &'static str,
         /// Which file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: std::io::Error,
     },
     /// A name that cannot be a block device of the kernel.
@@ -40,9 +40,9 @@ pub enum ObserveError {
     Malformed {
         /// Which file.
         path: PathBuf,
-        /// What it holds, shortened.
+        /// Its content, shortened.
         text: String,
-        /// What was expected.
+        /// The expected content.
         expected: &'static str,
     },
     /// The tracing filesystem is not to be had.
@@ -51,7 +51,7 @@ pub enum ObserveError {
          CONFIG_BLK_DEV_IO_TRACE or CONFIG_FTRACE, leave it off elsewhere"
     )]
     NoTracefs {
-        /// What the kernel said.
+        /// The kernel's answer.
         source: std::io::Error,
     },
     /// A name for a tracing instance that this program would not have made.
@@ -67,7 +67,7 @@ pub enum ObserveError {
     Thread {
         /// Which.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: std::io::Error,
     },
     /// A program ran and gave nothing usable.
@@ -75,7 +75,7 @@ pub enum ObserveError {
     Program {
         /// Its path.
         program: String,
-        /// What happened and what to do.
+        /// The problem and the fix.
         problem: String,
     },
 }

@@ -1,7 +1,7 @@
 //! Application bytes beside device bytes: was it the device that was measured?
 
 use seekwell_model::record::DeviceTotals;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::CacheState;
 
 /// Below this share of the application's bytes the cache must have answered. Filesystems that
@@ -23,19 +23,15 @@ pub fn busy_before(name: &str, seen: &DeviceTotals, interval_ms: u64) -> Option<
     let share = seen.busy_ms as f64 / interval_ms.max(1) as f64;
     let requests = seen.reads + seen.writes;
     (share > BUSY_SHARE && requests > 0).then(|| {
-        Warning::new(
-            "device-busy",
-            format!(
+        Warning::new(WarningCode::DeviceBusy, format!(
                 "{name} was busy {:.0} % of the time before it was measured: {requests} requests of \
                  others in {interval_ms} ms",
                 (share * 100.0).min(100.0)
-            ),
-            format!("stop what uses it and try again; seekwell watch {name} shows what it does"),
-        )
+            )).with_remedy(format!("stop what uses it and try again; seekwell watch {name} shows what it does"))
     })
 }
 
-/// What a step moved, by both accounts.
+/// Bytes that a step moved, by the workload's and the device's account.
 #[derive(Clone, Copy, Debug)]
 pub struct StepBytes<'a> {
     /// Name of the step, for the texts.
@@ -123,16 +119,13 @@ fn read_warning(bytes: &StepBytes<'_>, app: u64, device: u64) -> Option<Warning>
                  write it in full first, or declare the step warm"
             }
         };
-        return Some(Warning::new("served-from-cache", format!("{step}: {amounts}"), remedy));
+        return Some(
+            Warning::new(WarningCode::ServedFromCache, format!("{step}: {amounts}"))
+                .with_remedy(remedy),
+        );
     }
-    amplified(app, device).then(|| {
-        Warning::new(
-            "read-amplified",
-            format!("{step}: {amounts}"),
-            "lower read_ahead_kb, or read in blocks at least as large as the filesystem's; \
-             if other processes use the device, stop them",
-        )
-    })
+    amplified(app, device)
+        .then(|| Warning::new(WarningCode::ReadAmplified, format!("{step}: {amounts}")))
 }
 
 fn write_warning(bytes: &StepBytes<'_>, app: u64, device: u64) -> Option<Warning> {
@@ -142,21 +135,10 @@ fn write_warning(bytes: &StepBytes<'_>, app: u64, device: u64) -> Option<Warning
         return None;
     }
     if served(app, device) {
-        return Some(Warning::new(
-            "write-absorbed",
-            format!("{step}: {amounts}"),
-            "data was overwritten or removed in memory, compressed, or kept in an overlay: judge \
-             a step that ends with its data on the device, or use incompressible data",
-        ));
+        return Some(Warning::new(WarningCode::WriteAbsorbed, format!("{step}: {amounts}")));
     }
-    amplified(app, device).then(|| {
-        Warning::new(
-            "write-amplified",
-            format!("{step}: {amounts}"),
-            "look at data=journal, at writes smaller than a block, and at fsync after each; the \
-             device wears faster by this factor",
-        )
-    })
+    amplified(app, device)
+        .then(|| Warning::new(WarningCode::WriteAmplified, format!("{step}: {amounts}")))
 }
 
 /// Megabytes (10^6 bytes) with three digits that count.

@@ -88,7 +88,7 @@ pub const LATENCY_CLASSES: usize = 23;
 /// Powers of two from 512 bytes to 1 MiB, and what is larger.
 pub const SIZE_CLASSES: usize = 13;
 
-/// What the requests of an interval looked like.
+/// Statistics of the requests of an interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picture {
     /// Reads by latency: class `n` holds up to 2^`n` µs, the last one everything above.

@@ -61,7 +61,7 @@ pub fn read_smart(
     Ok(answered(&value).then_some(value))
 }
 
-/// Whether the device itself said anything.
+/// Returns true if the device itself answered.
 fn answered(value: &Value) -> bool {
     let status = value.pointer("/smartctl/exit_status").and_then(Value::as_i64).unwrap_or(0);
     status & NO_ANSWER == 0 && SECTIONS.iter().any(|section| value.get(section).is_some())

@@ -5,7 +5,7 @@ use crate::counters::{DeviceCounters, malformed, sample_between, stat_path};
 use crate::error::ObserveError;
 use crate::machine::{MemoryState, PressureTotals};
 use seekwell_model::record::Sample;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What to sample.
+/// Settings of the sampler.
 #[derive(Clone, Debug)]
 pub struct TimelineOptions {
     /// `/`, or a directory that holds `sys` and `proc` as a test made them.
@@ -28,7 +28,7 @@ pub struct TimelineOptions {
     pub origin_ns: u64,
 }
 
-/// What a [`Timeline`] saw.
+/// The samples of a [`Timeline`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timelines {
     /// Samples of the data device.
@@ -76,9 +76,8 @@ impl Timeline {
             Some(Ok(timelines)) => timelines,
             _ => Timelines {
                 warnings: vec![Warning::new(
-                    "no-timeline",
+                    WarningCode::NoTimeline,
                     "the sampling thread ended early",
-                    "report this as a defect, with the trial's record",
                 )],
                 ..Timelines::default()
             },
@@ -260,7 +259,7 @@ impl Track {
     }
 }
 
-/// What all tracks of one reading share.
+/// Values that all tracks of one reading share.
 #[derive(Clone, Copy, Debug)]
 struct Shared {
     at_ns: u64,
@@ -342,18 +341,16 @@ impl Sampler {
         for track in &self.tracks {
             if let Some(error) = &track.lost {
                 warnings.push(Warning::new(
-                    "timeline-ended",
+                    WarningCode::TimelineEnded,
                     format!("the timeline of {} ends early: {error}", track.name),
-                    "check the kernel log for the device, then run the trial again",
                 ));
             }
         }
         let taken = self.tracks.first().map_or(0, |track| track.samples.len()) as u64;
         if self.late >= 3 && self.late * 20 > taken {
             warnings.push(Warning::new(
-                "timeline-late",
+                WarningCode::TimelineLate,
                 format!("{} of {} samples were late", self.late, taken + self.late),
-                "leave a CPU free beside the workload, or sample less often (sample_interval)",
             ));
         }
         let mut samples = self.tracks.drain(..).map(|track| track.samples);

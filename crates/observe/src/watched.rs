@@ -1,4 +1,4 @@
-//! What can be watched of a block device, found from its path without opening it.
+//! A block device to watch, found from its path without opening it.
 
 use crate::block_events::DeviceNumber;
 use crate::counters::stat_path;
@@ -63,7 +63,7 @@ impl Watched {
         })
     }
 
-    /// Whether a sector of the disk belongs to the device. A flush without data belongs to all.
+    /// Returns true if a sector of the disk belongs to the device. A flush without data belongs to all.
     #[must_use]
     pub fn holds(&self, sector: u64, sectors: u32) -> bool {
         let (first, count) = self.sectors;

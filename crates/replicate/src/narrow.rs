@@ -12,17 +12,7 @@ mod tests;
 /// When the text is not TOML.
 pub fn narrowed(text: &str, only: &Match) -> Result<String, toml::de::Error> {
     let mut lab: Table = text.parse()?;
-    let axes = [
-        ("device", &only.device),
-        ("journal", &only.journal),
-        ("filesystem", &only.filesystem),
-        ("scheduler", &only.scheduler),
-        ("memory", &only.memory),
-        ("workload", &only.workload),
-    ];
-    let named = axes.iter().filter_map(|(axis, name)| {
-        Some(((*axis).to_owned(), Value::String(name.as_ref()?.clone())))
-    });
+    let named = only.named().map(|(axis, name)| (axis.to_owned(), Value::String(name.to_owned())));
     let stack: Table = named.collect();
     if stack.is_empty() {
         return Ok(text.to_owned());

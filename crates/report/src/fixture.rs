@@ -11,7 +11,7 @@ use seekwell_model::stack::{
 };
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::verdict::{Basis, Evidence, Ratio, Verdict, VerdictKind};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CacheState, MailParams, WorkloadParams};
 use std::collections::BTreeMap;
 
@@ -313,20 +313,8 @@ pub(crate) fn left_out() -> Vec<LeftOut> {
 pub(crate) fn warnings() -> Vec<Warning> {
     let remedy = "make the data set larger than the memory limit, or read each byte once; a compressing filesystem also reads less";
     vec![
-        Warning::new(
-            "served-from-cache",
-            "read_archive: 22.0 MB read by the workload, 1.20 MB by the device (8 times, in btrfs/none)",
-            remedy,
-        ),
-        Warning::new(
-            "trial-failed",
-            "ext4/none: 2 trials failed in mkfs: mkfs.ext4: No space left on device",
-            "mend the cause and run the lab again, or exclude the stack",
-        ),
-        Warning::new(
-            "served-from-cache",
-            "read_directory: 22.0 MB read by the workload, 0.90 MB by the device",
-            remedy,
-        ),
+        Warning::new(WarningCode::ServedFromCache, "read_archive: 22.0 MB read by the workload, 1.20 MB by the device (8 times, in btrfs/none)").with_remedy(remedy),
+        Warning::new(WarningCode::TrialFailed, "ext4/none: 2 trials failed in mkfs: mkfs.ext4: No space left on device").with_remedy("mend the cause and run the lab again, or exclude the stack"),
+        Warning::new(WarningCode::ServedFromCache, "read_directory: 22.0 MB read by the workload, 0.90 MB by the device").with_remedy(remedy),
     ]
 }

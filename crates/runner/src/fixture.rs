@@ -77,7 +77,7 @@ pub fn workload(step: &str) -> Workload {
     values.set("run", seekwell_model::field::Value::Text("true".into()));
     values.set("step", seekwell_model::field::Value::Text(step.into()));
     let kind = seekwell_model::workloads::workload_kind("command").unwrap();
-    Workload { name: step.into(), parts: vec![(kind.build)(&values).unwrap()], beside: vec![] }
+    Workload { name: step.into(), parts: vec![kind.params(&values).unwrap()], beside: vec![] }
 }
 
 pub fn plan(labels: &[&str], effort: Effort) -> Plan {

@@ -22,7 +22,7 @@ use seekwell_model::units::Nanos;
 use seekwell_model::verdict::{
     Basis, Decision, DependenceFound, Evidence, Needed, OutStack, Ratio, Verdict, VerdictKind,
 };
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
 use seekwell_stats::paired::{
@@ -87,11 +87,10 @@ fn not_judged(plan: &Plan) -> Option<Warning> {
         return None;
     }
     let text = format!("not judged, because not every stack runs it: workload {}", left.join(", "));
-    Some(Warning::new(
-        "workload-not-judged",
-        text,
-        "run it on every stack, or judge it in a lab of its own",
-    ))
+    Some(
+        Warning::new(WarningCode::WorkloadNotJudged, text)
+            .with_remedy("run it on every stack, or judge it in a lab of its own"),
+    )
 }
 
 /// The verdict of a run that is over: its rounds are done, its time is spent, or enough is known.
@@ -482,15 +481,11 @@ fn busy_processors(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
     let shares: Vec<Option<f64>> = records.iter().map(|(_, record)| waited(record)).collect();
     let typical = median(&shares)?;
     (typical >= BUSY_PERCENT).then(|| {
-        Warning::new(
-            "busy-processors",
-            format!(
+        Warning::new(WarningCode::BusyProcessors, format!(
                 "something waited for a processor in {typical:.0} % of the time (median of the trials): \
                  others computed beside the run, or the workload has more to run than there are \
                  processors"
-            ),
-            "stop what else runs here and repeat; the timelines show the pressure",
-        )
+            ))
     })
 }
 
@@ -527,11 +522,7 @@ fn failures(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
     let warning = |((stack, what), times): ((String, String), u32)| {
         let trials = if times == 1 { "trial" } else { "trials" };
         let text = format!("{stack}: {times} {trials} failed in {what}");
-        Warning::new(
-            "trial-failed",
-            text,
-            "mend the cause and run the lab again, or exclude the stack",
-        )
+        Warning::new(WarningCode::TrialFailed, text)
     };
     by_reason.into_iter().map(warning).collect()
 }
@@ -568,11 +559,10 @@ fn not_durable(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Option<Warnin
         format!("up to {:.0} MB", largest / 1e6)
     };
     let text = format!("not yet on the device when {step} ended and was judged: {amount}");
-    Some(Warning::new(
-        "not-durable",
-        text,
-        format!("judge {step}.elapsed_durable to count the write-back"),
-    ))
+    Some(
+        Warning::new(WarningCode::NotDurable, text)
+            .with_remedy(format!("judge {step}.elapsed_durable to count the write-back")),
+    )
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! where it was not, so that a trial that was still changing never ranks silently.
 
 use seekwell_model::plan::{Plan, PlannedTrial};
-use seekwell_model::record::{Record, Sample, Status, StepRecord};
-use seekwell_model::warning::Warning;
+use seekwell_model::record::{Record, Sample, StepRecord};
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{SNIA, WorkloadParams};
 use seekwell_stats::estimate::mean;
 use seekwell_stats::steady::{
@@ -38,14 +38,8 @@ pub fn mark(plan: &Plan, trial: &PlannedTrial, record: &mut Record) {
             continue;
         };
         let Some(why) = doubt(&rule, timeline, step) else { continue };
-        step.warnings.push(Warning::new(
-            "not-steady",
-            format!("{}: {why}", io.step),
-            "give the step more time, fill the device before it, or leave `steady` out",
-        ));
-        if record.status == Status::Ok {
-            record.status = Status::Marked;
-        }
+        step.warnings.push(Warning::new(WarningCode::NotSteady, format!("{}: {why}", io.step)));
+        record.mark_if_doubtful();
     }
 }
 

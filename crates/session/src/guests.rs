@@ -104,8 +104,13 @@ impl Setup for Guests {
 
     fn notes(&self) -> Vec<String> {
         let reduced = self.kernel.get().is_some_and(|kernel| kernel.set == KernelSet::Reduced);
-        let note = "this lab kernel has ext2, ext3, ext4, xfs and btrfs only; all filesystems: seekwell kernel build";
-        reduced.then(|| note.to_owned()).into_iter().collect()
+        let note = || {
+            let filesystems = labs::reduced_filesystems();
+            format!(
+                "this lab kernel has only {filesystems}; for all filesystems: seekwell kernel build"
+            )
+        };
+        reduced.then(note).into_iter().collect()
     }
 
     fn open(&self, plan: &Plan, _run_file: &Path) -> Result<Opened, SessionError> {

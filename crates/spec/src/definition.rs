@@ -7,9 +7,9 @@ use seekwell_model::field::{Field, FieldKind};
 pub struct TableDefinition {
     /// As written in a lab, for example `[[device]]`; empty for the lab as a whole.
     pub header: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub doc: &'static str,
-    /// What may stand in it.
+    /// Its entries.
     pub entries: &'static [Entry],
     /// Further fields, by the value of the entry `kind`.
     pub by_kind: Option<FieldsByKind>,
@@ -82,7 +82,7 @@ impl Entry {
         self
     }
 
-    /// Whether the entry holds tables and nothing but tables.
+    /// Returns true if the entry holds only tables.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.form, Form::Table(_) | Form::Tables(_) | Form::TableOrTables(..))
     }

@@ -21,11 +21,11 @@ pub struct Diagnostic {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// What is wrong and why, a lower-case fragment.
+    /// The mistake and its reason, a lower-case fragment.
     pub message: String,
     /// The offending value as it stands in the file, shortened; `None` where there is none to show.
     pub value: Option<Box<str>>,
-    /// What to write instead, a lower-case fragment.
+    /// The fix, a lower-case fragment.
     pub remedy: String,
     /// The lines shown between message and remedy; empty where no line can be shown.
     pub excerpt: String,

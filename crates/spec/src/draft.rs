@@ -18,13 +18,13 @@ pub struct Question {
     pub text: &'static str,
     /// Answers by word, each with what it means. Never empty.
     pub choices: &'static [(&'static str, &'static str)],
-    /// What else may be answered, in words; `None` where there are only the choices.
+    /// Other possible answers, in words; `None` if only the choices are possible.
     pub free: Option<&'static str>,
     /// The answer of who just goes on.
     pub default: &'static str,
 }
 
-/// What runs on it.
+/// The workload.
 pub const RUNS: Question = Question {
     name: "runs",
     text: "What runs on it?",
@@ -64,7 +64,7 @@ pub const FILESYSTEM: Question = Question {
     default: "usual",
 };
 
-/// What else is compared.
+/// Further axes.
 pub const VARY: Question = Question {
     name: "vary",
     text: "What else shall be compared?",
@@ -78,13 +78,13 @@ pub const VARY: Question = Question {
     default: "scheduler",
 };
 
-/// What matters.
+/// The goal.
 pub const MATTERS: Question = Question {
     name: "matters",
     text: "What matters most?",
     choices: &[
         ("throughput", "how much gets done in all"),
-        ("waiting", "how long somebody waits for one thing"),
+        ("waiting", "how long one operation takes"),
     ],
     free: None,
     default: "throughput",
@@ -106,7 +106,7 @@ pub const TIME: Question = Question {
 /// The six, in the order in which they are asked.
 pub const QUESTIONS: [&Question; 6] = [&RUNS, &DEVICE, &FILESYSTEM, &VARY, &MATTERS, &TIME];
 
-/// What people call what runs on it, where they mean a database.
+/// Names of workloads by which people mean a database.
 const DATABASES: [&str; 6] = ["sqlite", "postgresql", "postgres", "mysql", "mariadb", "db"];
 
 /// An answer that does not fit its question.
@@ -115,9 +115,9 @@ const DATABASES: [&str; 6] = ["sqlite", "postgresql", "postgres", "mysql", "mari
 pub struct AnswerError {
     /// Name of the question.
     pub name: &'static str,
-    /// What was answered.
+    /// The answer.
     pub answer: String,
-    /// What to answer instead.
+    /// The suggested answer.
     pub remedy: String,
 }
 

@@ -10,11 +10,11 @@ use crate::diagnostic::Diagnostic;
 use crate::lab_file::LabFile;
 use crate::source::{Problem, Span};
 use reasons::{Reason, Rules};
-use seekwell_model::lab::{Effort, Lab, Match, Method, SchedulerAxis, Workload};
+use seekwell_model::lab::{Effort, Lab, Match, Method, SchedulerAxis};
 use seekwell_model::plan::{Candidate, LeftOut, PlaceFacts};
 use seekwell_model::stack::{Backing, Device, Scheduler, Stack};
-use seekwell_model::warning::Warning;
-use seekwell_model::workloads::{MODELLED_METRICS, WorkloadParams};
+use seekwell_model::warning::{Warning, WarningCode};
+use seekwell_model::workloads::MODELLED_METRICS;
 use std::collections::{HashMap, HashSet};
 
 /// Most pairs of stack and workload that the axes of a lab may make, impossible ones included.
@@ -23,7 +23,7 @@ pub const MAX_CANDIDATES: u64 = 100_000;
 /// Most trials that a lab may ask for.
 pub const MAX_TRIALS: u64 = 1_000_000;
 
-/// What the axes of a lab make on a place.
+/// The stacks and candidates of a lab on a backend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expansion {
     /// Stacks that can run, with unique labels, in the order of the axes.
@@ -31,21 +31,10 @@ pub struct Expansion {
     /// Pairs of stack and workload that can run, in the order of the axes. Indices into `stacks`
     /// and into the lab's workloads.
     pub candidates: Vec<Candidate>,
-    /// What was left out and why.
+    /// The combinations that were left out, with the reasons.
     pub left_out: Vec<LeftOut>,
     /// Doubts that can be had before anything ran.
     pub warnings: Vec<Warning>,
-}
-
-/// Whether a workload can run on a raw device: each of its parts, and what runs beside them.
-pub(crate) fn runs_on_raw(workload: &Workload) -> bool {
-    workload.parts.iter().chain(&workload.beside).all(|params| match params {
-        WorkloadParams::Command(command) => {
-            let prepare = command.prepare.as_deref().unwrap_or_default();
-            command.raw && !prepare.contains("{dir}")
-        }
-        other => other.on_raw(),
-    })
 }
 
 /// Makes the stacks of a lab, and the pairs of stack and workload that can run on a place with
@@ -75,13 +64,14 @@ fn expansion(file: &LabFile, facts: &PlaceFacts) -> Result<Expansion, Problem> {
         product.add_named(index, &axes.select(named), span)?;
     }
     product.check_nothing_lost(file)?;
-    let mut warnings = doubts::doubts(&axes, &product.stacks, &product.candidates, facts);
+    let mut warnings = product.not_available();
+    warnings.extend(doubts::doubts(&axes, &product.stacks, &product.candidates, facts));
     warnings.extend(product.unused_values());
     let left_out = product.left_out();
     Ok(Expansion { stacks: product.stacks, candidates: product.candidates, left_out, warnings })
 }
 
-/// What only a model counts cannot be compared between devices of the host.
+/// A metric that only models count cannot be compared between devices of the host.
 fn check_metric(file: &LabFile) -> Result<(), Problem> {
     let lab = &file.lab;
     let name = lab.judge.metric.split_once('.').map_or("", |(_, name)| name);
@@ -100,7 +90,8 @@ fn schedulers(lab: &Lab, facts: &PlaceFacts) -> Result<Vec<Scheduler>, Problem> 
     match &lab.schedulers {
         SchedulerAxis::These(these) => Ok(these.clone()),
         SchedulerAxis::All if facts.schedulers.is_empty() => {
-            let message = "the lab leaves the schedulers to the place, and the place does not say which it offers";
+            let message =
+                "the lab names no schedulers, and the backend does not say which it offers";
             let remedy = "write [scheduler] and below it choose = [\"none\", \"mq-deadline\"]";
             Err(Problem::new(None, message, remedy))
         }
@@ -320,9 +311,11 @@ impl<'a> Product<'a> {
     ) -> Result<(), Problem> {
         let mut first_reason = None;
         let mut possible = false;
+        let mut lacking = true;
         for at in combinations(selection) {
             if let Some(reason) = self.rules.impossible(&at) {
                 first_reason = first_reason.or(Some(reason));
+                lacking &= reason.is_lack();
                 self.lose(reason, &at);
                 continue;
             }
@@ -333,7 +326,8 @@ impl<'a> Product<'a> {
                 self.lose(Reason::NamedTwice(index), &at);
             }
         }
-        if possible {
+        // Of a stack that this machine lacks something for, the warning tells.
+        if possible || (first_reason.is_some() && lacking) {
             return Ok(());
         }
         let (why, remedy) = match first_reason {
@@ -397,26 +391,62 @@ impl<'a> Product<'a> {
     }
 
     /// Every filesystem and every workload must be left with a stack, unless only named stacks
-    /// were asked for.
+    /// were asked for or the machine lacks the filesystem. With fewer than two stacks left nothing
+    /// can be compared, and nothing runs.
     fn check_nothing_lost(&self, file: &LabFile) -> Result<(), Problem> {
-        if self.axes.lab.stacks_only {
-            return Ok(());
+        let lack = self.order.iter().copied().find(|reason| reason.is_lack());
+        let enough = lack.is_none() || self.stacks.len() >= 2;
+        let lab = self.axes.lab;
+        if lab.stacks_only {
+            return if enough { Ok(()) } else { Err(self.too_few(file, lack)) };
         }
         let [_, _, filesystems, _, _, workloads] = &self.used;
-        let lab = self.axes.lab;
-        if let Some(index) = filesystems.iter().position(|used| !used) {
+        let only_lacks = |index: usize| {
+            let mut reasons = self.lost.keys().filter(|(_, filesystem, _)| *filesystem == index);
+            enough && reasons.all(|(reason, ..)| reason.is_lack())
+        };
+        let mut unused = (0..filesystems.len()).filter(|index| !filesystems[*index]);
+        if let Some(index) = unused.find(|index| !only_lacks(*index)) {
             let span = file.positions.filesystems.get(index).copied().flatten();
             let what = format!("filesystem \"{}\"", lab.filesystems[index].name);
             return Err(
                 self.nothing_left(file, &what, span, |(_, filesystem, _)| *filesystem == index)
             );
         }
-        if let Some(index) = workloads.iter().position(|used| !used) {
+        let judged = lab.workloads.iter().zip(workloads);
+        let is_judged = judged
+            .filter(|(_, used)| **used)
+            .any(|(workload, _)| workload.reports_or_times(&lab.judge.metric));
+        let lacks_program =
+            |index: &usize| enough && is_judged && self.rules.programs[*index].is_some();
+        let mut unused = (0..workloads.len()).filter(|index| !workloads[*index]);
+        if let Some(index) = unused.find(|index| !lacks_program(index)) {
             let span = file.positions.workloads.get(index).copied().flatten();
             let what = format!("workload \"{}\"", lab.workloads[index].name);
             return Err(self.nothing_left(file, &what, span, |(_, _, workload)| *workload == index));
         }
-        Ok(())
+        if enough { Ok(()) } else { Err(self.too_few(file, lack)) }
+    }
+
+    /// The problem of a lab of which this machine can run one stack or none.
+    fn too_few(&self, file: &LabFile, lack: Option<Reason>) -> Problem {
+        let left = if self.stacks.is_empty() { "no stack is" } else { "only one stack is" };
+        let Some(reason) = lack else {
+            return Problem::new(None, format!("{left} left"), "add a value to an axis");
+        };
+        let text = self.rules.text(reason);
+        let message = format!("{left} left on this machine: {}: {}", text.what, text.why);
+        Problem::new(self.rules.place(reason, &file.positions), message, self.rules.mend(reason))
+    }
+
+    /// Warns about everything that this machine lacks, each thing once.
+    fn not_available(&self) -> Vec<Warning> {
+        let warning = |reason: &Reason| {
+            let text = self.rules.text(*reason);
+            let what = format!("{} is left out: {}", text.what, text.why);
+            Warning::new(WarningCode::NotAvailable, what).with_remedy(text.remedy)
+        };
+        self.order.iter().filter(|reason| reason.is_lack()).map(warning).collect()
     }
 
     fn nothing_left(
@@ -467,15 +497,13 @@ impl<'a> Product<'a> {
         let mut names: Vec<(&str, &str)> = Vec::new();
         names.extend(self.unused(0).map(|at| ("device", lab.devices[at].name.as_str())));
         names.extend(self.unused(1).map(|at| ("journal", lab.journals[at].name.as_str())));
-        names.extend(self.unused(2).map(|at| ("filesystem", lab.filesystems[at].name.as_str())));
+        let here = |at: &usize| self.rules.filesystems[*at].is_none();
+        let filesystems = self.unused(2).filter(here);
+        names.extend(filesystems.map(|at| ("filesystem", lab.filesystems[at].name.as_str())));
         names.extend(self.unused(4).map(|at| ("memory limit", lab.memories[at].name.as_str())));
         names.extend(self.unused(5).map(|at| ("workload", lab.workloads[at].name.as_str())));
         let warning = |(word, name): &(&str, &str)| {
-            Warning::new(
-                "unused-value",
-                format!("no stack uses {word} \"{name}\""),
-                "see what was left out and why, or take it out of the lab",
-            )
+            Warning::new(WarningCode::UnusedValue, format!("no stack uses {word} \"{name}\""))
         };
         names.iter().map(warning).collect()
     }
@@ -486,7 +514,7 @@ impl<'a> Product<'a> {
         (0..used.len()).filter(move |index| !used[*index] && !self.excludes_whole(axis, *index))
     }
 
-    /// Whether one `[[exclude]]` takes out this value, whatever the other axes are.
+    /// Returns true if one `[[exclude]]` takes out this value for all values of the other axes.
     fn excludes_whole(&self, axis: usize, index: usize) -> bool {
         let whole = |rule: &[Vec<bool>; 6]| {
             let mut others = rule.iter().enumerate().filter(|(other, _)| *other != axis);

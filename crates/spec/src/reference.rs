@@ -1,5 +1,9 @@
 //! The reference of the lab format, made from the definitions that the reader itself uses.
 
+mod warnings;
+
+pub use warnings::warnings_markdown;
+
 use crate::definition::{Entry, Form, TableDefinition};
 use crate::tables::{self, ROOT};
 use crate::walk::{describe, grouped};
@@ -254,7 +258,7 @@ fn all_steps(kind: &WorkloadKind) -> Vec<(String, StepOutline)> {
     }
     let mut steps: Vec<(String, StepOutline)> = Vec::new();
     for values in &variants {
-        for step in (kind.build)(values).map(|params| params.steps()).unwrap_or_default() {
+        for step in kind.params(values).map(|params| params.steps()).unwrap_or_default() {
             let how = match (both && step.measured, step.writes) {
                 (false, _) => "",
                 (true, true) => " with `write` or `mix`",
@@ -277,12 +281,13 @@ fn filesystems(text: &mut String) {
     line!(text, "## Filesystems\n");
     line!(
         text,
-        "What stands in every mkfs and mount so that stacks are comparable comes first, then what \
-         `mkfs` and `mount` of the lab add.\n"
+        "Every mkfs and mount gets the options that make stacks comparable, then those of the lab's \
+         `mkfs` and `mount`. Options that read or write files of the host, or name another device, \
+         are refused.\n"
     );
     line!(
         text,
-        "| `type` | What it is | Smallest device | Journal outside | Smallest journal | `data=` | After a power cut |\n\
+        "| `type` | Description | Smallest device | Journal outside | Smallest journal | `data=` | After a power cut |\n\
          | --- | --- | --- | --- | --- | --- | --- |"
     );
     for definition in FILESYSTEMS {

@@ -19,7 +19,7 @@ impl From<Range<usize>> for Span {
 /// A mistake, not yet tied to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// Where; `None` where the lab does not write what is wrong.
+    /// The position; `None` if the mistake is something that the lab leaves out.
     pub(crate) span: Option<Span>,
     pub(crate) message: String,
     pub(crate) remedy: String,
@@ -57,7 +57,7 @@ impl Source {
         Self { file: printable(file), text: text.to_owned() }
     }
 
-    /// What the lab writes there, shortened and safe to print.
+    /// The text of the lab there, shortened and safe to print.
     pub(crate) fn slice(&self, span: Span) -> String {
         let text = self.text.get(span.start..span.end).unwrap_or_default();
         let line = text.lines().next().unwrap_or_default();

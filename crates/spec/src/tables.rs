@@ -104,7 +104,7 @@ const PARTITION: TableDefinition = TableDefinition {
 
 const MODEL: TableDefinition = TableDefinition {
     header: "model",
-    doc: "A modelled device of the virtual place. `model = \"maxtor-6y080l0\"` is short for `model = { name = \"maxtor-6y080l0\" }`.",
+    doc: "A modelled device of the virtual backend. `model = \"maxtor-6y080l0\"` is short for `model = { name = \"maxtor-6y080l0\" }`.",
     entries: &[
         Entry::new("name", TEXT, "Name of a device model, see `seekwell device list`.").required(),
         Entry::new("size", IMAGE_SIZE, "Size, when it is not to be the model's own."),
@@ -122,7 +122,7 @@ const PARTITION_ENTRY: Entry = Entry::new("partition", TEXT, PARTITION.doc)
     .why(STABLE_PATH_WHY);
 const MODEL_ENTRY: Entry = Entry::new("model", TEXT, MODEL.doc).form(Form::TableOr(&MODEL, "name"));
 
-/// What a device or a journal can be made from.
+/// The possible origins of a device or a journal.
 pub(crate) const BACKINGS: [&str; 5] = ["loop", "ram", "disk", "partition", "model"];
 
 const NR_REQUESTS_WHY: &str = "the kernel takes no queue shorter than 4 requests";
@@ -372,7 +372,7 @@ const THEN: TableDefinition = TableDefinition {
 
 const BESIDE: TableDefinition = TableDefinition {
     header: "[[workload.beside]]",
-    doc: "What runs beside the last part, with threads of its own, as long as that takes: `count` and `time` do not end it. Both report; each measured step of the last part is run alone first (as `STEP-alone`), then together, and reports `latency_ratio`.",
+    doc: "A background workload of the last part. It has its own threads and runs until that part ends, whatever its `count` and `time`. Both report metrics. Each measured step of the last part runs alone first (as `STEP-alone`), then with the background workload, and reports `latency_ratio`.",
     entries: &[WORKLOAD_KIND_ENTRY],
     by_kind: Some(workload_fields),
 };
@@ -395,7 +395,12 @@ pub const WORKLOAD: TableDefinition = TableDefinition {
 };
 
 const MATCH_ENTRIES: &[Entry] = &[
-    Entry::new("device", TEXT, "Names of devices; the name of a device with settings as lists stands for all its variants.").form(Form::Variants),
+    Entry::new(
+        "device",
+        TEXT,
+        "Names of devices; the name of a device with lists of settings means all its variants.",
+    )
+    .form(Form::Variants),
     Entry::new("journal", TEXT, "Names of journals.").form(Form::Variants),
     Entry::new("filesystem", TEXT, "Names of filesystems.").form(Form::Variants),
     Entry::new("scheduler", TEXT, "Names of schedulers.").form(Form::Variants),
@@ -432,7 +437,7 @@ pub const JUDGE: TableDefinition = TableDefinition {
         Entry::new("rounds", integer(MIN_ROUNDS, 1000), "Complete rounds; with `method = \"race\"` the most that its final has. Without `rounds` and `budget` 10 rounds are made, and a race's final has at most 80.")
             .why("fewer than 6 paired rounds can never make a winner: a stack may be ahead in all of them by chance"),
         Entry::new("budget", FieldKind::Duration, "No new round is begun that would not end within this time; at least 6 rounds are made, in a race the whole screen and 6 rounds of the final. Instead of `rounds`."),
-        Entry::new("control", FieldKind::Bool, "Runs a copy of the first stack beside it, in a race in the final. Where the two differ beyond chance, the laboratory is at fault and the verdict is withdrawn.").default("false"),
+        Entry::new("control", FieldKind::Bool, "Runs the first stack twice under two names (an A/A test), in a race only in the final. If the two differ by more than chance, the setup is at fault and the verdict is withdrawn.").default("false"),
     ],
     by_kind: None,
 };
@@ -442,14 +447,14 @@ pub const TRIAL: TableDefinition = TableDefinition {
     header: "[trial]",
     doc: "How trials are run, the same for every stack.",
     entries: &[
-        Entry::new("cpus", integer(0, 8191), "CPUs that agent and workload are pinned to. Without it the place's default, which is recorded.").form(Form::Each),
+        Entry::new("cpus", integer(0, 8191), "CPUs that agent and workload are pinned to. Without it the backend's default, which is recorded.").form(Form::Each),
         Entry::new("block_events", FieldKind::Bool, "Keep the block event stream of every trial (tracefs).").default("false"),
         Entry::new("single_ios", FieldKind::Bool, "Keep the latency of every single I/O.").default("false"),
         Entry::new("sample_interval", FieldKind::Duration, "Interval of the timeline, 10 ms to 60 s.").default("\"100ms\""),
         Entry::new("timeout", FieldKind::Duration, "A trial that takes longer is ended and marked failed; 1 s to 30 days.").default("\"1h\""),
         Entry::new("fsck", FieldKind::Bool, "Check the filesystem after the steps; the step `fsck` reports its time.").default("false"),
-        Entry::new("fsck_torn", FieldKind::Bool, "After all else, mount the filesystem once more, write 1,000 small files, every tenth synced, and end it in the midst of that: its driver sends nothing more to the device, as at a power cut whose disk kept what it was sent. The step `mount_torn` reports what mounting it takes then, with what its journal replays, `fsck_torn` what checking it takes after that. For ext3, ext4 and xfs; of another filesystem the trial says why it cannot.").default("false"),
-        Entry::new("freeze", FieldKind::Bool, "In the virtual place: the filesystem, and the file that a workload writes before its first measured step, are made once for each stack, with the lab's seed, and every trial starts from a copy of them, freshly mounted. Rounds then differ in their accesses only, not in the layout. Elsewhere every trial makes its own.").default("false"),
+        Entry::new("fsck_torn", FieldKind::Bool, "Simulate a crash at the end: mount the filesystem again, write 1,000 small files, sync every tenth, and end the filesystem during the writes. Its driver sends nothing more to the device, as in a power cut with a disk that keeps everything it was sent. The step `mount_torn` reports the time of the recovery mount, `fsck_torn` that of the check after it. For ext3, ext4 and xfs; for other filesystems a warning gives the reason.").default("false"),
+        Entry::new("freeze", FieldKind::Bool, "On the virtual backend: make the filesystem and the files before the first measured step once per stack, with the lab's seed, and start every trial from a copy. Rounds then differ in their accesses, not in the layout. On the host every trial makes its own.").default("false"),
     ],
     by_kind: None,
 };

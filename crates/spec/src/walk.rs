@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 pub(crate) use kinds::{default_value, describe, grouped, nearest, quote_list};
 
-/// Where an entry was written.
+/// The position of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Place {
     pub(crate) key: Span,
@@ -26,23 +26,23 @@ pub(crate) struct Checked {
     pub(crate) span: Option<Span>,
     /// Single values and lists of text, defaults filled in.
     pub(crate) values: Values,
-    /// Where the entries that the lab writes are.
+    /// The positions of the entries that the lab writes.
     pub(crate) places: BTreeMap<&'static str, Place>,
     /// Elements of lists, each with its place.
     pub(crate) lists: BTreeMap<&'static str, Vec<(Value, Span)>>,
     /// Tables below this one.
     pub(crate) tables: BTreeMap<&'static str, Vec<Checked>>,
-    /// Whether the entry of this name was written as one table, not as a list of tables.
+    /// True for an entry that was written as one table, not as a list of tables.
     pub(crate) single: BTreeMap<&'static str, bool>,
 }
 
 impl Checked {
-    /// Where the value of an entry is, else where the table is.
+    /// The position of an entry's value, else of the table.
     pub(crate) fn place(&self, name: &str) -> Option<Span> {
         self.places.get(name).map(|place| place.value).or(self.span)
     }
 
-    /// Whether the lab writes this entry.
+    /// Returns true if the lab writes this entry.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }

@@ -194,3 +194,34 @@ proptest! {
         read_and_expand(&bytes)?;
     }
 }
+
+/// mkfs runs as root: a lab cannot make it read or write files of the host.
+#[test]
+fn options_of_mkfs_and_mount_that_open_host_files_are_refused_by_name() {
+    let lab = |kind: &str, key: &str, values: &[&str]| {
+        let text = format!(
+            "[[filesystem]]\ntype = \"{kind}\"\n{key} = {values:?}\n[[workload]]\nkind = \"mail\""
+        );
+        seekwell_spec::read_lab(&text, "t.toml")
+    };
+    let mut seen = 0;
+    for definition in seekwell_model::filesystems::FILESYSTEMS {
+        for refused in definition.options.refused {
+            let (flag, suboption) = refused.option.split_once(' ').unwrap_or((refused.option, ""));
+            let value = format!("{suboption}=/tmp/x");
+            let message = lab(definition.name, "mkfs", &[flag, &value]).unwrap_err().to_string();
+            assert!(message.contains(&format!("`{}` of mkfs", refused.option)), "{message}");
+            assert!(message.contains("is refused: it "), "{message}");
+            seen += 1;
+        }
+        for option in definition.refused_mount {
+            let message = lab(definition.name, "mount", &[&format!("noatime,{option}=/dev/sdb")])
+                .unwrap_err()
+                .to_string();
+            assert!(message.contains(&format!("mount option `{option}` is refused")), "{message}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 30, "{seen} options");
+    lab("ext4", "mkfs", &["-L", "-z", "-N", "5000"]).unwrap();
+}

@@ -1,6 +1,6 @@
 //! The reference in `docs/` is what the definitions say.
 
-use seekwell_spec::reference::{EXAMPLE, lab_reference_markdown};
+use seekwell_spec::reference::{EXAMPLE, lab_reference_markdown, warnings_markdown};
 use std::path::Path;
 
 #[test]
@@ -11,6 +11,16 @@ fn the_reference_in_docs_is_the_one_that_the_definitions_make() {
         kept == lab_reference_markdown(),
         "docs/lab-reference.md is out of date: run `cargo xtask docs`"
     );
+}
+
+#[test]
+fn the_warnings_in_docs_are_those_of_the_catalogue() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/warnings.md");
+    let kept = std::fs::read_to_string(file).unwrap();
+    assert!(kept == warnings_markdown(), "docs/warnings.md is out of date: run `cargo xtask docs`");
+    for definition in seekwell_model::warning::WARNINGS {
+        assert!(kept.contains(&format!("| `{}` |", definition.code)), "{}", definition.code);
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use metrics::Metrics;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use std::collections::BTreeMap;
 
 /// A record taken apart: text, metrics, histograms and series.
@@ -151,9 +151,8 @@ fn set_aside_non_numbers(record: &mut Record) {
         step.metrics = numbers;
         for (name, value) in odd {
             step.warnings.push(Warning::new(
-                "not-a-number",
+                WarningCode::NotANumber,
                 format!("{}.{name} was {value} and is left out", step.name),
-                "report this as a defect, with the lab",
             ));
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use seekwell_device::{DeviceError, DeviceFile, build, catalogue};
-use seekwell_model::filesystems::FILESYSTEMS;
+use seekwell_model::filesystems::{FILESYSTEMS, names_of};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::PlaceFacts;
 use seekwell_model::stack::Backing;
@@ -19,9 +19,6 @@ mod tests;
 
 /// The lab kernel's schedulers, as the kernel calls them.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
-
-/// Filesystems of the reduced set, as the kernel calls them.
-const REDUCED: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
 
 /// The model of a device in RAM.
 const RAM: &str = "ram";
@@ -140,9 +137,11 @@ pub fn facts(
     devices: &BTreeMap<String, DeviceFile>,
     find: &dyn Fn(&str) -> bool,
 ) -> PlaceFacts {
-    let kinds = FILESYSTEMS.iter().filter_map(|definition| definition.kernel_type);
-    let has = |kind: &&str| kernel.set == KernelSet::Full || REDUCED.contains(kind);
-    let mut kernel_filesystems: Vec<String> = kinds.filter(has).map(str::to_owned).collect();
+    let in_kernel = FILESYSTEMS
+        .iter()
+        .filter(|one| kernel.set == KernelSet::Full || one.in_reduced_kernel)
+        .filter_map(|one| one.kernel_type);
+    let mut kernel_filesystems: Vec<String> = in_kernel.map(str::to_owned).collect();
     kernel_filesystems.dedup();
     let sizes = backings(lab).filter_map(|(_, backing)| match backing {
         Backing::Model { model, .. } => {
@@ -163,6 +162,12 @@ pub fn facts(
         ram: None,
         disk_sizes: sizes.collect(),
     }
+}
+
+/// The filesystems of the reduced lab kernel, as a sentence lists them.
+#[must_use]
+pub fn reduced_filesystems() -> String {
+    names_of(|one| one.in_reduced_kernel && !one.is_raw()).replace(" or ", " and ")
 }
 
 /// Why a workload cannot run in a guest, and what to do: it calls a program that is not in the guest's

@@ -18,7 +18,7 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::{Backing, MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::derive_seed;
 
@@ -457,11 +457,10 @@ const FROZEN: &str = "frozen";
 fn is_frozen(prepared: &Record) -> Warning {
     let fingerprint = prepared.fingerprint.as_deref().unwrap_or("unknown");
     Warning::new(
-        "frozen-populate",
+        WarningCode::FrozenPopulate,
         format!(
             "filesystem and files were made once for this stack (fingerprint {fingerprint}); every trial starts from a copy, so all rounds share one layout"
         ),
-        "remove [trial] freeze to get a new layout in every round",
     )
 }
 
@@ -497,8 +496,7 @@ fn for_agent(stack: &Stack) -> Stack {
 
 fn cpu_is_free() -> Warning {
     Warning::new(
-        "virtual-cpu-free",
+        WarningCode::VirtualCpuFree,
         "virtual time counts no CPU time, so differences that come from the CPU are missing",
-        "charge system calls and copies with --cpu; seekwell calibrate measures their cost here",
     )
 }

@@ -15,7 +15,7 @@ use rustix::fs::{FileType, SeekFrom};
 use seekwell_engine::{JobResult, Span, run};
 use seekwell_model::bench::{BenchResult, BenchStep, LatencySummary};
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CacheState, IoParams, StepOutline, WorkloadParams};
 use seekwell_stats::{Histogram, derive_seed};
 use std::fs::File;
@@ -246,26 +246,29 @@ fn doubts(io: &IoParams, result: &JobResult, from_device: Option<u64>) -> Vec<Wa
     let mut warnings = Vec::new();
     if result.elapsed_ns < SHORTEST.0 || result.ops < FEWEST_OPS {
         warnings.push(Warning::new(
-            "too-short",
+            WarningCode::TooShort,
             format!("{} operations in {}", result.ops, Nanos(result.elapsed_ns)),
-            "let it run longer, for example with --time 5s",
         ));
     }
     if let Some(bytes) = from_device.filter(|_| io.cache != CacheState::Warm)
         && (bytes as f64) < FROM_DEVICE * result.bytes_read as f64
     {
-        warnings.push(Warning::new(
-            "served-from-cache",
-            format!("of {} bytes read, {bytes} came from a device", result.bytes_read),
-            "use --direct, or a target at least twice as large as the memory",
-        ));
+        warnings.push(
+            Warning::new(
+                WarningCode::ServedFromCache,
+                format!("of {} bytes read, {bytes} came from a device", result.bytes_read),
+            )
+            .with_remedy("use --direct, or a target at least twice as large as the memory"),
+        );
     }
     if result.bytes_written > 0 && io.cache != CacheState::Direct && !io.syncs() {
-        warnings.push(Warning::new(
-            "not-durable",
-            "written data may still be in memory when the clock stops",
-            "use --direct, or a lab, which reports elapsed_durable",
-        ));
+        warnings.push(
+            Warning::new(
+                WarningCode::NotDurable,
+                "written data may still be in memory when the clock stops",
+            )
+            .with_remedy("use --direct, or a lab, which reports elapsed_durable"),
+        );
     }
     warnings.extend(result.rate.and_then(crate::io::rate_warning));
     warnings
@@ -287,13 +290,12 @@ fn sparse(open: &OpenTarget, io: &IoParams) -> Option<Warning> {
     let holes = hole_bytes(&open.file, open.span.length)?;
     (holes > 0).then(|| {
         Warning::new(
-            "sparse-file",
+            WarningCode::SparseFile,
             format!(
                 "{holes} of the {} bytes used are holes or were never written; reading them gives \
                  zeros without the device",
                 open.span.length
             ),
-            "write the file in full first, for example with dd or cp --sparse=never",
         )
     })
 }

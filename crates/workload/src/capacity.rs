@@ -6,7 +6,7 @@ use crate::step::{Step, StepContext};
 use crate::target::{self, Access};
 use seekwell_engine::buffer::Aligned;
 use seekwell_engine::{Clock, MonotonicClock};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CapacityParams, StepOutline};
 use seekwell_stats::derive_seed;
 use std::fs::File;
@@ -249,7 +249,7 @@ fn fake(found: &Found, claimed: u64) -> Option<Warning> {
          first of them at offset {first}: it is smaller than it claims, or broken",
         found.wrong, found.checked
     );
-    Some(Warning::new("wrong-capacity", text, "do not keep anything on it; return it"))
+    Some(Warning::new(WarningCode::WrongCapacity, text))
 }
 
 #[cfg(test)]

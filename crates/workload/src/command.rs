@@ -8,7 +8,7 @@ use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use child::{Ended, Finished, Limits};
 use patterns::Patterns;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CommandParams, StepOutline};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -118,19 +118,17 @@ fn warnings(step: &str, finished: &Finished) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if finished.output.cut_bytes > 0 {
         warnings.push(Warning::new(
-            "output-cut",
+            WarningCode::OutputCut,
             format!(
                 "{} bytes from the middle of the output of {step} were not kept",
                 finished.output.cut_bytes
             ),
-            "make the command say less, or send its output to a file",
         ));
     }
     if finished.left_processes {
         warnings.push(Warning::new(
-            "left-processes",
+            WarningCode::LeftProcesses,
             format!("{step} ended and left processes running; they were ended"),
-            "let the command wait for what it starts",
         ));
     }
     warnings

@@ -87,7 +87,7 @@ fn pointer_blocks_are_those_of_the_arithmetic_and_of_debugfs() {
         let mut values = Values::default();
         values.set("file_size", Value::Size(Bytes::mib(3)));
         values.set("count", Value::Integer(200));
-        let params = (workload_kind("seekrw").unwrap().build)(&values).unwrap();
+        let params = workload_kind("seekrw").unwrap().params(&values).unwrap();
         let mut found = Vec::new();
         for mut step in steps(&params) {
             found.push(step.run(&context).unwrap());

@@ -53,7 +53,7 @@ impl GuardianLink {
         self.child.id()
     }
 
-    /// Whether it still runs.
+    /// Returns true while it runs.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

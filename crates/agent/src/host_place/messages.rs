@@ -8,7 +8,7 @@ use seekwell_model::record::Record;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// What was heard of one agent.
+/// The messages of one agent, and how it ended.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// Its record, if it lived to say it.
@@ -19,7 +19,7 @@ pub struct Heard {
     pub talk: String,
     /// A line that is no message.
     pub garbled: Option<String>,
-    /// Whether its time was over.
+    /// The time limit, if it was reached.
     pub timed_out: Option<Duration>,
 }
 

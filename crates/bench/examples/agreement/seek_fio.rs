@@ -53,7 +53,7 @@ pub fn params(kind: &str, fields: &[(&'static str, Value)]) -> WorkloadParams {
     for (name, value) in fields {
         values.set(name, value.clone());
     }
-    (workload_kind(kind).unwrap().build)(&values).unwrap()
+    workload_kind(kind).unwrap().params(&values).unwrap()
 }
 
 /// One bench whose single step is compared by the mean of its latencies.

@@ -5,7 +5,7 @@ use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_host::output::{Kind, is_same_file};
 use seekwell_model::verdict::{Ratio, Verdict, VerdictKind};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{Inside, RunView};
 use seekwell_runner::judge;
 use seekwell_store::{Integrity, RunFile};
@@ -101,13 +101,7 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
 /// What was changed in the file after it was written.
 fn integrity(found: &Integrity) -> Vec<Warning> {
     let Integrity::Changed(parts) = found else { return vec![] };
-    let warning = |text: &String| {
-        Warning::new(
-            "file-changed",
-            text.clone(),
-            "this file is not what `seekwell run` wrote: take a copy that `seekwell verify` accepts",
-        )
-    };
+    let warning = |text: &String| Warning::new(WarningCode::FileChanged, text.clone());
     parts.iter().map(warning).collect()
 }
 
@@ -149,12 +143,7 @@ pub fn other_verdict(stored: &Verdict, today: &Verdict) -> Option<Warning> {
     } else {
         format!("the file says {}, and the records give {} today", said(stored), said(today))
     };
-    Some(Warning::new(
-        "verdict-differs",
-        text,
-        "the verdict is the stored one; an earlier version judged by another method, or the file \
-         was edited (see `seekwell verify`)",
-    ))
+    Some(Warning::new(WarningCode::VerdictDiffers, text))
 }
 
 /// Prints the report of a run on standard output.

@@ -172,7 +172,12 @@ fn an_option_of_mkfs_reaches_no_other_device() {
         );
         std::fs::write(directory.path().join("lab.toml"), lab).unwrap();
         let _ = std::fs::remove_file(directory.path().join("r.seekwell"));
-        seekwell(directory.path()).args(["run", "lab.toml", "-o", "r.seekwell"]).output().unwrap();
+        let refused = seekwell(directory.path())
+            .args(["run", "lab.toml", "-o", "r.seekwell"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("`-z` of mkfs.ext4"), "{said}");
     }
     let status = std::process::Command::new("losetup").args(["-d", &device]).status().unwrap();
     assert!(status.success());

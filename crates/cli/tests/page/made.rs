@@ -130,7 +130,7 @@ fn record(wanted: &Wanted, trial: &PlannedTrial, stack: u32, text: &str) -> Reco
         ("elapsed", mean * wanted.operations as f64 / 1e9),
         ("written_per_byte", 1.0 + speed / 10.0),
     ];
-    let warning = || Warning::new(text, text, text);
+    let warning = || Warning { code: text.into(), text: text.into(), remedy: text.into() };
     let duration_ns = u64::from(wanted.samples) * 100_000_000;
     let step = |name: &str, from: u64, to: u64| StepRecord {
         name: name.to_owned(),

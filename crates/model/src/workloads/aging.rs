@@ -92,11 +92,11 @@ pub const AGE: WorkloadKind = WorkloadKind {
     build: |values| {
         Ok(WorkloadParams::Age(AgeParams {
             step: step(values, "age"),
-            fullness: values.integer("fullness").unwrap_or(80),
-            extents: values.number("extents").unwrap_or(4.0),
-            churn: values.number("churn").unwrap_or(2.0),
-            median_size: values.size("median_size").unwrap_or(Bytes::kib(128)),
-            spread: values.number("spread").unwrap_or(1.0),
+            fullness: values.count("fullness"),
+            extents: values.decimal("extents"),
+            churn: values.decimal("churn"),
+            median_size: values.bytes("median_size"),
+            spread: values.decimal("spread"),
         }))
     },
 };

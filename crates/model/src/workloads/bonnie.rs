@@ -172,30 +172,30 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         let problem = "seeks without block: nothing has written the file".to_owned();
         return Err(conflict("tests", problem, "add \"block\""));
     }
-    let size = values.size("size").unwrap_or(Bytes::mib(256));
-    let chunk = values.size("chunk").unwrap_or(Bytes::kib(8));
+    let size = values.bytes("size");
+    let chunk = values.bytes("chunk");
     if !chunk.0.is_power_of_two() || !size.0.is_multiple_of(chunk.0) {
         let problem = format!("a chunk of {chunk} in a file of {size}");
         return Err(conflict("chunk", problem, "use a power of two that divides size"));
     }
-    let min_size = values.size("min_size").unwrap_or(Bytes(0));
-    let max_size = values.size("max_size").unwrap_or(Bytes(0));
+    let min_size = values.bytes("min_size");
+    let max_size = values.bytes("max_size");
     if min_size > max_size {
         let problem = format!("min_size {min_size} above max_size {max_size}");
         return Err(conflict("min_size", problem, "make max_size at least as large"));
     }
-    let files = values.integer("files").unwrap_or(16_384);
+    let files = values.count("files");
     Ok(WorkloadParams::Bonnie(BonnieParams {
         size,
         chunk,
-        char_size: values.size("char_size").unwrap_or(Bytes::mib(3)),
-        seeks: values.integer("seeks").unwrap_or(8_192),
+        char_size: values.bytes("char_size"),
+        seeks: values.count("seeks"),
         seekers: values.integer("seekers").and_then(|n| u32::try_from(n).ok()).unwrap_or(5),
         files,
         min_size,
         max_size,
-        directories: values.integer("directories").unwrap_or(1).min(files),
-        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Warm),
+        directories: values.count("directories").min(files),
+        cache: CacheState::of(values),
         tests,
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),

@@ -69,8 +69,8 @@ pub const CHUNK: WorkloadKind = WorkloadKind {
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     Ok(WorkloadParams::Chunk(ChunkParams {
-        size: values.size("size").unwrap_or(Bytes::mib(128)),
-        repeats: values.integer("repeats").unwrap_or(10),
+        size: values.bytes("size"),
+        repeats: values.count("repeats"),
         unbuffered: values.bool("unbuffered"),
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),

@@ -101,13 +101,13 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             remedy: format!("choose another name, for example my_{name}"),
         });
     }
-    let status = values.integer("expect_status").unwrap_or(0);
+    let status = values.count("expect_status");
     Ok(WorkloadParams::Command(CommandParams {
         raw: !run.contains("{dir}"),
         step,
         prepare: values.text("prepare").map(str::to_owned),
         run,
-        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Cold),
+        cache: CacheState::of(values),
         metrics,
         expect_status: u8::try_from(status).unwrap_or(0),
         timeout: values.duration("timeout"),

@@ -223,7 +223,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let text = values.text("job").unwrap_or_default();
     Ok(WorkloadParams::Fio(FioParams {
         jobs: parse(text)?,
-        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Cold),
+        cache: CacheState::of(values),
         timeout: values.duration("timeout"),
     }))
 }

@@ -255,7 +255,7 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         let problem = "write and mix together".to_owned();
         return Err(conflict("mix", problem, "keep write = true, or mix = 0 which is the same"));
     }
-    let size = values.size("size").unwrap_or(Bytes::kib(4));
+    let size = values.bytes("size");
     let file_size = values.size("file_size");
     if file_size.is_some_and(|file| file < size) {
         let problem = format!("file_size is smaller than one operation of {size}");
@@ -290,7 +290,7 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         engine,
         pattern,
         read_percent,
-        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Direct),
+        cache: CacheState::of(values),
         rate: values.integer("rate"),
         file_size,
         fsync_every: narrow(values, "fsync_every", 0),

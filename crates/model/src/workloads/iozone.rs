@@ -197,16 +197,10 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let conflict = |field: &'static str, problem: String, remedy: &str| {
         Err(FieldConflict { field, problem, remedy: remedy.to_owned() })
     };
-    let number = |field: &str, default: u32| {
-        values.integer(field).and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
-    };
     let mut tests: Vec<u32> =
         values.integers("tests").iter().filter_map(|test| u32::try_from(*test).ok()).collect();
     tests.sort_unstable();
     tests.dedup();
-    if tests.is_empty() {
-        tests = vec![0, 1, 2];
-    }
     if tests.first() != Some(&0) {
         let problem = "tests without 0, which writes the file that the others read".to_owned();
         return conflict("tests", problem, "add 0 to tests");
@@ -222,15 +216,15 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     }
     let params = IozoneParams {
         tests,
-        threads: number("threads", 1),
+        threads: values.count32("threads"),
         files,
         records,
         auto,
-        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Warm),
+        cache: CacheState::of(values),
         flush: values.bool("flush"),
-        stonewall: values.get("stonewall").is_none() || values.bool("stonewall"),
-        mix: u8::try_from(number("mix", 50)).unwrap_or(50),
-        stride: u64::from(number("stride", 17)),
+        stonewall: values.bool("stonewall"),
+        mix: percent(values, "mix"),
+        stride: values.count("stride"),
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),
     };

@@ -153,11 +153,11 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             remedy: format!("choose from {}", MAIL_STEPS.join(", ")),
         });
     }
-    let mut files = values.integer("files").unwrap_or(5_000);
-    let mut directories = values.integer("directories").unwrap_or(20);
+    let mut files = values.count("files");
+    let mut directories = values.count("directories");
     let mut largest = values.integer("largest");
-    let mut median_size = values.size("median_size").unwrap_or(Bytes::kib(4));
-    let mut spread = values.number("spread").unwrap_or(1.2);
+    let mut median_size = values.bytes("median_size");
+    let mut spread = values.decimal("spread");
     if let Some(scale) = values.number("scale") {
         let times = |count: u64| ((count as f64 * scale).round() as u64).max(1);
         let mean = ARCHIVE.1 as f64 / ARCHIVE.0 as f64;
@@ -186,7 +186,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         steps,
         compressible: percent(values, "compressible"),
         repeated: percent(values, "repeated"),
-        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Cold),
+        cache: CacheState::of(values),
     }))
 }
 

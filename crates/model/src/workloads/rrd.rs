@@ -122,8 +122,8 @@ pub const RRD: WorkloadKind = WorkloadKind {
 };
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let files = values.integer("files").unwrap_or(1_000);
-    let processes = values.integer("processes").unwrap_or(1);
+    let files = values.count("files");
+    let processes = values.count("processes");
     if processes > files {
         return Err(FieldConflict {
             field: "processes",
@@ -133,8 +133,8 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     }
     Ok(WorkloadParams::Rrd(RrdParams {
         files,
-        sources: values.integer("sources").unwrap_or(2),
-        polls: values.integer("polls").unwrap_or(3),
+        sources: values.count("sources"),
+        polls: values.count("polls"),
         interval: values.duration("interval").unwrap_or(Nanos(0)),
         processes: u32::try_from(processes).unwrap_or(1),
         access: match values.text("access") {
@@ -145,7 +145,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             true => Nanos(0),
             false => values.duration("tenant_every").unwrap_or(Nanos(10_000_000)),
         },
-        cache: values.text("cache").and_then(CacheState::from_word).unwrap_or(CacheState::Cold),
+        cache: CacheState::of(values),
     }))
 }
 

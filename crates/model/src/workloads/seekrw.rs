@@ -81,7 +81,7 @@ pub const SEEKRW: WorkloadKind = WorkloadKind {
 };
 
 fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
-    let size = values.size("size").unwrap_or(Bytes(512));
+    let size = values.bytes("size");
     let file_size = values.size("file_size");
     if file_size.is_some_and(|file| file < size) {
         return Err(FieldConflict {
@@ -99,7 +99,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
             kind: "seekrw".to_owned(),
             step: values.text("step").unwrap_or("seekrw").to_owned(),
             size,
-            count: Some(values.integer("count").unwrap_or(10_000)),
+            count: Some(values.count("count")),
             time: None,
             threads: 1,
             curve: Vec::new(),

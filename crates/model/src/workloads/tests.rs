@@ -1,12 +1,12 @@
 use super::*;
-use crate::field::Value;
+use crate::field::{FieldKind, Value};
 
 fn seek(pairs: &[(&'static str, Value)]) -> Result<WorkloadParams, FieldConflict> {
     let mut values = Values::default();
     for (name, value) in pairs {
         values.set(name, value.clone());
     }
-    (io::SEEK.build)(&values)
+    io::SEEK.params(&values)
 }
 
 #[test]
@@ -64,11 +64,66 @@ fn every_outlined_metric_is_in_the_catalogue() {
         values.set("run", Value::Text("true".into()));
         values.set("job", Value::Text("[a]\nrw=read\n".into()));
         values.set("steps", Value::List(mail::MAIL_STEPS.iter().map(|s| (*s).into()).collect()));
-        let params = (kind.build)(&values).unwrap();
+        let params = kind.params(&values).unwrap();
         for step in params.steps() {
             for metric in &step.metrics {
                 assert!(crate::metrics::metric(metric).is_some(), "{}.{metric}", step.name);
             }
         }
     }
+}
+
+#[test]
+fn every_default_is_a_value_of_its_kind() {
+    for kind in WORKLOAD_KINDS {
+        for field in kind.fields.iter().filter(|field| field.default.is_some()) {
+            let shown = format!("{}.{} = {:?}", kind.name, field.name, field.default);
+            let value = field.default_value().unwrap_or_else(|| panic!("{shown}"));
+            let fits = match (field.kind, &value) {
+                (FieldKind::Integer { min, max }, Value::Integer(number)) => {
+                    (min..=max).contains(number)
+                }
+                (FieldKind::Number { min, max }, Value::Number(number)) => {
+                    (min..=max).contains(number)
+                }
+                (FieldKind::Size { min, max }, Value::Size(size)) => (min..=max).contains(size),
+                (FieldKind::Choice(words), Value::Text(word)) => words.contains(&word.as_str()),
+                (FieldKind::Bool, Value::Bool(_))
+                | (FieldKind::Text, Value::Text(_))
+                | (FieldKind::Duration, Value::Duration(_))
+                | (FieldKind::TextList, Value::List(_)) => true,
+                (FieldKind::IntegerList { min, max }, Value::Integers(numbers)) => {
+                    numbers.iter().all(|number| (min..=max).contains(number))
+                }
+                (FieldKind::SizeList { min, max }, Value::Sizes(sizes)) => {
+                    sizes.iter().all(|size| (min..=max).contains(size))
+                }
+                _ => false,
+            };
+            assert!(fits, "{shown} gives {value:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_lab_leaves_out_has_the_declared_default() {
+    let built = |kind: &WorkloadKind| kind.params(&Values::default()).unwrap();
+    let WorkloadParams::Io(stream) = built(&io::STREAM) else { panic!("not a stream") };
+    assert_eq!((stream.size, stream.cache), (Bytes::mib(1), CacheState::Cold));
+    assert_eq!(stream.file_size, Some(Bytes::mib(256)));
+    let WorkloadParams::Io(seek) = built(&io::SEEK) else { panic!("not a seek") };
+    assert_eq!((seek.size, seek.cache), (Bytes::kib(4), CacheState::Direct));
+    let WorkloadParams::Iozone(iozone) = built(&iozone::IOZONE) else { panic!("not iozone") };
+    assert_eq!((iozone.mix, iozone.stride, iozone.stonewall), (50, 17, true));
+    assert_eq!((iozone.tests, iozone.threads), (vec![0, 1, 2], 1));
+    let WorkloadParams::Mail(mail) = built(&mail::MAIL) else { panic!("not mail") };
+    assert_eq!((mail.files, mail.cache), (5_000, CacheState::Cold));
+}
+
+#[test]
+fn a_field_that_is_left_absent_gets_no_default() {
+    let mut values = Values::default();
+    values.leave_absent("file_size");
+    let Ok(WorkloadParams::Io(seek)) = io::SEEK.params(&values) else { panic!("not a seek") };
+    assert_eq!((seek.file_size, seek.size), (None, Bytes::kib(4)));
 }

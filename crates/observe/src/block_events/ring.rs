@@ -17,7 +17,7 @@ const TYPE_PADDING: u32 = 29;
 const TYPE_TIME_EXTEND: u32 = 30;
 const TYPE_TIME_STAMP: u32 = 31;
 
-/// Where a field lies in an event.
+/// The position of a field in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     offset: usize,

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where distributions mount tracefs; the fallback when we may not make a mount of our own.
+/// The usual mount point of tracefs; the fallback when we may not make a mount of our own.
 const USUAL_MOUNT: &str = "/sys/kernel/tracing";
 
 /// How long the removal of an instance that is in use is tried: one second.

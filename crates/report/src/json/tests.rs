@@ -5,7 +5,8 @@ use seekwell_model::warning::Warning;
 #[test]
 fn stable_names_are_there() {
     let mut view = fixture::winner();
-    view.warnings = vec![Warning::new("c", "t", "r")];
+    view.warnings =
+        vec![Warning { code: "c".to_owned(), text: "t".to_owned(), remedy: "r".to_owned() }];
     let value = json(&view);
     assert_eq!(value["format"], "1.0");
     assert_eq!(value["lab"], "mail");

@@ -117,7 +117,7 @@ fn names_from_outside_cannot_steer_the_terminal() {
     view.plan.stacks[1].label = evil.to_owned();
     view.verdict.ratios[0].stack = evil.to_owned();
     view.verdict.stacks = vec![evil.to_owned()];
-    view.warnings = vec![Warning::new(evil, evil, evil)];
+    view.warnings = vec![Warning { code: evil.into(), text: evil.into(), remedy: evil.into() }];
     for (_, record) in &mut view.records {
         record.in_force.mkfs = vec![format!("mkfs.xfs {evil} /dev/loop3")];
     }

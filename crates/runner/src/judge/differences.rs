@@ -2,7 +2,7 @@
 
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{InForce, Record, Status};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A setting as read back, for one trial; `None` when it was not read.
@@ -59,10 +59,10 @@ fn differs(name: &str, stacks: &BTreeMap<String, BTreeSet<&str>>) -> Warning {
     };
     let values: Vec<String> = stacks.iter().map(one).collect();
     Warning::new(
-        "in-force-differs",
+        WarningCode::InForceDiffers,
         format!("{name} was not the same in all stacks: {}", values.join("; ")),
-        format!("count it as a part of the difference, or set {name} in the lab"),
     )
+    .with_remedy(format!("count it as a part of the difference, or set {name} in the lab"))
 }
 
 /// Whether the lab asks for different values itself: by several devices, by a device's or a

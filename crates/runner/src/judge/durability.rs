@@ -5,17 +5,11 @@
 //! says which stacks are comparable; it is a statement about rules, not a test of the device.
 
 use crate::execute::Records;
+use seekwell_model::filesystems::{AfterPowerCut, filesystem};
 use seekwell_model::plan::Plan;
 use seekwell_model::record::InForce;
 use seekwell_model::stack::{Backing, DataMode, Stack, WriteCache};
 use seekwell_model::verdict::{DurabilityClass, StackDurability};
-
-/// Filesystems without a journal or a log: a power cut leaves work for a check.
-const NO_JOURNAL: &[&str] = &["ext2", "ext4-nojournal", "vfat", "exfat"];
-
-/// Mount options that stop flushes.
-const NO_BARRIER: &[&str] =
-    &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "nofsync"];
 
 /// The class of every ranked stack.
 pub(super) fn of_plan(plan: &Plan, records: &Records) -> Vec<StackDurability> {
@@ -43,7 +37,8 @@ fn of_stack(stack: &Stack, in_force: Option<&InForce>) -> StackDurability {
     in_memory(stack, &mut found);
     flushes(stack, in_force, &options, &mut found);
     let kind = stack.filesystem.kind.as_str();
-    if NO_JOURNAL.contains(&kind) {
+    let definition = filesystem(kind);
+    if definition.is_some_and(|one| one.after_power_cut == AfterPowerCut::NeedsCheck) {
         let text = format!("{kind} has no journal: after a power cut it needs a check");
         found.push((DurabilityClass::Unordered, text));
     }
@@ -104,7 +99,9 @@ fn flushes(
         let text = "write_cache = \"write-through\": the kernel sends no flushes, whatever the device's own cache does";
         found.push((DurabilityClass::Unsafe, text.to_owned()));
     }
-    if let Some(option) = options.iter().find(|option| NO_BARRIER.contains(&option.as_str())) {
+    let no_flush =
+        filesystem(&stack.filesystem.kind).map_or(&[][..], |definition| definition.no_flush_mount);
+    if let Some(option) = options.iter().find(|option| no_flush.contains(&option.as_str())) {
         let text = format!("mounted {option}: no flushes, so what fsync returned for may be lost");
         found.push((DurabilityClass::Unsafe, text));
     }

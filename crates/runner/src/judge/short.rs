@@ -5,7 +5,7 @@ use seekwell_model::metrics::{self, Unit};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::Backing;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::WorkloadParams;
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ pub(super) fn too_short(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Opti
          tick is a large share of it",
         typical * 1e3
     );
-    Some(Warning::new("too-short", text, remedy(plan, step, factor)))
+    Some(Warning::new(WarningCode::TooShort, text).with_remedy(remedy(plan, step, factor)))
 }
 
 /// The field that makes the step longer, with its new value where it is known.

@@ -103,7 +103,11 @@ fn equal_warnings_of_many_trials_are_said_once() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     let mut all = records(&plan, 6, &[1.0, 2.0], 0.01);
     for (_, record) in all.values_mut() {
-        record.warnings.push(Warning::new("hot", "it is hot", "cool it"));
+        record.warnings.push(Warning {
+            code: "hot".to_owned(),
+            text: "it is hot".to_owned(),
+            remedy: "cool it".to_owned(),
+        });
     }
     let list: Vec<_> = all.into_values().collect();
     let found = warnings(&plan, &list);

@@ -4,7 +4,7 @@ use super::common_workloads;
 use crate::execute::{Records, is_quarantined};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
 use std::collections::BTreeMap;
 
@@ -135,7 +135,7 @@ pub(super) fn without_ratio(plan: &Plan, records: &[(PlannedTrial, Record)]) -> 
                 "{label}: step {step} reported {name} = {}; only a positive number can be compared, so these trials count as failed",
                 seen.join(", ")
             );
-            Warning::new("metric-without-ratio", text, "judge a metric that is always above 0")
+            Warning::new(WarningCode::MetricWithoutRatio, text)
         })
         .collect()
 }

@@ -34,7 +34,7 @@ fn workload(kind: &str, values: &[(&'static str, Value)]) -> Workload {
     for (name, value) in values {
         checked.set(name, value.clone());
     }
-    let params: WorkloadParams = (workload_kind(kind).unwrap().build)(&checked).unwrap();
+    let params: WorkloadParams = workload_kind(kind).unwrap().params(&checked).unwrap();
     Workload { name: kind.into(), parts: vec![params], beside: vec![] }
 }
 

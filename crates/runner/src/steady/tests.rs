@@ -4,6 +4,7 @@ use crate::judge::{judge, warnings};
 use crate::order::{self, Expanded, PlanError};
 use seekwell_model::lab::{Effort, Workload};
 use seekwell_model::plan::{Candidate, PlaceFacts};
+use seekwell_model::record::Status;
 use seekwell_model::verdict::VerdictKind;
 use seekwell_model::workloads::{FieldConflict, WorkloadParams};
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ fn of_lab(steady: &str) -> Result<WorkloadParams, FieldConflict> {
     let mut values = seekwell_model::field::Values::default();
     values.set("steady", seekwell_model::field::Value::Text(steady.into()));
     let kind = seekwell_model::workloads::workload_kind("seek").unwrap();
-    (kind.build)(&values)
+    kind.params(&values)
 }
 
 /// A workload whose step `seek` must be steady by this rule, also by one that no lab would let in.

@@ -1,9 +1,9 @@
-//! What only the lab as a whole can tell: sizes that do not fit each other, names used twice.
+//! Checks of the lab as a whole: sizes that do not fit each other, names used twice.
 
 use super::{Positions, device_matches};
 use crate::source::{Problem, Span};
 use crate::walk::Checked;
-use seekwell_model::filesystems::filesystem;
+use seekwell_model::filesystems::{filesystem, names_of};
 use seekwell_model::lab::{Lab, Match, Workload};
 use seekwell_model::stack::{Backing, Device, Filesystem};
 use seekwell_model::units::Bytes;
@@ -63,7 +63,8 @@ fn check_data_modes(lab: &Lab, root: &Checked) -> Result<(), Problem> {
     for (journal, table) in lab.journals.iter().zip(root.tables("journal")) {
         if journal.data.is_some() && !lab.filesystems.iter().any(has_modes) {
             let message = "none of the lab's filesystems has `data=` modes";
-            let remedy = "leave `data` out, or add ext3, ext4 or reiserfs";
+            let with = names_of(|one| one.journal.is_some_and(|journal| journal.data_modes));
+            let remedy = format!("leave `data` out, or add {with}");
             return Err(Problem::new(table.place("data"), message, remedy));
         }
     }
@@ -81,6 +82,17 @@ fn check_data_modes(lab: &Lab, root: &Checked) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// Returns true if a workload can run on a raw device: each of its parts and the background workload.
+pub(crate) fn runs_on_raw(workload: &Workload) -> bool {
+    workload.parts.iter().chain(&workload.beside).all(|params| match params {
+        WorkloadParams::Command(command) => {
+            let prepare = command.prepare.as_deref().unwrap_or_default();
+            command.raw && !prepare.contains("{dir}")
+        }
+        other => other.on_raw(),
+    })
 }
 
 /// Images must be large enough for the filesystems and for the data.
@@ -101,7 +113,7 @@ fn check_sizes(lab: &Lab, positions: &Positions) -> Result<(), Problem> {
             }
             for workload in &lab.workloads {
                 let needed = data_set(workload);
-                let runs = !definition.is_raw() || crate::expand::runs_on_raw(workload);
+                let runs = !definition.is_raw() || runs_on_raw(workload);
                 if needed > size && runs && wanted(lab, device, kind, Some(workload)) {
                     let message = format!(
                         "a device of {size} cannot hold the {} of workload \"{}\"",

@@ -85,7 +85,7 @@ pub(super) fn journals(tables: &[Checked]) -> Result<Axis<Journal>, Problem> {
     Ok(axis)
 }
 
-/// What the table says its device is made from, and the word for it.
+/// The origin of the device in a table, and the word for it.
 fn backing(table: &Checked) -> Result<Option<(Backing, &'static str)>, Problem> {
     let mut given = BACKINGS.into_iter().filter(|kind| table.has(kind));
     let Some(kind) = given.next() else { return Ok(None) };

@@ -1,15 +1,15 @@
 //! Filesystems with their options.
 
 use super::{Axis, Named, name_or, unique};
-use crate::source::{Problem, shorten};
+use crate::source::{Problem, Span, shorten};
 use crate::walk::Checked;
-use seekwell_model::filesystems::filesystem;
+use seekwell_model::filesystems::{DEFAULT_FILESYSTEM, filesystem, names_of};
 use seekwell_model::stack::{Filesystem, Overlay, WriteBack};
 
 /// The filesystem axis.
 pub(super) fn filesystems(tables: &[Checked]) -> Result<Axis<Filesystem>, Problem> {
     if tables.is_empty() {
-        return Ok(vec![Named { value: plain("ext4"), span: None }]);
+        return Ok(vec![Named { value: plain(DEFAULT_FILESYSTEM), span: None }]);
     }
     let mut axis = Vec::new();
     for table in tables {
@@ -21,6 +21,7 @@ pub(super) fn filesystems(tables: &[Checked]) -> Result<Axis<Filesystem>, Proble
         value.overlay = table.table("overlay").and_then(overlay);
         check_raw(table, kind)?;
         check_arguments(table)?;
+        check_host_files(table, kind)?;
         let name = name_or(table, || default_name(&value))?;
         value.name = name.value;
         // A message about a filesystem without a name points at its type.
@@ -86,6 +87,29 @@ fn check_raw(table: &Checked, kind: &str) -> Result<(), Problem> {
     Ok(())
 }
 
+/// mkfs and mount run as root: a lab gives them no file and no other device of the host.
+fn check_host_files(table: &Checked, kind: &str) -> Result<(), Problem> {
+    let Some(definition) = filesystem(kind) else { return Ok(()) };
+    let arguments: Vec<(&str, Span)> = table.texts("mkfs").collect();
+    let texts = arguments.iter().map(|(text, _)| *text);
+    if let Some((index, refused)) = definition.options.find_refused(texts) {
+        let program = definition.mkfs.first().copied().unwrap_or(kind);
+        let message = format!("`{}` of {program} is refused: it {}", refused.option, refused.why);
+        return Err(Problem::new(arguments[index].1, message, refused.remedy));
+    }
+    for (text, span) in table.texts("mount") {
+        let key = |option: &&str| option.split('=').next().unwrap_or_default().trim().to_owned();
+        let found = text.split(',').find(|one| definition.refused_mount.contains(&&*key(one)));
+        if let Some(option) = found {
+            let message =
+                format!("mount option `{}` is refused: it names another device", key(&option));
+            let remedy = "leave it out; [[journal]] puts a journal on another device";
+            return Err(Problem::new(span, message, remedy));
+        }
+    }
+    Ok(())
+}
+
 fn check_arguments(table: &Checked) -> Result<(), Problem> {
     for (text, span) in table.texts("mkfs") {
         if let Some((option, rest)) = text.split_once(' ').filter(|_| text.starts_with('-')) {
@@ -98,11 +122,9 @@ fn check_arguments(table: &Checked) -> Result<(), Problem> {
     }
     if let Some((_, span)) = table.texts("mkfs").find(|(text, _)| text.contains("^has_journal")) {
         let message = "without its journal a filesystem cannot get the one that [[journal]] says";
-        return Err(Problem::new(
-            span,
-            message,
-            "write type = \"ext4-nojournal\", or ext2 for ext3",
-        ));
+        let without = names_of(|one| one.mkfs.contains(&"^has_journal"));
+        let remedy = format!("write type = \"{without}\" instead");
+        return Err(Problem::new(span, message, remedy));
     }
     for (text, span) in table.texts("mount") {
         if text.starts_with('-') || text.contains(' ') {

@@ -68,7 +68,7 @@ fn check_budget(budget: Nanos, table: &Checked) -> Result<Nanos, Problem> {
     Err(Problem::new(table.place("budget"), message, "write budget = \"30min\""))
 }
 
-/// Whether some workload, or the agent around it, reports the metric.
+/// Returns true if a workload, or the agent around it, reports the metric.
 fn check_metric(path: &str, workloads: &[Workload], span: Option<Span>) -> Result<(), Problem> {
     let shown = shorten(path, 60);
     let steps: Vec<StepOutline> = outlines(workloads);
@@ -182,8 +182,10 @@ fn direction(path: &str, span: Option<Span>) -> Result<Better, Problem> {
     match metric(name) {
         Some(definition) => Ok(definition.better),
         None => {
-            let message =
-                format!("nobody but you knows which way \"{}\" is good", shorten(path, 60));
+            let message = format!(
+                "\"{}\" is a metric of your own: its direction is not known",
+                shorten(path, 60)
+            );
             Err(Problem::new(
                 span,
                 message,

@@ -63,7 +63,7 @@ fn with(base: &Match, axis: &str, name: &str) -> Match {
     made
 }
 
-/// Whether a name means this device: its own, or that of the device it is a variant of.
+/// Returns true if a name means this device: its own, or that of the device it is a variant of.
 pub(crate) fn device_matches(device: &Device, name: &str) -> bool {
     device.name == name || device.base == name
 }

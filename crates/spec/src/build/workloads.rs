@@ -46,7 +46,7 @@ fn params(table: &Checked) -> Result<WorkloadParams, Problem> {
     for (name, pattern) in table.values.table("metrics") {
         check_pattern(&name, &pattern, table.place("metrics"))?;
     }
-    (kind.build)(&table.values).map_err(|conflict| {
+    kind.params(&table.values).map_err(|conflict| {
         Problem::new(table.place(conflict.field), conflict.problem, conflict.remedy)
     })
 }

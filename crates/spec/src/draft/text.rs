@@ -156,7 +156,7 @@ fn head(name: &str, answers: &Answers) -> String {
     let meaning = RUNS.choices.iter().find(|(word, _)| *word == answers.runs);
     let what = meaning.map_or("it", |(_, meaning)| meaning.split(':').next().unwrap_or(meaning));
     let better = match answers.matters.as_str() {
-        "waiting" => "lets nobody wait for",
+        "waiting" => "responds fastest for",
         _ => "gets most done for",
     };
     format!(

@@ -8,7 +8,7 @@ use seekwell_model::lab::Workload;
 use seekwell_model::plan::{Candidate, PlaceFacts};
 use seekwell_model::stack::{MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS, WorkloadParams};
 use std::collections::BTreeSet;
 
@@ -17,6 +17,10 @@ const NEARLY_FULL: f64 = 0.8;
 
 /// A memory limit below this slows mkfs and the workload's own code down.
 const LEAST_LIMIT: Bytes = Bytes::mib(128);
+
+/// From so many stacks on, or so many bytes of data in one round, a lab takes long.
+const MANY_STACKS: usize = 500;
+const MUCH_DATA: u64 = 1_000_000_000_000;
 
 /// All doubts about a lab on a place.
 pub(super) fn doubts(
@@ -37,7 +41,27 @@ pub(super) fn doubts(
     warnings.extend(housekeeping_on_raw(axes, stacks));
     warnings.extend(same_settings(axes));
     warnings.extend(nothing_to_compare(stacks, candidates));
+    warnings.extend(large(axes, stacks, candidates));
     warnings
+}
+
+/// A lab whose first round alone takes long.
+fn large(axes: &Axes<'_>, stacks: &[Stack], candidates: &[Candidate]) -> Option<Warning> {
+    let workloads = &axes.lab.workloads;
+    let data = |candidate: &Candidate| data_set(&workloads[candidate.workload as usize]).0;
+    let written = candidates.iter().map(data).fold(0, u64::saturating_add);
+    if stacks.len() < MANY_STACKS && written < MUCH_DATA {
+        return None;
+    }
+    let terabytes = written as f64 / 1e12;
+    let amount =
+        if terabytes < 0.1 { String::new() } else { format!(" with {terabytes:.1} TB of data") };
+    let text = format!(
+        "{} stacks: one round is {} trials{amount}, and a verdict takes several rounds",
+        stacks.len(),
+        candidates.len()
+    );
+    Some(Warning::new(WarningCode::LargeLab, text))
 }
 
 /// Data that fits into memory is measured there, not on the device.
@@ -80,7 +104,7 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option
             readable(Bytes(LEAST_LIMIT.0 * 2))
         ),
     };
-    Some(Warning::new("data-set-in-memory", text, remedy))
+    Some(Warning::new(WarningCode::DataSetInMemory, text).with_remedy(remedy))
 }
 
 /// A writer that syncs is answered by the device, however little its data is.
@@ -108,11 +132,7 @@ fn nearly_full(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Opti
         workload.name,
         device.name
     );
-    Some(Warning::new(
-        "device-nearly-full",
-        text,
-        "make the device at least a quarter larger than the data",
-    ))
+    Some(Warning::new(WarningCode::DeviceNearlyFull, text))
 }
 
 /// Some filesystems are another thing on a small device, and would be judged by that.
@@ -128,7 +148,10 @@ fn cramped(axes: &Axes<'_>, stacks: &[Stack], facts: &PlaceFacts) -> Vec<Warning
             "{} is slower on device \"{}\" than on one of {least} or more: {reason}",
             definition.name, stack.device.name
         );
-        Some(Warning::new("device-small-for-filesystem", text, format!("make the device {least}")))
+        Some(
+            Warning::new(WarningCode::DeviceSmallForFilesystem, text)
+                .with_remedy(format!("make the device {least}")),
+        )
     };
     axes.lab
         .filesystems
@@ -153,11 +176,7 @@ fn not_judged(axes: &Axes<'_>, workload: &Workload) -> Option<Warning> {
         return None;
     }
     let text = format!("workload \"{}\" does not report the judged metric {metric}", workload.name);
-    Some(Warning::new(
-        "workload-not-judged",
-        text,
-        "its numbers are kept; judge it in a lab of its own",
-    ))
+    Some(Warning::new(WarningCode::WorkloadNotJudged, text))
 }
 
 /// Writing that is judged when the last call returns is partly judged in memory.
@@ -175,7 +194,10 @@ fn not_durable(axes: &Axes<'_>) -> Option<Warning> {
     let text = format!(
         "{step}.{metric} is taken when the last call returns; written data may still be in memory then"
     );
-    Some(Warning::new("judged-without-durability", text, format!("judge {step}.{durable}")))
+    Some(
+        Warning::new(WarningCode::JudgedWithoutDurability, text)
+            .with_remedy(format!("judge {step}.{durable}")),
+    )
 }
 
 /// A step that ends by time takes that time on every stack.
@@ -192,11 +214,10 @@ fn ends_by_time(axes: &Axes<'_>) -> Option<Warning> {
     outlines.find(bound)?;
     let text =
         format!("step {step} ends by time, so {step}.{metric} is nearly the same on every stack");
-    Some(Warning::new(
-        "judged-by-fixed-time",
-        text,
-        format!("judge {step}.iops, or set count instead of time"),
-    ))
+    Some(
+        Warning::new(WarningCode::JudgedByFixedTime, text)
+            .with_remedy(format!("judge {step}.iops, or set count instead of time")),
+    )
 }
 
 /// A raw device has no mkfs and no mount to time.
@@ -205,11 +226,10 @@ fn housekeeping_on_raw(axes: &Axes<'_>, stacks: &[Stack]) -> Option<Warning> {
     let raw = stacks.iter().any(|stack| stack.filesystem.kind == "raw");
     if HOUSEKEEPING_STEPS.contains(&step) && raw {
         let text = format!("raw stacks have no {step}.{metric}");
-        return Some(Warning::new(
-            "workload-not-judged",
-            text,
-            "their numbers are kept and not ranked",
-        ));
+        return Some(
+            Warning::new(WarningCode::WorkloadNotJudged, text)
+                .with_remedy("their numbers are kept and not ranked"),
+        );
     }
     let trial = &axes.lab.trial;
     let asked = match step {
@@ -219,11 +239,13 @@ fn housekeeping_on_raw(axes: &Axes<'_>, stacks: &[Stack]) -> Option<Warning> {
     };
     if !asked {
         let field = if step == "fsck" { "fsck" } else { "fsck_torn" };
-        return Some(Warning::new(
-            "workload-not-judged",
-            format!("{step} is judged, and trials run none"),
-            format!("write [trial] and below it {field} = true"),
-        ));
+        return Some(
+            Warning::new(
+                WarningCode::WorkloadNotJudged,
+                format!("{step} is judged, and trials run none"),
+            )
+            .with_remedy(format!("write [trial] and below it {field} = true")),
+        );
     }
     None
 }
@@ -254,11 +276,10 @@ fn same_settings(axes: &Axes<'_>) -> Vec<Warning> {
     }
     let warning = |(what, first, second): &(&str, &str, &str)| {
         Warning::new(
-            "same-settings",
+            WarningCode::SameSettings,
             format!(
                 "{what} \"{first}\" and \"{second}\" differ in name only: their difference is chance"
             ),
-            "keep both to see how large chance is (an A/A test), or take one out",
         )
     };
     pairs.iter().map(warning).collect()
@@ -271,5 +292,5 @@ fn nothing_to_compare(stacks: &[Stack], candidates: &[Candidate]) -> Option<Warn
     }
     let text =
         format!("there is one stack, \"{}\", and nothing to compare it with", stacks[0].label);
-    Some(Warning::new("one-stack", text, "add a second value to an axis"))
+    Some(Warning::new(WarningCode::OneStack, text))
 }

@@ -1,6 +1,7 @@
 //! Why a combination cannot be run, in words with the mend.
 
-use super::{Axes, Combination, journals, runs_on_raw};
+use super::{Axes, Combination, journals};
+use crate::build::coherence::runs_on_raw;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::plan::PlaceFacts;
 use seekwell_model::stack::{Backing, Journal};
@@ -36,10 +37,17 @@ pub(super) enum Reason {
     NamedTwice(usize),
 }
 
+impl Reason {
+    /// Returns true if the machine lacks something, and another machine could run the stack.
+    pub(super) fn is_lack(self) -> bool {
+        matches!(self, Self::Filesystem(_) | Self::Scheduler(_) | Self::Program(_))
+    }
+}
+
 /// Why, and what to do.
 pub(super) type Why = Option<(String, String)>;
 
-/// What is impossible on a place, worked out once.
+/// Combinations that are impossible on a backend, worked out once.
 pub(super) struct Rules<'a> {
     pub(super) axes: &'a Axes<'a>,
     facts: &'a PlaceFacts,
@@ -150,7 +158,7 @@ impl<'a> Rules<'a> {
         self.device_sizes[device].is_some_and(|size| size < minimum)
     }
 
-    /// Whether an internal journal is larger than mkfs takes on this device.
+    /// Returns true if an internal journal is larger than mkfs takes on this device.
     fn journal_too_large(&self, at: &Combination) -> bool {
         if self.axes.lab.journals[at.journal].external.is_some() {
             return false;

@@ -99,6 +99,73 @@ fn facts_that_nobody_gathered_refuse_nothing() {
     assert!(expansion.left_out.is_empty());
 }
 
+/// A machine without jfs and without the programs of f2fs.
+fn a_machine() -> PlaceFacts {
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    PlaceFacts {
+        kernel_filesystems: texts(&["ext4", "xfs", "f2fs"]),
+        programs: texts(&["mkfs.ext4", "mkfs.xfs"]),
+        ..facts()
+    }
+}
+
+#[test]
+fn what_the_machine_lacks_is_left_out_with_a_warning_while_two_stacks_are_left() {
+    let lab = |schedulers: &str, kinds: &[&str]| {
+        let kinds: String =
+            kinds.iter().map(|kind| format!("[[filesystem]]\ntype = \"{kind}\"\n")).collect();
+        let rest = "[[workload]]\nkind = \"mail\"\nfiles = 100\n";
+        expand(&file(&format!("{kinds}[scheduler]\nchoose = {schedulers}\n{rest}")), &a_machine())
+    };
+    let expansion = lab("[\"none\", \"kyber\"]", &["ext4", "jfs", "xfs", "f2fs"]).unwrap();
+    assert_eq!(expansion.stacks.len(), 2);
+    let mut told: Vec<&str> = expansion
+        .warnings
+        .iter()
+        .filter(|warning| warning.code == "not-available")
+        .map(|warning| warning.text.as_str())
+        .collect();
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [
+            "filesystem \"f2fs\" is left out: mkfs.f2fs is not installed",
+            "filesystem \"jfs\" is left out: this kernel does not mount jfs",
+            "scheduler \"kyber\" is left out: this kernel offers none, mq-deadline, bfq",
+        ]
+    );
+    let alone = lab("[\"none\"]", &["ext4", "jfs"]).unwrap_err().to_string();
+    assert!(alone.contains("this kernel does not mount jfs"), "{alone}");
+    let one = lab("[\"none\", \"kyber\"]", &["ext4"]).unwrap_err().to_string();
+    assert!(one.contains("only one stack is left on this machine"), "{one}");
+    assert_eq!(lab("[\"none\"]", &["ext4"]).unwrap().stacks.len(), 1, "nothing was left out");
+}
+
+#[test]
+fn a_named_stack_that_the_machine_lacks_is_left_out_too() {
+    let text = "[lab]\nstacks_only = true\n[[filesystem]]\ntype = \"ext4\"\n[[filesystem]]\ntype = \"jfs\"\n\
+                [[filesystem]]\ntype = \"xfs\"\n[scheduler]\nchoose = [\"none\"]\n\
+                [[stack]]\nfilesystem = [\"jfs\", \"ext4\", \"xfs\"]\n\
+                [[workload]]\nkind = \"mail\"\nfiles = 100\n";
+    let expansion = expand(&file(text), &a_machine()).unwrap();
+    assert_eq!(expansion.stacks.len(), 2);
+    assert!(expansion.warnings.iter().any(|warning| warning.code == "not-available"));
+}
+
+#[test]
+fn a_large_lab_is_said_to_be_large() {
+    let large_lab = |filesystems, memories| {
+        let expansion = expand(&file(&large(filesystems, memories, "")), &facts()).unwrap();
+        let mut found = expansion.warnings.into_iter().filter(|one| one.code == "large-lab");
+        found.next().map(|warning| warning.text)
+    };
+    assert_eq!(large_lab(10, 10), None);
+    assert_eq!(
+        large_lab(50, 50).unwrap(),
+        "5000 stacks: one round is 5000 trials with 1.3 TB of data, and a verdict takes several rounds"
+    );
+}
+
 /// Many values on every axis, so that the product has this many pairs.
 fn large(filesystems: usize, memories: usize, rest: &str) -> String {
     let mut text = String::new();
@@ -222,6 +289,8 @@ fn oracle(lab: &Lab) -> Option<BTreeSet<Quad>> {
     let SchedulerAxis::These(schedulers) = &lab.schedulers else { return None };
     let mut wanted = BTreeSet::new();
     let mut possible = vec![0; lab.stacks.len()];
+    let mut only_lacking: Vec<Option<bool>> = vec![None; lab.stacks.len()];
+    let mut lacks = false;
     for (journal, kind, scheduler, workload) in lab.journals.iter().flat_map(|journal| {
         lab.filesystems.iter().flat_map(move |kind| {
             schedulers.iter().flat_map(move |scheduler| {
@@ -230,15 +299,22 @@ fn oracle(lab: &Lab) -> Option<BTreeSet<Quad>> {
         })
     }) {
         let names = (&kind.kind, &journal.name, &scheduler.name, &workload.name);
+        let hit = |rule: &Match| matches(rule, names.0, names.1, names.2, names.3);
+        // The machine does not offer it: its stacks are left out, also those that are named.
+        let lacking = names.2 == "kyber";
+        for (index, _) in lab.stacks.iter().enumerate().filter(|(_, rule)| hit(rule)) {
+            only_lacking[index] = Some(only_lacking[index].unwrap_or(true) && lacking);
+        }
+        let wanted_here = !lab.exclusions.iter().any(hit) || lab.stacks.iter().any(hit);
+        lacks |= lacking && wanted_here;
         if !can_run(lab, names.0, names.1, names.2, names.3) {
             continue;
         }
-        let hit = |rule: &Match| matches(rule, names.0, names.1, names.2, names.3);
         for (index, rule) in lab.stacks.iter().enumerate().filter(|(_, rule)| hit(rule)) {
             let _ = rule;
             possible[index] += 1;
         }
-        if !lab.exclusions.iter().any(hit) || lab.stacks.iter().any(hit) {
+        if wanted_here {
             let journalled = matches!(names.0.as_str(), "ext3" | "ext4" | "xfs");
             let journal = if journalled { names.1.clone() } else { String::new() };
             wanted.insert((names.0.clone(), journal, names.2.clone(), names.3.clone()));
@@ -247,7 +323,11 @@ fn oracle(lab: &Lab) -> Option<BTreeSet<Quad>> {
     let used = |name: &str| wanted.iter().any(|quad| quad.0 == name || quad.3 == name);
     let all_used = lab.filesystems.iter().all(|kind| used(&kind.kind))
         && lab.workloads.iter().all(|workload| used(&workload.name));
-    (all_used && possible.iter().all(|count| *count > 0)).then_some(wanted)
+    let mut named = possible.iter().zip(&only_lacking);
+    let all_named = named.all(|(count, lacking)| *count > 0 || *lacking == Some(true));
+    let stacks: BTreeSet<_> = wanted.iter().map(|quad| (&quad.0, &quad.1, &quad.2)).collect();
+    let enough = !lacks || stacks.len() >= 2;
+    (all_used && all_named && enough).then_some(wanted)
 }
 
 proptest! {

@@ -89,7 +89,7 @@ impl Rules<'_> {
         format!("journal \"{}\"", self.axes.lab.journals[index].name)
     }
 
-    /// What to do about a reason that leaves nothing.
+    /// The fix for a reason that leaves no stack.
     pub(super) fn mend(&self, reason: Reason) -> String {
         match reason {
             Reason::Excluded(_) => "take it out of the lab, or exclude less".to_owned(),
@@ -106,7 +106,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Where the lab writes what a reason is about.
+    /// The position in the lab of the value that a reason is about.
     pub(super) fn place(&self, reason: Reason, positions: &Positions) -> Option<Span> {
         let (spans, index) = match reason {
             Reason::Excluded(index) => (&positions.exclusions, index),
@@ -128,15 +128,7 @@ impl Rules<'_> {
 
 /// The names of a match, as in a sentence.
 fn match_names(wanted: &Match) -> String {
-    let axes = [
-        ("device", &wanted.device),
-        ("journal", &wanted.journal),
-        ("filesystem", &wanted.filesystem),
-        ("scheduler", &wanted.scheduler),
-        ("memory limit", &wanted.memory),
-        ("workload", &wanted.workload),
-    ];
-    let named =
-        axes.iter().filter_map(|(axis, name)| Some(format!("{axis} \"{}\"", name.as_ref()?)));
+    let word = |axis| if axis == "memory" { "memory limit" } else { axis };
+    let named = wanted.named().map(|(axis, name)| format!("{} \"{name}\"", word(axis)));
     named.collect::<Vec<_>>().join(" with ")
 }

@@ -5,11 +5,12 @@ use crate::definition::{Entry, Form};
 use crate::source::{Problem, Span};
 use crate::tables::{FILESYSTEM_NAMES, SCHEDULERS, WORKLOAD_NAMES};
 use seekwell_model::field::{Field, FieldKind, Value};
+use seekwell_model::filesystems::NOT_AVAILABLE;
 use seekwell_model::units::{Bytes, Nanos, UnitError};
 use std::collections::BTreeMap;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// What is wrong with a value, before it is put into words.
+/// The kind of mistake in a value, before it is put into words.
 enum Mismatch {
     /// Another type or out of range.
     Kind,
@@ -34,7 +35,10 @@ impl Walker<'_> {
                 Mismatch::Inner(problem) => return problem,
                 Mismatch::Empty => format!("`{name}` is empty"),
                 Mismatch::Unit(message) => format!("`{name}`: {message}"),
-                Mismatch::Unknown => format!("unknown {} {shown}", noun(entry)),
+                Mismatch::Unknown => match not_available(entry, item.get_ref()) {
+                    Some(why) => format!("{} {shown}: {why}", noun(entry)),
+                    None => format!("unknown {} {shown}", noun(entry)),
+                },
                 Mismatch::Kind => {
                     let why = why(entry, item.get_ref());
                     format!("`{name}` takes {}, not {shown}{why}", describe(entry))
@@ -147,7 +151,7 @@ fn several(entry: &Entry, value: &DeValue<'_>) -> Result<Value, Mismatch> {
     })
 }
 
-/// What an element of a list of numbers or sizes takes; other kinds stay as they are.
+/// The kind of an element of a list of numbers or sizes; other kinds stay as they are.
 fn element(kind: FieldKind) -> FieldKind {
     match kind {
         FieldKind::IntegerList { min, max } => FieldKind::Integer { min, max },
@@ -162,7 +166,7 @@ fn unit(error: &UnitError) -> Mismatch {
     Mismatch::Unit(format!("\"{shown}\" is not a {}", error.what))
 }
 
-/// What the words of a choice are.
+/// A noun for the words of a choice.
 fn noun(entry: &Entry) -> &'static str {
     match entry.field.kind {
         FieldKind::Choice(words) if words == FILESYSTEM_NAMES => "filesystem",
@@ -170,6 +174,13 @@ fn noun(entry: &Entry) -> &'static str {
         FieldKind::Choice(words) if words == WORKLOAD_NAMES => "workload kind",
         _ => entry.field.name,
     }
+}
+
+/// The reason why a well-known name is not in the catalogue.
+fn not_available(entry: &Entry, value: &DeValue<'_>) -> Option<&'static str> {
+    let text = value.as_str()?.to_lowercase();
+    let known = NOT_AVAILABLE.iter().find(|(name, _)| *name == text);
+    known.filter(|_| noun(entry) == "filesystem").map(|(_, why)| *why)
 }
 
 /// Why a number is too small, where the entry says so.
@@ -248,7 +259,7 @@ pub(super) fn text_items(array: &DeArray<'_>) -> Vec<(Value, Span)> {
     array.iter().filter_map(text).collect()
 }
 
-/// What the entry takes, in words.
+/// The values that the entry takes, in words.
 pub(crate) fn describe(entry: &Entry) -> String {
     match entry.field.kind {
         FieldKind::Bool => "true or false".to_owned(),
@@ -321,13 +332,17 @@ pub(super) fn choices(entry: &Entry) -> Option<String> {
     }
 }
 
-/// What to write instead of a value that the entry does not take.
+/// The suggested replacement for a value that the entry does not take.
 fn remedy(entry: &Entry, value: &DeValue<'_>) -> String {
     let name = entry.field.name;
     let write = |value: String| format!("write {name} = {value}");
     match (entry.field.kind, value) {
         (FieldKind::Choice(words), DeValue::String(text)) => {
-            match nearest(text, words.iter().copied()) {
+            let near = match not_available(entry, value) {
+                Some(_) => None,
+                None => nearest(text, words.iter().copied()),
+            };
+            match near {
                 Some(near) => write(format!("\"{near}\"")),
                 None => format!("write one of {}", quote_list(words.iter().copied())),
             }
@@ -388,6 +403,9 @@ fn toml_text(text: &str) -> String {
 
 /// The default of an entry as a value.
 pub(crate) fn default_value(entry: &Entry) -> Option<Value> {
+    if matches!(entry.form, Form::One) {
+        return entry.field.default_value();
+    }
     let item = DeValue::parse(entry.field.default?).ok()?;
     convert(entry, item.get_ref()).ok()
 }

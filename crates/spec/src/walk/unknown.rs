@@ -1,4 +1,4 @@
-//! What to say about a key that its table does not have.
+//! Messages about keys that their table does not have.
 
 use super::{Item, nearest};
 use crate::definition::{Entry, Form, TableDefinition};
@@ -27,7 +27,7 @@ pub(super) fn problem(
     };
     let message = match (is_root, is_table) {
         (true, true) => format!("unknown table `{shown}`"),
-        (true, false) => format!("`{shown}` stands in no table"),
+        (true, false) => format!("`{shown}` is not in a table"),
         _ => format!("unknown key `{shown}` in {}", definition.header),
     };
     let near = nearest(name, entries.iter().map(|entry| entry.field.name));
@@ -52,7 +52,7 @@ fn root_header(name: &str) -> String {
     }
 }
 
-/// Where a key belongs that stands in the wrong table.
+/// The table to which a misplaced key belongs.
 fn owner(name: &str, definition: &TableDefinition) -> Option<String> {
     let has = |table: &TableDefinition| table.entries.iter().any(|entry| entry.field.name == name);
     let tables = ROOT.entries.iter().filter_map(|entry| match entry.form {
@@ -73,9 +73,9 @@ fn owner(name: &str, definition: &TableDefinition) -> Option<String> {
         .map(|kind| format!("\"{}\"", kind.name))
         .collect();
     if !kinds.is_empty() {
-        let whose = if definition.by_kind.is_some() { "a workload" } else { "a [[workload]]" };
-        return Some(format!("`{name}` belongs to {whose} with kind = {}", kinds.join(" or ")));
+        let owner = if definition.by_kind.is_some() { "a workload" } else { "a [[workload]]" };
+        return Some(format!("`{name}` belongs to {owner} with kind = {}", kinds.join(" or ")));
     }
     let owner = tables.flat_map(below).find(|table| has(table))?;
-    Some(format!("`{name}` belongs into {}", owner.header))
+    Some(format!("`{name}` belongs to {}", owner.header))
 }

@@ -1,4 +1,4 @@
-//! What golden files of labs hold, for the test that compares and the example that writes them.
+//! Contents of the golden files of labs, for the test that compares and the example that writes them.
 
 use seekwell_model::lab::{Effort, Lab, Method, SchedulerAxis};
 use seekwell_model::plan::PlaceFacts;
@@ -38,7 +38,7 @@ pub fn machine() -> PlaceFacts {
     }
 }
 
-/// What a lab gives: the message of its mistake, or its key facts and what it expands to.
+/// The result of a lab: the message of its mistake, or its key facts and its stacks.
 pub fn render(bytes: &[u8], name: &str) -> Result<String, String> {
     let file = read_lab_bytes(bytes, name).map_err(|mistake| format!("{mistake}\n"))?;
     let expansion = expand(&file, &machine()).map_err(|mistake| format!("{mistake}\n"))?;

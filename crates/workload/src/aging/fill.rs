@@ -12,7 +12,7 @@ use seekwell_engine::clock::thread_cpu_ns;
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_host::fiemap;
 use seekwell_model::units::Bytes;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::StepOutline;
 use seekwell_model::workloads::aging::AgeParams;
 use seekwell_stats::{Rng, derive_seed, seeded};
@@ -279,12 +279,11 @@ impl Age {
         // Churning ends by the extents of files as they were when they were closed.
         (reached < 0.9 * self.params.extents && self.params.churn > 0.0).then(|| {
             Warning::new(
-                "not-fragmented",
+                WarningCode::NotFragmented,
                 format!(
                     "{} left {reached:.2} extents per file, and {} were asked for",
                     self.outline.name, self.params.extents
                 ),
-                "raise churn or fullness, or ask for fewer extents",
             )
         })
     }

@@ -12,7 +12,7 @@ fn params(kind: &WorkloadKind, pairs: &[(&'static str, Value)]) -> WorkloadParam
     for (name, value) in pairs {
         values.set(name, value.clone());
     }
-    (kind.build)(&values).unwrap()
+    kind.params(&values).unwrap()
 }
 
 /// A filesystem in memory, unmounted when dropped.

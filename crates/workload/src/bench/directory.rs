@@ -9,7 +9,7 @@ use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_host::caches;
 use seekwell_host::sysfs::System;
 use seekwell_model::bench::BenchResult;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -143,9 +143,8 @@ fn make_cold(folder: &Path) -> Result<Option<Warning>, WorkloadError> {
         return Ok(None);
     }
     Ok(Some(Warning::new(
-        "metadata-cached",
+        WarningCode::MetadataCached,
         "file data was dropped from the cache before a cold step; names and inodes were not",
-        "run as root, or in a lab, which remounts",
     )))
 }
 

@@ -8,7 +8,7 @@ use crate::target::{self, Access};
 use rustix::fs::SeekFrom;
 use seekwell_host::caches;
 use seekwell_model::bench::BenchResult;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CacheState, WorkloadParams};
 use std::fs::File;
 use std::path::Path;
@@ -66,8 +66,7 @@ fn make_cold(file: &File, path: &Path) -> Result<Option<Warning>, WorkloadError>
     }
     target::drop_cached(file).map_err(WorkloadError::file("drop the cache of", path))?;
     Ok(Some(Warning::new(
-        "partly-cached",
+        WarningCode::PartlyCached,
         "pages of the device that somebody else uses may have stayed in the cache before a cold step",
-        "run as root",
     )))
 }

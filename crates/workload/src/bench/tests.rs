@@ -106,7 +106,7 @@ fn a_target_that_is_too_small_or_of_another_kind_is_an_error() {
     assert!(null.contains("/dev/zero is neither; name a file or a device"), "{null}");
     let none = told(io(4096), target(Path::new("/no/such/file")));
     assert!(none.starts_with("cannot find /no/such/file: No such file"), "{none}");
-    let mail = (MAIL.build)(&seekwell_model::field::Values::default()).unwrap();
+    let mail = MAIL.params(&seekwell_model::field::Values::default()).unwrap();
     let told = bench(&mail, target(&path), 1, None).unwrap_err().to_string();
     assert_eq!(
         told,
@@ -150,7 +150,7 @@ fn curves_and_surfaces_have_a_point_for_each_step() {
     values.set("size", Value::Sizes(vec![Bytes::kib(64), Bytes::kib(256)]));
     values.set("record", Value::Sizes(vec![Bytes::kib(4), Bytes::kib(128)]));
     values.set("tests", Value::Integers(vec![0, 1]));
-    let auto = (seekwell_model::workloads::iozone::IOZONE.build)(&values).unwrap();
+    let auto = seekwell_model::workloads::iozone::IOZONE.params(&values).unwrap();
     let result = bench(&auto, target(folder.path()), 1, None).unwrap();
     let passes: Vec<&str> = result.surfaces.iter().map(|one| one.pass.as_str()).collect();
     assert_eq!(passes, ["write", "rewrite", "read", "reread"]);
@@ -171,7 +171,7 @@ fn a_target_against_itself_has_every_interval_and_both_curves() {
     values.set("count", seekwell_model::field::Value::Integer(50));
     values.set("sizes", seekwell_model::field::Value::Sizes(vec![Bytes(512), Bytes::kib(64)]));
     values.set("cache", seekwell_model::field::Value::Text("cold".to_owned()));
-    let sweep = (seekwell_model::workloads::sweep::SWEEP.build)(&values).unwrap();
+    let sweep = seekwell_model::workloads::sweep::SWEEP.params(&values).unwrap();
     let WorkloadParams::Sweep(sweep) = sweep else { panic!("no sweep") };
     let how = Comparing { rounds: 6, confidence: 0.95, tie_width: 0.05 };
     let result = compare(&sweep, [target(&path), target(&path)], how, 1, None).unwrap();

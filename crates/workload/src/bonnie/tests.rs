@@ -11,7 +11,7 @@ fn params(pairs: &[(&'static str, Value)]) -> WorkloadParams {
     for (name, value) in pairs {
         values.set(name, value.clone());
     }
-    (BONNIE.build)(&values).unwrap()
+    BONNIE.params(&values).unwrap()
 }
 
 fn small(more: &[(&'static str, Value)]) -> WorkloadParams {

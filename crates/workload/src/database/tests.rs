@@ -8,7 +8,7 @@ fn params(kind: &str, values: &[(&'static str, Value)]) -> WorkloadParams {
     for (name, value) in values {
         given.set(name, value.clone());
     }
-    (workload_kind(kind).unwrap().build)(&given).unwrap()
+    workload_kind(kind).unwrap().params(&given).unwrap()
 }
 
 const PGBENCH: &str = "\

@@ -8,7 +8,7 @@ fn params(job: &str) -> WorkloadParams {
     let mut values = Values::default();
     values.set("job", Value::Text(job.to_owned()));
     values.set("cache", Value::Text("warm".to_owned()));
-    (FIO.build)(&values).unwrap()
+    FIO.params(&values).unwrap()
 }
 
 fn run(job: &str, folder: &Path) -> Result<BenchResult, WorkloadError> {

@@ -6,7 +6,7 @@ use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::{self, Access, OpenTarget};
 use seekwell_engine::{AppendEnd, DataShape, GroupCommit, Job, Progress, RateReport, Span, run};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{IoParams, StepOutline};
 use seekwell_stats::derive_seed;
 use std::os::fd::AsFd;
@@ -134,7 +134,7 @@ pub(crate) fn rate_warning(rate: RateReport) -> Option<Warning> {
     if rate.owed > 0 {
         text.push_str(&format!("; {} that were due never began and are in no latency", rate.owed));
     }
-    Some(Warning::new("rate-not-kept", text, "lower the rate until it is kept"))
+    Some(Warning::new(WarningCode::RateNotKept, text))
 }
 
 impl Step for Measure {

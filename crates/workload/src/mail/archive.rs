@@ -8,7 +8,7 @@ use crate::error::WorkloadError;
 use crate::step::StepContext;
 use seekwell_engine::buffer::Aligned;
 use seekwell_engine::{Clock, MonotonicClock};
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -297,13 +297,12 @@ pub fn reading_time_ns(path: &Path) -> Result<u64, WorkloadError> {
 pub fn source_bound(step: &str, source_ns: Option<u64>, elapsed_ns: u64) -> Option<Warning> {
     let source_ns = source_ns.filter(|time| *time as f64 >= SOURCE_BOUND * elapsed_ns as f64)?;
     Some(Warning::new(
-        "source-bound",
+        WarningCode::SourceBound,
         format!(
             "{step} took {:.3} s and its source alone {:.3} s",
             elapsed_ns as f64 / 1e9,
             source_ns as f64 / 1e9
         ),
-        "put the archive on a faster device or in memory, or use a seeded tree",
     ))
 }
 

@@ -286,7 +286,7 @@ fn time_does_not_go_back() {
 fn the_predicted_size_is_that_of_the_format() {
     for sources in [1, 2, 7] {
         let values = seekwell_model::field::Values::default();
-        let params = (seekwell_model::workloads::rrd::RRD.build)(&values).unwrap();
+        let params = seekwell_model::workloads::rrd::RRD.params(&values).unwrap();
         let seekwell_model::workloads::WorkloadParams::Rrd(mut params) = params else {
             panic!("not rrd")
         };
@@ -302,7 +302,7 @@ fn bench_params(
     for (name, value) in pairs {
         values.set(name, value.clone());
     }
-    (seekwell_model::workloads::rrd::RRD.build)(&values).unwrap()
+    seekwell_model::workloads::rrd::RRD.params(&values).unwrap()
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn stream(pairs: &[(&'static str, Value)]) -> Result<IoParams, FieldConflict> {
     for (name, value) in pairs {
         values.set(name, value.clone());
     }
-    match (io::STREAM.build)(&values)? {
+    match io::STREAM.params(&values)? {
         WorkloadParams::Io(params) => Ok(params),
         other => panic!("{other:?}"),
     }

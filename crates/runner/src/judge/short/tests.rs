@@ -25,7 +25,7 @@ fn the_size_of_a_mail_store_is_named() {
     let mut values = seekwell_model::field::Values::default();
     values.set("files", seekwell_model::field::Value::Integer(400));
     let kind = seekwell_model::workloads::workload_kind("mail").unwrap();
-    plan.workloads[0].parts = vec![(kind.build)(&values).unwrap()];
+    plan.workloads[0].parts = vec![kind.params(&values).unwrap()];
     assert_eq!(remedy(&plan, "unpack", 25), "write files = 10000");
 }
 

@@ -66,3 +66,20 @@ fn names_of_other_things_are_no_ids() {
         assert!(!is_id(name), "{name}");
     }
 }
+
+#[test]
+fn each_set_configures_the_filesystems_that_the_catalogue_says() {
+    for definition in seekwell_model::filesystems::FILESYSTEMS.iter().filter(|one| !one.is_raw()) {
+        let has = |set| {
+            let text = configuration(set);
+            // One of these options brings it: ext2 has a driver of its own or that of ext4.
+            let mut options = definition.kernel_config.split([' ', ',']);
+            options.any(|option| {
+                let set_line = format!("{option}=y");
+                option.starts_with("CONFIG_") && text.lines().any(|line| line == set_line)
+            })
+        };
+        assert!(has(KernelSet::Full), "{}", definition.name);
+        assert_eq!(has(KernelSet::Reduced), definition.in_reduced_kernel, "{}", definition.name);
+    }
+}

@@ -97,7 +97,7 @@ fn a_seed_gives_the_same_tree() {
 fn a_scaled_archive_has_the_shape_of_the_whole() {
     let mut values = seekwell_model::field::Values::default();
     values.set("scale", seekwell_model::field::Value::Number(0.01));
-    let built = (seekwell_model::workloads::mail::MAIL.build)(&values).unwrap();
+    let built = seekwell_model::workloads::mail::MAIL.params(&values).unwrap();
     let seekwell_model::workloads::WorkloadParams::Mail(params) = built else { panic!("not mail") };
     assert_eq!((params.files, params.directories, params.largest), (10_760, 400, Some(1_005)));
     let exponent = exponent_for(params.files, params.directories, 1_005);

@@ -1,5 +1,5 @@
-//! A filesystem that is ended in the midst of writing, as a power cut ends it whose disk keeps what
-//! it was sent: its kernel driver sends nothing more, not even the rest of its log.
+//! A simulated crash: the filesystem ends during writes, as in a power cut with a disk that keeps
+//! everything it was sent. Its kernel driver sends nothing more, not even the rest of its log.
 
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// What is written before the end.
+/// Files that are written before the crash.
 const FILES: u32 = 1_000;
 const FILE_BYTES: usize = 8 * 1024;
 
@@ -21,12 +21,12 @@ const SHUTDOWN: libc::c_ulong = 0x8004_587D;
 /// Not even the log is written.
 const WITHOUT_LOG: u32 = 2;
 
-/// How it went.
+/// The result of a simulated crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Torn {
+pub enum Crash {
     /// It is down, and must be unmounted.
     Down,
-    /// There was no room for anything to be torn.
+    /// There was no room for files that could be lost.
     Full,
     /// It has no journal: what its driver does not send is written when it is unmounted.
     NoJournal,
@@ -39,19 +39,19 @@ pub enum Torn {
 ///
 /// # Errors
 /// The kernel's.
-pub fn tear(root: &Path) -> io::Result<Torn> {
+pub fn crash(root: &Path) -> io::Result<Crash> {
     if write_files(&root.join("torn"))? == 0 {
-        return Ok(Torn::Full);
+        return Ok(Crash::Full);
     }
     let directory = File::open(root)?;
     let how: u32 = WITHOUT_LOG;
     // SAFETY: the call reads one number, which lives as long as it takes.
     let result = unsafe { libc::ioctl(directory.as_raw_fd(), SHUTDOWN, &raw const how) };
     if result == 0 {
-        return Ok(Torn::Down);
+        return Ok(Crash::Down);
     }
     match io::Error::last_os_error() {
-        error if Errno::from_io_error(&error) == Some(Errno::NOTTY) => Ok(Torn::Unknown),
+        error if Errno::from_io_error(&error) == Some(Errno::NOTTY) => Ok(Crash::Unknown),
         error => Err(error),
     }
 }

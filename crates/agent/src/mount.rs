@@ -1,6 +1,6 @@
 //! The filesystem of a stack while it is mounted, with the layer in memory above it if there is one.
 
-use rustix::mount::{MountFlags, mount};
+use rustix::mount::MountFlags;
 use seekwell_host::filesystem;
 use seekwell_host::overlay::{self, OverlayMount};
 use seekwell_host::{Error, caches};
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Unmounting waits for the write-back of what is dirty; what takes longer hangs.
 const UNMOUNT: Duration = Duration::from_secs(300);
 
-/// Where a stack is mounted, and how.
+/// Mount point, device and options of a stack.
 #[derive(Debug)]
 pub struct MountPlan {
     definition: &'static FilesystemDefinition,
@@ -26,7 +26,7 @@ pub struct MountPlan {
 
 /// A mounted stack.
 #[derive(Debug)]
-pub struct Mounted {
+pub struct Mount {
     plan: MountPlan,
     layer: Option<OverlayMount>,
 }
@@ -37,7 +37,7 @@ pub struct Mounted {
 /// # Errors
 /// The kernel's.
 pub fn private_work(work: &Path) -> io::Result<()> {
-    mount(
+    rustix::mount::mount(
         "seekwell",
         work,
         "tmpfs",
@@ -67,7 +67,7 @@ impl MountPlan {
         self.base.join("base")
     }
 
-    /// Where the overlay is mounted.
+    /// The mount point of the overlay.
     fn top(&self) -> PathBuf {
         self.base.join("top")
     }
@@ -81,20 +81,20 @@ impl MountPlan {
     ///
     /// # Errors
     /// The kernel's, with its own words.
-    pub fn mount(self) -> Result<Mounted, Error> {
+    pub fn mount(self) -> Result<Mount, Error> {
         let lower = self.lower();
         let Some(overlay) = &self.overlay else {
             filesystem::mount(self.definition, &self.device, &lower, &self.options)?;
-            return Ok(Mounted { plan: self, layer: None });
+            return Ok(Mount { plan: self, layer: None });
         };
         filesystem::mount(self.definition, &self.device, &lower, &self.lower_options())?;
         let layer = overlay::mount(&lower, &self.base.join("layer"), &self.top(), overlay)?;
-        Ok(Mounted { plan: self, layer: Some(layer) })
+        Ok(Mount { plan: self, layer: Some(layer) })
     }
 }
 
-impl Mounted {
-    /// Where the workload works.
+impl Mount {
+    /// The directory of the workload.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         match &self.layer {
@@ -103,7 +103,7 @@ impl Mounted {
         }
     }
 
-    /// Where the filesystem itself is mounted.
+    /// The mount point of the filesystem itself.
     #[must_use]
     pub fn filesystem(&self) -> PathBuf {
         self.plan.lower()
@@ -137,7 +137,7 @@ impl Mounted {
         caches::sync_filesystem(&file)
     }
 
-    /// Whether the layer in memory is to reach the device at the end.
+    /// Returns true if the layer in memory is to be written to the device at the end.
     #[must_use]
     pub fn writes_back(&self) -> bool {
         self.layer.is_some()

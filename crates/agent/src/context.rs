@@ -1,0 +1,102 @@
+//! The trial under way: everything that its parts share and fill.
+
+use crate::error::{Fault, TrialError};
+use seekwell_host::namespace;
+use seekwell_host::sysfs::System;
+use seekwell_host::undo::Undo;
+use seekwell_model::agent::TrialRequest;
+use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
+use seekwell_model::record::Record;
+
+/// Stage of parts that go down.
+pub(crate) const TEARDOWN: &str = "teardown";
+
+/// Hears the name of each step that begins.
+pub type Say<'a> = dyn FnMut(&str) + 'a;
+
+/// A trial under way: the request, and everything that its parts share and fill.
+pub struct Trial<'a, 's> {
+    /// The request.
+    pub request: &'a TrialRequest,
+    /// This kernel.
+    pub system: System,
+    /// `CLOCK_MONOTONIC` when the trial began.
+    pub origin_ns: u64,
+    /// The record so far.
+    pub record: Record,
+    /// The settings to put back.
+    pub undo: Undo,
+    /// CPUs that agent and workload are pinned to.
+    pub cpus: Vec<u32>,
+    /// Hears the name of each step that begins.
+    pub say: &'s mut Say<'s>,
+}
+
+impl std::fmt::Debug for Trial<'_, '_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Trial").field("request", &self.request).finish_non_exhaustive()
+    }
+}
+
+impl Trial<'_, '_> {
+    /// Runs work of a stage: the only place where a fault gets the name of its stage.
+    ///
+    /// # Errors
+    /// The fault with the stage.
+    pub fn stage<T>(
+        &mut self,
+        stage: &str,
+        work: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, TrialError> {
+        work(self).map_err(|fault| TrialError { stage: stage.to_owned(), fault })
+    }
+
+    /// Runs a stage that is announced, as every step is.
+    ///
+    /// # Errors
+    /// The fault with the stage.
+    pub fn step<T>(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, TrialError> {
+        (self.say)(name);
+        self.stage(name, work)
+    }
+}
+
+impl Trial<'_, '_> {
+    /// The definition of the filesystem.
+    ///
+    /// # Errors
+    /// When the stack names one that is not in the catalogue.
+    pub fn definition(&self) -> Result<&'static FilesystemDefinition, Fault> {
+        let kind = &self.request.stack.filesystem.kind;
+        filesystem(kind).ok_or_else(|| Fault::NoFilesystem(kind.clone()))
+    }
+
+    /// Pins this process to the CPUs of the trial.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn pin(&mut self) -> Result<(), Fault> {
+        self.cpus = match &self.request.settings.cpus {
+            Some(cpus) => cpus.clone(),
+            // Two workloads on one CPU would take turns, and the turns would be measured.
+            None if self.request.workload.is_accompanied() => namespace::allowed_cpus()?,
+            None => namespace::default_cpus(&self.system)?,
+        };
+        Ok(namespace::set_affinity(&self.cpus)?)
+    }
+
+    /// Opens the undo list of the request and enters this process as an owner.
+    ///
+    /// # Errors
+    /// When the list cannot be read or written.
+    pub fn open_undo(&mut self) -> Result<(), Fault> {
+        let Some(path) = &self.request.undo else { return Ok(()) };
+        self.undo = Undo::open(&self.system, path)?;
+        // Whoever restores the settings of a killed agent waits until it is gone.
+        Ok(self.undo.add_owner(self.system.own_pid())?)
+    }
+}

@@ -1,0 +1,82 @@
+//! Why a trial failed, with the typed cause kept to the top.
+
+use seekwell_host::guard::Refusal;
+use seekwell_observe::ObserveError;
+use seekwell_workload::WorkloadError;
+use std::io;
+use std::path::PathBuf;
+
+/// The cause of a failure, before anybody says in which stage of the trial it happened.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The host could not be changed or read.
+    #[error(transparent)]
+    Host(#[from] seekwell_host::Error),
+    /// The guard refused to write to a device.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Counters or events could not be read.
+    #[error(transparent)]
+    Observe(#[from] ObserveError),
+    /// A step of the workload failed.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A system call of the agent itself failed.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// The attempt, as an infinitive.
+        action: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The stack names a filesystem that is not in the catalogue.
+    #[error("there is no filesystem '{0}'")]
+    NoFilesystem(String),
+    /// A descriptor of the request is one of the standard streams.
+    #[error("descriptor {0} cannot be an image")]
+    NotAnImage(i32),
+    /// The device of the request is something else.
+    #[error("{} is not a block device", .0.display())]
+    NotABlockDevice(PathBuf),
+    /// Settings could not be put back.
+    #[error("{}", .0.join("; "))]
+    NotRestored(Vec<String>),
+}
+
+impl Fault {
+    /// Wraps the kernel's answer to a call of the agent.
+    pub fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action: action.into(), source }
+    }
+}
+
+/// A failed trial: the stage and the cause.
+#[derive(Debug, thiserror::Error)]
+#[error("{stage}: {fault}")]
+pub struct TrialError {
+    /// A step's name, `setup` or `teardown`.
+    pub stage: String,
+    /// The cause.
+    #[source]
+    pub fault: Fault,
+}
+
+impl TrialError {
+    /// The cause with the causes below it as one text, each once.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let mut reason = self.fault.to_string();
+        let mut cause = std::error::Error::source(&self.fault);
+        while let Some(next) = cause {
+            let message = next.to_string();
+            if !reason.contains(&message) {
+                reason = format!("{reason}: {message}");
+            }
+            cause = next.source();
+        }
+        reason
+    }
+}
+
+#[cfg(test)]
+mod tests;

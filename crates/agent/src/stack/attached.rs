@@ -1,0 +1,205 @@
+//! The block devices of a stack, each with the right to write to it.
+
+use super::Part;
+use crate::context::{TEARDOWN, Trial};
+use crate::error::{Fault, TrialError};
+use crate::measure::Observer;
+use seekwell_host::guard::{self, Context, Purpose, WriteToken};
+use seekwell_host::identity::Identity;
+use seekwell_host::loop_device::{self, LoopDevice};
+use seekwell_host::{caches, image};
+use seekwell_model::agent::DeviceHandle;
+use seekwell_model::filesystems::FilesystemDefinition;
+use seekwell_model::units::Bytes;
+use seekwell_model::warning::{Warning, WarningCode};
+use std::fs::File;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// A block device of the stack, the right to write to it, and the loop device that frees it.
+#[derive(Debug)]
+pub struct Device {
+    token: WriteToken,
+    identity: Identity,
+    /// Held for the whole trial: its last close frees the device.
+    _loop_device: Option<LoopDevice>,
+    handle: DeviceHandle,
+}
+
+impl Device {
+    /// The right to write to the device.
+    #[must_use]
+    pub fn token(&self) -> &WriteToken {
+        &self.token
+    }
+
+    /// The device node.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.token.path()
+    }
+
+    /// The kernel's name, for example `loop3`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.identity.kernel_name.as_str()
+    }
+
+    /// Identity as it was when the device was attached.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Returns true for a disk or partition that the user claimed.
+    #[must_use]
+    pub fn is_claimed(&self) -> bool {
+        matches!(self.handle, DeviceHandle::Claimed { .. })
+    }
+
+    fn attach(
+        trial: &mut Trial<'_, '_>,
+        handle: &DeviceHandle,
+        limit: Option<Bytes>,
+    ) -> Result<Self, Fault> {
+        let system = &trial.system;
+        let (token, loop_device) = match handle {
+            DeviceHandle::Image { fd, sector, .. } => {
+                let image = borrow_image(*fd)?;
+                let mut note = |name: &str| trial.undo.record_free_loop(name);
+                let device = loop_device::attach_noted(system, &image, *sector, limit, &mut note)?;
+                (guard::scratch(system, &device, &image)?, Some(device))
+            }
+            DeviceHandle::Claimed { path, claims, run_file, bound } => {
+                let context = Context { claims: claims.clone(), run_file: Some(run_file.clone()) };
+                let verified = guard::check(system, path, Purpose::Write, &context)?;
+                if let Some(bound) = bound {
+                    verified.is_bound(bound)?;
+                }
+                (verified.permit()?, None)
+            }
+            DeviceHandle::Given { path } => (guard::given(system, path)?, None),
+        };
+        let identity = token.identity().cloned();
+        let identity = identity.ok_or_else(|| Fault::NotABlockDevice(token.path().to_owned()))?;
+        Ok(Self { token, identity, _loop_device: loop_device, handle: handle.clone() })
+    }
+
+    /// The difference between the image now and when it was made; `None` where there is none.
+    fn image_difference(&self) -> Result<Option<String>, Fault> {
+        let DeviceHandle::Image { fd, layout, .. } = &self.handle else { return Ok(None) };
+        let now = image::layout(&borrow_image(*fd)?)?;
+        Ok(image::difference(layout, &now)
+            .map(|difference| format!("the image under {} changed: {difference}", self.name())))
+    }
+}
+
+/// The attached devices of a stack.
+#[derive(Debug)]
+pub struct Attached {
+    // Fields are dropped in this order.
+    journal: Option<Device>,
+    data: Device,
+}
+
+impl Attached {
+    /// Attaches the data device and the external journal's.
+    ///
+    /// # Errors
+    /// When a device cannot be attached or the guard refuses it; nothing is attached then.
+    pub fn attach(
+        trial: &mut Trial<'_, '_>,
+        definition: &FilesystemDefinition,
+    ) -> Result<Self, Fault> {
+        let request = trial.request;
+        let data = Device::attach(trial, &request.device, None)?;
+        let journal = match &request.journal {
+            None => None,
+            Some(handle) => {
+                let default = definition.journal.map(|journal| journal.default);
+                Some(Device::attach(trial, handle, request.stack.journal.size.or(default))?)
+            }
+        };
+        Ok(Self { journal, data })
+    }
+
+    /// The data device.
+    #[must_use]
+    pub fn data(&self) -> &Device {
+        &self.data
+    }
+
+    /// The device of an external journal.
+    #[must_use]
+    pub fn journal(&self) -> Option<&Device> {
+        self.journal.as_ref()
+    }
+
+    /// The data device, then the journal's.
+    pub fn all(&self) -> impl Iterator<Item = &Device> {
+        std::iter::once(&self.data).chain(&self.journal)
+    }
+
+    /// The counters that are read around every step.
+    #[must_use]
+    pub fn observer(&self, origin_ns: u64) -> Observer {
+        Observer {
+            device: self.data.name().to_owned(),
+            journal: self.journal.as_ref().map(|journal| journal.name().to_owned()),
+            origin_ns,
+        }
+    }
+
+    /// Flushes the volatile cache of every device.
+    ///
+    /// # Errors
+    /// When a flush fails: data was lost.
+    pub fn flush(&self) -> Result<(), Fault> {
+        for device in self.all() {
+            let path = device.path();
+            let file = File::open(path).map_err(Fault::io(format!("open {}", path.display())))?;
+            caches::flush_device(&file)?;
+        }
+        Ok(())
+    }
+}
+
+impl Part<Trial<'_, '_>> for Attached {
+    type Error = TrialError;
+
+    /// Detaches the devices, and then restores the settings of loop devices once more: detaching sets
+    /// some anew. Before that, the images must still be what was measured: a discard, a
+    /// truncation or a copy on write of the host's filesystem turns a trial into a test of that
+    /// filesystem.
+    fn take_down(self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
+        let images = trial.stage(TEARDOWN, |trial| {
+            for device in self.all() {
+                if let Some(text) = device.image_difference()? {
+                    trial.record.add_warning(Warning::new(WarningCode::ImageChanged, text));
+                }
+            }
+            Ok(())
+        });
+        drop(self);
+        let freed = trial.stage(TEARDOWN, |trial| {
+            let restored = trial.undo.restore_where(|target| target.device().is_some())?;
+            if restored.problems.is_empty() {
+                Ok(())
+            } else {
+                Err(Fault::NotRestored(restored.problems))
+            }
+        });
+        images.and(freed)
+    }
+}
+
+/// The image that was handed over under this number.
+fn borrow_image(fd: i32) -> Result<OwnedFd, Fault> {
+    if fd < 3 {
+        return Err(Fault::NotAnImage(fd));
+    }
+    // SAFETY: the backend that started this process opened the image under this number, and nothing
+    // here closes it; the borrow ends with the clone. A number that is not open fails the clone.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+    borrowed.try_clone_to_owned().map_err(Fault::io(format!("use descriptor {fd} as an image")))
+}

@@ -1,0 +1,102 @@
+//! The filesystem on the device: made, checked, not mounted.
+
+use super::attached::{Attached, Device};
+use crate::context::Trial;
+use crate::error::{Fault, TrialError};
+use crate::mount::MountPlan;
+use seekwell_host::filesystem::{self, Checked};
+use seekwell_model::filesystems::FilesystemDefinition;
+use seekwell_model::stack::Overlay;
+
+/// A device with a filesystem on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Made<'d> {
+    /// Definition of the filesystem.
+    pub definition: &'static FilesystemDefinition,
+    /// The devices that hold it.
+    pub devices: &'d Attached,
+}
+
+impl<'d> Made<'d> {
+    /// A filesystem that an earlier trial part made.
+    #[must_use]
+    pub fn already(definition: &'static FilesystemDefinition, devices: &'d Attached) -> Self {
+        Self { definition, devices }
+    }
+
+    /// Makes the filesystem as a step of its own.
+    ///
+    /// # Errors
+    /// When mkfs or the flush after it fails.
+    pub fn make(
+        trial: &mut Trial<'_, '_>,
+        definition: &'static FilesystemDefinition,
+        devices: &'d Attached,
+    ) -> Result<Self, TrialError> {
+        trial.step("mkfs", |trial| {
+            let observer = devices.observer(trial.origin_ns);
+            let stack = &trial.request.stack;
+            let mut commands = vec![];
+            let body = || {
+                let made = filesystem::make(
+                    &trial.system,
+                    definition,
+                    &stack.filesystem,
+                    &stack.journal,
+                    devices.data().token(),
+                    devices.journal().map(Device::token),
+                )?;
+                commands = made.commands;
+                Ok(())
+            };
+            let step = observer.housekeeping("mkfs", body, Some(&mut || devices.flush()))?;
+            trial.record.in_force.mkfs = commands;
+            trial.record.add_step(step);
+            Ok(Self { definition, devices })
+        })
+    }
+
+    /// A plan to mount it in the work directory, which [`crate::mount::private_work`] made.
+    ///
+    /// # Errors
+    /// When the options of the stack do not go together.
+    pub fn plan(
+        &self,
+        trial: &Trial<'_, '_>,
+        overlay: Option<Overlay>,
+    ) -> Result<MountPlan, Fault> {
+        let (stack, work) = (&trial.request.stack, &trial.request.work);
+        let journal = self.devices.journal().map(Device::path);
+        let options =
+            filesystem::mount_options(self.definition, &stack.filesystem, &stack.journal, journal)?;
+        let device = self.devices.data().path();
+        Ok(MountPlan::new(self.definition, device, options, work, overlay))
+    }
+
+    /// Runs the filesystem's checker as a step; `None` where it has none.
+    ///
+    /// # Errors
+    /// When the checker cannot be run; damage that it finds is a value.
+    pub fn check(
+        &self,
+        name: &'static str,
+        trial: &mut Trial<'_, '_>,
+    ) -> Result<Option<Checked>, TrialError> {
+        if self.definition.fsck.is_empty() {
+            return Ok(None);
+        }
+        trial.step(name, |trial| {
+            let journal = self.devices.journal().map(Device::path);
+            let device = self.devices.data().path();
+            let mut checked = None;
+            let body = || {
+                checked = filesystem::fsck(&trial.system, self.definition, device, journal)?;
+                Ok(())
+            };
+            let observer = self.devices.observer(trial.origin_ns);
+            let step = observer.housekeeping(name, body, None)?;
+            trial.record.add_step(step);
+            Ok(checked)
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! The timeline, the block events and the SMART readings of a trial.
+
+use super::Part;
+use super::attached::Attached;
+use crate::context::Trial;
+use crate::error::{Fault, TrialError};
+use seekwell_host::sysfs::System;
+use seekwell_model::record::SmartReading;
+use seekwell_model::warning::{Warning, WarningCode};
+use seekwell_observe::block_events::{self, BlockEventOptions, BlockEventStream};
+use seekwell_observe::timeline::{Timeline, TimelineOptions};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A disk that does not answer smartctl by then is unknown.
+const SMART: Duration = Duration::from_secs(20);
+
+/// Observation of the devices while the stack is up.
+#[derive(Debug)]
+pub struct Observed {
+    timeline: Timeline,
+    events: Option<BlockEventStream>,
+    disk: PathBuf,
+}
+
+impl Observed {
+    /// Starts the timeline.
+    ///
+    /// # Errors
+    /// When the kernel has no counters for a device.
+    pub fn start(trial: &Trial<'_, '_>, attached: &Attached) -> Result<Self, Fault> {
+        let options = TimelineOptions {
+            root: PathBuf::from("/"),
+            device: attached.data().name().to_owned(),
+            journal: attached.journal().map(|journal| journal.name().to_owned()),
+            interval: trial.request.settings.sample_interval.to_duration(),
+            origin_ns: trial.origin_ns,
+        };
+        let timeline = Timeline::start(&options)?;
+        Ok(Self { timeline, events: None, disk: attached.data().path().to_owned() })
+    }
+
+    /// Starts the stream of block events if the lab asks for it, and reads SMART data of a claimed
+    /// disk.
+    ///
+    /// # Errors
+    /// When tracefs is missing or refuses the stream.
+    pub fn look_closer(
+        &mut self,
+        trial: &mut Trial<'_, '_>,
+        attached: &Attached,
+    ) -> Result<(), Fault> {
+        let request = trial.request;
+        if request.settings.block_events {
+            let device = block_events::DeviceNumber::read(Path::new("/"), attached.data().name())?;
+            let instance = block_events::instance_name(&request.run, request.trial);
+            // A killed agent that tried this trial before may have left one; mostly there is none.
+            let _ = block_events::remove_instance(&instance);
+            let options = BlockEventOptions::new(instance, device, trial.origin_ns);
+            self.events = Some(BlockEventStream::start(&options)?);
+        }
+        if attached.data().is_claimed() {
+            let before = smart(&trial.system, &self.disk);
+            trial.record.smart = Some(SmartReading { before, after: None });
+        }
+        Ok(())
+    }
+}
+
+impl Part<Trial<'_, '_>> for Observed {
+    type Error = TrialError;
+
+    /// Puts everything that was seen into the record. What was lost is a warning.
+    fn take_down(self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
+        let Self { timeline, events, disk } = self;
+        let record = &mut trial.record;
+        let seen = timeline.stop();
+        record.timeline = seen.device;
+        record.journal_timeline = seen.journal;
+        record.warnings.extend(seen.warnings);
+        match events.map(BlockEventStream::stop) {
+            None => {}
+            Some(Ok(events)) => record.block_events = Some(events),
+            Some(Err(error)) => {
+                let text = format!("the block event stream was lost: {error}");
+                record.add_warning(Warning::new(WarningCode::NoBlockEvents, text));
+            }
+        }
+        if let Some(reading) = &mut record.smart {
+            reading.after = smart(&trial.system, &disk);
+        }
+        Ok(())
+    }
+}
+
+/// SMART data of a disk; `None` is unknown.
+fn smart(system: &System, disk: &Path) -> Option<serde_json::Value> {
+    let program = system.program("smartctl")?;
+    seekwell_observe::smart::read_smart(&program, disk, SMART).ok()?
+}

@@ -1,0 +1,145 @@
+//! A stack on which a workload can run: a mounted filesystem or a raw device.
+
+use super::attached::Attached;
+use super::mounted::Mounted;
+use crate::context::Trial;
+use crate::error::Fault;
+use crate::measure::Observer;
+use crate::mount::Mount;
+use crate::strays::end_strays;
+use seekwell_host::caches;
+use seekwell_model::agent::TrialRequest;
+use seekwell_model::workloads::{CacheState, StepOutline};
+use seekwell_workload::StepContext;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Single operations kept per thread, about 100 MB of a record: a longer step keeps its first ones.
+const MOST_SINGLE_IOS: usize = 1_000_000;
+
+/// The target of the workload's operations.
+#[derive(Debug)]
+enum Target<'s> {
+    Filesystem(&'s mut Mount),
+    Raw(File),
+}
+
+/// A stack on which a workload can run.
+#[derive(Debug)]
+pub struct Ready<'s> {
+    request: &'s TrialRequest,
+    devices: &'s Attached,
+    target: Target<'s>,
+    sector_bytes: u32,
+    cpus: Vec<u32>,
+    origin_ns: u64,
+}
+
+impl<'s> Ready<'s> {
+    /// A stack with a mounted filesystem.
+    pub fn mounted(
+        trial: &Trial<'s, '_>,
+        devices: &'s Attached,
+        mounted: &'s mut Mounted<'_>,
+        sector_bytes: u32,
+    ) -> Self {
+        Self::new(trial, devices, Target::Filesystem(mounted.mount_mut()), sector_bytes)
+    }
+
+    /// A stack without a filesystem.
+    ///
+    /// # Errors
+    /// When the device cannot be opened for writing.
+    pub fn raw(
+        trial: &Trial<'s, '_>,
+        devices: &'s Attached,
+        sector_bytes: u32,
+    ) -> Result<Self, Fault> {
+        let file = devices.data().token().open(false)?;
+        Ok(Self::new(trial, devices, Target::Raw(file), sector_bytes))
+    }
+
+    fn new(
+        trial: &Trial<'s, '_>,
+        devices: &'s Attached,
+        target: Target<'s>,
+        sector_bytes: u32,
+    ) -> Self {
+        Self {
+            request: trial.request,
+            devices,
+            target,
+            sector_bytes,
+            cpus: trial.cpus.clone(),
+            origin_ns: trial.origin_ns,
+        }
+    }
+
+    /// The counters that are read around every step.
+    #[must_use]
+    pub fn observer(&self) -> Observer {
+        self.devices.observer(self.origin_ns)
+    }
+
+    /// Puts the cache into the state that a step starts from.
+    ///
+    /// # Errors
+    /// When the filesystem cannot be remounted or the caches cannot be dropped.
+    pub fn prepare(&mut self, outline: &StepOutline) -> Result<(), Fault> {
+        // Past the page cache the filesystem still keeps its metadata in memory: a step that counts
+        // reads of metadata begins without.
+        if outline.cache != CacheState::Cold && !outline.reports("metadata_reads") {
+            return Ok(());
+        }
+        end_strays();
+        match &mut self.target {
+            Target::Filesystem(mount) => mount.make_cold()?,
+            Target::Raw(file) => caches::drop_device_buffers(file)?,
+        }
+        Ok(())
+    }
+
+    /// The directory of the workload; `None` on a raw device.
+    #[must_use]
+    pub fn directory(&self) -> Option<PathBuf> {
+        match &self.target {
+            Target::Filesystem(mount) => Some(mount.directory()),
+            Target::Raw(_) => None,
+        }
+    }
+
+    /// The context of a step that runs in [`Self::directory`].
+    #[must_use]
+    pub fn context<'c>(&'c self, directory: Option<&'c Path>) -> StepContext<'c> {
+        let data = self.devices.data();
+        let device_file = match &self.target {
+            Target::Filesystem(_) => None,
+            Target::Raw(file) => Some(file),
+        };
+        let single_ios = self.request.settings.single_ios;
+        StepContext {
+            directory,
+            device: data.path(),
+            device_file,
+            raw: device_file.is_some(),
+            seed: self.request.seed,
+            cpus: &self.cpus,
+            stop: None,
+            device_bytes: data.identity().size.0,
+            sector_bytes: self.sector_bytes,
+            scratch: None,
+            keep_samples: if single_ios { MOST_SINGLE_IOS } else { 0 },
+        }
+    }
+
+    /// Brings everything onto the devices: syncfs, then a flush of each device.
+    ///
+    /// # Errors
+    /// When a write-back or a flush fails: data was lost.
+    pub fn make_durable(&self) -> Result<(), Fault> {
+        if let Target::Filesystem(mount) = &self.target {
+            mount.sync()?;
+        }
+        self.devices.flush()
+    }
+}
