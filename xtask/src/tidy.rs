@@ -17,6 +17,7 @@ use budget::Applied;
 mod budget;
 mod calls;
 mod catalogue;
+mod circles;
 pub mod commits;
 mod exceptions;
 mod language;
@@ -134,6 +135,7 @@ fn all(tree: &Tree, private_words: &[String]) -> Vec<Finding> {
     }
     language::check_texts(tree, &phrases, &mut findings);
     catalogue::check(&files, &mut findings);
+    circles::check(&files, &mut findings);
     manifests::check(tree, &mut findings);
     words::check(tree, private_words, &mut findings);
     let mut findings = exceptions::apply(tree, findings);

@@ -29,6 +29,8 @@ pub enum Rule {
     VagueName,
     /// Unit tests inside a production file.
     InlineTests,
+    /// Modules of a crate that import each other.
+    Circle,
     /// A path, tool or host of one developer's machine.
     Workplace,
     /// A lock file that points anywhere but the public registry.
@@ -54,7 +56,7 @@ pub(super) struct RuleText {
 }
 
 /// In the order of [`Rule`]'s variants, which a test checks.
-pub(super) const RULES: [RuleText; 20] = [
+pub(super) const RULES: [RuleText; 21] = [
     RuleText {
         rule: Rule::Syntax,
         name: "syntax",
@@ -132,6 +134,12 @@ pub(super) const RULES: [RuleText; 20] = [
         name: "inline-tests",
         why: "a file's length must show its production code",
         remedy: "write `#[cfg(test)] mod tests;` and move the tests to the sibling file",
+    },
+    RuleText {
+        rule: Rule::Circle,
+        name: "circle",
+        why: "a reader cannot understand one of them without the others",
+        remedy: "move what both need to a module below them",
     },
     RuleText {
         rule: Rule::Workplace,

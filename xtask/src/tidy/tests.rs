@@ -2,6 +2,7 @@
 //! start from.
 
 mod arrows;
+mod circles;
 mod code;
 mod entries;
 mod language;
@@ -158,7 +159,7 @@ fn a_finding_says_what_why_and_what_to_do() {
 
 #[test]
 fn rules_have_the_order_of_their_texts() {
-    let names: Vec<&str> = (0..20).map(|index| super::rule::RULES[index].rule.name()).collect();
+    let names: Vec<&str> = super::rule::RULES.iter().map(|text| text.rule.name()).collect();
     let own: Vec<&str> = super::rule::RULES.iter().map(|text| text.name).collect();
     assert_eq!(names, own);
     for name in own {
