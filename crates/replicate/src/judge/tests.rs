@@ -328,7 +328,7 @@ fn what_cannot_be_tested_here_is_not_decided_by_numbers_that_look_like_it() {
     let twice = &outcome.claims[0];
     assert_eq!((twice.id.as_str(), twice.verdict), ("9.twice", ClaimVerdict::CannotBeTested));
     assert_eq!(twice.because.as_deref(), Some("there is no second one"));
-    assert_eq!(outcome.score()[&ClaimVerdict::Confirmed], 5);
+    assert_eq!(outcome.score()[&ClaimVerdict::Confirmed], 4);
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn equal_stacks_are_equal_and_no_order_is_seen_in_them() {
 fn what_did_not_run_or_failed_is_not_measured_and_not_scored() {
     let nothing = outcome(&[], &[]);
     assert!(nothing.values.iter().all(|value| value.measured.is_none()));
-    assert_eq!(nothing.score()[&ClaimVerdict::NotMeasured], 9);
+    assert_eq!(nothing.score()[&ClaimVerdict::NotMeasured], 8);
     let mut failing = run(2.0);
     for (trial, record) in failing.records.values_mut().filter(|(trial, _)| trial.candidate == 1) {
         assert_eq!(trial.candidate, 1);

@@ -100,7 +100,7 @@ fn a_command_needs_its_program_in_the_guest() {
     assert_eq!(remedy, "bring it with --bring \"$(command -v sqlite3)\"");
     assert_eq!(why("/usr/bin/sqlite3 {dir}/x.db", "sqlite3"), None);
     let (_, remedy) = why("psql -c select", "").unwrap();
-    assert_eq!(remedy, "a guest has no network and no services; run it on the host");
+    assert_eq!(remedy, "a guest has no network and no services; run it on the host backend");
     let mail = &with_devices("[[device]]\nmodel = \"fixed\"").workloads[0];
     assert_eq!(cannot_run(mail, &|_| false), None);
 }

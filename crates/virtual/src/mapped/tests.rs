@@ -100,7 +100,7 @@ fn shared_numbers_are_the_files() {
 }
 
 #[test]
-#[should_panic(expected = "no number of 8 bytes lies at 4092")]
+#[should_panic(expected = "no number of 8 bytes at 4092")]
 fn a_number_outside_is_a_mistake_of_this_program() {
     let _ = SharedNumbers::new(file(4096), 4096).unwrap().get_u64(4092);
 }
