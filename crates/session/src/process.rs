@@ -2,7 +2,7 @@
 //! a guest.
 
 use seekwell_agent::guardian::GuardianError;
-use seekwell_agent::process::{self as agent, ProcessError};
+use seekwell_agent::process::{ProcessError, serve as serve_agent};
 use seekwell_virtual::RootImage;
 use seekwell_virtual::guest::{self, GuestError};
 use std::ffi::OsString;
@@ -46,7 +46,7 @@ pub fn serve(
         });
     }
     match words {
-        [agent] if agent == "agent" => Some(agent::serve(input, output).map_err(ServeError::from)),
+        [agent] if agent == "agent" => Some(serve_agent(input, output).map_err(ServeError::from)),
         [guardian, undo, list, runner, pid]
             if guardian == "guardian" && undo == "--undo" && runner == "--runner" =>
         {

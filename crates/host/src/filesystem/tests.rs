@@ -218,6 +218,13 @@ fn arguments_that_reach_another_device_or_file_are_refused() {
     ] {
         assert!(!refused(argument), "{argument}");
     }
+}
+
+#[test]
+fn the_stacks_own_journal_may_be_named_and_no_other_device() {
+    let mut machine = crate::fixture::Machine::new();
+    machine.disk("sdb", "8:16", 64);
+    let system = machine.system();
     let mut stack = plain("xfs");
     stack.mount = strings(&["logdev=/dev/journal"]);
     let journal = Some(Path::new("/dev/journal"));
