@@ -6,7 +6,7 @@ use seekwell_model::lab::Better;
 use seekwell_model::plan::LeftOut;
 use seekwell_model::record::{DeviceTotals, InForce};
 use seekwell_model::stack::{Backing, DataMode, MemoryLimit, Stack, WriteBack, WriteCache};
-use seekwell_model::verdict::{Basis, DurabilityClass, Verdict, VerdictKind};
+use seekwell_model::verdict::{Basis, Decision, DurabilityClass, Verdict, VerdictKind};
 use seekwell_model::warning::Warning;
 use serde_json::{Map, Value, json};
 use serde_reflection::{
@@ -34,6 +34,7 @@ fn registry() -> serde_reflection::Result<Registry> {
     tracer.trace_type::<WriteBack>(&samples)?;
     tracer.trace_type::<MemoryLimit>(&samples)?;
     tracer.trace_type::<VerdictKind>(&samples)?;
+    tracer.trace_type::<Decision>(&samples)?;
     tracer.trace_type::<Better>(&samples)?;
     tracer.trace_type::<Basis>(&samples)?;
     tracer.trace_type::<DurabilityClass>(&samples)?;

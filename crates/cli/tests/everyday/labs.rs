@@ -89,10 +89,12 @@ fn runs(test: &str, tool: &str, lab: &str, metric: &str) {
 fn sqlite_runs_here() {
     let changes = [
         ("loop = \"2GiB\"", "ram = \"64MiB\""),
-        ("seq 300", "seq 10"),
+        ("count = 300", "count = 10"),
         ("rounds = 10", "rounds = 6"),
     ];
-    runs("sqlite_runs_here", "sqlite3", &small("sqlite.toml", &changes), "inserts.elapsed");
+    // SQLite is part of the program.
+    let lab = small("sqlite.toml", &changes);
+    runs("sqlite_runs_here", "mkfs.ext4", &lab, "inserts.transactions_per_s");
 }
 
 #[test]
@@ -100,10 +102,10 @@ fn postgresql_runs_here() {
     let changes = [
         ("loop = \"4GiB\"", "ram = \"256MiB\""),
         ("choose = [\"none\", \"mq-deadline\"]", "choose = [\"none\"]"),
-        ("-s 10 ", "-s 1 "),
-        ("-T 20 ", "-T 1 "),
+        ("scale = 10", "scale = 1"),
+        ("time = \"20s\"", "time = \"1s\""),
         ("rounds = 8", "rounds = 6"),
     ];
     let lab = small("postgresql.toml", &changes);
-    runs("postgresql_runs_here", "pgbench", &lab, "pgbench.tps");
+    runs("postgresql_runs_here", "pgbench", &lab, "pgbench.transactions_per_s");
 }
