@@ -4,8 +4,8 @@ mod examples;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use seekwell_model::units::Nanos;
-use seekwell_session::{Change, CpuCharge, Options, backends};
+use seekwell_model::units::{Bytes, Nanos};
+use seekwell_session::{Change, CpuCharge, Options, Tried, backends};
 use std::path::PathBuf;
 
 /// What a command is for, its examples, then how it is called.
@@ -32,6 +32,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Run a lab and name the verdict
     Run(RunArgs),
+    /// Compare filesystems and schedulers for one command, without a lab file
+    Try(TryArgs),
     /// Show a run again, or write it as HTML, Markdown, CSV, JSON or Parquet
     Report(ReportArgs),
     /// Show what a block device does, now: iostat's columns, latencies, queue, sizes, seeks
@@ -204,7 +206,8 @@ pub struct RunArgs {
     /// Run file to write [default: NAME.seekwell in the current directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Go on with an interrupted run: exactly the missing trials are run
+    /// Continue an interrupted run: exactly the missing trials are run; without a run file the run
+    /// starts
     #[arg(long)]
     pub resume: bool,
     /// Place.
@@ -241,6 +244,60 @@ impl RunArgs {
             check: self.check,
             scratch: self.scratch.clone(),
             ..self.at.options()
+        }
+    }
+}
+
+/// Arguments of `try`.
+#[derive(Args, Debug)]
+pub struct TryArgs {
+    /// Shell command to run on every stack, inside the mounted filesystem ({dir}), or one of mail,
+    /// seek and stream
+    pub work: String,
+    /// Command that makes what the work needs in {dir}; it is not measured
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// Filesystems to compare
+    #[arg(
+        long = "fs",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "ext4,xfs,btrfs"
+    )]
+    pub filesystems: Vec<String>,
+    /// I/O schedulers to compare
+    #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "none")]
+    pub schedulers: Vec<String>,
+    /// Time that all trials may take together; the run ends sooner when the verdict is clear
+    #[arg(long = "for", value_name = "TIME", default_value = "2min")]
+    pub time: Nanos,
+    /// Size of the scratch image
+    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    pub size: Bytes,
+    /// Run file to write, with the lab beside it [default: try.seekwell, or try-2.seekwell …]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Place.
+    #[command(flatten)]
+    pub at: PlaceArgs,
+    /// Print the whole run as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print a line per trial, also on a terminal
+    #[arg(long)]
+    pub no_screen: bool,
+}
+
+impl TryArgs {
+    /// The question that the words ask.
+    pub fn tried(&self) -> Tried {
+        Tried {
+            work: self.work.clone(),
+            prepare: self.prepare.clone(),
+            filesystems: self.filesystems.clone(),
+            schedulers: self.schedulers.clone(),
+            size: self.size,
+            time: self.time,
         }
     }
 }

@@ -14,5 +14,6 @@ pub mod plan;
 pub mod replicate;
 pub mod report;
 pub mod run;
+pub mod tried;
 pub mod verify;
 pub mod watch;

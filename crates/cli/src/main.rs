@@ -70,6 +70,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Init(arguments) => commands::init::run(session, &arguments),
         Command::Plan(arguments) => commands::plan::run(session, &arguments),
         Command::Run(arguments) => commands::run::run(session, &arguments),
+        Command::Try(arguments) => commands::tried::run(session, &arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Replicate(arguments) => commands::replicate::run(session, &arguments),
         Command::Watch(arguments) => commands::watch::run(session.machine(), &arguments),

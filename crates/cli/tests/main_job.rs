@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
+#[path = "main_job/again.rs"]
+mod again;
 #[path = "main_job/bad_input.rs"]
 mod bad_input;
 #[path = "main_job/race.rs"]

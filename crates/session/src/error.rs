@@ -51,6 +51,9 @@ pub enum SessionError {
     /// A replacement for the lab's devices that cannot be used.
     #[error("{0}")]
     Device(String),
+    /// Words that `try` cannot make a lab of.
+    #[error("{0}")]
+    Tried(String),
     /// The lab file cannot be read.
     #[error("cannot read the lab {}: {source}; give the path of a TOML file", path.display())]
     ReadLab {
@@ -142,6 +145,9 @@ pub enum SessionError {
         /// Cause.
         source: io::Error,
     },
+    /// The plan has no trial.
+    #[error("the lab has no trial to run")]
+    NoTrial,
     /// The run broke off.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -155,7 +161,9 @@ impl SessionError {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Option { .. } | Self::NoBackend { .. } | Self::Device(_) => Kind::Usage,
+            Self::Option { .. } | Self::NoBackend { .. } | Self::Device(_) | Self::Tried(_) => {
+                Kind::Usage
+            }
             Self::Refused(_) => Kind::Refused,
             _ => Kind::Failed,
         }

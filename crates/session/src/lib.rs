@@ -30,6 +30,7 @@ mod options;
 mod process;
 mod resolved;
 mod run;
+mod tried;
 
 pub use backends::Setup;
 pub use error::{Kind, SessionError};
@@ -44,3 +45,4 @@ pub use run::{Done, Finished, Planned, Run};
 pub use seekwell_host::sysfs::System;
 pub use seekwell_runner::execute::Event;
 pub use seekwell_virtual::CpuCharge;
+pub use tried::Tried;

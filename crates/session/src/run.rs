@@ -9,8 +9,8 @@ use seekwell_model::lab::Lab;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::Verdict;
-use seekwell_runner::execute::{self, Ended, Event, Execution, Keeper, Records};
-use seekwell_runner::judge;
+use seekwell_runner::execute::{self, Ended, Event, Execution, Keeper, Records, RunError};
+use seekwell_runner::{judge, order};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -65,6 +65,24 @@ impl Planned {
     /// When the file cannot be read.
     pub fn standing(&self, path: &Path) -> Result<Standing, SessionError> {
         kept::standing(path, &self.plan, &self.backend.environment(&self.plan.lab)?)
+    }
+
+    /// Runs the first trial alone, to learn what a trial costs; its record is not kept. `run_file`
+    /// is the path of the run that may follow.
+    ///
+    /// # Errors
+    /// When the backend refuses a device, cannot be opened, or breaks.
+    pub fn first_trial(self, run_file: &Path) -> Result<Record, SessionError> {
+        let mut backend = self.backend.open(&self.plan, run_file)?.backend;
+        let trial = order::round_order(self.plan.lab.seed, self.plan.candidates.len() as u32, 0)
+            .first()
+            .copied()
+            .ok_or(SessionError::NoTrial)?;
+        let ran = backend.run(&self.plan, &trial, &mut |_| {});
+        let put_back = backend.finish();
+        let record = ran.map_err(|source| RunError::Backend { index: trial.index, source })?;
+        put_back.map_err(SessionError::PutBack)?;
+        Ok(record)
     }
 
     /// Begins a run with a new run file. A run that cannot begin leaves no file.

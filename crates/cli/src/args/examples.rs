@@ -36,6 +36,18 @@ Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
 Without a terminal the answers come from the flags and, line by line, from standard input."#,
     ),
     (
+        "try",
+        r#"Examples:
+  sudo seekwell try mail               ext4, xfs and btrfs, two minutes at most
+  sudo seekwell try mail --fs ext4,xfs --sched none,bfq --for 1min
+  sudo seekwell try stream --fs ext4 --sched none,mq-deadline
+
+With a command of your own; it runs inside the mounted filesystem, which is also {dir}:
+    sudo seekwell try 'tar xf /src/linux.tar' --fs ext4,xfs,btrfs --for 5min
+
+The run file and the lab that was run are kept: change the lab and run it again."#,
+    ),
+    (
         "plan",
         r#"Examples:
   seekwell plan labs/demo.toml

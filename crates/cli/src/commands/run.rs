@@ -7,8 +7,10 @@ use crate::progress::Progress;
 use crate::{machine, terminal};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::VerdictKind;
-use seekwell_session::{Done, Finished, Options, Planned, Session};
+use seekwell_session::{Done, Event, Finished, Options, Planned, Session};
+use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Runs a lab, or what is missing of an interrupted run, and shows its report.
 ///
@@ -18,16 +20,25 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     let options = arguments.options();
     let (path, planned) = planned(session, arguments, &options)?;
     let done = carry_out(planned, &path, arguments.resume, !arguments.no_screen)?;
-    let view = report::view(&done.file)?;
-    report::print(&view, arguments.json);
-    terminal::talk(&format!("run file: {}", done.file.path().display()));
+    conclude(done.file.path(), arguments.json)
+}
+
+/// Shows the report of a run file; the exit status is that of its verdict.
+///
+/// # Errors
+/// When the file cannot be read, or every trial failed.
+pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
+    let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
+    let view = report::view(&file)?;
+    report::print(&view, json);
+    terminal::talk(&format!("run file: {}", path.display()));
     let failed = |record: &Record| matches!(record.status, Status::Failed { .. });
     if !view.records.is_empty() && view.records.iter().all(|(_, record)| failed(record)) {
         let text =
             "every trial failed, so that there is nothing to judge; the warnings above say why";
         return Err(Failure::Error(text.to_owned()));
     }
-    Ok(exit_of(done.verdict.kind))
+    Ok(exit_of(view.verdict.kind))
 }
 
 /// Runs the trials of a plan, or what is missing of an interrupted run, and shows progress. A run
@@ -42,6 +53,23 @@ pub fn carry_out(
     resume: bool,
     on_screen: bool,
 ) -> Result<Done, Failure> {
+    match execute(planned, path, resume, on_screen, &mut |_| false)? {
+        Finished::Complete(done) => Ok(*done),
+        Finished::Stopped(path) => Err(interrupted(&path)),
+    }
+}
+
+/// As [`carry_out`]; `is_over` sees every event, and ends the run after the trial under way.
+///
+/// # Errors
+/// When backend or run file fail.
+pub fn execute(
+    planned: Planned,
+    path: &Path,
+    resume: bool,
+    on_screen: bool,
+    is_over: &mut dyn FnMut(&Event<'_>) -> bool,
+) -> Result<Finished, Failure> {
     let stop = machine::stop_on_interrupt()?;
     let place = planned.options().backend.clone();
     let is_there = path.symlink_metadata().is_ok();
@@ -49,23 +77,26 @@ pub fn carry_out(
     run.notes().iter().for_each(|note| terminal::talk(note));
     let plan = run.plan().clone();
     let mut progress = Progress::new(&plan, &place, run.scratch(), on_screen);
-    let finished = run.execute(&stop, &mut |event| progress.show(&event));
+    let finished = run.execute(&stop, &mut |event| {
+        progress.show(&event);
+        if is_over(&event) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
     progress.finish();
-    match finished? {
-        Finished::Complete(done) => Ok(*done),
-        Finished::Stopped(path) => Err(interrupted(&path)),
-    }
+    Ok(finished?)
 }
 
 /// Exit code of a verdict.
-pub fn exit_of(kind: VerdictKind) -> Exit {
+fn exit_of(kind: VerdictKind) -> Exit {
     match kind {
         VerdictKind::Winner | VerdictKind::Tie => Exit::Done,
         VerdictKind::Unresolved => Exit::NotResolved,
     }
 }
 
-fn interrupted(path: &Path) -> Failure {
+/// The message of a run that was stopped.
+pub fn interrupted(path: &Path) -> Failure {
     Failure::Error(format!(
         "stopped; completed trials are saved. Continue with: seekwell run --resume -o {}",
         path.display()

@@ -1,0 +1,106 @@
+//! `seekwell try`: an answer from a few words, without a lab file.
+
+mod deadline;
+
+use crate::args::TryArgs;
+use crate::commands::run;
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use deadline::Deadline;
+use seekwell_model::record::Status;
+use seekwell_model::units::Nanos;
+use seekwell_session::{Finished, LabText, Options, Session, Tried};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Tries one kind of work on every stack that was named, for at most the time that was given; shows
+/// the verdict, and writes the lab that it ran.
+///
+/// # Errors
+/// When the words do not make a lab, or its run fails.
+pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
+    let mut deadline = Deadline::new(Instant::now(), arguments.time);
+    let path = arguments.output.clone().unwrap_or_else(free_name);
+    let options = arguments.at.options();
+    let mut tried = arguments.tried();
+    tried.check()?;
+    let amount = amount(session, &mut tried, &options, &path, &deadline)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let text = tried.lab_text(&lab_name(&name), amount);
+    let lab = path.with_extension("toml");
+    let planned = session.resolve(&LabText::new(lab.display().to_string(), &text), &options)?;
+    let planned = planned.plan()?;
+    planned.notes().iter().for_each(|note| terminal::talk(note));
+    let finished = run::execute(planned, &path, false, !arguments.no_screen, &mut |event| {
+        deadline.is_over(event, Instant::now())
+    })?;
+    match finished {
+        Finished::Complete(_) => {}
+        Finished::Stopped(_) if deadline.is_reached() => {
+            terminal::talk("the time is up; every completed trial counts");
+        }
+        Finished::Stopped(path) => return Err(run::interrupted(&path)),
+    }
+    let exit = run::conclude(&path, arguments.json)?;
+    write_lab(&lab, &text, arguments.at.device.as_deref())?;
+    Ok(exit)
+}
+
+/// The amount of work that fits the time, from one brief trial of the first stack; `None` for a
+/// command. The time that this took is no longer there for the run.
+fn amount(
+    session: &Session,
+    tried: &mut Tried,
+    options: &Options,
+    path: &Path,
+    deadline: &Deadline,
+) -> Result<Option<u64>, Failure> {
+    let Some(brief) = tried.brief() else { return Ok(None) };
+    terminal::talk("measuring one trial, to choose how much work fits the time");
+    let text = tried.lab_text("brief", Some(brief));
+    let planned = session.resolve(&LabText::new("the lab of try", &text), options)?.plan()?;
+    let record = planned.first_trial(path)?;
+    tried.time = deadline.left(Instant::now());
+    if let Status::Failed { stage, reason } = &record.status {
+        return Err(Failure::Error(format!("the first trial failed in {stage}: {reason}")));
+    }
+    let step = record.steps.iter().find(|step| step.name == tried.step());
+    let step = step.map_or(0, |step| step.ended_ns.saturating_sub(step.started_ns));
+    let amount = tried.amount(Nanos(record.elapsed_ns), Nanos(step));
+    Ok(amount.or(Some(brief)))
+}
+
+/// The first of `try.seekwell`, `try-2.seekwell` … that does not exist, nor its lab.
+fn free_name() -> PathBuf {
+    let is_free = |path: &PathBuf| !path.exists() && !path.with_extension("toml").exists();
+    let numbered = (2..).map(|number: u32| PathBuf::from(format!("try-{number}.seekwell")));
+    let mut names = std::iter::once(PathBuf::from("try.seekwell")).chain(numbered);
+    names.find(is_free).unwrap_or_else(|| PathBuf::from("try.seekwell"))
+}
+
+/// A lab's name has letters, digits, - and _ alone.
+fn lab_name(stem: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = stem.chars().map(plain).collect();
+    if name.is_empty() { "try".to_owned() } else { name }
+}
+
+/// Writes the lab that was run, unless a file has its name.
+fn write_lab(path: &Path, text: &str, device: Option<&str>) -> Result<(), Failure> {
+    let wrong =
+        |error: std::io::Error| Failure::Error(format!("cannot write {}: {error}", path.display()));
+    match std::fs::OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(mut file) => std::io::Write::write_all(&mut file, text.as_bytes()).map_err(wrong)?,
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            terminal::talk(&format!("{} exists and is not overwritten", path.display()));
+            return Ok(());
+        }
+        Err(error) => return Err(wrong(error)),
+    }
+    let device = device.map(|device| format!(" --device {device}")).unwrap_or_default();
+    terminal::talk(&format!(
+        "lab: {0}; to change and run it: seekwell run {0}{device} -o NEW.seekwell",
+        path.display()
+    ));
+    Ok(())
+}

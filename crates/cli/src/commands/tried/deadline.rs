@@ -1,0 +1,60 @@
+//! Keeps a run within the time that was given.
+
+use seekwell_model::units::Nanos;
+use seekwell_session::Event;
+use std::time::{Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// A run ends before a trial that would end later than this share of the time beyond it, if it
+/// takes as long as the longest before it.
+const OVER: f64 = 1.15;
+
+/// Time of a run, and how long its trials take.
+pub struct Deadline {
+    begun: Instant,
+    time: Duration,
+    trial: Option<Instant>,
+    longest: Duration,
+    reached: bool,
+}
+
+impl Deadline {
+    /// A run that began at this moment and may take this long.
+    pub fn new(begun: Instant, time: Nanos) -> Self {
+        let time = time.to_duration();
+        Self { begun, time, trial: None, longest: Duration::ZERO, reached: false }
+    }
+
+    /// Time that is left, a second at least.
+    pub fn left(&self, now: Instant) -> Nanos {
+        let left = self.time.saturating_sub(now.saturating_duration_since(self.begun));
+        Nanos::from_duration(left.max(Duration::from_secs(1)))
+    }
+
+    /// Takes note of an event; true when no further trial fits.
+    pub fn is_over(&mut self, event: &Event<'_>, now: Instant) -> bool {
+        match event {
+            Event::Began { .. } => self.began(now),
+            Event::Ended { .. } => self.ended(now),
+            _ => {}
+        }
+        self.reached
+    }
+
+    /// Whether the run was ended for its time.
+    pub fn is_reached(&self) -> bool {
+        self.reached
+    }
+
+    fn began(&mut self, now: Instant) {
+        self.trial = Some(now);
+    }
+
+    fn ended(&mut self, now: Instant) {
+        let took = self.trial.take().map_or(Duration::ZERO, |began| now - began);
+        self.longest = self.longest.max(took);
+        self.reached = (now - self.begun) + self.longest > self.time.mul_f64(OVER);
+    }
+}

@@ -1,0 +1,162 @@
+//! A lab from a few words, for a question that is not worth a lab file.
+
+use crate::error::SessionError;
+use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::workloads::workload_kind;
+use std::fmt::Write as _;
+
+#[cfg(test)]
+mod tests;
+
+/// Rounds that a run of the given time shall have room for: with six a large difference is found,
+/// with more a smaller one.
+const ROUNDS: u64 = 10;
+
+/// What is tried: one kind of work on every combination of filesystem and scheduler.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// A shell command, run in the mounted directory (`{dir}`), or the name of a known kind.
+    pub work: String,
+    /// What the command needs, run before it and not measured.
+    pub prepare: Option<String>,
+    /// Filesystems by name.
+    pub filesystems: Vec<String>,
+    /// I/O schedulers by name.
+    pub schedulers: Vec<String>,
+    /// Size of the scratch image.
+    pub size: Bytes,
+    /// Time of all trials together.
+    pub time: Nanos,
+}
+
+/// A kind of work whose amount can be chosen.
+struct Kind {
+    name: &'static str,
+    /// Fields of the workload; `AMOUNT` stands for the amount.
+    fields: &'static str,
+    /// `STEP.METRIC`.
+    metric: &'static str,
+    /// The amount of the first, brief trial, and the most that is chosen.
+    amounts: [u64; 2],
+}
+
+const KINDS: [Kind; 3] = [
+    Kind {
+        name: "mail",
+        fields: "files = AMOUNT\n",
+        metric: "unpack.elapsed_durable",
+        amounts: [200, 20_000],
+    },
+    Kind {
+        name: "seek",
+        fields: "file_size = \"64MiB\"\ncount = AMOUNT\n",
+        metric: "seek.seek_time",
+        amounts: [500, 1_000_000],
+    },
+    Kind {
+        name: "stream",
+        fields: "write = true\nfile_size = \"64MiB\"\nsize = \"64KiB\"\ncount = AMOUNT\n",
+        metric: "stream.elapsed_durable",
+        amounts: [100, 1_000],
+    },
+];
+
+impl Tried {
+    fn kind(&self) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| kind.name == self.work)
+    }
+
+    /// Checks what the reader of labs cannot: a kind of work that has no amount to choose.
+    ///
+    /// # Errors
+    /// [`SessionError::Tried`].
+    pub fn check(&self) -> Result<(), SessionError> {
+        if self.kind().is_some() || workload_kind(&self.work).is_none() {
+            return Ok(());
+        }
+        let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        Err(SessionError::Tried(format!(
+            "try has no kind '{}'; write {} or a command, or write a lab",
+            self.work,
+            known.join(", ")
+        )))
+    }
+
+    /// The amount of work of a brief first trial; `None` for a command, which is as long as it is.
+    #[must_use]
+    pub fn brief(&self) -> Option<u64> {
+        self.kind().map(|kind| kind.amounts[0])
+    }
+
+    /// The amount of work that gives every stack enough rounds in the time, from a brief trial:
+    /// its whole time, and that of the judged step.
+    #[must_use]
+    pub fn amount(&self, trial: Nanos, step: Nanos) -> Option<u64> {
+        let kind = self.kind()?;
+        let [brief, most] = kind.amounts;
+        let stacks = (self.filesystems.len() * self.schedulers.len()).max(1) as u64;
+        let wanted = self.time.0 / (stacks * ROUNDS);
+        let fixed = trial.0.saturating_sub(step.0);
+        let each = (step.0 / brief).max(1);
+        Some((wanted.saturating_sub(fixed) / each).clamp(brief, most))
+    }
+
+    /// Name of the judged step.
+    #[must_use]
+    pub fn step(&self) -> &'static str {
+        let metric = self.kind().map_or("command.elapsed_durable", |kind| kind.metric);
+        metric.split_once('.').map_or(metric, |(step, _)| step)
+    }
+
+    /// The lab, as a file that runs again and can be changed. `name` is the lab's name, `amount`
+    /// the amount of work of a kind.
+    #[must_use]
+    pub fn lab_text(&self, name: &str, amount: Option<u64>) -> String {
+        let mut text = format!(
+            "# Written by `seekwell try`. Every table and field: docs/lab-reference.md.\n\n\
+             [lab]\nname = \"{name}\"\nquestion = {}\n\n\
+             [[device]]\nname = \"scratch\"\nloop = \"{}\"\n",
+            quoted(&format!("which stack runs {} fastest?", self.work)),
+            self.size
+        );
+        for filesystem in &self.filesystems {
+            let _ = write!(text, "\n[[filesystem]]\ntype = {}\n", quoted(filesystem));
+        }
+        let schedulers: Vec<String> = self.schedulers.iter().map(|name| quoted(name)).collect();
+        let _ =
+            write!(text, "\n[scheduler]\nchoose = [{}]\n\n[[workload]]\n", schedulers.join(", "));
+        let metric = match self.kind() {
+            Some(kind) => {
+                let amount = amount.unwrap_or(kind.amounts[0]).to_string();
+                let fields = kind.fields.replace("AMOUNT", &amount);
+                let _ = write!(text, "kind = \"{}\"\n{fields}", kind.name);
+                kind.metric
+            }
+            None => {
+                text.push_str("kind = \"command\"\n");
+                if let Some(prepare) = &self.prepare {
+                    let _ = writeln!(text, "prepare = {}", quoted(prepare));
+                }
+                let _ = writeln!(text, "run = {}", quoted(&self.work));
+                "command.elapsed_durable"
+            }
+        };
+        let _ = write!(
+            text,
+            "\n[judge]\nmetric = \"{metric}\"\ntie = \"5%\"\nbudget = \"{}\"\n",
+            duration(self.time)
+        );
+        text
+    }
+}
+
+/// A duration as labs write it, in whole seconds.
+fn duration(time: Nanos) -> String {
+    let seconds = (time.0 / 1_000_000_000).max(1);
+    if seconds.is_multiple_of(60) { format!("{}min", seconds / 60) } else { format!("{seconds}s") }
+}
+
+/// A text as a TOML string: the escapes of JSON are a part of TOML's.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
