@@ -48,7 +48,7 @@ impl Trial<'_, '_> {
         stage: &str,
         work: impl FnOnce(&mut Self) -> Result<T, Fault>,
     ) -> Result<T, TrialError> {
-        work(self).map_err(|fault| TrialError { stage: stage.to_owned(), fault })
+        work(self).map_err(|fault| TrialError { stage: stage.to_owned(), fault: Box::new(fault) })
     }
 
     /// Runs a stage that is announced, as every step is.

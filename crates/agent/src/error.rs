@@ -58,7 +58,7 @@ pub struct TrialError {
     pub stage: String,
     /// The cause.
     #[source]
-    pub fault: Fault,
+    pub fault: Box<Fault>,
 }
 
 impl TrialError {
@@ -66,7 +66,7 @@ impl TrialError {
     #[must_use]
     pub fn reason(&self) -> String {
         let mut reason = self.fault.to_string();
-        let mut cause = std::error::Error::source(&self.fault);
+        let mut cause = std::error::Error::source(&*self.fault);
         while let Some(next) = cause {
             let message = next.to_string();
             if !reason.contains(&message) {

@@ -3,6 +3,8 @@
 //! Prints one line per trial and the sentence of the verdict. `verdict LAB.toml [DIRECTORY]` runs a
 //! lab with modelled devices on the virtual backend; the run file is kept in the directory.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example reports on the terminal")]
+
 use seekwell_session::{Finished, LabText, Machine, Options, Session, serve};
 use std::error::Error;
 use std::ffi::OsString;

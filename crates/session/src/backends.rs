@@ -10,13 +10,16 @@ use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{PlaceFacts, Plan};
 use std::path::Path;
 
+/// Sets a backend up as the options say.
+type SetUp = fn(&Session, &Options) -> Result<Box<dyn Setup>, SessionError>;
+
 /// A backend that can be chosen by name.
 pub struct Entry {
     /// Its name, as `--place` and run files have it.
     pub name: &'static str,
     /// The options that belong to it.
     pub options: &'static [&'static str],
-    setup: fn(&Session, &Options) -> Result<Box<dyn Setup>, SessionError>,
+    setup: SetUp,
 }
 
 /// Every backend.

@@ -81,7 +81,7 @@ pub enum SessionError {
     #[error("--set {change}: {source}")]
     Change {
         /// The change.
-        change: Change,
+        change: Box<Change>,
         /// Cause.
         source: DeviceError,
     },

@@ -135,7 +135,7 @@ fn changed(
         };
         *file = file
             .with(&change.key, change.value)
-            .map_err(|source| SessionError::Change { change: change.clone(), source })?;
+            .map_err(|source| SessionError::Change { change: Box::new(change.clone()), source })?;
     }
     Ok(devices)
 }

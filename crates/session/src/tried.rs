@@ -12,12 +12,12 @@ mod tests;
 /// with more a smaller one.
 const ROUNDS: u64 = 10;
 
-/// What is tried: one kind of work on every combination of filesystem and scheduler.
+/// A trial lab in a few words: one kind of work on every combination of filesystem and scheduler.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// A shell command, run in the mounted directory (`{dir}`), or the name of a known kind.
     pub work: String,
-    /// What the command needs, run before it and not measured.
+    /// Preparation of the command, run before it and not measured.
     pub prepare: Option<String>,
     /// Filesystems by name.
     pub filesystems: Vec<String>,

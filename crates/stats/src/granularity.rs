@@ -74,7 +74,7 @@ fn common_divisor(values: &[f64]) -> Option<f64> {
     };
     let multiples: Option<Vec<u64>> = values.iter().map(whole).collect();
     let divisor = multiples?.into_iter().fold(0, gcd);
-    (divisor > 0).then(|| divisor as f64 * FINEST)
+    (divisor > 0).then_some(divisor as f64 * FINEST)
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {

@@ -140,7 +140,7 @@ fn section(row: &Row) -> String {
         row.measured
     );
     if let Some(missing) = &row.missing {
-        let _ = write!(text, "- **No independent figure.** {missing}\n");
+        let _ = writeln!(text, "- **No independent figure.** {missing}");
     }
     if row.figures.is_empty() {
         return text;

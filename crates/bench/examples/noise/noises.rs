@@ -54,6 +54,7 @@ pub const NOISES: &[Noise] = &[
 fn each(setting: &Setting<'_>, mut log: impl FnMut(usize, usize) -> f64) -> Values {
     let stacks = setting.truth.len();
     let mut values = vec![vec![None; setting.rounds]; stacks];
+    #[allow(clippy::needless_range_loop, reason = "trials are drawn in the order of rounds")]
     for round in 0..setting.rounds {
         for (stack, truth) in setting.truth.iter().enumerate() {
             values[stack][round] = Some((truth + log(stack, round)).exp());

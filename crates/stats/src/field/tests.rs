@@ -23,9 +23,7 @@ fn a_failure_counts_against_either_end() {
     assert_eq!((holed.rounds, holed.failed, holed.worse_by.len()), (20, 1, 19));
     assert!(holed.low(0.01) < whole.low(0.01) && holed.high(0.01) > whole.high(0.01));
     // More failures than are left out of the mean leave it open.
-    for round in 5..9 {
-        rows[1][round] = Observed::Failed;
-    }
+    rows[1][5..9].fill(Observed::Failed);
     assert_eq!(field(&rows).pair(1, 0).high(0.01), f64::INFINITY);
     assert_eq!(field(&rows).pair(0, 1).low(0.01), f64::NEG_INFINITY);
     assert_eq!(field(&rows).run_and_failed(1), (20, 5));

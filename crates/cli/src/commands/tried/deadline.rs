@@ -43,7 +43,7 @@ impl Deadline {
         self.reached
     }
 
-    /// Whether the run was ended for its time.
+    /// Returns true if the run was ended for its time.
     pub fn is_reached(&self) -> bool {
         self.reached
     }
