@@ -212,11 +212,13 @@ impl Run {
             }
         })?;
         if ended == Ended::Stopped {
+            put_back.map_err(SessionError::PutBack)?;
             return Ok(Finished::Stopped(self.file.path().to_owned()));
         }
-        put_back.map_err(SessionError::PutBack)?;
         let verdict = judge::judge(&self.plan, &execution.into_records());
         self.file.set_verdict(&verdict)?;
+        // Only now: a setting that stays changed must not cost the verdict of hours.
+        put_back.map_err(SessionError::PutBack)?;
         Ok(Finished::Complete(Box::new(Done { file: self.file, verdict })))
     }
 }
