@@ -100,7 +100,7 @@ fn sqlite_runs_here() {
 #[test]
 fn postgresql_runs_here() {
     let changes = [
-        ("loop = \"4GiB\"", "ram = \"256MiB\""),
+        ("loop = \"4GiB\"", "ram = \"1GiB\""),
         ("choose = [\"none\", \"mq-deadline\"]", "choose = [\"none\"]"),
         ("scale = 10", "scale = 1"),
         ("time = \"20s\"", "time = \"1s\""),
