@@ -291,12 +291,15 @@ pub struct TryArgs {
 impl TryArgs {
     /// The question that the words ask.
     pub fn tried(&self) -> Tried {
+        // A scratch device that takes the place of the lab's has a size of its own.
+        let of_device = self.at.device.as_deref().and_then(|device| device.split_once(':'));
+        let size = of_device.and_then(|(_, size)| size.parse().ok()).unwrap_or(self.size);
         Tried {
             work: self.work.clone(),
             prepare: self.prepare.clone(),
             filesystems: self.filesystems.clone(),
             schedulers: self.schedulers.clone(),
-            size: self.size,
+            size,
             time: self.time,
         }
     }

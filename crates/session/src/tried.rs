@@ -38,6 +38,8 @@ struct Kind {
     metric: &'static str,
     /// The amount of the first, brief trial, and the most that is chosen.
     amounts: [u64; 2],
+    /// Space on the filesystem that one unit of the amount takes at most; 0 where none does.
+    bytes_each: u64,
 }
 
 const KINDS: [Kind; 3] = [
@@ -46,18 +48,22 @@ const KINDS: [Kind; 3] = [
         fields: "files = AMOUNT\n",
         metric: "unpack.elapsed_durable",
         amounts: [200, 20_000],
+        // Messages of some 4 KiB, rounded up to blocks, with their directories.
+        bytes_each: 16 << 10,
     },
     Kind {
         name: "seek",
         fields: "file_size = \"64MiB\"\ncount = AMOUNT\n",
         metric: "seek.seek_time",
         amounts: [500, 1_000_000],
+        bytes_each: 0,
     },
     Kind {
         name: "stream",
         fields: "write = true\nfile_size = \"64MiB\"\nsize = \"64KiB\"\ncount = AMOUNT\n",
         metric: "stream.elapsed_durable",
         amounts: [100, 1_000],
+        bytes_each: 0,
     },
 ];
 
@@ -98,6 +104,9 @@ impl Tried {
         let wanted = self.time.0 / (stacks * ROUNDS);
         let fixed = trial.0.saturating_sub(step.0);
         let each = (step.0 / brief).max(1);
+        // Half of the device: journal, metadata and what is deleted later need the rest.
+        let fitting = (self.size.0 / 2).checked_div(kind.bytes_each).unwrap_or(most);
+        let most = most.min(fitting).max(brief);
         Some((wanted.saturating_sub(fixed) / each).clamp(brief, most))
     }
 

@@ -47,10 +47,16 @@ fn the_amount_fills_the_time_of_a_round_and_no_more() {
     };
     // 200 mails in 200 ms: 2 s hold 2,000.
     assert_eq!(brief(1_200, 200), 2_000);
-    // No room: the brief amount. Far too fast to fill it: the most.
+    // No room: the brief amount. Far too fast to fill it: what the device holds.
     assert_eq!(brief(9_000, 200), 200);
-    assert_eq!(brief(2, 1), 20_000);
+    assert_eq!(brief(2, 1), 16_384);
     assert_eq!(super::tests::tried("true").amount(Nanos(1), Nanos(1)), None);
+}
+
+#[test]
+fn the_amount_fits_the_device() {
+    let small = Tried { size: Bytes::mib(64), ..tried("mail") };
+    assert_eq!(small.amount(Nanos(1), Nanos(1)), Some(2048));
 }
 
 #[test]
