@@ -162,7 +162,7 @@ fn a_need_that_is_not_offered_stops_with_the_reason() {
     assert_eq!(code, Some(1));
     assert_eq!(
         said,
-        "installing: rare\nstill missing, and not offered by this system's package sources:\n  \
+        "installing: rare\nstill missing, because this system's package sources do not offer them:\n  \
          rare (rare-tool): holds the demo\n"
     );
 }
