@@ -56,7 +56,7 @@ fn equal_stacks_have_no_winner_and_unequal_ones_do() {
             // The margin for dependent rounds costs power: ties at this noise are seen in three of
             // four labs of 40 rounds, where the whole table asks for 95 %. That row stays "not reached".
             "identical stacks" if row.case.contains("CoV 2 %") => {
-                assert!(share >= 0.65, "{}", case(&row));
+                assert!(share >= 0.75, "{}", case(&row));
             }
             "identical stacks" => assert!(share >= 0.9, "{}", case(&row)),
             _ => assert!(share <= 0.10, "{}", case(&row)),
