@@ -1,5 +1,6 @@
 //! The round trip of settings: set, put back, compared as a whole. Against a scripted sysfs that
-//! recomputes as the kernel does, and against the kernel on loop devices.
+//! recomputes as the kernel does, and against the kernel on loop devices. A loop device that becomes free
+//! is in `tests/free_loop_device.rs`.
 
 use super::*;
 use crate::fixture::Machine;
@@ -71,59 +72,6 @@ fn read_ahead_comes_back_after_a_run_that_sets_a_limit() {
         assert_eq!(ours, [], "read_ahead_kb = {odd}");
         queue::restore(&system, name, &mut outer).unwrap();
     }
-}
-
-#[test]
-fn a_free_loop_device_has_its_settings_again_when_it_is_free_again() {
-    if !seekwell_testing::root() {
-        return seekwell_testing::skip(
-            "a_free_loop_device_has_its_settings_again",
-            "needs root to attach a loop device",
-        );
-    }
-    let system = System::host();
-    let folder = tempfile::tempdir().unwrap();
-    let list = folder.path().join("one.undo");
-    let image =
-        crate::image::create_in_ram(&system, seekwell_model::units::Bytes::mib(4), 1, &mut |_| {});
-    let image = image.unwrap();
-    // A free device that a person has set up; itself put back at the end.
-    let mut outer = None;
-    let mut before = Settings::default();
-    let mut undo = Undo::create(&system, &list, "run-1").unwrap();
-    let device = crate::loop_device::attach_noted(
-        &system,
-        image.file(),
-        seekwell_model::units::Bytes(512),
-        None,
-        &mut |name| {
-            let path = system.queue(name)?.join("read_ahead_kb");
-            outer = Some((path.clone(), sysfs::read(&path)?));
-            fs::write(&path, "132").unwrap();
-            before = Settings::read(&system);
-            undo.record_free_loop(name)
-        },
-    )
-    .unwrap();
-    let name = device.kernel_name().to_owned();
-    let wanted = Wanted {
-        scheduler: Some("mq-deadline".into()),
-        rotational: Some(false),
-        max_sectors_kb: Some(512),
-        ..Wanted::default()
-    };
-    queue::apply(&system, &name, &wanted, &mut undo).unwrap();
-    queue::restore(&system, &name, &mut undo).unwrap();
-    drop(device);
-    // The guardian, by the list alone.
-    drop(undo);
-    let restored = crate::undo::restore(&system, &list).unwrap();
-    assert_eq!(restored.problems, [""; 0]);
-    let (ours, _) = before.differences(&Settings::read(&system), &touched(&name));
-    if let Some((path, value)) = outer {
-        fs::write(path, value).unwrap();
-    }
-    assert_eq!(ours, []);
 }
 
 /// Settings of a lab, drawn at random; 0 is for "leave it".
