@@ -8,7 +8,6 @@ use crate::queue::{self, Wanted};
 use crate::undo::Undo;
 use proptest::prelude::*;
 use seekwell_model::stack::WriteCache;
-use std::fs;
 
 fn touched(name: &str) -> BTreeSet<String> {
     BTreeSet::from([name.to_owned()])
