@@ -1,0 +1,252 @@
+//! Tables of columns as Parquet segments: written group by group, read group by group.
+
+use crate::error::TraceError;
+use crate::meta::private_file;
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::ColumnReader;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Type of a column, and how it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Whole numbers of which few differ: a dictionary.
+    Few,
+    /// Whole numbers that grow or scatter: differences.
+    Many,
+    /// Words of which few differ.
+    Word,
+    /// Texts that differ.
+    Text,
+}
+
+/// Name and type of a column.
+pub(crate) type Column = (&'static str, Kind);
+
+/// Values of a column; `None` is unknown.
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    Whole(Vec<Option<i64>>),
+    Text(Vec<Option<ByteArray>>),
+}
+
+impl Values {
+    pub(crate) fn whole(values: impl Iterator<Item = Option<i64>>) -> Self {
+        Self::Whole(values.collect())
+    }
+
+    pub(crate) fn text<T: Into<ByteArray>>(values: impl Iterator<Item = Option<T>>) -> Self {
+        Self::Text(values.map(|value| value.map(Into::into)).collect())
+    }
+}
+
+/// A segment that is being written. It has its name only once it is complete.
+pub(crate) struct Segment {
+    writer: SerializedFileWriter<File>,
+    open: PathBuf,
+    path: PathBuf,
+}
+
+impl Segment {
+    pub(crate) fn create(path: &Path, columns: &[Column]) -> std::result::Result<Self, TraceError> {
+        let mut open = path.as_os_str().to_owned();
+        open.push(".open");
+        let open = PathBuf::from(open);
+        let file = private_file(&open).map_err(TraceError::io("create", &open))?;
+        let writer = schema(columns)
+            .and_then(|schema| SerializedFileWriter::new(file, schema, properties(columns)))
+            .map_err(TraceError::segment("create", path))?;
+        Ok(Self { writer, open, path: path.to_owned() })
+    }
+
+    pub(crate) fn group(&mut self, columns: &[Values]) -> std::result::Result<(), TraceError> {
+        let write = |writer: &mut SerializedFileWriter<File>| -> Result<()> {
+            let mut group = writer.next_row_group()?;
+            for values in columns {
+                match values {
+                    Values::Whole(all) => column::<Int64Type>(&mut group, all)?,
+                    Values::Text(all) => column::<ByteArrayType>(&mut group, all)?,
+                }
+            }
+            group.close().map(drop)
+        };
+        write(&mut self.writer).map_err(TraceError::segment("write", &self.path))
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.writer.bytes_written() as u64
+    }
+
+    /// Writes the footer, syncs, and gives the segment its name.
+    pub(crate) fn seal(self) -> std::result::Result<(), TraceError> {
+        let file = self.writer.into_inner().map_err(TraceError::segment("seal", &self.path))?;
+        file.sync_all().map_err(TraceError::io("sync", &self.open))?;
+        std::fs::rename(&self.open, &self.path).map_err(TraceError::io("rename", &self.open))
+    }
+}
+
+fn schema(columns: &[Column]) -> Result<Arc<Type>> {
+    let field = |(name, kind): &Column| {
+        let (physical, logical) = match kind {
+            Kind::Few | Kind::Many => (Physical::INT64, None),
+            Kind::Word | Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let built = Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_logical_type(logical)
+            .build()?;
+        Ok(Arc::new(built))
+    };
+    let fields: Result<Vec<_>> = columns.iter().map(field).collect();
+    Type::group_type_builder("table").with_fields(fields?).build().map(Arc::new)
+}
+
+fn properties(columns: &[Column]) -> Arc<WriterProperties> {
+    let mut builder = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk);
+    for (name, kind) in columns {
+        let path = ColumnPath::from(*name);
+        builder = match kind {
+            Kind::Few | Kind::Word => builder,
+            Kind::Many => builder
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+            Kind::Text => builder
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BYTE_ARRAY),
+        };
+    }
+    Arc::new(builder.build())
+}
+
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[Option<T::T>],
+) -> Result<()> {
+    let Some(mut writer) = group.next_column()? else { return Ok(()) };
+    let present: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let there: Vec<T::T> = values.iter().flatten().cloned().collect();
+    writer.typed::<T>().write_batch(&there, Some(&present), None)?;
+    writer.close()
+}
+
+/// A complete segment.
+pub(crate) struct Reading {
+    reader: SerializedFileReader<File>,
+    path: PathBuf,
+}
+
+/// The columns of a row group, by name.
+pub(crate) struct Group<'a> {
+    columns: Vec<(&'static str, Values)>,
+    rows: usize,
+    path: &'a Path,
+}
+
+impl Reading {
+    pub(crate) fn open(path: &Path) -> std::result::Result<Self, TraceError> {
+        let file = File::open(path).map_err(TraceError::io("open", path))?;
+        let reader = SerializedFileReader::new(file).map_err(TraceError::segment("read", path))?;
+        Ok(Self { reader, path: path.to_owned() })
+    }
+
+    pub(crate) fn groups(&self) -> usize {
+        self.reader.num_row_groups()
+    }
+
+    /// The wanted columns of a group. Columns that the segment lacks are unknown throughout, so that
+    /// columns can be added to the format.
+    pub(crate) fn group(
+        &self,
+        at: usize,
+        wanted: &[Column],
+    ) -> std::result::Result<Group<'_>, TraceError> {
+        let failed = |error| TraceError::segment("read", &self.path)(error);
+        let group = self.reader.get_row_group(at).map_err(failed)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let columns = wanted.iter().map(|column| {
+            let values = read_column(group.as_ref(), column, rows);
+            let values = values.map_err(failed)?;
+            let missing = TraceError::Column { path: self.path.clone(), column: column.0 };
+            Ok((column.0, values.ok_or(missing)?))
+        });
+        let columns = columns.collect::<std::result::Result<_, TraceError>>()?;
+        Ok(Group { columns, rows, path: &self.path })
+    }
+}
+
+fn read_column(group: &dyn RowGroupReader, column: &Column, rows: usize) -> Result<Option<Values>> {
+    let named = |at: &usize| group.metadata().column(*at).column_path().string() == column.0;
+    let is_text = matches!(column.1, Kind::Word | Kind::Text);
+    let Some(at) = (0..group.num_columns()).find(named) else {
+        let unknown =
+            if is_text { Values::Text(vec![None; rows]) } else { Values::Whole(vec![None; rows]) };
+        return Ok(Some(unknown));
+    };
+    Ok(match (group.get_column_reader(at)?, is_text) {
+        (ColumnReader::Int64ColumnReader(reader), false) => {
+            Some(Values::Whole(read_values(reader, rows)?))
+        }
+        (ColumnReader::ByteArrayColumnReader(reader), true) => {
+            Some(Values::Text(read_values(reader, rows)?))
+        }
+        _ => None,
+    })
+}
+
+fn read_values<T: DataType>(
+    mut reader: parquet::column::reader::ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>> {
+    let (mut values, mut present) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    loop {
+        let left = rows.saturating_sub(present.len());
+        let (read, _, _) = reader.read_records(left, Some(&mut present), None, &mut values)?;
+        if read == 0 || left == read {
+            break;
+        }
+    }
+    let mut values = values.into_iter();
+    let all: Vec<_> =
+        present.iter().map(|level| if *level > 0 { values.next() } else { None }).collect();
+    if all.len() == rows {
+        return Ok(all);
+    }
+    Err(ParquetError::General(format!("{} of {rows} rows", all.len())))
+}
+
+impl Group<'_> {
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn whole(
+        &self,
+        name: &'static str,
+    ) -> std::result::Result<&[Option<i64>], TraceError> {
+        match self.columns.iter().find(|(column, _)| *column == name) {
+            Some((_, Values::Whole(all))) => Ok(all),
+            _ => Err(TraceError::Column { path: self.path.to_owned(), column: name }),
+        }
+    }
+
+    pub(crate) fn text(
+        &self,
+        name: &'static str,
+    ) -> std::result::Result<&[Option<ByteArray>], TraceError> {
+        match self.columns.iter().find(|(column, _)| *column == name) {
+            Some((_, Values::Text(all))) => Ok(all),
+            _ => Err(TraceError::Column { path: self.path.to_owned(), column: name }),
+        }
+    }
+}

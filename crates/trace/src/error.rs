@@ -1,0 +1,91 @@
+//! Errors of this room.
+
+use std::path::{Path, PathBuf};
+
+/// A trace that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The system refused a file operation.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// Verb.
+        what: &'static str,
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// A segment is damaged or not of this format.
+    #[error("cannot {what} {}: {source}; remove this segment to use the others", path.display())]
+    Segment {
+        /// Verb.
+        what: &'static str,
+        /// Segment.
+        path: PathBuf,
+        /// Cause.
+        source: parquet::errors::ParquetError,
+    },
+    /// The description of a trace is damaged.
+    #[error("{} is not the description of a trace: {source}", path.display())]
+    Description {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: serde_json::Error,
+    },
+    /// The folder has no description.
+    #[error("{} is not a trace: trace.json not found; give the folder that capture or import wrote", path.display())]
+    NotATrace {
+        /// Folder.
+        path: PathBuf,
+    },
+    /// The trace has a newer format.
+    #[error("{} has trace format {found}, this program reads up to {known}; use a newer Seekwell", path.display())]
+    Newer {
+        /// Folder.
+        path: PathBuf,
+        /// Format of the trace.
+        found: String,
+        /// Format of this program.
+        known: &'static str,
+    },
+    /// A column is missing or has another type.
+    #[error("{}: column {column} not found or of another type; the segment is not from a trace", path.display())]
+    Column {
+        /// Segment.
+        path: PathBuf,
+        /// Column.
+        column: &'static str,
+    },
+    /// The output exists.
+    #[error("{} exists and is not empty; choose another name or remove it", path.display())]
+    Exists {
+        /// Folder.
+        path: PathBuf,
+    },
+    /// The imported text is not what it should be.
+    #[error("{}, line {line}: {problem}", path.display())]
+    Import {
+        /// Imported file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Problem and fix.
+        problem: String,
+    },
+}
+
+impl TraceError {
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { what, path, source }
+    }
+
+    pub(crate) fn segment(
+        what: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(parquet::errors::ParquetError) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Segment { what, path, source }
+    }
+}

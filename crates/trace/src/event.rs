@@ -1,0 +1,214 @@
+//! Rows of a trace.
+
+use crate::calls::CallId;
+
+/// Number of a file in a trace; [`FileEntry`] names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+/// A call, in the order of its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Nanoseconds from the start of the trace to the start of the call.
+    pub start_ns: u64,
+    /// Duration; `None` when the source did not have it.
+    pub duration_ns: Option<u64>,
+    /// Process (thread group), in the PID namespace of the recorder.
+    pub process: u32,
+    /// Thread.
+    pub thread: u32,
+    /// Call.
+    pub call: CallId,
+    /// Descriptor, or the one that the call opened.
+    pub fd: Option<i32>,
+    /// File that the call worked on.
+    pub file: Option<FileId>,
+    /// Second file: the destination of copies, renames and links.
+    pub to_file: Option<FileId>,
+    /// Offset in the file, bytes; for calls that use the file's position, that position.
+    pub offset: Option<u64>,
+    /// Requested length, bytes.
+    pub length: Option<u64>,
+    /// Result: what the kernel returned, a negative error number on failure.
+    pub result: Option<i64>,
+    /// Flags or mode, as the program gave them.
+    pub flags: Option<u64>,
+}
+
+impl Event {
+    /// An event with nothing known but its time, thread and call.
+    #[must_use]
+    pub const fn new(start_ns: u64, process: u32, thread: u32, call: CallId) -> Self {
+        Self {
+            start_ns,
+            duration_ns: None,
+            process,
+            thread,
+            call,
+            fd: None,
+            file: None,
+            to_file: None,
+            offset: None,
+            length: None,
+            result: None,
+            flags: None,
+        }
+    }
+
+    /// Bytes that the call moved; `None` for other calls, failed ones and unknown results.
+    #[must_use]
+    pub fn moved_bytes(&self) -> Option<u64> {
+        self.result
+            .filter(|_| self.call.call().moves_data())
+            .and_then(|result| u64::try_from(result).ok())
+    }
+
+    /// True when the call is known to have failed.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.result.is_some_and(|result| result < 0)
+    }
+}
+
+/// A file of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Number that events use.
+    pub id: FileId,
+    /// Absolute path; `None` when it is not known.
+    pub path: Option<String>,
+    /// Device with the filesystem: major number << 20 | minor number.
+    pub device: Option<u32>,
+    /// Inode number.
+    pub inode: Option<u64>,
+    /// Type and permissions, as in `st_mode`.
+    pub mode: Option<u32>,
+    /// Size when the trace met the file first, bytes.
+    pub bytes: Option<u64>,
+}
+
+impl FileEntry {
+    /// True for regular files; `None` when the type is not known.
+    #[must_use]
+    pub fn is_regular(&self) -> Option<bool> {
+        self.mode.map(|mode| mode & 0o170_000 == 0o100_000)
+    }
+}
+
+/// A process of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessEntry {
+    /// Process number.
+    pub process: u32,
+    /// Process that made it.
+    pub parent: Option<u32>,
+    /// Nanoseconds from the start of the trace; 0 for processes that ran before.
+    pub start_ns: u64,
+    /// Name of the program, at most 15 characters.
+    pub name: Option<String>,
+}
+
+/// Purpose of a block request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Cache flush.
+    Flush,
+    /// Discard, secure erase or write of zeros.
+    Discard,
+    /// Anything else.
+    Other,
+}
+
+impl Operation {
+    /// Every operation.
+    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Flush, Self::Discard, Self::Other];
+
+    /// Name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+            Self::Other => "other",
+        }
+    }
+
+    /// The operation with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+}
+
+/// A block request, in the order of its completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Nanoseconds from the start of the trace to its issue to the device.
+    pub start_ns: u64,
+    /// Time until it was complete.
+    pub duration_ns: Option<u64>,
+    /// Process that issued it; not always the one that wrote the data.
+    pub process: Option<u32>,
+    /// Device: major number << 20 | minor number.
+    pub device: u32,
+    /// Operation.
+    pub operation: Operation,
+    /// Letters of blktrace: S sync, M metadata, F forced unit access, P preflush, A read-ahead.
+    pub flags: RequestFlags,
+    /// First sector, of 512 bytes.
+    pub sector: u64,
+    /// Size, bytes.
+    pub bytes: u64,
+    /// Requests at the device, this one included.
+    pub depth: Option<u32>,
+}
+
+/// Flags of a request as bits; the letters are those of blktrace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestFlags(pub u8);
+
+impl RequestFlags {
+    const LETTERS: [(u8, char); 5] = [(1, 'S'), (2, 'M'), (4, 'F'), (8, 'P'), (16, 'A')];
+
+    /// Somebody waits for it.
+    pub const SYNC: Self = Self(1);
+    /// Metadata of the filesystem.
+    pub const META: Self = Self(2);
+    /// Forced unit access.
+    pub const FUA: Self = Self(4);
+    /// Flush before the write.
+    pub const PREFLUSH: Self = Self(8);
+    /// Read-ahead.
+    pub const AHEAD: Self = Self(16);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// True when all flags of `other` are set.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The letters.
+    #[must_use]
+    pub fn letters(self) -> String {
+        Self::LETTERS.iter().filter(|(bit, _)| self.0 & bit != 0).map(|(_, c)| *c).collect()
+    }
+
+    /// Flags of letters; others are ignored.
+    #[must_use]
+    pub fn of(letters: &str) -> Self {
+        let bit = |c: char| Self::LETTERS.iter().find(|(_, letter)| *letter == c);
+        Self(letters.chars().filter_map(bit).fold(0, |all, (bit, _)| all | bit))
+    }
+}

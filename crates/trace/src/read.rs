@@ -1,0 +1,214 @@
+//! Reads a trace as a stream: one row group is in memory at a time.
+
+use crate::calls::CallId;
+use crate::columns::{Group, Kind, Reading};
+use crate::error::TraceError;
+use crate::event::{Event, FileEntry, FileId, Operation, ProcessEntry, Request, RequestFlags};
+use crate::meta::Meta;
+use crate::write::{CALLS, FILES, PROCESSES, REQUESTS};
+use parquet::data_type::ByteArray;
+use std::path::{Path, PathBuf};
+
+/// A trace on disk; it may still grow.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    folder: PathBuf,
+    meta: Meta,
+}
+
+impl Trace {
+    /// Opens the trace in `folder`.
+    ///
+    /// # Errors
+    /// When it is no trace or of a newer format.
+    pub fn open(folder: &Path) -> Result<Self, TraceError> {
+        Ok(Self { folder: folder.to_owned(), meta: Meta::read(folder)? })
+    }
+
+    /// Its description.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Bytes of the folder: segments and description.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn bytes(&self) -> Result<u64, TraceError> {
+        let entries = std::fs::read_dir(&self.folder);
+        let entries = entries.map_err(TraceError::io("list", &self.folder))?;
+        Ok(entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|m| m.len()).sum())
+    }
+
+    /// Calls in the order of their end.
+    ///
+    /// # Errors
+    /// When a segment is damaged, and those of `each`.
+    pub fn events(
+        &self,
+        mut each: impl FnMut(Event) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        self.groups("calls", &CALLS, &mut |group| {
+            let whole = |name| group.whole(name);
+            let (start, duration) = (whole("start_ns")?, whole("duration_ns")?);
+            let (process, thread) = (whole("process")?, whole("thread")?);
+            let (fd, file, to_file) = (whole("fd")?, whole("file")?, whole("to_file")?);
+            let (offset, length) = (whole("offset")?, whole("length")?);
+            let (result, flags) = (whole("result")?, whole("flags")?);
+            let calls = group.text("call")?;
+            let mut last: Option<(&[u8], CallId)> = None;
+            for row in 0..group.rows() {
+                let Some(name) = calls[row].as_ref().map(ByteArray::data) else { continue };
+                let call = match last {
+                    Some((known, call)) if known == name => call,
+                    // A call that a later version of the format added.
+                    _ => match std::str::from_utf8(name).ok().and_then(CallId::named) {
+                        Some(call) => call,
+                        None => continue,
+                    },
+                };
+                last = Some((name, call));
+                each(Event {
+                    start_ns: number(start[row]).unwrap_or(0),
+                    duration_ns: number(duration[row]),
+                    process: small(process[row]).unwrap_or(0),
+                    thread: small(thread[row]).unwrap_or(0),
+                    call,
+                    fd: fd[row].and_then(|fd| i32::try_from(fd).ok()),
+                    file: small(file[row]).map(FileId),
+                    to_file: small(to_file[row]).map(FileId),
+                    offset: number(offset[row]),
+                    length: number(length[row]),
+                    result: result[row],
+                    flags: number(flags[row]),
+                })?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Block requests in the order of their completion.
+    ///
+    /// # Errors
+    /// When a segment is damaged, and those of `each`.
+    pub fn requests(
+        &self,
+        mut each: impl FnMut(Request) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        self.groups("requests", &REQUESTS, &mut |group| {
+            let whole = |name| group.whole(name);
+            let (start, duration) = (whole("start_ns")?, whole("duration_ns")?);
+            let (process, device) = (whole("process")?, whole("device")?);
+            let (sector, bytes, depth) = (whole("sector")?, whole("bytes")?, whole("depth")?);
+            let (operation, flags) = (group.text("operation")?, group.text("flags")?);
+            for row in 0..group.rows() {
+                let word = text(operation[row].as_ref()).unwrap_or_default();
+                each(Request {
+                    start_ns: number(start[row]).unwrap_or(0),
+                    duration_ns: number(duration[row]),
+                    process: small(process[row]),
+                    device: small(device[row]).unwrap_or(0),
+                    operation: Operation::named(&word).unwrap_or(Operation::Other),
+                    flags: RequestFlags::of(&text(flags[row].as_ref()).unwrap_or_default()),
+                    sector: number(sector[row]).unwrap_or(0),
+                    bytes: number(bytes[row]).unwrap_or(0),
+                    depth: small(depth[row]),
+                })?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Files by their number.
+    ///
+    /// # Errors
+    /// When a segment is damaged.
+    pub fn files(&self) -> Result<Vec<FileEntry>, TraceError> {
+        let mut files = Vec::new();
+        self.groups("files", &FILES, &mut |group| {
+            let (file, device) = (group.whole("file")?, group.whole("device")?);
+            let (inode, mode) = (group.whole("inode")?, group.whole("mode")?);
+            let (bytes, path) = (group.whole("bytes")?, group.text("path")?);
+            for row in 0..group.rows() {
+                files.push(FileEntry {
+                    id: FileId(small(file[row]).unwrap_or(0)),
+                    path: text(path[row].as_ref()),
+                    device: small(device[row]),
+                    inode: number(inode[row]),
+                    mode: small(mode[row]),
+                    bytes: number(bytes[row]),
+                });
+            }
+            Ok(())
+        })?;
+        files.sort_by_key(|file| file.id);
+        Ok(files)
+    }
+
+    /// Processes in the order they were met.
+    ///
+    /// # Errors
+    /// When a segment is damaged.
+    pub fn processes(&self) -> Result<Vec<ProcessEntry>, TraceError> {
+        let mut processes = Vec::new();
+        self.groups("processes", &PROCESSES, &mut |group| {
+            let (process, parent) = (group.whole("process")?, group.whole("parent")?);
+            let (start, name) = (group.whole("start_ns")?, group.text("name")?);
+            for row in 0..group.rows() {
+                processes.push(ProcessEntry {
+                    process: small(process[row]).unwrap_or(0),
+                    parent: small(parent[row]),
+                    start_ns: number(start[row]).unwrap_or(0),
+                    name: text(name[row].as_ref()),
+                });
+            }
+            Ok(())
+        })?;
+        Ok(processes)
+    }
+
+    /// Complete segments of a table, oldest first.
+    fn segments(&self, table: &str) -> Result<Vec<PathBuf>, TraceError> {
+        let entries = std::fs::read_dir(&self.folder);
+        let entries = entries.map_err(TraceError::io("list", &self.folder))?;
+        let mut found: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| {
+                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let of_table = name.strip_prefix(table).is_some_and(|rest| rest.starts_with('-'));
+                of_table && path.extension().is_some_and(|extension| extension == "parquet")
+            })
+            .collect();
+        found.sort();
+        Ok(found)
+    }
+
+    fn groups(
+        &self,
+        table: &str,
+        columns: &[(&'static str, Kind)],
+        each: &mut dyn FnMut(&Group<'_>) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        for path in self.segments(table)? {
+            let reading = Reading::open(&path)?;
+            for at in 0..reading.groups() {
+                each(&reading.group(at, columns)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number(value: Option<i64>) -> Option<u64> {
+    value.map(i64::cast_unsigned)
+}
+
+fn small(value: Option<i64>) -> Option<u32> {
+    value.and_then(|value| u32::try_from(value).ok())
+}
+
+fn text(value: Option<&ByteArray>) -> Option<String> {
+    value.map(|value| String::from_utf8_lossy(value.data()).into_owned())
+}

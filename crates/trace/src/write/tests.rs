@@ -1,0 +1,144 @@
+use super::*;
+use crate::calls::CallId;
+use crate::event::{FileId, Operation, RequestFlags};
+use crate::read::Trace;
+use proptest::prelude::*;
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let numbers = (any::<u64>(), any::<Option<u64>>(), any::<Option<u64>>(), any::<Option<u64>>());
+    let small = (any::<u32>(), any::<Option<i32>>(), any::<Option<u32>>(), any::<Option<i64>>());
+    let calls = 0..crate::calls::CALLS.len();
+    (numbers, small, calls).prop_map(|((start, duration, offset, length), small, call)| Event {
+        duration_ns: duration,
+        fd: small.1,
+        file: small.2.map(FileId),
+        offset,
+        length,
+        result: small.3,
+        flags: length,
+        ..Event::new(start, small.0, small.0, CallId(u16::try_from(call).unwrap()))
+    })
+}
+
+fn limits(rows: usize, bytes: u64) -> Limits {
+    Limits { bytes, age: Duration::from_secs(3600), rows }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn events_come_back_as_they_were_written(
+        events in proptest::collection::vec(any_event(), 0..50),
+        rows in 1_usize..20,
+        bytes in 1_u64..4000,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let meta = Meta::new("test");
+        let mut writer = TraceWriter::create(folder.path(), &meta, limits(rows, bytes)).unwrap();
+        for event in &events {
+            writer.event(*event).unwrap();
+        }
+        writer.finish(&meta).unwrap();
+        let mut read = Vec::new();
+        Trace::open(folder.path()).unwrap().events(|event| { read.push(event); Ok(()) }).unwrap();
+        prop_assert_eq!(read, events);
+    }
+}
+
+#[test]
+fn files_processes_and_requests_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let file = FileEntry {
+        id: FileId(0),
+        path: Some("/srv/mail/cur/1".to_owned()),
+        device: Some(8 << 20),
+        inode: Some(u64::MAX),
+        mode: Some(0o100_644),
+        bytes: None,
+    };
+    let process =
+        ProcessEntry { process: 7, parent: Some(1), start_ns: 5, name: Some("tar".to_owned()) };
+    let request = Request {
+        start_ns: 9,
+        duration_ns: Some(100),
+        process: None,
+        device: 8 << 20,
+        operation: Operation::Write,
+        flags: RequestFlags::SYNC.with(RequestFlags::FUA),
+        sector: 2048,
+        bytes: 4096,
+        depth: Some(3),
+    };
+    writer.file(file.clone());
+    writer.process(process.clone());
+    writer.request(request).unwrap();
+    writer.finish(&meta).unwrap();
+    let trace = Trace::open(folder.path()).unwrap();
+    let mut requests = Vec::new();
+    trace
+        .requests(|request| {
+            requests.push(request);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(
+        (trace.files().unwrap(), trace.processes().unwrap(), requests),
+        (vec![file], vec![process], vec![request])
+    );
+}
+
+#[test]
+fn an_open_segment_is_not_read_and_sealed_ones_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, limits(2, 1)).unwrap();
+    let event = Event::new(1, 2, 3, CallId(0));
+    for _ in 0..5 {
+        writer.event(event).unwrap();
+    }
+    let trace = Trace::open(folder.path()).unwrap();
+    let mut count = 0;
+    trace
+        .events(|_| {
+            count += 1;
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(count, 4, "the fifth is in the open segment");
+    drop(writer);
+}
+
+#[test]
+fn only_the_owner_reads_a_trace() {
+    use std::os::unix::fs::PermissionsExt;
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("t");
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(&folder, &meta, Limits::default()).unwrap();
+    writer.event(Event::new(1, 2, 3, CallId(0))).unwrap();
+    writer.finish(&meta).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+        assert_eq!(mode(&entry.path()), 0o600, "{}", entry.path().display());
+    }
+}
+
+#[test]
+fn a_folder_with_files_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine"), "x").unwrap();
+    let made = TraceWriter::create(folder.path(), &Meta::new("test"), Limits::default());
+    assert!(matches!(made, Err(TraceError::Exists { .. })));
+}
+
+#[test]
+fn a_newer_trace_and_a_folder_without_one_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(Trace::open(folder.path()), Err(TraceError::NotATrace { .. })));
+    Meta { format: "2.0".to_owned(), ..Meta::new("test") }.write(folder.path()).unwrap();
+    assert!(matches!(Trace::open(folder.path()), Err(TraceError::Newer { .. })));
+}
