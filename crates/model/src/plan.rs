@@ -92,6 +92,22 @@ pub struct Plan {
     /// is never ranked.
     #[serde(default)]
     pub control: Option<[u32; 2]>,
+    /// Rounds that were added after the run was judged; `None` for a run as its lab planned it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prolonged: Option<Prolonged>,
+}
+
+/// Rounds added to a run after it was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prolonged {
+    /// Rounds that are to be run in all, in a race the most that its final may have.
+    pub rounds: u32,
+    /// Rounds of the verdict at the first end, in a race those of its last look.
+    pub judged_rounds: u32,
+    /// Trials before the first end.
+    pub judged_trials: u32,
+    /// Version of the method that judged then.
+    pub method: u32,
 }
 
 /// A race as planned: what is run is decided by what is found, within these bounds.
@@ -232,6 +248,13 @@ impl Plan {
     #[must_use]
     pub fn ranked(&self) -> usize {
         self.stacks.len() - usize::from(self.control.is_some()).min(self.stacks.len())
+    }
+
+    /// When the run stops collecting rounds: as the lab says, or as many as were agreed later.
+    #[must_use]
+    pub fn effort(&self) -> Effort {
+        let later = self.prolonged.map(|prolonged| Effort::Rounds(prolonged.rounds));
+        later.unwrap_or(self.lab.judge.effort)
     }
 
     /// Number of rounds.

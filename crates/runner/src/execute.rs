@@ -178,7 +178,7 @@ impl<'a> Execution<'a> {
                 .then(|| order::round_order(self.plan.lab.seed, candidates, *round)),
             Course::Race(staged) => staged.round(),
         }?;
-        let over = match (course, self.plan.lab.judge.effort) {
+        let over = match (course, self.plan.effort()) {
             (Course::Race(staged), Effort::Budget(budget)) => {
                 let begun = round.iter().any(|trial| self.records.contains_key(&trial.index));
                 let next = self.trial_ns().saturating_mul(round.len() as u64);
@@ -225,7 +225,7 @@ impl<'a> Execution<'a> {
 
     /// Whether round number `round` is to be run, or finished.
     fn another_round(&self, round: u32) -> bool {
-        match self.plan.lab.judge.effort {
+        match self.plan.effort() {
             Effort::Rounds(rounds) => round < rounds,
             Effort::Budget(budget) => {
                 let begun = self.records.values().any(|(trial, _)| trial.round == round);
@@ -256,7 +256,7 @@ impl<'a> Execution<'a> {
         let done = self.records.len() as u64;
         let left = match course {
             Course::Rounds(_) => {
-                let rounds = match self.plan.lab.judge.effort {
+                let rounds = match self.plan.effort() {
                     Effort::Rounds(rounds) => u64::from(rounds),
                     Effort::Budget(budget) => (budget.0 / self.round_ns().max(1))
                         .clamp(u64::from(FEWEST_ROUNDS), u64::from(order::MOST_ROUNDS)),
@@ -374,13 +374,14 @@ pub fn is_quarantined(records: &Records, candidate: u32, before: u32) -> bool {
 }
 
 /// What need not be run again when a run is resumed. A trial that failed is tried anew, but not in
-/// a race: what was run after it rests on its failure.
+/// a race, where what was run after it rests on its failure, and not in a run that was judged.
 #[must_use]
 pub fn worth_keeping(plan: &Plan, records: Vec<(PlannedTrial, Record)>) -> Records {
     records
         .into_iter()
         .filter(|(_, record)| {
-            plan.race.is_some() || !matches!(record.status, Status::Failed { .. })
+            let was_judged = plan.race.is_some() || plan.prolonged.is_some();
+            was_judged || !matches!(record.status, Status::Failed { .. })
         })
         .map(|(trial, record)| (trial.index, (trial, record)))
         .collect()

@@ -101,6 +101,7 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &PlaceFacts) -> Result<Plan, P
         warnings,
         race: None,
         control,
+        prolonged: None,
     };
     if lab.judge.races(plan.ranked()) {
         let race = race(&plan);

@@ -221,7 +221,7 @@ impl<'a> Staged<'a> {
             return looks_for(most);
         }
         let mean = estimate::mean(&pilot.seconds).filter(|mean| *mean > 0.0);
-        let (Effort::Budget(budget), Some(mean)) = (self.plan.lab.judge.effort, mean) else {
+        let (Effort::Budget(budget), Some(mean)) = (self.plan.effort(), mean) else {
             return looks_for(most);
         };
         let screen: usize = resolution::screen_rounds(self.design.stacks(), config).iter().sum();

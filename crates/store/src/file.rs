@@ -1,6 +1,7 @@
 //! The run file itself.
 
 mod integrity;
+mod prolong;
 mod rewrite;
 
 use crate::attempt::{Parts, Reader};

@@ -58,6 +58,7 @@ fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -
         warnings: vec![],
         race: None,
         control: None,
+        prolonged: None,
     }
 }
 

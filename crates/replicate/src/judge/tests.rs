@@ -228,6 +228,7 @@ pub(crate) fn plan() -> Plan {
         warnings: vec![],
         race: None,
         control: None,
+        prolonged: None,
     }
 }
 

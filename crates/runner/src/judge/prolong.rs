@@ -1,76 +1,143 @@
 //! Runs to which rounds are added after they were judged, with the error rate kept.
 //!
-//! Two calls are all that a command needs:
+//! - [`prolong`] gives a plan more rounds. The trials of the rounds it had stay the same, index by
+//!   index, so that [`crate::execute::Execution`] finds their records and continues behind them.
+//! - [`judged`] judges any run, continued or not; [`so_far`] one that is not over.
 //!
-//! - [`prolong`] lets a plan have more rounds. The trials of the rounds it had stay the same, index
-//!   by index, so that [`crate::execute::Execution`] finds their records and goes on behind them.
-//! - [`judge_prolonged`] judges such a run. It takes the verdict that was kept when the run was
-//!   first finished.
-//!
-//! In a run whose stacks leave at planned looks the looks go on for ever ([`seekwell_stats::looks`]):
-//! there, [`judge_prolonged`] does what [`super::judge`] does. A run of fixed rounds was judged at
-//! its planned end with most of the permitted error; what was left then is divided among the ends
-//! that it may have later. A run that was finished before any error was left over is judged on its
-//! new rounds alone.
+//! A run is judged at looks that are fixed before its trials are seen. The looks of a race have no
+//! end ([`seekwell_stats::looks`]). A run of fixed rounds is judged at its planned end with most of
+//! the permitted error; the rest is divided among looks at a quarter more rounds each
+//! ([`next_look`]). A run that was finished by a method that left no error is judged on its new
+//! rounds alone, at the looks of a race. Rounds behind the last look are kept, and count at the next.
 
-use super::{METHOD, add_evidence, judge, judged_trials, laboratory, of_rounds, values};
+use super::{METHOD, add_evidence, interim, judge, judged_trials, laboratory, of_rounds, values};
 use crate::execute::Records;
-use crate::order;
-use seekwell_model::lab::Effort;
-use seekwell_model::plan::Plan;
+use crate::order::{self, MOST_ROUNDS};
+use seekwell_model::plan::{Plan, Prolonged};
 use seekwell_model::verdict::Verdict;
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
 use seekwell_stats::race::looks_for;
 
-/// Lets a plan have so many rounds, in a race so many of its final; never fewer than it has.
-pub fn prolong(plan: &mut Plan, rounds: u32) {
+/// Each look of a continued run of fixed rounds has so many times the rounds of the one before.
+const GROWTH: f64 = 1.25;
+
+/// Gives a run that was judged the rounds up to its next look, in a race as many as it may ever
+/// have. Returns false if the run can have no more.
+pub fn prolong(plan: &mut Plan, records: &Records, verdict: &Verdict) -> bool {
+    let done = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0);
+    let prolonged = plan.prolonged.unwrap_or(Prolonged {
+        rounds: 0,
+        judged_rounds: if plan.race.is_some() { verdict.rounds } else { done },
+        judged_trials: records.keys().next_back().map_or(0, |last| last + 1),
+        method: verdict.method,
+    });
     match &mut plan.race {
+        Some(race) if race.method == 0 || prolonged.rounds >= MOST_ROUNDS => return false,
         Some(race) => {
-            let last = race.looks.last().copied().unwrap_or(0).max(rounds);
-            race.looks = looks_for(last as usize).into_iter().map(|look| look as u32).collect();
+            race.looks =
+                looks_for(MOST_ROUNDS as usize).into_iter().map(|look| look as u32).collect();
+            plan.prolonged = Some(Prolonged { rounds: MOST_ROUNDS, ..prolonged });
         }
         None => {
-            let have = plan.rounds();
+            let rounds = next_look(&prolonged, done);
             let candidates = plan.candidates.len() as u32;
-            for round in have..rounds {
-                plan.trials.extend(order::round_order(plan.lab.seed, candidates, round));
+            if rounds > MOST_ROUNDS || candidates == 0 {
+                return false;
             }
-            plan.lab.judge.effort = Effort::Rounds(have.max(rounds));
+            let round = |round| order::round_order(plan.lab.seed, candidates, round);
+            plan.trials = (0..rounds).flat_map(round).collect();
+            plan.prolonged = Some(Prolonged { rounds, ..prolonged });
         }
     }
+    true
 }
 
-/// Judges a run to which rounds were added after `finished` was its verdict.
+/// Rounds at the first look of a continued run of fixed rounds behind `done` rounds.
 #[must_use]
-pub fn judge_prolonged(plan: &Plan, records: &Records, finished: &Verdict) -> Verdict {
-    if plan.race.is_some() {
-        return judge(plan, records);
+pub fn next_look(prolonged: &Prolonged, done: u32) -> u32 {
+    looks_of(prolonged).find(|look| *look > done).unwrap_or(u32::MAX)
+}
+
+/// The looks of a continued run of fixed rounds, rising without end.
+fn looks_of(prolonged: &Prolonged) -> Box<dyn Iterator<Item = u32>> {
+    let first = prolonged.judged_rounds;
+    if prolonged.method == 0 {
+        return Box::new(
+            (0..).map(move |look| first.saturating_add(looks::rounds_at(look) as u32)),
+        );
     }
-    let all = judged_trials(plan, records);
-    let rounds = all.first().map_or(0, Vec::len);
-    let before = finished.rounds as usize;
-    if rounds <= before {
-        return judge(plan, records);
-    }
-    let total = 1.0 - plan.lab.judge.confidence;
-    let first = if finished.method == 0 { before } else { 0 };
-    let share = if finished.method == 0 {
-        looks::share_at(rounds - before)
-    } else {
-        looks::prolonged_share(before, rounds)
+    let at = move |look: i32| (f64::from(first) * GROWTH.powi(look)).floor() as u32;
+    Box::new((1..).map(at).skip_while(move |look| *look <= first))
+}
+
+/// The verdict of a run that is over, or of a continued run at its last look.
+#[must_use]
+pub fn judged(plan: &Plan, records: &Records) -> Verdict {
+    let Some(prolonged) = &plan.prolonged else { return judge(plan, records) };
+    let verdict = match plan.race {
+        // At planned looks alone: the closing look between two of them was held at the first end.
+        Some(_) => Some(interim(plan, records))
+            .filter(|verdict| looked_at(verdict) > prolonged.judged_rounds),
+        None => last_look(plan, prolonged, records)
+            .map(|look| rounds_until(plan, prolonged, records, look)),
     };
-    let trials: Vec<Vec<Observed>> = all.iter().map(|row| row[first..].to_vec()).collect();
-    let mut verdict = of_rounds(plan, records, &trials, total * share);
+    verdict.unwrap_or_else(|| judge(plan, &before(prolonged, records)))
+}
+
+/// What may be said of a run that is interrupted or still going on: of a continued run what was
+/// found at its last look.
+#[must_use]
+pub fn so_far(plan: &Plan, records: &Records) -> Verdict {
+    if plan.prolonged.is_some() { judged(plan, records) } else { interim(plan, records) }
+}
+
+/// The records of the first end.
+fn before(prolonged: &Prolonged, records: &Records) -> Records {
+    let kept = records.range(..prolonged.judged_trials);
+    kept.map(|(index, kept)| (*index, kept.clone())).collect()
+}
+
+fn looked_at(verdict: &Verdict) -> u32 {
+    verdict.evidence.race.as_ref().map_or(0, |race| race.looked_at)
+}
+
+/// Rounds at the last look that all trials before it have reached.
+fn last_look(plan: &Plan, prolonged: &Prolonged, records: &Records) -> Option<u32> {
+    let missing = |trial: &&seekwell_model::plan::PlannedTrial| {
+        !records.contains_key(&trial.index)
+            && !crate::execute::is_quarantined(records, trial.candidate, trial.index)
+    };
+    let whole = plan.trials.iter().find(missing).map_or(plan.rounds(), |trial| trial.round);
+    looks_of(prolonged).take_while(|look| *look <= whole).last()
+}
+
+/// The verdict at a look of a continued run of fixed rounds.
+fn rounds_until(plan: &Plan, prolonged: &Prolonged, records: &Records, look: u32) -> Verdict {
+    let of_look: Records = records
+        .iter()
+        .filter(|(_, (trial, _))| trial.round < look)
+        .map(|(index, kept)| (*index, kept.clone()))
+        .collect();
+    let all = judged_trials(plan, &of_look);
+    let judged = prolonged.judged_rounds as usize;
+    let (first, share) = match prolonged.method {
+        0 => (judged, looks::share_at(look as usize - judged)),
+        _ => (0, looks::prolonged_share(judged, look as usize)),
+    };
+    let trials: Vec<Vec<Observed>> =
+        all.iter().map(|row| row.get(first..).unwrap_or(&[]).to_vec()).collect();
+    let total = 1.0 - plan.lab.judge.confidence;
+    let mut verdict = of_rounds(plan, &of_look, &trials, total * share);
     if first > 0 {
         verdict.reason.push_str(&format!(
-            "; judged on the {} rounds that were added alone, because the first {before} were judged by method {} and not by {METHOD}",
-            rounds - before,
-            finished.method
+            "; judged on the {} new rounds alone, because the first {first} were judged by method {} and not by {METHOD}",
+            look as usize - judged,
+            prolonged.method
         ));
     }
     verdict.evidence.control = laboratory::control_of_rounds(plan, &trials);
-    add_evidence(plan, records, &values::present(&all), &mut verdict);
+    add_evidence(plan, &of_look, &values::present(&all), &mut verdict);
     verdict
 }
 

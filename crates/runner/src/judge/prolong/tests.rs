@@ -1,38 +1,109 @@
 use super::*;
+use crate::execute::worth_keeping;
 use crate::fixture;
+use seekwell_model::lab::Effort;
+use seekwell_model::verdict::VerdictKind;
 
-fn records(plan: &Plan) -> Records {
-    let record = |candidate: u32, round: u32| {
-        fixture::record((1.0 + f64::from(candidate)) * (1.0 + 0.001 * f64::from(round % 5)))
-    };
+/// Records of all trials of a plan: `value` is that of a candidate in a round.
+fn records(plan: &Plan, value: impl Fn(u32, u32) -> f64) -> Records {
     let made = |trial: &seekwell_model::plan::PlannedTrial| {
-        (trial.index, (*trial, record(trial.candidate, trial.round)))
+        (trial.index, (*trial, fixture::record(value(trial.candidate, trial.round))))
     };
     plan.trials.iter().map(made).collect()
 }
 
+/// The second stack takes twice as long, with a little noise.
+fn clear(candidate: u32, round: u32) -> f64 {
+    (1.0 + f64::from(candidate)) * (1.0 + 0.001 * f64::from((round * 7 + candidate * 3) % 5))
+}
+
+/// A run of so many rounds that was judged.
+fn finished(rounds: u32) -> (Plan, Records, Verdict) {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(rounds));
+    let records = records(&plan, clear);
+    let verdict = judged(&plan, &records);
+    (plan, records, verdict)
+}
+
 #[test]
-fn a_prolonged_plan_begins_with_the_same_trials() {
-    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+fn a_continued_plan_begins_with_the_same_trials_and_keeps_its_lab() {
+    let (plan, records, verdict) = finished(6);
     let mut longer = plan.clone();
-    prolong(&mut longer, 10);
-    assert_eq!(longer.rounds(), 10);
+    assert!(prolong(&mut longer, &records, &verdict));
+    assert_eq!(longer.rounds(), 7);
     assert_eq!(longer.trials[..plan.trials.len()], plan.trials[..]);
-    let mut race = fixture::race(4, 3, |_| {});
-    prolong(&mut race, 200);
-    let looks = &race.race.as_ref().unwrap().looks;
-    assert!(looks.starts_with(&[6, 8, 10]) && looks.last() == Some(&200), "{looks:?}");
+    assert_eq!(longer.lab, plan.lab);
+    assert_eq!(longer.effort(), Effort::Rounds(7));
+    assert_eq!(longer.prolonged.unwrap().judged_trials, 12);
+}
+
+#[test]
+fn looks_are_a_quarter_apart_and_each_has_a_share_of_its_own() {
+    let end = Prolonged { rounds: 0, judged_rounds: 20, judged_trials: 0, method: METHOD };
+    let looks: Vec<u32> = looks_of(&end).take(6).collect();
+    assert_eq!(looks, [25, 31, 39, 48, 61, 76]);
+    let shares = looks_of(&end).take(60).map(|look| looks::prolonged_share(20, look as usize));
+    let spent: f64 = shares.sum();
+    assert!(spent <= 1.0 - looks::SINGLE, "{spent}");
+    for first in 6..200 {
+        let end = Prolonged { judged_rounds: first, ..end };
+        let shares: Vec<f64> = looks_of(&end)
+            .take(30)
+            .map(|look| looks::prolonged_share(first as usize, look as usize))
+            .collect();
+        assert!(shares.is_sorted_by(|a, b| a > b), "{first}: a share is spent twice");
+    }
+}
+
+#[test]
+fn rounds_between_two_looks_wait_for_the_next() {
+    let (mut plan, first, verdict) = finished(20);
+    prolong(&mut plan, &first, &verdict);
+    // At the end of the planned rounds the stacks differ; later they do not.
+    let later = |candidate: u32, round: u32| if round < 20 { clear(candidate, round) } else { 1.0 };
+    let all = records(&plan, later);
+    let until = |trials: u32| -> Records {
+        all.range(..trials).map(|(index, kept)| (*index, kept.clone())).collect()
+    };
+    let short = judged(&plan, &until(49));
+    assert_eq!((short.rounds, short.kind), (20, VerdictKind::Winner));
+    assert_eq!(short, so_far(&plan, &until(49)));
+    assert_eq!(judged(&plan, &until(50)).rounds, 25);
 }
 
 #[test]
 fn a_run_of_an_older_method_is_judged_on_its_new_rounds_alone() {
-    let mut plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
-    let finished = judge(&plan, &records(&plan));
-    prolong(&mut plan, 14);
-    let all = records(&plan);
-    assert_eq!(judge_prolonged(&plan, &all, &finished).rounds, 14);
-    let older = Verdict { method: 0, ..finished };
-    let alone = judge_prolonged(&plan, &all, &older);
-    assert_eq!(alone.rounds, 8);
-    assert!(alone.reason.contains("the 8 rounds that were added alone"), "{}", alone.reason);
+    let (mut plan, first, verdict) = finished(6);
+    prolong(&mut plan, &first, &Verdict { method: 0, ..verdict });
+    assert_eq!(plan.rounds(), 12);
+    // The old rounds say the opposite.
+    let later = |candidate: u32, round: u32| {
+        clear(if round < 6 { 1 - candidate } else { candidate }, round)
+    };
+    let alone = judged(&plan, &records(&plan, later));
+    assert_eq!((alone.rounds, alone.stacks), (6, vec!["a".to_owned()]));
+    assert!(alone.reason.contains("on the 6 new rounds alone"), "{}", alone.reason);
+}
+
+#[test]
+fn a_race_is_continued_at_its_planned_looks() {
+    let mut race = fixture::race(4, 3, |_| {});
+    let verdict = Verdict { rounds: 6, ..judge(&race, &Records::new()) };
+    assert!(prolong(&mut race, &Records::new(), &verdict));
+    let looks = &race.race.as_ref().unwrap().looks;
+    assert!(looks.starts_with(&[6, 8, 10]) && looks.last() == Some(&MOST_ROUNDS), "{looks:?}");
+    assert_eq!(race.effort(), Effort::Rounds(MOST_ROUNDS));
+    assert!(!prolong(&mut race, &Records::new(), &verdict), "it may have no more than all");
+    race.race.as_mut().unwrap().method = 0;
+    race.prolonged = None;
+    assert!(!prolong(&mut race, &Records::new(), &verdict), "an older race cannot be continued");
+}
+
+#[test]
+fn failed_trials_of_a_judged_run_are_not_tried_again() {
+    let (mut plan, first, verdict) = finished(6);
+    let failed: Vec<_> = first.values().map(|(trial, _)| (*trial, fixture::failed("x"))).collect();
+    assert_eq!(worth_keeping(&plan, failed.clone()).len(), 0);
+    prolong(&mut plan, &first, &verdict);
+    assert_eq!(worth_keeping(&plan, failed).len(), 12);
 }
