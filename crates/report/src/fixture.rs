@@ -117,6 +117,7 @@ pub(crate) fn plan(stacks: Vec<Stack>) -> Plan {
         warnings: vec![],
         race: None,
         control: None,
+        prolonged: None,
         stacks,
     }
 }

@@ -13,6 +13,7 @@ mod evidence_text;
 mod html;
 mod json;
 mod markdown;
+mod next_step;
 mod number;
 mod outlook_text;
 mod parquet;
@@ -39,6 +40,7 @@ pub use curves::bench_svg;
 pub use html::{ExtractError, Inside, bench_html, extract, has_program, html};
 pub use json::json;
 pub use markdown::markdown;
+pub use next_step::{next_command, resume_command};
 pub use outlook_text::outlook_text;
 pub use parquet::{ParquetError, parquet};
 pub use plan_text::plan_text;
@@ -46,6 +48,7 @@ pub use replication::{
     Around, chart_name, replication_chart, replication_html, replication_markdown, replication_text,
 };
 pub use schema::json_schema;
+pub use sentence::decision_word;
 pub use terminal::terminal;
 pub use view::RunView;
 pub use watch_text::{WatchedLatency, iostat_columns, watch_header, watch_line};

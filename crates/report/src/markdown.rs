@@ -2,13 +2,12 @@
 
 use crate::evidence_text::{sections, weaker_leader};
 use crate::permanent::permanent;
-use crate::sentence::{kind_word, verdict_sentence};
+use crate::sentence::{kind_word, verdict_sentences};
 use crate::stack_table::{StackTable, direction};
 use crate::terminal::grouped;
 use crate::text::harmless;
 use crate::uncontrolled::uncontrolled;
 use crate::view::RunView;
-use seekwell_model::verdict::VerdictKind;
 
 /// The report in the order of all reports. No text of the run becomes markup.
 #[must_use]
@@ -17,9 +16,9 @@ pub fn markdown(view: &RunView) -> String {
     let mut out = format!("# {}: {}\n\n", escape(&lab.name), escape(&lab.question));
     out.push_str(&format!("{}\n\n", escape(&view.facts().join(" · "))));
     let kind = kind_word(view);
-    out.push_str(&format!("**{kind}.** {}\n\n", escape(&verdict_sentence(view))));
-    if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {
-        out.push_str(&format!("It is {}.\n\n", escape(&view.verdict.reason)));
+    out.push_str(&format!("**{kind}.** "));
+    for sentence in verdict_sentences(view) {
+        out.push_str(&format!("{}\n\n", escape(&sentence)));
     }
     if let Some(mind) = weaker_leader(view) {
         out.push_str(&format!("{}\n\n", escape(&mind)));
@@ -57,7 +56,8 @@ fn stacks(view: &RunView, out: &mut String) {
         "trials".to_owned(),
     ];
     titles.extend(stacks.power_cut.then(|| "power cut".to_owned()));
-    let others = stacks.others.iter().map(|(metric, scale)| format!("{metric} {}", scale.symbol()));
+    let others =
+        stacks.others.iter().map(|(column, scale)| format!("{} {}", column.metric, scale.symbol()));
     titles.extend(others);
     line(titles.iter().map(|title| title.trim_end()), out);
     let rule = std::iter::once("---").chain(titles.iter().skip(1).map(|_| "---:"));

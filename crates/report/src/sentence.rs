@@ -5,10 +5,35 @@ use crate::view::RunView;
 use seekwell_model::lab::Better;
 use seekwell_model::metrics::Unit;
 use seekwell_model::units::Nanos;
-use seekwell_model::verdict::{Basis, Ratio, Verdict, VerdictKind};
+use seekwell_model::verdict::{Basis, Decision, Ratio, Verdict, VerdictKind};
 
-/// The verdict in one or two sentences, interval included.
-pub(crate) fn verdict_sentence(view: &RunView) -> String {
+/// The verdict: first its own sentence, then what it rests on.
+pub(crate) fn verdict_sentences(view: &RunView) -> Vec<String> {
+    let verdict = &view.verdict;
+    if verdict.sentence.is_empty() || view.is_recording() {
+        let mut said = vec![composed(view)];
+        if verdict.kind == VerdictKind::Winner && !verdict.reason.is_empty() {
+            said.push(format!("It is {}.", verdict.reason));
+        }
+        return said;
+    }
+    let mut said = vec![verdict.sentence.clone()];
+    if !verdict.reason.is_empty() {
+        let reason = capital(&verdict.reason);
+        let reason = reason.trim_end_matches('.');
+        let time = host_time(view).unwrap_or_default();
+        said.push(format!("{reason} ({}).{time}", evidence(verdict)));
+    }
+    said
+}
+
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// The sentence of a verdict that has none of its own, interval included.
+fn composed(view: &RunView) -> String {
     let verdict = &view.verdict;
     if view.is_recording() {
         return "A device was watched, and nothing was compared. The timeline and the latencies of \
@@ -26,9 +51,19 @@ pub(crate) fn verdict_sentence(view: &RunView) -> String {
 pub(crate) fn kind_word(view: &RunView) -> &'static str {
     match view.verdict.kind {
         _ if view.is_recording() => "A recording",
-        VerdictKind::Winner => "Winner",
-        VerdictKind::Tie => "Tie",
-        VerdictKind::Unresolved => "Inconclusive",
+        kind => decision_word(kind, view.verdict.decision),
+    }
+}
+
+/// The decision in a word or two; of a verdict without one its kind.
+#[must_use]
+pub fn decision_word(kind: VerdictKind, decision: Option<Decision>) -> &'static str {
+    match (kind, decision) {
+        (VerdictKind::Winner, _) => "Winner",
+        (VerdictKind::Tie, Some(Decision::BestChoice)) => "Best choice",
+        (VerdictKind::Tie, Some(Decision::EquivalentSet)) => "Equivalent",
+        (VerdictKind::Tie, _) => "Tie",
+        (VerdictKind::Unresolved, _) => "Inconclusive",
     }
 }
 
@@ -169,11 +204,7 @@ fn host_time(view: &RunView) -> Option<String> {
         return None;
     }
     let said = " The time is virtual time".to_owned();
-    let virtual_ns: u64 = view.records.iter().map(|(_, record)| record.elapsed_ns).sum();
-    let host = view.host_ns.filter(|_| virtual_ns > 0).map(|host_ns| {
-        let ns = more_ns as f64 * (host_ns as f64 / virtual_ns as f64);
-        format!("; the host needs about {}", Nanos(ns as u64))
-    });
+    let host = view.on_host(more_ns).map(|ns| format!("; the host needs about {}", Nanos(ns)));
     Some(format!("{said}{}.", host.unwrap_or_default()))
 }
 

@@ -1,7 +1,7 @@
 //! The table of stacks: its columns and cells as every report shows them.
 
 use crate::number::{DASH, Scale, ratio, unit_of};
-use crate::view::{Counts, RunView};
+use crate::view::{Counts, RunView, StepColumn};
 use seekwell_model::lab::Better;
 use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
 
@@ -10,7 +10,7 @@ pub(crate) struct StackTable {
     /// Scale of the judged metric.
     pub(crate) scale: Scale,
     /// Metrics of the other steps, each with its scale.
-    pub(crate) others: Vec<(String, Scale)>,
+    pub(crate) others: Vec<(StepColumn, Scale)>,
     /// True if the durability classes differ: each row shows its class.
     pub(crate) power_cut: bool,
     /// True if a ratio is an estimate from the screen of a race.
@@ -39,14 +39,14 @@ impl StackTable {
         let ratios = view.rows();
         let scale =
             Scale::fit(unit_of(&verdict.metric), ratios.iter().filter_map(|row| row.median));
-        let others: Vec<(String, Scale)> = view
+        let others: Vec<(StepColumn, Scale)> = view
             .other_steps()
             .into_iter()
             .filter_map(|column| {
                 let medians = ratios.iter().map(|row| view.median(&row.stack, &column.metric));
                 let values: Vec<f64> = medians.flatten().collect();
                 let scale = Scale::fit(unit_of(&column.metric), values.iter().copied());
-                (!values.is_empty()).then_some((column.metric, scale))
+                (!values.is_empty()).then_some((column, scale))
             })
             .collect();
         let estimates = ratios.iter().any(|row| row.basis == Basis::Screen);
@@ -57,10 +57,11 @@ impl StackTable {
 }
 
 impl StackRow {
-    fn of(view: &RunView, row: Ratio, scale: Scale, others: &[(String, Scale)]) -> Self {
+    fn of(view: &RunView, row: Ratio, scale: Scale, others: &[(StepColumn, Scale)]) -> Self {
         let verdict = &view.verdict;
-        let medians =
-            others.iter().map(|(metric, scale)| scale.number(view.median(&row.stack, metric)));
+        let medians = others
+            .iter()
+            .map(|(column, scale)| scale.number(view.median(&row.stack, &column.metric)));
         let class = verdict.evidence.durability_of(&row.stack);
         Self {
             best: verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack),

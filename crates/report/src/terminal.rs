@@ -2,7 +2,7 @@
 
 use crate::evidence_text::{sections, weaker_leader};
 use crate::permanent::{Permanent, permanent};
-use crate::sentence::{kind_word, verdict_sentence};
+use crate::sentence::{kind_word, verdict_sentences};
 use crate::stack_table::{StackTable, direction};
 use crate::text::{Ink, Palette, Table, facts, harmless, paragraph};
 use crate::uncontrolled::uncontrolled;
@@ -55,9 +55,8 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
     if stacks.power_cut {
         table.column("power cut", "", false);
     }
-    for (metric, scale) in &stacks.others {
-        let step = metric.split('.').next().unwrap_or(metric);
-        table.column(step, scale.symbol(), true);
+    for (column, scale) in &stacks.others {
+        table.column(column.title(), scale.symbol(), true);
     }
     for row in &stacks.rows {
         let mut cells = vec![
@@ -111,10 +110,8 @@ fn verdict(view: &RunView, width: usize, palette: Palette) -> String {
     };
     let mut out = palette.paint(ink, kind_word(view));
     out.push('\n');
-    out.push_str(&paragraph("  ", &harmless(&verdict_sentence(view)), width));
-    if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {
-        let because = format!("It is {}.", view.verdict.reason);
-        out.push_str(&paragraph("  ", &harmless(&because), width));
+    for sentence in verdict_sentences(view) {
+        out.push_str(&paragraph("  ", &harmless(&sentence), width));
     }
     if let Some(mind) = weaker_leader(view) {
         out.push_str(&paragraph("  ", &harmless(&mind), width));

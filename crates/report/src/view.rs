@@ -39,11 +39,26 @@ pub(crate) struct Counts {
     pub(crate) without: u32,
 }
 
-/// A measured step of a workload and the one metric that a table shows of it.
+/// A metric of a workload that a table shows beside the judged one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepColumn {
     /// `STEP.METRIC`.
     pub(crate) metric: String,
+    /// A metric that the lab defines, and not the usual one of its step.
+    own: bool,
+}
+
+impl StepColumn {
+    /// Name of the step, or of the lab's own metric.
+    pub(crate) fn title(&self) -> &str {
+        let (step, name) = self.metric.split_once('.').unwrap_or((&self.metric, &self.metric));
+        if self.own { name } else { step }
+    }
+}
+
+/// Returns true for a metric that the lab defines.
+fn is_own(name: &str) -> bool {
+    seekwell_model::metrics::metric(name).is_none()
 }
 
 /// `1 stack`, `2 stacks`.
@@ -159,6 +174,13 @@ impl RunView {
         for workload in &self.plan.workloads {
             for step in workload.outlines() {
                 let outline = &step.outline;
+                for name in outline.metrics.iter().filter(|name| is_own(name)) {
+                    let column =
+                        StepColumn { metric: format!("{}.{name}", outline.name), own: true };
+                    if column.metric != self.verdict.metric && !columns.contains(&column) {
+                        columns.push(column);
+                    }
+                }
                 if !outline.measured || outline.name == judged_step {
                     continue;
                 }
@@ -174,7 +196,8 @@ impl RunView {
                 } else {
                     COMMON_METRICS[0]
                 };
-                let column = StepColumn { metric: format!("{}.{metric}", outline.name) };
+                let column =
+                    StepColumn { metric: format!("{}.{metric}", outline.name), own: false };
                 if !columns.contains(&column) {
                     columns.push(column);
                 }
@@ -206,6 +229,13 @@ impl RunView {
     fn host_time(&self) -> Option<String> {
         let host_ns = self.host_ns.filter(|_| self.is_virtual())?;
         Some(format!("about {} on the host", Nanos(host_ns)))
+    }
+
+    /// Time on the host of trials that take so long by their own clock, as far as it is known.
+    pub(crate) fn on_host(&self, trials_ns: u64) -> Option<u64> {
+        let own_ns: u64 = self.records.iter().map(|(_, record)| record.elapsed_ns).sum();
+        let host_ns = self.host_ns.filter(|_| own_ns > 0)?;
+        Some((trials_ns as f64 * (host_ns as f64 / own_ns as f64)) as u64)
     }
 
     /// Suffix of a duration of trials.

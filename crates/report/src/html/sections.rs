@@ -5,7 +5,7 @@ use super::inside::Inside;
 use super::page::Page;
 use crate::evidence_text::{self, weaker_leader};
 use crate::number::{Scale, unit_of};
-use crate::sentence::{kind_word, verdict_sentence};
+use crate::sentence::{kind_word, verdict_sentences};
 use crate::stack_table::{StackRow, StackTable, direction, trials as trials_text};
 use crate::terminal::grouped;
 use crate::view::RunView;
@@ -36,10 +36,9 @@ pub(super) fn verdict(page: &mut Page, view: &RunView) {
         VerdictKind::Unresolved => "<section class=\"verdict unresolved\">\n",
     });
     page.element("<p><strong>", kind_word(view), "</strong></p>\n");
-    page.element("<p>", &verdict_sentence(view), "</p>\n");
-    if view.verdict.kind == VerdictKind::Winner && !view.verdict.reason.is_empty() {
-        let because = format!("It is {}.", view.verdict.reason);
-        page.element("<p class=\"faint\">", &because, "</p>\n");
+    for (number, sentence) in verdict_sentences(view).iter().enumerate() {
+        let open = if number == 0 { "<p>" } else { "<p class=\"faint\">" };
+        page.element(open, sentence, "</p>\n");
     }
     if let Some(mind) = weaker_leader(view) {
         page.element("<p>", &mind, "</p>\n");
@@ -82,7 +81,8 @@ pub(super) fn stacks(page: &mut Page, view: &RunView) {
     if stacks.power_cut {
         page.raw("<th>power cut</th>");
     }
-    for (metric, scale) in &stacks.others {
+    for (column, scale) in &stacks.others {
+        let metric = &column.metric;
         metric_head(page, metric, &format!("{metric} {}", scale.symbol()));
     }
     page.raw("</tr></thead>\n<tbody>\n");
@@ -123,8 +123,8 @@ fn stack_row(page: &mut Page, view: &RunView, stacks: &StackTable, row: &StackRo
     if stacks.power_cut {
         page.element("<td>", &row.power_cut, "</td>");
     }
-    for ((metric, _), median) in stacks.others.iter().zip(&row.others) {
-        metric_cell(page, metric, median);
+    for ((column, _), median) in stacks.others.iter().zip(&row.others) {
+        metric_cell(page, &column.metric, median);
     }
     page.raw("</tr>\n");
 }

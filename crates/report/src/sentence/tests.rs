@@ -4,7 +4,7 @@ use crate::fixture;
 #[test]
 fn a_winner_is_named_with_the_distance_to_the_next() {
     assert_eq!(
-        verdict_sentence(&fixture::winner()),
+        composed(&fixture::winner()),
         "xfs/none is fastest: unpack is 14 % faster (9 to 19 %) than with the next, xfs/bfq, and 1.8 times as fast (1.7 to 1.9) as with the last, ext4/none (95 % confidence, 8 rounds)."
     );
 }
@@ -13,7 +13,7 @@ fn a_winner_is_named_with_the_distance_to_the_next() {
 fn small_distances_keep_a_decimal() {
     let mut view = fixture::winner();
     view.verdict.ratios[1] = fixture::ratio("xfs/bfq", 0.43, 1.043, 1.025, 1.061);
-    assert!(verdict_sentence(&view).contains("4.3 % faster (2.5 to 6.1 %) than with the next"));
+    assert!(composed(&view).contains("4.3 % faster (2.5 to 6.1 %) than with the next"));
 }
 
 #[test]
@@ -24,11 +24,11 @@ fn a_winner_by_rate_has_more_of_it() {
     view.verdict.ratios[1] = fixture::ratio("xfs/bfq", 4000.0, 0.8, 0.7, 0.9);
     view.verdict.ratios[2] = fixture::ratio("ext4/none", 2500.0, 0.5, 0.4, 0.6);
     assert_eq!(
-        verdict_sentence(&view),
+        composed(&view),
         "xfs/none is fastest: seek is 25 % faster (11 to 43 %) than with the next, xfs/bfq, and 2.0 times as fast (1.7 to 2.5) as with the last, ext4/none (95 % confidence, 8 rounds)."
     );
     view.verdict.metric = "command.score".to_owned();
-    assert!(verdict_sentence(&view).starts_with(
+    assert!(composed(&view).starts_with(
         "xfs/none is best: command.score is 25 % better (11 to 43 %) than with the next"
     ));
 }
@@ -37,10 +37,10 @@ fn a_winner_by_rate_has_more_of_it() {
 fn a_winner_without_interval_or_rival_is_said_plainly() {
     let mut view = fixture::winner();
     view.verdict.ratios[1].low = None;
-    assert!(verdict_sentence(&view).contains("unpack is 14 % faster than with the next, xfs/bfq"));
+    assert!(composed(&view).contains("unpack is 14 % faster than with the next, xfs/bfq"));
     view.verdict.ratios.truncate(1);
     assert_eq!(
-        verdict_sentence(&view),
+        composed(&view),
         "xfs/none is best on unpack.elapsed_durable (95 % confidence, 8 rounds)."
     );
 }
@@ -48,16 +48,16 @@ fn a_winner_without_interval_or_rival_is_said_plainly() {
 #[test]
 fn a_tie_lists_its_set_and_an_open_verdict_what_it_takes() {
     assert_eq!(
-        verdict_sentence(&fixture::tie()),
+        composed(&fixture::tie()),
         "Take any of xfs/none and xfs/bfq: on unpack.elapsed_durable no other is better by more than the tie width of 2 % (95 % confidence, 8 rounds). With xfs/none, unpack is 1.8 times as fast (1.7 to 1.9) as with the last, ext4/none."
     );
     assert_eq!(
-        verdict_sentence(&fixture::unresolved()),
+        composed(&fixture::unresolved()),
         "No stack is shown to be best on unpack.elapsed_durable: the intervals are too wide after 8 rounds; about 23 rounds would decide it, or a wider tie. Still possible: xfs/none and ext4/none."
     );
     let mut empty = fixture::unresolved();
     empty.verdict.stacks.clear();
-    assert!(verdict_sentence(&empty).ends_with("or a wider tie."));
+    assert!(composed(&empty).ends_with("or a wider tie."));
 }
 
 #[test]
@@ -77,15 +77,35 @@ fn virtual_hours_come_with_the_time_on_the_host() {
     let more = 3_600_000_000_000;
     view.verdict.evidence.needed =
         Some(seekwell_model::verdict::Needed { rounds: 23, more_ns: more, probability: None });
-    assert!(!verdict_sentence(&view).contains("virtual"));
+    assert!(!composed(&view).contains("virtual"));
     view.place = "virtual".to_owned();
-    assert!(verdict_sentence(&view).contains(" The time is virtual time. Still possible"));
+    assert!(composed(&view).contains(" The time is virtual time. Still possible"));
     let ran: u64 = view.records.iter().map(|(_, record)| record.elapsed_ns).sum();
     view.host_ns = Some(ran);
     assert!(
-        verdict_sentence(&view)
-            .contains(" The time is virtual time; the host needs about 1 h 00 min"),
+        composed(&view).contains(" The time is virtual time; the host needs about 1 h 00 min"),
         "{}",
-        verdict_sentence(&view)
+        composed(&view)
     );
+}
+
+#[test]
+fn the_sentence_of_the_verdict_comes_first_and_is_not_changed() {
+    let mut view = fixture::winner();
+    view.verdict.decision = Some(Decision::Winner);
+    view.verdict.sentence = "xfs/none is the best.".to_owned();
+    let said = verdict_sentences(&view);
+    assert_eq!(said[0], "xfs/none is the best.");
+    assert!(said[1].starts_with("Better than each of the 2 others"), "{said:?}");
+    assert!(said[1].ends_with("(95 % confidence, 8 rounds)."), "{said:?}");
+    view.verdict.sentence.clear();
+    assert_eq!(verdict_sentences(&view)[0], composed(&view));
+}
+
+#[test]
+fn ties_are_told_apart() {
+    let word = |decision| decision_word(VerdictKind::Tie, decision);
+    assert_eq!(word(Some(Decision::BestChoice)), "Best choice");
+    assert_eq!(word(Some(Decision::EquivalentSet)), "Equivalent");
+    assert_eq!(word(None), "Tie");
 }

@@ -126,3 +126,22 @@ fn names_from_outside_cannot_steer_the_terminal() {
     let text = shown(&view);
     assert!(!text.chars().any(|c| c != '\n' && crate::text::is_harmful(c)), "{text:?}");
 }
+
+#[test]
+fn metrics_of_the_lab_have_columns_of_their_own() {
+    let mut view = fixture::winner();
+    let mut values = seekwell_model::field::Values::default();
+    let text = |text: &str| seekwell_model::field::Value::Text(text.into());
+    values.set("run", text("true"));
+    values.set("step", text("unpack"));
+    let own = [("pages".to_owned(), "pages: (.*)".to_owned())];
+    values.set("metrics", seekwell_model::field::Value::Table(own.into_iter().collect()));
+    let kind = seekwell_model::workloads::workload_kind("command").unwrap();
+    view.plan.workloads[0].parts = vec![kind.params(&values).unwrap()];
+    for (_, record) in &mut view.records {
+        let step = record.steps.iter_mut().find(|step| step.name == "unpack").unwrap();
+        step.metrics.insert("pages".to_owned(), 4321.0);
+    }
+    let text = shown(&view);
+    assert!(text.contains("pages") && text.contains("4321"), "{text}");
+}
