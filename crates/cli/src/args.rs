@@ -5,7 +5,7 @@ mod examples;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_session::{Change, CpuCharge, Options, Tried, backends};
+use seekwell_session::{Change, CpuCharge, More, Options, Tried, backends};
 use std::path::PathBuf;
 
 /// What a command is for, its examples, then how it is called.
@@ -210,6 +210,20 @@ pub struct RunArgs {
     /// starts
     #[arg(long)]
     pub resume: bool,
+    /// With --resume: add rounds, also to a run that is over, for this long
+    #[arg(
+        long = "for",
+        value_name = "TIME",
+        requires = "resume",
+        conflicts_with = "until_decided"
+    )]
+    pub time: Option<Nanos>,
+    /// With --resume: add rounds, also to a run that is over, until the verdict is clear
+    #[arg(long, requires = "resume", requires = "at_most")]
+    pub until_decided: bool,
+    /// Longest time of --until-decided
+    #[arg(long, value_name = "TIME", requires = "until_decided")]
+    pub at_most: Option<Nanos>,
     /// Place.
     #[command(flatten)]
     pub at: PlaceArgs,
@@ -243,8 +257,14 @@ impl RunArgs {
             cpu: self.cpu,
             check: self.check,
             scratch: self.scratch.clone(),
+            more: self.longest().map(|_| More { until_decided: self.until_decided }),
             ..self.at.options()
         }
+    }
+
+    /// Longest time of this command, when rounds are to be added.
+    pub fn longest(&self) -> Option<Nanos> {
+        self.time.or(self.at_most)
     }
 }
 

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod claim;
 pub mod compare;
+mod deadline;
 pub mod device;
 pub mod doctor;
 pub mod documents;

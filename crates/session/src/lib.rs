@@ -38,7 +38,7 @@ pub use host::environment as host_environment;
 pub use kept::{Standing, set_aside};
 pub use leftovers::put_back;
 pub use machine::Machine;
-pub use options::{Change, Options};
+pub use options::{Change, More, Options};
 pub use process::{ServeError, serve};
 pub use resolved::{LabText, Resolved, Session};
 pub use run::{Done, Finished, Planned, Run};

@@ -3,8 +3,8 @@
 use seekwell_virtual::CpuCharge;
 use std::path::{Path, PathBuf};
 
-/// How and where a lab is run, as far as the lab does not say. Each option but `scratch` belongs to
-/// one backend; see [`BACKENDS`](crate::backends::BACKENDS).
+/// How and where a lab is run, as far as the lab does not say. Each option but `scratch` and `more`
+/// belongs to one backend; see [`BACKENDS`](crate::backends::BACKENDS).
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Name of the backend.
@@ -30,6 +30,15 @@ pub struct Options {
     pub check: bool,
     /// Directory for scratch images, or for what guests cannot hold in memory.
     pub scratch: Option<PathBuf>,
+    /// Rounds beyond those of the lab, until the run is stopped; `None` adds none.
+    pub more: Option<More>,
+}
+
+/// Rounds that are added to a run after it is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct More {
+    /// Ends the run at the first look that decides.
+    pub until_decided: bool,
 }
 
 impl Options {

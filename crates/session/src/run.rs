@@ -3,14 +3,15 @@
 use crate::backends::{Opened, Setup};
 use crate::error::SessionError;
 use crate::kept::{self, Standing};
-use crate::options::Options;
+use crate::options::{More, Options};
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::lab::Lab;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
-use seekwell_model::verdict::Verdict;
+use seekwell_model::verdict::{Verdict, VerdictKind};
 use seekwell_runner::execute::{self, Ended, Event, Execution, Keeper, Records, RunError};
-use seekwell_runner::{judge, order};
+use seekwell_runner::judge::prolong;
+use seekwell_runner::order;
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -127,7 +128,8 @@ impl Planned {
             }
         };
         let scratch = self.options.scratch_directory(path);
-        Ok(Run { plan: self.plan, backend, file, kept, is_new, notes, scratch })
+        let more = self.options.more;
+        Ok(Run { plan: self.plan, backend, file, kept, is_new, notes, scratch, more })
     }
 }
 
@@ -145,6 +147,7 @@ pub struct Run {
     is_new: bool,
     notes: Vec<String>,
     scratch: PathBuf,
+    more: Option<More>,
 }
 
 /// End of a run.
@@ -190,8 +193,8 @@ impl Run {
         &self.notes
     }
 
-    /// Runs what is missing and judges the run. Every record is kept at once; what the backend
-    /// changed is put back, however the run ends.
+    /// Runs what is missing and judges the run; then adds rounds as the options say. Every record is
+    /// kept at once; what the backend changed is put back, however the run ends.
     ///
     /// # Errors
     /// When backend or run file break, or something cannot be put back. Kept trials stay kept.
@@ -200,26 +203,63 @@ impl Run {
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Finished, SessionError> {
-        let mut execution = Execution::new(&self.plan, self.kept);
-        let ended = {
-            let mut keeper = KeepInFile(&mut self.file);
-            execution.run(&mut *self.backend, &mut keeper, stop, on_event)
-        };
+        let ended = self.until_over(stop, on_event);
         let put_back = self.backend.finish();
-        let ended = ended.inspect_err(|_| {
+        let verdict = ended.inspect_err(|_| {
             if self.is_new {
                 leave_nothing_empty(&self.file);
             }
         })?;
-        if ended == Ended::Stopped {
-            put_back.map_err(SessionError::PutBack)?;
-            return Ok(Finished::Stopped(self.file.path().to_owned()));
-        }
-        let verdict = judge::judge(&self.plan, &execution.into_records());
-        self.file.set_verdict(&verdict)?;
         // Only now: a setting that stays changed must not cost the verdict of hours.
         put_back.map_err(SessionError::PutBack)?;
-        Ok(Finished::Complete(Box::new(Done { file: self.file, verdict })))
+        Ok(match verdict {
+            Some(verdict) => Finished::Complete(Box::new(Done { file: self.file, verdict })),
+            None => Finished::Stopped(self.file.path().to_owned()),
+        })
+    }
+
+    /// Runs and judges until no more rounds are wanted; `None` if it was stopped before.
+    fn until_over(
+        &mut self,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Option<Verdict>, SessionError> {
+        loop {
+            let ended = self.leg(stop, on_event)?;
+            if ended == Ended::Stopped && self.plan.prolonged.is_none() {
+                return Ok(None);
+            }
+            let verdict = prolong::judged(&self.plan, &self.kept);
+            self.file.set_verdict(&verdict)?;
+            if ended == Ended::Stopped {
+                return Ok(None);
+            }
+            let is_enough =
+                |more: More| more.until_decided && verdict.kind != VerdictKind::Unresolved;
+            if self.more.is_none_or(is_enough)
+                || !prolong::prolong(&mut self.plan, &self.kept, &verdict)
+            {
+                return Ok(Some(verdict));
+            }
+            self.file.replace_plan(&self.plan)?;
+        }
+    }
+
+    /// Runs what is missing of the plan.
+    fn leg(
+        &mut self,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Ended, SessionError> {
+        if self.more.is_none() && self.plan.prolonged.is_some() && self.plan.race.is_some() {
+            // The race has no end of its own any more: only whoever says how long continues it.
+            return Ok(Ended::Complete);
+        }
+        let mut execution = Execution::new(&self.plan, std::mem::take(&mut self.kept));
+        let mut keeper = KeepInFile(&mut self.file);
+        let ended = execution.run(&mut *self.backend, &mut keeper, stop, on_event);
+        self.kept = execution.into_records();
+        Ok(ended?)
     }
 }
 

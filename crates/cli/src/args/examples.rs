@@ -59,6 +59,8 @@ The run file and the lab that was run are kept: change the lab and run it again.
   sudo seekwell run labs/demo.toml     writes demo.seekwell and prints the verdict
   sudo seekwell run mine.toml -o before.seekwell --scratch /mnt/disk-to-measure
   sudo seekwell run --resume -o before.seekwell
+  sudo seekwell run --resume -o before.seekwell --until-decided --at-most 1h
+  sudo seekwell run mine.toml --resume -o mine.seekwell --for 10min
 
 On a terminal there is a live screen; q leaves it and the run goes on. Ctrl-C ends the run after
 the trial under way, a second one at once; either way everything is put back.

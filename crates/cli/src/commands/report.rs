@@ -4,10 +4,10 @@ use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_host::output::{Kind, is_same_file};
-use seekwell_model::verdict::{Ratio, Verdict, VerdictKind};
+use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{Inside, RunView};
-use seekwell_runner::judge;
+use seekwell_runner::judge::{self, prolong};
 use seekwell_store::{Integrity, RunFile};
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     }
     let files = [&arguments.html, &arguments.csv, &arguments.markdown, &arguments.parquet];
     if arguments.json || files.iter().all(|file| file.is_none()) {
-        print(&view, arguments.json);
+        print(&view, &arguments.run, arguments.json);
     }
     Ok(Exit::Done)
 }
@@ -81,10 +81,10 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
     let mut warnings = integrity(&file.verify().map_err(wrong)?);
     let verdict = match file.verdict().map_err(wrong)? {
         Some(verdict) => {
-            warnings.extend(other_verdict(&verdict, &judge::judge(&plan, &by_index)));
+            warnings.extend(other_verdict(&verdict, &prolong::judged(&plan, &by_index)));
             verdict
         }
-        None => judge::interim(&plan, &by_index),
+        None => prolong::so_far(&plan, &by_index),
     };
     warnings.extend(judge::warnings(&plan, &records));
     Ok(RunView {
@@ -131,27 +131,37 @@ pub fn other_verdict(stored: &Verdict, today: &Verdict) -> Option<Warning> {
         return None;
     }
     let said = |verdict: &Verdict| {
-        let kind = match verdict.kind {
-            VerdictKind::Winner => "winner",
-            VerdictKind::Tie => "tie",
-            VerdictKind::Unresolved => "inconclusive",
-        };
-        format!("{kind} ({})", verdict.stacks.join(", "))
+        let word = seekwell_report::decision_word(verdict.kind, verdict.decision).to_lowercase();
+        format!("{word} ({})", verdict.stacks.join(", "))
+    };
+    let by = if stored.method == today.method {
+        "today".to_owned()
+    } else {
+        format!("by method {} (the file's verdict is by method {})", today.method, stored.method)
     };
     let text = if said(stored) == said(today) {
-        format!("the records give the same verdict, {}, with other intervals today", said(today))
+        format!("the records give the same verdict {by}, {}, with other intervals", said(today))
     } else {
-        format!("the file says {}, and the records give {} today", said(stored), said(today))
+        let sentence = today.sentence.trim_end_matches('.');
+        format!(
+            "the file says {}, and the records give {} {by}: {sentence}",
+            said(stored),
+            said(today)
+        )
     };
     Some(Warning::new(WarningCode::VerdictDiffers, text))
 }
 
-/// Prints the report of a run on standard output.
-pub fn print(view: &RunView, json: bool) {
+/// Prints the report of a run on standard output; its last line is the command that would decide
+/// an open verdict.
+pub fn print(view: &RunView, path: &Path, json: bool) {
     if json {
         terminal::data(&format!("{:#}", seekwell_report::json(view)));
     } else {
-        terminal::data(&seekwell_report::terminal(view, terminal::width(), terminal::colour()));
+        let report = seekwell_report::terminal(view, terminal::width(), terminal::colour());
+        let next = seekwell_report::next_command(view, path);
+        let next = next.map_or_else(String::new, |line| format!("\n{line}\n"));
+        terminal::data(&format!("{report}{next}"));
     }
 }
 

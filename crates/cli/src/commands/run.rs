@@ -1,6 +1,7 @@
 //! `seekwell run`: a lab becomes a verdict.
 
 use crate::args::RunArgs;
+use crate::commands::deadline::Deadline;
 use crate::commands::{plan, report};
 use crate::failure::{Exit, Failure};
 use crate::progress::Progress;
@@ -11,6 +12,7 @@ use seekwell_session::{Done, Event, Finished, Options, Planned, Session};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// Runs a lab, or what is missing of an interrupted run, and shows its report.
 ///
@@ -18,9 +20,19 @@ use std::sync::atomic::Ordering;
 /// When the lab, the run file or the backend fails. Trials that were kept stay kept.
 pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     let options = arguments.options();
+    let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;
-    let done = carry_out(planned, &path, arguments.resume, !arguments.no_screen)?;
-    conclude(done.file.path(), arguments.json)
+    let mut is_over = |event: &Event<'_>| {
+        deadline.as_mut().is_some_and(|deadline| deadline.is_over(event, Instant::now()))
+    };
+    let finished = execute(planned, &path, arguments.resume, !arguments.no_screen, &mut is_over)?;
+    let is_late = deadline.is_some_and(|deadline| deadline.is_reached());
+    match finished {
+        Finished::Complete(_) => {}
+        Finished::Stopped(_) if is_late => terminal::talk("the time is up; every trial is kept"),
+        Finished::Stopped(path) => return Err(interrupted(&path, &arguments.at.place)),
+    }
+    conclude(&path, arguments.json)
 }
 
 /// Shows the report of a run file; the exit status is that of its verdict.
@@ -30,8 +42,8 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
 pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
     let view = report::view(&file)?;
-    report::print(&view, json);
     terminal::talk(&format!("run file: {}", path.display()));
+    report::print(&view, path, json);
     let failed = |record: &Record| matches!(record.status, Status::Failed { .. });
     if !view.records.is_empty() && view.records.iter().all(|(_, record)| failed(record)) {
         let text =
@@ -53,9 +65,10 @@ pub fn carry_out(
     resume: bool,
     on_screen: bool,
 ) -> Result<Done, Failure> {
+    let place = planned.options().backend.clone();
     match execute(planned, path, resume, on_screen, &mut |_| false)? {
         Finished::Complete(done) => Ok(*done),
-        Finished::Stopped(path) => Err(interrupted(&path)),
+        Finished::Stopped(path) => Err(interrupted(&path, &place)),
     }
 }
 
@@ -96,10 +109,10 @@ fn exit_of(kind: VerdictKind) -> Exit {
 }
 
 /// The message of a run that was stopped.
-pub fn interrupted(path: &Path) -> Failure {
+pub fn interrupted(path: &Path, place: &str) -> Failure {
     Failure::Error(format!(
-        "stopped; completed trials are saved. Continue with: seekwell run --resume -o {}",
-        path.display()
+        "stopped; completed trials are saved. Continue with: {}",
+        seekwell_report::resume_command(path, place)
     ))
 }
 

@@ -1,12 +1,10 @@
 //! `seekwell try`: an answer from a few words, without a lab file.
 
-mod deadline;
-
 use crate::args::TryArgs;
+use crate::commands::deadline::Deadline;
 use crate::commands::run;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use deadline::Deadline;
 use seekwell_model::record::Status;
 use seekwell_model::units::Nanos;
 use seekwell_session::{Finished, LabText, Options, Session, Tried};
@@ -39,7 +37,7 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
         Finished::Stopped(_) if deadline.is_reached() => {
             terminal::talk("the time is up; every completed trial counts");
         }
-        Finished::Stopped(path) => return Err(run::interrupted(&path)),
+        Finished::Stopped(path) => return Err(run::interrupted(&path, &arguments.at.place)),
     }
     let exit = run::conclude(&path, arguments.json)?;
     write_lab(&lab, &text, arguments.at.device.as_deref())?;

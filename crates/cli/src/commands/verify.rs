@@ -4,7 +4,7 @@ use crate::args::VerifyArgs;
 use crate::commands::report::other_verdict;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use seekwell_runner::judge;
+use seekwell_runner::judge::prolong;
 use seekwell_store::{Integrity, RunFile, StoreError};
 
 /// Checks all digests of a run file and judges its trials again.
@@ -46,7 +46,7 @@ fn judged_again(file: &RunFile) -> Result<(), Failure> {
     let plan = file.plan().map_err(wrong)?;
     let records = file.records().map_err(wrong)?;
     let records = records.into_iter().map(|kept| (kept.0.index, kept)).collect();
-    let said = match other_verdict(&stored, &judge::judge(&plan, &records)) {
+    let said = match other_verdict(&stored, &prolong::judged(&plan, &records)) {
         Some(warning) => warning.text,
         None => "its trials give the same verdict today".to_owned(),
     };

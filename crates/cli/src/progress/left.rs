@@ -23,9 +23,8 @@ impl<'a> TimeLeft<'a> {
     /// rounds are fixed, and every candidate has run once.
     pub fn began(&mut self, trial: &PlannedTrial) -> Option<u64> {
         self.current = Some((trial.candidate as usize, Instant::now()));
-        let judge = &self.plan.lab.judge;
-        let Effort::Rounds(rounds) = judge.effort else { return None };
-        if judge.races(self.plan.stacks.len()) {
+        let Effort::Rounds(rounds) = self.plan.effort() else { return None };
+        if self.plan.race.is_some() {
             return None;
         }
         self.rest(trial, rounds)
