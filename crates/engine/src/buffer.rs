@@ -39,8 +39,7 @@ pub struct ArenaShape {
     pub data: DataShape,
 }
 
-/// How far written data can be made smaller by a device or filesystem that tries. By default not at
-/// all.
+/// Compressibility and repetition of written data. By default neither compresses nor repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataShape {
     /// Percentage of each 4 KiB (of each block, where blocks are smaller) that is zeros, at its end:
@@ -178,8 +177,8 @@ impl Arena {
         slot as usize * self.shape.stride()
     }
 
-    /// Offset of a buffer for a slot to write from; its data differs from what was handed out
-    /// before in every 4 KiB. The slot must have nothing in flight.
+    /// Returns the offset of a buffer for a slot to write from. Each 4 KiB of its data differs from all
+    /// earlier buffers. The slot must have nothing in flight.
     #[inline]
     pub fn write_buffer(&mut self, slot: u32) -> usize {
         if self.shape.repeats() {

@@ -37,7 +37,7 @@ impl Signals<'_> {
 pub struct SingleOperation {
     /// When it began, in ns on the clock; with a rate, when it was due.
     pub begun_ns: u64,
-    /// How long it took.
+    /// Latency.
     pub latency_ns: u64,
     /// Kind of the operation.
     pub kind: OperationKind,
@@ -62,7 +62,7 @@ pub enum Failure {
         /// Bytes transferred.
         transferred: u32,
     },
-    /// Operations could not be handed over.
+    /// Operations could not be submitted.
     Submit(io::Error),
 }
 
@@ -278,8 +278,8 @@ impl<'a> Driver<'a> {
         Operation { kind, offset, length, buffer }
     }
 
-    /// Slots that were just taken still stand above the free ones: they begin now, unless they
-    /// were due at a time of their own.
+    /// The slots just taken are still stored above the free ones: they begin now, unless each has its
+    /// own due time.
     #[inline]
     fn begin(&mut self, taken: std::ops::Range<usize>, now_ns: u64) {
         for index in taken {

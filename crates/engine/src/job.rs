@@ -81,7 +81,7 @@ pub struct Job<'a> {
     /// Sequential operations begin at this end, which all threads share, instead of each in a part
     /// of the span of its own. `count` must fit into the span.
     pub append: Option<Arc<AppendEnd>>,
-    /// How far what is written can be compressed and deduplicated; by default not at all.
+    /// Compressibility and repetition of written data; by default neither.
     pub data: DataShape,
     /// Offsets, mix and data derive from it.
     pub seed: u64,

@@ -4,7 +4,7 @@ use crate::job::Span;
 use seekwell_model::workloads::io::Pattern;
 use seekwell_stats::{Rng, derive_seed, seeded};
 
-/// Endless offsets of one thread, each a whole number of blocks after the begin of the span.
+/// Endless offsets of one thread, each a whole number of blocks after the start of the span.
 #[derive(Clone, Debug)]
 pub enum Offsets {
     /// Uniform over the blocks of the span, with repetition.

@@ -54,7 +54,7 @@ pub struct Completion {
     pub result: i32,
 }
 
-/// How long [`Engine::submit`] waits.
+/// Condition that ends the wait of [`Engine::submit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Until so many operations are complete.
@@ -72,8 +72,8 @@ pub trait Engine {
     /// Begins what is queued, then waits.
     ///
     /// # Errors
-    /// When the operations could not be handed over. Failures of a single operation are told by
-    /// its completion.
+    /// When the operations could not be submitted. The completion of an operation reports its own
+    /// failure.
     fn submit(&mut self, wait: Wait) -> io::Result<()>;
 
     /// Takes one completion; `None` when there is none yet.

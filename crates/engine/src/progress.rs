@@ -27,7 +27,7 @@ impl Progress {
         Self { threads: (0..threads).map(|_| Separated::default()).collect() }
     }
 
-    /// How many threads it has counters for.
+    /// Returns the number of threads that it has counters for.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.len()

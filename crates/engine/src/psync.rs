@@ -49,8 +49,8 @@ impl<'a> Psync<'a> {
         assert!(operation.buffer + length <= self.memory_bytes, "buffer beyond the arena");
         match operation.kind {
             OperationKind::Read => {
-                // SAFETY: the bytes lie inside the arena as just checked, it lives as long as
-                // this engine, and nobody else touches them during the call.
+                // SAFETY: the bytes are inside the arena as just checked, it lives as long as
+                // this engine, and nothing else touches them during the call.
                 let buffer = unsafe {
                     std::slice::from_raw_parts_mut(self.memory.add(operation.buffer), length)
                 };

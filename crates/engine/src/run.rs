@@ -35,7 +35,7 @@ pub struct JobResult {
     pub fsync: Histogram,
     /// From the start of each write until its sync has returned, in ns; empty without syncs.
     pub commit: Histogram,
-    /// From the begin of the first thread to the last completion of any.
+    /// Time from the start of the first thread to the last completion of any thread.
     pub elapsed_ns: u64,
     /// CPU time, user and system, of the threads while they ran their loops, and of the kernel's
     /// io_uring workers that ran for them.

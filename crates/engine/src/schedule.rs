@@ -26,7 +26,7 @@ impl Schedule {
         u64::try_from(overall * NS_PER_S / u128::from(self.rate)).unwrap_or(u64::MAX)
     }
 
-    /// How many operations of this thread are due before `elapsed_ns`.
+    /// Returns the number of operations of this thread that are due before `elapsed_ns`.
     #[must_use]
     pub fn due_before(&self, elapsed_ns: u64) -> u64 {
         // Operation `overall` is due before `elapsed` when overall * 1e9 / rate, rounded down, is

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
-/// A clock that stands still until it is read, slept on, or advanced by a [`ScriptedEngine`].
+/// A clock that advances only when it is read, slept on, or advanced by a [`ScriptedEngine`].
 #[derive(Clone, Debug, Default)]
 pub struct ScriptedClock {
     now_ns: Rc<Cell<u64>>,

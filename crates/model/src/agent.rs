@@ -7,7 +7,7 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Where the agent finds a block device of its stack.
+/// Block device of a stack, as the agent finds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceHandle {
@@ -28,23 +28,23 @@ pub enum DeviceHandle {
         claims: PathBuf,
         /// The run file: the device that holds it is never written to.
         run_file: PathBuf,
-        /// What the path led to when the run began; another device ends the trial.
+        /// Device that the path led to when the run began; any other device ends the trial.
         #[serde(default)]
         bound: Option<String>,
     },
-    /// A device that exists only for this trial (virtual place).
+    /// A device that exists only for this trial (virtual backend).
     Given {
         /// Path in the agent's own view.
         path: PathBuf,
     },
 }
 
-/// What an image looks like to the filesystem that holds it.
+/// Size and extents of an image in the filesystem that holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageLayout {
     /// Bytes allocated (`st_blocks` × 512).
     pub allocated: Bytes,
-    /// Digest over the extents as FIEMAP tells them; `None` where FIEMAP is not to be had (tmpfs).
+    /// Digest over the extents that FIEMAP reports; `None` on filesystems without FIEMAP (tmpfs).
     pub extents: Option<u64>,
     /// Number of extents.
     pub extent_count: Option<u32>,
@@ -81,7 +81,7 @@ pub struct TrialRequest {
     pub stack: Stack,
     /// The workload to run.
     pub workload: Workload,
-    /// How trials are run.
+    /// Settings that all trials share.
     pub settings: TrialSettings,
     /// Comparable queue settings for stacks that set none of their own.
     pub defaults: QueueDefaults,
@@ -91,7 +91,7 @@ pub struct TrialRequest {
     pub journal: Option<DeviceHandle>,
     /// RAM of the machine, for a memory limit of a quarter.
     pub ram: Option<Bytes>,
-    /// Where the undo list is kept; `None` where nothing outlives the agent (virtual place).
+    /// Path of the undo list; `None` if nothing outlives the agent (virtual backend).
     pub undo: Option<PathBuf>,
     /// An empty directory for mount points, made by the runner.
     pub work: PathBuf,
@@ -107,14 +107,14 @@ pub struct QueueDefaults {
 }
 
 impl Default for QueueDefaults {
-    /// What a SATA disk has in today's kernels: 64 tags would differ by scheduler, 128 KiB of
-    /// read-ahead is the kernel's default for disks (loop devices get 2560 or more).
+    /// Values of a SATA disk in current kernels: the number of tags would otherwise differ by scheduler,
+    /// and 128 KiB is the kernel's read-ahead for disks (loop devices get 2560 KiB or more).
     fn default() -> Self {
         Self { nr_requests: 128, read_ahead_kb: 128 }
     }
 }
 
-/// What an agent says while it works, one JSON object per line.
+/// Progress report of an agent, one JSON object per line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentMessage {

@@ -45,8 +45,8 @@ pub struct Curve {
     pub axis: CurveAxis,
     /// Its points in ascending order.
     pub points: Vec<CurvePoint>,
-    /// What one access takes in ns, estimated from the smallest block; `None` where the curve does
-    /// not run over block sizes.
+    /// Time of one access in ns, estimated from the smallest block; `None` unless the curve is over
+    /// block sizes.
     pub seek_time_ns: Option<f64>,
 }
 
@@ -85,15 +85,15 @@ pub struct CurveComparison {
     pub rounds: usize,
     /// Confidence of the intervals; the error is divided among the block sizes.
     pub confidence: f64,
-    /// How far apart two targets may be and still count as alike, relative.
+    /// Largest relative difference of two targets that still count as alike.
     pub tie_width: f64,
     /// One row for each block size.
     pub rows: Vec<CurveComparisonRow>,
     /// Block sizes between which the curves cross, in bytes, by linear interpolation of the
     /// logarithms.
     pub crossings: Vec<f64>,
-    /// Whether the targets are alike: yes when every interval lies within the tie width, no when
-    /// one lies outside of it, `None` when that is not resolved.
+    /// True if every interval is inside the tie width (the targets are alike), false if one is
+    /// outside, `None` if the data are inconclusive.
     pub alike: Option<bool>,
 }
 

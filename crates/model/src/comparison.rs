@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// The second run is better: the interval excludes equality and the ratio lies outside the
-    /// tie width.
+    /// The second run is better: the interval excludes equality and the ratio is outside the tie
+    /// width.
     Better,
     /// The second run is worse, likewise.
     Worse,

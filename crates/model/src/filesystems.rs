@@ -20,7 +20,7 @@ pub const BLOCK_SIZE: Bytes = Bytes::kib(4);
 const BTRFS_CRAMPED: (Bytes, &str) =
     (Bytes::mib(2048), "little room for metadata makes it write early while files are created");
 
-/// How a filesystem places its journal.
+/// Journal placements that a filesystem supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalDefinition {
     /// Formats the journal device before mkfs; empty when mkfs does it.
@@ -110,7 +110,7 @@ pub struct FilesystemDefinition {
     pub in_reduced_kernel: bool,
     /// The program and the argument that print the version of its tools.
     pub version: Option<(&'static str, &'static str)>,
-    /// How mkfs reads its arguments, and those that a lab must not give it.
+    /// Argument syntax of mkfs, and the options that a lab must not give it.
     pub options: MkfsOptions,
     /// Mount options, up to a `=`, that name another device or file: the agent sets them itself.
     pub refused_mount: &'static [&'static str],
@@ -275,7 +275,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
             external_fsck: &["-l", "{journal}"],
             fills_device: false,
             minimum: Bytes::mib(64),
-            // The log lies in one of at least four allocation groups.
+            // The log is in one of at least four allocation groups.
             internal_divisor: 5,
             default: Bytes::mib(64),
             data_modes: false,

@@ -35,9 +35,9 @@ pub struct Lab {
     pub stacks: Vec<Match>,
     /// Only the stacks named explicitly, not the product of the axes.
     pub stacks_only: bool,
-    /// How the winner is found.
+    /// Rules that decide the winner.
     pub judge: Judge,
-    /// How trials are run.
+    /// Settings that all trials share.
     pub trial: TrialSettings,
 }
 
@@ -89,13 +89,13 @@ pub struct Workload {
     pub name: String,
     /// The parts in order. Never empty.
     pub parts: Vec<WorkloadParams>,
-    /// What runs beside the parts, with threads of its own, from just before the first measured
+    /// Background workloads: they run with threads of their own from just before the first measured
     /// step of the last part until its end.
     pub beside: Vec<WorkloadParams>,
 }
 
-/// Suffix of the step that measures alone what the next step measures with another workload
-/// beside it.
+/// Suffix of a step that measures without the background workload. The next step measures the same
+/// with it.
 pub const ALONE: &str = "-alone";
 
 /// A step of a workload, and what runs it.
@@ -116,9 +116,9 @@ impl Workload {
         !self.beside.is_empty()
     }
 
-    /// All steps in order. With a workload beside, every measured step of the last part comes
-    /// twice: alone under its name with [`ALONE`], then together under its own name with the
-    /// metric `latency_ratio`; the steps of what runs beside come last.
+    /// All steps in order. If there is a background workload, every measured step of the last part
+    /// comes twice: alone under its name with [`ALONE`], then together under its own name with the
+    /// metric `latency_ratio`. The steps of the background workload come last.
     #[must_use]
     pub fn outlines(&self) -> Vec<WorkloadStep> {
         let mut steps = Vec::new();
@@ -160,7 +160,7 @@ impl Workload {
     }
 }
 
-/// How the winner is found.
+/// Rules that decide the winner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judge {
     /// `STEP.METRIC`.
@@ -233,7 +233,7 @@ pub enum Effort {
     Budget(Nanos),
 }
 
-/// How trials are run, the same for every stack.
+/// Settings of trials, the same for every stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialSettings {
     /// CPUs that agent and workload are pinned to; `None` pins to the place's default.
@@ -248,10 +248,10 @@ pub struct TrialSettings {
     pub timeout: Nanos,
     /// Run a fsck after the steps.
     pub fsck: bool,
-    /// End the filesystem in the midst of writing after the steps; mount and check it then.
+    /// After the steps, simulate a crash during writes, then mount and check the filesystem.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fsck_torn: bool,
-    /// Virtual place: make the filesystem and the files before the first measured step once for each
+    /// Virtual backend: make the filesystem and the files before the first measured step once per
     /// stack, and start every trial from a copy.
     #[serde(default)]
     pub freeze: bool,

@@ -37,7 +37,7 @@ impl Unit {
     }
 }
 
-/// Which way a metric is good.
+/// Direction in which a metric improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -54,7 +54,7 @@ pub struct MetricDefinition {
     pub name: &'static str,
     /// Unit of its value.
     pub unit: Unit,
-    /// Which way it is good.
+    /// Direction in which it improves.
     pub better: Better,
     /// Its meaning.
     pub doc: &'static str,
@@ -92,7 +92,7 @@ metrics! {
     "write_latency_p99" Nanoseconds Lower "99th percentile of the time of the write call alone, without its sync."
     "sync_latency_p50" Nanoseconds Lower "Median time of a sync call; with group_commit including the wait for a sync in progress."
     "sync_latency_p99" Nanoseconds Lower "99th percentile of the time of a sync call."
-    "writes_per_sync" Ratio Higher "Writes that one sync made durable, in the mean."
+    "writes_per_sync" Ratio Higher "Mean number of writes that one sync made durable."
     "cpu_ns_per_op" Nanoseconds Lower "CPU time of all threads of the step per operation."
     "cpu" Seconds Lower "CPU time, user and system, of the agent and its children during the step."
     "app_bytes" Bytes Lower "Bytes that the workload read or wrote."
@@ -101,39 +101,39 @@ metrics! {
     "written_per_byte" Ratio Lower "Bytes written to the device per byte written by the workload: wear."
     "read_per_byte" Ratio Lower "Bytes read from the device per byte read by the workload; below 1 the cache answered."
     "arm_time" Seconds Lower "Time that the arm of a modelled disk moved and its heads changed until the next step began, journal device included."
-    "rotation_time" Seconds Lower "Time that a modelled disk waited for sectors to come round."
+    "rotation_time" Seconds Lower "Time that a modelled disk waited for a sector to pass under its head."
     "transfer_time" Seconds Lower "Time that sectors passed under the head of a modelled disk for requests and for its own write-back."
     "erases" Count Lower "Blocks that modelled flash erased until the next step began, journal device included: wear."
     "programmed_bytes" Bytes Lower "Bytes that modelled flash programmed into its cells, its own copies included."
     "programmed_per_byte" Ratio Lower "Bytes programmed per byte that the device was asked to write: write amplification."
-    "seek_time" Nanoseconds Lower "What one access takes: elapsed time times threads times depth, per operation."
+    "seek_time" Nanoseconds Lower "Time of one access: elapsed time times threads times depth, divided by operations."
     "thread_mb_per_s_min" MegabytesPerSecond Higher "Application bytes per second of the slowest thread."
     "thread_mb_per_s_max" MegabytesPerSecond Higher "Application bytes per second of the fastest thread."
     "imbalance" Ratio Lower "Fastest thread relative to the slowest one: 1 is fair, large is one thread starving another."
     "chunk_read" Seconds Lower "Mean time of reading the whole chunk with one call."
     "chunk_write" Seconds Lower "Mean time of writing the whole chunk with one call."
-    "extents" Count Lower "Extents of the file, as FIEMAP tells."
-    "pointer_blocks" Count Lower "Blocks that hold nothing but where the file's blocks are: indirect blocks or nodes of the extent tree (st_blocks less the mapped blocks, ext2 to ext4)."
+    "extents" Count Lower "Extents of the file, as FIEMAP reports them."
+    "pointer_blocks" Count Lower "Blocks that contain only addresses of the file's blocks: indirect blocks or nodes of the extent tree (st_blocks less the mapped blocks, ext2 to ext4)."
     "device_reads_per_op" Ratio Lower "Read requests of the device per operation."
     "device_writes_per_op" Ratio Lower "Write requests of the device per operation."
     "metadata_reads" Count Lower "Read requests of the device that were not for data of the file."
     "latency_ratio" Ratio Lower "Mean latency with the background workload, relative to alone."
     "cpu_share" Ratio Lower "CPU time, user and system, of all threads of the step per elapsed time."
     "files" Count Higher "Files that have data."
-    "extents_per_file" Ratio Lower "Mean number of extents of a file, as FIEMAP tells; extents that continue each other are one."
+    "extents_per_file" Ratio Lower "Mean number of extents of a file, as FIEMAP reports them; extents that continue each other are one."
     "extents_p50" Count Lower "Median number of extents of a file; of an even number of files the smaller of the two in the middle."
     "extents_per_file_before" Ratio Lower "Mean number of extents of a file before the step."
-    "extent_distance" Bytes Lower "Mean distance on the device from the end of an extent of a file to the begin of its next."
-    "extent_distance_before" Bytes Lower "The same before the step."
-    "used_share" Ratio Lower "Part of the filesystem that is in use."
-    "free_extents" Count Lower "Free extents (ext4 and xfs tell)."
+    "extent_distance" Bytes Lower "Mean distance on the device from the end of one extent of a file to the start of the next."
+    "extent_distance_before" Bytes Lower "Mean distance between the extents of a file before the step."
+    "used_share" Ratio Lower "Share of the filesystem that is in use."
+    "free_extents" Count Lower "Free extents (reported by ext4 and xfs only)."
     "free_extents_before" Count Lower "Free extents before the step."
     "free_largest" Bytes Higher "Largest free extent."
     "free_under_64k" Bytes Lower "Free bytes in extents below 64 KiB."
     "free_under_1m" Bytes Lower "Free bytes in extents from 64 KiB to below 1 MiB."
     "free_under_16m" Bytes Higher "Free bytes in extents from 1 MiB to below 16 MiB."
     "free_from_16m" Bytes Higher "Free bytes in extents of 16 MiB or more."
-    "updates_per_s" PerSecond Higher "Round-robin files updated per second, in the mean over the polls, before they are durable."
+    "updates_per_s" PerSecond Higher "Round-robin files updated per second, before they are durable; mean over the polls."
     "poll_elapsed" Seconds Lower "Mean time of a poll from its first update until the last update returned."
     "poll_durable" Seconds Lower "Mean time of a poll from its first update until all are durable."
     "poll_durable_max" Seconds Lower "Longest time of a poll from its first update until all are durable."
@@ -143,7 +143,7 @@ metrics! {
     "fsync_alone_p99" Nanoseconds Lower "99th percentile of the latency of the other tenant's small fsyncs before the first poll."
     "transactions_per_s" PerSecond Higher "Transactions, or operations of a key-value store, per second, as the database's own benchmark counts them."
     "checked_bytes" Bytes Higher "Bytes that were written and read back past the page cache."
-    "wrong_bytes" Bytes Lower "Bytes of them that had another content: the device lost them."
+    "wrong_bytes" Bytes Lower "Checked bytes whose content differed: the device lost them."
     "exit_status" Count Lower "Exit status of the command."
 }
 

@@ -24,11 +24,11 @@ pub struct PlaceFacts {
 /// A combination that the product of the axes makes and that cannot be run, or is not wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// What was left out: the values that matter by axis and name; any value on the other axes.
+    /// Values that were left out, by axis and name; axes that are not named match any value.
     pub what: String,
     /// Why.
     pub reason: String,
-    /// How many stack and workload pairs that were.
+    /// Number of pairs of stack and workload left out.
     pub count: u64,
 }
 
@@ -85,7 +85,7 @@ pub struct Plan {
     pub costs: Vec<Cost>,
     /// Doubts that can be had before anything ran.
     pub warnings: Vec<Warning>,
-    /// How the stacks are raced; `None` where every stack runs in every round.
+    /// Stages of the race; `None` if every stack runs in every round.
     #[serde(default)]
     pub race: Option<PlannedRace>,
     /// A stack and its copy, as indices into `stacks`: the copy is run to test the laboratory and
@@ -134,8 +134,8 @@ pub struct PlannedRace {
 pub struct Outlook {
     /// Trials that it rests on.
     pub trials: u32,
-    /// How much trials of one stack vary inside rounds (about the coefficient of variation), as a
-    /// fraction. `None` where too few gave a value.
+    /// Variation between trials of one stack inside rounds (about the coefficient of variation), as a
+    /// fraction. `None` if too few trials gave a value.
     pub spread: Option<f64>,
     /// Lower end of its interval at 95 %.
     pub spread_low: Option<f64>,
@@ -147,7 +147,7 @@ pub struct Outlook {
     pub screen_trials: u32,
     /// Time of the screen.
     pub screen_ns: u64,
-    /// What the planned numbers of rounds tell apart, rising.
+    /// Smallest difference that each planned number of rounds detects, in rising order of rounds.
     pub buys: Vec<Buys>,
     /// Tie width of the lab.
     pub tie: f64,

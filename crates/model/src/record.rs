@@ -5,7 +5,7 @@ use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a trial ended.
+/// Outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -211,7 +211,7 @@ pub struct StepRecord {
 pub struct SingleIo {
     /// Begin, nanoseconds since the trial began; with a rate, when it was due.
     pub at_ns: u64,
-    /// How long it took.
+    /// Latency of the request.
     pub latency_ns: u64,
     /// `read`, `write` or `fsync`.
     pub operation: String,
@@ -257,7 +257,7 @@ pub struct BlockEvents {
 /// The result of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// How it ended.
+    /// Outcome.
     pub status: Status,
     /// The stack as it was.
     pub in_force: InForce,

@@ -162,7 +162,7 @@ pub struct ClaimOutcome {
     pub line: u32,
     /// The statement.
     pub says: String,
-    /// How it is decided: `order`, `ratio`, `equal`, `range`, `cross`, `sign` or `cannot`.
+    /// Form of the decision: `order`, `ratio`, `equal`, `range`, `cross`, `sign` or `cannot`.
     pub form: String,
     /// The result.
     pub verdict: ClaimVerdict,

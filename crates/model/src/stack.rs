@@ -35,7 +35,7 @@ pub enum Backing {
         /// Stable path.
         path: PathBuf,
     },
-    /// A modelled device of the virtual place.
+    /// A modelled device of the virtual backend.
     Model {
         /// Name of a device file.
         model: String,
@@ -214,7 +214,7 @@ impl Scheduler {
     }
 }
 
-/// How much memory agent and workload may use, page cache included.
+/// Memory that agent and workload may use, page cache included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryLimit {

@@ -16,7 +16,7 @@ pub enum VerdictKind {
     Unresolved,
 }
 
-/// What a verdict decides, finer than its [`VerdictKind`].
+/// Decision of a verdict, finer than its [`VerdictKind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
@@ -46,7 +46,7 @@ pub struct Ratio {
     pub median: Option<f64>,
     /// Complete pairs behind the ratio.
     pub pairs: u32,
-    /// What the interval rests on.
+    /// Method of the interval.
     #[serde(default)]
     pub basis: Basis,
     /// Hodges–Lehmann estimate of the ratio, little moved by single odd rounds.
@@ -56,12 +56,12 @@ pub struct Ratio {
     /// A12 over the shared rounds).
     #[serde(default)]
     pub a12: Option<f64>,
-    /// Whether successive rounds depend on each other beyond chance; the interval allows for it.
+    /// True if successive rounds are correlated beyond chance; the interval allows for it.
     #[serde(default)]
     pub autocorrelated: bool,
 }
 
-/// What the interval of a ratio rests on.
+/// Method of the interval of a ratio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -73,14 +73,14 @@ pub enum Basis {
     Screen,
 }
 
-/// What a run found.
+/// Answer of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Which of the three.
     pub kind: VerdictKind,
     /// The winner, the tie set, or the candidates that are left.
     pub stacks: Vec<String>,
-    /// What the ratios are relative to: the leader.
+    /// Stack that the ratios are relative to: the leader.
     pub baseline: Option<String>,
     /// One per stack, best first.
     pub ratios: Vec<Ratio>,
@@ -105,36 +105,37 @@ pub struct Verdict {
     /// Version of the method that judged; 0 before versions were kept.
     #[serde(default)]
     pub method: u32,
-    /// What else the trials tell.
+    /// Supporting evidence from the trials.
     #[serde(default)]
     pub evidence: Evidence,
 }
 
-/// What stands beside a verdict.
+/// Supporting evidence of a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
-    /// What the run was expected to buy.
+    /// Precision that was expected of the run.
     pub outlook: Option<Outlook>,
-    /// How the race went; `None` where every stack ran in every round.
+    /// Course of the race; `None` if every stack ran in every round.
     pub race: Option<RaceCourse>,
-    /// What an unresolved verdict still needs.
+    /// Rounds that an unresolved verdict still needs.
     pub needed: Option<Needed>,
     /// The stack that was run twice.
     pub control: Option<ControlFound>,
-    /// What each axis did, the strongest first.
+    /// Effect of each axis, the strongest first.
     pub axes: Vec<AxisFound>,
-    /// Where two axes act together other than each alone, measurable ones, the strongest first.
+    /// Measurable interactions: pairs of axes whose joint effect differs from the product of their
+    /// single effects, the strongest first.
     pub interactions: Vec<InteractionFound>,
-    /// How much successive rounds resemble each other; `None` where nothing was compared.
+    /// Correlation of successive rounds; `None` if nothing was compared.
     pub dependence: Option<DependenceFound>,
     /// Stacks that cannot be the best any more, or that failed too often to be chosen.
     pub out: Vec<OutStack>,
-    /// Whether the workload waits for the storage.
+    /// Share of the time in which the workload waits for the storage.
     pub storage: Option<StorageShare>,
-    /// What was looked for in the laboratory itself.
+    /// Checks of the measurement itself, such as drift and order effects.
     pub checks: Vec<CheckFound>,
-    /// What a power cut would leave, by stack in the order of the plan.
+    /// Data that survive a power cut, by stack in the order of the plan.
     pub durability: Vec<StackDurability>,
 }
 
@@ -181,7 +182,7 @@ pub struct DroppedStack {
     pub reason: String,
 }
 
-/// What it takes to resolve.
+/// Rounds and time that a conclusive verdict still needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Needed {
     /// Complete rounds in all.
@@ -206,11 +207,11 @@ pub struct ControlFound {
     pub high: Option<f64>,
     /// Complete pairs.
     pub pairs: u32,
-    /// Whether the interval excludes equality: then the verdict is withdrawn.
+    /// True if the interval excludes equality: then the verdict is withdrawn.
     pub separated: bool,
 }
 
-/// What an axis did.
+/// Effect of an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AxisFound {
     /// `device`, `journal`, `filesystem`, `scheduler` or `memory`.
@@ -225,23 +226,23 @@ pub struct AxisFound {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// Whether the interval excludes equality.
+    /// True if the interval excludes equality.
     pub measurable: bool,
     /// No two values of the axis differ by more than this factor.
     pub at_most: Option<f64>,
     /// Share of the variance between stacks, 0 to 1.
     pub share: f64,
-    /// Whether trials that flip this factor alone moved the metric the same way.
+    /// True if trials that change this factor alone moved the metric in the same direction.
     pub confirmed: bool,
-    /// What else differs between the trials with the two values, most first: nothing of it was
-    /// flipped, so it is consistent with the effect and no more.
+    /// Other differences between the trials with the two values, the largest first. The experiment did
+    /// not set them, so they are consistent with the effect but do not prove its cause.
     pub beside: Vec<Beside>,
 }
 
 /// A quantity of the judged step under the two extreme values of an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
-    /// What, with its unit: `flushes`, `KiB per write`.
+    /// Quantity with its unit: `flushes`, `KiB per write`.
     pub what: String,
     /// Median over the trials with the value of the highest metric.
     pub at_highest: f64,
@@ -271,7 +272,7 @@ pub struct DependenceFound {
     pub correlation: Option<f64>,
     /// Largest correlation that an interval was widened for.
     pub assumed: f64,
-    /// Whether there were rounds enough to tell; else the worst case was assumed.
+    /// True if there were enough rounds to estimate it; otherwise the worst case was assumed.
     pub told: bool,
 }
 
@@ -284,13 +285,12 @@ pub struct OutStack {
     pub reason: String,
 }
 
-/// How much of the judged step the device was busy.
+/// Share of the judged step in which the device was busy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StorageShare {
     /// Median share of the step with requests in flight, of the stack with the largest.
     pub busy: f64,
-    /// Whether the workload sees the storage at all: `false` when no device could make it 5 %
-    /// faster.
+    /// False if even an infinitely fast device would make the workload less than 5 % faster.
     pub seen: bool,
 }
 
@@ -299,9 +299,9 @@ pub struct StorageShare {
 pub struct CheckFound {
     /// Stable name: `drift`, `order`, `carry-over`, `dependence`, `temperature`, `other-writer`.
     pub name: String,
-    /// Whether it was found beyond reasonable doubt; `None` where too little is known to say.
+    /// True if it was found beyond reasonable doubt; `None` if there are too few data to tell.
     pub found: Option<bool>,
-    /// What was seen, in words.
+    /// Finding in words.
     pub text: String,
     /// Factor on the metric over the range seen.
     pub change: Option<f64>,
@@ -309,16 +309,16 @@ pub struct CheckFound {
     pub p: Option<f64>,
 }
 
-/// What a power cut may take, weakest last.
+/// Guarantee for data at a power cut, weakest last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DurabilityClass {
-    /// What `write` returned for is there, in order.
+    /// Every write that returned survives, in order.
     EveryWrite,
-    /// What `fsync` returned for is there, and the filesystem is whole.
+    /// Every write before a returned `fsync` survives, and the filesystem is consistent.
     Synced,
-    /// What `fsync` returned for is there; files written without it may hold old blocks, or the
-    /// filesystem needs a check first.
+    /// Every write before a returned `fsync` survives; files written without it may contain old blocks,
+    /// or the filesystem needs a check first.
     Unordered,
     /// Data that `fsync` returned for may be lost, or the filesystem with it.
     Unsafe,
@@ -358,7 +358,7 @@ impl Evidence {
         self.durability.iter().find(|one| one.stack == stack)
     }
 
-    /// Whether the stacks are of several classes.
+    /// Returns true if the stacks are of several classes.
     #[must_use]
     pub fn durability_differs(&self) -> bool {
         self.durability.windows(2).any(|pair| pair[0].class != pair[1].class)

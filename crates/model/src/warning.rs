@@ -167,7 +167,7 @@ impl WarningCode {
 warnings! {
     UnusedValue "unused-value" Plan Note
         "A value of an axis is in no stack."
-        "see what was left out and why, or take it out of the lab"
+        "read the reasons in the list of left-out stacks, or remove the value from the lab"
     NotAvailable "not-available" Plan Missing
         "The machine lacks a filesystem, a scheduler or a program that the lab names. Its stacks are left out; the others run."
         "install it, or take it out of the lab"
@@ -196,7 +196,7 @@ warnings! {
         "The data fills the device almost completely. Filesystems slow down and fragment then."
         "make the device at least a quarter larger than the data"
     DeviceSmallForFilesystem "device-small-for-filesystem" Plan Doubt
-        "The device is so small that this filesystem behaves unlike on a larger one."
+        "The device is so small that this filesystem behaves differently than on a larger one."
         "make the device larger"
     MemoryV1 "memory-v1" Stack Doubt
         "The memory limit is a version 1 cgroup, which does not limit write-back."
@@ -208,8 +208,8 @@ warnings! {
         "The filesystem and its files were made once per stack; every trial starts from a copy. All rounds share one layout."
         "leave out [trial] freeze to have a new layout in every round"
     VirtualCpuFree "virtual-cpu-free" Stack Note
-        "Virtual time does not count CPU time. A fast device looks as fast as it is, whatever drives it."
-        "charge system calls and copies: seekwell calibrate measures what they cost here"
+        "Virtual time does not count CPU time. System calls, copies and schedulers cost nothing, so a fast device is never slowed by them."
+        "charge system calls and copies: seekwell calibrate measures their cost on this machine"
     NoTimeline "no-timeline" Stack Missing
         "The sampling thread ended early, so the trial has no timeline."
         "report this as a defect, with the trial's record"
@@ -220,7 +220,7 @@ warnings! {
         "Many samples of the timeline were taken late; each covers a longer interval."
         "leave one more CPU free, or sample less often (sample_interval)"
     NoBlockEvents "no-block-events" Stack Missing
-        "The stream of block events broke off."
+        "The stream of block events ended early."
         "run the trial again"
     SettingNotRestored "setting-not-restored" Stack Doubt
         "A setting of a device that the run used differs from before the run."
@@ -247,10 +247,10 @@ warnings! {
         "The device read much more than the workload did."
         "lower read_ahead_kb, or read in blocks at least as large as the filesystem's; if other processes use the device, stop them"
     WriteAbsorbed "write-absorbed" Step Doubt
-        "The device was sent much less than the workload wrote."
+        "The device received much less data than the workload wrote."
         "data was overwritten or removed in memory, compressed, or kept in an overlay: judge a step that ends with its data on the device, or use incompressible data"
     WriteAmplified "write-amplified" Step Doubt
-        "The device was sent much more than the workload wrote."
+        "The device received much more data than the workload wrote."
         "look at data=journal, at writes smaller than a block, and at fsync after each; the device wears faster by this factor"
     NotDurable "not-durable" Step Doubt
         "Written data was still in memory when the clock stopped."
@@ -259,14 +259,14 @@ warnings! {
         "The measurement took a fraction of a second. Such a result is mostly chance."
         "let it run longer, for example with --time 5s"
     NotSteady "not-steady" Step NotRanked
-        "The step was asked to reach a steady state and did not."
+        "The step did not reach the steady state that the lab asks for."
         "give the step more time, fill the device before it, or leave `steady` out"
     RateNotKept "rate-not-kept" Step Doubt
         "The workload could not keep the requested rate."
         "lower the rate until it is kept"
     DeviceBusy "device-busy" Step Doubt
         "Other processes used the device before it was measured."
-        "stop what uses the device and try again; seekwell watch shows what it does"
+        "stop the processes that use the device and try again; seekwell watch shows their requests"
     SparseFile "sparse-file" Step Doubt
         "Part of the file is holes or was never written. Reading it returns zeros without the device."
         "write the file in full first, for example with dd or cp --sparse=never"
@@ -280,17 +280,17 @@ warnings! {
         "Reading the archive took a large part of the time of unpacking it."
         "put the archive on a faster device or in memory, or use a seeded tree"
     NotFragmented "not-fragmented" Step Doubt
-        "Aging did not reach the number of extents per file that was asked for."
+        "Aging did not reach the number of extents per file that the lab asks for."
         "raise churn or fullness, or ask for fewer extents"
     WrongCapacity "wrong-capacity" Step Doubt
         "The device lost data that was written to it: it is smaller than it claims, or broken."
         "do not keep anything on it; return it"
     OutputCut "output-cut" Step Note
         "The middle of a command's output was not kept."
-        "make the command say less, or send its output to a file"
+        "make the command print less, or redirect its output to a file"
     LeftProcesses "left-processes" Step Note
         "A command ended and left processes running. They were ended."
-        "let the command wait for what it starts"
+        "let the command wait for the processes that it starts"
     NotANumber "not-a-number" Step Missing
         "A metric was infinite or not a number and is left out."
         "report this as a defect, with the lab"
@@ -308,10 +308,10 @@ warnings! {
         "the verdict is the stored one; an earlier version judged by another method, or the file was edited (see `seekwell verify`)"
     InForceDiffers "in-force-differs" Run Doubt
         "A setting that the lab does not vary was not the same in all stacks."
-        "count it as a part of the difference, or set it in the lab"
+        "treat it as part of the difference between the stacks, or set it in the lab"
     BusyProcessors "busy-processors" Run Doubt
-        "Processes waited for a CPU most of the time: others computed during the run, or the workload has more to run than there are CPUs."
-        "stop what else runs here and repeat; the timelines show the pressure"
+        "Processes waited for a CPU most of the time: other programs used the CPUs, or the workload has more threads than there are CPUs."
+        "stop other programs and repeat; the timelines show the pressure"
 }
 
 #[cfg(test)]

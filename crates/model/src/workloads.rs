@@ -66,7 +66,7 @@ pub enum WorkloadParams {
     Fio(FioParams),
     /// A filesystem is filled and churned.
     Age(AgeParams),
-    /// Where files lie: `layout`, `defragment`.
+    /// Layout of files on the device: `layout`, `defragment`.
     Layout(LayoutParams),
     /// PostgreSQL's own benchmark.
     Pgbench(PgbenchParams),
@@ -75,13 +75,13 @@ pub enum WorkloadParams {
     DbBench(DbBenchParams),
     /// Transactions of SQLite.
     Sqlite(SqliteParams),
-    /// Whether a device has the bytes that it claims.
+    /// Test that a device really has its stated capacity.
     Capacity(CapacityParams),
     /// A shell command.
     Command(CommandParams),
 }
 
-/// How a step meets the page cache.
+/// State of the page cache when a step starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheState {
@@ -111,16 +111,16 @@ impl CacheState {
     }
 }
 
-/// What a step will do, as far as can be said before it runs.
+/// Properties of a step that are known before it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepOutline {
     /// Name, unique in the workload.
     pub name: String,
-    /// Whether it writes: then it reports `elapsed_durable`.
+    /// True if it writes: then it reports `elapsed_durable`.
     pub writes: bool,
-    /// Whether it is measured, or only prepares.
+    /// True if it is measured, false if it only prepares.
     pub measured: bool,
-    /// How it meets the page cache.
+    /// State of the page cache when it starts.
     pub cache: CacheState,
     /// Application bytes it will read or write; `None` when unknown.
     pub bytes: Option<Bytes>,
@@ -133,7 +133,7 @@ pub struct StepOutline {
     pub time_ns: Option<u64>,
     /// Metrics beyond those that every step has.
     pub metrics: Vec<String>,
-    /// Whether it has the device for itself.
+    /// Use of the device: exclusive or shared.
     #[serde(default)]
     pub company: Company,
 }
@@ -155,16 +155,17 @@ pub enum OperationCost {
     Sync,
 }
 
-/// Whether a step has the device for itself. If not, the device's counters say nothing about it.
+/// Use of the device by a step: exclusive or shared. If shared, the device's counters cannot be
+/// attributed to the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Company {
-    /// Nothing runs beside it.
+    /// Nothing else runs.
     #[default]
     Alone,
-    /// It is measured while others run beside it.
+    /// Measured with a background workload.
     Accompanied,
-    /// It runs beside a measured step; nobody waits until its data is durable.
+    /// Background of a measured step; its end does not wait until its data is durable.
     Beside,
 }
 
@@ -175,9 +176,9 @@ pub const COMMON_METRICS: &[&str] =
 /// Metrics that every writing step reports besides.
 pub const WRITING_METRICS: &[&str] = &["elapsed_durable", "undurable_bytes"];
 
-/// Metrics that every step with the devices for itself reports besides where those are modelled: the
-/// first three of a rotating disk, the others of flash. What a device does between the end of a step
-/// and the begin of the next, the next one's preparation included, counts as the step's.
+/// Additional metrics of every step with exclusive use of modelled devices: the first three of a
+/// rotating disk, the others of flash. Device activity between the end of a step and the start of the
+/// next, including the next step's preparation, counts for the step.
 pub const MODELLED_METRICS: &[&str] = &[
     "arm_time",
     "rotation_time",
@@ -206,7 +207,7 @@ pub const HOUSEKEEPING_STEPS: &[&str] =
     &["mkfs", "mount", "umount", "fsck", "mount_torn", "fsck_torn"];
 
 impl StepOutline {
-    /// Whether the step reports this metric.
+    /// Returns true if the step reports this metric.
     #[must_use]
     pub fn reports(&self, metric: &str) -> bool {
         let waited_for = self.company != Company::Beside;
@@ -230,16 +231,16 @@ impl StepOutline {
 pub struct WorkloadKind {
     /// As labs and `bench` call it.
     pub name: &'static str,
-    /// What it does and what it is for, one to three sentences.
+    /// Action and purpose, in one to three sentences.
     pub doc: &'static str,
     /// Its parameters.
     pub fields: &'static [Field],
-    /// Whether it runs on a raw device as well as in a filesystem.
+    /// True if it runs on a raw device as well as in a filesystem.
     pub on_raw: bool,
     /// Programs that its steps start.
     pub programs: &'static [Program],
     /// Builds the parameters from checked values with all defaults filled in. Private, so that
-    /// nothing gets past [`WorkloadKind::params`]: a default stands in the field's definition only.
+    /// nothing bypasses [`WorkloadKind::params`]: the field's definition is the only place of a default.
     build: fn(&Values) -> Result<WorkloadParams, FieldConflict>,
 }
 
@@ -269,9 +270,9 @@ pub struct Program {
 pub struct FieldConflict {
     /// The field that the message points at.
     pub field: &'static str,
-    /// What is wrong.
+    /// Problem with the value.
     pub problem: String,
-    /// What to write instead.
+    /// Text to write instead.
     pub remedy: String,
 }
 
@@ -351,8 +352,8 @@ impl WorkloadParams {
         }
     }
 
-    /// What the steps before the first measured one depend on: two workloads that have this in common
-    /// leave the same files behind by then. `None` when there are no such steps.
+    /// Key of the preparation, the steps before the first measured one: two workloads with equal keys
+    /// leave the same files behind by then. `None` if there are no such steps.
     #[must_use]
     pub fn preparation(&self) -> Option<IoParams> {
         match self {
@@ -386,7 +387,7 @@ impl WorkloadParams {
         }
     }
 
-    /// Whether it can run on a raw device.
+    /// Returns true if it can run on a raw device.
     #[must_use]
     pub fn on_raw(&self) -> bool {
         let appends = matches!(self, Self::Io(io) if io.durability.append);

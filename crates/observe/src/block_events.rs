@@ -25,7 +25,7 @@ use tracefs::{Instance, Tracefs};
 /// Names of tracing instances of this program begin so.
 pub const INSTANCE_PREFIX: &str = "seekwell-";
 
-/// How often the rings are emptied: at 100,000 requests a second and CPU the default buffer holds
+/// Time between two reads of the rings: at 100,000 requests a second and CPU the default buffer holds
 /// ten times as much.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -99,11 +99,11 @@ pub fn watcher_name(process: u32) -> String {
     format!("{INSTANCE_PREFIX}watch-{process}")
 }
 
-/// Removes the instances of watching processes that were killed, and tells how many those were.
-/// An instance that cannot be removed stays for the next time.
+/// Removes the tracing instances of `seekwell watch` processes that were killed, and returns their
+/// number. An instance that cannot be removed stays for the next time.
 ///
 /// # Errors
-/// When tracefs is not to be had.
+/// When tracefs is not available.
 pub fn remove_dead_watchers() -> Result<usize, ObserveError> {
     let tracefs = Tracefs::open()?;
     let alive = |process: &str| Path::new("/proc").join(process).exists();
@@ -120,17 +120,18 @@ pub fn remove_dead_watchers() -> Result<usize, ObserveError> {
 /// Removes a tracing instance that a killed process left behind. `false` when there is none.
 ///
 /// # Errors
-/// When the name is not one of ours, tracefs is not to be had, or somebody still reads from it.
+/// When the name is not that of a Seekwell instance, tracefs is not available, or another process still
+/// reads from the instance.
 pub fn remove_instance(name: &str) -> Result<bool, ObserveError> {
     let tracefs = Tracefs::open()?;
     Instance::remove(&tracefs, name)
 }
 
-/// Removes the tracing instances of this program that nobody reads from, which only killed
-/// processes leave behind, and names them.
+/// Removes the unused tracing instances of Seekwell and returns their names. Only killed processes
+/// leave such instances behind.
 ///
 /// # Errors
-/// When tracefs is not to be had.
+/// When tracefs is not available.
 pub fn remove_unused_instances() -> Result<Vec<String>, ObserveError> {
     Instance::remove_unused(&Tracefs::open()?, INSTANCE_PREFIX)
 }
@@ -147,7 +148,7 @@ impl BlockEventStream {
     /// are in the stream.
     ///
     /// # Errors
-    /// When tracing is not to be had (needs root), or an instance of this name exists.
+    /// When tracing is not available (it needs root), or an instance of this name exists.
     pub fn start(options: &BlockEventOptions) -> Result<Self, ObserveError> {
         Self::spawn(Collector::open(options)?)
     }

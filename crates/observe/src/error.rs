@@ -45,7 +45,7 @@ pub enum ObserveError {
         /// The expected content.
         expected: &'static str,
     },
-    /// The tracing filesystem is not to be had.
+    /// The tracing filesystem is not available.
     #[error(
         "cannot reach tracefs: {source}; the block event stream needs root and a kernel with \
          CONFIG_BLK_DEV_IO_TRACE or CONFIG_FTRACE, leave it off elsewhere"

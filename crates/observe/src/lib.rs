@@ -1,9 +1,9 @@
-//! What happens beside a trial: block device counters, timelines, block events, SMART data, and
-//! the comparison of application bytes with device bytes.
+//! Observation of a trial: block device counters, timelines, block events, SMART data, and the
+//! comparison of application bytes with device bytes.
 //!
 //! Everything is read from the running kernel (or from a directory that looks like its root, for
-//! tests) and handed back as data. This room changes nothing on a device, and it does not decide
-//! whether a trial counts: it reports doubts as warnings, and others judge.
+//! tests) and returned as data. This room changes nothing on a device, and it does not decide
+//! whether a trial counts: it reports doubts as warnings for `runner` to judge.
 
 pub mod block_events;
 pub mod clock;

@@ -54,7 +54,7 @@ impl PressureTotals {
     }
 
     /// Share of an interval that was stalled, in percent: the cumulative total is exact at every
-    /// reading, where the averages beside it lag by ten seconds and more. `None` when either end
+    /// reading, while the averages in the same file lag by ten seconds and more. `None` when either end
     /// is absent, the interval is empty, or the counter was reset.
     #[must_use]
     pub fn percent(before: Option<u64>, after: Option<u64>, interval_ns: u64) -> Option<f64> {

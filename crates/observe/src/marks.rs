@@ -36,7 +36,7 @@ pub fn busy_before(name: &str, seen: &DeviceTotals, interval_ms: u64) -> Option<
 pub struct StepBytes<'a> {
     /// Name of the step, for the texts.
     pub step: &'a str,
-    /// How the step was to meet the page cache.
+    /// Requested state of the page cache when the step started.
     pub cache: CacheState,
     /// Bytes that the application read; `None` when unknown.
     pub app_read: Option<u64>,

@@ -41,14 +41,14 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Requests that this batch completed, in order of their completion. What was issued before
-    /// the first batch is left out: nobody knows when.
+    /// Requests that this batch completed, in order of their completion. Requests issued before the
+    /// first batch are left out: the time of their issue is unknown.
     pub fn feed(&mut self, batch: Vec<BlockEvent>) -> Vec<Request> {
         let waited: HashSet<(u64, u64)> =
             self.early.iter().map(|event| (event.at_ns, event.sector)).collect();
         let mut events = std::mem::take(&mut self.early);
         events.extend(batch);
-        // An issue stands before a completion of the same instant.
+        // An issue comes before a completion of the same instant.
         events.sort_by_key(|event| (event.at_ns, event.complete));
         let mut done = Vec::new();
         for event in events {

@@ -73,7 +73,7 @@ fn output_in_time(
     timeout: Duration,
 ) -> Result<Vec<u8>, ObserveError> {
     let mut pipe = child.stdout.take();
-    // Read beside the wait, or a full pipe would keep the program from ending.
+    // Read in a second thread: a full pipe would keep the program from ending.
     let reader = std::thread::spawn(move || {
         let mut output = Vec::new();
         pipe.as_mut().map_or(Ok(0), |pipe| pipe.read_to_end(&mut output)).map(|_| output)
@@ -95,8 +95,8 @@ fn output_in_time(
     }
 }
 
-/// Kills the program and collects it, unless it is stuck in the kernel: then nobody can, and the
-/// reader ends with the pipe.
+/// Kills the program and collects it. A program that is stuck in the kernel cannot be killed: it is
+/// left, and the reader ends with the pipe.
 fn end(child: &mut Child) {
     let _ = child.kill();
     for _ in 0..100 {

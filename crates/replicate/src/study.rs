@@ -23,7 +23,7 @@ pub struct Study {
     pub notes: Vec<String>,
     /// Labs.
     pub labs: Vec<Lab>,
-    /// How each value is measured, by name.
+    /// Measure of each value, by name.
     pub measures: BTreeMap<String, Measure>,
     /// Curves: the names of their points from the smallest block to the largest.
     pub curves: BTreeMap<String, Vec<String>>,
@@ -59,7 +59,7 @@ pub struct Lab {
     pub cpu: Option<String>,
 }
 
-/// How one value is measured: a formula over the steps of the trials of one stack.
+/// Measure of one value: a formula over the steps of the trials of one stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
     /// Name of the lab; `None` for one that is made of other measures alone.
@@ -114,14 +114,14 @@ pub struct Cells {
     pub of: Vec<String>,
     /// Bound: a cell counts if its whole interval is above.
     pub above: f64,
-    /// How many of them must count.
+    /// Number of them that must count.
     pub count: Count,
     /// For [`Count::MostIn`]: which cells more than half of those that count must be.
     #[serde(default)]
     pub most_in: Vec<String>,
 }
 
-/// How many cells must count.
+/// Number of cells that must count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {

@@ -80,7 +80,7 @@ fn finding(stack: &StackComparison) -> String {
         Change::Better => "better",
         Change::Worse => "worse",
         Change::Same => "same",
-        Change::NotResolved => "not resolved",
+        Change::NotResolved => "inconclusive",
         Change::TooFew => "too few trials",
     };
     match stack.threshold {
@@ -102,7 +102,7 @@ fn conclusion(found: &RunComparison) -> String {
     let number = |change| found.stacks.iter().filter(|stack| stack.change == change).count();
     let open = number(Change::NotResolved) + number(Change::TooFew);
     let mut text = format!(
-        "{} better, {} worse, {} the same, {open} not resolved.",
+        "{} better, {} worse, {} the same, {open} inconclusive.",
         number(Change::Better),
         number(Change::Worse),
         number(Change::Same),
@@ -119,7 +119,7 @@ fn conclusion(found: &RunComparison) -> String {
             text.push_str(&format!(" Threshold held: no stack is worse by more than {limit}."));
         }
         Some(Threshold::NotResolved) => text.push_str(&format!(
-            " Threshold not resolved: whether a stack is worse by more than {limit} is open."
+            " Threshold inconclusive: a stack may be worse by more than {limit}."
         )),
         None => {}
     }

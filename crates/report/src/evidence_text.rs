@@ -14,7 +14,7 @@ use seekwell_model::verdict::{
 const NAMED: usize = 8;
 /// A bound above this factor says nothing.
 const MOST: f64 = 10.0;
-/// Interactions that are told.
+/// Largest number of interactions in the text.
 const INTERACTIONS: usize = 3;
 
 /// A heading and its sentences.

@@ -315,7 +315,7 @@ pub(crate) fn warnings() -> Vec<Warning> {
     let remedy = "make the data set larger than the memory limit, or read each byte once; a compressing filesystem also reads less";
     vec![
         Warning::new(WarningCode::ServedFromCache, "read_archive: 22.0 MB read by the workload, 1.20 MB by the device (8 times, in btrfs/none)").with_remedy(remedy),
-        Warning::new(WarningCode::TrialFailed, "ext4/none: 2 trials failed in mkfs: mkfs.ext4: No space left on device").with_remedy("mend the cause and run the lab again, or exclude the stack"),
+        Warning::new(WarningCode::TrialFailed, "ext4/none: 2 trials failed in mkfs: mkfs.ext4: No space left on device").with_remedy("fix the cause and run the lab again, or exclude the stack"),
         Warning::new(WarningCode::ServedFromCache, "read_directory: 22.0 MB read by the workload, 0.90 MB by the device").with_remedy(remedy),
     ]
 }

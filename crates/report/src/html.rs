@@ -1,5 +1,5 @@
-//! One self-contained page: tables and inline drawings, no request; with the program that `make
-//! web` builds it can be worked with, without it the same tables stand there.
+//! One self-contained page: tables and inline drawings, without any network request. With the program
+//! that `make web` builds it is interactive; without it the same tables are static.
 //!
 //! Text that came from outside reaches the page only through [`Page::text`] and
 //! [`Page::attribute`], which escape it; markup is made of literals alone.

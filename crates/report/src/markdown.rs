@@ -133,8 +133,9 @@ fn fenced(lines: &[String], out: &mut String) {
     out.push_str(&format!("{fence}\n{}\n{fence}\n\n", text.join("\n")));
 }
 
-/// Text that stays text: what could be markup is escaped, at the begin of a line also what begins
-/// a list or a heading, and what makes links of bare addresses; an empty text leaves a mark.
+/// Escapes a text so that Markdown shows it unchanged: characters of markup, the start of a list or
+/// heading at the start of a line, and bare addresses that would become links. An empty text becomes a
+/// dash.
 pub(crate) fn escape(text: &str) -> String {
     let text = harmless(text);
     let mut out = String::new();

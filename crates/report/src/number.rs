@@ -8,7 +8,7 @@ pub(crate) fn unit_of(metric: &str) -> Option<Unit> {
     metrics::metric(name).map(|definition| definition.unit)
 }
 
-/// How the values of one column are written: all in one unit and with equally many decimals.
+/// Format of the values of one column: one unit and one number of decimals for all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     divisor: f64,
@@ -45,7 +45,7 @@ impl Scale {
         Self { divisor, decimals: decimals(smallest / divisor), symbol }
     }
 
-    /// The unit that stands behind the numbers; may be empty.
+    /// The unit printed after the numbers; may be empty.
     pub(crate) fn symbol(&self) -> &'static str {
         self.symbol
     }
@@ -97,8 +97,8 @@ pub(crate) fn percent(fraction: f64) -> String {
     if whole { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
-/// A fraction that somebody set, in percent and not rounded: `12.5 %`, `99.9 %`. A confidence or a
-/// limit that is rounded says something else than what was decided by.
+/// A fraction from the lab or the command line in percent, not rounded: `12.5 %`, `99.9 %`. A rounded
+/// confidence or limit would not be the one that was applied.
 pub(crate) fn exact_percent(fraction: f64) -> String {
     // Twelve digits are all that a fraction typed as decimals keeps.
     let percent = format!("{:.10}", fraction * 100.0);

@@ -1,5 +1,5 @@
-//! How to make a stack permanent and how to go back: lines to read and to run by hand. Nothing
-//! here is ever applied.
+//! Commands that make a stack permanent, and those that undo it, for the user to read and run by hand.
+//! Seekwell never runs them.
 
 use crate::view::RunView;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
@@ -24,7 +24,7 @@ pub(crate) struct Permanent {
     pub(crate) steps: Vec<(&'static str, Vec<String>)>,
     /// Remarks that no line can express.
     pub(crate) notes: Vec<String>,
-    /// How to go back.
+    /// Commands that undo it.
     pub(crate) back: Vec<String>,
 }
 

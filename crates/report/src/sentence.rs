@@ -126,7 +126,7 @@ fn than(verdict: &Verdict, which: &str, row: &Ratio) -> String {
 /// From this ratio on a factor says more than per cent.
 const FACTOR: f64 = 1.5;
 
-/// How many times as good the leader is as a stack with this ratio.
+/// Returns the factor by which the leader is better than a stack with this ratio.
 fn benefit(better: Better, ratio: f64) -> f64 {
     match better {
         Better::Lower => ratio,

@@ -7,8 +7,8 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// The text without characters that steer a terminal or reorder what stands around them: names
-/// and labels come from outside.
+/// The text without characters that control a terminal or reorder the text around them: names and
+/// labels are untrusted.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
 }
@@ -19,7 +19,7 @@ pub(crate) fn is_harmful(c: char) -> bool {
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}')
 }
 
-/// How a text is shown.
+/// Style of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     Heading,
@@ -215,7 +215,7 @@ impl Table {
         let mut out = String::new();
         for (number, label) in labels.iter().enumerate() {
             let mut line = pad(label, *label_width, false);
-            // Numbers stand beside the first line of a label that takes several.
+            // Numbers are printed on the first line of a label that takes several.
             if number == 0 {
                 for (index, cell_width) in rest.iter().enumerate() {
                     line.push_str(&" ".repeat(GAP));

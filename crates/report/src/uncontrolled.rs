@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// One sentence each.
 pub(crate) fn uncontrolled(view: &RunView) -> Vec<String> {
-    // Who watches controls nothing, and no workload of ours ran.
+    // A recording controls nothing, and Seekwell ran no workload.
     if view.is_recording() {
         return vec![];
     }
@@ -54,13 +54,13 @@ fn backings(view: &RunView) -> Vec<String> {
     let mut said = Vec::new();
     if !images.is_empty() {
         said.push(format!(
-            "{} lies in an image on this machine's own disk: its cache, its other users and its \
-             age are part of the numbers",
+            "{} is an image on this machine's own disk: that disk's cache, other users and age \
+             affect the numbers",
             few(&images)
         ));
     }
     if !ram.is_empty() {
-        said.push(format!("{} is memory and no disk: an upper bound", few(&ram)));
+        said.push(format!("{} is memory, not a disk: its numbers are an upper bound", few(&ram)));
     }
     said
 }

@@ -29,7 +29,7 @@ pub struct RunView {
     pub host_ns: Option<u64>,
 }
 
-/// How the trials of a stack ended that measure the judged metric.
+/// Outcomes of the trials of a stack that measure the judged metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) ok: u32,

@@ -43,7 +43,7 @@ pub fn iostat_columns(sample: &Sample) -> [(&'static str, String); 13] {
 
 const WIDTHS: [usize; 13] = [8, 10, 8, 8, 8, 8, 10, 8, 8, 8, 7, 7, 6];
 
-/// The titles of [`watch_line`]; the last four columns stand there when block events are.
+/// The titles of [`watch_line`]; the last four columns exist only with block events.
 #[must_use]
 pub fn watch_header(with_events: bool) -> String {
     let mut line = format!("{:>8}", "time_s");

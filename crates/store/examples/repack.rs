@@ -1,5 +1,5 @@
-//! Rewrites run files in today's format, each beside the old one and then in its place. Every
-//! trial of the new file is compared with the old one's.
+//! Rewrites run files in the current format: writes each to a new file, compares every trial with the
+//! old file, then replaces the old file.
 //!
 //! `cargo run -p seekwell-store --example repack -- FILE…`
 

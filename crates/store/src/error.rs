@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum StoreError {
     /// A new run would overwrite something.
     #[error(
-        "{} exists and is not overwritten; name another file with -o, go on with it by --resume, \
+        "{} exists and is not overwritten; name another file with -o, continue it with --resume, \
          or move it away",
         path.display()
     )]

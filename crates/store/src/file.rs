@@ -27,7 +27,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a statement waits for another process that reads or writes.
+/// Time that a statement waits for another process that reads or writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const PLAN: &str = "plan";
@@ -79,8 +79,8 @@ impl RunFile {
         Ok(file)
     }
 
-    /// Opens a run to go on with it, and checks the whole file first. A file of an earlier format
-    /// becomes one of today's, in one transaction that reads every trial back.
+    /// Opens a run to continue it, and checks the whole file first. Converts a file of an earlier format
+    /// to the current one, in one transaction that reads every trial back.
     ///
     /// # Errors
     /// As [`RunFile::open`], and when another process writes to it.

@@ -9,7 +9,7 @@
 //! records, histograms, timelines and block events are compact blobs. Digests chain all parts, so
 //! that an edit is noticed ([`RunFile::verify`]).
 //!
-//! Files of format 1 are read as they are, and rewritten when a run goes on.
+//! Files of format 1 are read as they are, and rewritten when a run is resumed.
 //!
 //! This room does not decide what to run or what a value means, and it shows nothing.
 

@@ -66,7 +66,7 @@ fn main() {
     std::process::exit(i32::from(broken > 0));
 }
 
-/// How many cuts with data=journal were not survived. With data=ordered some are not, which is the
+/// Returns the number of cuts with data=journal that lost data. With data=ordered some are not, which is the
 /// kernel's: fsync trusts the commit of a transaction that still runs to flush the disk
 /// (`jbd2_trans_will_send_data_barrier`), and with the journal on another device the commit does so only
 /// when it has data of its own (`t_need_data_flush`); an append within a block that is there has none.

@@ -1,4 +1,4 @@
-//! Kept measurements of the virtual place: host cost per request, time to the first instruction,
+//! Kept measurements of the virtual backend: host cost per request, time to the first instruction,
 //! repeatability. Prints one JSON object per run; `benches/runs/virtual/` keeps them.
 #![allow(
     clippy::unwrap_used,
@@ -330,8 +330,8 @@ fn seek(repeats: u32) {
     }
 }
 
-/// The same trial again and again, over every transport, on every CPU at once and beside a program
-/// that takes one for itself: how many different fingerprints there are.
+/// Repeats one trial over every transport, on every CPU at once and while another program keeps one
+/// CPU busy, and counts the different fingerprints.
 fn repeat(repeats: usize) {
     let stage = Stage::new();
     header(&stage);

@@ -29,9 +29,9 @@ pub enum Difference {
     },
     /// Their disks did the same and they ended differently.
     End {
-        /// How the first ended.
+        /// End of the first.
         first: String,
-        /// How the second ended.
+        /// End of the second.
         second: String,
     },
     /// Their disks did the same and their commands wrote different things.

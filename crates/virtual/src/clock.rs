@@ -146,7 +146,7 @@ const CONTROLLER: u16 = 0;
 /// The guest, in shared memory.
 pub const GUEST: u16 = 1;
 
-/// How clock and guest talk. Without effect on results.
+/// Transport between clock and guest. It has no effect on results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
     /// By messages alone.

@@ -74,7 +74,7 @@ impl Notes {
 pub struct Mailbox {
     /// Its position among the ports.
     pub port: usize,
-    /// How far it was read.
+    /// Reader, at the position reached so far.
     pub reader: Reader,
 }
 
@@ -128,7 +128,7 @@ pub struct Scene {
     pub epoch_ns: u64,
     /// The disks: those measured first.
     pub ports: Vec<Port>,
-    /// How many are measured.
+    /// Number of measured steps.
     pub measured: usize,
     /// Which is the mailbox.
     pub mailbox: Mailbox,
@@ -190,7 +190,7 @@ impl<'a> Controller<'a> {
         self.first_word
     }
 
-    /// How the guest talks.
+    /// Returns the transport of the guest.
     #[must_use]
     pub fn transport(&self) -> Transport {
         let rings = self.scene.ports.iter().any(Port::rings);

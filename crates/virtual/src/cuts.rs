@@ -26,7 +26,7 @@ pub enum CutError {
     Beyond {
         /// The completion that was asked for, counted from 1.
         after: u64,
-        /// How many there are.
+        /// Number of them.
         count: u64,
     },
     /// A model took a request before and does not now.

@@ -96,7 +96,7 @@ pub struct Disk {
 /// The parts of a disk, given at its start and returned at its end.
 #[derive(Debug)]
 pub struct DiskParts {
-    /// How long things take.
+    /// Model of the device's timing.
     pub model: Box<dyn Model>,
     /// Content of the disk.
     pub content: Content,

@@ -10,7 +10,7 @@ use crate::process::CpuTicks;
 #[cfg(test)]
 mod tests;
 
-/// How a guest ended.
+/// End of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// Its command ended with this status, in a shell's numbering, and the guest powered off.

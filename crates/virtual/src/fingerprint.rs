@@ -78,7 +78,7 @@ impl fmt::Display for Event {
 pub struct Fingerprint {
     /// The hash over all events.
     pub hash: u64,
-    /// How many events there were.
+    /// Number of events.
     pub events: u64,
     /// The hash after every [`CHECKPOINT_EVENTS`] events.
     pub checkpoints: Vec<u64>,

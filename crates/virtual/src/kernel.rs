@@ -43,7 +43,7 @@ impl Kernel {
     }
 }
 
-/// How far a build is.
+/// Progress of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The source is read to tell whether it was built before.
@@ -58,9 +58,9 @@ pub enum Progress {
     Configuring,
     /// Files are compiled.
     Compiling {
-        /// How many so far.
+        /// Number of compiled files so far.
         done: u32,
-        /// How many there are, as counted with the Debian source.
+        /// Total number, as counted with the Debian source.
         expected: u32,
     },
 }

@@ -37,7 +37,7 @@ mod tests;
 /// Serial number of the root image's disk.
 const ROOT_SERIAL: &str = "seekwell-root";
 
-/// How long a guest that is done may take to end its process.
+/// Time that a finished guest has to end its process.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// CPU time charged in virtual time, where CPU is otherwise free.
@@ -49,7 +49,7 @@ pub struct CpuCharge {
     pub copy_ns_per_kib: u32,
 }
 
-/// How a guest is run.
+/// Settings of a guest.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// RAM of the guest in bytes, page cache included.
@@ -144,7 +144,7 @@ pub struct Trial<'a> {
     pub task: Task,
     /// Its standard input.
     pub input: &'a [u8],
-    /// How it is run.
+    /// Settings.
     pub settings: Settings,
 }
 
@@ -178,7 +178,7 @@ pub struct HostCost {
 /// Result of a trial.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How it ended.
+    /// End of the guest.
     pub end: End,
     /// The command's standard output.
     pub output: Vec<u8>,
@@ -219,7 +219,7 @@ pub enum MachineError {
     /// Too many disks.
     #[error("a trial has {count} disks, but a guest takes at most {MOST_DISKS}; use fewer")]
     TooManyDisks {
-        /// How many.
+        /// Number.
         count: usize,
     },
     /// A system call failed.

@@ -31,7 +31,7 @@ pub struct Launch<'a> {
     pub console: File,
 }
 
-/// How a guest's process ended, and what it cost.
+/// End and resource use of a guest's process.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
     /// As the kernel reports it.
@@ -86,7 +86,7 @@ impl GuestProcess {
         Ok(Self { pid, exit: None })
     }
 
-    /// How it ended, if it did.
+    /// Returns the end of the process, or `None` while it runs.
     ///
     /// # Errors
     ///

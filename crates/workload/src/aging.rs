@@ -1,5 +1,4 @@
-//! `age`, `defragment` and `layout`: how files come to lie in pieces, how they are put together
-//! again, and how many pieces there are.
+//! `age`, `defragment` and `layout`: fragments files, defragments them, and counts their extents.
 
 mod defragment;
 mod fill;

@@ -33,7 +33,7 @@ pub struct BenchTarget<'a> {
     /// The same opened for writing by whoever checked that it may be written; needed for
     /// workloads that write.
     pub writable: Option<&'a File>,
-    /// How much of it is used, from its begin; `None` is all of it.
+    /// Length of the used part, from the start; `None` is all of it.
     pub length: Option<Bytes>,
 }
 

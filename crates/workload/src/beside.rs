@@ -1,4 +1,4 @@
-//! A workload that runs beside another, in the background, as long as that one does.
+//! A background workload: it runs as long as the measured one.
 
 use crate::error::WorkloadError;
 use crate::io::Place;
@@ -22,7 +22,7 @@ pub struct BesideStep {
     pub outcome: StepOutcome,
 }
 
-/// A workload beside another: prepared once, then started and stopped as often as needed.
+/// A background workload: prepared once, then started and stopped as often as needed.
 #[derive(Debug)]
 pub struct Beside {
     steps: Option<Steps>,
@@ -31,7 +31,7 @@ pub struct Beside {
     progress: Option<Arc<Progress>>,
 }
 
-/// How long a start waits for the first operation: longer than any disk takes to spin up.
+/// Longest time that a start waits for the first operation: longer than any disk takes to spin up.
 pub const LONGEST_START: Nanos = Nanos::seconds(30);
 
 type Steps = Vec<Box<dyn Step>>;
@@ -49,8 +49,8 @@ impl std::fmt::Debug for dyn Step {
 }
 
 impl Beside {
-    /// Runs the steps that only prepare, such as writing a file, and returns what they found.
-    /// `index` keeps several workloads beside one from sharing a file.
+    /// Runs the steps that only prepare, such as writing a file, and returns their results.
+    /// `index` gives each of several background workloads files of its own.
     ///
     /// # Errors
     /// When a preparing step fails.
@@ -231,7 +231,7 @@ impl OwnedContext {
             device_bytes: self.device_bytes,
             sector_bytes: self.sector_bytes,
             scratch: self.scratch.as_deref(),
-            // What runs beside runs for as long as the other does: nobody knows how many those are.
+            // The background runs as long as the measured workload: the number of operations is unknown.
             keep_samples: 0,
         }
     }

@@ -1,4 +1,4 @@
-//! Whether a device keeps what is written to all of its blocks.
+//! Test that a device keeps the data of all of its blocks.
 
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
@@ -22,7 +22,7 @@ const CHUNK: usize = 1 << 20;
 /// First distance of the quick check.
 const NEAREST: u64 = 1 << 20;
 
-/// What a check needs of a device. Offsets and lengths are multiples of [`STAMP`].
+/// Device operations that a check needs. Offsets and lengths are multiples of [`STAMP`].
 pub trait Medium {
     /// Bytes that it claims.
     fn claimed(&self) -> u64;
@@ -43,7 +43,7 @@ pub trait Medium {
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Bytes that were written and read back.

@@ -119,8 +119,8 @@ pub enum WorkloadError {
         /// The fix.
         remedy: String,
     },
-    /// The thread of a workload beside another panicked: a defect of this program.
-    #[error("the workload beside this one panicked; please report this defect")]
+    /// The thread of a background workload panicked: a defect of this program.
+    #[error("the background workload panicked; please report this defect")]
     Panicked,
     /// The caller's stop ended a step whose result is only of use when complete.
     #[error("step {step} was stopped before its end")]

@@ -154,7 +154,7 @@ impl Group {
                 format!("(fio) was not done after {limit}")
             }
         };
-        // What fio says about errors stands before its JSON or on its standard error.
+        // fio prints errors before its JSON or on standard error.
         let before = text.split("\n{").next().unwrap_or_default();
         let said = format!("{before}\n{}", finished.output.text());
         let lines: Vec<&str> =

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub enum Place {
     /// The workload itself.
     Main,
-    /// One that runs beside it, by its index.
+    /// A background workload, by its index.
     Beside(usize),
 }
 
@@ -96,7 +96,7 @@ impl Setting {
         })
     }
 
-    /// The part of a raw device that is used: from its begin, and for a workload beside another
+    /// Returns the part of a raw device that is used: from its start, or for a background workload
     /// from its end.
     pub(crate) fn raw_span(&self, context: &StepContext<'_>) -> Result<Span, WorkloadError> {
         let unit = u64::from(context.sector_bytes.max(1));

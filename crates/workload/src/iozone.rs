@@ -68,7 +68,7 @@ impl Share {
     }
 }
 
-/// What the threads of a pass see of each other.
+/// State shared by the threads of a pass.
 #[derive(Debug)]
 struct Together {
     gate: Barrier,
@@ -135,8 +135,8 @@ impl Pass {
         Ok(directory.join(self.place.name(&format!("iozone-{thread}.data"))))
     }
 
-    /// Sets a thread up, waits for the others, and works. The gate is passed in any case, or the
-    /// others would wait for ever.
+    /// Sets a thread up, waits for the others, and works. Passes the gate even after an error:
+    /// otherwise the others would wait forever.
     fn thread(
         &self,
         context: &StepContext<'_>,
@@ -183,8 +183,8 @@ impl Pass {
         Ok((file, Order::new(&self.pass, records, self.params.stride, seed)))
     }
 
-    /// Whether a thread reads in the mixed test: iozone gives each thread one of both. One thread
-    /// alone does both in turn.
+    /// Returns true if a thread reads in the mixed test. iozone lets each thread either read or write;
+    /// a single thread alternates.
     fn reads(&self, thread: u32, index: u64) -> bool {
         let percent = u64::from(self.params.mix);
         match (self.pass.reads, self.pass.writes) {

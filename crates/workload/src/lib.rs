@@ -1,7 +1,7 @@
 //! The workloads of the field, each a sequence of steps over the engine.
 //!
 //! For: turning the parameters of a workload into steps that can be run one by one, on a mounted
-//! filesystem or on a raw device; running one beside another; running one now without a lab.
+//! filesystem or on a raw device; running one in the background of another; running one without a lab.
 //!
 //! Not for: bringing a stack up, dropping caches, making data durable, reading the device's
 //! counters (all that happens around a step and is its caller's business), or knowing a

@@ -1,4 +1,4 @@
-//! `rrd`: round-robin files, all updated at every poll, and another tenant's fsyncs beside them.
+//! `rrd`: round-robin files, all updated at every poll, and another tenant's fsyncs during the polls.
 
 pub mod access;
 pub mod format;
@@ -27,7 +27,7 @@ use tenant::Tenant;
 const CREATED_S: u64 = 1_262_304_000;
 /// A poller is not on time to the second.
 const LATE_S: u64 = 5;
-/// How long the tenant is watched alone before the first poll, in fsyncs that are due.
+/// Fsyncs of the tenant that are measured alone, before the first poll.
 const ALONE: u64 = 50;
 /// And at most so long.
 const ALONE_NS: u64 = 1_000_000_000;
@@ -174,7 +174,7 @@ struct Poll {
     polled: Arc<AtomicU64>,
 }
 
-/// How long the polls took.
+/// Durations of the polls.
 #[derive(Debug, Default)]
 struct Times {
     updated: Histogram,

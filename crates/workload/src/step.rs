@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One step of a workload. Steps of one workload share what they must know of each other; they
-/// run in order, and a step may run twice in a row (alone, and beside another workload).
+/// run in order, and a step may run twice in a row (alone, and with a background workload).
 pub trait Step: Send {
     /// Outline of the step.
     fn outline(&self) -> &StepOutline;

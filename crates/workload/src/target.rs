@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// How a target is opened.
+/// Mode in which a target is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// For writing too.

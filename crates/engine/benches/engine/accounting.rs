@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel counts by group, if it is mounted.
+/// Mount point of the cpuacct controller.
 const ROOT: &str = "/sys/fs/cgroup/cpuacct";
 
 /// A group of its own below [`ROOT`], removed when this value is dropped.

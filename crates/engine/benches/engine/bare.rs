@@ -24,7 +24,7 @@ impl Offsets {
     }
 }
 
-/// How many operations pass between two looks at the clock.
+/// Operations between two readings of the clock.
 const STRIDE: u64 = 256;
 
 #[repr(align(4096))]
@@ -50,7 +50,7 @@ pub fn uring(file: &File, offsets: &mut Offsets, end_ns: u64, depth: u32, batch:
         .iter_mut()
         .map(|page| libc::iovec { iov_base: page.0.as_mut_ptr().cast(), iov_len: page.0.len() })
         .collect();
-    // SAFETY: the pages live until the ring is gone, and are used by nobody else.
+    // SAFETY: the pages live until the ring is gone, and nothing else uses them.
     unsafe { ring.submitter().register_buffers(&vectors) }.unwrap();
     ring.submitter().register_files(&[file.as_raw_fd()]).unwrap();
     let mut free: Vec<u32> = (0..depth).collect();

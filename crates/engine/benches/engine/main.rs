@@ -36,7 +36,7 @@ use targets::Target;
 
 const BLOCK_BYTES: u32 = 4096;
 
-/// What is compared.
+/// Cases that are compared.
 const CASES: [Case; 7] = [
     Case { target: "zero", engine: EngineChoice::Null, depth: 1, batch: 1 },
     Case { target: "zram", engine: EngineChoice::Psync, depth: 1, batch: 1 },

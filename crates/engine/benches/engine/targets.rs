@@ -1,4 +1,4 @@
-//! What is read: a zram device, a loop device with direct I/O over a file in memory, and
+//! Targets of the reads: a zram device, a loop device with direct I/O over a file in memory, and
 //! `/dev/zero`, of which no thread of the kernel takes part in a read.
 
 use rustix::fs::{Mode, OFlags};

@@ -1,8 +1,7 @@
-//! Whether filling what is written is a bottleneck: writes by the engine into a file in memory,
-//! about the fastest that takes data at all, beside a bare loop that writes one buffer of zeros
-//! again and again, in turn; writes by the engine that calls nothing, with the buffers made ready
-//! for each write, beside reads by the same engine, which fill nothing; and how fast a program's
-//! own buffers are filled when every byte is made anew.
+//! Cost of filling the buffers of writes. It compares, in turn: writes of the engine into a file in
+//! memory with a bare loop that writes one buffer of zeros; writes of the null engine, which fills a
+//! buffer for each, with its reads, which fill none. It also measures the speed of filling a program's
+//! own buffers when every byte is new.
 //!
 //! `cargo bench -p seekwell-engine --bench fill -- [--rounds N] [--milliseconds N]`: no root, no
 //! device. One JSON object per run goes to standard output.
@@ -106,7 +105,7 @@ fn written(file: &File, block_bytes: u32, data: DataShape, milliseconds: u64) ->
     (result.ops * u64::from(block_bytes)) as f64 / result.elapsed_ns as f64
 }
 
-/// The same system call with one buffer that nobody changes, at random places.
+/// The same system call with one unchanged buffer, at random offsets.
 fn bare(file: &File, block_bytes: u32, milliseconds: u64) -> f64 {
     let block = Aligned::zeroed(block_bytes.into());
     let mut rng = seekwell_stats::seeded(1);

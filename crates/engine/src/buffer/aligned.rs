@@ -3,8 +3,8 @@
 use super::ALIGNMENT;
 use std::ops::{Deref, DerefMut};
 
-/// Bytes that begin at a multiple of [`ALIGNMENT`]. What begins in mid-page is copied to and from
-/// the kernel up to a sixth slower, and where an allocator begins is chance.
+/// Bytes that begin at a multiple of [`ALIGNMENT`]. The kernel copies a buffer that begins inside a
+/// page up to a sixth slower, and an allocator's alignment is chance.
 #[derive(Debug)]
 pub struct Aligned {
     memory: Vec<u8>,

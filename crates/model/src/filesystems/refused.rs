@@ -1,7 +1,7 @@
 //! Options of mkfs that a lab must not give: they open files of the host or name other devices, and
 //! the agent runs mkfs as root.
 
-/// How an mkfs reads its arguments, as far as it decides which of them are options.
+/// Argument syntax of an mkfs: the part that decides which arguments are options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MkfsOptions {
     /// Letters of short options that take a value, in the same argument or in the next.
@@ -96,8 +96,8 @@ impl MkfsOptions {
         if argument.starts_with("--") && argument.len() > 2 {
             return match argument.split_once('=') {
                 Some((flag, value)) => (vec![(flag.to_owned(), Some(value))], false),
-                // Nobody says here whether a long option takes a value: the next argument is read
-                // as an option of its own too, which refuses too much rather than too little.
+                // Unknown here if the long option takes a value. The next argument is also read as an
+                // option of its own: that refuses too much rather than too little.
                 None => (vec![(argument.to_owned(), next)], false),
             };
         }

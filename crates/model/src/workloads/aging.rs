@@ -30,7 +30,7 @@ pub struct AgeParams {
 pub struct LayoutParams {
     /// Name of the step.
     pub step: String,
-    /// Whether the filesystem's own tool puts the files in order first.
+    /// True if the filesystem's own tool defragments the files first.
     pub defragment: bool,
     /// Directory of the filesystem below which files are looked at; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ const STEP: Field = Field {
 /// An old filesystem.
 pub const AGE: WorkloadKind = WorkloadKind {
     name: "age",
-    doc: "Fills the filesystem and churns it: files are deleted and created anew, several growing at the same time, until it is as full and as fragmented as stated. Seeded. Put what is to be measured after it with `then`.",
+    doc: "Fills the filesystem and churns it: files are deleted and created anew, several growing at the same time, until it is as full and as fragmented as stated. Seeded. Add the workload to measure after it with `then`.",
     fields: &[
         STEP,
         Field {
@@ -70,7 +70,7 @@ pub const AGE: WorkloadKind = WorkloadKind {
             kind: FieldKind::Number { min: 0.0, max: 1_000.0 },
             default: Some("2.0"),
             required: false,
-            doc: "Churning ends at the latest when so many times the filled amount was written again; 0 only fills.",
+            doc: "Limit of churning: rewrites at most this many times the filled amount. 0 only fills.",
         },
         Field {
             name: "median_size",
@@ -111,10 +111,10 @@ pub const DEFRAGMENT: WorkloadKind = WorkloadKind {
     build: |values| layout(values, "defragment", true),
 };
 
-/// Where the files lie.
+/// Layout of the files on the device.
 pub const LAYOUT: WorkloadKind = WorkloadKind {
     name: "layout",
-    doc: "Looks at where the files lie: extents per file, distance between them, and the sizes of what is free. Changes nothing.",
+    doc: "Reports the layout of the files: extents per file, the distance between them, and the sizes of free extents. Changes nothing.",
     fields: &[
         STEP,
         Field {
@@ -122,7 +122,7 @@ pub const LAYOUT: WorkloadKind = WorkloadKind {
             kind: FieldKind::Text,
             default: None,
             required: false,
-            doc: "Directory of the filesystem, such as `rra`, below which files are looked at; by default all of it. What is free is of the whole filesystem.",
+            doc: "Directory of the filesystem, such as `rra`, whose files are examined; by default all files. Free space is that of the whole filesystem.",
         },
     ],
     on_raw: false,
@@ -144,14 +144,16 @@ fn layout(
         let shown: String = path.chars().take(60).collect();
         return Err(FieldConflict {
             field: "below",
-            problem: format!("\"{shown}\" is not the way down to a directory of the filesystem"),
+            problem: format!(
+                "\"{shown}\" is not a relative path to a directory inside the filesystem"
+            ),
             remedy: "write it without a leading / and without .., such as \"rra\"".to_owned(),
         });
     }
     Ok(WorkloadParams::Layout(LayoutParams { step: step(values, default), defragment, below }))
 }
 
-/// Whether a path is anything but the way down to a directory.
+/// Returns true unless the path leads down into the filesystem.
 fn leaves_the_filesystem(path: &str) -> bool {
     path.is_empty()
         || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))

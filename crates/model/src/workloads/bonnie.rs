@@ -29,7 +29,7 @@ pub struct BonnieParams {
     pub max_size: Bytes,
     /// Directories that they are spread over.
     pub directories: u64,
-    /// How every step meets the page cache.
+    /// State of the page cache when each step starts.
     pub cache: CacheState,
     /// Which groups of tests run.
     pub tests: Vec<String>,
@@ -70,7 +70,7 @@ pub const BONNIE: WorkloadKind = WorkloadKind {
             kind: FieldKind::Size { min: Bytes::kib(64), max: Bytes(1 << 50) },
             default: Some("\"256MiB\""),
             required: false,
-            doc: "Size of the file of the block tests and the seeks; twice the memory, if the device and not the cache is to be measured.",
+            doc: "Size of the file of the block tests and the seeks; choose twice the memory to measure the device and not the cache.",
         },
         Field {
             name: "chunk",
@@ -203,7 +203,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
 }
 
 impl BonnieParams {
-    /// What lies on the device at the most.
+    /// Returns the most space that the files take on the device.
     #[must_use]
     pub fn predicted_bytes(&self) -> Bytes {
         let has = |name: &str| self.tests.iter().any(|test| test == name);

@@ -13,10 +13,10 @@ pub struct CapacityParams {
     pub full: bool,
 }
 
-/// Whether a device keeps what is written to all of its blocks.
+/// Test that a device keeps the data of all of its blocks.
 pub const CAPACITY: WorkloadKind = WorkloadKind {
     name: "capacity",
-    doc: "Whether a device has the bytes that it claims: fakes wrap around or drop what is written beyond their end. Quick: stamps at power-of-two distances and at the end, read back past the page cache, after which the old content is restored; it finds a device whose true size is a power of two or a sum of two of them, or that drops writes. `full` writes every block and reads all of it back, which destroys the content and finds every kind.",
+    doc: "Tests that a device has its stated capacity: a fake wraps around, or drops data written beyond its true end. Quick: stamps at power-of-two distances and at the end, read back past the page cache, after which the old content is restored; it finds a device whose true size is a power of two or a sum of two of them, or that drops writes. `full` writes every block and reads all of it back, which destroys the content and finds every kind.",
     fields: &[Field {
         name: "full",
         kind: FieldKind::Bool,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct ChunkParams {
     /// Size of the chunk.
     pub size: Bytes,
-    /// How often it is read and written as a whole.
+    /// Number of times that it is read and written as a whole.
     pub repeats: u64,
     /// One system call per character instead of a buffer as the C library has.
     pub unbuffered: bool,
@@ -58,7 +58,7 @@ pub const CHUNK: WorkloadKind = WorkloadKind {
         },
         COMPRESSIBLE_FIELD,
         Field {
-            doc: "Percentage of the 4 KiB blocks of the chunk that have the same data: what deduplication can save.",
+            doc: "Percentage of the 4 KiB blocks of the chunk that have the same data. Deduplication can save it.",
             ..REPEATED_FIELD
         },
     ],

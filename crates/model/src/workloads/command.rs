@@ -17,7 +17,7 @@ pub struct CommandParams {
     pub prepare: Option<String>,
     /// Command that is measured.
     pub run: String,
-    /// How the measured command meets the page cache.
+    /// State of the page cache when the measured command starts.
     pub cache: CacheState,
     /// Metrics by name: a regular expression whose first group is a number in the output.
     pub metrics: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ pub struct CommandParams {
     pub expect_status: u8,
     /// The command is ended after this time and the trial is marked failed.
     pub timeout: Option<Nanos>,
-    /// Whether the command may be run on a raw device: it names `{dev}` and not `{dir}`.
+    /// True if the command can run on a raw device: it names `{dev}` and not `{dir}`.
     pub raw: bool,
 }
 
@@ -81,7 +81,7 @@ pub const COMMAND: WorkloadKind = WorkloadKind {
             kind: FieldKind::Duration,
             default: None,
             required: false,
-            doc: "Ends the command after this time and marks the trial failed.",
+            doc: "Stops the command after this time and marks the trial failed.",
         },
     ],
     on_raw: true,

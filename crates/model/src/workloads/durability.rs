@@ -1,11 +1,11 @@
-//! How an `io` workload makes its writes durable, and whether its file grows.
+//! Durability of an `io` workload: the call that makes its writes durable, and growth of its file.
 
 use super::io::EngineKind;
 use super::{FieldConflict, IoParams};
 use crate::field::{Field, FieldKind, Values};
 use serde::{Deserialize, Serialize};
 
-/// What makes a write durable.
+/// Method that makes a write durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SyncMethod {
     /// `fsync(2)`: data and all metadata.
@@ -41,7 +41,7 @@ impl SyncMethod {
         Self::WORDS.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether a call of its own follows the write; otherwise the write itself is durable.
+    /// Returns true if a separate call follows the write; otherwise the write itself is durable.
     #[must_use]
     pub fn is_call(self) -> bool {
         matches!(self, Self::Fsync | Self::Fdatasync)
@@ -61,7 +61,7 @@ pub enum Preallocation {
     Size,
 }
 
-/// How writes are made durable, and whether they extend the file.
+/// Method that makes writes durable, and growth of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Durability {
     /// The file starts empty and grows.
@@ -70,8 +70,8 @@ pub struct Durability {
     /// Space allocated before it grows.
     #[serde(default)]
     pub preallocate: Preallocation,
-    /// What makes writes durable; `None` is `fdatasync` where `fsync_every` asks for it, and nothing
-    /// otherwise.
+    /// Method that makes writes durable. `None` is `fdatasync` if `fsync_every` is given, otherwise
+    /// nothing.
     #[serde(default)]
     pub sync: Option<SyncMethod>,
     /// One thread syncs for all that wait.
@@ -199,14 +199,14 @@ fn check_group(params: &IoParams) -> Result<(), FieldConflict> {
 }
 
 impl IoParams {
-    /// Whether every write is durable before the next one of its thread begins.
+    /// Returns true if every write is durable before the next one of its thread begins.
     #[must_use]
     pub fn syncs_every_write(&self) -> bool {
         let by_write = self.durability.sync.is_some_and(|method| !method.is_call());
         self.read_percent < 100 && (by_write || self.fsync_every == 1)
     }
 
-    /// Whether writes are made durable during the step.
+    /// Returns true if writes are made durable during the step.
     #[must_use]
     pub fn syncs(&self) -> bool {
         self.read_percent < 100 && (self.durability.sync.is_some() || self.fsync_every > 0)

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct FioParams {
     /// The jobs in order, globals resolved.
     pub jobs: Vec<FioJob>,
-    /// How each step meets the page cache.
+    /// State of the page cache when each step starts.
     pub cache: CacheState,
     /// fio is ended after this time and the trial is marked failed.
     pub timeout: Option<Nanos>,
@@ -186,14 +186,14 @@ const ENGINES: &[&str] = &[
 /// A job file of fio.
 pub const FIO: WorkloadKind = WorkloadKind {
     name: "fio",
-    doc: "A job file of fio, run by the installed fio in the mounted directory or on the raw device; its JSON and its histograms are taken in. Jobs that run at the same time are one step, named after the first of them. Options that run programs, name files elsewhere or change the machine are refused.",
+    doc: "A job file of fio, run by the installed fio in the mounted directory or on the raw device; Seekwell reads its JSON and its histograms. Jobs that run at the same time are one step, named after the first of them. Options that run programs, name files elsewhere or change the machine are refused.",
     fields: &[
         Field {
             name: "job",
             kind: FieldKind::Text,
             default: None,
             required: true,
-            doc: "The text of the job file, between three quotation marks; `bench` also takes `--job-file`. Files lie in the target: `directory` is not given, `filename` is a plain name.",
+            doc: "The text of the job file, between three quotation marks; `bench` also takes `--job-file`. fio creates its files in the target: do not give `directory`, and give `filename` as a plain name.",
         },
         Field {
             name: "cache",
@@ -282,7 +282,7 @@ pub fn parse(text: &str) -> Result<Vec<FioJob>, FieldConflict> {
     Ok(jobs)
 }
 
-/// What is wrong with a line, and what to write instead.
+/// Problem of a line, and the text to write instead.
 type Wrong = (String, &'static str);
 
 fn check_name(name: &str, jobs: &[FioJob]) -> Result<(), Wrong> {
@@ -336,7 +336,7 @@ fn check_option(key: &str, value: Option<&str>) -> Result<(), Wrong> {
         "filename" if value.is_empty() || value.contains(['/', ':']) || value.starts_with('.') => {
             Err((
                 format!("names the file '{value}'"),
-                "give a plain name without / and : that does not begin with a dot; it lies in the target",
+                "give a plain name without / and : that does not begin with a dot; fio creates it in the target",
             ))
         }
         _ => Ok(()),
@@ -365,7 +365,7 @@ impl FioJob {
         self.options.iter().rev().find(given).and_then(|(_, value)| value.as_deref())
     }
 
-    /// Whether it writes; what cannot be told counts as writing.
+    /// Returns true if it writes, or if that cannot be determined.
     #[must_use]
     pub fn writes(&self) -> bool {
         let reads = ["read", "randread"];

@@ -31,7 +31,7 @@ pub enum Pattern {
     Sequential,
 }
 
-/// What a file is written with before it is measured.
+/// Content of a file before it is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileContent {
@@ -60,26 +60,25 @@ pub(super) const CONTENT_FIELD: Field = Field {
     kind: FieldKind::Choice(&["random", "stamped"]),
     default: Some("\"random\""),
     required: false,
-    doc: "What the file is written with before it is measured. `random`: data that neither compresses nor repeats, through the page cache. `stamped`: zeros but for eight random bytes in every 4 KiB, past the page cache: the virtual place keeps files of terabytes of it in little memory; for filesystems that do not compress.",
+    doc: "Content of the file before it is measured. `random`: data that neither compresses nor repeats, written through the page cache. `stamped`: zeros except for eight random bytes in every 4 KiB, written with O_DIRECT. The virtual backend keeps terabytes of stamped data in little memory. Use it on filesystems that do not compress.",
 };
 
-/// How far what is written can be compressed: the field of labs, the same for every kind that
-/// writes.
+/// Compressibility of written data: the field of labs, the same for every kind that writes.
 pub(super) const COMPRESSIBLE_FIELD: Field = Field {
     name: "compressible",
     kind: FieldKind::Integer { min: 0, max: 100 },
     default: Some("0"),
     required: false,
-    doc: "Percentage of each 4 KiB written (of each operation, where that is smaller) that is zeros, at its end: what a filesystem or device that compresses can save. Eight bytes of each 4 KiB stay random.",
+    doc: "Percentage of each 4 KiB written (of each operation, where that is smaller) that is zeros, at its end. Compression by the filesystem or device can save it. Eight bytes of each 4 KiB stay random.",
 };
 
-/// How far what is written can be deduplicated: the field of labs, as [`COMPRESSIBLE_FIELD`].
+/// Repetition in written data, for deduplication: the field of labs, as [`COMPRESSIBLE_FIELD`].
 pub(super) const REPEATED_FIELD: Field = Field {
     name: "repeated",
     kind: FieldKind::Integer { min: 0, max: 100 },
     default: Some("0"),
     required: false,
-    doc: "Percentage of the writes that have, in every 4 KiB, the same data as all others of them: what deduplication can save.",
+    doc: "Percentage of the writes that share their data: each 4 KiB of them is the same. Deduplication can save it.",
 };
 
 /// A percentage of a field of labs; 0 where it is not said.
@@ -118,7 +117,7 @@ pub struct IoParams {
     pub pattern: Pattern,
     /// Percentage of reads, 0 to 100.
     pub read_percent: u8,
-    /// How the step meets the page cache.
+    /// State of the page cache when the step starts.
     pub cache: CacheState,
     /// Operations per second over all threads, queue time counted; `None` is as fast as it goes.
     pub rate: Option<u64>,
@@ -130,7 +129,7 @@ pub struct IoParams {
     /// Rule by which the step must be steady: [`SNIA`] or a criterion of fio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<String>,
-    /// What the file is written with before it is measured.
+    /// Content of the file before it is measured.
     #[serde(default, skip_serializing_if = "FileContent::is_random")]
     pub content: FileContent,
     /// Percentage of what is written that is zeros.
@@ -139,7 +138,7 @@ pub struct IoParams {
     /// Percentage of the writes that repeat each other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeated: u8,
-    /// What makes writes durable, and whether the file grows.
+    /// Method that makes writes durable, and growth of the file.
     #[serde(default, skip_serializing_if = "Durability::is_default")]
     pub durability: Durability,
 }
@@ -178,7 +177,7 @@ macro_rules! io_fields {
                 doc: "Rule by which the step must be steady, judged on the timeline of the device: `snia` (over the five fifths of the step the rate has a range of at most 20 % and a slope of at most 10 % of its mean) or fio's `iops:2%`, `iops_slope:0.1%`, `bw…`, `lat…`, over one value per second. A trial that is not steady is marked and not ranked." },
             SYNC_FIELD,
             Field { name: "fsync_every", kind: FieldKind::Integer { min: 0, max: MOST_WRITES_PER_SYNC }, default: Some("0"), required: false,
-                doc: "A sync after every so many writes of a thread; 0 is never, or after every write where `sync` is given. The latency of each of them lasts until that sync has returned." },
+                doc: "Syncs after this number of writes of a thread. 0: never, or after every write if `sync` is given. The latency of each write lasts until that sync has returned." },
             GROUP_COMMIT_FIELD,
             $($more,)*
             CONTENT_FIELD,
@@ -201,7 +200,7 @@ pub const SEEK: WorkloadKind = WorkloadKind {
 /// Sequential access.
 pub const STREAM: WorkloadKind = WorkloadKind {
     name: "stream",
-    doc: "Sequential reads or writes over a file or a raw device, through the page cache by default: a copy, a backup, a download; with `append` and `sync` a log. Useful beside another workload.",
+    doc: "Sequential reads or writes over a file or a raw device, through the page cache by default: a copy, a backup, a download; with `append` and `sync` a log. Useful as a background workload.",
     fields: io_fields!("\"1MiB\"", "\"cold\"", "\"256MiB\"", APPEND_FIELD, PREALLOCATE_FIELD),
     on_raw: true,
     programs: &[],
@@ -227,7 +226,7 @@ fn threads(values: &Values) -> Vec<u32> {
     numbers
 }
 
-/// Whether a text has the form of [`SNIA`] or of a criterion of fio (`iops_slope:0.1%`).
+/// Returns true if the text has the form of [`SNIA`] or of a criterion of fio (`iops_slope:0.1%`).
 fn is_steady_rule(text: &str) -> bool {
     let Some((name, limit)) = text.split_once(':') else { return text == SNIA };
     let metric = name.strip_suffix("_slope").unwrap_or(name);
@@ -360,8 +359,8 @@ impl IoParams {
         }
     }
 
-    /// What [`populate`](Self::populate) depends on, everything else made equal: two that have this in
-    /// common leave the same file behind.
+    /// Parameters that [`populate`](Self::populate) depends on, with everything else made equal: two
+    /// workloads with equal parameters leave the same file behind.
     #[must_use]
     pub fn file(&self) -> Self {
         Self {

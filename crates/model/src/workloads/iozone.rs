@@ -21,11 +21,11 @@ pub struct IozoneParams {
     pub records: Vec<Bytes>,
     /// Automatic mode (`-a`): every record size in every file size that holds it.
     pub auto: bool,
-    /// How the tests meet the page cache; direct is `-I`.
+    /// State of the page cache when the tests start; direct is `-I`.
     pub cache: CacheState,
-    /// Whether fsync is inside the timing (`-e`).
+    /// True if the timing includes fsync (`-e`).
     pub flush: bool,
-    /// Whether the first thread that finishes ends the test for all (no `-x`).
+    /// True if the first thread that finishes ends the test for all (no `-x`).
     pub stonewall: bool,
     /// Percentage of reads in the mixed test.
     pub mix: u8,
@@ -39,16 +39,16 @@ pub struct IozoneParams {
     pub repeated: u8,
 }
 
-/// What one pass of a test does.
+/// One pass of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IozonePass {
     /// Number of the test.
     pub test: u32,
     /// Name of the step; in automatic mode sizes follow.
     pub name: &'static str,
-    /// Whether it writes.
+    /// True if it writes.
     pub writes: bool,
-    /// Whether it reads.
+    /// True if it reads.
     pub reads: bool,
 }
 
@@ -261,7 +261,7 @@ impl IozoneParams {
         cells
     }
 
-    /// Whether the records are those of automatic mode and nobody chose them.
+    /// Returns true if the lab gives records, false if they are those of automatic mode.
     fn chosen_records(&self) -> bool {
         self.records != powers(AUTO_RECORDS)
     }

@@ -27,9 +27,9 @@ pub struct MailParams {
     pub tar: Option<PathBuf>,
     /// Which steps run after `unpack`.
     pub steps: Vec<String>,
-    /// How the reading and removing steps meet the page cache.
+    /// State of the page cache when the reading and removing steps start.
     pub cache: CacheState,
-    /// Whether what is read goes through a pipe to a counter, as in `tar c | wc -c`.
+    /// True if the data read go through a pipe to a counter, as in `tar c | wc -c`.
     #[serde(default)]
     pub pipe: bool,
     /// Percentage of what is written that is zeros.
@@ -68,7 +68,7 @@ pub const MAIL: WorkloadKind = WorkloadKind {
             kind: FieldKind::Number { min: 0.000_01, max: 100.0 },
             default: None,
             required: false,
-            doc: "The seeded tree is a mail archive of 1,075,962 files, 20 GB and 100,500 files in its largest directory, times this; it takes the place of `files`, `directories`, `largest`, `median_size` and `spread`. Sizes are lognormal with the median of a published histogram of mails (4 KiB) and the mean of that archive (18,859 bytes).",
+            doc: "The seeded tree is a mail archive of 1,075,962 files, 20 GB and 100,500 files in its largest directory, times this; it replaces `files`, `directories`, `largest`, `median_size` and `spread`. Sizes are lognormal with the median of a published histogram of mails (4 KiB) and the mean of that archive (18,859 bytes).",
         },
         Field {
             name: "files",
@@ -131,11 +131,11 @@ pub const MAIL: WorkloadKind = WorkloadKind {
             kind: FieldKind::Choice(&["memory", "pipe"]),
             default: Some("\"memory\""),
             required: false,
-            doc: "Who counts the bytes that are read. `memory`: the reader. `pipe`: a counter behind a pipe, as in `tar c | wc -c`.",
+            doc: "Counter of the bytes read. `memory`: the reader itself. `pipe`: a second process behind a pipe, as in `tar c | wc -c`.",
         },
         COMPRESSIBLE_FIELD,
         Field {
-            doc: "Percentage of the files of the seeded tree that begin alike, as a mail to many does: what deduplication can save.",
+            doc: "Percentage of the files of the seeded tree that begin with the same data, as a mail to many recipients does. Deduplication can save it.",
             ..REPEATED_FIELD
         },
     ],

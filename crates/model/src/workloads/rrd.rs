@@ -7,7 +7,7 @@ use crate::field::{Field, FieldKind, Values};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// How a round-robin file is read and changed.
+/// Access method for a round-robin file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RrdAccess {
@@ -26,16 +26,16 @@ pub struct RrdParams {
     pub sources: u64,
     /// Polls.
     pub polls: u64,
-    /// From the begin of a poll to the begin of the next, at least; 0 is as soon as its updates
-    /// are durable.
+    /// Shortest time from the start of one poll to the start of the next; 0 starts the next poll as
+    /// soon as the updates are durable.
     pub interval: Nanos,
     /// Processes that share the files of a poll.
     pub processes: u32,
-    /// How a file is read and changed.
+    /// Access method for the files.
     pub access: RrdAccess,
     /// From one small fsync of the other tenant to the next; 0 is no other tenant.
     pub tenant_every: Nanos,
-    /// How the first poll meets the page cache.
+    /// State of the page cache when the first poll starts.
     pub cache: CacheState,
 }
 
@@ -50,7 +50,7 @@ pub const STEP_SECONDS: u64 = 300;
 /// A monitoring server.
 pub const RRD: WorkloadKind = WorkloadKind {
     name: "rrd",
-    doc: "Round-robin files in the format of rrdtool, all updated at every poll as Cacti does: time until all updates are durable, and beside it the latency of another tenant's small fsyncs.",
+    doc: "Round-robin files in the format of rrdtool, all updated at every poll as Cacti does: time until all updates are durable, and the latency of another tenant's small fsyncs meanwhile.",
     fields: &[
         Field {
             name: "files",
@@ -78,7 +78,7 @@ pub const RRD: WorkloadKind = WorkloadKind {
             kind: FieldKind::Duration,
             default: None,
             required: false,
-            doc: "From the begin of a poll to the begin of the next; one that takes longer delays the next. Left out: the next begins as soon as the updates are durable.",
+            doc: "Time from the start of one poll to the start of the next; a poll that takes longer delays the next. Default: the next poll starts as soon as the updates are durable.",
         },
         Field {
             name: "processes",
@@ -99,14 +99,14 @@ pub const RRD: WorkloadKind = WorkloadKind {
             kind: FieldKind::Bool,
             default: Some("false"),
             required: false,
-            doc: "No other tenant of the filesystem beside the polls: `tenant_every` then means nothing.",
+            doc: "Poll without another tenant on the filesystem; `tenant_every` is then ignored.",
         },
         Field {
             name: "tenant_every",
             kind: FieldKind::Duration,
             default: Some("\"10ms\""),
             required: false,
-            doc: "From one 4 KiB write with fdatasync of another tenant of the filesystem to the next; latency counts from when it was due.",
+            doc: "Time from one 4 KiB write with fdatasync by another tenant of the filesystem to the next; latency counts from when the write was due.",
         },
         Field {
             name: "cache",

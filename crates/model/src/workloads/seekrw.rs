@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `seekrw`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeekRwParams {
-    /// How the steps meet the page cache: one step each.
+    /// States of the page cache, one step for each.
     pub caches: Vec<CacheState>,
-    /// What each of them does; its own cache is that of the first.
+    /// Parameters of each step, with the cache state of the first.
     pub each: IoParams,
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct SweepParams {
     /// Block sizes in ascending order.
     pub sizes: Vec<Bytes>,
-    /// What is done at each size; its own size is the largest.
+    /// Parameters at each size, with the largest size.
     pub each: IoParams,
 }
 
@@ -32,7 +32,7 @@ pub const SWEEP: WorkloadKind = WorkloadKind {
             kind: FieldKind::Text,
             default: None,
             required: false,
-            doc: "Begin of the names of the measured steps, STEP-SIZE; by default the kind's name.",
+            doc: "Prefix of the names of the measured steps, STEP-SIZE; by default the kind's name.",
         },
         Field {
             name: "sizes",

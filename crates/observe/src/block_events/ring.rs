@@ -117,8 +117,8 @@ impl EventFormats {
         })
     }
 
-    /// Appends the events of one page. What is not one of ours is skipped; a page that ends in
-    /// the middle of an event is read up to there.
+    /// Appends the events of one page. Skips events that Seekwell did not ask for. Reads a page that ends
+    /// inside an event up to that event.
     pub(super) fn decode_page(&self, page: &[u8], origin_ns: u64, events: &mut Vec<BlockEvent>) {
         let (Some(mut now_ns), Some(length)) = (long(page, 0), long(page, 8)) else { return };
         let length = usize::try_from(length & LENGTH_MASK).unwrap_or(usize::MAX);

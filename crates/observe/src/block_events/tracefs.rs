@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The usual mount point of tracefs; the fallback when we may not make a mount of our own.
 const USUAL_MOUNT: &str = "/sys/kernel/tracing";
 
-/// How long the removal of an instance that is in use is tried: one second.
+/// Attempts to remove an instance that is in use: one second in all.
 const BUSY_ATTEMPTS: u32 = 100;
 const BUSY_WAIT: Duration = Duration::from_millis(10);
 
@@ -100,7 +100,7 @@ impl Instance {
         match openat(&tracefs.root, relative.as_str(), flags, Mode::empty()) {
             Ok(folder) => Ok(Self { tracefs, folder, name: name.to_owned(), removed: false }),
             Err(error) => {
-                // Nothing of ours may stay; the first error is the one to tell.
+                // No instance may stay behind; the first error is the one to report.
                 let _ = unlinkat(&tracefs.root, relative.as_str(), AtFlags::REMOVEDIR);
                 Err(failed("open")(error))
             }
@@ -124,7 +124,7 @@ impl Instance {
         Err(ObserveError::io("remove", display(name, ""))(Errno::BUSY.into()))
     }
 
-    /// Removes every instance whose name begins so and that nobody reads from, and names them.
+    /// Removes every unused instance whose name has this prefix, and returns their names.
     pub(super) fn remove_unused(
         tracefs: &Tracefs,
         prefix: &str,
@@ -146,7 +146,7 @@ impl Instance {
         Ok(removed)
     }
 
-    /// How messages name a file of the instance.
+    /// Path of a file of the instance for messages.
     pub(super) fn path(&self, file: &str) -> PathBuf {
         display(&self.name, file)
     }

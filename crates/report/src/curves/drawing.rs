@@ -17,7 +17,7 @@ const BOTTOM: f64 = 50.0;
 /// Height of one line of the legend.
 const LINE: f64 = 18.0;
 
-/// Colours that are told apart also by who does not see red and green as others do.
+/// Colours that remain distinguishable with red-green colour blindness.
 const COLOURS: [&str; 4] = ["#1f6fb8", "#c8590b", "#5b8c2a", "#8a4fa3"];
 /// Dashes, for print without colours.
 const DASHES: [&str; 4] = ["none", "6 3", "2 3", "8 3 2 3"];

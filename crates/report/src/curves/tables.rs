@@ -86,8 +86,8 @@ pub(crate) fn comparison(comparison: &CurveComparison) -> String {
         Some(true) => format!("alike: at every block size within {tie:.0} %"),
         Some(false) => format!("not alike: more than {tie:.0} % apart at some block size"),
         None => format!(
-            "not resolved: neither within {tie:.0} % everywhere nor certainly further apart; \
-             give more --rounds or a longer --time"
+            "inconclusive: the data show neither a difference below {tie:.0} % everywhere nor one above \
+             it; give more --rounds or a longer --time"
         ),
     };
     let confidence = comparison.confidence * 100.0;

@@ -41,8 +41,8 @@ impl<'a> Inside<'a> {
 /// Why a page gives no run file back.
 #[derive(Debug, thiserror::Error)]
 pub enum ExtractError {
-    /// No element of ours is in it.
-    #[error("it is no report with a run file inside; only the HTML of `seekwell report --html` is")]
+    /// It has no element with a run file.
+    #[error("not a report that contains its run file; give a page of `seekwell report --html`")]
     NotAReport,
     /// The page was written without.
     #[error(

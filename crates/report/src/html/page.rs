@@ -10,7 +10,7 @@ pub(crate) struct Page {
 }
 
 /// The one escaper: characters that mean something in markup, in attributes of either quote, and
-/// those that steer or reorder what stands around them.
+/// those that control or reorder the text around them.
 pub(super) fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -27,18 +27,18 @@ pub(super) fn escape(text: &str, out: &mut String) {
 }
 
 impl Page {
-    /// A page without a program, up to the begin of its content.
+    /// A page without a program, up to the start of its content.
     pub(crate) fn new(title: &str) -> Self {
         Self::with_program(title, None)
     }
 
-    /// A page up to the begin of its content; its program stands at its end.
+    /// A page up to the start of its content; its program follows the content.
     pub(super) fn with_program(title: &str, program: Option<&Program>) -> Self {
         let mut page = Self { out: String::new() };
         let (style, style_hash) =
             program.map_or((STYLE, STYLE_HASH), |program| (program.style, program.style_hash));
         page.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-        // The policy holds from here on: it stands before anything that it could forbid.
+        // The policy applies from here on, so it comes before anything that it could forbid.
         page.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '");
         page.raw(style_hash);
         if let Some(program) = program {

@@ -189,7 +189,7 @@ pub(super) fn trials(page: &mut Page, view: &RunView) {
     page.raw(
         "<span class=\"key-reads\">reads</span> and <span class=\"key-writes\">writes</span>; ",
     );
-    page.raw("each drawing has its own scale, the largest value stands below it.</p>\n");
+    page.raw("Each drawing has its own scale; the largest value is printed below it.</p>\n");
     for row in view.rows() {
         page.element("<details>\n<summary>", &row.stack, " (");
         page.element("", &trials_text(view.counts(&row.stack)), ")</summary>\n");

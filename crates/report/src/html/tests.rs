@@ -72,7 +72,7 @@ fn a_page_gives_its_run_file_back() {
     let told = |page: &str| extract(page).expect_err("nothing to extract").to_string();
     assert!(told(&lean).starts_with("the page was written with --lean"), "{}", told(&lean));
     assert!(lean.contains("written with --lean"));
-    assert!(told(&html(&view)).starts_with("it is no report with a run file inside"));
+    assert!(told(&html(&view)).starts_with("not a report that contains its run file"));
     assert!(told("<p>").starts_with("it is no report"));
 
     let begin = whole.find(WHOLE_ELEMENT).expect("the element") + WHOLE_ELEMENT.len();

@@ -9,7 +9,7 @@ const ROW: f64 = 18.0;
 /// x of the end of the names and of the start of the ratios in words.
 const LEFT: f64 = 280.0;
 const RIGHT: f64 = 660.0;
-/// Ratios from a quarter to four times have a place of their own; others stand at the edge.
+/// Ratios from 1/4 to 4 have their own position; others are drawn at the edge.
 const EDGE: f64 = 2.0;
 
 /// Every measured value of a study over its published one as an SVG file; `None` when nothing was measured.

@@ -1,6 +1,6 @@
 //! Reads an adaptive binary range coder.
 
-/// How likely the next bit of a kind is 0, of 65,536, and how much was seen of it.
+/// Probability that the next bit of a kind is 0, in units of 1/65,536, and the number of bits seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chance {
     zero: u32,
@@ -32,7 +32,7 @@ impl Chance {
     }
 }
 
-/// Bytes to bits. Behind the end come zeros: what is torn is told by the checksum of the whole.
+/// Bytes to bits. Zeros follow the end: the checksum of the whole detects truncated data.
 pub(super) struct Reader<'a> {
     range: u32,
     code: u32,

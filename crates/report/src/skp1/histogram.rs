@@ -11,7 +11,7 @@ const HEADER: usize = 40;
 const SPARSE: u64 = 3_932;
 /// Density at the first slot that is not empty.
 const FIRST: u64 = 19_661;
-/// Counts up to this are told by a chain of chances.
+/// Counts up to this are coded as a chain of binary decisions.
 const CHAIN: usize = 14;
 /// A histogram has not more slots; damaged bytes must not take all time.
 const MOST_SLOTS: u64 = 1 << 20;

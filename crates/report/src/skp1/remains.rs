@@ -1,6 +1,6 @@
 //! Joins records, histograms, series and the remaining bytes into the run file again.
 //!
-//! Metrics stand in the records too: a number that is found there is taken out of its table.
+//! The records contain the metrics too: a number found there is left out of its table.
 
 use super::unzip;
 use serde_json::Value;

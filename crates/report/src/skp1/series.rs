@@ -10,7 +10,7 @@ const COLUMNS: usize = 19;
 /// One sample: what the run file keeps of it, in its order of columns.
 pub(super) type Sample = [Option<u64>; COLUMNS];
 
-/// How a column is computed.
+/// Formula of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     /// Bytes of memory, in pages.
@@ -80,7 +80,7 @@ struct Column {
     less: Chance,
 }
 
-/// Lengths of the number before that are told apart.
+/// Number of distinguished lengths of the preceding number.
 const LENGTHS: usize = 20;
 
 impl Column {

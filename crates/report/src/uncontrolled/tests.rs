@@ -3,7 +3,7 @@ use crate::fixture;
 use seekwell_model::stack::Journal;
 use seekwell_model::units::Bytes;
 
-const IMAGE: &str = "scratch lies in an image on this machine's own disk: its cache, its other users and its age are part of the numbers";
+const IMAGE: &str = "scratch is an image on this machine's own disk: that disk's cache, other users and age are part of the numbers";
 
 #[test]
 fn equal_settings_raise_nothing_but_the_image() {
@@ -25,7 +25,7 @@ fn swap_pinning_memory_disks_and_the_environment_are_told() {
     assert_eq!(
         uncontrolled(&view),
         [
-            "on-ram, scratch is memory and no disk: an upper bound",
+            "on-ram, scratch is memory, not a disk: its numbers are an upper bound",
             "swap was on: memory pressure may have written to another device",
             "the workload was not pinned to CPUs in every trial",
             "the CPU frequency was not fixed",

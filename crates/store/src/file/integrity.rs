@@ -22,7 +22,7 @@ pub enum Integrity {
 }
 
 impl RunFile {
-    /// Computes all digests again: plan, environment, attempts in order, columns beside their
+    /// Computes all digests again: plan, environment, attempts in order, columns with their
     /// records, and verdict.
     ///
     /// # Errors

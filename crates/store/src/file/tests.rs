@@ -142,7 +142,7 @@ fn nothing_is_overwritten() {
     std::fs::write(&path, "a letter").unwrap();
     assert_eq!(
         told(RunFile::create(&path, &plan(), &environment()), &path),
-        "RUN exists and is not overwritten; name another file with -o, go on with it by --resume, or move it away"
+        "RUN exists and is not overwritten; name another file with -o, continue it with --resume, or move it away"
     );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "a letter");
     assert_eq!(names(&folder), ["taken"]);

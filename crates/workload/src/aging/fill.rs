@@ -70,7 +70,7 @@ struct Aging<'a> {
     written: u64,
 }
 
-/// How full a filesystem is.
+/// Used and free space of a filesystem.
 #[derive(Clone, Copy, Debug)]
 struct Fill {
     used: u64,
@@ -135,7 +135,7 @@ impl<'a> Aging<'a> {
         }
     }
 
-    /// The file has its size; where it lies is looked at now, or later when it stays unwritten.
+    /// The file has its size. Reads its layout now, or later if its data is not yet on the device.
     fn end(&mut self, growing: &Growing) {
         let extents = fiemap::extents(growing.file.as_fd());
         let extents = extents.ok().flatten().map(|found| found.len() as u64);

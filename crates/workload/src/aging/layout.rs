@@ -19,12 +19,12 @@ pub struct Layout {
     /// Their extents; those that continue each other on the device are one. `None` where the
     /// filesystem does not tell.
     pub extents: Option<u64>,
-    /// How many files have how many extents, as far as the filesystem tells.
+    /// Number of files by number of extents, as far as the filesystem reports them.
     pub files_by_extents: BTreeMap<u64, u64>,
     /// Bytes on the device between an extent of a file and its next, forwards or backwards, over
     /// all of them.
     pub gap_bytes: u64,
-    /// How many such gaps there are.
+    /// Number of such gaps.
     pub gaps: u64,
     /// Part of the filesystem that is in use; `None` when it does not say.
     pub used_share: Option<f64>,
@@ -98,8 +98,8 @@ impl Layout {
         middle.next().map(|(extents, _)| *extents)
     }
 
-    /// Mean distance on the device from the end of an extent of a file to the begin of its next,
-    /// in bytes; 0 when every file is in one piece.
+    /// Mean distance on the device from the end of one extent of a file to the start of the next, in
+    /// bytes; 0 if every file has one extent.
     #[must_use]
     pub fn extent_distance(&self) -> Option<f64> {
         self.extents?;

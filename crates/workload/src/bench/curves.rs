@@ -1,5 +1,5 @@
-//! What several steps of a bench show together: a curve over block size or threads, a surface over
-//! file and record size, and two curves against each other.
+//! Results over several steps of a bench: a curve over block size or threads, a surface over file and
+//! record size, and the comparison of two curves.
 
 use super::{BenchTarget, bench};
 use crate::error::WorkloadError;
@@ -82,14 +82,14 @@ pub(super) fn surfaces(params: &WorkloadParams, result: &BenchResult) -> Vec<Sur
     surfaces
 }
 
-/// How two targets are compared.
+/// Settings of the comparison of two targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparing {
     /// Rounds: in each both targets are measured at every block size, in turn.
     pub rounds: usize,
     /// Confidence of the intervals of all block sizes together.
     pub confidence: f64,
-    /// How far apart two targets may be and still count as alike, relative.
+    /// Largest relative difference of two targets that still count as alike.
     pub tie_width: f64,
 }
 
@@ -207,7 +207,7 @@ fn against(
     })
 }
 
-/// Yes when every interval lies within the tie width, no when one lies outside of it.
+/// Returns true if every interval is inside the tie width, false if one is outside, otherwise `None`.
 fn alike(rows: &[CurveComparisonRow], tie_width: f64) -> Option<bool> {
     let (least, most) = (1.0 / (1.0 + tie_width), 1.0 + tie_width);
     let within = |row: &CurveComparisonRow| {

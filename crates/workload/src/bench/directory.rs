@@ -87,7 +87,7 @@ pub(super) fn run(
     Ok(result)
 }
 
-/// Whether what the workload keeps on the device fits, as far as it says.
+/// Checks that the workload's data fits on the device, if the workload states its size.
 fn fits(params: &WorkloadParams, directory: &Path) -> Result<(), WorkloadError> {
     let free = target::free_bytes(directory)
         .map_err(WorkloadError::file("find the free space of", directory))?;

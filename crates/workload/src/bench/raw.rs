@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Where programs that work on the device have their current directory: in memory.
+/// Current directory, in memory, of programs that work on the device.
 const MEMORY: &str = "/dev/shm";
 
 pub(super) fn run(
@@ -67,6 +67,6 @@ fn make_cold(file: &File, path: &Path) -> Result<Option<Warning>, WorkloadError>
     target::drop_cached(file).map_err(WorkloadError::file("drop the cache of", path))?;
     Ok(Some(Warning::new(
         WarningCode::PartlyCached,
-        "pages of the device that somebody else uses may have stayed in the cache before a cold step",
+        "pages of the device that another process uses may have stayed in the cache before a cold step",
     )))
 }

@@ -24,7 +24,7 @@ const CHARACTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkl
 pub struct Names {
     /// In the order in which they are created: path below the root, size.
     files: Vec<(CString, u64)>,
-    /// Their directories; empty when all lie in the root itself.
+    /// Their directories; empty if all files are in the root itself.
     directories: Vec<CString>,
     /// The order in which they are looked at and deleted: indices; `None` is the order in which
     /// the directories list them.

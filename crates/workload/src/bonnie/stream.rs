@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Of so many seeks one writes back what it read.
 const SEEKS_PER_WRITE: u64 = 10;
 
-/// How many characters pass between two looks at whether to stop.
+/// Number of characters between two checks of the stop flag.
 const LOOK_EVERY: u64 = 4096;
 
 fn failed<'a>(action: &'static str, path: &'a Path) -> impl Fn(Errno) -> WorkloadError + use<'a> {

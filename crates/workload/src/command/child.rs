@@ -27,7 +27,7 @@ pub struct Limits<'a> {
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// How a command ended.
+/// End of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// By itself, with this status.
@@ -43,7 +43,7 @@ pub enum Ended {
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// How.
+    /// End of the command.
     pub ended: Ended,
     /// From just before its start to its end.
     pub elapsed_ns: u64,
@@ -86,10 +86,10 @@ impl Output {
     }
 }
 
-/// How often a stop is looked for.
+/// Time between two checks of the stop flag.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How long a command may take to end after it was asked to.
+/// Time that a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs `line` with the shell in `folder` and waits until it has ended; then nothing of its
@@ -255,7 +255,7 @@ fn wait4(pid: Pid) -> io::Result<End> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
         // SAFETY: both pointers are valid for the kernel to write to; the child is ours and
-        // nobody else waits for it.
+        // no other thread waits for it.
         let waited =
             unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) };
         if waited >= 0 {

@@ -10,7 +10,7 @@ const DIRECTIONS: [&str; 2] = ["read", "write"];
 
 /// The outcome of a step from what fio wrote; an error says what is wrong with it.
 pub fn outcome(text: &str, outline: &StepOutline) -> Result<StepOutcome, String> {
-    // Notes of fio may stand before its JSON.
+    // fio may print notes before its JSON.
     let begin = text.find("{\n").ok_or("wrote no JSON")?;
     let json: Value =
         serde_json::from_str(&text[begin..]).map_err(|error| format!("wrote bad JSON: {error}"))?;

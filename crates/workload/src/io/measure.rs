@@ -73,7 +73,7 @@ impl Measure {
     }
 }
 
-/// How far what is written can be made smaller.
+/// Compressibility and repetition of the written data.
 pub(super) fn data_shape(params: &IoParams) -> DataShape {
     DataShape { zero_percent: params.compressible, repeated_percent: params.repeated }
 }
@@ -157,7 +157,7 @@ impl Step for Measure {
         let mut job = job(params, &target, self.setting.direct(), seed, context.stop.clone());
         job.progress = Some(Arc::clone(&self.progress));
         if self.setting.place != Place::Main && job.stop.is_some() {
-            // Beside another workload it runs as long as that one does.
+            // A background workload runs as long as the measured one.
             job.time_ns = None;
             job.count = job.append.is_some().then(|| room(&target, params));
         }

@@ -37,7 +37,7 @@ impl Populate {
         if context.raw {
             let span = self.setting.raw_span(context)?;
             let sector = context.sector_bytes.max(1);
-            // Whole sectors from the begin to the end: the last write is as short as it must be.
+            // Whole sectors from start to end: only the last write may be shorter.
             let whole = span.length.is_multiple_of(sector.into());
             let direct = (stamped || self.setting.direct()) && whole;
             let access = Access { write: true, direct, durable: false };
@@ -72,7 +72,7 @@ impl Populate {
     }
 }
 
-/// How a pass writes.
+/// Write method of a pass.
 struct Manner<'a> {
     direct: bool,
     data: DataShape,

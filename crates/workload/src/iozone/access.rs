@@ -1,4 +1,4 @@
-//! How a pass reads and writes: read and write, the C library's streams, pread and pwrite, or their
+//! Access methods of a pass: read and write, the C library's streams, pread and pwrite, or their
 //! vectored forms.
 
 use crate::error::WorkloadError;
@@ -118,7 +118,7 @@ impl FileOfThread {
         let buffer = if reads { self.arena.read_buffer(0) } else { self.arena.write_buffer(0) };
         let memory = self.arena.address(buffer, self.record_bytes);
         // SAFETY: the arena lives as long as this value and has `length` bytes at this address;
-        // nobody else refers to them while this slice lives.
+        // nothing else refers to them while this slice lives.
         let memory = unsafe { std::slice::from_raw_parts_mut(memory, length) };
         if let Some(stream) = &mut self.stream {
             return stream.call(reads, memory);

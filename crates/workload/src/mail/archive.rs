@@ -53,8 +53,8 @@ impl Rules {
         for (end, _) in path.match_indices('/') {
             match self.seen.get(&path[..end]) {
                 None | Some(Seen::Directory) => {}
-                Some(Seen::File { .. }) => return Err("lies below a file".to_owned()),
-                Some(Seen::SymbolicLink) => return Err("lies below a symbolic link".to_owned()),
+                Some(Seen::File { .. }) => return Err("is below a file".to_owned()),
+                Some(Seen::SymbolicLink) => return Err("is below a symbolic link".to_owned()),
             }
         }
         match (self.seen.get(path), item) {
@@ -278,7 +278,7 @@ pub(super) fn unpack(
     })
 }
 
-/// How long it takes to read the archive once more, in ns: the speed of the source itself.
+/// Returns the time to read the archive once more, in ns: the speed of the source itself.
 ///
 /// # Errors
 /// When it cannot be read.

@@ -83,7 +83,7 @@ impl Content {
         }
     }
 
-    /// How long it takes to make the content of a whole tree, in ns: the speed of the source
+    /// Returns the time to generate the content of a whole tree, in ns: the speed of the source
     /// itself. Ends early when that is longer than `enough_ns`.
     #[must_use]
     pub fn making_time_ns(&mut self, tree: &Tree, enough_ns: u64) -> u64 {

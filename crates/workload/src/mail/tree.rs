@@ -31,7 +31,7 @@ struct FileEntry {
 enum Names {
     /// `f00012/345`, from the numbers.
     Numbered {
-        /// How many directories there are.
+        /// Number of directories.
         directories: u32,
     },
     /// As the archive has them.
@@ -73,7 +73,7 @@ impl Tree {
         Self { files, names: Names::Listed(names), bytes }
     }
 
-    /// How many files it has.
+    /// Returns the number of files.
     #[must_use]
     pub fn len(&self) -> usize {
         self.files.len()
@@ -113,7 +113,7 @@ impl Tree {
     }
 
     /// The directory that must be made before this file of a seeded tree, written into `path`;
-    /// `None` when an earlier file lies in it too.
+    /// `None` if an earlier file is in it too.
     pub fn new_directory<'a>(&self, file: usize, path: &'a mut String) -> Option<&'a str> {
         let FileEntry { directory, number, .. } = self.files[file];
         if number != 1 {

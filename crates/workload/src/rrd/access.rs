@@ -116,7 +116,7 @@ impl Mapping {
 
     /// Only advice: what the kernel makes of it does not matter for the result.
     fn advise(&self, length: usize, advice: Advice) {
-        // SAFETY: the range lies in the mapping, and none of these kinds of advice changes data.
+        // SAFETY: the range is inside the mapping, and none of these kinds of advice changes data.
         let _ = unsafe { rustix::mm::madvise(self.begin, length.min(self.length), advice) };
     }
 

@@ -45,7 +45,7 @@ pub enum SourceKind {
     Absolute,
 }
 
-/// How an archive makes one value of several.
+/// Function by which an archive combines several values into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consolidation {
     /// Their mean.
@@ -76,7 +76,7 @@ pub struct Source {
 /// An archive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Archive {
-    /// How values are consolidated.
+    /// Function that consolidates values.
     pub function: Consolidation,
     /// Rows.
     pub rows: u64,
@@ -300,7 +300,7 @@ impl Definition {
         }
     }
 
-    /// Reads the definition from the begin of a file of `length` bytes.
+    /// Reads the definition from the start of a file of `length` bytes.
     ///
     /// # Errors
     /// [`FormatError`]; nothing is trusted.

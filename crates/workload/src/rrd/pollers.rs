@@ -27,7 +27,7 @@ pub struct Share<'a> {
     pub files: Range<u64>,
     /// Data sources in each.
     pub sources: u64,
-    /// How they are read and changed.
+    /// Access method.
     pub access: RrdAccess,
 }
 
@@ -51,7 +51,7 @@ pub struct Done {
 /// Instead of the number of a poll: there is none any more.
 const END: u64 = u64::MAX;
 
-/// How a poll ended, as the process tells it.
+/// Report of a process that its poll succeeded.
 const FINE: u64 = u64::MAX;
 
 impl Poller {
@@ -208,7 +208,7 @@ fn wait4(pid: Pid) -> io::Result<(i32, u64)> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
         // SAFETY: both pointers are valid for the kernel to write to; the child is ours and
-        // nobody else waits for it.
+        // no other thread waits for it.
         let waited =
             unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) };
         if waited >= 0 {

@@ -96,7 +96,7 @@ fn work(
         latencies.record(MonotonicClock.now_ns().saturating_sub(due_ns));
         due_ns = due_ns.saturating_add(every.0);
         offset = (offset + RECORD as u64) % TENANT_BYTES;
-        // Looked at last: however short the polls are, one fsync is beside them.
+        // Checked last, so that at least one fsync runs during the polls, however short they are.
         if stop.load(Ordering::Relaxed) {
             return Ok(latencies);
         }

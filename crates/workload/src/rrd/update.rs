@@ -99,7 +99,7 @@ pub fn apply(
     Ok(rows)
 }
 
-/// How the time of an update falls on steps.
+/// Position of an update's time within the steps.
 struct Span {
     /// Seconds since the last update.
     interval: f64,

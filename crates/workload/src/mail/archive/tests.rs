@@ -45,7 +45,7 @@ fn hostile_entries_are_refused() {
         (entry(FILE, "../evil", "", b"x"), "../evil: has '..' in its path"),
         (entry(FILE, "a/../../evil", "", b"x"), "a/../../evil: has '..' in its path"),
         (entry(FILE, "/etc/evil", "", b"x"), "/etc/evil: has an absolute path"),
-        (entry(FILE, "a/b/c", "", b"x"), "a/b/c: lies below a file"),
+        (entry(FILE, "a/b/c", "", b"x"), "a/b/c: is below a file"),
         (entry(FILE, "a/b", "", b"x"), "a/b: comes twice"),
         (entry(FILE, "./a//b", "", b"x"), "./a//b: comes twice"),
         (
@@ -73,7 +73,7 @@ fn hostile_entries_are_refused() {
         assert_eq!(refusal(&[good.clone(), hostile]), expected);
     }
     let through = [entry(SYMLINK, "l", "a", b""), entry(FILE, "l/f", "", b"x")];
-    assert_eq!(refusal(&through), "l/f: lies below a symbolic link");
+    assert_eq!(refusal(&through), "l/f: is below a symbolic link");
     let deep = "d/".repeat(49);
     let long = entry(FILE, &format!("{deep}f"), "", b"x");
     assert!(scan(archive(&[long]).path()).is_ok());
