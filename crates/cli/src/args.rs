@@ -8,7 +8,7 @@ use seekwell_model::units::{Bytes, Nanos};
 use seekwell_session::{Change, CpuCharge, More, Options, Tried, backends};
 use std::path::PathBuf;
 
-/// What a command is for, its examples, then how it is called.
+/// Help of a command: its purpose, examples, then usage.
 const TEMPLATE: &str = "{about-with-newline}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
 
 /// Which filesystem, mkfs and mount options, I/O scheduler, journal placement and device run your
@@ -40,19 +40,19 @@ pub enum Command {
     Watch(WatchArgs),
     /// Compare two runs of one lab stack by stack, say before and after an update
     Compare(CompareArgs),
-    /// Run the experiments of published studies, and put our numbers beside theirs
+    /// Run the experiments of published studies, and compare the results with the published ones
     Replicate(ReplicateArgs),
     /// Take the run file out of a report, byte by byte as it was
     Extract(ExtractArgs),
     /// Check that a run file is what was written, and judge its trials again
     Verify(VerifyArgs),
-    /// Build the kernel of the virtual place, or list those that were built
+    /// Build the kernel of the virtual backend, or list built kernels
     #[command(subcommand)]
     Kernel(KernelCommand),
-    /// List the modelled devices of the virtual place, or draw what one does
+    /// List the modelled devices of the virtual backend, or draw the behaviour of one
     #[command(subcommand)]
     Device(DeviceCommand),
-    /// Measure what CPU time to charge in the virtual place
+    /// Measure the CPU time to charge on the virtual backend
     Calibrate,
     /// Allow Seekwell to destroy what is on a disk or partition: the only door to a real disk
     Claim(ClaimArgs),
@@ -68,23 +68,23 @@ pub enum Command {
     Screen,
 }
 
-/// Where the trials of a lab run.
+/// Backend that runs the trials of a lab, and its settings.
 #[derive(Args, Debug)]
 pub struct PlaceArgs {
-    /// Where trials run: on this machine's kernel and disks, or in guests on modelled disks in virtual
-    /// time, which needs no root and gives the same on every machine
+    /// Backend. `host` runs trials on this machine's kernel and disks; `virtual` runs them in guests on
+    /// modelled disks in virtual time, needs no root, and gives the same result on every machine
     #[arg(long, default_value = "host", value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: String,
-    /// Virtual place: replace the lab's devices by this modelled one
+    /// Virtual backend: replace the lab's devices by this modelled one
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Virtual place: the lab kernel to run [default: that of `kernel build`]
+    /// Virtual backend: the lab kernel to run [default: that of `kernel build`]
     #[arg(long, value_name = "ID")]
     pub kernel: Option<String>,
-    /// Virtual place: bring a program of this machine into the guests; may be given more than once
+    /// Virtual backend: copy a program of this machine into the guests; may be given more than once
     #[arg(long, value_name = "PATH")]
     pub bring: Vec<PathBuf>,
-    /// Virtual place: change a number of a modelled device, for example to an end of its range
+    /// Virtual backend: change a parameter of a modelled device, for example to a bound of its range
     #[arg(long = "set", value_name = "DEVICE:KEY=NUMBER")]
     pub changes: Vec<Change>,
     /// Host: replace the lab's devices by this one: a claimed disk or partition by stable path, or
@@ -112,7 +112,7 @@ impl PlaceArgs {
     }
 }
 
-/// What to do with lab kernels.
+/// Actions on lab kernels.
 #[derive(Debug, Subcommand)]
 pub enum KernelCommand {
     /// Build the lab kernel, unless it was built before; takes minutes
@@ -144,7 +144,7 @@ pub enum KernelSetArg {
     Reduced,
 }
 
-/// What to do with modelled devices.
+/// Actions on modelled devices.
 #[derive(Debug, Subcommand)]
 pub enum DeviceCommand {
     /// List them
@@ -162,7 +162,7 @@ pub struct InitArgs {
     /// Lab file to write; one that exists is not written over
     #[arg(default_value = "mine.toml")]
     pub lab: PathBuf,
-    /// What runs on it: mail, database, log, monitoring, photos, build, desktop, containers, command
+    /// Main workload: mail, database, log, monitoring, photos, build, desktop, containers, command
     #[arg(long, value_name = "ANSWER")]
     pub runs: Option<String>,
     /// Which device: scratch, or the stable path of a disk or partition
@@ -171,13 +171,13 @@ pub struct InitArgs {
     /// Which filesystems: usual, or a list such as ext4,xfs
     #[arg(long, value_name = "ANSWER")]
     pub filesystems: Option<String>,
-    /// What else is compared: scheduler, journal, memory, nothing
+    /// Further axis to compare: scheduler, journal, memory, nothing
     #[arg(long, value_name = "ANSWER")]
     pub vary: Option<String>,
-    /// What matters most: throughput, waiting
+    /// Main goal: throughput, waiting
     #[arg(long, value_name = "ANSWER")]
     pub matters: Option<String>,
-    /// How long it may take, for example 10min
+    /// Time limit, for example 10min
     #[arg(long, value_name = "ANSWER")]
     pub time: Option<String>,
     /// Ask nothing: take the defaults of what no flag answers
@@ -227,18 +227,19 @@ pub struct RunArgs {
     /// Place.
     #[command(flatten)]
     pub at: PlaceArgs,
-    /// Virtual place: run every trial twice and name the first event that differs
+    /// Virtual backend: run every trial twice and report the first event that differs
     #[arg(long)]
     pub check: bool,
-    /// Virtual place: trials at once [default: one for each CPU]; results do not depend on it
+    /// Virtual backend: number of trials at the same time [default: one for each CPU]; results do not
+    /// depend on it
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Virtual place: nanoseconds to charge for a system call and for a KiB copied, as `calibrate`
+    /// Virtual backend: nanoseconds to charge for a system call and for a KiB copied, as `calibrate`
     /// measures them [default: CPU time is free]
     #[arg(long, value_name = "CALL,KIB")]
     pub cpu: Option<CpuCharge>,
-    /// Directory for scratch images [default: that of the run file]; in the virtual place, for what
-    /// does not fit in memory
+    /// Directory for scratch images [default: that of the run file]; on the virtual backend, for data
+    /// that does not fit in memory
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     /// Print the whole run as JSON on standard output
@@ -294,7 +295,7 @@ pub struct TryArgs {
     /// Size of the scratch image
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub size: Bytes,
-    /// Run file to write, with the lab beside it [default: try.seekwell, or try-2.seekwell …]
+    /// Run file to write; the lab is written next to it [default: try.seekwell, or try-2.seekwell …]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Place.
@@ -423,7 +424,8 @@ pub struct ReplicateArgs {
     /// The quick set: smaller labs, minutes instead of hours
     #[arg(long)]
     pub quick: bool,
-    /// Where trials run: in guests on modelled disks, or on this machine's kernel and --device
+    /// Backend. `virtual` runs trials in guests on modelled disks, `host` on this machine's kernel and
+    /// --device
     #[arg(long, default_value = "virtual", value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: String,
     /// Host: the device that takes the place of the modelled ones: a claimed disk or partition by
@@ -433,10 +435,11 @@ pub struct ReplicateArgs {
     /// Host: likewise for the journals outside of the filesystem
     #[arg(long, value_name = "DEVICE", requires = "device")]
     pub journal_device: Option<String>,
-    /// Virtual place: the lab kernel to run [default: that of `kernel build`]
+    /// Virtual backend: the lab kernel to run [default: that of `kernel build`]
     #[arg(long, value_name = "ID")]
     pub kernel: Option<String>,
-    /// Virtual place: trials at once [default: one for each CPU]; results do not depend on it
+    /// Virtual backend: number of trials at the same time [default: one for each CPU]; results do not
+    /// depend on it
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Directory of labs and run files; what is there is not run again
@@ -458,10 +461,10 @@ pub struct ReplicateArgs {
     /// Write the comparison as one HTML page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the comparison as Markdown, with a chart of each study beside it (FILE-STUDY.svg)
+    /// Write the comparison as Markdown, and a chart of each study to FILE-STUDY.svg
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Markdown that stands before the comparison
+    /// Markdown file to insert before the comparison
     #[arg(long, value_name = "FILE", requires = "markdown")]
     pub introduction: Option<PathBuf>,
     /// Replace existing files also when they are something else than an earlier comparison

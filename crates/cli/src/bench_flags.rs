@@ -87,7 +87,7 @@ fn kind_command(kind: &'static WorkloadKind) -> Command {
     command
 }
 
-/// Whether the kind knows how to go past the page cache.
+/// Returns true if the kind supports direct I/O.
 fn has_direct(kind: &WorkloadKind) -> bool {
     kind.fields.iter().any(|field| match field.kind {
         FieldKind::Choice(words) => field.name == "cache" && words.contains(&"direct"),
@@ -136,7 +136,7 @@ fn value_name(kind: FieldKind) -> &'static str {
 pub struct FlagError {
     /// Flag without the dashes.
     pub flag: String,
-    /// What is wrong and what to write instead.
+    /// Problem, and the text to write instead.
     pub problem: String,
 }
 
@@ -179,7 +179,7 @@ pub fn params(
     })
 }
 
-/// Whether the kind takes a job of another program, which lies in a file.
+/// Returns true if the kind runs a job file of another program.
 fn has_job_file(kind: &WorkloadKind) -> bool {
     kind.fields.iter().any(|field| field.name == "job")
 }
@@ -194,7 +194,7 @@ fn read_job_file(path: &std::path::Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(failed)
 }
 
-/// Whether the target is a directory, in which files are made.
+/// Returns true if the target is a directory, in which files are made.
 fn in_directory(matches: &ArgMatches) -> bool {
     matches.get_one::<std::path::PathBuf>("target").is_some_and(|target| target.is_dir())
 }

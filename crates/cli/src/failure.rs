@@ -1,5 +1,5 @@
-//! How a command ends: exit codes, and errors as one message that says what, where, why and what
-//! to do.
+//! Ends of a command: exit codes, and errors as one message with the failure, its place, its cause and
+//! the fix.
 
 use crate::terminal;
 use seekwell_session::{Kind, SessionError};

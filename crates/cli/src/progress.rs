@@ -24,7 +24,7 @@ pub struct Progress<'a> {
     state: State,
     left: TimeLeft<'a>,
     screen: Option<ScreenProcess>,
-    /// What was said on the screen only, to be said again below it.
+    /// Lines that only the screen showed; they are printed again after it closes.
     unsaid: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Progress<'a> {
         let Some(screen) = &self.screen else { return };
         if !screen.send(&self.state) {
             self.finish();
-            terminal::talk("the screen was left; the run goes on, Ctrl-C ends it after this trial");
+            terminal::talk("screen closed; the run continues, Ctrl-C ends it after this trial");
         }
     }
 
@@ -143,7 +143,7 @@ fn part_words(part: Part, stacks: usize) -> String {
         Part::Pilot => {
             format!("pilot: {stacks} stacks, to learn how much trials vary and how long they take")
         }
-        Part::Screen => format!("screen: {stacks} stacks; the better half goes on"),
+        Part::Screen => format!("screen: {stacks} stacks; the better half continues"),
         Part::Final => format!("final: {stacks} stacks in fresh rounds"),
     }
 }

@@ -26,7 +26,7 @@ const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 /// Terminals below this many columns and lines get lines instead.
 const LEAST: (u16, u16) = (60, 16);
 
-/// How a terminal was before, to give it back by somebody else than the one who took it.
+/// Original state of a terminal; another process than the one that changed it can restore it.
 #[derive(Clone)]
 pub struct Before(Termios);
 
@@ -47,7 +47,7 @@ impl Before {
     }
 }
 
-/// Whether standard error can be a screen.
+/// Returns true if standard error can be a screen.
 pub fn possible() -> bool {
     let large = rustix::termios::tcgetwinsize(stderr())
         .is_ok_and(|size| size.ws_col >= LEAST.0 && size.ws_row >= LEAST.1);

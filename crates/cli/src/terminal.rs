@@ -8,7 +8,7 @@ pub fn width() -> usize {
     size.map_or(80, |size| usize::from(size.ws_col)).clamp(40, 160)
 }
 
-/// Whether standard output takes colours: a terminal, and neither `NO_COLOR` nor a dumb one.
+/// Returns true if standard output shows colours: a terminal that is not dumb, without `NO_COLOR`.
 pub fn colour() -> bool {
     stdout().is_terminal() && !plain()
 }

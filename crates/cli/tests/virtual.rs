@@ -1,4 +1,4 @@
-//! The virtual place from outside: labs in real guests on modelled disks, through the program alone.
+//! The virtual backend from outside: labs in real guests on modelled disks, through the program alone.
 //! Needs a lab kernel in the user's cache; what needs none is tried everywhere.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
@@ -217,7 +217,7 @@ fn what_the_virtual_place_does_not_take_is_said_in_words() {
     );
     assert_eq!(
         said(DEVICE, &["--kernel", "abc"]),
-        "seekwell: error: no lab kernel abc was built; seekwell kernel list shows those there are\n"
+        "seekwell: error: lab kernel abc not found; list built kernels with seekwell kernel list\n"
     );
     let list =
         seekwell(here).args(["kernel", "list"]).env("XDG_CACHE_HOME", here).output().unwrap();
@@ -245,7 +245,7 @@ fn devices_are_listed_and_drawn() {
     }
     let none = seekwell(here).args(["device", "show", "floppy"]).output().unwrap();
     assert_eq!(none.status.code(), Some(1));
-    assert!(talk(&none).contains("there is no modelled device 'floppy'"), "{}", talk(&none));
+    assert!(talk(&none).contains("modelled device 'floppy' not found"), "{}", talk(&none));
 }
 
 #[test]

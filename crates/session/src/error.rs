@@ -72,7 +72,7 @@ pub enum SessionError {
     #[error(transparent)]
     Catalogue(DeviceError),
     /// A change names a device that does not exist.
-    #[error("--set {change}: there is no modelled device '{}'; seekwell device list shows those there are", change.device)]
+    #[error("--set {change}: modelled device '{}' not found; list the devices with seekwell device list", change.device)]
     ChangedDevice {
         /// The change.
         change: Change,

@@ -149,7 +149,7 @@ fn choose_kernel(cache: &Path, id: Option<&str>) -> Result<Kernel, SessionError>
         return match (named.next(), named.next()) {
             (Some(kernel), None) => Ok(kernel),
             (None, _) => Err(SessionError::Kernel(format!(
-                "no lab kernel {id} was built; seekwell kernel list shows those there are"
+                "lab kernel {id} not found; list built kernels with seekwell kernel list"
             ))),
             (Some(_), Some(_)) => Err(SessionError::Kernel(format!(
                 "more than one lab kernel begins with {id}; write more of its name"

@@ -19,7 +19,7 @@ const EXAMPLES: &[(&str, &str)] = &[
   seekwell bench seek /dev/sdb         random reads of a disk now, reading only
 
 Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
-4 not resolved, 5 a threshold failed."#,
+4 inconclusive, 5 a threshold failed."#,
     ),
     (
         "doctor",
@@ -62,10 +62,10 @@ The run file and the lab that was run are kept: change the lab and run it again.
   sudo seekwell run --resume -o before.seekwell --until-decided --at-most 1h
   sudo seekwell run mine.toml --resume -o mine.seekwell --for 10min
 
-On a terminal there is a live screen; q leaves it and the run goes on. Ctrl-C ends the run after
-the trial under way, a second one at once; either way everything is put back.
+On a terminal there is a live screen; q closes it, the run continues. Ctrl-C ends the run after the
+current trial, a second Ctrl-C at once. Either way the machine's settings are restored.
 
-Exit status: 0 winner or tie, 4 not resolved, 1 error or stopped, 3 refused for safety."#,
+Exit status: 0 winner or tie, 4 inconclusive, 1 error or stopped, 3 refused for safety."#,
     ),
     (
         "report",
@@ -93,11 +93,11 @@ says so."#,
 
 The trials of two runs share no rounds: they are compared as independent samples, and what else
 changed between the runs (kernel, firmware, settings in force) is listed. Runs that judge another
-metric, do other work or were made in another place are refused. Worse by 5% means 1.05 times as
-much of what should be low, or 1/1.05 of what should be high.
+metric, run another workload or ran on another backend are refused. Worse by 5% means 1.05 times a
+metric that should be low, or 1/1.05 of one that should be high.
 
 Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
-4 not resolved for some stack. 5 a stack is shown to be worse by more than the threshold.
+4 inconclusive for some stack. 5 a stack is certainly worse by more than the threshold.
 1 not comparable, or a run cannot be read."#,
     ),
     (
@@ -127,7 +127,7 @@ A result that is doubtful says why and what to do: served from a cache, too shor
         "replicate",
         r#"Examples:
   seekwell replicate --quick           all studies on modelled devices; takes minutes
-  seekwell replicate 003 -o kept       the whole of one study; goes on with what is kept
+  seekwell replicate 003 -o kept       one study in full; continues with the runs in the folder
   seekwell replicate --kept -o kept --markdown replications.md
   sudo seekwell replicate 003 --quick --place host --device loop:4GiB"#,
     ),
@@ -145,7 +145,7 @@ A result that is doubtful says why and what to do: served from a cache, too shor
     (
         "kernel",
         r#"Examples:
-  seekwell kernel build                the kernel of the virtual place, once per machine
+  seekwell kernel build                the kernel of the virtual backend, once per machine
   seekwell kernel list"#,
     ),
     (

@@ -87,11 +87,11 @@ fn bench(
     show(&result, matches)
 }
 
-/// How long a target is looked at before it is measured.
+/// Time that a target is observed before it is measured.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The doubt about a block device that somebody else uses. `None` for files: which device they lie
-/// on is not always to be found.
+/// Warning about a block device that other processes use. `None` for files: their device cannot always
+/// be determined.
 fn busy(path: &Path) -> Option<Warning> {
     let root = Path::new("/");
     let is_device = path.metadata().is_ok_and(|facts| facts.file_type().is_block_device());
@@ -103,7 +103,7 @@ fn busy(path: &Path) -> Option<Warning> {
     busy_before(&name, &seen, u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// How much of a file or device is used.
+/// Length of the used part of a file or device.
 fn used(params: &WorkloadParams) -> Option<Bytes> {
     match params {
         WorkloadParams::Io(io) => io.file_size,

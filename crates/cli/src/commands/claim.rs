@@ -49,7 +49,7 @@ fn answer(arguments: &ClaimArgs, card: &ClaimCard) -> Result<String, Failure> {
     Ok(line.trim().to_owned())
 }
 
-/// What a person has to see before allowing that everything on a device is destroyed.
+/// Facts that a user must see before allowing Seekwell to destroy everything on a device.
 fn text(card: &ClaimCard) -> String {
     let list =
         |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join("; ") };

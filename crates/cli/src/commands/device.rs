@@ -34,7 +34,7 @@ fn device(session: &Session, name: &str) -> Result<DeviceFile, Failure> {
     }
     if !name.ends_with(".toml") {
         return Err(Failure::Error(format!(
-            "there is no modelled device '{name}'; seekwell device list shows those there are, and a path that ends in .toml shows a file of your own"
+            "modelled device '{name}' not found; list the devices with seekwell device list, or give the path of your own .toml file"
         )));
     }
     let text = std::fs::read_to_string(Path::new(name))

@@ -1,4 +1,4 @@
-//! What is made from the definitions of the arguments: completions, man pages, the command
+//! Documents generated from the definitions of the arguments: completions, man pages, the command
 //! reference.
 
 mod reference;
@@ -9,7 +9,7 @@ use crate::terminal;
 use clap_complete::Shell;
 use std::path::{Path, PathBuf};
 
-/// Where the completions of a shell are looked for, below `share`.
+/// Directories below `share` in which each shell looks for completions.
 const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Bash, "bash-completion/completions/seekwell"),
     (Shell::Zsh, "zsh/site-functions/_seekwell"),

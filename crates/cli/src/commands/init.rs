@@ -56,7 +56,7 @@ pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
 /// A lab as it is drafted.
 struct Draft {
     text: String,
-    /// What it takes at least, in nanoseconds, where that is more than was answered.
+    /// Least time that it takes, in nanoseconds, if that is more than the answer allows.
     longer_ns: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ fn fitting(session: &Session, name: &str, answers: &Answers) -> Draft {
     Draft { text: std::mem::take(&mut texts[chosen]), longer_ns }
 }
 
-/// Whole minutes, or seconds below two: nobody reads a forecast more closely.
+/// Whole minutes, or seconds below two minutes: a forecast needs no more precision.
 fn about(ns: u64) -> String {
     let seconds = ns.div_ceil(1_000_000_000);
     if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
@@ -82,7 +82,7 @@ fn first_within(least_ns: &[Option<u64>], limit_ns: u64) -> usize {
     least_ns.iter().position(fits).unwrap_or(least_ns.len() - 1)
 }
 
-/// What a lab takes at least; `None` where it cannot be planned here.
+/// Returns the least time that a lab takes; `None` if it cannot be planned on this machine.
 fn least_ns(session: &Session, text: &str) -> Option<u64> {
     let lab = LabText::new("draft", text);
     let planned = session.resolve(&lab, &Options::of("host")).ok()?.plan().ok()?;
@@ -93,7 +93,7 @@ fn least_ns(session: &Session, text: &str) -> Option<u64> {
 struct Asker<R, W> {
     input: R,
     output: W,
-    /// Whether somebody is there who can answer again.
+    /// True if a user is present who can answer again.
     again: bool,
     /// Take the default of what was not given.
     defaults: bool,

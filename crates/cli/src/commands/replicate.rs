@@ -1,4 +1,5 @@
-//! `seekwell replicate`: the experiments of published studies, our numbers beside theirs.
+//! `seekwell replicate`: runs the experiments of published studies and compares the results with the
+//! published ones.
 
 mod fit;
 mod labs;
@@ -16,8 +17,8 @@ use seekwell_session::{Session, backends};
 use std::path::Path;
 use studies::Studies;
 
-/// Runs the labs of the studies, unless they were run before, and shows what became of each claim.
-/// What differs from the study is a finding and no failure.
+/// Runs the labs of the studies, unless they were run before, and shows the result of each claim.
+/// A difference from the study is a finding, not a failure.
 ///
 /// # Errors
 /// When a file is wrong, or a run fails for another reason than its measurement.
@@ -85,7 +86,7 @@ fn show(arguments: &ReplicateArgs, found: &Replication) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// The comparison as Markdown, and the charts that it shows beside it.
+/// Writes the comparison as Markdown, and the charts that it shows.
 fn markdown(path: &Path, arguments: &ReplicateArgs, found: &Replication) -> Result<(), Failure> {
     let introduction = arguments
         .introduction

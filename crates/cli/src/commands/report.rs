@@ -98,7 +98,7 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
     })
 }
 
-/// What was changed in the file after it was written.
+/// Warnings about changes to the file after it was written.
 fn integrity(found: &Integrity) -> Vec<Warning> {
     let Integrity::Changed(parts) = found else { return vec![] };
     let warning = |text: &String| Warning::new(WarningCode::FileChanged, text.clone());

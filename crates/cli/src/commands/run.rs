@@ -132,13 +132,13 @@ fn planned(
             Ok((path.clone(), session.reopen(path, options)?))
         }
         (None, None) if arguments.resume => {
-            Err(Failure::Usage("--resume needs -o FILE, the run to go on with".to_owned()))
+            Err(Failure::Usage("--resume needs -o FILE, the run to continue".to_owned()))
         }
         (None, Some(_)) => {
             Err(Failure::Usage("name a lab file; only --resume goes without".to_owned()))
         }
         (None, None) => {
-            let text = "name a lab file, or --resume -o FILE to go on with a run";
+            let text = "name a lab file, or continue a run with --resume -o FILE";
             Err(Failure::Usage(text.to_owned()))
         }
     }

@@ -23,9 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Titles are said again after so many lines.
+/// Number of lines after which the titles are printed again.
 const LINES_PER_TITLE: u64 = 20;
-/// How often keys and signals are looked for.
+/// Time between two checks for keys and signals.
 const LOOK: Duration = Duration::from_millis(100);
 /// Shorter intervals tell nothing: the kernel counts busy time in milliseconds.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -113,7 +113,7 @@ impl Watch {
     /// Ends an interval; whether there is something new.
     fn next(&mut self) -> Result<bool, Failure> {
         let interval_ns = Nanos::from_duration(self.interval).0;
-        // Intervals that nobody took are not caught up with.
+        // Missed intervals are skipped, not made up for.
         let missed = monotonic_ns().saturating_sub(self.due_ns) / interval_ns;
         self.due_ns += (missed + 1) * interval_ns;
         let batch = self.events.batch();

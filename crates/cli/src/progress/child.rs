@@ -9,17 +9,17 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a screen may take to end.
+/// Time that a screen has to end.
 const ENDING: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
 
-/// The state that is to be sent next, and what became of the screen.
+/// The state to send next, and the condition of the screen.
 #[derive(Default)]
 struct Slot {
     next: Option<String>,
     /// Nothing more comes.
     closed: bool,
-    /// Nobody reads any more.
+    /// True once the screen has stopped reading.
     broken: bool,
 }
 
@@ -65,7 +65,7 @@ impl ScreenProcess {
         !slot.broken
     }
 
-    /// Ends the screen; the terminal is as it was before, whatever became of the process.
+    /// Ends the screen and restores the terminal, even if the process died.
     pub fn finish(mut self) {
         {
             let (slot, changed) = &*self.shared;
@@ -94,7 +94,7 @@ impl ScreenProcess {
     }
 }
 
-/// Sends the latest state; older ones that nobody took are skipped.
+/// Sends the latest state and skips older ones that were not read yet.
 fn write(mut pipe: ChildStdin, shared: &(Mutex<Slot>, Condvar)) {
     let (slot, changed) = shared;
     loop {

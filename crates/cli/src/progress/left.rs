@@ -6,7 +6,7 @@ use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use std::time::Instant;
 
-/// What the trials of this process took, by candidate.
+/// Durations of the trials of this process, by candidate.
 pub struct TimeLeft<'a> {
     plan: &'a Plan,
     /// Time and number by candidate.

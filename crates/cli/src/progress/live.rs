@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// How often the screen is drawn when nothing happens, and the devices are sampled.
+/// Time between two samples of the devices, and between two drawings when nothing happens.
 const TICK: Duration = Duration::from_secs(1);
-/// How often states, keys and signals are looked for.
+/// Time between two checks for states, keys and signals.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Draws until the run ends, `q`, or the end of the terminal.
@@ -48,7 +48,7 @@ pub fn run() -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What is on the screen.
+/// Content of the screen.
 struct Shown {
     state: State,
     /// When the trial under way began.

@@ -1,5 +1,5 @@
-//! What the live screen shows, as the run tells it: whole each time, so that one that was missed
-//! is no loss.
+//! State that the run sends to the live screen. Each message is complete, so a missed one does no
+//! harm.
 
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
@@ -28,7 +28,7 @@ pub struct State {
     pub current: Current,
     /// In the order of the lab, which says nothing about who leads.
     pub stacks: Vec<StackState>,
-    /// What failed, the latest last.
+    /// Failures, the latest last.
     pub notes: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct Current {
     pub step: String,
 }
 
-/// How the trials of a stack ended so far.
+/// Outcomes of the trials of a stack so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StackState {
     pub label: String,

@@ -7,12 +7,12 @@ pub fn heading() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
-/// What may be overlooked.
+/// Style of secondary text.
 pub fn dim() -> Style {
     Style::new().add_modifier(Modifier::DIM)
 }
 
-/// What moves.
+/// Style of active elements.
 pub fn good() -> Style {
     Style::new().fg(Color::Cyan)
 }

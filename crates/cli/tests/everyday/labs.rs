@@ -33,7 +33,7 @@ fn each_lab_has_comments_and_can_be_planned() {
         assert!(text.starts_with("# "), "{} says nothing of itself", lab.display());
         let mut plan = seekwell(directory.path());
         plan.arg("plan").arg(&lab);
-        // A modelled device is of the virtual place.
+        // A modelled device belongs to the virtual backend.
         if text.contains("\nmodel = ") {
             plan.args(["--place", "virtual"]);
         }

@@ -197,7 +197,7 @@ fn leaving_the_screen_does_not_stop_the_run() {
     let (terminal, directory) = (Terminal::new(), tempfile::tempdir().unwrap());
     let Some(child) = run("leaving_the_screen", &terminal, directory.path()) else { return };
     terminal.press('q');
-    terminal.wait_for("the run goes on");
+    terminal.wait_for("the run continues");
     terminal.assert_given_back();
     let output = child.wait_with_output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 4)), "{}", terminal.text());

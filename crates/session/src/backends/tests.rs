@@ -57,7 +57,7 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
 fn a_change_that_no_modelled_device_takes_is_reported_before_any_kernel() {
     let with =
         |change: &str| Options { changes: vec![change.parse().unwrap()], ..Options::of("virtual") };
-    assert!(message(&with("no-such:a.b=1")).contains("there is no modelled device 'no-such'"));
+    assert!(message(&with("no-such:a.b=1")).contains("modelled device 'no-such' not found"));
     assert!(message(&with("ram:a.b=1")).starts_with("--set ram:a.b=1: "));
 }
 

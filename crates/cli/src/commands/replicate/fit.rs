@@ -10,7 +10,7 @@ use seekwell_replicate::study::{Fit, Study};
 use seekwell_session::Change;
 use std::fmt;
 
-/// What a run said, as an error of the fit.
+/// Failure of a run, as an error of the fit.
 #[derive(Debug)]
 struct RunFailed(String);
 
@@ -46,7 +46,7 @@ pub fn run(studies: &Studies, chosen: &[&Study], labs: &Labs<'_>) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// What the lab of the fitted value measures with the parameter at `value`.
+/// Runs the lab with the parameter at `value` and returns the measured quantity.
 fn measured(
     study: &Study,
     one: &Fit,
@@ -76,7 +76,7 @@ fn show(study: &Study, one: &Fit, found: &Fitted) {
         one.value
     );
     if !found.inside {
-        text.push_str("; the published value lies outside of what the range gives");
+        text.push_str("; no value of the range reproduces the published value");
     }
     for (value, measured) in &found.tried {
         text.push_str(&format!("\n  {value}: {measured:.6}"));

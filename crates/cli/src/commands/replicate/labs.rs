@@ -23,7 +23,7 @@ struct LabFile<'a> {
     text: &'a str,
 }
 
-/// What runs labs, or finds their runs.
+/// Runs labs, or finds their kept runs.
 pub struct Labs<'a> {
     session: &'a Session,
     arguments: &'a ReplicateArgs,

@@ -48,7 +48,7 @@ impl Studies {
     /// Every study, or that with this number.
     ///
     /// # Errors
-    /// When there is none of that number.
+    /// When no study has that number.
     pub fn chosen(&self, key: Option<&str>) -> Result<Vec<&Study>, Failure> {
         let chosen: Vec<&Study> =
             self.studies.iter().filter(|study| key.is_none_or(|key| key == study.key)).collect();
@@ -66,7 +66,7 @@ impl Studies {
     /// Text of a lab's file.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// When no lab has that name.
     pub fn lab(&self, name: &str) -> Result<&str, Failure> {
         let text = self.files.get(&format!("{name}.toml"));
         text.map(String::as_str).ok_or_else(|| {

@@ -8,7 +8,7 @@ use seekwell_observe::watched::Watched;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
-/// How long the first line waits for the events; usually they are there in a tenth of it.
+/// Longest time that the first line waits for the events; they usually arrive in a tenth of it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 type Open = (BlockEventStream, Receiver<Vec<BlockEvent>>);

@@ -56,7 +56,7 @@ impl Recorder {
     }
 }
 
-/// The plan of one trial on the device as it is: no filesystem, no setting of ours.
+/// The plan of one trial on the device as it is: no filesystem, no setting changed.
 fn plan(device: &Path, watched: &Watched) -> Result<Plan, Failure> {
     let name = &watched.kernel_name;
     let lab = format!(

@@ -1,4 +1,4 @@
-//! What was seen of a watched device so far.
+//! Observations of a watched device so far.
 
 use seekwell_model::record::{BlockEvent, Sample};
 use seekwell_observe::requests::{Picture, Request, Tracker};
@@ -74,7 +74,7 @@ impl Seen {
         self.requests.drain(..surplus);
     }
 
-    /// Device, size, model, and what is not to be had.
+    /// Device, size, model, and the data that are not available.
     pub fn title(&self) -> String {
         let watched = &self.watched;
         let mut title =

@@ -1,5 +1,5 @@
-//! How the live screen of a run is drawn. Stacks stand in the order of the lab, with what was done
-//! and without values: a ranking invites stopping when it pleases.
+//! Drawing of the live screen of a run. Stacks are in the order of the lab, with their progress and
+//! without values: a ranking would tempt the user to stop when it looks favourable.
 
 use super::Shown;
 use super::devices::Device;
@@ -40,7 +40,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, shown: &Shown) {
     frame.render_widget(stacks(state, race), race);
     let lines: Vec<Line<'_>> = state.notes.iter().map(|note| Line::raw(harmless(note))).collect();
     frame.render_widget(Paragraph::new(lines), below);
-    let text = "q leaves this screen, the run goes on   Ctrl-C ends the run after this trial, twice at once";
+    let text = "q closes this screen, the run continues   Ctrl-C ends the run after this trial, twice at once";
     frame.render_widget(Line::styled(text, dim()), foot);
 }
 
@@ -52,7 +52,8 @@ fn title(state: &State) -> Vec<Line<'static>> {
     ]
 }
 
-/// Time left counts down while a trial lasts, and stands still when it lasts longer.
+/// Draws the progress. The time left counts down during a trial, and stops if the trial takes longer
+/// than expected.
 fn progress(state: &State, elapsed: Duration, width: u16) -> Vec<Line<'static>> {
     let share = state.done as f64 / state.total.max(1) as f64;
     let left = state.left_ns.map_or("waiting for the first trial".to_owned(), |left| {
