@@ -18,8 +18,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the guardian waits for the agent's namespace to be gone after it was killed; unmounting
-/// a filesystem with much dirty data takes as long as its write-back.
+/// Longest wait of the guardian until a killed agent's namespace is gone; unmounting a filesystem with
+/// much dirty data takes as long as its write-back.
 const NAMESPACE_END: Duration = Duration::from_secs(600);
 
 /// Why a guardian ended in trouble.
@@ -79,8 +79,8 @@ pub fn run(undo: &Path, runner_pid: u32, socket: UnixStream) -> Result<(), Guard
     guardian.put_back_and_end()
 }
 
-/// Removes the tracing instances that a killed agent left in the kernel. Where tracing is not to be
-/// had there are none.
+/// Removes the tracing instances that a killed agent left in the kernel. Without tracing there are
+/// none.
 pub fn remove_tracing_instances() {
     let _ = block_events::remove_unused_instances();
 }

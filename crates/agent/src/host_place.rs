@@ -41,10 +41,10 @@ const JOURNAL_FD: i32 = 11;
 const AGENT_END: Duration = Duration::from_secs(600);
 /// Search path of the agent for mkfs and the like; it gets nothing else of the caller's environment.
 const AGENT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// How long a run waits for the machine.
+/// Longest wait of a run for the lock of the machine.
 const LOCK_PATIENCE: Duration = Duration::from_secs(15);
 const LOCK_POLL: Duration = Duration::from_millis(50);
-/// How much of an agent's talk is kept for the message about its failure.
+/// Bytes of an agent's output that are kept for the message about its failure.
 const KEPT_TALK: usize = 4096;
 
 /// Settings of the host backend.
@@ -112,8 +112,8 @@ pub struct HostPlace {
     images: BTreeMap<String, Image>,
     guardian: Option<GuardianLink>,
     image_seed: u64,
-    /// What the disks of the plan were when the run began. One that could not be found then is for
-    /// its trial to report.
+    /// Identity of the plan's disks when the run began. A disk that was not found then is reported by
+    /// its trial.
     bonds: BTreeMap<PathBuf, Bond>,
     /// Queue settings and sysctls before the run.
     settings: Settings,
@@ -125,7 +125,7 @@ pub struct HostPlace {
     lock: File,
 }
 
-/// How one start of an agent ended.
+/// Result of one start of an agent.
 enum Trial {
     Recorded(Box<Record>),
     /// It died without a record: what is known of why, and whether another start may go better.

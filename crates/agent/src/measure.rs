@@ -87,10 +87,10 @@ impl Observer {
         Ok((record, clock_cost))
     }
 
-    /// Runs a step of a workload while others run beside it. The device's counters, kept in the
-    /// record, hold what all of them did: no ratio and no mark follows from them for this step, and
-    /// its CPU time is what the step itself says. The time until its data is durable includes the
-    /// data that the others have written by then.
+    /// Runs a step with background workloads. The device's counters in the record cover all of them, so
+    /// no ratio and no mark of this step is computed from them, and its CPU time is the one that the
+    /// step reports. The time until its data is durable includes data that the background has written
+    /// by then.
     ///
     /// # Errors
     /// The fault of `body` or `make_durable`.
@@ -208,7 +208,8 @@ fn dirty_bytes() -> Option<u64> {
     Some(state.dirty_bytes? + state.writeback_bytes?)
 }
 
-/// How much dirty data the step left behind. Other writers of the machine are in both readings.
+/// Returns the dirty data that the step left behind. Both readings include other writers of the
+/// machine.
 fn dirty_growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     Some(after?.saturating_sub(before?))
 }

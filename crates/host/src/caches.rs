@@ -20,7 +20,7 @@ pub struct Unwritten {
     pub writeback: Bytes,
 }
 
-/// Writes back everything of the filesystem that the descriptor lies in (`syncfs`).
+/// Writes back everything of the descriptor's filesystem (`syncfs`).
 ///
 /// # Errors
 /// The kernel's, also for write-back that failed earlier.
@@ -66,7 +66,7 @@ pub fn drop_caches(system: &System) -> Result<()> {
     fs::write(&path, "3\n").map_err(Error::io("drop caches through (root is needed)", &path))
 }
 
-/// How much page cache is not on its device yet.
+/// Returns the page cache that is not on its device yet.
 ///
 /// # Errors
 /// When `/proc/meminfo` cannot be read.

@@ -300,7 +300,7 @@ pub fn note_content(system: &System, claims: &Path, target: &Path) -> Result<()>
 }
 
 /// Every claim in the folder; a file that is no claim is an error, because a claim that cannot be
-/// read may be one that somebody relies on having released.
+/// read may be one that the user believes released.
 ///
 /// # Errors
 /// When the folder or a file cannot be read.
@@ -365,14 +365,14 @@ pub enum Contents {
     /// Nothing was written since the claim, and its partition table and signatures are as they were;
     /// so many of the saved pieces had to be written back.
     AsBefore(usize),
-    /// Trials have written to it, or somebody else has. The copy of its beginning and end is here.
+    /// Trials or another program have written to it. The copy of its beginning and end is here.
     Overwritten(PathBuf),
     /// No copy was made, as by earlier versions.
     NoCopy,
 }
 
-/// Takes a claim back, and puts the partition table and signatures of before it back unless a trial
-/// or somebody else has written since. `None` when there was no claim.
+/// Releases a claim, and restores the earlier partition table and signatures unless a trial or another
+/// program has written since. `None` if there was no claim.
 ///
 /// # Errors
 /// When the device must not be written or the claim cannot be removed.
@@ -396,7 +396,7 @@ pub fn release_and_restore(
         release(system, claims, target)?;
         return Ok(Some(Contents::Overwritten(copy)));
     }
-    // Signatures that are gone would count as a change by somebody else.
+    // Missing signatures would count as a change by another program.
     begin_writing(system, claims, &claim.identity)?;
     let context = Context { claims: claims.to_owned(), run_file: None };
     let token = guard::check(system, target, Purpose::Claim, &context)?.permit()?;

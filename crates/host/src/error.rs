@@ -82,7 +82,7 @@ pub enum Error {
     Timeout {
         /// State that did not end.
         what: String,
-        /// How long was waited.
+        /// Time waited.
         waited: Duration,
         /// Remedy.
         remedy: String,

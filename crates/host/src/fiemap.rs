@@ -52,7 +52,7 @@ struct Request {
     extents: [RawExtent; BATCH],
 }
 
-/// A run of a file that lies in one piece on the device below, in bytes.
+/// A part of a file that is contiguous on the device below, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Offset in the file.

@@ -66,7 +66,7 @@ impl Image {
         self.size
     }
 
-    /// How the filesystem below laid it out when it had been written.
+    /// Returns the layout that the filesystem below gave it when it was written.
     #[must_use]
     pub fn layout(&self) -> &ImageLayout {
         &self.layout
@@ -203,8 +203,8 @@ fn write_in_full(
     file.sync_all()
 }
 
-/// How the filesystem below holds an image now: allocated bytes, and its extents where they can
-/// be had.
+/// Returns the present layout of an image in the filesystem below: allocated bytes, and its extents
+/// if the filesystem reports them.
 ///
 /// # Errors
 /// When the descriptor is not a file's.

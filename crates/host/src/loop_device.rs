@@ -269,7 +269,7 @@ pub fn wait_detached(system: &System, kernel_name: &str, timeout: Duration) -> R
     }
 }
 
-/// Waits until an image of ours is no longer attached. Returns at once when another program's file is.
+/// Waits until Seekwell's image is no longer attached. Returns at once if another program's file is.
 ///
 /// # Errors
 /// [`Error::Timeout`] with what it is still attached to.

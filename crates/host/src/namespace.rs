@@ -19,7 +19,7 @@ mod launch;
 #[cfg(test)]
 mod tests;
 
-/// How a process is started.
+/// Options for the start of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Its own PID namespace, of which it is process 1: it must reap its orphans, and signals
@@ -45,7 +45,7 @@ pub struct Child {
     pub pidfd: OwnedFd,
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// By itself, with this status.
@@ -213,6 +213,6 @@ fn raw(descriptor: BorrowedFd<'_>) -> RawFd {
 }
 
 fn owned(raw: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just returned this descriptor to us and nobody else knows it.
+    // SAFETY: the kernel has just returned this descriptor to us and no other code knows it.
     unsafe { OwnedFd::from_raw_fd(raw) }
 }

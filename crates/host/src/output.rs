@@ -19,11 +19,11 @@ mod tests;
 /// Extended attribute of files that were written here; its value is the kind.
 pub const KIND_MARK: &str = "user.seekwell.output";
 
-/// How much of two files is compared.
+/// Bytes of two files that are compared.
 const HEAD: usize = 4096;
 /// A first line that is shorter says nothing.
 const TELLING: usize = 10;
-/// How often another name is tried for a draft.
+/// Number of names that are tried for a draft.
 const ATTEMPTS: u32 = 16;
 
 /// Content of a file. One of the same kind may be replaced.
@@ -176,7 +176,7 @@ fn same_kind(path: &Path, existing: &File, kind: Kind, bytes: &[u8]) -> Result<(
 enum Placed {
     /// Without any name: gone when closed.
     Nameless(File),
-    /// A draft beside the file, on filesystems without nameless files.
+    /// A draft in the folder of the file, on filesystems without nameless files.
     Named(Draft),
 }
 
@@ -266,7 +266,7 @@ impl Placed {
     }
 }
 
-/// Gives a nameless file a name beside `path`. A name that exists is somebody's.
+/// Gives a nameless file a name in the folder of `path`. A name that exists belongs to another program.
 fn link_draft(file: &File, path: &Path) -> Result<Draft> {
     let mut last = Errno::EXIST;
     for _ in 0..ATTEMPTS {

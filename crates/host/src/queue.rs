@@ -343,8 +343,8 @@ impl Setter<'_> {
         Ok(())
     }
 
-    /// A value that the kernel refuses or changes is said and not fatal: the stack is measured with
-    /// what is in force.
+    /// Writes a value. A value that the kernel refuses or changes is reported and not fatal: the stack
+    /// is measured with the value in force.
     fn write(&mut self, attribute: &str, path: &Path, value: &str) {
         if let Err(error) = self.system.nodes.write_setting(path, value) {
             self.warn(attribute, value, &format!("the kernel refused it ({error})"));

@@ -63,7 +63,7 @@ pub enum NotComparable {
         second: String,
         /// Name of the workload.
         workload: String,
-        /// How it differs.
+        /// Description of the difference.
         detail: String,
     },
     /// Real time and virtual time have nothing in common.

@@ -18,7 +18,7 @@ use std::time::Instant;
 /// A candidate whose trials failed so many times in a row is not tried again in this run.
 pub const FAILURES_BEFORE_QUARANTINE: u32 = 3;
 
-/// Where records are kept, trial by trial.
+/// Storage for records, trial by trial.
 pub trait Keeper {
     /// Keeps a record durably.
     ///
@@ -27,7 +27,7 @@ pub trait Keeper {
     fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError>;
 }
 
-/// What happens during a run, for a display.
+/// Events of a run, for a display.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A trial begins.
@@ -62,7 +62,7 @@ pub enum Event<'a> {
         /// Why it failed the last time.
         reason: &'a str,
     },
-    /// A part of a race begins, or goes on with fewer stacks.
+    /// A part of a race begins, or continues with fewer stacks.
     Part {
         /// The part.
         part: Part,
@@ -94,7 +94,7 @@ pub enum RunError {
     },
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// All rounds are done.
@@ -223,7 +223,7 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// Whether round number `round` is to be run, or finished.
+    /// Returns true if round number `round` is to be run or finished.
     fn another_round(&self, round: u32) -> bool {
         match self.plan.effort() {
             Effort::Rounds(rounds) => round < rounds,
@@ -237,7 +237,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// What a trial costs: the mean of those so far, else the prediction.
+    /// Returns the time of a trial: the mean so far, or the prediction before the first.
     fn trial_ns(&self) -> u64 {
         let predicted = || self.plan.costs.iter().map(|cost| cost.time_ns);
         match self.records.len() as u64 {
@@ -246,7 +246,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// What a round of every candidate costs.
+    /// Returns the time of a round of all candidates.
     fn round_ns(&self) -> u64 {
         self.trial_ns().saturating_mul(self.plan.candidates.len() as u64)
     }
@@ -273,7 +273,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Where a run stands.
+/// Progress of a run.
 enum Course<'a> {
     /// The number of the next complete round.
     Rounds(u32),
@@ -296,7 +296,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// What was said of the course of a run, so that nothing is said twice.
+/// Events already reported, so that none is reported twice.
 #[derive(Default)]
 struct Told {
     outlook: bool,
@@ -334,8 +334,8 @@ impl Told {
     }
 }
 
-/// What a run of complete rounds buys, from its first two rounds. They are as good as any other:
-/// how many rounds are run was settled before, or is settled by time alone.
+/// Forecast of the precision of a run of complete rounds, from its first two rounds. Using them does
+/// not bias the result: the number of rounds was fixed before, or depends on time alone.
 #[must_use]
 pub fn rounds_outlook(plan: &Plan, records: &Records) -> Option<Outlook> {
     let candidates = plan.candidates.len() as u32;
@@ -360,7 +360,7 @@ pub fn rounds_outlook(plan: &Plan, records: &Records) -> Option<Outlook> {
     Some(outlook::of_rounds(plan, &design, &trials, plan.rounds(), &question(plan)))
 }
 
-/// Whether a candidate's last trials before this one all failed: it is not tried again.
+/// Returns true if a candidate's last trials before this one all failed: it is not tried again.
 #[must_use]
 pub fn is_quarantined(records: &Records, candidate: u32, before: u32) -> bool {
     let failed = records
@@ -373,8 +373,8 @@ pub fn is_quarantined(records: &Records, candidate: u32, before: u32) -> bool {
     failed == FAILURES_BEFORE_QUARANTINE as usize
 }
 
-/// What need not be run again when a run is resumed. A trial that failed is tried anew, but not in
-/// a race, where what was run after it rests on its failure, and not in a run that was judged.
+/// Trials that need not run again when a run is resumed. A failed trial is run again, except in a
+/// race, where later trials depend on its failure, and in a run that was judged.
 #[must_use]
 pub fn worth_keeping(plan: &Plan, records: Vec<(PlannedTrial, Record)>) -> Records {
     records

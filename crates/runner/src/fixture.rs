@@ -142,8 +142,8 @@ pub fn race(filesystems: u32, schedulers: u32, change: impl FnOnce(&mut Lab)) ->
     order::plan(&lab, expanded, &PlaceFacts::default()).unwrap()
 }
 
-/// What a trial of a race takes: every filesystem is slower than the one before by `step`, with
-/// noise that depends on nothing but the trial.
+/// Record of a trial of a race: every filesystem is slower than the one before by `step`, with noise
+/// that depends on the trial alone.
 pub fn raced(plan: &Plan, trial: &PlannedTrial, step: f64, noise: f64) -> Record {
     let (stack, _) = plan.pair(trial);
     let number: f64 = stack.filesystem.name.trim_start_matches("fs").parse().unwrap();

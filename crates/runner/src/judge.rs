@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// verdict; 0 stands for verdicts made before versions were kept.
 pub const METHOD: u32 = 1;
 
-/// What is asked of the comparison.
+/// Question for the comparison.
 #[must_use]
 pub fn question(plan: &Plan) -> Question {
     let judge = &plan.lab.judge;
@@ -46,7 +46,7 @@ pub fn question(plan: &Plan) -> Question {
     Question { exact: is_exact(plan), ..Question::new(better, judge.tie, judge.confidence) }
 }
 
-/// Whether all devices are models, in virtual time: rounds are independent, and values exact.
+/// Returns true if all devices are models, in virtual time: rounds are independent, and values exact.
 #[must_use]
 pub fn is_exact(plan: &Plan) -> bool {
     !plan.stacks.is_empty()
@@ -100,9 +100,9 @@ pub fn judge(plan: &Plan, records: &Records) -> Verdict {
     whole(plan, records, Stop::Budget)
 }
 
-/// What may be said of a run that was interrupted, or is still going on: the certificate is for the
-/// planned end alone, in a race for its planned looks. Whoever looks at every round and stops when
-/// it pleases would else find a winner among equals in a quarter of all runs.
+/// Judges a run that was interrupted or is still in progress. It certifies nothing: certificates are
+/// for the planned end of a run or the planned looks of a race. Looking after every round and stopping
+/// at a favourable moment would find a winner among equal stacks in a quarter of all runs.
 #[must_use]
 pub fn interim(plan: &Plan, records: &Records) -> Verdict {
     let mut verdict = whole(plan, records, Stop::Interrupted);
@@ -116,8 +116,8 @@ pub fn interim(plan: &Plan, records: &Records) -> Verdict {
         verdict.stacks =
             plan.stacks[..plan.ranked()].iter().map(|stack| stack.label.clone()).collect();
         verdict.reason = format!(
-            "the run is not over: {} of its {} rounds are complete, and it is judged once, at its \
-             end; go on with it by run --resume",
+            "the run is not finished: {} of its {} rounds are complete, and it is judged once, at its \
+             end; continue it with run --resume",
             verdict.rounds,
             plan.rounds()
         );
@@ -436,7 +436,7 @@ fn unresolved_reason(
     }
 }
 
-/// What makes two doubts the same: code, step and remedy.
+/// Key of a doubt: code, step and remedy. Doubts with equal keys are reported once.
 type Kind = (String, String, String);
 
 /// Doubts about the run as a whole: what was left out, what failed, what was marked. Equal doubts
@@ -482,9 +482,8 @@ fn busy_processors(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
     let typical = median(&shares)?;
     (typical >= BUSY_PERCENT).then(|| {
         Warning::new(WarningCode::BusyProcessors, format!(
-                "something waited for a processor in {typical:.0} % of the time (median of the trials): \
-                 others computed beside the run, or the workload has more to run than there are \
-                 processors"
+                "processes waited for a CPU {typical:.0} % of the time (median of the trials): other \
+                 programs used the CPUs, or the workload has more threads than there are CPUs"
             ))
     })
 }
@@ -530,7 +529,7 @@ fn failures(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
 /// Longest reason of a failure in a warning, in characters; the record keeps all of it.
 const REASON_CHARACTERS: usize = 300;
 
-/// The begin of what a program or a kernel said.
+/// The start of a program's or kernel's message, in one line.
 fn in_one_line(reason: &str) -> String {
     let lines: Vec<&str> = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let whole = lines.join("; ");

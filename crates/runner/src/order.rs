@@ -31,8 +31,8 @@ pub const CONTROL: &str = " (control)";
 /// Most rounds that a budget is turned into.
 pub const MOST_ROUNDS: u32 = 1_000;
 
-/// Most trials of one plan: a year of one-second trials is 31 million, and nobody reads a table
-/// of a million.
+/// Most trials of one plan: a table of a million trials is unreadable, and a year of one-second trials
+/// is 31 million.
 pub const MOST_TRIALS: u64 = 1_000_000;
 
 /// Why no plan could be made.
@@ -56,19 +56,19 @@ pub enum PlanError {
     Steady {
         /// Name of the workload.
         workload: String,
-        /// What is wrong with it.
+        /// Problem with it.
         source: FioCriterionError,
     },
 }
 
-/// What an expanded lab gives to a plan.
+/// Parts of an expanded lab that a plan needs.
 #[derive(Clone, Debug, Default)]
 pub struct Expanded {
     /// Stacks that can run.
     pub stacks: Vec<Stack>,
     /// Stack and workload pairs.
     pub candidates: Vec<Candidate>,
-    /// What was left out.
+    /// Combinations that were left out.
     pub left_out: Vec<LeftOut>,
     /// Doubts so far.
     pub warnings: Vec<Warning>,
@@ -149,8 +149,8 @@ fn add_control(stacks: &mut Vec<Stack>, candidates: &mut Vec<Candidate>) -> Opti
     Some([0, index])
 }
 
-/// Whether stacks leave at planned looks, and the run ends when enough is known: in every run with a
-/// budget of time. Models repeat exactly, or are asked for their spread: all their rounds are run.
+/// Returns true if stacks leave at planned looks and the run ends when enough is known: in every run
+/// with a budget of time. Models repeat exactly, or the question is their spread: all their rounds run.
 fn leaves_early(plan: &Plan) -> bool {
     let judge = &plan.lab.judge;
     judge.method == Method::Auto
@@ -220,7 +220,7 @@ fn order(seed: u64, candidates: u64, rounds: u32) -> Result<Vec<PlannedTrial>, P
 }
 
 /// The trials of one round, in random order; index and seed depend on nothing but the arguments,
-/// so that a resumed or prolonged run goes on with the same trials.
+/// so that a resumed or prolonged run continues with the same trials.
 #[must_use]
 pub fn round_order(seed: u64, candidates: u32, round: u32) -> Vec<PlannedTrial> {
     trials_of_round(seed, (0..candidates).collect(), round, round * candidates)

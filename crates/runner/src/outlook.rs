@@ -1,4 +1,4 @@
-//! What a run will be able to tell, said before its long part starts.
+//! Forecast of the differences that a run can detect, made before its long part starts.
 
 use seekwell_model::plan::{Buys, Outlook, Plan};
 use seekwell_stats::design::Design;

@@ -1,9 +1,9 @@
-//! What a trial will cost, guessed before the first one ran.
+//! Estimate of the time of a trial, made before the first one ran.
 //!
 //! The rates are those of a mid-range SATA SSD; the progress display replaces the guess by the
 //! measured mean after the first round, so that an error here costs a wrong first estimate and
-//! nothing else. In the virtual place it is the time of this machine that is guessed, not the virtual
-//! time that the trial will say: there a disk costs what its requests cost to model.
+//! nothing else. On the virtual backend it estimates the time of this machine, not the virtual time
+//! that the trial reports: a disk then costs the time to model its requests.
 
 use seekwell_model::filesystems;
 use seekwell_model::lab::Workload;
@@ -12,7 +12,7 @@ use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{CacheState, OperationCost, StepOutline};
 
-/// What things cost in one place.
+/// Rates of one backend.
 struct Rates {
     /// Agent start, device, mkfs, two mounts, unmount.
     fixed_ns: u64,
@@ -30,7 +30,7 @@ struct Rates {
     access_ns: u64,
     /// A write with its sync.
     sync_ns: u64,
-    /// How many times as fast time passes for a step that is bound by time.
+    /// Factor by which a step of fixed duration runs faster than real time.
     times_real: u64,
 }
 
@@ -64,7 +64,7 @@ const GUEST: Rates = Rates {
 const UNKNOWN_STEP_NS: u64 = 5_000_000_000;
 /// Share of a step's bytes that metadata adds.
 const METADATA_DIVISOR: u64 = 20;
-/// What mkfs and mount write, besides the journal.
+/// Bytes that mkfs and mount write, besides the journal.
 const MKFS_BYTES: u64 = 8 << 20;
 
 /// Predicted cost of one trial.

@@ -1,9 +1,9 @@
 //! The race of a run: pilot, screen, final. Up to eight stacks need neither pilot nor screen: their
 //! race is its final alone.
 //!
-//! Nothing about a race is kept but the records of its trials. Where it stands is a pure function
-//! of the plan and of these records: a run that was killed at any moment replays them and goes on
-//! with the very trials that an uninterrupted one would have run.
+//! Only the records of its trials are kept of a race. Its state is a pure function of the plan and
+//! these records: a run that was killed at any moment replays them and continues with the trials that
+//! an uninterrupted one would have run.
 //!
 //! The pilot tells how much trials vary and how long they take. That serves the screen (how far
 //! single trials can be trusted) and the looks of the final (how many rounds a budget buys); its
@@ -95,8 +95,8 @@ impl<'a> Staged<'a> {
                 records.get(&trial.index).is_some_and(|(kept, _)| kept.candidate != trial.candidate)
             };
             if round.iter().any(other) {
-                let why = "its trials are not those that this version would have run: it was begun \
-                           by another one and cannot be gone on with; run the lab again";
+                let why = "its trials are not those that this version would run: another version \
+                           started it, and it cannot be continued; run the lab again";
                 staged.broken = Some(why.to_owned());
                 break;
             }
@@ -231,8 +231,8 @@ impl<'a> Staged<'a> {
         looks_for(rounds.clamp(FEWEST_FINAL, most))
     }
 
-    /// Whether the run may end now for want of time: the screen and six rounds of the final are
-    /// made in any case.
+    /// Returns true if the run may end now because its time is over: the screen and six rounds of the
+    /// final always run.
     #[must_use]
     pub fn may_end(&self) -> bool {
         self.rounds.last as usize >= FEWEST_FINAL
@@ -256,7 +256,7 @@ impl<'a> Staged<'a> {
         (f64::from(stacks) * each).round() as u64
     }
 
-    /// What the run buys, once the pilot is done.
+    /// Returns the expected precision of the run, once the pilot is done.
     #[must_use]
     pub fn outlook(&self) -> Option<&Outlook> {
         self.outlook.as_ref()
@@ -284,7 +284,7 @@ impl<'a> Staged<'a> {
 /// A race that is over, or interrupted for good.
 #[derive(Debug)]
 pub struct Ended {
-    /// What it was expected to buy.
+    /// Precision that was expected of it.
     pub outlook: Option<Outlook>,
     /// The race; `None` when its pilot was not done.
     pub race: Option<Race>,

@@ -1,5 +1,5 @@
-//! Whether a step that asks for it was steady: judged from the timeline of the device, and marked
-//! where it was not, so that a trial that was still changing never ranks silently.
+//! Steady-state check of the steps that ask for it. It reads the timeline of the device and marks a
+//! step that was not steady, so that a trial that was still changing is never ranked.
 
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Sample, StepRecord};
@@ -10,7 +10,7 @@ use seekwell_stats::steady::{
     FioCriterion, FioCriterionError, FioLimit, FioMetric, Steady, WindowRule,
 };
 
-/// What a lab may ask for.
+/// Rules that a lab may ask for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// The window rule of SNIA's performance test specification over the five fifths of the step.
@@ -111,7 +111,7 @@ fn fio(criterion: &FioCriterion, inside: &[&Sample], started_ns: u64) -> Option<
     }
 }
 
-/// What fio would look at, of the device.
+/// Returns the quantity of the device that fio's criterion uses.
 fn value(metric: FioMetric, sample: &Sample) -> f64 {
     let operations = sample.reads_per_s + sample.writes_per_s;
     match metric {

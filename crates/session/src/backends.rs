@@ -41,10 +41,10 @@ pub trait Setup {
     /// When a device of the lab cannot be used here.
     fn adapt(&self, lab: &mut Lab) -> Result<(), SessionError>;
 
-    /// What the backend has, as far as a plan depends on it.
+    /// Returns the facts about the backend that a plan depends on.
     ///
     /// # Errors
-    /// When it cannot be found out.
+    /// When they cannot be determined.
     fn facts(&self, lab: &Lab) -> Result<PlaceFacts, SessionError>;
 
     /// Why a workload cannot run here, and what to do; `None` when it can.
@@ -52,11 +52,11 @@ pub trait Setup {
         None
     }
 
-    /// What decides results besides the lab: written into the run file, and compared before old
-    /// rounds are continued.
+    /// Returns everything besides the lab that affects results. It is written into the run file, and
+    /// compared before a run is continued.
     ///
     /// # Errors
-    /// When it cannot be found out.
+    /// When it cannot be determined.
     fn environment(&self, lab: &Lab) -> Result<serde_json::Value, SessionError>;
 
     /// Checks that every device of the plan may be written.
@@ -95,7 +95,7 @@ pub fn names() -> Vec<&'static str> {
     BACKENDS.iter().map(|entry| entry.name).collect()
 }
 
-/// Whether an option belongs to the backend with this name.
+/// Returns true if an option belongs to the backend with this name.
 #[must_use]
 pub fn takes(backend: &str, option: &str) -> bool {
     BACKENDS.iter().any(|entry| entry.name == backend && entry.options.contains(&option))

@@ -14,7 +14,7 @@ use seekwell_virtual::{KernelError, VirtualPlaceError};
 use std::io;
 use std::path::PathBuf;
 
-/// What a caller does about an error.
+/// Kind of an error, which decides what the caller does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Something failed.
@@ -30,7 +30,7 @@ pub enum Kind {
 pub enum SessionError {
     /// An option of another backend.
     #[error(
-        "--{option} is for --place {of}, and this is --place {backend}; leave it out or name the other place"
+        "--{option} needs --place {of}, but the backend is {backend}; remove the option or choose the other backend"
     )]
     Option {
         /// Name of the option.
@@ -134,7 +134,7 @@ pub enum SessionError {
     OtherMachine {
         /// The run file.
         path: PathBuf,
-        /// What differs.
+        /// Description of the difference.
         difference: String,
     },
     /// An old run file cannot be renamed.
@@ -157,7 +157,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// What a caller does about it.
+    /// Returns its kind.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {

@@ -94,7 +94,7 @@ impl Setup for Host {
     }
 }
 
-/// Whether this only says that nothing is known of the device here.
+/// Returns true if the refusal only means that this machine does not know the device.
 fn is_unknown(kind: RefusalKind) -> bool {
     matches!(kind, RefusalKind::Missing | RefusalKind::Unreadable)
 }

@@ -1,11 +1,11 @@
-//! What an interrupted run left behind, put back by the next command.
+//! Restores the settings that an interrupted run left changed; the next command does it.
 
 use crate::machine::Machine;
 use seekwell_host::undo::{self, Restored};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long killed processes may take to be gone: their end closes what they wrote.
+/// Time that killed processes have to end: their end closes the files that they wrote.
 const DYING: Duration = Duration::from_secs(30);
 const DYING_POLL: Duration = Duration::from_millis(20);
 /// A shorter wait needs no message.
@@ -18,7 +18,7 @@ pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    // Where tracing is not to be had nothing can have been left.
+    // Without tracing no instance can have been left.
     let _ = seekwell_observe::block_events::remove_dead_watchers();
     let (begun, mut said) = (Instant::now(), false);
     loop {

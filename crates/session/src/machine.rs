@@ -3,8 +3,8 @@
 use seekwell_host::sysfs::System;
 use std::path::{Path, PathBuf};
 
-/// What a session needs to know of the machine and of its own process. Rooms below the command line
-/// read no environment, so the caller fills this in.
+/// Facts about the machine and the own process that a session needs. Rooms below the command line do
+/// not read the environment, so the caller fills this in.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The kernel's view: sysfs, procfs, device nodes.

@@ -3,8 +3,8 @@
 use seekwell_virtual::CpuCharge;
 use std::path::{Path, PathBuf};
 
-/// How and where a lab is run, as far as the lab does not say. Each option but `scratch` and `more`
-/// belongs to one backend; see [`BACKENDS`](crate::backends::BACKENDS).
+/// Settings of a run that the lab does not contain. Each option except `scratch` and `more` belongs
+/// to one backend; see [`BACKENDS`](crate::backends::BACKENDS).
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Name of the backend.

@@ -107,7 +107,7 @@ impl Session {
 pub struct Resolved {
     /// The lab, its devices replaced as the options say.
     pub file: LabFile,
-    /// What the backend has.
+    /// Facts about the backend.
     pub facts: PlaceFacts,
     backend: Box<dyn Setup>,
     options: Options,

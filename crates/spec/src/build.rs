@@ -16,7 +16,7 @@ use seekwell_model::lab::{Lab, SchedulerAxis};
 
 pub(crate) use matches::device_matches;
 
-/// Where the values of the lab stand, index by index as in the lab; `None` where the lab does not
+/// Places of the lab's values in its text, index by index as in the lab; `None` if the lab does not
 /// write the value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Positions {

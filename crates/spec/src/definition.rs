@@ -1,4 +1,4 @@
-//! How a table of a lab is defined.
+//! Definition of a table of a lab.
 
 use seekwell_model::field::{Field, FieldKind};
 
@@ -23,13 +23,13 @@ pub type FieldsByKind = fn(&str) -> Option<&'static [Field]>;
 pub struct Entry {
     /// Name, kind, default and meaning.
     pub field: Field,
-    /// How the value may be written.
+    /// Accepted forms of the value.
     pub form: Form,
     /// Why the limits are what they are, for the message that refuses a value; may be empty.
     pub why: &'static str,
 }
 
-/// How the value of an entry may be written.
+/// Accepted forms of the value of an entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
     /// One value.

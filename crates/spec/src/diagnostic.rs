@@ -23,7 +23,7 @@ pub struct Diagnostic {
     pub column: u32,
     /// The mistake and its reason, a lower-case fragment.
     pub message: String,
-    /// The offending value as it stands in the file, shortened; `None` where there is none to show.
+    /// The offending value as written in the file, shortened; `None` where there is none to show.
     pub value: Option<Box<str>>,
     /// The fix, a lower-case fragment.
     pub remedy: String,

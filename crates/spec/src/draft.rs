@@ -20,7 +20,7 @@ pub struct Question {
     pub choices: &'static [(&'static str, &'static str)],
     /// Other possible answers, in words; `None` if only the choices are possible.
     pub free: Option<&'static str>,
-    /// The answer of who just goes on.
+    /// The answer of a user who only presses Enter.
     pub default: &'static str,
 }
 
@@ -90,7 +90,7 @@ pub const MATTERS: Question = Question {
     default: "throughput",
 };
 
-/// How long it may take.
+/// Time limit of the lab.
 pub const TIME: Question = Question {
     name: "time",
     text: "How long may it take?",

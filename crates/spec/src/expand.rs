@@ -252,9 +252,9 @@ struct Product<'a> {
     known: HashMap<Combination, u32>,
     taken: HashSet<(u32, usize)>,
     named: HashSet<(u32, usize)>,
-    /// How often a reason left out a pair with this filesystem and workload.
+    /// Number of pairs with this filesystem and workload that a reason left out.
     lost: HashMap<(Reason, usize, usize), u64>,
-    /// How often a reason left out a pair.
+    /// Number of pairs that a reason left out.
     totals: HashMap<Reason, u64>,
     /// Reasons in the order in which they first applied.
     order: Vec<Reason>,

@@ -11,8 +11,8 @@ use toml::de::DeTable;
 /// Largest lab that is read. A lab is written by hand; something larger is another file.
 pub const MAX_LAB_BYTES: usize = 1 << 20;
 
-/// A lab with the text that it was read from, so that what is found later (on the machine) can
-/// still be shown where it stands.
+/// A lab with the text that it was read from, so that a later error (about the machine) can still show
+/// the line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabFile {
     /// The lab.

@@ -1,8 +1,8 @@
-//! What may have gone wrong while the trials ran: drift, order, carry-over, dependence, others.
+//! Checks for effects that disturb a measurement: drift, order, carry-over, dependence, covariates.
 //!
-//! All checks look at what is left of the logarithms after "stack + round" is taken out. Rounds
-//! in random order keep these troubles out of the comparison; the checks say whether they were
-//! there, because they widen the intervals and tell about the device.
+//! All checks use the residuals of the logarithms after removing "stack + round". Rounds in random
+//! order keep these effects out of the comparison. The checks report them all the same, because they
+//! widen the intervals and reveal properties of the device.
 
 use crate::interval::{Interval, Method};
 use crate::linear::Projector;
@@ -39,7 +39,7 @@ pub struct Trend {
     pub p: f64,
 }
 
-/// What the trial before does to a trial.
+/// Effect of the preceding trial on a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CarryOver {
     /// Factor between the best and the worst predecessor. An estimate from the data, biased
@@ -63,7 +63,7 @@ pub struct Checks {
 }
 
 impl Trend {
-    /// Whether it is there beyond reasonable doubt.
+    /// Returns true if the effect is there beyond reasonable doubt.
     #[must_use]
     pub fn detected(&self) -> bool {
         self.p < DETECT_BELOW
@@ -71,7 +71,7 @@ impl Trend {
 }
 
 impl CarryOver {
-    /// Whether it is there beyond reasonable doubt.
+    /// Returns true if the effect is there beyond reasonable doubt.
     #[must_use]
     pub fn detected(&self) -> bool {
         self.p < DETECT_BELOW
@@ -95,9 +95,9 @@ pub fn check(trials: &[Trial]) -> Checks {
     }
 }
 
-/// Change of the metric with something measured beside each trial, such as the device's
-/// temperature, after stack and round are taken out. `None` where nothing can be said: too few
-/// trials, or the covariate does not vary inside rounds.
+/// Change of the metric with a covariate measured in each trial, such as the device's temperature,
+/// after removing stack and round. `None` with too few trials, or if the covariate does not vary inside
+/// rounds.
 #[must_use]
 pub fn covariate(trials: &[Trial], covariate: &[Option<f64>]) -> Option<Trend> {
     let with: Vec<(Trial, f64)> = trials

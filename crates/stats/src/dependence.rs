@@ -1,10 +1,10 @@
-//! How much successive rounds resemble each other, and what that does to an interval.
+//! Correlation of successive rounds, and its effect on an interval.
 //!
 //! A stack whose slow trials come in a row has fewer independent rounds than rounds. The
-//! correlation of a stack's trials with those of its round before is estimated from what is left
-//! after stack and round are taken out. Few rounds tell it badly, so the stacks lend each other
-//! strength: each correlation is drawn towards the common one, and that towards none, as far as
-//! they are uncertain. Intervals assume the estimate and a margin for its error.
+//! correlation of a stack's trials with those of the round before is estimated from the residuals
+//! after removing stack and round. Few rounds estimate it badly, so each correlation is shrunk towards
+//! the common one, and that towards 0, in proportion to their uncertainty. Intervals assume the
+//! estimate and a margin for its error.
 
 use crate::estimate::{mean, variance};
 
@@ -46,12 +46,12 @@ pub struct Dependence {
     /// The correlation of successive rounds that all stacks have in common; `None` where too few
     /// rounds were run to estimate one.
     pub common: Option<f64>,
-    /// What intervals assume, by stack.
+    /// Correlation that intervals assume, by stack.
     pub assumed: Vec<f64>,
     /// Variance of slow waves over the series against that of single rounds, at least 1: what spells
     /// of many rounds add beyond the correlation of neighbours.
     pub waves: f64,
-    /// Whether the rounds tell it; else at least [`WORST`] is assumed.
+    /// True if there are enough rounds to estimate it; otherwise at least [`WORST`] is assumed.
     pub told: bool,
 }
 

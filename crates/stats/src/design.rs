@@ -1,6 +1,6 @@
 //! Which value of every axis a stack has.
 
-/// What is wrong with a design.
+/// Error in a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
     /// A stack names a different number of axes.

@@ -12,7 +12,7 @@ use crate::linear::Projector;
 use crate::paired::MIN_ROUNDS;
 use crate::special::t_quantile_upper;
 
-/// What one axis does.
+/// Effect of one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxisEffect {
     /// Index of the axis.
@@ -25,7 +25,7 @@ pub struct AxisEffect {
     /// Ratio of those two, at least 1, with an interval that allows for having picked them among
     /// all pairs.
     pub change: Interval,
-    /// Whether that interval excludes equality.
+    /// True if that interval excludes equality.
     pub measurable: bool,
     /// No two values of this axis differ by more than this factor, by the outermost end of all
     /// intervals.
@@ -34,7 +34,8 @@ pub struct AxisEffect {
     pub share: f64,
 }
 
-/// How far two axes act together other than each alone would make one expect.
+/// Interaction of two axes: the factor by which their joint effect differs from the product of their
+/// single effects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interaction {
     /// The two axes.
@@ -44,7 +45,7 @@ pub struct Interaction {
     /// Ratio of the metric of that combination to what the two main effects predict, with an
     /// interval that allows for having picked it among all combinations.
     pub departure: Interval,
-    /// Whether that interval excludes 1.
+    /// True if that interval excludes 1.
     pub measurable: bool,
 }
 
@@ -58,11 +59,11 @@ pub struct Effects {
     pub interactions: Vec<Interaction>,
     /// Complete rounds used; 0 when the intervals come from single trials.
     pub rounds: usize,
-    /// How the intervals were made.
+    /// Method of the intervals.
     pub method: EffectMethod,
 }
 
-/// Where the intervals of effects come from.
+/// Method of the intervals of effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectMethod {
     /// From complete rounds.
@@ -109,7 +110,7 @@ pub fn one_factor_pairs(design: &Design, axis: usize) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// How surely a cause may be named.
+/// Certainty with which a cause may be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wording {
     /// "consistent with": the evidence points there, nothing was flipped.

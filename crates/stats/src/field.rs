@@ -76,7 +76,7 @@ enum Cell {
     Log(f64),
 }
 
-/// What is known of a stack against another.
+/// Estimate of one stack's ratio to another.
 #[derive(Clone, Debug)]
 pub struct Pair {
     /// "Worse by" in the rounds in which both have a value.
@@ -149,7 +149,7 @@ impl Field {
         self.logs.len()
     }
 
-    /// Whether a stack has any value.
+    /// Returns true if a stack has any value.
     #[must_use]
     pub fn has_value(&self, stack: usize) -> bool {
         self.logs[stack].iter().any(|cell| cell.log().is_some())
@@ -235,7 +235,7 @@ impl Field {
         }
     }
 
-    /// What the variances of all pairs have in common.
+    /// Prior of the variances of all pairs.
     fn common_variance(&self) -> Option<VariancePrior> {
         let present: Vec<usize> = (0..self.stacks()).filter(|s| self.has_value(*s)).collect();
         let count = present.len();
@@ -268,7 +268,7 @@ impl Cell {
     }
 }
 
-/// What is left of every value after "stack + round" is taken out.
+/// Residuals of all values after removing "stack + round".
 fn residuals(logs: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
     let stacks = stack_effects(logs);
     let rounds = logs.iter().map(Vec::len).max().unwrap_or(0);
@@ -342,7 +342,7 @@ impl Pair {
         self.spread().map(|spread| spread * factor.sqrt())
     }
 
-    /// Whether the step in which values come is unknown, because all are the same.
+    /// Returns true if the resolution of the values is unknown, because all are the same.
     #[must_use]
     pub fn is_unmeasurable(&self) -> bool {
         self.half_step.is_infinite()

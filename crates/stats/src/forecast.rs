@@ -1,4 +1,4 @@
-//! How much longer a race will take: its own future, simulated from what is known so far.
+//! Forecast of the remaining time of a race: its own future, simulated from the data so far.
 
 use crate::estimate::quantile;
 use crate::paired::Better;

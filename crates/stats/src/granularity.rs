@@ -1,8 +1,8 @@
-//! The step in which a clock or a counter tells values, and how far it may mislead.
+//! Resolution (step) of a clock or counter, and the error that it causes.
 //!
-//! A timer that ticks every 10 ms says 30 ms for everything between 25 and 35. Repetition averages
-//! that out only where noise spreads the values over several ticks; below, the true value may lie
-//! half a step beside the mean however many rounds are run.
+//! A timer that ticks every 10 ms reports 30 ms for everything between 25 and 35. Repetition averages
+//! that out only if noise spreads the values over several ticks. With less noise, the true value may
+//! differ by half a step from the mean, however many rounds are run.
 
 use crate::estimate::quantile;
 
@@ -15,12 +15,12 @@ const OFF_BY: f64 = 1e-3;
 /// Larger multiples than this are not exact in a floating-point number.
 const LARGEST: f64 = 9e15;
 
-/// How far the typical value of each stack may lie from the truth because its values come in
-/// steps, in logarithms: 0 where no value of a stack repeats or its values spread over a step and
-/// more, infinite where every value of all stacks is the same.
+/// Largest error of the typical value of each stack that the step of its values can cause, in
+/// logarithms: 0 if no value of a stack repeats or its values spread over a step or more, infinite if
+/// every value of all stacks is the same.
 ///
-/// The step is the greatest common divisor of all values where they are decimal fractions of up to
-/// nine digits; else the distance from a stack's median to the nearest other value of any stack.
+/// The step is the greatest common divisor of all values if they are decimal fractions of up to nine
+/// digits; otherwise the distance from a stack's median to the nearest other value of any stack.
 #[must_use]
 pub fn half_steps(values: &[Vec<f64>]) -> Vec<f64> {
     if !values.iter().any(|row| repeats(row)) {

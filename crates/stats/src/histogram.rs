@@ -14,7 +14,7 @@ pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// that overflow survives merging and serialising like any other data.
 const OVERFLOW_NS: u64 = (1 << 42) - 1;
 
-/// What can be wrong with a serialised histogram.
+/// Error in a serialised histogram.
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
     /// The bytes are not a V2 histogram.
@@ -22,7 +22,7 @@ pub enum HistogramError {
     Decode {
         /// Number of bytes given.
         length: usize,
-        /// What the decoder said.
+        /// Error of the decoder.
         source: hdrhistogram::serialization::DeserializeError,
     },
     /// The histogram has another precision than this program writes.
@@ -110,7 +110,7 @@ impl Histogram {
         self.counts.len()
     }
 
-    /// Whether nothing was recorded.
+    /// Returns true if nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()

@@ -12,7 +12,7 @@ use crate::special::{normal_quantile, t_quantile_upper};
 /// Smallest sample for which the bootstrap takes part.
 pub const BOOTSTRAP_FROM: usize = 20;
 
-/// How an interval was made.
+/// Method of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// All values are equal: the interval is that one point.
@@ -39,7 +39,7 @@ pub struct Interval {
     pub centre: f64,
     /// Upper end.
     pub high: f64,
-    /// How it was made.
+    /// Its method.
     pub method: Method,
 }
 
@@ -87,7 +87,7 @@ impl Interval {
         Self { low: self.low.exp(), centre: self.centre.exp(), high: self.high.exp(), ..self }
     }
 
-    /// Whether a value lies inside, ends included.
+    /// Returns true if the interval contains a value, bounds included.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high

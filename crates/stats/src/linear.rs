@@ -108,7 +108,7 @@ impl Projector {
         self.residuals(ys, coefficients).iter().map(|r| r * r).sum()
     }
 
-    /// What a solution leaves of each value.
+    /// Residuals of a solution.
     #[must_use]
     pub fn residuals(&self, ys: &[f64], coefficients: &[f64]) -> Vec<f64> {
         let fitted = |row: &Vec<f64>| row.iter().zip(coefficients).map(|(x, c)| x * c).sum::<f64>();

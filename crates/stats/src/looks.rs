@@ -1,14 +1,15 @@
-//! The numbers of rounds at which a run is looked at, and what each look may spend of the error.
+//! Looks: the numbers of rounds at which a run is judged, and the share of the permitted error that
+//! each may spend.
 //!
-//! Whoever looks after every round and stops when it pleases finds a winner among equals in a
-//! quarter of all runs. So the looks are planned, for ever: after 6, 8, 10, 13, 16, 20, 25, 32, 40
-//! … rounds, each a quarter more than the one before. Each has its share of the permitted error,
-//! and all shares together, of as many looks as anybody may ever hold, add up to it. A run may
-//! therefore end at any look, and be prolonged later, with nothing to pay for it.
+//! Looking after every round and stopping at a favourable moment finds a winner among equal stacks in a
+//! quarter of all runs. So the looks are planned: after 6, 8, 10, 13, 16, 20, 25, 32, 40 … rounds, each
+//! a quarter more than the one before, without end. Each has its share of the permitted error, and the
+//! shares of any number of looks add up to at most that error. A run may therefore end at any look, and
+//! be prolonged later, without a penalty.
 //!
-//! A run whose time is over between two looks is judged there once: every look leaves a part of
-//! its share for that. No stack is dropped by it, so that where a prolonged run stands still
-//! follows from its trials alone.
+//! A run whose time is over between two looks is judged there once: every look reserves a part of its
+//! share for that. This judgement drops no stack, so the state of a prolonged run still follows from
+//! its trials alone.
 
 /// Rounds of the first look.
 pub const FIRST: usize = 6;

@@ -39,7 +39,7 @@ pub enum Better {
     Higher,
 }
 
-/// What is asked of a comparison.
+/// Question for a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
     /// Direction of the metric.
@@ -51,9 +51,9 @@ pub struct Question {
     pub confidence: f64,
     /// Complete paired rounds below which nothing is decided; never taken below [`MIN_ROUNDS`].
     pub min_rounds: usize,
-    /// Whether repetition gives the same value to the last digit and rounds are independent, as in
-    /// a model of a device: then equal values are an exact result. On real devices they only show
-    /// the step in which values come.
+    /// True if repetition gives the same value to the last digit and rounds are independent, as in a
+    /// model of a device: then equal values are an exact result. On real devices they only show the
+    /// resolution of the values.
     pub exact: bool,
 }
 
@@ -104,7 +104,7 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// The decision.
     pub verdict: Verdict,
-    /// How much successive rounds resemble each other, and whether the rounds tell it.
+    /// Correlation of successive rounds, if the rounds suffice to estimate it.
     pub dependence: Option<Dependent>,
 }
 
@@ -115,7 +115,7 @@ pub struct Dependent {
     pub correlation: Option<f64>,
     /// Largest correlation that an interval was widened for.
     pub assumed: f64,
-    /// Whether there are rounds enough to tell; else the worst case was assumed.
+    /// True if there are enough rounds to estimate it; otherwise the worst case was assumed.
     pub told: bool,
 }
 
@@ -140,12 +140,12 @@ pub struct Row {
     pub a12: Option<f64>,
     /// Shared rounds in which this stack was better than the leader.
     pub rounds_better: usize,
-    /// Whether successive log-ratios depend on each other beyond chance.
+    /// True if successive log-ratios are correlated beyond chance.
     pub autocorrelated: bool,
     /// Typical value and spread of the logarithms "worse than the leader by", for planning. `None`
     /// with fewer than 2 shared rounds.
     pub worse_by: Option<WorseBy>,
-    /// What the joint interval says.
+    /// Result of the joint interval.
     pub standing: Standing,
 }
 
@@ -158,7 +158,7 @@ pub struct WorseBy {
     pub spread: f64,
 }
 
-/// What is known of a stack against the leader.
+/// Result for a stack against the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It is the leader.
@@ -173,7 +173,7 @@ pub enum Standing {
     Open,
     /// Too few shared rounds to say anything.
     TooFewRounds,
-    /// Most of its trials failed: nobody can choose it.
+    /// Most of its trials failed: it cannot be chosen.
     Failing,
     /// It has no value at all and takes no part.
     Absent,
@@ -206,7 +206,7 @@ pub enum Verdict {
     },
 }
 
-/// Why a comparison is not resolved.
+/// Reason why a comparison is inconclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unresolved {
     /// No stack has a value.
@@ -347,14 +347,14 @@ fn check(values: &[Vec<Observed>], question: &Question) -> Result<(), PairedErro
     }
 }
 
-/// Whether so many trials of a stack failed that it cannot be chosen: three, and three quarters of
-/// all. With fewer failures it stays a rival, perhaps the best one.
+/// Returns true if so many trials of a stack failed that it cannot be chosen: at least three, and at
+/// least three quarters of all. With fewer failures it stays a candidate, perhaps the best one.
 fn is_failing(field: &Field, stack: usize) -> bool {
     let (run, failed) = field.run_and_failed(stack);
     failed >= 3 && 4 * failed >= 3 * run
 }
 
-/// Whether no other stack may be better than this one by more than the tie width.
+/// Returns true if no other stack may be better than this one by more than the tie width.
 fn may_lead(
     field: &Field,
     ranked: &[usize],
@@ -601,7 +601,7 @@ fn to_ratio(worse_by: Interval, question: &Question) -> Interval {
 }
 
 impl Row {
-    /// Whether the joint interval excludes equality with the leader, on the worse side.
+    /// Returns true if the joint interval excludes equality with the leader, on the worse side.
     fn is_worse(&self, better: Better) -> bool {
         self.joint.is_some_and(|joint| match better {
             Better::Lower => joint.low > 1.0,

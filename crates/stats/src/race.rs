@@ -32,10 +32,10 @@ pub const MOST_ROUNDS: usize = 80;
 /// Up to so many stacks, rounds are added to say "winner" where there is one.
 const FEW_STACKS: usize = 4;
 
-/// How a race is run.
+/// Settings of a race.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RaceConfig {
-    /// What is asked.
+    /// Question.
     pub question: Question,
     /// Seed of all orders.
     pub seed: u64,
@@ -43,8 +43,8 @@ pub struct RaceConfig {
     pub finalists: usize,
     /// Rounds of the final after which it is looked at, by [`looks_for`].
     pub looks: Vec<usize>,
-    /// What must be known before the race ends; `None` takes [`Goal::Placing`] for up to four
-    /// stacks, else [`Goal::Choice`].
+    /// Knowledge that ends the race; `None` takes [`Goal::Placing`] for up to four stacks, otherwise
+    /// [`Goal::Choice`].
     pub goal: Option<Goal>,
     /// Standard deviation of a single trial's logarithm, from a pilot.
     pub known_spread: Option<f64>,
@@ -70,7 +70,7 @@ impl RaceConfig {
     }
 }
 
-/// What must be known before a race ends. Both end at the last look.
+/// Knowledge that ends a race. With either goal it ends at the last look at the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// No finalist can be better than the leader by more than the tie width: enough to choose.
@@ -137,7 +137,7 @@ pub struct RoundPlan {
     pub order: Vec<usize>,
 }
 
-/// What to do next.
+/// Next action of a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Run this round and [`Race::record`] it.
@@ -209,18 +209,18 @@ pub struct Control {
     /// Ratio of the two indices of the same stack, with its interval at 99 %, divided among the
     /// looks.
     pub ratio: Interval,
-    /// Whether the interval excludes equality.
+    /// True if the interval excludes equality.
     pub separated: bool,
     /// Rounds behind it.
     pub rounds: usize,
 }
 
-/// What a race found so far.
+/// Findings of a race so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The decision. [`Verdict::Unresolved`] before the first look of the final.
     pub verdict: Verdict,
-    /// Whether the A/A control separated, so that the verdict must not be used.
+    /// True if the A/A control separated, so that the verdict must not be used.
     pub withdrawn: bool,
     /// The stack to choose if one must be chosen now, certified or not: the leader of the last look,
     /// before that the best by all rounds of both stages with borrowed strength.
@@ -248,7 +248,7 @@ pub enum RaceError {
     /// A configuration that cannot be raced.
     #[error("cannot race: {why}")]
     Config {
-        /// What is wrong and what to do.
+        /// Problem and its fix.
         why: String,
     },
     /// The recorded stacks are not the ones asked for.
@@ -306,7 +306,7 @@ impl Race {
         Ok(race)
     }
 
-    /// What to run next. Asking twice gives the same answer.
+    /// Returns the next action. Asking twice gives the same answer.
     #[must_use]
     pub fn next_round(&self) -> Step {
         if self.over {
@@ -381,7 +381,7 @@ impl Race {
         self.finals.as_ref().and_then(Finals::last_look)
     }
 
-    /// What is known now; valid at any moment.
+    /// Returns the present findings; valid at any moment.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let look = self.finals.as_ref().and_then(Finals::last_look);
@@ -415,7 +415,7 @@ impl Race {
         self.screen.estimates_with(self.finals.as_ref().map_or(&[][..], Finals::history))
     }
 
-    /// What the race was configured with.
+    /// Returns the settings of the race.
     #[must_use]
     pub fn config(&self) -> &RaceConfig {
         &self.config

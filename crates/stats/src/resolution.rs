@@ -1,4 +1,5 @@
-//! What a budget can resolve, and how long it will take: said before the long part starts.
+//! Smallest difference that a budget can detect, and the time it takes: computed before the long part
+//! starts.
 //!
 //! A pilot of a few stacks and two rounds measures the noise of a trial and the time it takes.
 //! From that follow the time to each look of the final, the difference that look is likely to
@@ -28,7 +29,7 @@ pub struct PilotTrial {
     pub seconds: f64,
 }
 
-/// What a pilot found.
+/// Result of a pilot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pilot {
     /// Standard deviation of a single trial's logarithm inside rounds (about the coefficient of
@@ -41,7 +42,7 @@ pub struct Pilot {
     pub seconds: Vec<f64>,
 }
 
-/// What a number of final rounds buys.
+/// Precision that a number of final rounds gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resolves {
     /// Rounds of the final.

@@ -8,7 +8,7 @@
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A seeded generator. The same seed gives the same numbers for ever.
+/// A seeded generator. The same seed gives the same numbers in every version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: Xoshiro256PlusPlus,

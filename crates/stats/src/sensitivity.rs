@@ -1,4 +1,4 @@
-//! Whether a workload sees the storage at all.
+//! Sensitivity of a workload to the storage.
 //!
 //! A workload that computes for 95 % of its time ranks every filesystem equal, truthfully and
 //! uselessly. (Slowing the filesystem of a compile benchmark 32 times changed it by 2–5 %:
@@ -11,7 +11,7 @@ use crate::interval::{Interval, mean_interval};
 /// the storage: a device twice as slow must change the metric by more than 5 %.
 pub const LEAST_RESPONSE: f64 = 0.070_389_327_891_397_95; // ln(1.05) / ln(2)
 
-/// What a test of sensitivity says.
+/// Result of a test of sensitivity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sees {
     /// The workload responds to the device.

@@ -7,9 +7,8 @@ use crate::special::normal_cdf;
 /// for a look, and a missed dependence makes intervals too narrow.
 const MARK_BELOW: f64 = 0.05;
 
-/// Whether a series depends on its own past, by von Neumann's ratio
-/// (1941) against positive dependence. `false` for fewer than 6 values: nothing can be
-/// seen there.
+/// Returns true if a series depends on its own past, by von Neumann's ratio (1941) against positive
+/// dependence. Always false for fewer than 6 values, which are too few to tell.
 #[must_use]
 pub fn is_autocorrelated(series: &[f64]) -> bool {
     von_neumann(series).is_some_and(|p| p < MARK_BELOW)

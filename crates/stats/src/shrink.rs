@@ -15,7 +15,7 @@ use crate::special::{digamma, trigamma, trigamma_inverse};
 /// Values of one round: stack and "worse by" logarithm.
 pub type Round = Vec<(usize, f64)>;
 
-/// What is known of one stack after screening.
+/// Estimate of one stack after screening.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Estimated "worse by" in logarithms, on a common scale of all stacks.
@@ -80,7 +80,7 @@ pub fn estimate(
     found
 }
 
-/// How far an estimate moved; without end when it appeared.
+/// Distance that an estimate moved; infinite if it appeared.
 fn moved(before: Option<Estimate>, after: Option<Estimate>) -> f64 {
     match (before, after) {
         (Some(before), Some(after)) => (after.worse - before.worse).abs(),

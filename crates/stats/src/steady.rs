@@ -29,7 +29,7 @@ impl Default for WindowRule {
     }
 }
 
-/// What a window of rounds looks like.
+/// Properties of a window of rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// First round of the window, from 0.
@@ -42,7 +42,7 @@ pub struct Window {
     pub slope: f64,
 }
 
-/// Whether a series is steady.
+/// Result of the check for a steady series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Steady {
     /// Reached with this window, the first that satisfies the rule.
@@ -54,7 +54,7 @@ pub enum Steady {
 }
 
 impl Steady {
-    /// Whether the state was reached.
+    /// Returns true if the steady state was reached.
     #[must_use]
     pub fn is_reached(&self) -> bool {
         matches!(self, Self::Reached(_))
@@ -126,9 +126,9 @@ pub enum FioLimit {
 /// fio's `steadystate=` option: `iops:2%`, `iops_slope:0.1%`, `bw:4096`, `lat_slope:5%` …
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FioCriterion {
-    /// What is looked at.
+    /// Metric that is checked.
     pub metric: FioMetric,
-    /// Whether the slope is limited, else the largest deviation from the mean.
+    /// True if the slope is limited, false if the largest deviation from the mean is.
     pub slope: bool,
     /// The limit; the criterion is met strictly below it.
     pub limit: FioLimit,
@@ -143,7 +143,7 @@ pub struct FioCriterion {
 pub struct FioCriterionError {
     /// The text given.
     pub given: String,
-    /// What is wrong with it.
+    /// Problem with it.
     pub what: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! What the tests of every room share: a skip that is counted, and the questions a test asks before
-//! it needs root or a tool of the system.
+//! Helpers shared by the tests of every room: a skip that is counted, and checks for root and for
+//! tools of the system.
 //!
 //! Not for production code: only `[dev-dependencies]` may name this crate, which is why it may print
 //! and read the environment where library rooms may not.
@@ -61,8 +61,8 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// Whether this process runs as root (effective user id 0), as loop devices, mounts and changes of
-/// the scheduler need.
+/// Returns true if this process runs as root (effective user id 0). Loop devices, mounts and changes
+/// of the scheduler need it.
 #[must_use]
 pub fn root() -> bool {
     rustix::process::geteuid().is_root()

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const ANSWER: Duration = Duration::from_secs(600);
 /// A guardian that was stopped, as by SIGSTOP, answers only when it is continued: no wait for that.
 const STOPPED: Duration = Duration::from_secs(3);
-/// How often a wait looks whether the guardian is stopped.
+/// Time between two checks for a stopped guardian during a wait.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A guardian and the socket to it.
@@ -122,7 +122,7 @@ fn is_pause(kind: io::ErrorKind) -> bool {
     matches!(kind, Interrupted | TimedOut | WouldBlock)
 }
 
-/// How often the end of a guardian is looked for.
+/// Time between two checks for the end of a guardian.
 const BYE_POLL: Duration = Duration::from_millis(5);
 
 /// A wait for the guardian that ends when it is stopped or takes too long.
@@ -159,7 +159,7 @@ impl Patience {
     }
 }
 
-/// Whether a process is in state T of `proc_pid_stat(5)`.
+/// Returns true if a process is in state T of `proc_pid_stat(5)`.
 fn is_stopped(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());

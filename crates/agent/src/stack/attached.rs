@@ -193,7 +193,7 @@ impl Part<Trial<'_, '_>> for Attached {
     }
 }
 
-/// The image that was handed over under this number.
+/// The image that was passed under this number.
 fn borrow_image(fd: i32) -> Result<OwnedFd, Fault> {
     if fd < 3 {
         return Err(Fault::NotAnImage(fd));

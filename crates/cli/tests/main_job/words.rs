@@ -109,13 +109,13 @@ fn options_of_the_other_place_are_usage_errors() {
                [judge]\nmetric = \"unpack.elapsed\"\n";
     std::fs::write(directory.path().join("x.toml"), lab).unwrap();
     let cases: [(&[&str], &str); 6] = [
-        (&["run", "x.toml", "--jobs", "2"], "--jobs is for --place virtual"),
-        (&["run", "x.toml", "--check"], "--check is for --place virtual"),
-        (&["plan", "x.toml", "--model", "ram"], "--model is for --place virtual"),
-        (&["plan", "x.toml", "--set", "ram:bus=1"], "--set is for --place virtual"),
+        (&["run", "x.toml", "--jobs", "2"], "--jobs needs --place virtual"),
+        (&["run", "x.toml", "--check"], "--check needs --place virtual"),
+        (&["plan", "x.toml", "--model", "ram"], "--model needs --place virtual"),
+        (&["plan", "x.toml", "--set", "ram:bus=1"], "--set needs --place virtual"),
         (
             &["plan", "x.toml", "--place", "virtual", "--device", "ram:64MiB"],
-            "--device is for --place host",
+            "--device needs --place host",
         ),
         (&["plan", "x.toml", "--device", "sdb"], "'sdb' is no device"),
     ];

@@ -11,7 +11,7 @@ use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
 use seekwell_model::units::Bytes;
 use std::path::Path;
 
-/// How far something can be used.
+/// Usability of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// As it should be.
@@ -27,7 +27,7 @@ pub enum State {
 pub struct Finding {
     /// Name of the check.
     pub what: String,
-    /// How far it can be used.
+    /// Usability.
     pub state: State,
     /// Result, in words.
     pub detail: String,

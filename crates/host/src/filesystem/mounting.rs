@@ -116,7 +116,7 @@ fn log(context: &OwnedFd) -> String {
     lines.join("; ")
 }
 
-/// Unmounts, waiting while somebody still uses it.
+/// Unmounts, waiting while a process still uses it.
 ///
 /// # Errors
 /// [`Error::Timeout`] with the processes that hold it.

@@ -1,7 +1,7 @@
 //! Keeps mkfs from zeroing and discarding through the block layer.
 //!
 //! On a loop device the kernel turns both into changes of the image's extents: after a plain
-//! mkfs.ext4 or mkfs.xfs the journal lies in extents that the host's filesystem counts as unwritten,
+//! mkfs.ext4 or mkfs.xfs the journal is in extents that the host's filesystem counts as unwritten,
 //! and each first write to it pays for the conversion, while btrfs pays nothing. No option of these
 //! programs avoids it, so a seccomp filter answers "not supported", and they write zeros instead, as
 //! they would on a disk without such commands.

@@ -8,7 +8,7 @@ use std::path::Path;
 #[cfg(test)]
 mod tests;
 
-/// How much of the beginning is read at once: everything but the ends of RAID and ZFS is there.
+/// Bytes of the beginning that are read at once: all signatures except those at the end (RAID, ZFS).
 const HEAD: usize = 512 << 10;
 
 /// Second header of LUKS2, at one of these offsets.
@@ -78,7 +78,7 @@ fn in_head(head: &[u8]) -> Option<&'static str> {
     if has_uberblock(head, 0) || has_uberblock(head, HEAD / 2) {
         return Some("zfs_member");
     }
-    // One device is a filesystem like any other; more are somebody's array.
+    // One device is an ordinary filesystem; several are an array.
     let devices = head.get(BTRFS_SUPERBLOCK + 0x88..BTRFS_SUPERBLOCK + 0x90);
     let several = devices.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
     if at(BTRFS_SUPERBLOCK + 64, b"_BHRfS_M") && several.is_some_and(|count| count > 1) {

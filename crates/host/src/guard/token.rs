@@ -107,7 +107,7 @@ impl WriteToken {
                     &self.path,
                     RefusalKind::Changed,
                     "another file has taken its name",
-                    "name a file that nobody else touches",
+                    "name a file that no other program touches",
                 ))
             }
         }
@@ -138,7 +138,7 @@ impl WriteToken {
 /// that Seekwell made.
 ///
 /// # Errors
-/// When the device has another file behind it, the image is somebody's file, or the device is in use.
+/// When the device has another file behind it, the image is a user's file, or the device is in use.
 pub fn scratch(
     system: &System,
     device: &LoopDevice,
@@ -266,7 +266,7 @@ pub fn own_file(path: &Path) -> Result<WriteToken, Refusal> {
         return Err(Refusal::new(
             path,
             RefusalKind::NotOurs,
-            "it has a second name, so somebody else may rely on it",
+            "it has a second name (hard link), so another program may rely on it",
             "name a file that does not exist yet",
         ));
     }

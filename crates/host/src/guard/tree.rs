@@ -1,4 +1,4 @@
-//! How block devices contain and carry each other, as sysfs tells.
+//! Tree of block devices in sysfs: partitions, and devices on top of others.
 
 use crate::claim;
 use crate::error::Result;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Mount points of the running system.
 const SYSTEM_MOUNTS: [&str; 6] = ["/", "/boot", "/boot/efi", "/usr", "/var", "/home"];
 
-/// A device that somebody may be using, and everything that a write to it can reach.
+/// A device that may be in use, and everything that a write to it can reach.
 pub(crate) struct Suspect<'a> {
     pub system: &'a System,
     /// As the user named it, for messages.
@@ -62,7 +62,7 @@ impl<'a> Suspect<'a> {
             && self.system.nodes.file_id(path).is_ok_and(|file| twins.files.contains(&file))
     }
 
-    /// How a device is called in messages: with why it is of concern, when that is another node.
+    /// Name of a device for messages, with its relation to the suspect if it is another node.
     fn named(&self, part: &Device) -> String {
         let is_twin = |twins: &Twins| {
             let mut all = twins.devices.iter().chain(&twins.around);
@@ -148,7 +148,7 @@ impl<'a> Suspect<'a> {
                 return Err(self.refuse(
                     RefusalKind::System,
                     format!(
-                        "{what} of the running system is on {}, which lies on {name}",
+                        "{what} of the running system is on {}, which is on {name}",
                         device.name
                     ),
                     "name another disk",

@@ -21,7 +21,7 @@ pub(crate) const SYSCTLS: [&str; 9] = [
     "vfs_cache_pressure",
 ];
 
-/// How names of our memory groups begin.
+/// Prefix of the names of Seekwell's memory groups.
 const GROUP: &str = "seekwell-";
 
 /// Refuses a target that the program never writes. `list` is the file of the list: folders are

@@ -15,8 +15,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a list may be locked by another process that puts things back: a scheduler switch waits
-/// for its queue, and a killed owner for its last system call.
+/// Longest wait for a list that another process is restoring: a scheduler switch waits for its queue,
+/// and a killed owner for its last system call.
 const LIST_PATIENCE: Duration = Duration::from_secs(60);
 const LIST_POLL: Duration = Duration::from_millis(20);
 

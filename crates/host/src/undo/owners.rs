@@ -11,7 +11,7 @@ pub(super) fn start_ticks(stat: &str) -> Option<u64> {
     after_name.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// How long the last system call of a killed process may take: switching a scheduler waits until the
+/// Longest wait for the last system call of a killed process: switching a scheduler waits until the
 /// queue is empty.
 const LAST_CALL: Duration = Duration::from_secs(30);
 const LAST_CALL_POLL: Duration = Duration::from_millis(10);

@@ -76,12 +76,12 @@ pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
 /// Rank of folders in the order.
 const FOLDERS: u8 = 6;
 
-/// How often everything is gone through: a setting may change another that was put back before, in
-/// ways that a later kernel has and this program does not know.
+/// Number of passes over all settings: in a later kernel a setting may change another one that was
+/// restored before, in a way that this program does not know.
 const ROUNDS: usize = 3;
 
-/// How long a loop device may take to be free again: whoever probes a device that just appeared
-/// holds it for a moment.
+/// Longest wait until a loop device is free again: a program that probes new devices holds it for a
+/// moment.
 const FREE_AGAIN: Duration = Duration::from_secs(10);
 
 /// Puts all of them back and reads all of them again at the end. Returns the targets that are as

@@ -1,4 +1,4 @@
-//! What was not the same in two runs, although it is no part of the question.
+//! Differences between two runs that are not part of the comparison.
 
 use super::Side;
 use seekwell_model::comparison::Difference;
@@ -62,7 +62,7 @@ pub(super) fn between(
     all
 }
 
-/// What a setting was in the trials of a stack that count, several values joined.
+/// Returns the value of a setting in the counted trials of a stack, several values joined.
 fn values(side: &Side<'_>, stack: usize, read: fn(&InForce) -> Option<String>) -> Option<String> {
     let of_stack = |candidate: u32| {
         let candidate = side.plan.candidates.get(candidate as usize);

@@ -65,7 +65,7 @@ fn differs(name: &str, stacks: &BTreeMap<String, BTreeSet<&str>>) -> Warning {
     .with_remedy(format!("count it as a part of the difference, or set {name} in the lab"))
 }
 
-/// Whether the lab asks for different values itself: by several devices, by a device's or a
+/// Returns true if the lab itself asks for different values: by several devices, by a device's or a
 /// scheduler's setting, by a journal's size.
 fn varied_by_the_lab(plan: &Plan, name: &str) -> bool {
     let several_devices =

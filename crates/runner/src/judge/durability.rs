@@ -1,8 +1,8 @@
-//! What a power cut would leave of a stack: its class, from its definition and from what was in
-//! force.
+//! Durability class of a stack: the data that survive a power cut, derived from the stack's definition
+//! and the settings in force.
 //!
-//! Speed that is bought with the right to lose acknowledged data is not the same good. The class
-//! says which stacks are comparable; it is a statement about rules, not a test of the device.
+//! A stack that may lose acknowledged data can be faster; it is not comparable with one that may not.
+//! The class says which stacks are comparable. It follows from rules, not from a test of the device.
 
 use crate::execute::Records;
 use seekwell_model::filesystems::{AfterPowerCut, filesystem};
@@ -73,7 +73,7 @@ fn in_memory(stack: &Stack, found: &mut Vec<(DurabilityClass, String)>) {
         found.push((DurabilityClass::Volatile, "the device is memory".to_owned()));
     }
     if stack.filesystem.overlay.is_some() {
-        let text = "what is written lies in memory until the overlay is written back";
+        let text = "written data stay in memory until the overlay is written back";
         found.push((DurabilityClass::Volatile, text.to_owned()));
     }
     if matches!(stack.journal.external, Some(Backing::Ram { .. })) {

@@ -15,7 +15,7 @@ use seekwell_stats::sensitivity::{self, Sees};
 /// More stacks than this have no effects computed: it would take longer than it is worth.
 const MOST_STACKS: usize = 600;
 
-/// Quantities that are shown beside an effect.
+/// Number of other differences shown with an effect.
 const BESIDE: usize = 3;
 
 /// A quantity that differs by less than this factor is not worth naming.
@@ -23,7 +23,7 @@ const WORTH_NAMING: f64 = 1.25;
 
 type Values = [Vec<Option<f64>>];
 
-/// Adds what the trials tell beside the verdict.
+/// Attaches the supporting evidence to the verdict.
 pub(super) fn add(plan: &Plan, records: &Records, values: &Values, verdict: &mut Verdict) {
     verdict.evidence.storage = storage(plan, records);
     let ranked = plan.ranked();
@@ -88,8 +88,8 @@ fn interaction(names: &[Axis], found: &Interaction) -> InteractionFound {
     }
 }
 
-/// Whether pairs of stacks that differ in this axis alone, in its two extreme values, moved the
-/// metric the same way, over the rounds that they share.
+/// Returns true if pairs of stacks that differ in this axis alone, in its two extreme values, moved
+/// the metric in the same direction, over the rounds that they share.
 fn confirmed(design: &Design, values: &Values, effect: &AxisEffect, confidence: f64) -> bool {
     let (high, low) = effect.extremes;
     let level = |stack: usize| design.level(stack, effect.axis);
@@ -162,8 +162,8 @@ fn quantities(record: &Record, step: &StepRecord) -> Vec<(&'static str, f64)> {
 /// Samples that a step must hold before it is said how many requests were in flight.
 const LEAST_SAMPLES: usize = 3;
 
-/// Mean over the samples whose whole interval lies in the step; what lies half outside tells of mkfs
-/// or the step before too.
+/// Mean over the samples whose whole interval is inside the step. Others also contain mkfs or the step
+/// before.
 fn in_flight(record: &Record, step: &StepRecord) -> Option<f64> {
     let queues: Vec<f64> = record
         .timeline
@@ -188,7 +188,7 @@ fn floor(what: &str) -> f64 {
     }
 }
 
-/// What else differs between the trials with the two extreme values of an axis.
+/// Returns the other differences between the trials with the two extreme values of an axis.
 fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) -> Vec<Beside> {
     if !effect.measurable {
         return vec![];
@@ -231,7 +231,7 @@ fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) 
     all.into_iter().take(BESIDE).map(|(_, beside)| beside).collect()
 }
 
-/// How much of the judged step the device was busy, for the stack where it was busiest.
+/// Returns the share of the judged step in which the device was busy, for the stack with the largest.
 fn storage(plan: &Plan, records: &Records) -> Option<StorageShare> {
     let mut busiest: Option<(f64, bool)> = None;
     for stack in 0..plan.ranked() as u32 {

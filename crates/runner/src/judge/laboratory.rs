@@ -1,4 +1,4 @@
-//! Whether the laboratory itself may be trusted: the control, and what was looked for beside it.
+//! Checks of the measurement itself: the A/A control, and drift, order and other effects.
 
 use super::{Records, percent};
 use crate::judge::question;
@@ -21,7 +21,7 @@ const OTHER_WRITER: f64 = 1.5;
 /// Less than this on top is no sign of company: metadata differs by so much.
 const OTHER_WRITER_BYTES: f64 = 4e6;
 
-/// Where SMART data as JSON has the temperature of a device, in °C.
+/// JSON pointer to the temperature of a device, in °C, in SMART data.
 const TEMPERATURE: &str = "/temperature/current";
 
 /// The stack and its copy compared over all rounds.
@@ -65,7 +65,7 @@ pub(super) fn withdraw(verdict: &mut Verdict) {
     );
 }
 
-/// What was looked for, found or not.
+/// Returns every check, with or without a finding.
 pub(super) fn checks(
     plan: &Plan,
     records: &Records,

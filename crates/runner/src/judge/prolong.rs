@@ -6,9 +6,9 @@
 //!
 //! A run is judged at looks that are fixed before its trials are seen. The looks of a race have no
 //! end ([`seekwell_stats::looks`]). A run of fixed rounds is judged at its planned end with most of
-//! the permitted error; the rest is divided among looks at a quarter more rounds each
+//! the permitted error; the rest is divided among later looks, each after a quarter more rounds
 //! ([`next_look`]). A run that was finished by a method that left no error is judged on its new
-//! rounds alone, at the looks of a race. Rounds behind the last look are kept, and count at the next.
+//! rounds alone, at the looks of a race. Rounds after the last look are kept and count at the next.
 
 use super::{METHOD, add_evidence, interim, judge, judged_trials, laboratory, of_rounds, values};
 use crate::execute::Records;

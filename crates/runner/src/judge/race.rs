@@ -46,9 +46,10 @@ fn earlier(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> 
     let mut verdict = of_rounds(plan, records, &finals, error);
     if end == Stop::Interrupted {
         verdict = blank(plan, &super::values::present(&finals));
-        verdict.reason = "this race was begun by an earlier version and is not over; it cannot be \
-                          gone on with, run the lab again"
-            .to_owned();
+        verdict.reason =
+            "this race was started by an earlier version and is not finished; it cannot be \
+                          continued, run the lab again"
+                .to_owned();
     }
     verdict.evidence.race = Some(RaceCourse {
         pilot_rounds: planned.pilot_rounds,
@@ -186,8 +187,8 @@ fn unresolved(
     }
 }
 
-/// The stack to take now, where estimates and medians agree on it. Nobody takes a stack on an
-/// estimate that the table beside it contradicts.
+/// Names the stack to take now, if estimates and medians agree on it. A recommendation that the table
+/// of medians contradicts would not be followed.
 fn recommended(plan: &Plan, outcome: &Outcome, rows: &[Ratio]) -> String {
     let Some(best) = outcome.best_guess else { return String::new() };
     let (label, judge) = (&plan.stacks[best].label, &plan.lab.judge);

@@ -45,10 +45,10 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
     let jobs = Options { jobs: Some(2), ..Options::of("host") };
     assert_eq!(
         message(&jobs),
-        "--jobs is for --place virtual, and this is --place host; leave it out or name the other place"
+        "--jobs needs --place virtual, but the backend is host; remove the option or choose the other backend"
     );
     let device = Options { device: Some("ram:64MiB".to_owned()), ..Options::of("virtual") };
-    assert!(message(&device).starts_with("--device is for --place host,"));
+    assert!(message(&device).starts_with("--device needs --place host,"));
     assert_eq!(message(&Options::of("moon")), "there is no backend 'moon'; write host or virtual");
     assert_eq!(message(&Options::of("host")), "");
 }

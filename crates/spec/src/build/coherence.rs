@@ -132,7 +132,7 @@ fn check_sizes(lab: &Lab, positions: &Positions) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Bytes that the parts of a workload and what runs beside them keep at the most.
+/// Returns the most bytes that the parts of a workload and its background workloads keep.
 pub(crate) fn data_set(workload: &Workload) -> Bytes {
     let all = workload.parts.iter().chain(&workload.beside);
     Bytes(all.filter_map(WorkloadParams::data_set).fold(0, |sum, next| sum.saturating_add(next.0)))
@@ -152,8 +152,8 @@ pub(crate) fn readable(bytes: Bytes) -> String {
     }
 }
 
-/// Whether the lab runs the pair of device and filesystem (with the workload): whether it does not
-/// exclude it whatever the other axes are, and names it where only named stacks are run.
+/// Returns true if the lab runs the pair of device and filesystem (with the workload): some values of
+/// the other axes must not be excluded, and if only named stacks are run, one must name the pair.
 fn wanted(lab: &Lab, device: &Device, kind: &Filesystem, workload: Option<&Workload>) -> bool {
     let pair = |rule: &Match| {
         rule.device.as_ref().is_none_or(|name| device_matches(device, name))

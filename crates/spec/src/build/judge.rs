@@ -15,7 +15,7 @@ use seekwell_model::workloads::{
 /// Rounds of a lab that says neither rounds nor budget.
 const DEFAULT_ROUNDS: u32 = 10;
 
-/// How the lab is judged.
+/// Reads the rules that decide the winner.
 pub(super) fn judge(table: Option<&Checked>, workloads: &[Workload]) -> Result<Judge, Problem> {
     let defaults = with_defaults(&tables::JUDGE);
     let table = table.unwrap_or(&defaults);
@@ -145,7 +145,7 @@ fn metric_names(outline: &StepOutline) -> Vec<&str> {
 /// nothing.
 fn natural_metric(workloads: &[Workload]) -> String {
     let Some(first) = workloads.first() else { return "mkfs.elapsed".to_owned() };
-    // What runs beside is there to disturb; the question is about the parts.
+    // A background workload is there to disturb; the question is about the parts.
     let steps: Vec<_> = first.outlines().into_iter().filter(|step| !step.beside).collect();
     let measured = |writes: bool| {
         steps.iter().find(|step| step.outline.measured && step.outline.writes == writes)

@@ -1,4 +1,4 @@
-//! Workloads: parts that run one after the other, and what runs beside them.
+//! Workloads: parts that run one after the other, and background workloads.
 
 use super::{Axis, Named, name_or, unique};
 use crate::source::{Problem, Span, shorten};
@@ -51,7 +51,7 @@ fn params(table: &Checked) -> Result<WorkloadParams, Problem> {
     })
 }
 
-/// Kinds joined by `+`, and what runs beside them.
+/// Kinds joined by `+`, and the background workloads.
 fn default_name(parts: &[WorkloadParams], beside: &[WorkloadParams]) -> String {
     let kinds = |params: &[WorkloadParams]| {
         params.iter().map(WorkloadParams::kind_name).collect::<Vec<_>>().join("+")
@@ -62,7 +62,7 @@ fn default_name(parts: &[WorkloadParams], beside: &[WorkloadParams]) -> String {
     }
 }
 
-/// A step's name stands before the dot of `STEP.METRIC`.
+/// Checks a step's name: the part before the dot of `STEP.METRIC`.
 fn check_step_name(step: &str, span: Option<Span>) -> Result<(), Problem> {
     let bad = step.chars().any(|c| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
     if bad || step.chars().count() > 40 {
@@ -92,8 +92,8 @@ fn check_tar(table: &Checked) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A metric that a command prints: its name stands behind the dot of `STEP.METRIC`, its pattern has
-/// a group around the number.
+/// Checks a metric that a command prints: its name is the part after the dot of `STEP.METRIC`, its
+/// pattern has a group around the number.
 fn check_pattern(name: &str, pattern: &str, span: Option<Span>) -> Result<(), Problem> {
     let shown = shorten(name, 40);
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_')) {
@@ -135,7 +135,7 @@ fn step_of(params: &WorkloadParams) -> Option<&str> {
 }
 
 /// Metrics are found by the step's name, so no two steps of a workload may share one. `tables` are
-/// those of the parts, then of what runs beside.
+/// those of the parts, then of the background.
 fn check_steps(workload: &Workload, tables: &[&Checked]) -> Result<(), Problem> {
     let mut seen: Vec<String> = Vec::new();
     for step in workload.outlines() {

@@ -105,7 +105,7 @@ const SKETCHES: &[Sketch] = &[
     },
 ];
 
-/// How much of a lab is left out so that it fits its time.
+/// Parts of a lab that are left out so that it fits its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frugality {
     /// Seconds that a step without a number of operations takes.

@@ -1,4 +1,4 @@
-//! Why a combination cannot be run, in words with the mend.
+//! Reasons why a combination cannot run, in words and with a fix.
 
 use super::{Axes, Combination, journals};
 use crate::build::coherence::runs_on_raw;
@@ -197,7 +197,7 @@ fn alignment(workload: &seekwell_model::lab::Workload) -> u64 {
 fn not_here(axes: &Axes<'_>, facts: &PlaceFacts, index: usize) -> Why {
     let definition = filesystem(&axes.lab.filesystems[index].kind)?;
     let kernel_type = definition.kernel_type?;
-    // Facts that nobody gathered refuse nothing.
+    // Unknown facts refuse nothing.
     if facts.kernel_filesystems.is_empty() {
         return None;
     }
@@ -220,7 +220,7 @@ fn not_here(axes: &Axes<'_>, facts: &PlaceFacts, index: usize) -> Why {
 
 /// A program that the workload starts and that the machine lacks.
 fn program_missing(workload: &seekwell_model::lab::Workload, facts: &PlaceFacts) -> Why {
-    // Facts that nobody gathered refuse nothing.
+    // Unknown facts refuse nothing.
     if facts.kernel_filesystems.is_empty() {
         return None;
     }
