@@ -1,9 +1,9 @@
-//! How near a model comes to a measured device.
+//! Accuracy of a model against a measured device.
 
 #[cfg(test)]
 mod tests;
 
-/// How far two sets of equally many times lie apart, and how long the real ones are.
+/// Distance of two sets of equally many times, and the mean of the real ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demerit {
     /// Root mean square of the horizontal distance between the two cumulative distributions, in the unit of the times.

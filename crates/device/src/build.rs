@@ -27,7 +27,7 @@ pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
     }
 }
 
-/// What the device presents, by its file.
+/// Geometry that the device presents, from its file.
 fn geometry(file: &DeviceFile) -> Geometry {
     let presented = &file.presented;
     let (turns, write_cache) = match file.parameters() {

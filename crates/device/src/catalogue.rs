@@ -49,9 +49,9 @@ pub fn catalogue() -> Result<BTreeMap<String, DeviceFile>, DeviceError> {
     FILES.iter().map(|(_, text)| load(text).map(|file| (file.name().to_owned(), file))).collect()
 }
 
-/// The device of a lab's `model = "NAME"` or `model = "NAME@BUS"`, among these; `None` when there is none
-/// of that name. Numbers of its file are changed by a list behind it, for example to the end of a range
-/// that no source narrows: `model = "NAME@BUS,flash.open_units=1,flash.erase_us=1500"`.
+/// The device of a lab's `model = "NAME"` or `model = "NAME@BUS"`, among these; `None` if the name is
+/// unknown. A list after the name changes numbers of its file, for example to the bound of a range that
+/// no source narrows: `model = "NAME@BUS,flash.open_units=1,flash.erase_us=1500"`.
 ///
 /// # Errors
 ///
@@ -103,7 +103,7 @@ pub fn table<'a>(files: impl Iterator<Item = &'a DeviceFile>) -> String {
     })
 }
 
-/// Published figures beside the model's and the sources of the values, a line each, ended by `\n`.
+/// Published figures, the model's figures and the sources of the values, a line each, ended by `\n`.
 #[must_use]
 pub fn origins(file: &DeviceFile) -> String {
     let heading = format!("{}\nWhere the values come from\n", truth::lines(file));

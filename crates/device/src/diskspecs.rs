@@ -55,7 +55,7 @@ pub enum ImportError {
     },
     /// A file that the specification names is not there.
     #[error(
-        "cannot read {file}, which the specification names: {reason}; put it beside the specification"
+        "cannot read {file}, which the specification names: {reason}; put it into the folder of the specification"
     )]
     Unreadable {
         /// Name of the file.

@@ -1,4 +1,4 @@
-//! What a model did, as counts: why it took the time it took.
+//! Counters of a model's actions, which explain its times.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct Evidence {
     pub flash: Option<FlashEvidence>,
 }
 
-/// What a rotating disk did.
+/// Actions of a rotating disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RotatingEvidence {
     /// Movements of the arm to another cylinder.
@@ -52,7 +52,7 @@ pub struct RotatingEvidence {
     pub read_modify_writes: u64,
 }
 
-/// What a flash device did.
+/// Actions of a flash device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlashEvidence {
     /// Bytes of a page.
@@ -83,7 +83,7 @@ pub struct FlashEvidence {
     pub most_worn_erases: u64,
     /// Erases a block is rated for, if the device file says so.
     pub rated_erases: Option<u64>,
-    /// Years until the most worn block reaches its rating if the load goes on as so far; `None` without
+    /// Years until the most worn block reaches its rating under the same load; `None` without
     /// a rating, an erase or elapsed time.
     pub years_to_rating: Option<f64>,
 }

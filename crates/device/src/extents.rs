@@ -50,7 +50,7 @@ impl<V: Clone> ExtentMap<V> {
         self.overlapping(sector..sector.saturating_add(1)).next()
     }
 
-    /// Whether every sector of `range` has a value.
+    /// Returns true if every sector of `range` has a value.
     pub(crate) fn covers(&self, range: Range<u64>) -> bool {
         let mut reached = range.start;
         for (extent, _) in self.overlapping(range.clone()) {

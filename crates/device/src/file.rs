@@ -54,7 +54,7 @@ pub enum Parameters {
     Measured(MeasuredParameters),
 }
 
-/// What a device presents to the block layer, whatever its model.
+/// Properties that a device presents to the block layer, whatever its model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Presented {
@@ -74,7 +74,7 @@ pub struct Presented {
     pub max_discard_kib: Option<u32>,
     /// Longest write-zeroes in KiB; absent when the device knows none.
     pub max_write_zeroes_kib: Option<u32>,
-    /// Whether the block layer takes it for a disk that turns; by default as the model is.
+    /// True if the block layer treats it as a rotating disk; by default as the model is.
     pub rotational: Option<bool>,
 }
 
@@ -86,7 +86,7 @@ pub struct Bus {
     pub name: String,
     /// Cost of each command, in microseconds.
     pub command_us: f64,
-    /// Cost of each block of 512 bytes beside its transfer, in microseconds (programmed I/O interrupts once a block).
+    /// Cost of each block of 512 bytes in addition to its transfer, in microseconds (programmed I/O interrupts once a block).
     #[serde(default)]
     pub sector_us: f64,
     /// Rate while data moves, in 10^6 bytes a second.
@@ -111,7 +111,7 @@ pub enum DeviceError {
         key: String,
         /// Line in the text, counted from 1, if known.
         line: Option<usize>,
-        /// What is wrong.
+        /// Problem.
         reason: String,
     },
     /// A value that cannot be.
@@ -132,7 +132,7 @@ pub enum DeviceError {
     },
     /// A source or a range for a value that is not there.
     #[error(
-        "device file: {place} names {key}, which the file does not have; remove it or mend its name"
+        "device file: {place} names {key}, which the file does not have; remove it or correct its name"
     )]
     NoSuchKey {
         /// Who names it: `[sources]`, `[ranges]` or a change asked for.
@@ -140,7 +140,7 @@ pub enum DeviceError {
         /// Dotted key.
         key: String,
     },
-    /// What stands behind a model's name is no change of a number of it.
+    /// The text after a model's name does not change one of its numbers.
     #[error(
         "'{change}' behind a model's name is no change of it; write KEY=NUMBER, for example flash.open_units=1"
     )]
@@ -151,9 +151,9 @@ pub enum DeviceError {
     /// A bus that the file does not have.
     #[error("device file: there is no bus '{name}'; it has {known}")]
     NoSuchBus {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// What there is, for people.
+        /// Known names, as text.
         known: String,
     },
 }
@@ -315,7 +315,7 @@ impl DeviceFile {
         &self.name
     }
 
-    /// What it stands for, for people.
+    /// Description of the device for people.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
@@ -339,13 +339,13 @@ impl DeviceFile {
         &self.buses
     }
 
-    /// Where each value comes from, by dotted key; the key of a table speaks for all values in it.
+    /// Source of each value, by dotted key; the key of a table covers all values in it.
     #[must_use]
     pub fn sources(&self) -> &BTreeMap<String, String> {
         &self.sources
     }
 
-    /// What a value that no source fixes may lie between, by dotted key: lowest and highest.
+    /// Range of each value that no source fixes, by dotted key: lowest and highest.
     #[must_use]
     pub fn ranges(&self) -> &BTreeMap<String, [f64; 2]> {
         &self.ranges

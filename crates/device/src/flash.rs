@@ -41,7 +41,7 @@ pub struct FlashParameters {
     pub spare_blocks: u32,
     /// Which erased block is used next.
     pub wear_leveling: WearLeveling,
-    /// Whether every unit holds data from the start, so that a merge has something to copy.
+    /// True if every unit contains data from the start, so that a merge has something to copy.
     pub prefilled: bool,
     /// Reading a page from the cells.
     pub read_page_us: f64,
@@ -51,16 +51,16 @@ pub struct FlashParameters {
     pub copy_page_us: f64,
     /// Erasing a block.
     pub erase_us: f64,
-    /// What the controller adds to a read.
+    /// Time that the controller adds to a read.
     pub read_command_us: f64,
-    /// What the controller adds to a write.
+    /// Time that the controller adds to a write.
     pub write_command_us: f64,
-    /// What it adds when a command goes to another unit than the last one: finding the unit's map.
+    /// Time that it adds to a command for another unit than the last one: finding the unit's map.
     #[serde(default)]
     pub unit_change_us: f64,
-    /// Erases a block is rated for; absent when nobody says.
+    /// Erases that a block is rated for; absent if unknown.
     pub rated_erases: Option<u64>,
-    /// Whether power that fails during a merge takes the whole unit with it.
+    /// True if a power failure during a merge destroys the whole unit.
     #[serde(default)]
     pub tears_units: bool,
 }

@@ -47,7 +47,7 @@ impl Front {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    /// What can be judged before the model catches up with `now_ns`.
+    /// Checks a request as far as possible before the model catches up with `now_ns`.
     pub(crate) fn check(&self, now_ns: u64, request: &Request) -> Result<(), Refused> {
         let id = request.id;
         if now_ns < self.now_ns {
@@ -100,7 +100,7 @@ impl Front {
         completions.append(&mut self.done);
     }
 
-    /// When the earliest completion that nobody fetched fell due.
+    /// Due time of the earliest completion that was not fetched yet.
     pub(crate) fn unfetched_ns(&self) -> Option<u64> {
         self.done.first().map(|completion| completion.at_ns.max(self.now_ns))
     }
@@ -117,7 +117,7 @@ impl Front {
         self.outstanding.get(&id).copied()
     }
 
-    /// Whether an outstanding request that came before touches the same sectors, one of the two writing.
+    /// Returns true if an earlier outstanding request touches the same sectors and one of the two writes.
     pub(crate) fn is_in_conflict(&self, id: u64) -> bool {
         let Some(request) = self.outstanding.get(&id) else { return false };
         self.outstanding.range(..id).any(|(_, earlier)| conflict(earlier, request))
@@ -146,7 +146,7 @@ impl Front {
     }
 }
 
-/// Whether two requests touch a common sector and one of them writes, so that their order shows.
+/// Returns true if two requests touch a common sector and one of them writes, so that their order matters.
 pub(crate) fn conflict(one: &Request, other: &Request) -> bool {
     let overlap = one.lba.0 < other.end() && other.lba.0 < one.end();
     overlap && (one.operation.writes() || other.operation.writes())

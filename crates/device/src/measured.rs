@@ -58,7 +58,7 @@ impl Curve {
     }
 
     /// Nanoseconds for a request of `bytes`. Below the first point the first latency holds; beyond the last the
-    /// slope of the last piece goes on, never falling.
+    /// slope of the last piece continues, never falling.
     pub(crate) fn ns(&self, bytes: u64) -> u64 {
         let after = self.points.partition_point(|point| point.0 < bytes);
         let (first, second) = match (after, self.points.len()) {

@@ -1,4 +1,4 @@
-//! What every device model promises to whoever carries requests to it.
+//! Contract between a device model and its caller, which submits requests to it.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub trait Model: fmt::Debug + Send {
     /// A device in the same state, which from now on has a life of its own.
     fn duplicate(&self) -> Box<dyn Model>;
 
-    /// What the device presents to the block layer. Never changes.
+    /// Geometry that the device presents to the block layer. Never changes.
     fn geometry(&self) -> Geometry;
 
     /// Hands a request over at `now_ns`.
@@ -55,8 +55,9 @@ pub trait Model: fmt::Debug + Send {
     /// of the device's own order. A time earlier than one already told counts as that one.
     fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>);
 
-    /// Power fails at `now_ns`: says what is not on the medium, forgets every outstanding request and all
-    /// volatile state, and is ready for requests again, as after switching on. Time goes on.
+    /// Power fails at `now_ns`: returns the writes that are not on the medium, drops every outstanding
+    /// request and all volatile state, and is ready for requests again, as after switching on. Time
+    /// continues.
     ///
     /// Completions that fell due and were not yet fetched are dropped with the requests.
     fn power_cut(&mut self, now_ns: u64) -> LostWrites;
@@ -65,11 +66,11 @@ pub trait Model: fmt::Debug + Send {
     /// the content for that case may forget the contents of all writes submitted before it.
     fn oldest_volatile_write(&self) -> Option<u64>;
 
-    /// What the device did so far.
+    /// Returns the counters of the device's actions so far.
     fn evidence(&self) -> Evidence;
 }
 
-/// What a request asks for.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -86,7 +87,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether it changes content.
+    /// Returns true if it changes content.
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::Discard | Self::WriteZeroes)
@@ -98,7 +99,7 @@ impl Operation {
 pub struct Request {
     /// The caller's name for it, increasing from one submission to the next.
     pub id: u64,
-    /// What is asked.
+    /// Operation.
     pub operation: Operation,
     /// First sector.
     pub lba: Lba,
@@ -125,7 +126,7 @@ pub struct Completion {
     pub at_ns: u64,
 }
 
-/// What the device presents to the block layer.
+/// Properties that the device presents to the block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometry {
     /// Capacity in sectors of 512 bytes.
@@ -138,9 +139,9 @@ pub struct Geometry {
     pub queue_depth: u32,
     /// Longest read or write, in bytes.
     pub max_request_bytes: u32,
-    /// Whether the block layer should take it for a disk that turns.
+    /// True if the block layer should treat it as a rotating disk.
     pub rotational: bool,
-    /// Whether a completed write may still be volatile, so that flushes matter.
+    /// True if a completed write may still be volatile, so that flushes matter.
     pub write_cache: bool,
     /// Longest discard in sectors; `None` when the device knows no discard.
     pub max_discard_sectors: Option<u32>,
@@ -214,7 +215,7 @@ pub enum Refused {
     Unsupported {
         /// The request.
         id: u64,
-        /// What was asked.
+        /// Refused operation.
         operation: Operation,
     },
     /// As many requests are outstanding as the device takes.
@@ -252,7 +253,7 @@ pub enum Refused {
 pub struct SectorRange {
     /// First sector.
     pub lba: Lba,
-    /// How many, of 512 bytes each.
+    /// Number of sectors of 512 bytes.
     pub sectors: u64,
 }
 
@@ -265,7 +266,7 @@ pub struct LostRange {
     pub range: SectorRange,
 }
 
-/// What a power cut left behind.
+/// Effect of a power cut.
 ///
 /// The content afterwards is that of all writes ever submitted, in order, less `lost`; sectors in `damaged`
 /// answer reads with a medium error until they are written again.

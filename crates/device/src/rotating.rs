@@ -47,17 +47,17 @@ pub struct RotatingParameters {
     /// Measured mean of random reads of 4 KiB over the whole disk, one at a time. The time
     /// missing from the data sheet's numbers becomes a settling of every read that moves the arm.
     pub measured_qd1_read_us: Option<f64>,
-    /// Where the sectors lie.
+    /// Layout of the sectors.
     pub layout: LayoutParameters,
-    /// How the arm moves.
+    /// Seek times of the arm.
     pub seek: SeekParameters,
-    /// What the electronics add.
+    /// Time that the electronics add.
     pub overhead: OverheadParameters,
     /// The buffer.
     pub buffer: BufferParameters,
     /// Waiting reads among which the nearest is chosen, oldest first; as many as there are when absent.
     pub reorder_window: Option<u32>,
-    /// How long a request may be passed over for nearer ones, in milliseconds.
+    /// Longest time that nearer requests may overtake a request, in milliseconds.
     #[serde(default = "half_a_second")]
     pub passed_over_ms: f64,
 }
@@ -93,7 +93,7 @@ pub struct LayoutParameters {
     pub loses_turns: bool,
 }
 
-/// What the electronics add to each command.
+/// Time that the electronics add to each command.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverheadParameters {
@@ -101,7 +101,7 @@ pub struct OverheadParameters {
     pub read_hit_us: f64,
     /// The same where the command before was a write; as after a read when absent.
     pub read_hit_after_write_us: Option<f64>,
-    /// The same where it goes on where the last command ended; as any other when absent.
+    /// The same for a command that starts where the last one ended; as for any other if absent.
     pub read_sequential_us: Option<f64>,
     /// A read that needs the arm.
     pub read_miss_us: f64,
@@ -115,7 +115,7 @@ pub struct OverheadParameters {
     pub write_through_us: Option<f64>,
     /// The same where the command before was a write; as after a read when absent.
     pub write_through_after_write_us: Option<f64>,
-    /// The same where it goes on where the last command ended; as any other when absent.
+    /// The same for a command that starts where the last one ended; as for any other if absent.
     pub write_sequential_us: Option<f64>,
     /// A flush, after all it waits for is on the medium.
     pub flush_us: f64,
@@ -129,7 +129,7 @@ pub struct BufferParameters {
     pub read_segments: u32,
     /// Size of one.
     pub segment_kib: u32,
-    /// How far behind the last read sector it reads ahead; 0 for not at all.
+    /// Read-ahead after the last read sector; 0 for none.
     pub read_ahead_kib: u32,
     /// Reads ahead to the end of the track, and of the next where the run began on an earlier one, however
     /// small a segment is: the last of it stays. `read_ahead_kib` then only turns reading ahead on.
@@ -141,19 +141,19 @@ pub struct BufferParameters {
     /// Reads one after the other that must be seen before it reads ahead: 0 always, 1 from the second on.
     #[serde(default)]
     pub read_ahead_after: u32,
-    /// Whether it reads ahead again when half of what was read ahead has been used.
+    /// True if it reads ahead again once half of the data read ahead has been used.
     #[serde(default = "yes")]
     pub resumes_read_ahead: bool,
-    /// Whether data that went to the host may serve a later read.
+    /// True if data that went to the host may serve a later read.
     #[serde(default = "yes")]
     pub keeps_delivered: bool,
-    /// Whether data still to be written may serve a read.
+    /// True if data still to be written may serve a read.
     #[serde(default = "yes")]
     pub serves_written: bool,
-    /// Whether any write throws away what was read ahead.
+    /// True if any write discards the data read ahead.
     #[serde(default)]
     pub write_clears: bool,
-    /// Whether a write is complete as soon as the buffer has it.
+    /// True if a write is complete as soon as the buffer has it.
     pub write_back: bool,
     /// Room for data to be written.
     pub write_kib: u32,
@@ -165,7 +165,7 @@ pub struct BufferParameters {
     /// Gives each run of written data a segment of the read buffer, where later reads find it.
     #[serde(default)]
     pub shares_segments: bool,
-    /// How long the disk stays idle before it writes from the buffer.
+    /// Idle time after which the disk writes from the buffer.
     #[serde(default)]
     pub destage_delay_us: f64,
     /// Longest run written at once.

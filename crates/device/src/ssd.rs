@@ -36,7 +36,7 @@ pub struct SsdParameters {
     pub pages_per_block: u32,
     /// Smallest amount that is mapped on its own, in KiB.
     pub unit_kib: u32,
-    /// Cells beside the capacity, as a part of the capacity: 0.07 for 7 %.
+    /// Additional cells, as a fraction of the capacity: 0.07 for 7 %.
     pub over_provisioning: f64,
     /// Erased blocks a die keeps in reserve before it collects.
     pub reserve_blocks: u32,
@@ -50,26 +50,26 @@ pub struct SsdParameters {
     pub channel_mb_per_s: f64,
     /// Time to suspend a program or an erase for a read; absent when it cannot be suspended.
     pub suspend_us: Option<f64>,
-    /// How often one program or erase may be suspended.
+    /// Number of times that one program or erase may be suspended.
     #[serde(default = "eight")]
     pub most_suspensions: u32,
-    /// What the controller adds to a read.
+    /// Time that the controller adds to a read.
     pub read_command_us: f64,
-    /// What the controller adds to a write.
+    /// Time that the controller adds to a write.
     pub write_command_us: f64,
-    /// What it adds to a flush, beside what the flush waits for: writing its own map.
+    /// Time that it adds to a flush for writing its own map, after the data that the flush waits for.
     pub flush_us: f64,
     /// Room for data to be written.
     pub buffer_kib: u32,
-    /// Whether capacitors save the buffer when power fails.
+    /// True if capacitors save the buffer when power fails.
     pub power_loss_protection: bool,
-    /// How long data may wait in the buffer for a full stripe.
+    /// Longest time that data may wait in the buffer for a full stripe.
     pub drain_delay_us: f64,
     /// The part of the cells that is first written with one bit a cell; absent when there is none.
     pub slc: Option<SlcParameters>,
-    /// Erases a block is rated for; absent when nobody says.
+    /// Erases that a block is rated for; absent if unknown.
     pub rated_erases: Option<u64>,
-    /// Whether all of the capacity holds data from the start. Takes eight bytes of memory for each unit.
+    /// True if all of the capacity contains data from the start. Takes eight bytes of memory for each unit.
     #[serde(default)]
     pub prefilled: bool,
     /// Random writes of single units before time 0, as multiples of the capacity; needs `prefilled`.
@@ -85,7 +85,7 @@ pub struct SlcParameters {
     pub mib: u32,
     /// Programming a page on all planes of a die, in microseconds.
     pub program_us: f64,
-    /// How long the disk stays idle before it empties the cache, in milliseconds.
+    /// Idle time after which the disk empties the cache, in milliseconds.
     pub idle_ms: f64,
     /// Rate at which it empties it then, in 10^6 bytes a second.
     pub fold_mb_per_s: f64,

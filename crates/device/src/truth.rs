@@ -216,7 +216,7 @@ fn three_digits(value: f64) -> String {
     format!("{value:.*}", usize::try_from(2 - digits).unwrap_or(0))
 }
 
-/// Every device with its published figures beside the model's, as a document.
+/// Every device with its published figures and the model's, as a document.
 #[must_use]
 pub fn document<'a>(files: impl Iterator<Item = &'a DeviceFile>) -> String {
     let mut text = "# Device models and published figures\n\n\

@@ -188,7 +188,7 @@ impl Volatile {
         start..end.min(start.saturating_add(longest))
     }
 
-    /// Whether data of `range` that arrived at `seq` or before is still here.
+    /// Returns true if data of `range` that arrived at `seq` or before is still here.
     pub(crate) fn holds(&self, range: Range<u64>, seq: u64) -> bool {
         self.extents.overlapping(range).any(|(_, layers)| layers.first_seq <= seq)
     }
@@ -208,7 +208,7 @@ impl Volatile {
     }
 }
 
-/// What is lost when `range` of `layers` goes.
+/// Returns the data that are lost when `range` of `layers` is lost.
 pub(crate) fn lost(range: Range<u64>, layers: &Layers) -> Vec<LostRange> {
     let range = SectorRange { lba: Lba(range.start), sectors: range.end - range.start };
     layers.ids.iter().map(|&id| LostRange { id, range }).collect()

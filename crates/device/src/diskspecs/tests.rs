@@ -137,7 +137,7 @@ fn what_is_wrong_is_named_with_its_place() {
     );
     assert_eq!(
         message(&SPECS.replace("small.model", "other.model"), MODEL, SEEK),
-        "cannot read other.model, which the specification names: no file other.model; put it beside the specification"
+        "cannot read other.model, which the specification names: no file other.model; put it into the folder of the specification"
     );
     assert_eq!(
         message(&SPECS.replace("Read hit over. after read", "Read hit"), MODEL, SEEK),

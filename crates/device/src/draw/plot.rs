@@ -8,7 +8,7 @@ mod tests;
 const COLUMNS: usize = 64;
 const ROWS: usize = 12;
 
-/// What an axis shows.
+/// Quantity and range of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     pub(super) name: &'static str,

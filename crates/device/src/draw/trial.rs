@@ -19,7 +19,7 @@ pub(crate) struct Load {
     pub(crate) count: u32,
 }
 
-/// Where they go.
+/// Offsets of the requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Places {
     /// Anywhere in the first so many sectors, aligned to the request's size.
@@ -28,7 +28,7 @@ pub(crate) enum Places {
     InTurn { count: u32, apart: u64 },
 }
 
-/// What came of it.
+/// Result of a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Found {
     requests: u32,
@@ -68,7 +68,8 @@ impl Trial {
         self.model.geometry()
     }
 
-    /// Runs a load, from where the last one ended; `None` when the model takes no such request or none fits.
+    /// Runs a load, from the end of the previous one; `None` if the model takes no such request or none
+    /// fits.
     pub(crate) fn run(&mut self, load: Load, places: Places) -> Option<Found> {
         let sectors = load.bytes / 512;
         let start_ns = self.now_ns;

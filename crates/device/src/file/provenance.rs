@@ -1,4 +1,4 @@
-//! Where the values of a device file come from: every value has a source, every source and range a value.
+//! Sources of the values of a device file: every value has a source, every source and range has a value.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Whether a source for `name` covers `key`: the same key, or a table around it.
+/// Returns true if a source for `name` covers `key`: the same key, or a table around it.
 fn speaks_for(name: &str, key: &str) -> bool {
     key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

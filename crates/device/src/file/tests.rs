@@ -64,9 +64,9 @@ fn one_message_for_each_mistake() {
     device file: name = Fixed Disk: use small letters, digits and '-' [name]
     device file: fixed.parallel has no source; say in [sources] where the value comes from [fixed.parallel]
     device file: sources.fixed.parallel = '': must say where the value comes from [sources.fixed.parallel]
-    device file: [sources] names fixed.speed, which the file does not have; remove it or mend its name [fixed.speed]
+    device file: [sources] names fixed.speed, which the file does not have; remove it or correct its name [fixed.speed]
     device file: fixed.parallel = 2: must lie between 3 and 8 [fixed.parallel]
-    device file: [ranges] names fixed.color, which the file does not have; remove it or mend its name [fixed.color]
+    device file: [ranges] names fixed.color, which the file does not have; remove it or correct its name [fixed.color]
     "#);
 }
 

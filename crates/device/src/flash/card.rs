@@ -241,7 +241,7 @@ impl Card {
         self.command(now_ns, self.times.write_command, request.lba.0)
     }
 
-    /// What of the write under way is not on the medium, and what it tore.
+    /// Adds the part of the current write that is not on the medium, and the sectors that it tore.
     fn tear(&self, now_ns: u64, answer: &mut LostWrites) {
         let Some(Current { request, start_ns, stretches, .. }) = &self.current else { return };
         if request.operation != Operation::Write {

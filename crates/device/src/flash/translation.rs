@@ -8,7 +8,7 @@ use super::wear::Blocks;
 #[cfg(test)]
 mod tests;
 
-/// What the cells had to do. Times follow from these counts.
+/// Operations of the cells. Times follow from these counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Pages programmed with data of the host.
@@ -87,7 +87,7 @@ struct Log {
     used: u32,
     /// Pages whose newest data is in the log.
     holds: PageSet,
-    /// Whether page n of the log holds page n of the unit, for all used so far.
+    /// True if page n of the log is page n of the unit, for all used so far.
     in_order: bool,
     /// The page written last and up to which of its sectors, while a write may go on inside it.
     tail: Option<(u32, u32)>,
@@ -111,7 +111,7 @@ pub(crate) struct Translation {
     uses: u64,
 }
 
-/// What the translation needs to know of the device.
+/// Properties of the device that the translation needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) units: u32,
@@ -184,7 +184,7 @@ impl Translation {
         work
     }
 
-    /// Whether the write continues the page written last in its unit; if so, notes it.
+    /// Returns true if the write continues the page written last in its unit, and records it then.
     fn goes_on(&mut self, unit: u64, page: u32, first: u32, sectors: u32) -> bool {
         let uses = self.uses;
         let Some(log) = self.logs.get_mut(&unit) else { return false };

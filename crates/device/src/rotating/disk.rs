@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::volatile::{Pieces, Volatile, lost, tidy};
 
-/// What happens at an instant, apart from what the arm does.
+/// Event at an instant, apart from those of the arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     /// A read that needs the arm may be chosen from now on.
@@ -43,7 +43,7 @@ pub(super) struct Waiting {
     pub(super) ready_ns: u64,
 }
 
-/// What the arm does.
+/// Activity of the arm.
 #[derive(Clone, Debug)]
 pub(super) enum Motion {
     Still,
@@ -60,11 +60,11 @@ pub(super) enum Motion {
 /// A run of sectors being read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
-    /// Where they go; `None` without a read buffer.
+    /// Segment of the read buffer for them; `None` without a read buffer.
     pub(super) segment: Option<usize>,
     /// A place the run has reached.
     pub(super) cursor: Cursor,
-    /// Up to here somebody waits for them.
+    /// End of the sectors that a request waits for.
     pub(super) must: u64,
     /// When that has passed; `None` once it has been seen to.
     pub(super) must_ns: Option<u64>,
@@ -393,7 +393,7 @@ impl Disk {
         self.push(ready_ns, What::Ready);
     }
 
-    /// Whether the buffer alone can serve a read.
+    /// Returns true if the buffer alone can serve a read.
     pub(super) fn is_buffered(&self, request: &Request) -> bool {
         let range = request.lba.0..request.end();
         self.segments.covers(&range) || (self.times.serves_written && self.volatile.covers(range))

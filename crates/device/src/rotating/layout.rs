@@ -1,4 +1,4 @@
-//! Where sectors lie: zones, cylinders, heads, skew; and from there, at which angle each passes.
+//! Layout of sectors: zones, cylinders, heads, skew, and the angle at which each sector passes.
 
 use std::collections::BTreeMap;
 
@@ -200,7 +200,7 @@ impl Layout {
         self.zones.last().map_or(0, |zone| zone.first_cylinder + zone.cylinders)
     }
 
-    /// The place of `lba`, which must lie on the disk.
+    /// Returns the place of `lba`, which must be on the disk.
     pub(crate) fn place(&self, lba: u64) -> Place {
         let after = self.zones.partition_point(|zone| zone.first_lba <= lba);
         let zone = &self.zones[after.max(1) - 1];

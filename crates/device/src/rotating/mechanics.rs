@@ -6,7 +6,7 @@ use super::seek::SeekCurve;
 #[cfg(test)]
 mod tests;
 
-/// Where the arm stands.
+/// Position of the arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arm {
     pub(crate) cylinder: u32,
@@ -25,11 +25,11 @@ pub(crate) struct Mechanics {
     pub(crate) write_settle_ns: u64,
     /// The same after another head or the next cylinder.
     pub(crate) write_track_settle_ns: u64,
-    /// How far the platters had turned at time 0.
+    /// Angle of the platters at time 0.
     pub(crate) phase_ns: u64,
 }
 
-/// How long it takes to come to a sector.
+/// Times to reach a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Approach {
     /// Cylinders crossed.
@@ -101,7 +101,7 @@ impl Mechanics {
         }
     }
 
-    /// Where the arm stands while `lba` passes.
+    /// Returns the position of the arm while `lba` passes.
     pub(crate) fn arm_at(&self, lba: u64) -> Arm {
         let place = self.layout.place(lba);
         Arm { cylinder: place.cylinder, head: place.head }
@@ -177,7 +177,7 @@ impl Mechanics {
 
     /// Time for `count` sectors of one track to pass, from the first bit of `place` on.
     ///
-    /// The difference of two angles, each rounded alike: a run that goes on where another ended must find its
+    /// The difference of two angles, each rounded alike: a run that starts where another ended must find its
     /// first sector at that very nanosecond, not one turn later.
     fn span_ns(&self, place: &Place, count: u64) -> u64 {
         let end = (u64::from(place.slot) + count) * self.layout.turn_ns;

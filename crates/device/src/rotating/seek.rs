@@ -1,4 +1,4 @@
-//! How long the arm takes to cross cylinders.
+//! Seek time: the time that the arm takes to cross cylinders.
 
 use serde::Deserialize;
 
@@ -92,7 +92,7 @@ fn through(
         let value = format!("{track}, {average}, {full}");
         let reason = format!(
             "no curve a + b·√x + c·x that never falls goes through these (a {a:.0}, b {b:.0}, c {c:.0}); \
-             averages lie at 0.47 to 0.55 of the full stroke"
+             average seeks are 0.47 to 0.55 of the full stroke"
         );
         return Err(refuse("rotating.seek", value, reason));
     }

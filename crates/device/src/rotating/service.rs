@@ -1,4 +1,4 @@
-//! What the arm does next: which read or which data from the buffer, and reading ahead when nobody asks.
+//! Choice of the arm's next action: a read, data from the buffer, or reading ahead if nothing waits.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ enum Choice {
 }
 
 impl Disk {
-    /// When the arm wants attention; `None` while it stands still and has nothing to do.
+    /// Time of the arm's next event; `None` while it is idle.
     pub(super) fn motion_event_ns(&self) -> Option<u64> {
         match &self.motion {
             Motion::Still => {
@@ -85,7 +85,7 @@ impl Disk {
         self.motion = Motion::Still;
     }
 
-    /// Reads no further than `sector`, unless somebody waits for more.
+    /// Reads no further than `sector`, unless a request waits for more.
     pub(super) fn stop_reading_at(&mut self, now_ns: u64, sector: u64) {
         let Some(passed) = self.note_progress(now_ns) else { return };
         let Motion::Reading(stream) = &mut self.motion else { return };
@@ -100,7 +100,7 @@ impl Disk {
         }
     }
 
-    /// Whether the arm may be given something new: not while somebody waits for what passes.
+    /// Returns true if the arm may start a new action: not while a request waits for passing sectors.
     fn is_free(&self, now_ns: u64) -> bool {
         match &self.motion {
             Motion::Still => true,
@@ -109,7 +109,7 @@ impl Disk {
         }
     }
 
-    /// How far reading ahead goes behind a read from `start` to `end`.
+    /// End of the read-ahead after a read from `start` to `end`.
     fn ahead_limit(&self, start: u64, end: u64) -> u64 {
         if self.sequential_reads < self.times.read_ahead_after {
             return end;
@@ -131,7 +131,7 @@ impl Disk {
         by_track.clamp(end, sectors.max(end))
     }
 
-    /// The buffer served a read up to `end`: reading ahead goes on, or starts again once half of it is used up.
+    /// The buffer served a read up to `end`: reading ahead continues, or starts again once half of it is used up.
     pub(super) fn read_on(&mut self, now_ns: u64, start: u64, end: u64) {
         let wanted = self.ahead_limit(start, end);
         match &mut self.motion {
@@ -219,7 +219,7 @@ impl Disk {
     }
 
     /// The errand to send the free arm on. Waiting commands (reads, and writes that must reach the medium) and the
-    /// buffer, once somebody waits for it or its data is old, take turns; within each the one reached first goes first.
+    /// buffer, once a request waits for it or its data is old, take turns; within each the one reached first goes first.
     fn best(&mut self, now_ns: u64) -> Option<Choice> {
         if let Some(index) = self.passed_over(now_ns) {
             return Some(Choice::Read(index));

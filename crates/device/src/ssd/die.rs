@@ -28,7 +28,7 @@ pub(super) struct Programming {
     pub(super) cells_ns: u64,
 }
 
-/// What a die is busy with.
+/// Current operation of a die.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Read(Reading),
@@ -59,7 +59,7 @@ pub(super) struct Die {
     programs: VecDeque<Programming>,
 }
 
-/// How suspending works.
+/// Rules of suspending.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspension {
     /// Time until the cells can be read; `None` when it cannot be done.
@@ -76,7 +76,7 @@ impl Die {
         self.programs.push_back(programming);
     }
 
-    /// Whether no program is running, suspended or waiting.
+    /// Returns true if no program is running, suspended or waiting.
     pub(super) fn takes_program(&self) -> bool {
         let programs = matches!(&self.running, Some(Running { work: Work::Program(_), .. }));
         !programs && self.suspended.is_none() && self.programs.is_empty()
@@ -122,7 +122,7 @@ impl Die {
         self.programs.pop_front()
     }
 
-    /// Goes on with what was suspended; says whether there was something.
+    /// Resumes the suspended operation; returns false if there is none.
     pub(super) fn resume(&mut self, now_ns: u64) -> bool {
         let Some(Suspended { programming, left_ns, suspensions }) = self.suspended.take() else {
             return false;

@@ -17,7 +17,7 @@ use crate::front::{Durability, Front, settled, whole};
 use crate::model::{Completion, Geometry, LostWrites, Model, Operation, Refused, Request};
 use crate::volatile::{Volatile, lost, tidy};
 
-/// What happens at an instant.
+/// Event at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     /// A read's command is understood.
@@ -346,7 +346,7 @@ impl Drive {
         self.push(now_ns, What::Complete(id));
     }
 
-    /// Gives stripes from the buffer to dies: full ones, and others when somebody waits or the time is up.
+    /// Gives stripes from the buffer to dies: full ones, and others if a request waits or the time is up.
     fn drain(&mut self, now_ns: u64) {
         let stripe = self.ftl.shape().units_per_stripe as usize;
         loop {
@@ -438,7 +438,7 @@ impl Drive {
         if let Some(reading) = die.next_read() {
             die.run(Work::Read(reading), ready_ns + self.times.read_page_ns);
         } else if die.resume(now_ns) {
-            // What was suspended goes on with what was left of it.
+            // The suspended operation continues with its remaining time.
         } else if let Some(programming) = die.next_program() {
             let bytes = programming.sectors * 512;
             let sent_ns = now_ns.max(self.channel_free_ns[channel]) + self.times.channel.ns(bytes);

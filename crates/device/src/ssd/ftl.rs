@@ -24,7 +24,7 @@ pub(crate) struct Shape {
     pub(crate) reserve_blocks: u32,
 }
 
-/// What a stripe of the host cost beside its own program.
+/// Cost of a stripe of the host in addition to its own program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Collected {
     /// Units copied.
@@ -56,7 +56,7 @@ struct Victim {
 }
 
 impl Victim {
-    /// What one copy pays for, if nothing more is invalidated.
+    /// Units that one copy pays for, if no more are invalidated.
     fn credit_per_copy(&self, units_per_block: u32) -> i64 {
         let gain = i64::from(units_per_block.saturating_sub(self.valid_at_start));
         gain * CREDIT / i64::from(self.valid_at_start.max(1))
@@ -232,7 +232,7 @@ impl Ftl {
         }
     }
 
-    /// Whether there is a block to empty, because the die is short of erased ones.
+    /// Chooses a block to empty if the die is short of erased ones; returns true if there is one.
     fn choose_victim(&mut self, die: u32) -> bool {
         let this = &mut self.dies[die as usize];
         if this.victim.is_some() {
