@@ -1,4 +1,4 @@
-// This run beside another one: the other's page, JSON or run file is opened from this machine.
+// This run compared with another one, whose page, JSON or run file is opened from this machine.
 
 import { byId, el, fill } from './dom';
 import { inScale, ratio, scaleOf } from './number';
@@ -62,17 +62,17 @@ export class CompareRuns {
 function word(run: Summary): string {
   const { kind, stacks, metric } = run.verdict;
   const names = stacks.join(', ');
-  return kind === 'winner' ? `${names} wins on ${metric}` : kind === 'tie' ? `${names} tie on ${metric}` : `not resolved on ${metric}`;
+  return kind === 'winner' ? `${names} wins on ${metric}` : kind === 'tie' ? `${names} tie on ${metric}` : `inconclusive on ${metric}`;
 }
 
-/** What makes the two runs differ besides chance. */
+/** Differences of the two runs besides chance. */
 function differences(mine: Summary, other: Summary): string[] {
   const said: string[] = [];
   const differ = (what: string, here: unknown, there: unknown): void => {
     if (here !== there) said.push(`${what} differs: ${String(here ?? 'unknown')} here, ${String(there ?? 'unknown')} there`);
   };
   differ('the judged metric', mine.verdict.metric, other.verdict.metric);
-  differ('the place', mine.place, other.place);
+  differ('the backend', mine.place, other.place);
   differ('the kernel', mine.environment['kernel'], other.environment['kernel']);
   differ('the CPU', mine.environment['cpu'], other.environment['cpu']);
   differ('the memory', mine.environment['ram'], other.environment['ram']);

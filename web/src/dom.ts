@@ -21,7 +21,7 @@ type Props = {
   on?: Partial<Record<'click' | 'change' | 'input' | 'keydown' | 'toggle', (event: Event) => void>>;
 };
 
-/** Controls and characters that reorder what stands around them; as the rest of the report has it. */
+/** Controls and characters that reorder the text around them; the same set as in the rest of the report. */
 const HARMFUL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u061c\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 export function harmless(text: string): string {

@@ -53,7 +53,7 @@ export class Run {
   static async unpack(text: string): Promise<Run> {
     const zipped = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
     const database = new Database(await inflate(zipped, 'gzip'));
-    if (database.format() !== FORMAT) throw new Error('the run file in this page has an earlier format; go on with the run, or write the page anew from a repacked file');
+    if (database.format() !== FORMAT) throw new Error('the run file in this page has an earlier format; resume the run, or write a new page from a repacked file');
     return new Run(database, database.table('prefix'), database.table('metric_block'));
   }
 
@@ -126,7 +126,7 @@ export class Run {
   }
 }
 
-/** A stored block with the prefix stands before the deflated bytes, as the writer's inflater has it. */
+/** A stored block with the prefix comes before the deflated bytes, as the writer's inflater has it. */
 async function unpackBehind(prefix: Uint8Array, packed: Uint8Array): Promise<Uint8Array> {
   const stream = new Uint8Array(5 + prefix.length + packed.length);
   const view = new DataView(stream.buffer);

@@ -64,7 +64,7 @@ export class TrialView {
     if (best !== undefined) this.#set(0, best);
     if (next !== undefined) this.#set(1, next);
     this.#head();
-    // The raw data is unpacked when somebody gets this far, not before.
+    // The raw data is unpacked when the reader scrolls this far, not before.
     const observer = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) {
         observer.disconnect();

@@ -97,7 +97,7 @@ test('what steers or reorders text is replaced', () => {
   assert.equal(harmless('a\u202eb\u0000c\u2028\ufeff'), 'a\ufffdb\ufffdc\ufffd\ufffd');
 });
 
-test('a sample stands over the interval that ends with it, the first from the begin of the trial', () => {
+test('a sample covers the interval that ends with it, the first from the start of the trial', () => {
   assert.deepEqual(stairs([0.1, 0.2], [10, 5], 2), [[0, 20], [0.1, 20], [0.2, 10]]);
   assert.deepEqual(stairs([], [], 1), []);
 });

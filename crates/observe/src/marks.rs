@@ -27,7 +27,7 @@ pub fn busy_before(name: &str, seen: &DeviceTotals, interval_ms: u64) -> Option<
                 "{name} was busy {:.0} % of the time before it was measured: {requests} requests of \
                  others in {interval_ms} ms",
                 (share * 100.0).min(100.0)
-            )).with_remedy(format!("stop what uses it and try again; seekwell watch {name} shows what it does"))
+            )).with_remedy(format!("stop the processes that use it and try again; seekwell watch {name} shows their requests"))
     })
 }
 

@@ -59,8 +59,8 @@ pub const CHARACTERS: Group = Group {
         ..row(
             "bonnie-putc",
             "bench bonnie, step putc",
-            "one system call of half a microsecond per byte on both sides; ours looks at the clock \
-             before and after each and counts it in a histogram, bonnie++ keeps the longest alone",
+            "one system call of half a microsecond per byte on both sides; ours reads the clock \
+             before and after each and counts it in a histogram, bonnie++ keeps only the longest",
             Asked::SameOrder,
         )
     }],

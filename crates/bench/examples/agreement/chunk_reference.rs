@@ -1,4 +1,4 @@
-//! `chunk` beside the reference program: the whole at once, and a character at a time.
+//! `chunk` compared with the reference program: the whole at once, and a character at a time.
 
 use crate::place::Place;
 use crate::reference::{compile, numbers};
@@ -16,7 +16,7 @@ pub const GROUP: Group = Group {
             ours: "bench chunk DIRECTORY --size 16MiB, step chunk-characters",
             original: "`reference/chunk.c`, first number",
             metric: "MB/s",
-            note: "what is compared is how fast two languages put a character into a buffer: putc \
+            note: "the row compares how fast two languages put a character into a buffer: putc \
                    takes and gives a lock for each of them, Rust does not; both then write the same \
                    4 KiB at a time",
             asked: Asked::SameOrder,

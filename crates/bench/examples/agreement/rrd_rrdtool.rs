@@ -1,4 +1,4 @@
-//! `rrd` beside one `rrdtool -` process that is fed the same updates.
+//! `rrd` compared with one `rrdtool -` process that gets the same updates.
 
 use crate::place::Place;
 use crate::seek_fio::params;
@@ -29,7 +29,7 @@ pub const GROUP: Group = Group {
             ours: "rrd --files 1000 --polls 3 --tenant-every 0s, poll_durable",
             original: "one `rrdtool -` (1.7.2) with the same 3000 updates, each poll ended by syncfs",
             metric: "polls/s",
-            note: "per update 45 µs of rrdtool beside 39 of ours; the calls on a file are the same, rrdtool \
+            note: "an update takes rrdtool 45 µs and Seekwell 39 µs; the calls on a file are the same, rrdtool \
                    also reads and answers a command",
             asked: Asked::SameOrder,
         },
@@ -51,7 +51,7 @@ impl Rrd<'_> {
         self.place.amount(FILES)
     }
 
-    /// What rrdtool is told in one poll.
+    /// Commands for rrdtool in one poll.
     fn commands(&self, folder: &Path, text: &mut UpdateText, poll: u64) -> String {
         let mut commands = String::new();
         for file in 0..self.files() {
@@ -130,8 +130,8 @@ impl Sides for Rrd<'_> {
     }
 }
 
-/// What rrdtool says, in a file: nobody waits for its next word, so it is not interrupted by a
-/// process that is woken for each of them.
+/// Output of rrdtool, in a file: no process waits for its next line, so none is woken for each line and
+/// interrupts it.
 struct Answers {
     file: File,
     text: String,

@@ -32,9 +32,9 @@ pub const GROUP: Group = Group {
     sides: |place| Box::new(Seek { place }),
 };
 
-/// Why accesses of 4 KiB to memory do not agree.
-pub const OWN_TIME: &str = "an access takes 4 µs here, so that what the programs do themselves \
-                            between two looks at the clock is a share that is seen; the row of \
+/// Reason why accesses of 4 KiB to memory do not agree.
+pub const OWN_TIME: &str = "an access takes 4 µs here, so the programs' own work between two \
+                            readings of the clock is visible; the row of \
                             16 KiB has the same calls, each three times as long";
 
 /// Accesses of a run.

@@ -1,4 +1,4 @@
-//! `seekrw` beside the reference program: reads past the page cache from a file.
+//! `seekrw` compared with the reference program: reads past the page cache from a file.
 
 use crate::reference::{compile, numbers};
 use crate::seek_fio::{SIZES, params};
@@ -23,8 +23,8 @@ pub const GROUP: Group = Group {
             ours: "bench seekrw FILE --cache direct --count 25000 --size 4KiB",
             original: "`reference/seekrw.c`",
             metric: "operations/s",
-            note: "ours looks at the clock for every access, for its histogram, the reference at \
-                   the beginning and the end alone: seen where an access takes 4 µs",
+            note: "ours reads the clock for every access, for its histogram, the reference only at \
+                   the start and the end: visible when an access takes 4 µs",
             asked: Asked::SameOrder,
         },
     ],

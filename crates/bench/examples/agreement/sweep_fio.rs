@@ -15,8 +15,8 @@ pub const GROUP: Group = Group {
         ours: "bench sweep DEVICE --sizes 4KiB,16KiB,64KiB,1MiB --count 1000",
         original: "fio 3.33, one randread job after the other at each size",
         metric: "accesses/s over all sizes, by the sum of their latencies",
-        note: "most of the time is that of the largest size: the row says little of the small ones, which \
-                   the rows of seek are of",
+        note: "the largest size takes most of the time, so the row says little about small sizes; the seek \
+                   rows cover them",
         asked: Asked::Within,
     }],
     tool: "fio",

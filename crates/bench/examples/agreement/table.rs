@@ -6,21 +6,22 @@ use std::path::Path;
 
 const HEAD: &str = "# Agreement with the originals
 
-Each kind of workload beside the program that people know, on the same stack in memory: a zram
-device of 256 MiB of words that compress by half, so that a read of 4 KiB is some microseconds of
-the asking thread's own work, and ext4 on two more (a loop device's worker makes the same run
-scatter fivefold here); bonnie's blocks in tmpfs, because zram takes longer for random bytes than
-for the ones of bonnie++. The engine beside fio on the fastest devices is in `benches/runs/engine`.
-Alternating (ours, original, original, ours), pinned to one CPU, until the interval of the paired
-ratio lies within ±5 %, at least 10 and at most 100 pairs. The ratio is ours relative to the
-original's, with its 95 % interval of the pairs that were made; to stop when it is narrow enough
-makes it somewhat less sure than 95 %, and a row also ends after a time that is given. Both sides did
-the same number of operations and bytes of files in every pair, or the row says so; where an original
-does not tell its own, it is what it was asked for.
+Each kind of workload is compared with a well-known program on the same stack in memory. Devices are
+zram devices: 256 MiB of words that compress by half, so that a read of 4 KiB is a few microseconds of
+work by the reading thread, and two more with ext4. (With a loop device, whose worker is another
+thread, the same runs scatter five times as much.) bonnie's blocks are in tmpfs, because zram takes
+longer for random bytes than for those of bonnie++. `benches/runs/engine` compares the engine with fio
+on the fastest devices.
 
-The longer an access takes, the nearer to 1 is a ratio of whatever two programs: rows of 16 KiB and
-more say that the same calls are made on the same data, rows of 4 KiB beside them how much of the
-programs themselves is seen at 4 µs an access.
+Runs alternate (ours, original, original, ours), pinned to one CPU, until the interval of the paired
+ratio is within ±5 %: at least 10 and at most 100 pairs, or until the row's time limit. The ratio is ours relative to
+the original's, with a 95 % interval over the pairs. Stopping at a narrow interval makes it slightly
+less certain than 95 %. In every pair both sides did the same number of operations and bytes, or the
+row says so. If an original does not report its own count, the requested one is used.
+
+The longer an access takes, the closer the ratio of any two programs is to 1. Rows of 16 KiB and more
+show that both make the same calls on the same data. Rows of 4 KiB show the programs' own cost at 4 µs
+per access.
 
 Made by `make agreement`, which also writes the raw values to `benches/runs/agreement/`.
 

@@ -125,7 +125,7 @@ fn print_replay(
         let open = Share::count(&runs, |run| run.kind == "unresolved");
         let trials: usize = runs.iter().map(|run| run.trials).sum();
         let cost = 100.0 * trials as f64 / (times * answer.trials) as f64;
-        println!("{rounds:?}: agrees {agree}, not resolved {open}, {cost:.1} % of the trials");
+        println!("{rounds:?}: agrees {agree}, inconclusive {open}, {cost:.1} % of the trials");
         let mut chosen = vec![0_usize; recorded.labels.len()];
         runs.iter().for_each(|run| chosen[run.choice] += 1);
         for (label, count) in recorded.labels.iter().zip(chosen).filter(|(_, count)| *count > 0) {

@@ -57,7 +57,7 @@ pub struct Row {
     pub target: String,
     /// Whether it was; `None` where the row is for comparison only.
     pub reached: Option<bool>,
-    /// Share of verdicts "not resolved"; `None` where the row gives no verdicts.
+    /// Share of verdicts "inconclusive"; `None` where the row gives no verdicts.
     pub unresolved: Option<Share>,
     /// Raw results.
     pub raw: Raw,
@@ -94,7 +94,7 @@ impl Row {
 }
 
 /// Names of the columns of the table.
-pub const COLUMNS: [&str; 6] = ["what", "case", "measured", "not resolved", "to reach", "reached"];
+pub const COLUMNS: [&str; 6] = ["what", "case", "measured", "inconclusive", "to reach", "reached"];
 
 /// One line of the table in Markdown.
 pub fn markdown(cells: &[String]) -> String {

@@ -73,7 +73,7 @@ fn a_page_gives_its_run_file_back() {
     assert!(told(&lean).starts_with("the page was written with --lean"), "{}", told(&lean));
     assert!(lean.contains("written with --lean"));
     assert!(told(&html(&view)).starts_with("not a report that contains its run file"));
-    assert!(told("<p>").starts_with("it is no report"));
+    assert!(told("<p>").starts_with("not a report"));
 
     let begin = whole.find(WHOLE_ELEMENT).expect("the element") + WHOLE_ELEMENT.len();
     let cut = &whole[..begin + 1_000];

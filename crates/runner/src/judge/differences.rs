@@ -62,7 +62,9 @@ fn differs(name: &str, stacks: &BTreeMap<String, BTreeSet<&str>>) -> Warning {
         WarningCode::InForceDiffers,
         format!("{name} was not the same in all stacks: {}", values.join("; ")),
     )
-    .with_remedy(format!("count it as a part of the difference, or set {name} in the lab"))
+    .with_remedy(format!(
+        "treat it as part of the difference between the stacks, or set {name} in the lab"
+    ))
 }
 
 /// Returns true if the lab itself asks for different values: by several devices, by a device's or a

@@ -79,8 +79,8 @@ fn options_that_run_programs_or_write_elsewhere_are_refused_in_words() {
 
 #[test]
 fn files_elsewhere_and_engines_of_others_are_refused_in_words() {
-    let plain = "give a plain name without / and : that does not begin with a dot; it lies in the \
-                 target";
+    let plain = "give a plain name without / and : that does not begin with a dot; fio creates it in \
+                 the target";
     for name in ["/dev/sda", "../x", "a/b", "a:/dev/sda", "", "..", ".hidden"] {
         assert_eq!(
             refused(&format!("[a]\nfilename={name}\n")),
