@@ -12,6 +12,7 @@ use crate::schema::{
     APPLICATION_ID, BEFORE_THE_TRIALS, PAGE_BYTES, TRIALS, format_of, user_version,
 };
 use crate::seal::Seal;
+use chrono::{DateTime, SecondsFormat, Utc};
 pub use integrity::Integrity;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, OptionalExtension, params};
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -25,7 +26,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Time that a statement waits for another process that reads or writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -252,8 +253,8 @@ impl RunFile {
         };
         let written = read().map_err(self.failed("read"))?;
         let times = std::iter::once(self.created_at()?).chain(written);
-        let times: Option<Vec<i128>> = times
-            .map(|time| time.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_nanosecond))
+        let times: Option<Vec<i64>> = times
+            .map(|time| DateTime::parse_from_rfc3339(&time).ok()?.timestamp_nanos_opt())
             .collect();
         let Some(times) = times.filter(|times| times.len() > 2 && times.is_sorted()) else {
             return Ok(None);
@@ -479,7 +480,7 @@ impl RunFile {
 }
 
 fn now() -> String {
-    jiff::Timestamp::now().to_string()
+    DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Nanos, true)
 }
 
 /// Names this process in the message to a second writer.
