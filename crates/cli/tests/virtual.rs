@@ -213,7 +213,7 @@ fn what_the_virtual_place_does_not_take_is_said_in_words() {
     );
     assert_eq!(
         said(DEVICE, &[]),
-        "seekwell: error: no lab kernel of this version was built; run: seekwell kernel build\n"
+        "seekwell: error: no lab kernel of this version was built; run: seekwell kernel build, or, sooner done and enough for this lab: seekwell kernel build --set reduced\n"
     );
     assert_eq!(
         said(DEVICE, &["--kernel", "abc"]),

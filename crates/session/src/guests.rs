@@ -38,12 +38,12 @@ impl Guests {
     }
 
     /// The kernel of all guests, chosen once. Mistakes in the lab are reported without one.
-    fn kernel(&self) -> Result<&Kernel, SessionError> {
+    fn kernel(&self, lab: &Lab) -> Result<&Kernel, SessionError> {
         if let Some(kernel) = self.kernel.get() {
             return Ok(kernel);
         }
         let cache = self.machine.kernels.as_deref().ok_or(SessionError::NoHome)?;
-        let chosen = choose_kernel(cache, self.options.kernel.as_deref())?;
+        let chosen = choose_kernel(cache, self.options.kernel.as_deref(), lab)?;
         Ok(self.kernel.get_or_init(|| chosen))
     }
 
@@ -51,10 +51,10 @@ impl Guests {
         self.options.cpu.unwrap_or_default()
     }
 
-    fn place(&self) -> Result<VirtualPlace, SessionError> {
+    fn place(&self, lab: &Lab) -> Result<VirtualPlace, SessionError> {
         let bring = self.options.bring.iter().map(|path| absolute(path));
         let options = VirtualOptions {
-            kernel: self.kernel()?.clone(),
+            kernel: self.kernel(lab)?.clone(),
             program: self.machine.program.clone(),
             devices: self.devices.clone(),
             bring: bring.collect::<Result<_, _>>()?,
@@ -77,7 +77,7 @@ impl Setup for Guests {
 
     fn facts(&self, lab: &Lab) -> Result<PlaceFacts, SessionError> {
         let has = |name: &str| self.machine.find(name).is_some();
-        Ok(labs::facts(lab, self.kernel()?, &self.devices, &has))
+        Ok(labs::facts(lab, self.kernel(lab)?, &self.devices, &has))
     }
 
     fn cannot_run(&self, workload: &Workload) -> Option<String> {
@@ -87,7 +87,7 @@ impl Setup for Guests {
     }
 
     fn environment(&self, lab: &Lab) -> Result<serde_json::Value, SessionError> {
-        let kernel = self.kernel()?;
+        let kernel = self.kernel(lab)?;
         let mut facts = serde_json::json!({
             "place": "virtual",
             "kernel": format!("{} ({} set, {})", kernel.version, kernel.set, kernel.id),
@@ -114,7 +114,7 @@ impl Setup for Guests {
     }
 
     fn open(&self, plan: &Plan, _run_file: &Path) -> Result<Opened, SessionError> {
-        let place = self.place()?;
+        let place = self.place(&plan.lab)?;
         let mut environment = self.environment(&plan.lab)?;
         add_image(&mut environment, place.root());
         let lanes = Lanes::new(place, plan, &cpus(self.options.jobs))?;
@@ -142,7 +142,7 @@ fn changed(
 
 /// The kernel whose id begins with `id`, or the best there is: of this version, with every
 /// filesystem if such a one was built.
-fn choose_kernel(cache: &Path, id: Option<&str>) -> Result<Kernel, SessionError> {
+fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, SessionError> {
     let kernels = kernel::list(cache).map_err(SessionError::Kernels)?;
     if let Some(id) = id {
         let mut named = kernels.into_iter().filter(|kernel| kernel.id.starts_with(id));
@@ -160,7 +160,12 @@ fn choose_kernel(cache: &Path, id: Option<&str>) -> Result<Kernel, SessionError>
     let suits = |kernel: &Kernel| kernel.is_current() && kernel.source == kernel::DEBIAN_TARBALL;
     kernels.into_iter().filter(suits).min_by_key(|kernel| kernel.set).ok_or_else(|| {
         let text = "no lab kernel of this version was built; run: seekwell kernel build";
-        SessionError::Kernel(text.to_owned())
+        let faster = if labs::reduced_is_enough(lab) {
+            ", or, sooner done and enough for this lab: seekwell kernel build --set reduced"
+        } else {
+            ""
+        };
+        SessionError::Kernel(format!("{text}{faster}"))
     })
 }
 

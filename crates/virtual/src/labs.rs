@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use seekwell_device::{DeviceError, DeviceFile, build, catalogue};
-use seekwell_model::filesystems::{FILESYSTEMS, names_of};
+use seekwell_model::filesystems::{FILESYSTEMS, filesystem, names_of};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::PlaceFacts;
 use seekwell_model::stack::Backing;
@@ -168,6 +168,12 @@ pub fn facts(
 #[must_use]
 pub fn reduced_filesystems() -> String {
     names_of(|one| one.in_reduced_kernel && !one.is_raw()).replace(" or ", " and ")
+}
+
+/// The reduced lab kernel has every filesystem of this lab.
+#[must_use]
+pub fn reduced_is_enough(lab: &Lab) -> bool {
+    lab.filesystems.iter().filter_map(|one| filesystem(&one.kind)).all(|one| one.in_reduced_kernel)
 }
 
 /// Why a workload cannot run in a guest, and what to do: it calls a program that is not in the guest's

@@ -4,6 +4,7 @@ use crate::failure::{Exit, Failure};
 use crate::terminal;
 use seekwell_host::facts::{self, Finding, State};
 use seekwell_session::Machine;
+use seekwell_virtual::kernel::{self, Kernel, KernelError};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -12,9 +13,31 @@ use std::path::Path;
 /// # Errors
 /// None so far: what cannot be found out is a finding.
 pub fn run(machine: &Machine) -> Result<Exit, Failure> {
-    let findings = facts::findings(&machine.system, Path::new("."));
+    let mut findings = facts::findings(&machine.system, Path::new("."));
+    findings.push(lab_kernel(machine));
     terminal::data(&text(&findings));
     Ok(Exit::Done)
+}
+
+/// The kernel of the virtual backend.
+fn lab_kernel(machine: &Machine) -> Finding {
+    let listed = machine.kernels.as_deref().map(kernel::list);
+    let newest = listed.map(|kernels| {
+        let current = kernels?.into_iter().filter(Kernel::is_current);
+        Ok::<_, KernelError>(current.min_by_key(|kernel| kernel.set))
+    });
+    let (state, detail, remedy) = match newest {
+        Some(Ok(Some(kernel))) => {
+            let detail = format!("{} with the {} set of filesystems", kernel.version, kernel.set);
+            (State::Ready, detail, None)
+        }
+        Some(Ok(None)) | None => {
+            let detail = "not built; labs on modelled disks need it".to_owned();
+            (State::Missing, detail, Some("run: seekwell kernel build".to_owned()))
+        }
+        Some(Err(error)) => (State::Missing, error.to_string(), None),
+    };
+    Finding { what: "lab kernel".to_owned(), state, detail, remedy }
 }
 
 /// One line per finding, the remedy below it.

@@ -8,7 +8,7 @@ use seekwell_virtual::KernelSet;
 use seekwell_virtual::kernel::{self, DEBIAN_TARBALL, Kernel, KernelPlan, KernelSource, Progress};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Does what was asked of the lab kernels.
 ///
@@ -84,6 +84,8 @@ fn text(kernels: &[Kernel]) -> String {
 #[derive(Default)]
 struct Shown {
     compiled: bool,
+    /// When the first file was compiled.
+    since: Option<Instant>,
 }
 
 /// Files between two lines.
@@ -99,8 +101,9 @@ impl Shown {
             Progress::Configuring => "configuring",
             Progress::Compiling { done, expected } => {
                 self.compiled = true;
+                let since = *self.since.get_or_insert_with(Instant::now);
                 if done % FILES_PER_LINE == 0 {
-                    terminal::talk(&format!("compiled {done} of about {expected} files"));
+                    terminal::talk(&compiled(*done, *expected, since.elapsed()));
                 }
                 return;
             }
@@ -108,3 +111,20 @@ impl Shown {
         terminal::talk(words);
     }
 }
+
+/// The line after `done` files, which took `elapsed`, with the time that the others will take.
+fn compiled(done: u32, expected: u32, elapsed: Duration) -> String {
+    let line = format!("compiled {done} of about {expected} files");
+    let left = expected.saturating_sub(done);
+    if left == 0 || done == 0 {
+        return line;
+    }
+    let seconds = elapsed.as_secs_f64() / f64::from(done) * f64::from(left);
+    if seconds < 60.0 {
+        return format!("{line}, less than a minute left");
+    }
+    format!("{line}, about {:.0} min left", seconds / 60.0)
+}
+
+#[cfg(test)]
+mod tests;

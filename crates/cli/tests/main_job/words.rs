@@ -28,7 +28,7 @@ fn doctor_says_what_this_machine_can_measure_and_prints_data_only_on_standard_ou
     let output = seekwell(directory.path()).arg("doctor").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
     let text = data(&output);
-    for word in ["ext4", "jfs", "loop"] {
+    for word in ["ext4", "jfs", "loop", "lab kernel"] {
         assert!(text.contains(word), "doctor does not speak of {word}:\n{text}");
     }
 }

@@ -137,7 +137,7 @@ struct Make<'a> {
 }
 
 impl Make<'_> {
-    /// Runs `make` politely; its output goes to the log, and line by line to `hear`.
+    /// Runs `make` at the priority of its caller, who waits for it; its output goes to the log, and line by line to `hear`.
     fn run(&self, arguments: &[&str], hear: &mut dyn FnMut(&str)) -> Result<(), KernelError> {
         let step = format!("make {}", arguments.join(" "));
         let status = self.try_run(arguments, hear).map_err(failed(step.clone()))?;
@@ -151,8 +151,8 @@ impl Make<'_> {
 
     fn try_run(&self, arguments: &[&str], hear: &mut dyn FnMut(&str)) -> io::Result<ExitStatus> {
         let mut log = OpenOptions::new().append(true).open(self.log)?;
-        let mut child = Command::new("nice")
-            .args(["-n", "19", "make", "ARCH=um"])
+        let mut child = Command::new("make")
+            .arg("ARCH=um")
             .args(arguments)
             .current_dir(self.tree)
             .env_clear()
