@@ -154,6 +154,18 @@ pub enum DeviceCommand {
         /// Its name, NAME@BUS for one of its buses, or the path of a device file
         name: String,
     },
+    /// Turn a disk specification of DiskSim into a device file
+    Import(DeviceImportArgs),
+}
+
+/// Arguments of `device import`.
+#[derive(Args, Debug)]
+pub struct DeviceImportArgs {
+    /// Specification, NAME.diskspecs; the files it names are read from its directory
+    pub specification: PathBuf,
+    /// Device file to write; an existing file is not overwritten [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `init`.

@@ -7,6 +7,8 @@
 mod book;
 #[path = "everyday/compare.rs"]
 mod compare;
+#[path = "everyday/device.rs"]
+mod device;
 #[path = "everyday/documents.rs"]
 mod documents;
 #[path = "everyday/init.rs"]

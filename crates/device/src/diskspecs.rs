@@ -15,8 +15,8 @@ mod tests;
 use drive::Drive;
 use parse::{Block, parse};
 
-/// Bytes that a file may have.
-const MOST_BYTES: usize = 4 << 20;
+/// Bytes that a specification and each file it names may have.
+pub const MOST_BYTES: usize = 4 << 20;
 
 /// Why a specification is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -152,7 +152,8 @@ A result that is doubtful says why and what to do: served from a cache, too shor
         "device",
         r#"Examples:
   seekwell device list                 modelled devices, each with what it stands for
-  seekwell device show wd-raptor       what it does: seeks, bandwidth, latency, writes"#,
+  seekwell device show wd-raptor       what it does: seeks, bandwidth, latency, writes
+  seekwell device import ibm18es.diskspecs -o ibm18es.toml"#,
     ),
     (
         "calibrate",

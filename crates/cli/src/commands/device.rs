@@ -1,16 +1,17 @@
 //! `seekwell device`: the modelled devices, and what they do, drawn.
 
-use crate::args::DeviceCommand;
+use crate::args::{DeviceCommand, DeviceImportArgs};
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{output, terminal};
 use seekwell_device::DeviceFile;
 use seekwell_session::Session;
-use std::path::Path;
+use std::io::Read as _;
+use std::path::{Component, Path};
 
-/// Lists the modelled devices, or draws one.
+/// Lists the modelled devices, draws one, or makes a device file from a specification.
 ///
 /// # Errors
-/// When there is no such device, or its file is wrong.
+/// When there is no such device, or a file is wrong or cannot be read or written.
 pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> {
     match command {
         DeviceCommand::List => {
@@ -22,8 +23,44 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
             terminal::data(&terminal::harmless(&seekwell_device::draw(&file)));
             terminal::data(&terminal::harmless(&seekwell_device::catalogue::origins(&file)));
         }
+        DeviceCommand::Import(arguments) => import(arguments)?,
     }
     Ok(Exit::Done)
+}
+
+/// Makes a device file from a specification of DiskSim and the files it names.
+fn import(arguments: &DeviceImportArgs) -> Result<(), Failure> {
+    let path = &arguments.specification;
+    let text = text_of(path)
+        .map_err(|error| Failure::Error(format!("cannot read {}: {error}", path.display())))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let mut named_file = |named: &str| {
+        let mut parts = Path::new(named).components();
+        match (parts.next(), parts.next()) {
+            (Some(Component::Normal(file)), None) => {
+                text_of(&directory.join(file)).map_err(|error| error.to_string())
+            }
+            _ => Err("only plain names of files in the same directory are read".to_owned()),
+        }
+    };
+    let device = seekwell_device::diskspecs::import(&name, &text, &mut named_file)
+        .map_err(|error| Failure::from_error(&error))?;
+    match &arguments.output {
+        Some(output) => output::create(output, device.as_bytes()),
+        None => {
+            terminal::data(&device);
+            Ok(())
+        }
+    }
+}
+
+/// The text of a file, one byte beyond the largest specification at most.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    let most = seekwell_device::diskspecs::MOST_BYTES as u64 + 1;
+    std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A device by name, name and bus, or the path of a file of the user's own.

@@ -2,8 +2,7 @@
 
 use crate::args::ExtractArgs;
 use crate::failure::{Exit, Failure};
-use crate::terminal;
-use std::io::Write;
+use crate::output;
 use std::path::Path;
 
 /// Writes the run file that is inside a report.
@@ -20,16 +19,6 @@ pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
     let bytes = seekwell_report::extract(&page)
         .map_err(|error| wrong(report, "take a run file out of", &error))?;
     let output = arguments.output.clone().unwrap_or_else(|| report.with_extension("seekwell"));
-    let mut file = std::fs::File::options()
-        .write(true)
-        .create_new(true)
-        .open(&output)
-        .map_err(|error| wrong(&output, "create", &error))?;
-    if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_all()) {
-        // Half a file is of no use; the first error is the one to tell.
-        let _ = std::fs::remove_file(&output);
-        return Err(wrong(&output, "write", &error));
-    }
-    terminal::talk(&format!("wrote {}", output.display()));
+    output::create(&output, &bytes)?;
     Ok(Exit::Done)
 }

@@ -2,87 +2,11 @@ use super::{ImportError, device_name, import};
 use crate::file::Parameters;
 use crate::load;
 
-const SPECS: &str = "
-disksim_disk MADE_UP {
-   Model = source small.model,   # beside this file
-   Per-request overhead time = 0.000000,
-   Bulk sector transfer time = 0.100000,
-   Allow read hits on write data = 1,
-   Max queue length = 4,
-   Scheduler = disksim_ioqueue {
-      Scheduling policy = 1,
-      Timeout scheduling = 0
-   },
-   Number of buffer segments = 3,
-   Maximum number of write segments = 1,
-   Segment size (in blks) = 64,
-   Use separate write segment = 0,
-   Enable caching in buffer = 1,
-   Buffer continuous read = 4,
-   Maximum read-ahead (blks) = 64,
-   Read any free blocks = 1,
-   Fast write level = 2,
-   Read hit over. after read = 0.1,
-   Read hit over. after write = 0.2,
-   Read miss over. after read = 0.3,
-   Read miss over. after write = 0.4,
-   Write hit over. after read = 0.5,
-   Write hit over. after write = 0.6,
-   Write miss over. after read = 0.7,
-   Write miss over. after write = 0.8
-} # end
-";
+const SPECS: &str = include_str!("../../../../testdata/diskspecs/made-up.diskspecs");
 
-const MODEL: &str = "
-dm_disk MADE_UP_model {
-   Number of data surfaces = 2,
-   Number of cylinders = 23,
-   Block count = 1400,
-   Layout Model = dm_layout_g1 {
-      LBN-to-PBN mapping scheme = 0,
-      Sparing scheme used = 7,
-      Rangesize for sparing = 1,
-      Zones = [
-         dm_layout_g1_zone {
-            First cylinder number = 0,
-            Last cylinder number = 9,
-            Blocks per track = 40,
-            Empty space at zone front = 20,
-            Skew for track switch = 8.000000,
-            Skew for cylinder switch = 12.000000,
-            Number of spares = 0,
-            slips = [
-               130,
-               90
-            ],
-            defects = []
-         },
-         dm_layout_g1_zone {
-            First cylinder number = 12,
-            Last cylinder number = 22,
-            Blocks per track = 30,
-            Empty space at zone front = 0,
-            Skew for track switch = 6.000000,
-            Skew for cylinder switch = 9.000000,
-            Number of spares = 6,
-            slips = [],
-            defects = []
-         }
-      ]
-   },
-   Mechanical Model = dm_mech_g1 {
-      Full seek curve = small.seek,
-      Add. write settling delay = 0.2,
-#      First ten seek times = [
-#         1.0
-#      ],
-      Head switch time = 0.5,
-      Rotation speed (in rpms) = 7200
-   }
-}
-";
+const MODEL: &str = include_str!("../../../../testdata/diskspecs/small.model");
 
-const SEEK: &str = "Seek distances measured: 2\n1,\t1.00000\n22,\t5.00000\n";
+const SEEK: &str = include_str!("../../../../testdata/diskspecs/small.seek");
 
 fn imported(specs: &str, model: &str, seek: &str) -> Result<String, ImportError> {
     import("MADE_UP.diskspecs", specs, &mut |name| match name {
