@@ -1,7 +1,43 @@
-//! The way to the host as the models see it: a cost per command and a time per length.
+//! The way to the host: a cost per command and a time per length.
+
+use serde::Deserialize;
 
 use crate::clock::{Rate, ns};
-use crate::file::Bus;
+use crate::error::{DeviceError, within};
+
+/// A way to the host: one card may be used in a slot, in an adaptor or in a reader.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bus {
+    /// Its name, for example `usb2`.
+    pub name: String,
+    /// Cost of each command, in microseconds.
+    pub command_us: f64,
+    /// Cost of each block of 512 bytes in addition to its transfer, in microseconds (programmed I/O interrupts once a block).
+    #[serde(default)]
+    pub sector_us: f64,
+    /// Rate while data moves, in 10^6 bytes a second.
+    pub mb_per_s: f64,
+    /// Longest read or write on this bus in KiB; absent when the device alone sets the limit.
+    pub max_request_kib: Option<u32>,
+    /// Requests taken at once on this bus; absent when the device alone sets the limit.
+    pub queue_depth: Option<u32>,
+}
+
+impl Bus {
+    pub(crate) fn check(&self, key: &str) -> Result<(), DeviceError> {
+        within(&format!("{key}.command_us"), self.command_us, 0.0, 1e6)?;
+        within(&format!("{key}.sector_us"), self.sector_us, 0.0, 1e6)?;
+        within(&format!("{key}.mb_per_s"), self.mb_per_s, 1e-3, 1e6)?;
+        if let Some(limit) = self.max_request_kib {
+            within(&format!("{key}.max_request_kib"), limit.into(), 1.0, 65536.0)?;
+        }
+        if let Some(depth) = self.queue_depth {
+            within(&format!("{key}.queue_depth"), depth.into(), 1.0, 65536.0)?;
+        }
+        Ok(())
+    }
+}
 
 /// A bus in nanoseconds; without a bus data moves at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

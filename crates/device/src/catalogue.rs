@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use crate::build::build;
 use crate::draw::bytes;
-use crate::file::{DeviceError, DeviceFile, Parameters, load};
+use crate::error::DeviceError;
+use crate::file::{DeviceFile, Parameters, load};
 use crate::truth;
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub enum ImportError {
     },
     /// The specification describes no possible device.
     #[error("the specification makes no device")]
-    Device(#[from] crate::file::DeviceError),
+    Device(#[from] crate::error::DeviceError),
 }
 
 /// Turns a specification into the text of a device file.

@@ -5,22 +5,20 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::bus::Link;
+use crate::bus::{Bus, Link};
+use crate::error::{DeviceError, refuse};
 use crate::fixed::{FixedParameters, RamParameters};
 use crate::flash::FlashParameters;
 use crate::measured::MeasuredParameters;
+use crate::presented::Presented;
+use crate::published::Published;
 use crate::rotating::RotatingParameters;
 use crate::ssd::SsdParameters;
-use crate::truth::Published;
 
 mod provenance;
 
 #[cfg(test)]
 mod tests;
-
-/// Sectors that no model may exceed: 2^50 of 512 bytes, far beyond any device, so that products of sectors and
-/// nanoseconds stay inside 64 bits with room to spare.
-const MOST_SECTORS: u64 = 1 << 50;
 
 /// A device file, read and checked. Only [`load`] and its own methods make one, so what it says holds together.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,145 +50,6 @@ pub enum Parameters {
     Fixed(FixedParameters),
     /// Latencies measured at some sizes.
     Measured(MeasuredParameters),
-}
-
-/// Properties that a device presents to the block layer, whatever its model.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Presented {
-    /// Capacity in sectors of 512 bytes.
-    pub sectors: u64,
-    /// Smallest unit of a request, in bytes.
-    #[serde(default = "sector_bytes")]
-    pub logical_block: u32,
-    /// Smallest unit written without reading first, in bytes.
-    #[serde(default = "sector_bytes")]
-    pub physical_block: u32,
-    /// Requests taken at once.
-    pub queue_depth: u32,
-    /// Longest read or write, in KiB.
-    pub max_request_kib: u32,
-    /// Longest discard in KiB; absent when the device knows none.
-    pub max_discard_kib: Option<u32>,
-    /// Longest write-zeroes in KiB; absent when the device knows none.
-    pub max_write_zeroes_kib: Option<u32>,
-    /// True if the block layer treats it as a rotating disk; by default as the model is.
-    pub rotational: Option<bool>,
-}
-
-/// A way to the host: one card may be used in a slot, in an adaptor or in a reader.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bus {
-    /// Its name, for example `usb2`.
-    pub name: String,
-    /// Cost of each command, in microseconds.
-    pub command_us: f64,
-    /// Cost of each block of 512 bytes in addition to its transfer, in microseconds (programmed I/O interrupts once a block).
-    #[serde(default)]
-    pub sector_us: f64,
-    /// Rate while data moves, in 10^6 bytes a second.
-    pub mb_per_s: f64,
-    /// Longest read or write on this bus in KiB; absent when the device alone sets the limit.
-    pub max_request_kib: Option<u32>,
-    /// Requests taken at once on this bus; absent when the device alone sets the limit.
-    pub queue_depth: Option<u32>,
-}
-
-const fn sector_bytes() -> u32 {
-    512
-}
-
-/// Why a device file is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeviceError {
-    /// It is not TOML, or a value is missing, unknown or of the wrong kind.
-    #[error("device file{}: {}{reason}", at_line(*.line), of_key(.key))]
-    Syntax {
-        /// Dotted key; empty when the text is not TOML at all.
-        key: String,
-        /// Line in the text, counted from 1, if known.
-        line: Option<usize>,
-        /// Problem.
-        reason: String,
-    },
-    /// A value that cannot be.
-    #[error("device file: {key} = {value}: {reason}")]
-    Value {
-        /// Dotted key.
-        key: String,
-        /// The value as written.
-        value: String,
-        /// Why it cannot be and what could.
-        reason: String,
-    },
-    /// A value without a source.
-    #[error("device file: {key} has no source; say in [sources] where the value comes from")]
-    NoSource {
-        /// Dotted key.
-        key: String,
-    },
-    /// A source or a range for a value that is not there.
-    #[error(
-        "device file: {place} names {key}, which the file does not have; remove it or correct its name"
-    )]
-    NoSuchKey {
-        /// Who names it: `[sources]`, `[ranges]` or a change asked for.
-        place: &'static str,
-        /// Dotted key.
-        key: String,
-    },
-    /// The text after a model's name does not change one of its numbers.
-    #[error(
-        "'{change}' behind a model's name is no change of it; write KEY=NUMBER, for example flash.open_units=1"
-    )]
-    NotAChange {
-        /// As written.
-        change: String,
-    },
-    /// A bus that the file does not have.
-    #[error("device file: there is no bus '{name}'; it has {known}")]
-    NoSuchBus {
-        /// Requested name.
-        name: String,
-        /// Known names, as text.
-        known: String,
-    },
-}
-
-fn at_line(line: Option<usize>) -> String {
-    line.map_or_else(String::new, |line| format!(" line {line}"))
-}
-
-fn of_key(key: &str) -> String {
-    if key.is_empty() || key == "." { String::new() } else { format!("{key}: ") }
-}
-
-impl DeviceError {
-    /// The dotted key it is about, if it is about one.
-    #[must_use]
-    pub fn key(&self) -> Option<&str> {
-        match self {
-            Self::Syntax { key, .. } if key.is_empty() => None,
-            Self::Syntax { key, .. } | Self::Value { key, .. } => Some(key),
-            Self::NoSource { key } | Self::NoSuchKey { key, .. } => Some(key),
-            Self::NoSuchBus { .. } => Some("bus"),
-            Self::NotAChange { .. } => None,
-        }
-    }
-}
-
-/// A value that cannot be, said by the model that knows why.
-pub(crate) fn refuse(key: &str, value: impl ToString, reason: impl Into<String>) -> DeviceError {
-    DeviceError::Value { key: key.to_owned(), value: value.to_string(), reason: reason.into() }
-}
-
-/// Refuses `value` unless it lies within `low` and `high`, both included.
-pub(crate) fn within(key: &str, value: f64, low: f64, high: f64) -> Result<(), DeviceError> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(refuse(key, value, format!("must lie between {low} and {high}")))
 }
 
 #[derive(Deserialize)]
@@ -475,51 +334,4 @@ fn parameters(raw: Raw) -> Result<Parameters, DeviceError> {
     found.ok_or_else(|| {
         refuse("kind", kind.name(), format!("needs a table [{}] with its parameters", kind.name()))
     })
-}
-
-impl Presented {
-    fn check(&self) -> Result<(), DeviceError> {
-        let block = |key: &str, bytes: u32| {
-            if bytes.is_power_of_two() && (512..=65536).contains(&bytes) {
-                return Ok(());
-            }
-            Err(refuse(key, bytes, "must be a power of two from 512 to 65536 bytes"))
-        };
-        block("presented.logical_block", self.logical_block)?;
-        block("presented.physical_block", self.physical_block)?;
-        if self.physical_block < self.logical_block {
-            let reason = "must not be smaller than the logical block";
-            return Err(refuse("presented.physical_block", self.physical_block, reason));
-        }
-        let step = u64::from(self.logical_block / 512);
-        if self.sectors == 0 || self.sectors > MOST_SECTORS || !self.sectors.is_multiple_of(step) {
-            let reason = "must be a positive whole number of logical blocks, below 2^50 sectors";
-            return Err(refuse("presented.sectors", self.sectors, reason));
-        }
-        within("presented.queue_depth", self.queue_depth.into(), 1.0, 65536.0)?;
-        let least = f64::from(self.logical_block.div_ceil(1024));
-        within("presented.max_request_kib", self.max_request_kib.into(), least, 65536.0)?;
-        for (key, limit) in [
-            ("presented.max_discard_kib", self.max_discard_kib),
-            ("presented.max_write_zeroes_kib", self.max_write_zeroes_kib),
-        ] {
-            within(key, limit.unwrap_or(self.max_request_kib).into(), least, 4_194_304.0)?;
-        }
-        Ok(())
-    }
-}
-
-impl Bus {
-    fn check(&self, key: &str) -> Result<(), DeviceError> {
-        within(&format!("{key}.command_us"), self.command_us, 0.0, 1e6)?;
-        within(&format!("{key}.sector_us"), self.sector_us, 0.0, 1e6)?;
-        within(&format!("{key}.mb_per_s"), self.mb_per_s, 1e-3, 1e6)?;
-        if let Some(limit) = self.max_request_kib {
-            within(&format!("{key}.max_request_kib"), limit.into(), 1.0, 65536.0)?;
-        }
-        if let Some(depth) = self.queue_depth {
-            within(&format!("{key}.queue_depth"), depth.into(), 1.0, 65536.0)?;
-        }
-        Ok(())
-    }
 }

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::clock::{Rate, ns};
+use crate::error::{DeviceError, within};
 use crate::evidence::Evidence;
-use crate::file::{DeviceError, within};
 use crate::front::Scheduled;
 use crate::model::{Completion, Geometry, LostWrites, Model, Operation, Refused, Request};
 

@@ -11,7 +11,8 @@
 
 use serde::Deserialize;
 
-use crate::file::{DeviceError, Presented, refuse, within};
+use crate::error::{DeviceError, refuse, within};
+use crate::presented::Presented;
 
 mod card;
 mod translation;

@@ -39,6 +39,7 @@
 //! ```
 
 pub mod accuracy;
+pub mod bus;
 pub mod catalogue;
 pub mod diskspecs;
 pub mod evidence;
@@ -47,14 +48,16 @@ pub mod fixed;
 pub mod flash;
 pub mod measured;
 pub mod model;
+pub mod presented;
+pub mod published;
 pub mod rotating;
 pub mod ssd;
 pub mod truth;
 
 mod build;
-mod bus;
 mod clock;
 mod draw;
+mod error;
 mod extents;
 mod front;
 mod volatile;
@@ -62,7 +65,8 @@ mod volatile;
 pub use build::build;
 pub use catalogue::catalogue;
 pub use draw::draw;
-pub use file::{DeviceError, DeviceFile, load};
+pub use error::DeviceError;
+pub use file::{DeviceFile, load};
 pub use model::{
     Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,
     SectorRange,

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::clock::ns;
+use crate::error::{DeviceError, refuse, within};
 use crate::evidence::Evidence;
-use crate::file::{DeviceError, refuse, within};
 use crate::front::Scheduled;
 use crate::model::{Completion, Geometry, LostWrites, Model, Operation, Refused, Request};
 

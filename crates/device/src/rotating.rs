@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use crate::bus::Link;
 use crate::clock::ns;
-use crate::file::{DeviceError, Presented, refuse, within};
+use crate::error::{DeviceError, refuse, within};
+use crate::presented::Presented;
 
 mod calibrate;
 mod disk;

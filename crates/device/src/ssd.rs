@@ -7,7 +7,8 @@
 
 use serde::Deserialize;
 
-use crate::file::{DeviceError, Presented, refuse, within};
+use crate::error::{DeviceError, refuse, within};
+use crate::presented::Presented;
 
 mod die;
 mod drive;

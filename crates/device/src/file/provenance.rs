@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::{DeviceError, refuse, within};
+use crate::error::{DeviceError, refuse, within};
 
 /// Tables and keys that say what the file is rather than how the device behaves.
 const TALK: [&str; 6] = ["name", "title", "kind", "sources", "ranges", "published"];

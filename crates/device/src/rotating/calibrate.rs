@@ -9,7 +9,7 @@
 use super::layout::Layout;
 use super::seek::SeekCurve;
 use crate::clock::ns;
-use crate::file::{DeviceError, refuse, within};
+use crate::error::{DeviceError, refuse, within};
 
 #[cfg(test)]
 mod tests;

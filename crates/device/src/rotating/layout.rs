@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::file::{DeviceError, refuse, within};
+use crate::error::{DeviceError, refuse, within};
 
 #[cfg(test)]
 pub(super) mod tests;

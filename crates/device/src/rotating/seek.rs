@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::clock::ns;
-use crate::file::{DeviceError, refuse, within};
+use crate::error::{DeviceError, refuse, within};
 
 #[cfg(test)]
 mod tests;

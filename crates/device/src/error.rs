@@ -1,0 +1,93 @@
+//! Mistakes in a device file.
+
+/// A mistake in a device file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// It is not TOML, or a value is missing, unknown or of the wrong kind.
+    #[error("device file{}: {}{reason}", at_line(*.line), of_key(.key))]
+    Syntax {
+        /// Dotted key; empty when the text is not TOML at all.
+        key: String,
+        /// Line in the text, counted from 1, if known.
+        line: Option<usize>,
+        /// Problem.
+        reason: String,
+    },
+    /// A value that cannot be.
+    #[error("device file: {key} = {value}: {reason}")]
+    Value {
+        /// Dotted key.
+        key: String,
+        /// The value as written.
+        value: String,
+        /// Why it cannot be and what could.
+        reason: String,
+    },
+    /// A value without a source.
+    #[error("device file: {key} has no source; say in [sources] where the value comes from")]
+    NoSource {
+        /// Dotted key.
+        key: String,
+    },
+    /// A source or a range for a value that is not there.
+    #[error(
+        "device file: {place} names {key}, which the file does not have; remove it or correct its name"
+    )]
+    NoSuchKey {
+        /// Who names it: `[sources]`, `[ranges]` or a change asked for.
+        place: &'static str,
+        /// Dotted key.
+        key: String,
+    },
+    /// The text after a model's name does not change one of its numbers.
+    #[error(
+        "'{change}' behind a model's name is no change of it; write KEY=NUMBER, for example flash.open_units=1"
+    )]
+    NotAChange {
+        /// As written.
+        change: String,
+    },
+    /// A bus that the file does not have.
+    #[error("device file: there is no bus '{name}'; it has {known}")]
+    NoSuchBus {
+        /// Requested name.
+        name: String,
+        /// Known names, as text.
+        known: String,
+    },
+}
+
+fn at_line(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(" line {line}"))
+}
+
+fn of_key(key: &str) -> String {
+    if key.is_empty() || key == "." { String::new() } else { format!("{key}: ") }
+}
+
+impl DeviceError {
+    /// The dotted key it is about, if it is about one.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Syntax { key, .. } if key.is_empty() => None,
+            Self::Syntax { key, .. } | Self::Value { key, .. } => Some(key),
+            Self::NoSource { key } | Self::NoSuchKey { key, .. } => Some(key),
+            Self::NoSuchBus { .. } => Some("bus"),
+            Self::NotAChange { .. } => None,
+        }
+    }
+}
+
+/// A value that cannot be, said by the model that knows why.
+pub(crate) fn refuse(key: &str, value: impl ToString, reason: impl Into<String>) -> DeviceError {
+    DeviceError::Value { key: key.to_owned(), value: value.to_string(), reason: reason.into() }
+}
+
+/// Refuses `value` unless it lies within `low` and `high`, both included.
+pub(crate) fn within(key: &str, value: f64, low: f64, high: f64) -> Result<(), DeviceError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(refuse(key, value, format!("must lie between {low} and {high}")))
+}
