@@ -58,7 +58,7 @@ impl<'a> Progress<'a> {
             Event::Quarantined { trial, reason } => self.line(&format!(
                 "{}: failed {} times in a row and is not tried again: {reason}",
                 self.name(trial),
-                seekwell_runner::execute::FAILURES_BEFORE_QUARANTINE
+                seekwell_runner::records::FAILURES_BEFORE_QUARANTINE
             )),
             Event::Part { part, stacks } => self.line(&part_words(*part, *stacks)),
             Event::Outlook(outlook) => {

@@ -12,7 +12,7 @@ use seekwell_model::record::{Record, Status};
 use seekwell_model::replication::{
     Also, AtEnds, ClaimOutcome, ClaimVerdict, LabRun, Quantity, StudyOutcome, Tested, ValueOutcome,
 };
-use seekwell_stats::paired::MIN_ROUNDS;
+use seekwell_stats::question::MIN_ROUNDS;
 use std::collections::{BTreeMap, BTreeSet};
 use tested::Judge;
 

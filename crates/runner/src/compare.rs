@@ -6,15 +6,15 @@
 
 mod differences;
 
-use crate::execute::Records;
-use crate::judge::judged_values;
+use crate::records::Records;
+use crate::values::judged_values;
 use seekwell_model::comparison::{Change, RunComparison, StackComparison, Threshold};
 use seekwell_model::lab::{Better, Workload};
 use seekwell_model::plan::Plan;
 use seekwell_model::stack::Stack;
 use seekwell_stats::Interval;
 use seekwell_stats::independent::ratio_interval;
-use seekwell_stats::paired::MIN_ROUNDS;
+use seekwell_stats::question::MIN_ROUNDS;
 
 /// One of the two runs.
 #[derive(Clone, Copy, Debug)]

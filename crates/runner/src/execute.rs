@@ -1,22 +1,16 @@
 //! Runs the trials of a plan on a backend and keeps every record at once.
 
-use crate::axes::axes;
-use crate::judge::{question, round_values};
 use crate::order::{self, FEWEST_ROUNDS, PILOT_ROUNDS};
-use crate::outlook;
+use crate::outlook::rounds_outlook;
+use crate::records::{Records, is_quarantined};
 use crate::staged::{Part, Staged};
 use crate::steady;
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::{Outlook, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
-use seekwell_stats::resolution::PilotTrial;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-
-/// A candidate whose trials failed so many times in a row is not tried again in this run.
-pub const FAILURES_BEFORE_QUARANTINE: u32 = 3;
 
 /// Storage for records, trial by trial.
 pub trait Keeper {
@@ -102,9 +96,6 @@ pub enum Ended {
     /// The stop flag was raised; the run can be resumed.
     Stopped,
 }
-
-/// Records so far, by trial index.
-pub type Records = BTreeMap<u32, (PlannedTrial, Record)>;
 
 /// A run under way.
 pub struct Execution<'a> {
@@ -332,59 +323,6 @@ impl Told {
             }
         }
     }
-}
-
-/// Forecast of the precision of a run of complete rounds, from its first two rounds. Using them does
-/// not bias the result: the number of rounds was fixed before, or depends on time alone.
-#[must_use]
-pub fn rounds_outlook(plan: &Plan, records: &Records) -> Option<Outlook> {
-    let candidates = plan.candidates.len() as u32;
-    let mut trials = Vec::new();
-    for round in 0..PILOT_ROUNDS {
-        let of_round = order::round_order(plan.lab.seed, candidates, round);
-        for (stack, value) in round_values(plan, records, &of_round) {
-            let elapsed_ns: u64 = of_round
-                .iter()
-                .filter(|trial| plan.candidates[trial.candidate as usize].stack as usize == stack)
-                .filter_map(|trial| records.get(&trial.index))
-                .map(|(_, record)| record.elapsed_ns)
-                .sum();
-            let seconds = elapsed_ns as f64 / 1e9;
-            trials.push(PilotTrial { stack, round: round as usize, value, seconds });
-        }
-    }
-    if trials.iter().all(|trial| trial.seconds == 0.0) {
-        return None;
-    }
-    let (_, design) = axes(plan, plan.stacks.len());
-    Some(outlook::of_rounds(plan, &design, &trials, plan.rounds(), &question(plan)))
-}
-
-/// Returns true if a candidate's last trials before this one all failed: it is not tried again.
-#[must_use]
-pub fn is_quarantined(records: &Records, candidate: u32, before: u32) -> bool {
-    let failed = records
-        .range(..before)
-        .rev()
-        .filter(|(_, (trial, _))| trial.candidate == candidate)
-        .take_while(|(_, (_, record))| matches!(record.status, Status::Failed { .. }))
-        .take(FAILURES_BEFORE_QUARANTINE as usize)
-        .count();
-    failed == FAILURES_BEFORE_QUARANTINE as usize
-}
-
-/// Trials that need not run again when a run is resumed. A failed trial is run again, except in a
-/// race, where later trials depend on its failure, and in a run that was judged.
-#[must_use]
-pub fn worth_keeping(plan: &Plan, records: Vec<(PlannedTrial, Record)>) -> Records {
-    records
-        .into_iter()
-        .filter(|(_, record)| {
-            let was_judged = plan.race.is_some() || plan.prolonged.is_some();
-            was_judged || !matches!(record.status, Status::Failed { .. })
-        })
-        .map(|(trial, record)| (trial.index, (trial, record)))
-        .collect()
 }
 
 #[cfg(test)]

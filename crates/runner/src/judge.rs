@@ -8,16 +8,15 @@ mod laboratory;
 pub mod prolong;
 mod race;
 mod short;
-mod values;
 
-pub use values::{judged_trials, judged_values, round_values};
-
-use crate::execute::{Records, rounds_outlook};
+use crate::outlook::rounds_outlook;
+use crate::question::{METHOD, question};
+use crate::records::Records;
+use crate::values::{self, common_workloads, judged_trials, judged_values, judged_workloads};
 use decision::Words;
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
-use seekwell_model::stack::Backing;
 use seekwell_model::units::Nanos;
 use seekwell_model::verdict::{
     Basis, Decision, DependenceFound, Evidence, Needed, OutStack, Ratio, Verdict, VerdictKind,
@@ -26,54 +25,10 @@ use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
 use seekwell_stats::paired::{
-    self, Comparison, ErrorShare, Question, Row, Standing, Unresolved, Verdict as Found,
+    self, Comparison, ErrorShare, Row, Standing, Unresolved, Verdict as Found,
 };
 use seekwell_stats::race::Stop;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Version of the method by which verdicts are made. It rises with every change that may change a
-/// verdict; 0 stands for verdicts made before versions were kept.
-pub const METHOD: u32 = 1;
-
-/// Question for the comparison.
-#[must_use]
-pub fn question(plan: &Plan) -> Question {
-    let judge = &plan.lab.judge;
-    let better = match judge.better {
-        Better::Lower => paired::Better::Lower,
-        Better::Higher => paired::Better::Higher,
-    };
-    Question { exact: is_exact(plan), ..Question::new(better, judge.tie, judge.confidence) }
-}
-
-/// Returns true if all devices are models, in virtual time: rounds are independent, and values exact.
-#[must_use]
-pub fn is_exact(plan: &Plan) -> bool {
-    !plan.stacks.is_empty()
-        && plan.stacks.iter().all(|stack| matches!(stack.device.backing, Backing::Model { .. }))
-}
-
-/// Workloads that report the judged metric, by stack.
-fn judged_workloads(plan: &Plan) -> BTreeMap<u32, BTreeSet<u32>> {
-    let metric = &plan.lab.judge.metric;
-    let reports: Vec<bool> =
-        plan.workloads.iter().map(|workload| workload.reports_or_times(metric)).collect();
-    let mut by_stack: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    for pair in &plan.candidates {
-        if reports.get(pair.workload as usize).copied().unwrap_or(false) {
-            by_stack.entry(pair.stack).or_default().insert(pair.workload);
-        }
-    }
-    by_stack
-}
-
-/// Workloads that report the judged metric and that every stack runs which runs one of them.
-fn common_workloads(plan: &Plan) -> BTreeSet<u32> {
-    let by_stack = judged_workloads(plan);
-    let mut sets = by_stack.values();
-    let first = sets.next().cloned().unwrap_or_default();
-    sets.fold(first, |common, set| common.intersection(set).copied().collect())
-}
 
 /// Workloads that report the metric and do not count, because some stack does not run them.
 fn not_judged(plan: &Plan) -> Option<Warning> {

@@ -13,5 +13,8 @@ pub mod judge;
 pub mod order;
 pub mod outlook;
 pub mod predict;
+pub mod question;
+pub mod records;
 pub mod staged;
 pub mod steady;
+pub mod values;

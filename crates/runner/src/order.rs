@@ -5,8 +5,8 @@
 //! stack that happened to run first.
 
 use crate::axes::axes;
-use crate::judge::{METHOD, is_exact, question};
 use crate::predict;
+use crate::question::{METHOD, is_exact, question};
 use crate::steady;
 use seekwell_model::lab::{Effort, Lab, Method, RACE_ABOVE};
 use seekwell_model::plan::{Candidate, Cost, LeftOut, PlaceFacts, Plan, PlannedRace, PlannedTrial};

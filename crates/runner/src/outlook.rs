@@ -1,9 +1,14 @@
 //! Forecast of the differences that a run can detect, made before its long part starts.
 
+use crate::axes::axes;
+use crate::order::{self, PILOT_ROUNDS};
+use crate::question::question;
+use crate::records::Records;
+use crate::values::round_values;
 use seekwell_model::plan::{Buys, Outlook, Plan};
 use seekwell_stats::design::Design;
 use seekwell_stats::estimate;
-use seekwell_stats::paired::Question;
+use seekwell_stats::question::Question;
 use seekwell_stats::race::RaceConfig;
 use seekwell_stats::resolution::{self, Pilot, PilotTrial};
 
@@ -79,4 +84,30 @@ pub fn of_rounds(
     outlook.buys = [1, 2, 4].map(|times| buys(rounds.saturating_mul(times))).to_vec();
     outlook.tie_ns = outlook.tie_rounds.map(|rounds| ns(rounds as f64 * round));
     outlook
+}
+
+/// Forecast of the precision of a run of complete rounds, from its first two rounds. Using them does
+/// not bias the result: the number of rounds was fixed before, or depends on time alone.
+#[must_use]
+pub fn rounds_outlook(plan: &Plan, records: &Records) -> Option<Outlook> {
+    let candidates = plan.candidates.len() as u32;
+    let mut trials = Vec::new();
+    for round in 0..PILOT_ROUNDS {
+        let of_round = order::round_order(plan.lab.seed, candidates, round);
+        for (stack, value) in round_values(plan, records, &of_round) {
+            let elapsed_ns: u64 = of_round
+                .iter()
+                .filter(|trial| plan.candidates[trial.candidate as usize].stack as usize == stack)
+                .filter_map(|trial| records.get(&trial.index))
+                .map(|(_, record)| record.elapsed_ns)
+                .sum();
+            let seconds = elapsed_ns as f64 / 1e9;
+            trials.push(PilotTrial { stack, round: round as usize, value, seconds });
+        }
+    }
+    if trials.iter().all(|trial| trial.seconds == 0.0) {
+        return None;
+    }
+    let (_, design) = axes(plan, plan.stacks.len());
+    Some(of_rounds(plan, &design, &trials, plan.rounds(), &question(plan)))
 }

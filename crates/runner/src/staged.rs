@@ -10,8 +10,9 @@
 //! values never enter the final.
 
 use crate::axes::axes;
-use crate::execute::{Records, is_quarantined};
-use crate::judge::{question, round_values};
+use crate::question::question;
+use crate::records::{Records, is_quarantined};
+use crate::values::round_values;
 use crate::{order, outlook};
 use seekwell_model::lab::{Effort, RACE_ABOVE};
 use seekwell_model::plan::{Outlook, Plan, PlannedRace, PlannedTrial};
@@ -22,7 +23,7 @@ use seekwell_stats::resolution::{self, Pilot, PilotTrial};
 use seekwell_stats::rng::derive_seed;
 
 /// Rounds of the final that a budget always has to pay for.
-const FEWEST_FINAL: usize = seekwell_stats::paired::MIN_ROUNDS;
+const FEWEST_FINAL: usize = seekwell_stats::question::MIN_ROUNDS;
 
 /// A part of a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

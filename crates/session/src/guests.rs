@@ -1,10 +1,10 @@
 //! The virtual backend: guests with a lab kernel on modelled disks, in virtual time.
 
-use crate::backends::{Opened, Setup};
 use crate::error::SessionError;
+use crate::loaded::Session;
 use crate::machine::{self, Machine};
 use crate::options::{Change, Options};
-use crate::resolved::Session;
+use crate::setup::{Opened, Setup};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use seekwell_device::DeviceFile;
 use seekwell_model::lab::{Lab, Workload};

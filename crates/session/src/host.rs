@@ -1,10 +1,10 @@
 //! The host backend: this machine's kernel, on scratch images and claimed disks.
 
-use crate::backends::{Opened, Setup};
 use crate::error::SessionError;
+use crate::loaded::Session;
 use crate::machine::Machine;
 use crate::options::Options;
-use crate::resolved::Session;
+use crate::setup::{Opened, Setup};
 use seekwell_agent::host_place::{HostOptions, HostPlace};
 use seekwell_host::facts;
 use seekwell_host::guard::{self, Context, Purpose, RefusalKind};

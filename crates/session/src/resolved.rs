@@ -1,27 +1,19 @@
 //! From a lab to its plan.
 
-use crate::backends::{self, Setup};
+use crate::backends;
 use crate::error::SessionError;
-use crate::machine::Machine;
+use crate::loaded::Session;
 use crate::options::Options;
 use crate::run::Planned;
-use seekwell_device::DeviceFile;
+use crate::setup::Setup;
 use seekwell_model::plan::{LeftOut, PlaceFacts};
 use seekwell_runner::order::{self, Expanded};
 use seekwell_spec::{Expansion, LabFile, MAX_LAB_BYTES};
 use seekwell_store::RunFile;
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-
-/// One process's way to verdicts: its machine, and what is loaded once for all of its labs.
-pub struct Session {
-    machine: Machine,
-    devices: OnceCell<BTreeMap<String, DeviceFile>>,
-}
 
 /// Text of a lab.
 pub struct LabText<'a> {
@@ -55,30 +47,6 @@ impl<'a> LabText<'a> {
 }
 
 impl Session {
-    /// A session on this machine. Nothing is read yet.
-    #[must_use]
-    pub fn new(machine: Machine) -> Self {
-        Self { machine, devices: OnceCell::new() }
-    }
-
-    /// The machine.
-    #[must_use]
-    pub fn machine(&self) -> &Machine {
-        &self.machine
-    }
-
-    /// Every modelled device by name, loaded once.
-    ///
-    /// # Errors
-    /// [`SessionError::Catalogue`] when a built-in file is wrong.
-    pub fn devices(&self) -> Result<&BTreeMap<String, DeviceFile>, SessionError> {
-        if let Some(devices) = self.devices.get() {
-            return Ok(devices);
-        }
-        let devices = seekwell_device::catalogue().map_err(SessionError::Catalogue)?;
-        Ok(self.devices.get_or_init(|| devices))
-    }
-
     /// Reads a lab for the backend that the options name.
     ///
     /// # Errors

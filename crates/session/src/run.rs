@@ -1,17 +1,18 @@
 //! From a plan to its verdict: the run file is created or continued, and the trials are run.
 
-use crate::backends::{Opened, Setup};
 use crate::error::SessionError;
 use crate::kept::{self, Standing};
 use crate::options::{More, Options};
+use crate::setup::{Opened, Setup};
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::lab::Lab;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::{Verdict, VerdictKind};
-use seekwell_runner::execute::{self, Ended, Event, Execution, Keeper, Records, RunError};
+use seekwell_runner::execute::{Ended, Event, Execution, Keeper, RunError};
 use seekwell_runner::judge::prolong;
 use seekwell_runner::order;
+use seekwell_runner::records::{self, Records};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -116,7 +117,7 @@ impl Planned {
     ) -> Result<Run, SessionError> {
         let Opened { backend, environment, notes } = self.backend.open(&self.plan, path)?;
         let opened = file(&self.plan, &environment).and_then(|file| {
-            let kept = execute::worth_keeping(&self.plan, file.records()?);
+            let kept = records::worth_keeping(&self.plan, file.records()?);
             Ok((file, kept))
         });
         let (file, kept) = match opened {

@@ -9,7 +9,7 @@
 use crate::design::Design;
 use crate::interval::{Interval, Method, mean_interval};
 use crate::linear::Projector;
-use crate::paired::MIN_ROUNDS;
+use crate::question::MIN_ROUNDS;
 use crate::special::t_quantile_upper;
 
 /// Effect of one axis.

@@ -18,7 +18,7 @@ use crate::dependence::{Dependence, estimate, inflation, remaining_freedom};
 use crate::estimate::mean;
 use crate::granularity::half_steps;
 use crate::interval::{Interval, Method};
-use crate::paired::{Better, Question};
+use crate::question::{Better, Question};
 use crate::shrink::VariancePrior;
 use crate::special::{normal_cdf, normal_quantile, t_quantile_upper};
 use crate::typical::{Typical, typical};

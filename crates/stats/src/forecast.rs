@@ -1,7 +1,7 @@
 //! Forecast of the remaining time of a race: its own future, simulated from the data so far.
 
 use crate::estimate::quantile;
-use crate::paired::Better;
+use crate::question::Better;
 use crate::race::{Race, Step};
 use crate::rng::{derive_seed, seeded};
 

@@ -40,6 +40,7 @@ pub mod interval;
 pub mod linear;
 pub mod looks;
 pub mod paired;
+pub mod question;
 pub mod race;
 pub mod resolution;
 pub mod rng;
@@ -52,7 +53,6 @@ pub mod typical;
 
 pub use histogram::{Histogram, HistogramError};
 pub use interval::{Interval, Method};
-pub use paired::{
-    Better, Comparison, PairedError, Question, Row, Standing, Unresolved, Verdict, compare,
-};
+pub use paired::{Comparison, PairedError, Row, Standing, Unresolved, Verdict, compare};
+pub use question::{Better, Question};
 pub use rng::{Rng, derive_seed, seeded};

@@ -17,45 +17,15 @@
 use crate::estimate::{a12, hodges_lehmann};
 use crate::field::{Field, Observed, Pair};
 use crate::interval::{Interval, Method};
+use crate::question::{Better, Question};
 use crate::serial::is_autocorrelated;
 use crate::special::{normal_quantile, t_quantile_upper};
-
-/// Complete paired rounds below which nothing is decided. With 5 pairs even the range of all
-/// values misses the median in one case of 16, with 6 in one of 32 (2 · 0.5^n).
-pub const MIN_ROUNDS: usize = 6;
 
 /// A need for more rounds than this is reported as unknown: no budget buys them.
 const MOST_ROUNDS: u64 = 1_000_000;
 
 /// Stacks that are tried as the one to choose, from the best on.
 const LEADERS: usize = 4;
-
-/// Which direction of the judged metric is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// Smaller is better: seconds, latencies.
-    Lower,
-    /// Larger is better: operations or megabytes per second.
-    Higher,
-}
-
-/// Question for a comparison.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Question {
-    /// Direction of the metric.
-    pub better: Better,
-    /// Relative difference that does not matter, as a fraction: 0.02 for 2 %. 0 is allowed: then
-    /// only exact equality is a tie.
-    pub tie_width: f64,
-    /// Confidence of the verdict, as a fraction: 0.95.
-    pub confidence: f64,
-    /// Complete paired rounds below which nothing is decided; never taken below [`MIN_ROUNDS`].
-    pub min_rounds: usize,
-    /// True if repetition gives the same value to the last digit and rounds are independent, as in a
-    /// model of a device: then equal values are an exact result. On real devices they only show the
-    /// resolution of the values.
-    pub exact: bool,
-}
 
 /// Why a comparison cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -247,40 +217,6 @@ impl ErrorShare {
     }
 }
 
-impl Question {
-    /// A question about real devices with the usual minimum of rounds.
-    #[must_use]
-    pub fn new(better: Better, tie_width: f64, confidence: f64) -> Self {
-        Self { better, tie_width, confidence, min_rounds: MIN_ROUNDS, exact: false }
-    }
-
-    /// The tie width in logarithms.
-    #[must_use]
-    pub fn log_tie(&self) -> f64 {
-        self.tie_width.ln_1p()
-    }
-
-    fn check(&self) -> Result<(), PairedError> {
-        let confident = self.confidence > 0.0 && self.confidence < 1.0;
-        if confident && self.tie_width >= 0.0 && self.tie_width.is_finite() {
-            return Ok(());
-        }
-        Err(PairedError::Question { confidence: self.confidence, tie_width: self.tie_width })
-    }
-
-    /// Sign that turns a log-ratio stack : leader into "the stack is worse by".
-    fn worse_sign(&self) -> f64 {
-        match self.better {
-            Better::Lower => 1.0,
-            Better::Higher => -1.0,
-        }
-    }
-
-    fn min_rounds(&self) -> usize {
-        self.min_rounds.max(MIN_ROUNDS)
-    }
-}
-
 /// Compares stacks and decides, for a look that was planned as the only one.
 ///
 /// `values[stack][round]` is the metric of one trial, `None` where it failed.
@@ -338,8 +274,17 @@ pub fn compare_led_by(
     Ok(against(&field, question, share, leader))
 }
 
+/// Refuses a question that is out of range.
+fn check_question(question: &Question) -> Result<(), PairedError> {
+    let confident = question.confidence > 0.0 && question.confidence < 1.0;
+    if confident && question.tie_width >= 0.0 && question.tie_width.is_finite() {
+        return Ok(());
+    }
+    Err(PairedError::Question { confidence: question.confidence, tie_width: question.tie_width })
+}
+
 fn check(values: &[Vec<Observed>], question: &Question) -> Result<(), PairedError> {
-    question.check()?;
+    check_question(question)?;
     let expected = values.first().map_or(0, Vec::len);
     match values.iter().position(|rounds| rounds.len() != expected) {
         None => Ok(()),

@@ -17,7 +17,8 @@ mod screen;
 use crate::design::Design;
 use crate::interval::Interval;
 use crate::looks;
-use crate::paired::{Better, Comparison, PairedError, Question, Unresolved, Verdict};
+use crate::paired::{Comparison, PairedError, Unresolved, Verdict};
+use crate::question::{Better, Question};
 use crate::rng::{derive_seed, seeded};
 use crate::shrink::{Estimate, Round};
 use finals::Finals;
@@ -97,7 +98,7 @@ pub(crate) fn goal_for(config: &RaceConfig, stacks: usize) -> Goal {
 /// its end where none is due then. Never below 6 rounds, where nothing may be decided.
 #[must_use]
 pub fn looks_for(rounds: usize) -> Vec<usize> {
-    let last = rounds.max(crate::paired::MIN_ROUNDS);
+    let last = rounds.max(crate::question::MIN_ROUNDS);
     let mut all = looks::up_to(last);
     if all.last() != Some(&last) {
         all.push(last);
@@ -460,7 +461,7 @@ fn check(design: &Design, config: &RaceConfig) -> Result<(), RaceError> {
     if config.looks.is_empty() || !config.looks.is_sorted_by(|a, b| a < b) {
         return refuse("the looks of the final must be a rising list of round numbers");
     }
-    if config.looks[0] < crate::paired::MIN_ROUNDS {
+    if config.looks[0] < crate::question::MIN_ROUNDS {
         return refuse("the first look needs at least 6 rounds");
     }
     if let Some([a, b]) = config.control

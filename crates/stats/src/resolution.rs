@@ -9,7 +9,8 @@ use crate::design::Design;
 use crate::estimate::{mean, median};
 use crate::interval::{Interval, Method};
 use crate::linear::weighted_least_squares;
-use crate::paired::{ErrorShare, Question, rounds_for};
+use crate::paired::{ErrorShare, rounds_for};
+use crate::question::Question;
 use crate::race::{RaceConfig, error_share};
 use crate::special::{normal_quantile, t_quantile_upper};
 

@@ -6,7 +6,7 @@ use crate::terminal;
 use seekwell_model::comparison::{RunComparison, Threshold};
 use seekwell_model::plan::Plan;
 use seekwell_runner::compare::{self, Side};
-use seekwell_runner::execute::Records;
+use seekwell_runner::records::Records;
 use seekwell_store::{RunFile, StoreError};
 use std::path::Path;
 

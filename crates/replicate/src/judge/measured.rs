@@ -11,7 +11,7 @@ use seekwell_model::workloads::WorkloadParams;
 use seekwell_stats::estimate;
 use seekwell_stats::histogram::Histogram;
 use seekwell_stats::interval::{geometric_mean_interval, mean_interval};
-use seekwell_stats::paired::MIN_ROUNDS;
+use seekwell_stats::question::MIN_ROUNDS;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

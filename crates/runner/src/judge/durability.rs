@@ -4,7 +4,7 @@
 //! A stack that may lose acknowledged data can be faster; it is not comparable with one that may not.
 //! The class says which stacks are comparable. It follows from rules, not from a test of the device.
 
-use crate::execute::Records;
+use crate::records::Records;
 use seekwell_model::filesystems::{AfterPowerCut, filesystem};
 use seekwell_model::plan::Plan;
 use seekwell_model::record::InForce;

@@ -1,7 +1,7 @@
 //! Which axis mattered, what the devices did meanwhile, and whether the workload sees them at all.
 
-use super::Records;
 use crate::axes::{Axis, axes};
+use crate::records::Records;
 use seekwell_model::plan::Plan;
 use seekwell_model::record::{DeviceTotals, Record, Status, StepRecord};
 use seekwell_model::verdict::{AxisFound, Beside, InteractionFound, StorageShare, Verdict};
@@ -9,7 +9,7 @@ use seekwell_stats::design::Design;
 use seekwell_stats::effects::{self, AxisEffect, Interaction, Wording};
 use seekwell_stats::estimate::{mean, median};
 use seekwell_stats::interval::{Interval, mean_interval};
-use seekwell_stats::paired::MIN_ROUNDS;
+use seekwell_stats::question::MIN_ROUNDS;
 use seekwell_stats::sensitivity::{self, Sees};
 
 /// More stacks than this have no effects computed: it would take longer than it is worth.

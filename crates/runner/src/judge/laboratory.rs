@@ -1,14 +1,16 @@
 //! Checks of the measurement itself: the A/A control, and drift, order and other effects.
 
-use super::{Records, percent};
-use crate::judge::question;
+use super::percent;
+use crate::question::question;
+use crate::records::Records;
 use seekwell_model::plan::Plan;
 use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::{CheckFound, ControlFound, Decision, Verdict, VerdictKind};
 use seekwell_stats::checks::{self, Checks, DETECT_BELOW, Trend, Trial};
 use seekwell_stats::estimate;
 use seekwell_stats::field::Observed;
-use seekwell_stats::paired::{ErrorShare, MIN_ROUNDS, Question, compare_led_by};
+use seekwell_stats::paired::{ErrorShare, compare_led_by};
+use seekwell_stats::question::{MIN_ROUNDS, Question};
 use std::collections::BTreeMap;
 
 /// Error that the control may use: it must hardly ever withdraw a sound verdict.

@@ -10,9 +10,11 @@
 //! ([`next_look`]). A run that was finished by a method that left no error is judged on its new
 //! rounds alone, at the looks of a race. Rounds after the last look are kept and count at the next.
 
-use super::{METHOD, add_evidence, interim, judge, judged_trials, laboratory, of_rounds, values};
-use crate::execute::Records;
+use super::{add_evidence, interim, judge, laboratory, of_rounds};
 use crate::order::{self, MOST_ROUNDS};
+use crate::question::METHOD;
+use crate::records::Records;
+use crate::values::{self, judged_trials};
 use seekwell_model::plan::{Plan, Prolonged};
 use seekwell_model::verdict::Verdict;
 use seekwell_stats::field::Observed;
@@ -106,7 +108,7 @@ fn looked_at(verdict: &Verdict) -> u32 {
 fn last_look(plan: &Plan, prolonged: &Prolonged, records: &Records) -> Option<u32> {
     let missing = |trial: &&seekwell_model::plan::PlannedTrial| {
         !records.contains_key(&trial.index)
-            && !crate::execute::is_quarantined(records, trial.candidate, trial.index)
+            && !crate::records::is_quarantined(records, trial.candidate, trial.index)
     };
     let whole = plan.trials.iter().find(missing).map_or(plan.rounds(), |trial| trial.round);
     looks_of(prolonged).take_while(|look| *look <= whole).last()

@@ -2,11 +2,12 @@
 
 use super::decision::Words;
 use super::{
-    best_first, blank, judged_trials, mean_trial_ns, median, of_rounds, percent, round_values,
-    tie_reason, unresolved_reason, verdict as of_comparison, with_doubts,
+    best_first, blank, mean_trial_ns, median, of_rounds, percent, tie_reason, unresolved_reason,
+    verdict as of_comparison, with_doubts,
 };
-use crate::execute::Records;
+use crate::records::Records;
 use crate::staged::{Ended, Staged};
+use crate::values::{self, judged_trials, round_values};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedRace};
 use seekwell_model::verdict::{Basis, ControlFound, DroppedStack, RaceCourse, Ratio, Verdict};
@@ -45,7 +46,7 @@ fn earlier(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> 
     let error = (1.0 - plan.lab.judge.confidence) / looks;
     let mut verdict = of_rounds(plan, records, &finals, error);
     if end == Stop::Interrupted {
-        verdict = blank(plan, &super::values::present(&finals));
+        verdict = blank(plan, &values::present(&finals));
         verdict.reason =
             "this race was started by an earlier version and is not finished; it cannot be \
                           continued, run the lab again"

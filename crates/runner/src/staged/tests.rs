@@ -1,5 +1,5 @@
 use super::*;
-use crate::execute::{Ended as RunEnded, Event, Execution, Keeper, Records};
+use crate::execute::{Ended as RunEnded, Event, Execution, Keeper};
 use crate::fixture;
 use crate::judge::{interim, judge};
 use seekwell_model::backend::Backend;

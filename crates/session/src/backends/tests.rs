@@ -1,7 +1,7 @@
 use super::*;
 use crate::machine::Machine;
 use seekwell_host::sysfs::System;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn session() -> Session {
     Session::new(Machine {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::design::Design;
-use crate::paired::Question;
+use crate::question::Question;
 use crate::race::RaceConfig;
 
 fn race(stacks: usize) -> Race {

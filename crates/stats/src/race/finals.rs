@@ -3,9 +3,9 @@
 use super::{Control, DropReason, Dropped, Goal, RaceConfig, RaceError, error_share};
 use crate::field::Observed;
 use crate::paired::{
-    Comparison, ErrorShare, Question, Row, Standing, Verdict, compare_led_by, compare_with,
-    rounds_for,
+    Comparison, ErrorShare, Row, Standing, Verdict, compare_led_by, compare_with, rounds_for,
 };
+use crate::question::Question;
 use crate::shrink::Round;
 
 /// Error that the A/A control may use over all looks: it is there to find a broken laboratory,
@@ -246,7 +246,7 @@ impl Finals {
         let share = ErrorShare { error, stacks: 2 };
         let found = compare_led_by(&values, &question, share, 0)?;
         let row = &found.rows[1];
-        let enough = row.rounds >= crate::paired::MIN_ROUNDS;
+        let enough = row.rounds >= crate::question::MIN_ROUNDS;
         if let Some(ratio) = row.joint.filter(|_| enough) {
             let already = self.control.is_some_and(|c| c.separated);
             let separated = already || !ratio.contains(1.0);

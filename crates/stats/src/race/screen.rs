@@ -3,7 +3,7 @@
 use super::{DropReason, Dropped, RaceConfig, rounds_per_cut};
 use crate::design::Design;
 use crate::interval::{Interval, Method};
-use crate::paired::Better;
+use crate::question::Better;
 use crate::shrink::{Estimate, Round, estimate};
 use crate::special::{normal_cdf, normal_quantile};
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::paired::Better;
+use crate::question::Better;
 use crate::race::{Race, Stage, Step};
 use crate::rng::seeded;
 

@@ -1,7 +1,8 @@
 use super::*;
 use crate::fixture;
-use crate::judge::{judge, judged_values};
+use crate::judge::judge;
 use crate::order::round_order;
+use crate::values::judged_values;
 use seekwell_model::lab::Effort;
 use seekwell_model::record::{DeviceTotals, SmartReading};
 

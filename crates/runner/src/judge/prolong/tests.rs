@@ -1,6 +1,6 @@
 use super::*;
-use crate::execute::worth_keeping;
 use crate::fixture;
+use crate::records::worth_keeping;
 use seekwell_model::lab::Effort;
 use seekwell_model::verdict::VerdictKind;
 

@@ -1,12 +1,33 @@
 //! The judged metric of every trial, by stack and round.
 
-use super::common_workloads;
-use crate::execute::{Records, is_quarantined};
+use crate::records::{Records, is_quarantined};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Workloads that report the judged metric, by stack.
+pub(crate) fn judged_workloads(plan: &Plan) -> BTreeMap<u32, BTreeSet<u32>> {
+    let metric = &plan.lab.judge.metric;
+    let reports: Vec<bool> =
+        plan.workloads.iter().map(|workload| workload.reports_or_times(metric)).collect();
+    let mut by_stack: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for pair in &plan.candidates {
+        if reports.get(pair.workload as usize).copied().unwrap_or(false) {
+            by_stack.entry(pair.stack).or_default().insert(pair.workload);
+        }
+    }
+    by_stack
+}
+
+/// Workloads that report the judged metric and that every stack runs which runs one of them.
+pub(crate) fn common_workloads(plan: &Plan) -> BTreeSet<u32> {
+    let by_stack = judged_workloads(plan);
+    let mut sets = by_stack.values();
+    let first = sets.next().cloned().unwrap_or_default();
+    sets.fold(first, |common, set| common.intersection(set).copied().collect())
+}
 
 /// Values of the judged metric: per stack, one entry per round.
 ///
@@ -62,7 +83,7 @@ pub fn round_values(
 }
 
 /// The values that there are.
-pub(super) fn present(trials: &[Vec<Observed>]) -> Vec<Vec<Option<f64>>> {
+pub(crate) fn present(trials: &[Vec<Observed>]) -> Vec<Vec<Option<f64>>> {
     let value = |trial: &Observed| match trial {
         Observed::Value(value) => Some(*value),
         Observed::Failed | Observed::NotRun => None,
@@ -111,7 +132,7 @@ fn usable(plan: &Plan, record: &Record) -> Option<f64> {
 }
 
 /// Trials whose judged metric is no positive number.
-pub(super) fn without_ratio(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
+pub(crate) fn without_ratio(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
     let metric = &plan.lab.judge.metric;
     let (step, name) = metric.split_once('.').unwrap_or((metric, ""));
     let mut by_stack: BTreeMap<&str, Vec<String>> = BTreeMap::new();

@@ -1,0 +1,39 @@
+//! A session: its machine, and what is loaded once for all of its labs.
+
+use crate::error::SessionError;
+use crate::machine::Machine;
+use seekwell_device::DeviceFile;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// One process's way to verdicts: its machine, and what is loaded once for all of its labs.
+pub struct Session {
+    machine: Machine,
+    devices: OnceCell<BTreeMap<String, DeviceFile>>,
+}
+
+impl Session {
+    /// A session on this machine. Nothing is read yet.
+    #[must_use]
+    pub fn new(machine: Machine) -> Self {
+        Self { machine, devices: OnceCell::new() }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Every modelled device by name, loaded once.
+    ///
+    /// # Errors
+    /// [`SessionError::Catalogue`] when a built-in file is wrong.
+    pub fn devices(&self) -> Result<&BTreeMap<String, DeviceFile>, SessionError> {
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices);
+        }
+        let devices = seekwell_device::catalogue().map_err(SessionError::Catalogue)?;
+        Ok(self.devices.get_or_init(|| devices))
+    }
+}
