@@ -24,7 +24,7 @@ mod tests;
 use machine::Machine;
 use tally::Tally;
 
-/// How long a detached loop device or a guardian may take to be gone.
+/// Time within which a detached loop device or a guardian must disappear.
 const SETTLE: Duration = Duration::from_secs(10);
 
 /// The seed of the properties, as proptest reads it. The whole test takes the same one every time,
@@ -93,7 +93,7 @@ struct TestRun<'a, L> {
     cargo_test: Command,
     /// Reads the state of the machine.
     look: L,
-    /// How long things may take to be gone.
+    /// Time within which things must disappear.
     settle: Duration,
     /// Gets what the tests print, while it comes.
     show: &'a mut dyn Write,

@@ -1,4 +1,4 @@
-//! Why a trial failed, with the typed cause kept to the top.
+//! Errors of a trial, with the typed cause kept to the top.
 
 use seekwell_host::guard::Refusal;
 use seekwell_observe::ObserveError;

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// much dirty data takes as long as its write-back.
 const NAMESPACE_END: Duration = Duration::from_secs(600);
 
-/// Why a guardian ended in trouble.
+/// Errors of a guardian.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardianError {
     /// The runner could not be watched.

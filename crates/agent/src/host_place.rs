@@ -62,7 +62,7 @@ pub struct HostOptions {
     pub run_file: PathBuf,
 }
 
-/// Why the host cannot go on as a place.
+/// Errors after which the host backend cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum HostPlaceError {
     /// Something on the host failed.

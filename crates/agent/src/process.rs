@@ -6,7 +6,7 @@ use seekwell_model::FormatVersion;
 use seekwell_model::agent::{AgentMessage, TrialRequest};
 use std::io::{self, Read, Write};
 
-/// Why an agent could not serve.
+/// Errors of an agent that could not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// The request could not be read.

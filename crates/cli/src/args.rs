@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// Help of a command: its purpose, examples, then usage.
 const TEMPLATE: &str = "{about-with-newline}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
 
-/// Which filesystem, mkfs and mount options, I/O scheduler, journal placement and device run your
-/// workload fastest, how sure that is, and why.
+/// Finds the filesystem, mkfs and mount options, I/O scheduler, journal placement and device that
+/// run your workload fastest, and says how sure that is and why.
 #[derive(Debug, Parser)]
 #[command(name = "seekwell", version, max_term_width = 100)]
 pub struct Cli {
@@ -127,7 +127,7 @@ pub struct KernelBuildArgs {
     /// Tar file or top directory of a Linux 6.12 source [default: Debian's linux-source-6.12]
     #[arg(long, value_name = "PATH")]
     pub source: Option<PathBuf>,
-    /// Which filesystems it has
+    /// Set of filesystems in the kernel
     #[arg(long, value_enum, default_value = "full")]
     pub set: KernelSetArg,
     /// Compilers at once [default: one for each CPU]
@@ -177,10 +177,10 @@ pub struct InitArgs {
     /// Main workload: mail, database, log, monitoring, photos, build, desktop, containers, command
     #[arg(long, value_name = "ANSWER")]
     pub runs: Option<String>,
-    /// Which device: scratch, or the stable path of a disk or partition
+    /// Device to measure: scratch, or the stable path of a disk or partition
     #[arg(long, value_name = "ANSWER")]
     pub device: Option<String>,
-    /// Which filesystems: usual, or a list such as ext4,xfs
+    /// Filesystems to compare: usual, or a list such as ext4,xfs
     #[arg(long, value_name = "ANSWER")]
     pub filesystems: Option<String>,
     /// Further axis to compare: scheduler, journal, memory, nothing

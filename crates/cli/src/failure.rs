@@ -28,7 +28,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do what it was asked.
+/// Errors of a command.
 #[derive(Debug)]
 pub enum Failure {
     /// Something went wrong: 1.

@@ -18,7 +18,7 @@ use parse::{Block, parse};
 /// Bytes that a specification and each file it names may have.
 pub const MOST_BYTES: usize = 4 << 20;
 
-/// Why a specification is refused.
+/// Errors of a specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The text is not in DiskSim's format.
@@ -60,7 +60,7 @@ pub enum ImportError {
     Unreadable {
         /// Name of the file.
         file: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The specification describes no possible device.

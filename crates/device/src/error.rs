@@ -20,7 +20,7 @@ pub enum DeviceError {
         key: String,
         /// The value as written.
         value: String,
-        /// Why it cannot be and what could.
+        /// Reason, and what would be possible.
         reason: String,
     },
     /// A value without a source.
@@ -34,7 +34,7 @@ pub enum DeviceError {
         "device file: {place} names {key}, which the file does not have; remove it or correct its name"
     )]
     NoSuchKey {
-        /// Who names it: `[sources]`, `[ranges]` or a change asked for.
+        /// Source of the name: `[sources]`, `[ranges]` or a requested change.
         place: &'static str,
         /// Dotted key.
         key: String,

@@ -71,7 +71,7 @@ pub(crate) struct Fixed {
     write_ns: u64,
     flush_ns: u64,
     rate: Rate,
-    /// When each place is free again.
+    /// Time at which each place is free again.
     places: Vec<u64>,
     link_free_ns: u64,
 }

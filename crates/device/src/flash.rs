@@ -40,7 +40,7 @@ pub struct FlashParameters {
     pub linear_from_unit: Option<u32>,
     /// Blocks beside those that hold the capacity and the logs.
     pub spare_blocks: u32,
-    /// Which erased block is used next.
+    /// Rule that chooses the next erased block.
     pub wear_leveling: WearLeveling,
     /// True if every unit contains data from the start, so that a merge has something to copy.
     pub prefilled: bool,
@@ -66,7 +66,7 @@ pub struct FlashParameters {
     pub tears_units: bool,
 }
 
-/// Which erased block is used next.
+/// Rules that choose the next erased block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WearLeveling {

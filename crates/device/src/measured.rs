@@ -88,7 +88,7 @@ pub(crate) struct Measured {
     read: Curve,
     write: Curve,
     flush_ns: u64,
-    /// When each place is free again.
+    /// Time at which each place is free again.
     places: Vec<u64>,
 }
 

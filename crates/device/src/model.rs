@@ -45,7 +45,8 @@ pub trait Model: fmt::Debug + Send {
     /// error, except [`Refused::TimeWentBack`] and [`Refused::DuplicateId`], which are faults of the caller.
     fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused>;
 
-    /// When the model wants to be advanced again; `None` when no request is outstanding.
+    /// Returns the time to which the model wants to be advanced next; `None` when no request is
+    /// outstanding.
     ///
     /// Never before the latest time the model was told. Exact: unless something is submitted earlier,
     /// no request completes before it.
@@ -122,7 +123,7 @@ impl Request {
 pub struct Completion {
     /// The request's id.
     pub id: u64,
-    /// When it was done, in nanoseconds; never before its submission.
+    /// Completion time in nanoseconds; never before the submission.
     pub at_ns: u64,
 }
 
@@ -182,7 +183,7 @@ impl Geometry {
     }
 }
 
-/// Why a device did not take a request.
+/// Reasons for which a device refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The length is zero or no multiple of the logical block, or the address is not aligned to it, or a

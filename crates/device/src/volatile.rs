@@ -16,7 +16,7 @@ pub(crate) struct Layers {
     pub(crate) ids: Vec<u64>,
     /// The place of the oldest in the order in which data arrived.
     pub(crate) first_seq: u64,
-    /// When the oldest arrived.
+    /// Arrival of the oldest data.
     pub(crate) since_ns: u64,
 }
 
@@ -144,7 +144,7 @@ impl Volatile {
         self.change(&range, |extents| extents.remove(range.clone()))
     }
 
-    /// When the oldest data arrived.
+    /// Returns the arrival time of the oldest data.
     pub(crate) fn oldest_since_ns(&self) -> Option<u64> {
         self.oldest().map(|(_, layers)| layers.since_ns)
     }

@@ -35,7 +35,7 @@ impl Signals<'_> {
 /// One operation that was kept singly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SingleOperation {
-    /// When it began, in ns on the clock; with a rate, when it was due.
+    /// Start in ns on the clock; with a rate, the time at which it was due.
     pub begun_ns: u64,
     /// Latency.
     pub latency_ns: u64,
@@ -45,19 +45,19 @@ pub struct SingleOperation {
     pub offset: u64,
 }
 
-/// Why a thread ended early.
+/// Reasons for which a thread ended early.
 #[derive(Debug)]
 pub enum Failure {
     /// An operation failed.
     Operation {
-        /// Which.
+        /// The operation that failed.
         operation: Operation,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// An operation transferred less than it should.
     Short {
-        /// Which.
+        /// The operation.
         operation: Operation,
         /// Bytes transferred.
         transferred: u32,
@@ -93,7 +93,7 @@ pub struct Tally {
     pub stopped: bool,
     /// The first operations singly, as many as were asked for.
     pub samples: Vec<SingleOperation>,
-    /// Why it ended early, if it did.
+    /// Reason if it ended early.
     pub failure: Option<Failure>,
 }
 

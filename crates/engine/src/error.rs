@@ -3,7 +3,7 @@
 use crate::operation::OperationKind;
 use std::io;
 
-/// Why a job ended without a result.
+/// Errors of a job that has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
     /// The job cannot be run as described.
@@ -38,7 +38,7 @@ pub enum JobError {
          {source}; {}", remedy(*.operation, .source)
     )]
     Operation {
-        /// Which kind.
+        /// Kind of the operation.
         operation: OperationKind,
         /// Offset in the target in bytes.
         offset: u64,
@@ -55,7 +55,7 @@ pub enum JobError {
          {completed} operations; {}", short_remedy(*.operation)
     )]
     Short {
-        /// Which kind.
+        /// Kind of the operation.
         operation: OperationKind,
         /// Offset in the target in bytes.
         offset: u64,

@@ -19,7 +19,7 @@ pub struct Span {
     pub length: u64,
 }
 
-/// Which engine performs the operations.
+/// Engines that perform operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineChoice {
     /// `pread` and `pwrite`.

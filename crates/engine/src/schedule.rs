@@ -1,4 +1,4 @@
-//! When operations are due, where a rate is asked for.
+//! Times at which operations are due, for jobs with a rate.
 
 const NS_PER_S: u128 = 1_000_000_000;
 
@@ -18,7 +18,8 @@ impl Schedule {
         Self { rate: rate.max(1), thread, threads: threads.max(1) }
     }
 
-    /// When this thread's operation `index` is due, in ns since the begin, rounded down.
+    /// Returns the time at which operation `index` of this thread is due, in ns since the start,
+    /// rounded down.
     #[must_use]
     #[inline]
     pub fn due_ns(&self, index: u64) -> u64 {

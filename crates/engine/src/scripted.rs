@@ -67,9 +67,9 @@ impl From<u64> for Scripted {
 pub struct Seen {
     /// The operation.
     pub operation: Operation,
-    /// When it was submitted, in ns.
+    /// Submission time in ns.
     pub submitted_ns: u64,
-    /// When it completes, in ns.
+    /// Completion time in ns.
     pub completed_ns: u64,
 }
 

@@ -17,7 +17,7 @@ pub enum Next {
         kind: OperationKind,
         /// Offset in bytes; 0 for an fsync.
         offset: u64,
-        /// When it was due, in ns since the begin; `None` without a rate.
+        /// Time at which it was due, in ns since the start; `None` without a rate.
         due_ns: Option<u64>,
     },
     /// Nothing before this time, in ns since the begin.

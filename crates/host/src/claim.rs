@@ -37,7 +37,7 @@ pub struct ClaimCard {
     pub signatures: Vec<String>,
     /// Mount points of it and its partitions.
     pub mounts: Vec<String>,
-    /// Why it cannot be claimed now; `None` when it can.
+    /// Reason why it cannot be claimed now; `None` if it can.
     pub refusal: Option<guard::Refusal>,
 }
 
@@ -66,7 +66,7 @@ pub struct Claim {
     /// For a device without a serial number: the boot in which it was claimed, and only in which
     /// the claim holds.
     pub boot: Option<String>,
-    /// When it was claimed, in seconds since 1970.
+    /// Time of the claim, in seconds since 1970.
     pub claimed_unix_s: u64,
     /// Partition table and signatures when it was claimed; `None` in claims of earlier versions and
     /// where they cannot be read.

@@ -19,7 +19,7 @@ pub enum Error {
         action: &'static str,
         /// On what.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A system call that concerns no path failed.
@@ -27,7 +27,7 @@ pub enum Error {
     Call {
         /// Operation, as an infinitive.
         action: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
         /// Remedy.
         remedy: &'static str,
@@ -35,7 +35,7 @@ pub enum Error {
     /// A file of the kernel has a content that was not expected.
     #[error("{} holds '{content}', expected {expected}", path.display())]
     Format {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
         /// Its content, shortened.
         content: String,
@@ -63,7 +63,7 @@ pub enum Error {
     NoTemporaryFiles {
         /// Scratch directory.
         directory: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A loop device came up without direct I/O.
@@ -131,7 +131,7 @@ pub enum Error {
          (chown root, chmod 600)", path.display()
     )]
     Untrusted {
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
         /// Problem, as the rest of a sentence.
         why: String,

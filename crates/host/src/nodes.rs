@@ -78,7 +78,7 @@ pub(crate) trait Nodes: Debug + Send + Sync {
     fn probe(&self, path: &Path) -> io::Result<Probe>;
     /// Bytes at an offset; fewer at the end of the device.
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
-    /// Which file a path leads to, links followed.
+    /// Returns the identity of the file that a path leads to, links followed.
     fn file_id(&self, path: &Path) -> io::Result<FileId> {
         let facts = stat(path)?;
         Ok(FileId { device: facts.st_dev, inode: facts.st_ino })

@@ -50,7 +50,7 @@ pub struct ImageLayout {
     pub extent_count: Option<u32>,
 }
 
-/// Which part of a trial an agent runs.
+/// Parts of a trial that an agent can run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrialPart {
@@ -74,7 +74,7 @@ pub struct TrialRequest {
     pub trial: u32,
     /// Seed of everything random in the trial.
     pub seed: u64,
-    /// Which part of the trial to run.
+    /// Part of the trial to run.
     #[serde(default)]
     pub part: TrialPart,
     /// The stack to bring up.

@@ -7,7 +7,7 @@ use crate::plan::{Plan, PlannedTrial};
 use crate::record::Record;
 use std::error::Error;
 
-/// Why a backend cannot go on; the backend's own typed error is inside.
+/// Error after which a backend cannot continue; contains the backend's own typed error.
 pub type BackendError = Box<dyn Error + Send + Sync>;
 
 /// Runs trials, one at a time as the runner sees it.

@@ -81,7 +81,7 @@ pub struct RunComparison {
     pub second: String,
     /// `STEP.METRIC` that is compared.
     pub metric: String,
-    /// Which way it is good.
+    /// Direction in which the metric is better.
     pub better: Better,
     /// Confidence of all intervals together.
     pub confidence: f64,

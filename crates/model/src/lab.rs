@@ -165,15 +165,15 @@ impl Workload {
 pub struct Judge {
     /// `STEP.METRIC`.
     pub metric: String,
-    /// Which way it is good.
+    /// Direction in which the metric is better.
     pub better: Better,
     /// Stacks within this relative distance are a tie; 0.02 is 2 %.
     pub tie: f64,
     /// Confidence of the intervals, 0.5 to 0.999.
     pub confidence: f64,
-    /// When to stop.
+    /// End of the run: rounds or a budget.
     pub effort: Effort,
-    /// Which trials are run.
+    /// Choice of the trials that are run.
     #[serde(default)]
     pub method: Method,
     /// Runs one stack twice under two names, as an A/A test.
@@ -181,7 +181,7 @@ pub struct Judge {
     pub control: bool,
 }
 
-/// Which trials of a lab are run.
+/// Choice of the trials of a lab that are run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -223,7 +223,7 @@ impl Judge {
     }
 }
 
-/// When a run stops collecting rounds.
+/// Condition that ends the collection of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {

@@ -26,7 +26,7 @@ pub struct PlaceFacts {
 pub struct LeftOut {
     /// Values that were left out, by axis and name; axes that are not named match any value.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// Number of pairs of stack and workload left out.
     pub count: u64,
@@ -250,7 +250,7 @@ impl Plan {
         self.stacks.len() - usize::from(self.control.is_some()).min(self.stacks.len())
     }
 
-    /// When the run stops collecting rounds: as the lab says, or as many as were agreed later.
+    /// Returns the end of the run: that of the lab, or the number of rounds that was agreed later.
     #[must_use]
     pub fn effort(&self) -> Effort {
         let later = self.prolonged.map(|prolonged| Effort::Rounds(prolonged.rounds));

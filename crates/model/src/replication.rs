@@ -170,9 +170,9 @@ pub struct ClaimOutcome {
     pub tests: Vec<Tested>,
     /// The trials that show it.
     pub shown_by: Vec<ShownBy>,
-    /// Why it cannot be tested or was not measured.
+    /// Reason why it cannot be tested or was not measured.
     pub because: Option<String>,
-    /// Why it is likely not confirmed.
+    /// Likely reason why it is not confirmed.
     pub reason: Option<String>,
     /// Further quantities.
     pub also: Vec<Also>,
@@ -317,7 +317,7 @@ pub struct Replication {
     pub place: String,
     /// Replacements of devices, where they are not the modelled ones.
     pub device: Option<String>,
-    /// When the claims were frozen.
+    /// Date at which the claims were frozen.
     pub frozen: String,
     /// The studies.
     pub studies: Vec<StudyOutcome>,

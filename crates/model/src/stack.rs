@@ -149,7 +149,7 @@ impl Journal {
     }
 }
 
-/// When an overlay's upper layer reaches the device.
+/// Ways in which the upper layer of an overlay reaches the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteBack {
@@ -164,7 +164,7 @@ pub enum WriteBack {
 pub struct Overlay {
     /// Size of the tmpfs that holds the upper layer.
     pub upper: Bytes,
-    /// When the upper layer reaches the device.
+    /// Way in which the upper layer reaches the device.
     pub write_back: WriteBack,
 }
 

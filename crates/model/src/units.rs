@@ -20,7 +20,7 @@ pub struct Bytes(pub u64);
 #[serde(transparent)]
 pub struct Lba(pub u64);
 
-/// Why a size or a duration could not be read.
+/// Errors of a size or duration that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not a {what}; write {example}")]
 pub struct UnitError {

@@ -4,7 +4,7 @@ use crate::lab::Better;
 use crate::plan::Outlook;
 use serde::{Deserialize, Serialize};
 
-/// Which of the three a verdict is.
+/// The three kinds of verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VerdictKind {
@@ -76,7 +76,7 @@ pub enum Basis {
 /// Answer of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Which of the three.
+    /// Kind of the verdict.
     pub kind: VerdictKind,
     /// The winner, the tie set, or the candidates that are left.
     pub stacks: Vec<String>,
@@ -84,11 +84,11 @@ pub struct Verdict {
     pub baseline: Option<String>,
     /// One per stack, best first.
     pub ratios: Vec<Ratio>,
-    /// Why, and for an unresolved verdict what it would take.
+    /// Reason of the verdict, and for an unresolved one what it would take to decide.
     pub reason: String,
     /// `STEP.METRIC` that was judged.
     pub metric: String,
-    /// Which way it is good.
+    /// Direction in which the metric is better.
     pub better: Better,
     /// Confidence of the intervals.
     pub confidence: f64,
@@ -156,7 +156,7 @@ pub struct RaceCourse {
     pub looked_at: u32,
     /// The stack to take if one must be taken now, certified or not.
     pub best_guess: Option<String>,
-    /// Who left, in order of leaving.
+    /// Stacks that left the race, in the order of leaving.
     pub dropped: Vec<DroppedStack>,
     /// Upper estimate of the chance that a stack better than the best by more than the tie width
     /// was dropped in the screen.
@@ -178,7 +178,7 @@ pub struct DroppedStack {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// Why it left.
+    /// Reason for leaving.
     pub reason: String,
 }
 
@@ -281,7 +281,7 @@ pub struct DependenceFound {
 pub struct OutStack {
     /// Its label.
     pub stack: String,
-    /// Why, in words.
+    /// The reason in words.
     pub reason: String,
 }
 
@@ -347,7 +347,7 @@ pub struct StackDurability {
     pub stack: String,
     /// The class.
     pub class: DurabilityClass,
-    /// Why, one reason each; what a power cut would take.
+    /// Reasons, one entry each; what a power cut would take.
     pub reasons: Vec<String>,
 }
 

@@ -127,7 +127,7 @@ impl Phase {
 pub struct WarningDefinition {
     /// The stable code.
     pub code: &'static str,
-    /// When it is made.
+    /// Phase in which it is raised.
     pub phase: Phase,
     /// Its consequence.
     pub severity: Severity,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why something could not be observed.
+/// Errors of an observation.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     /// A kernel file could not be read or written.
@@ -10,7 +10,7 @@ pub enum ObserveError {
     Io {
         /// The attempt: "open", "read", "write", "create", "remove".
         action: &'static str,
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// The kernel's answer.
         source: std::io::Error,
@@ -38,7 +38,7 @@ pub enum ObserveError {
     /// A kernel file does not hold what its documentation says.
     #[error("{} holds '{text}', expected {expected}", path.display())]
     Malformed {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Its content, shortened.
         text: String,
@@ -65,7 +65,7 @@ pub enum ObserveError {
     /// A thread could not be started.
     #[error("cannot start the {what} thread: {source}")]
     Thread {
-        /// Which.
+        /// Name of the thread.
         what: &'static str,
         /// The kernel's answer.
         source: std::io::Error,

@@ -13,7 +13,7 @@ mod tests;
 /// Most runs of a lab for one parameter.
 const MOST_RUNS: usize = 16;
 
-/// Why a fit ended without a value.
+/// Errors of a fit without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError<E: std::error::Error + 'static> {
     /// It asks for a value that it may not read.
@@ -21,7 +21,7 @@ pub enum FitError<E: std::error::Error + 'static> {
     Value {
         /// Key of the parameter.
         parameter: String,
-        /// Why.
+        /// The cause.
         source: FitValueError,
     },
     /// A run failed.
@@ -31,7 +31,7 @@ pub enum FitError<E: std::error::Error + 'static> {
         parameter: String,
         /// Value that was tried.
         at: f64,
-        /// Why.
+        /// The cause.
         source: E,
     },
     /// The lab measured nothing.

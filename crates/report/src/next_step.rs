@@ -8,7 +8,7 @@ use std::path::Path;
 
 const MINUTE_NS: f64 = 60e9;
 
-/// Longer than this nobody is asked to wait.
+/// Longest continuation that is suggested; a longer one is not worth the wait.
 const LONGEST_NS: f64 = 7.0 * 24.0 * 3600e9;
 
 /// More than the expected time, because the cost of a round is an estimate.

@@ -6,7 +6,7 @@ mod table;
 use crate::view::RunView;
 use table::Table;
 
-/// Why a table could not be written.
+/// Errors of a table that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make {name}: {source}")]
 pub struct ParquetError {

@@ -39,7 +39,7 @@ pub(crate) struct Counts {
     pub(crate) without: u32,
 }
 
-/// A metric of a workload that a table shows beside the judged one.
+/// A metric of a workload that a table shows in addition to the judged one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepColumn {
     /// `STEP.METRIC`.

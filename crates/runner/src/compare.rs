@@ -33,7 +33,7 @@ pub struct Side<'a> {
     pub tool: &'a str,
 }
 
-/// Why two runs cannot be compared.
+/// Reasons for which two runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotComparable {
     /// They judge different metrics.

@@ -53,7 +53,7 @@ pub enum Event<'a> {
     Quarantined {
         /// Its last trial.
         trial: &'a PlannedTrial,
-        /// Why it failed the last time.
+        /// Reason of its last failure.
         reason: &'a str,
     },
     /// A part of a race begins, or continues with fewer stacks.
@@ -67,7 +67,7 @@ pub enum Event<'a> {
     Outlook(&'a Outlook),
 }
 
-/// Why a run ended early.
+/// Errors that end a run early.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The backend is broken.

@@ -35,7 +35,7 @@ pub const MOST_ROUNDS: u32 = 1_000;
 /// is 31 million.
 pub const MOST_TRIALS: u64 = 1_000_000;
 
-/// Why no plan could be made.
+/// Errors of planning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// More trials than a plan may have.

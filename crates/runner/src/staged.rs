@@ -289,7 +289,7 @@ pub struct Ended {
     pub outlook: Option<Outlook>,
     /// The race; `None` when its pilot was not done.
     pub race: Option<Race>,
-    /// Why it could not go on.
+    /// Reason why it could not continue.
     pub broken: Option<String>,
     /// Rounds of each part.
     pub rounds: Rounds,

@@ -43,7 +43,7 @@ pub fn mark(plan: &Plan, trial: &PlannedTrial, record: &mut Record) {
     }
 }
 
-/// Why a step does not count as steady; `None` where it was.
+/// Returns the reason why a step does not count as steady; `None` if it does.
 fn doubt(rule: &Rule, timeline: &[Sample], step: &StepRecord) -> Option<String> {
     let inside: Vec<&Sample> = timeline
         .iter()

@@ -1,4 +1,4 @@
-//! Why a session cannot go on.
+//! Errors of a session.
 
 use crate::options::Change;
 use seekwell_agent::host_place::HostPlaceError;
@@ -25,7 +25,7 @@ pub enum Kind {
     Refused,
 }
 
-/// Why a session cannot go on.
+/// Errors of a session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// An option of another backend.

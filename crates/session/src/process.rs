@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Why such a process failed.
+/// Errors of such a process.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The agent.

@@ -21,7 +21,7 @@ pub trait Setup {
     /// When they cannot be determined.
     fn facts(&self, lab: &Lab) -> Result<PlaceFacts, SessionError>;
 
-    /// Why a workload cannot run here, and what to do; `None` when it can.
+    /// Returns why a workload cannot run here and what to do about it; `None` if it can run.
     fn cannot_run(&self, _workload: &Workload) -> Option<String> {
         None
     }

@@ -25,7 +25,7 @@ pub struct Entry {
     pub field: Field,
     /// Accepted forms of the value.
     pub form: Form,
-    /// Why the limits are what they are, for the message that refuses a value; may be empty.
+    /// Reason for the limits, for the message that refuses a value; may be empty.
     pub why: &'static str,
 }
 

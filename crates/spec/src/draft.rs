@@ -43,7 +43,7 @@ pub const RUNS: Question = Question {
     default: "mail",
 };
 
-/// Which device.
+/// Question about the device.
 pub const DEVICE: Question = Question {
     name: "device",
     text: "Which device?",
@@ -52,7 +52,7 @@ pub const DEVICE: Question = Question {
     default: "scratch",
 };
 
-/// Which filesystems.
+/// Question about the filesystems.
 pub const FILESYSTEM: Question = Question {
     name: "filesystems",
     text: "Which filesystems?",

@@ -1,4 +1,4 @@
-//! Which value of every axis a stack has.
+//! Design of a comparison: the value of every axis in each stack.
 
 /// Error in a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

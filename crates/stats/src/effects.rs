@@ -1,4 +1,4 @@
-//! Which axis mattered: main effects and first interactions, with intervals.
+//! Effects of the axes: main effects and first-order interactions, with intervals.
 //!
 //! An effect of an axis is a ratio of the metric between two of its values, averaged over all
 //! values of the other axes. Each complete round gives one estimate of it, and the interval comes

@@ -27,7 +27,7 @@ const MOST_ROUNDS: u64 = 1_000_000;
 /// Stacks that are tried as the one to choose, from the best on.
 const LEADERS: usize = 4;
 
-/// Why a comparison cannot be made.
+/// Errors of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum PairedError {
     /// Stacks have different numbers of rounds.
@@ -168,7 +168,7 @@ pub enum Verdict {
     Unresolved {
         /// The leader first, then every stack that may be as good or better.
         candidates: Vec<usize>,
-        /// Why.
+        /// The reason.
         reason: Unresolved,
         /// Estimated total of rounds after which these candidates would be decided, if spread and
         /// differences stay as they are. `None` where it cannot be estimated.

@@ -115,7 +115,7 @@ pub fn rounds_per_cut(stacks: usize, survivors: usize) -> usize {
     ((stacks as f64 / 8.0 / survivors.max(1) as f64).round() as usize).max(1)
 }
 
-/// Which part of the race a round belongs to.
+/// Part of the race that a round belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The screen; `cut` counts its halvings from 0.
@@ -147,7 +147,7 @@ pub enum Step {
     Done,
 }
 
-/// Why the caller stops a race.
+/// Reasons for which the caller stops a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// Time or trials ran out, which does not depend on the values: the next planned look is held
@@ -158,7 +158,7 @@ pub enum Stop {
     Interrupted,
 }
 
-/// Why a stack left the race.
+/// Reasons for which a stack leaves the race.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DropReason {
     /// It was not in the better half of the screen.
@@ -200,7 +200,7 @@ pub struct Dropped {
     /// In the screen it rests on borrowed strength (other stacks, few trials) and is no
     /// certificate. `None` without a value.
     pub ratio: Option<Interval>,
-    /// Why.
+    /// The reason.
     pub reason: DropReason,
 }
 
@@ -230,7 +230,7 @@ pub struct Outcome {
     pub comparison: Option<Comparison>,
     /// Rounds of the final at the last look.
     pub looked_at: usize,
-    /// Who left, in order of leaving.
+    /// Stacks that left the race, in the order of leaving.
     pub dropped: Vec<Dropped>,
     /// Upper estimate of the chance that a stack better than the best guess by more than the tie
     /// width was dropped in the screen. The certificate is about the finalists; this is the rest.
@@ -243,7 +243,7 @@ pub struct Outcome {
     pub trials: usize,
 }
 
-/// Why a race cannot go on.
+/// Errors after which a race cannot continue.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RaceError {
     /// A configuration that cannot be raced.

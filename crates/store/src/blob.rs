@@ -18,7 +18,7 @@ const HEADER: usize = 6;
 /// No trial has blobs of this size; a damaged one must not take all memory.
 pub(crate) const LARGEST_UNPACKED: u64 = 1 << 30;
 
-/// Why a blob could not be read: the words that end "the timeline …".
+/// Reason why a blob could not be read: the words after "the timeline …".
 pub(crate) type Problem = String;
 
 /// Deflates bytes.

@@ -3,7 +3,7 @@
 use seekwell_model::FormatVersion;
 use std::path::PathBuf;
 
-/// Why a run file could not be made, read or written.
+/// Errors of making, reading or writing a run file.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A new run would overwrite something.
@@ -13,25 +13,25 @@ pub enum StoreError {
         path.display()
     )]
     Exists {
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
     },
     /// There is no such file.
     #[error("there is no run file {}; check the path", path.display())]
     Missing {
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
     },
     /// The file is empty.
     #[error("{} is empty: no run was ever written to it; remove it and begin the run anew", path.display())]
     Empty {
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
     },
     /// The file is something else.
     #[error("{} is not a run file of seekwell but {what}; give the path of a file that 'seekwell run' wrote", path.display())]
     NotARun {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// The kind of file that it is.
         what: &'static str,
@@ -43,7 +43,7 @@ pub enum StoreError {
         path.display()
     )]
     NewerFormat {
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
         /// Its format.
         found: FormatVersion,
@@ -59,7 +59,7 @@ pub enum StoreError {
         path.display()
     )]
     Damaged {
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
         /// The damage.
         problem: String,
@@ -70,7 +70,7 @@ pub enum StoreError {
         path.display()
     )]
     Locked {
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
         /// The other writer, as far as it is known.
         holder: String,
@@ -78,17 +78,17 @@ pub enum StoreError {
     /// The file was opened for reading.
     #[error("{} was opened for reading only; this is a defect of seekwell, please report it", path.display())]
     ReadOnly {
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
     },
     /// No space is left.
     #[error(
-        "no space is left for {}; trials that were written before are kept: make room and go on \
+        "no space left to write {}; completed trials are saved: free some space, then continue \
          with --resume",
         path.display()
     )]
     Full {
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
     },
     /// Something that belongs into the file has no form there.
@@ -96,7 +96,7 @@ pub enum StoreError {
     Encode {
         /// The thing to keep.
         what: &'static str,
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
         /// Cause.
         source: serde_json::Error,
@@ -106,7 +106,7 @@ pub enum StoreError {
     Io {
         /// The action that failed.
         action: &'static str,
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
         /// Cause.
         source: std::io::Error,
@@ -116,7 +116,7 @@ pub enum StoreError {
     Sqlite {
         /// The action that failed.
         action: &'static str,
-        /// Which file.
+        /// Path of the run file.
         path: PathBuf,
         /// Cause.
         source: rusqlite::Error,

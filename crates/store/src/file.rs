@@ -232,7 +232,7 @@ impl RunFile {
         self.required_meta(TOOL)
     }
 
-    /// When the file was made, in RFC 3339.
+    /// Returns the time at which the file was made, in RFC 3339.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -176,7 +176,7 @@ pub struct RequestFlags(pub u8);
 impl RequestFlags {
     const LETTERS: [(u8, char); 5] = [(1, 'S'), (2, 'M'), (4, 'F'), (8, 'P'), (16, 'A')];
 
-    /// Somebody waits for it.
+    /// A process waits for it.
     pub const SYNC: Self = Self(1);
     /// Metadata of the filesystem.
     pub const META: Self = Self(2);

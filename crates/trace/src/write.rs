@@ -52,7 +52,7 @@ pub(crate) const REQUESTS: [Column; 9] = [
     ("depth", Kind::Few),
 ];
 
-/// When a segment is sealed.
+/// Limits at which a segment is sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Size of the calls in it, bytes.

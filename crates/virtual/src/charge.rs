@@ -47,7 +47,7 @@ pub enum ChargeError {
     Number {
         /// The part.
         text: String,
-        /// Why.
+        /// The cause.
         source: ParseIntError,
     },
 }

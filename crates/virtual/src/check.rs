@@ -13,7 +13,7 @@ mod tests;
 pub enum Difference {
     /// At this event, counted from 0.
     Event {
-        /// Which.
+        /// Index of the event.
         position: u64,
         /// Event of the first run; `None` when it had ended.
         first: Option<Event>,

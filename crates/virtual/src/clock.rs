@@ -157,7 +157,7 @@ pub enum Transport {
     Bells,
 }
 
-/// Who has the token of the clock.
+/// Holder of the clock's token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Running {
     /// The controller.
@@ -238,7 +238,7 @@ impl SharedClock {
         self.numbers.u16_at(layout::RUNNING_ID).store(id, Ordering::Release);
     }
 
-    /// When the guest asked to run; `None` when it did not.
+    /// Returns the time at which the guest asked to run; `None` if it did not.
     #[must_use]
     pub fn request_ns(&self) -> Option<u64> {
         let flags = self.numbers.u32_at(layout::flags(GUEST)).load(Ordering::Acquire);

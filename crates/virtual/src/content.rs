@@ -36,7 +36,7 @@ const SECTOR_BYTES: usize = 512;
 pub struct Key {
     /// Kind of block; the regenerator knows its kinds.
     pub kind: u32,
-    /// Which of them.
+    /// Number of the block within its kind.
     pub number: u64,
 }
 

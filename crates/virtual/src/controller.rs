@@ -130,7 +130,7 @@ pub struct Scene {
     pub ports: Vec<Port>,
     /// Number of measured steps.
     pub measured: usize,
-    /// Which is the mailbox.
+    /// The mailbox among the ports.
     pub mailbox: Mailbox,
     /// Limits of the trial.
     pub limits: Limits,

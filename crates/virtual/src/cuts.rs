@@ -18,7 +18,7 @@ const MOST_IDLE_EVENTS: u32 = 1_000_000;
 
 const SECTOR_BYTES: usize = 512;
 
-/// Why a power cut could not be made.
+/// Errors of a power cut.
 #[derive(Debug, thiserror::Error)]
 pub enum CutError {
     /// The recording has fewer completions.
@@ -39,7 +39,7 @@ pub enum CutError {
         "the model completed {found:?}, but {recorded:?} during the recording; use the same device and seed"
     )]
     Otherwise {
-        /// When it was recorded.
+        /// Completion that was recorded.
         recorded: Option<Completion>,
         /// Now.
         found: Completion,
@@ -80,7 +80,7 @@ pub struct Cut {
     pub content: Content,
     /// Lost writes, and sectors that can no longer be read.
     pub lost: LostWrites,
-    /// When the power failed, in nanoseconds of the disk's life.
+    /// Time of the power cut, in nanoseconds of the disk's life.
     pub at_ns: u64,
     /// Requests submitted before.
     pub submitted: usize,
@@ -99,7 +99,7 @@ impl Recording {
         self.completions.push(completion);
     }
 
-    /// When each request was done, in nanoseconds of the disk's life, in the order of completion.
+    /// Returns the completions in their order, with times in nanoseconds of the disk's life.
     #[must_use]
     pub fn completions(&self) -> &[Completion] {
         &self.completions

@@ -21,7 +21,7 @@ use crate::undo::WriteLog;
 #[cfg(test)]
 mod tests;
 
-/// Why a disk cannot go on.
+/// Errors after which a disk cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskFault {
     /// The guest's ring makes no sense.
@@ -209,7 +209,7 @@ impl Disk {
         self.model.evidence()
     }
 
-    /// When something happens by itself; `None` when nothing does.
+    /// Returns the time of the disk's next own event; `None` if there is none.
     #[must_use]
     pub fn next_event_ns(&self, now_ns: u64) -> Option<u64> {
         if self.immediate.is_empty() {

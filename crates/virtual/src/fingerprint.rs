@@ -25,7 +25,7 @@ pub struct Event {
     pub sectors: u32,
     /// Submission by the guest, in nanoseconds of virtual time.
     pub submit_ns: u64,
-    /// When the disk was done.
+    /// Time at which the disk was done.
     pub complete_ns: u64,
     /// Status returned to the guest (virtio): 0 is success.
     pub status: u8,

@@ -30,7 +30,7 @@ const PAGE_BYTES: usize = 4096;
 /// Largest payload of one frame.
 const FRAME_BYTES: usize = 1 << 16;
 
-/// Why the guest could not do as ordered.
+/// Errors of a guest that could not do as ordered.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// Something did not work.

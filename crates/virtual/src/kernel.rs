@@ -24,7 +24,7 @@ pub struct Kernel {
     pub id: String,
     /// As the kernel calls itself.
     pub version: String,
-    /// Which filesystems it has.
+    /// Filesystems in the kernel.
     pub set: KernelSet,
     /// Description of the source, for people.
     pub source: String,
@@ -76,7 +76,7 @@ pub struct KernelPlan {
     pub jobs: usize,
 }
 
-/// Why there is no kernel.
+/// Errors of finding or building a kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The source is not there.

@@ -49,7 +49,7 @@ pub enum LabError {
     Model {
         /// The device or journal of the lab.
         name: String,
-        /// Why.
+        /// The cause.
         source: DeviceError,
     },
     /// A size beyond the model's.
@@ -170,14 +170,15 @@ pub fn reduced_filesystems() -> String {
     names_of(|one| one.in_reduced_kernel && !one.is_raw()).replace(" or ", " and ")
 }
 
-/// The reduced lab kernel has every filesystem of this lab.
+/// Returns true if the reduced lab kernel has every filesystem of this lab.
 #[must_use]
 pub fn reduced_is_enough(lab: &Lab) -> bool {
     lab.filesystems.iter().filter_map(|one| filesystem(&one.kind)).all(|one| one.in_reduced_kernel)
 }
 
-/// Why a workload cannot run in a guest, and what to do: it calls a program that is not in the guest's
-/// root image. `brought` says which the user brings. Of a command line, the first word is looked at.
+/// Returns why a workload cannot run in a guest and what to do: it calls a program that is not in the
+/// guest's root image. `brought` is true for programs that the user adds. Only the first word of a
+/// command line is looked up.
 #[must_use]
 pub fn cannot_run(workload: &Workload, brought: &dyn Fn(&str) -> bool) -> Option<(String, String)> {
     let serves = |part: &&WorkloadParams| {

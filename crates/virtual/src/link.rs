@@ -25,7 +25,7 @@ const MESSAGE_LIMIT: Duration = Duration::from_secs(10);
 /// Most files that come with one message.
 const MOST_FILES: usize = 8;
 
-/// Why no message could be had.
+/// Errors of waiting for a message.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkFault {
     /// The guest closed its end.

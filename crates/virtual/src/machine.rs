@@ -182,7 +182,7 @@ pub struct Outcome {
     pub end: End,
     /// The command's standard output.
     pub output: Vec<u8>,
-    /// When each part of it came.
+    /// Arrival time of each part of it.
     pub heard: Vec<OutputPart>,
     /// The command's standard error.
     pub log: Vec<u8>,

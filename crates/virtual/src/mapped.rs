@@ -70,7 +70,7 @@ pub struct RegionPlan {
     pub file_offset: u64,
 }
 
-/// Why a region cannot be mapped.
+/// Errors of mapping a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegionFault {
     /// Length or addresses overflow, or reach beyond the file's end.

@@ -14,7 +14,7 @@ use crate::vhost::{self, Request, RingAddresses};
 #[cfg(test)]
 mod tests;
 
-/// Why a disk's connection cannot go on.
+/// Errors after which a disk's connection cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum PortFault {
     /// No message could be had or sent.

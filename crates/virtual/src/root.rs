@@ -71,7 +71,7 @@ impl RootImage {
     }
 }
 
-/// Why no image can be made.
+/// Errors of making an image.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// A file cannot be read.

@@ -122,7 +122,7 @@ pub enum Request {
     EnableRing {
         /// The ring.
         ring: u32,
-        /// Which of both.
+        /// True to enable it, false to disable it.
         enable: bool,
     },
     /// Protocol features, please.

@@ -5,7 +5,7 @@ use seekwell_engine::JobError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a step failed.
+/// Errors of a step.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// A file or directory could not be handled.
@@ -25,7 +25,7 @@ pub enum WorkloadError {
         step: String,
         /// File or device.
         target: PathBuf,
-        /// Why.
+        /// The cause.
         source: JobError,
     },
     /// A file was read or written less far than it should.
@@ -52,7 +52,7 @@ pub enum WorkloadError {
     Unfit {
         /// The step.
         step: String,
-        /// Why not.
+        /// The problem.
         problem: String,
         /// The fix.
         remedy: String,
@@ -79,7 +79,7 @@ pub enum WorkloadError {
     Archive {
         /// The archive.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// An archive holds something that is not unpacked.

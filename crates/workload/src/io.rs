@@ -15,7 +15,7 @@ use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{CacheState, IoParams, StepOutline};
 use std::path::{Path, PathBuf};
 
-/// Which of the workloads of a trial this is: they must not meet in one file or one place of a
+/// Role of a workload in its trial. Two workloads must not use the same file or the same part of a
 /// raw device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -65,7 +65,7 @@ pub fn populated(
 pub struct Setting {
     /// The parameters.
     pub params: IoParams,
-    /// Which workload of the trial it is.
+    /// Role of the workload in its trial.
     pub place: Place,
 }
 

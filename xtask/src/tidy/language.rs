@@ -9,7 +9,8 @@ use super::{Finding, Rule};
 use crate::tree::Tree;
 
 /// A doc comment names the thing; these words open a relative clause.
-const OPENINGS: [&str; 4] = ["What", "Where", "Whether", "Whose"];
+const OPENINGS: [&str; 10] =
+    ["What", "Where", "Whether", "Whose", "Which", "Who", "Why", "When", "How", "Whatever"];
 
 /// The list of banned phrases, from the root of the tree.
 pub const PHRASES_FILE: &str = "xtask/phrases.toml";

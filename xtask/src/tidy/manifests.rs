@@ -190,7 +190,7 @@ impl Member<'_> {
         renamed(value).or_else(of_workspace).unwrap_or_else(|| key.to_owned())
     }
 
-    /// Why this member may not depend on `package`, if it may not.
+    /// Returns the reason why this member may not depend on `package`; `None` if it may.
     fn refuse(&self, package: &str, is_dev: bool) -> Option<String> {
         if UNTYPED_ERRORS.contains(&package) && !is_dev && self.room != "xtask" {
             return Some("of a library, which has typed errors".to_owned());

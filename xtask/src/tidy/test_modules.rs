@@ -1,4 +1,4 @@
-//! Which files are compiled for tests only: those that a `#[cfg(test)] mod name;` leads to. The
+//! Files that are compiled for tests only: those that a `#[cfg(test)] mod name;` leads to. The
 //! file's own name decides nothing: calling a production file `tests.rs` frees it from no rule.
 
 use std::collections::BTreeSet;

@@ -2,6 +2,7 @@
 //! start from.
 
 mod arrows;
+mod budget;
 mod circles;
 mod code;
 mod entries;

@@ -24,7 +24,7 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Why there is no record.
+    /// Returns the reason why there is no record.
     pub fn why(&self, status: &str) -> String {
         let mut why = match (self.timed_out, &self.garbled) {
             (Some(limit), _) => format!(
@@ -92,7 +92,7 @@ impl Listener {
         Ok(heard)
     }
 
-    /// Which of standard output, standard error and the agent's end are ready.
+    /// Returns three flags: standard output, standard error and the agent's end are ready.
     fn ready(&self, agent: BorrowedFd<'_>, wait: Duration) -> io::Result<[bool; 3]> {
         let mut fds = vec![PollFd::from_borrowed_fd(agent, PollFlags::IN)];
         fds.extend(

@@ -77,7 +77,7 @@ pub struct Row {
     pub original: &'static str,
     /// What is compared, for example `operations/s`.
     pub metric: &'static str,
-    /// Why the values differ where they are known to; empty where they should not.
+    /// Reason of a known difference; empty if the values should agree.
     pub note: &'static str,
     /// What is asked of the ratio.
     pub asked: Asked,
@@ -133,7 +133,7 @@ pub struct Found {
 
 /// Confidence of the interval.
 const ERROR: f64 = 0.05;
-/// How far from 1 the interval may reach.
+/// Largest distance of the interval from 1.
 const WIDTH: f64 = 0.05;
 /// Pairs before the interval is looked at.
 const FEWEST: u64 = 10;

@@ -102,7 +102,7 @@ fn descend(
     Ok((least, best))
 }
 
-/// Which kind each request is of, by what was asked alone: operation, length, and where it lies to the one before.
+/// Classifies each request by operation, length and its position relative to the request before.
 fn kinds(trace: &[Traced]) -> Vec<Kind> {
     let mut before: Option<&Traced> = None;
     let mut kinds = Vec::with_capacity(trace.len());

@@ -18,7 +18,7 @@ pub struct Size {
     pub tie: f64,
 }
 
-/// Which rounds are run.
+/// Rounds that are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// All rounds of every stack, one look.
@@ -36,7 +36,7 @@ pub enum Truth {
     Unequal,
 }
 
-/// How one laboratory ended.
+/// Result of one simulated run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ended {
     /// Whether anything was certified.

@@ -1,4 +1,4 @@
-//! How good is the stack that a race chooses, how sure is it, and what does it cost?
+//! Quality, certainty and cost of the stack that a race chooses.
 
 use super::matrix::{Lab, Noise, Trouble};
 use super::row::{Raw, Row, Share};

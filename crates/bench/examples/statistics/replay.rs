@@ -23,7 +23,7 @@ pub enum Rounds {
 pub struct Replay {
     /// The stack chosen.
     pub choice: usize,
-    /// How much worse it is than the best by the answer to agree with, as a fraction.
+    /// Loss against the best stack by the answer to agree with, as a fraction.
     pub worse_by: f64,
     /// The verdict.
     pub kind: &'static str,

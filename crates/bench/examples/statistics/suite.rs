@@ -17,7 +17,7 @@ use seekwell_stats::derive_seed;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// How much is simulated, and by which seeds. The same scale gives the same figures.
+/// Number of simulations and their seeds. The same scale gives the same figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// Matrices per cell of the choice rows.

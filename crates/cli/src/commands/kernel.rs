@@ -84,7 +84,7 @@ fn text(kernels: &[Kernel]) -> String {
 #[derive(Default)]
 struct Shown {
     compiled: bool,
-    /// When the first file was compiled.
+    /// Time at which the first file was compiled.
     since: Option<Instant>,
 }
 

@@ -51,7 +51,7 @@ pub fn run() -> Result<Exit, Failure> {
 /// Content of the screen.
 struct Shown {
     state: State,
-    /// When the trial under way began.
+    /// Start of the running trial.
     since: Instant,
     devices: Devices,
 }

@@ -140,7 +140,7 @@ impl Card {
         (page / self.pages_per_unit, u32::try_from(page_in_unit).unwrap_or(u32::MAX))
     }
 
-    /// When the controller has understood a command that starts at `lba`.
+    /// Returns the time at which the controller has decoded a command that starts at `lba`.
     fn command(&mut self, now_ns: u64, own_ns: u64, lba: u64) -> u64 {
         let (unit, _) = self.unit_of(lba / self.sectors_per_page);
         let change = if unit == self.last_unit { 0 } else { self.times.unit_change };

@@ -1,4 +1,4 @@
-//! Which cells hold which data: units, their log blocks, and what merging them costs.
+//! Mapping of data to cells: units, their log blocks, and the cost of merging them.
 
 use std::collections::BTreeMap;
 

@@ -66,11 +66,11 @@ pub(super) struct Stream {
     pub(super) cursor: Cursor,
     /// End of the sectors that a request waits for.
     pub(super) must: u64,
-    /// When that has passed; `None` once it has been seen to.
+    /// Time at which that has passed; `None` once it is handled.
     pub(super) must_ns: Option<u64>,
     /// Up to here they are read if nothing better is to be done.
     pub(super) limit: u64,
-    /// When that will have passed.
+    /// Time at which that will have passed.
     pub(super) limit_ns: u64,
     /// First sector that passed before the cursor and is kept, and when the last of those has passed.
     pub(super) before: Option<(u64, u64)>,
@@ -358,7 +358,7 @@ impl Disk {
         times.write_sequential_ns.filter(|_| sequential).unwrap_or(cost_ns)
     }
 
-    /// When a command that costs the electronics `overhead_ns` is understood.
+    /// Returns the time at which a command with an overhead of `overhead_ns` is decoded.
     fn command(&mut self, now_ns: u64, overhead_ns: u64) -> u64 {
         self.controller_free_ns =
             now_ns.max(self.controller_free_ns) + self.link.command_ns + overhead_ns;

@@ -38,7 +38,7 @@ pub(crate) struct Approach {
     pub(crate) move_ns: u64,
     /// Waiting for the sector.
     pub(crate) wait_ns: u64,
-    /// When its first bit comes under the head.
+    /// Time at which its first bit passes under the head.
     pub(crate) at_ns: u64,
 }
 

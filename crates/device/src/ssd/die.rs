@@ -82,7 +82,7 @@ impl Die {
         !programs && self.suspended.is_none() && self.programs.is_empty()
     }
 
-    /// When the work now running ends.
+    /// Returns the end of the current operation.
     pub(super) fn end_ns(&self) -> Option<u64> {
         self.running.as_ref().map(|running| running.end_ns)
     }

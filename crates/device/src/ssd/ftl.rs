@@ -68,7 +68,7 @@ struct Die {
     blocks: Blocks,
     /// Valid units of each block.
     valid: Vec<u32>,
-    /// Which unit each slot of a block was written with; none for an erased block.
+    /// Unit that each slot of a block was written with; none for an erased block.
     holds: Vec<Option<Box<[u32]>>>,
     /// Blocks that are full and not being emptied, by valid units.
     full: BTreeSet<(u32, u32)>,

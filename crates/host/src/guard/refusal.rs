@@ -1,4 +1,4 @@
-//! Why something is not written.
+//! Reasons for which a write is refused.
 
 use std::path::{Path, PathBuf};
 

@@ -88,7 +88,7 @@ const STEPS: [&str; 9] = [
     "run the program",
 ];
 
-/// Which of [`STEPS`].
+/// Index into [`STEPS`].
 #[derive(Clone, Copy)]
 enum Step {
     Copy = 0,

@@ -31,7 +31,7 @@ pub struct BonnieParams {
     pub directories: u64,
     /// State of the page cache when each step starts.
     pub cache: CacheState,
-    /// Which groups of tests run.
+    /// Groups of tests that run.
     pub tests: Vec<String>,
     /// Percentage of what is written that is zeros.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -11,7 +11,7 @@ use crate::field::{Field, FieldKind, Values};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Which engine issues the operations.
+/// Engines that issue operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineKind {

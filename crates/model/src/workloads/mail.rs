@@ -25,7 +25,7 @@ pub struct MailParams {
     pub spread: f64,
     /// The user's own archive instead of the seeded tree.
     pub tar: Option<PathBuf>,
-    /// Which steps run after `unpack`.
+    /// Steps that run after `unpack`.
     pub steps: Vec<String>,
     /// State of the page cache when the reading and removing steps start.
     pub cache: CacheState,

@@ -95,7 +95,7 @@ impl<'a> Measures<'a> {
         measure.sets.is_empty() || measure.sets.contains(&set)
     }
 
-    /// Why measures that these need do not compare in the set that was run, each reason once.
+    /// Returns why measures that these need cannot be compared in the set that was run, each reason once.
     pub(super) fn not_compared(&self, names: &[String]) -> Vec<String> {
         let mut reasons = Vec::new();
         for measure in self.behind(names) {

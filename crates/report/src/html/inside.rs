@@ -38,7 +38,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// Why a page gives no run file back.
+/// Errors of a page from which no run file can be extracted.
 #[derive(Debug, thiserror::Error)]
 pub enum ExtractError {
     /// It has no element with a run file.

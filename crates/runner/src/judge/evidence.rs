@@ -1,4 +1,4 @@
-//! Which axis mattered, what the devices did meanwhile, and whether the workload sees them at all.
+//! Evidence for a verdict: effect of each axis, activity of the devices, share of device time.
 
 use crate::axes::{Axis, axes};
 use crate::records::Records;

@@ -87,8 +87,8 @@ pub fn judged(plan: &Plan, records: &Records) -> Verdict {
     verdict.unwrap_or_else(|| judge(plan, &before(prolonged, records)))
 }
 
-/// What may be said of a run that is interrupted or still going on: of a continued run what was
-/// found at its last look.
+/// Judges a run that is interrupted or still running. The verdict of a continued run is that of its
+/// last look.
 #[must_use]
 pub fn so_far(plan: &Plan, records: &Records) -> Verdict {
     if plan.prolonged.is_some() { judged(plan, records) } else { interim(plan, records) }

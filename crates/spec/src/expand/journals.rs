@@ -58,8 +58,8 @@ pub(super) fn common_size(
     outside.iter().copied().chain(inside).fold(default, Bytes::min)
 }
 
-/// When the lab gives a size to the journals inside and none to those outside, or the reverse, the
-/// placement is compared, and the size it gives holds for both.
+/// Returns the size that a lab gives to journals inside or outside, for those to which it gives none:
+/// such a lab compares the placement, so both get the same size.
 fn size_of_the_others(journals: &[Journal]) -> Option<Bytes> {
     let is_outside = |journal: &Journal| journal.external.is_some();
     let (stated, open): (Vec<&Journal>, Vec<&Journal>) =

@@ -8,7 +8,7 @@ use seekwell_model::stack::{Backing, Journal};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{CacheState, WorkloadParams, workload_kind};
 
-/// Why a pair of stack and workload is left out; indices on the axes that matter.
+/// Reasons for leaving out a pair of stack and workload; indices on the axes that matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Reason {
     /// By an `[[exclude]]`.
@@ -44,7 +44,7 @@ impl Reason {
     }
 }
 
-/// Why, and what to do.
+/// Reason and fix.
 pub(super) type Why = Option<(String, String)>;
 
 /// Combinations that are impossible on a backend, worked out once.
@@ -119,7 +119,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Why the pair cannot be run; `None` when it can.
+    /// Returns the reason why the pair cannot run; `None` if it can.
     pub(super) fn impossible(&self, at: &Combination) -> Option<Reason> {
         let Combination { device, journal, filesystem, scheduler, workload, .. } = *at;
         if self.filesystems[filesystem].is_some() {
@@ -193,7 +193,7 @@ fn alignment(workload: &seekwell_model::lab::Workload) -> u64 {
     sizes.fold(4096, |least, size| least.min(1_u64 << size.trailing_zeros().min(12)))
 }
 
-/// Why the place cannot make, mount or check the filesystem.
+/// Returns why the backend cannot make, mount or check the filesystem.
 fn not_here(axes: &Axes<'_>, facts: &PlaceFacts, index: usize) -> Why {
     let definition = filesystem(&axes.lab.filesystems[index].kind)?;
     let kernel_type = definition.kernel_type?;
@@ -236,7 +236,7 @@ fn has_program(facts: &PlaceFacts, program: &str) -> bool {
     facts.programs.iter().any(|known| known == program)
 }
 
-/// Why the place does not offer the scheduler.
+/// Returns why the backend does not offer the scheduler.
 fn not_offered(kind: &str, facts: &PlaceFacts) -> Why {
     if facts.schedulers.is_empty() || facts.schedulers.iter().any(|known| known == kind) {
         return None;
@@ -255,7 +255,7 @@ fn not_offered(kind: &str, facts: &PlaceFacts) -> Why {
     Some((why, remedy.to_owned()))
 }
 
-/// Why the filesystem cannot have this journal.
+/// Returns why the filesystem cannot have this journal.
 fn journal_refused(axes: &Axes<'_>, facts: &PlaceFacts, journal: &Journal, index: usize) -> Why {
     let definition = filesystem(&axes.lab.filesystems[index].kind)?;
     let name = definition.name;

@@ -183,7 +183,7 @@ fn not_available(entry: &Entry, value: &DeValue<'_>) -> Option<&'static str> {
     known.filter(|_| noun(entry) == "filesystem").map(|(_, why)| *why)
 }
 
-/// Why a number is too small, where the entry says so.
+/// Returns the reason for the lower limit of a number, if the entry gives one.
 fn why(entry: &Entry, value: &DeValue<'_>) -> String {
     match entry.field.kind {
         FieldKind::Integer { min, .. } if !entry.why.is_empty() => {

@@ -30,7 +30,7 @@ struct Attempt {
     record: Record,
 }
 
-/// Why rows could not be written: SQLite, or words that end "RUN is damaged: …".
+/// Errors of writing rows: SQLite, or the words after "RUN is damaged: …".
 enum Failed {
     Sqlite(rusqlite::Error),
     Encode(serde_json::Error),

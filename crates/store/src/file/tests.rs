@@ -341,7 +341,7 @@ fn a_full_disk_is_said_and_what_was_kept_stays() {
     let path = file.path().to_owned();
     assert_eq!(
         told(file.append(&trial(1), &large), &path),
-        "no space is left for RUN; trials that were written before are kept: make room and go on with --resume"
+        "no space left to write RUN; completed trials are saved: free some space, then continue with --resume"
     );
     file.connection.pragma_update(None, "max_page_count", 1_000_000).unwrap();
     assert_eq!(file.records().unwrap(), vec![(trial(0), record(0))]);

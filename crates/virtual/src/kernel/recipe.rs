@@ -14,7 +14,7 @@ mod tests;
 /// Raised when the way of building changes in a way that the rest of the recipe does not show.
 const RECIPE_VERSION: &str = "seekwell kernel 1";
 
-/// Which filesystems a kernel has.
+/// Sets of filesystems in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KernelSet {

@@ -1,4 +1,4 @@
-//! Which block device is below a path.
+//! Block device below a path.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};

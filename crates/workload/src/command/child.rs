@@ -23,7 +23,7 @@ use std::time::Duration;
 pub struct Limits<'a> {
     /// After this time.
     pub timeout: Option<Duration>,
-    /// When this becomes true.
+    /// Ends the child when it becomes true.
     pub stop: Option<&'a AtomicBool>,
 }
 

@@ -13,7 +13,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Which calls a pass makes.
+/// Calls that a pass makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     calls: Calls,

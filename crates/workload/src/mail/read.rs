@@ -26,7 +26,7 @@ struct Reader {
     counter: Option<Counter>,
 }
 
-/// Who counts what comes through a pipe, like `wc -c`.
+/// Counts the bytes that come through a pipe, like `wc -c`.
 struct Counter {
     pipe: PipeWriter,
     /// Gives the bytes that came, and its CPU time.
@@ -59,7 +59,7 @@ impl Counter {
     }
 }
 
-/// Which call failed.
+/// Name of the call that failed, and its error.
 struct Failed(&'static str, rustix::io::Errno);
 
 impl Reader {

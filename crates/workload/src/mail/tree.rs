@@ -1,4 +1,4 @@
-//! Which files a mail tree has, in the order of its archive.
+//! Files of a mail tree, in the order of its archive.
 
 use super::Totals;
 use seekwell_model::workloads::MailParams;

@@ -97,7 +97,7 @@ pub struct Definition {
     pub archives: Vec<Archive>,
 }
 
-/// Why bytes are no file of this format.
+/// Errors of bytes that are no file of this format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// It does not begin as such a file does.

@@ -131,7 +131,7 @@ impl Poller {
         Ok(Done { updates, cpu_ns })
     }
 
-    /// Why it does not answer.
+    /// Returns the error of a poller that does not answer.
     fn lost(&mut self) -> WorkloadError {
         let ended = self.pid.take().and_then(|pid| wait4(pid).ok()).map(|(status, _)| status);
         let (problem, remedy) = match ended {

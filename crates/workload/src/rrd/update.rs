@@ -19,7 +19,7 @@ const CDP_UNKNOWN: usize = 8;
 const CDP_PRIMARY: usize = 64;
 const CDP_SECONDARY: usize = 72;
 
-/// Why an update cannot be applied.
+/// Errors of an update.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpdateError {
     /// Time does not go back.

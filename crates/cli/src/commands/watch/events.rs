@@ -58,7 +58,7 @@ impl Events {
         }
     }
 
-    /// Why there are counters only.
+    /// Returns the reason why there are counters only.
     pub fn note(&self) -> Option<String> {
         match self {
             Self::None(reason) => Some(reason.clone()),

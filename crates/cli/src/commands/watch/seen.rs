@@ -15,7 +15,7 @@ const MOST_EVENTS: usize = 4_000_000;
 /// Samples, and where there are events, requests.
 pub struct Seen {
     pub watched: Watched,
-    /// Why there are counters only.
+    /// Reason why there are counters only.
     pub note: Option<String>,
     pub samples: Vec<Sample>,
     /// The requests of the last interval; `None` where there are no events.
