@@ -30,7 +30,7 @@ pub enum Fault {
         source: io::Error,
     },
     /// The stack names a filesystem that is not in the catalogue.
-    #[error("there is no filesystem '{0}'")]
+    #[error("unknown filesystem '{0}'")]
     NoFilesystem(String),
     /// A descriptor of the request is one of the standard streams.
     #[error("descriptor {0} cannot be an image")]

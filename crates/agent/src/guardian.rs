@@ -40,7 +40,7 @@ pub enum GuardianError {
     #[error("the undo list could not be used")]
     Undo(#[source] seekwell_host::error::Error),
     /// Something could not be put back.
-    #[error("not everything could be put back: {0}")]
+    #[error("not every setting could be restored: {0}")]
     Problems(String),
 }
 

@@ -88,7 +88,9 @@ pub enum HostPlaceError {
     #[error("the run ends here, completed trials are saved")]
     Changed(#[from] guard::Refusal),
     /// A setting that a trial changed could not be restored.
-    #[error("what the trial changed could not be put back: {0}; run seekwell doctor as root")]
+    #[error(
+        "the settings that the trial changed could not be restored: {0}; run seekwell doctor as root"
+    )]
     PutBack(String),
 }
 
@@ -248,7 +250,7 @@ impl HostPlace {
         if let Some(Err(error)) = said {
             // It died: then it is for the runner to put things back.
             let restored = undo::restore(&self.system, &self.undo)
-                .map_err(host("cannot put back what the run changed"))?;
+                .map_err(host("cannot restore the settings that the run changed"))?;
             if !restored.problems.is_empty() {
                 return Err(HostPlaceError::PutBack(format!(
                     "{error}; {}",
@@ -448,8 +450,9 @@ impl HostPlace {
         }
         let mut undo =
             Undo::open(&self.system, &self.undo).map_err(host("cannot open the undo list"))?;
-        let restored =
-            undo.restore_where(|_| true).map_err(host("cannot put back what the trial changed"))?;
+        let restored = undo
+            .restore_where(|_| true)
+            .map_err(host("cannot restore the settings that the trial changed"))?;
         if restored.problems.is_empty() {
             Ok(())
         } else {
@@ -524,7 +527,7 @@ fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostPlac
     };
     for list in undo::pending(system, folder).map_err(host("cannot look for interrupted runs"))? {
         let restored = undo::restore(system, &list)
-            .map_err(host("cannot put back what an interrupted run changed"))?;
+            .map_err(host("cannot restore the settings that an interrupted run changed"))?;
         if !restored.problems.is_empty() {
             return Err(HostPlaceError::PutBack(restored.problems.join("; ")));
         }

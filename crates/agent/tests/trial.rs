@@ -262,7 +262,7 @@ fn wherever_it_fails_the_stack_is_taken_down() {
     }
     type Change = fn(&mut TrialRequest);
     let cases: [(&str, &str, &[&str], Change); 6] = [
-        ("setup", "there is no filesystem 'none-such'", &["setup"], |request| {
+        ("setup", "unknown filesystem 'none-such'", &["setup"], |request| {
             request.stack.filesystem.kind = "none-such".into();
         }),
         ("setup", "descriptor 1 cannot be an image", &["setup"], |request| {

@@ -1,4 +1,4 @@
-//! What does observing cost? The same job with nothing, with the timeline, and with the timeline
+//! Cost of observing: the same job with nothing, with the timeline, and with the timeline
 //! and the block event stream, in random order inside each round, on a device in memory.
 //!
 //! `cargo run --release -p seekwell-bench --example observation-cost -- ROUNDS MILLISECONDS [CSV [zram]]`

@@ -24,41 +24,42 @@ pub struct Cli {
 /// Commands, `bench` excepted: its flags come from the catalogue of workloads.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what this machine can measure, and the command that adds what is missing
+    /// List what this machine can measure, with the command that installs each missing part
     Doctor,
-    /// Write a lab from six answers: what runs on it, which device, how long may it take …
+    /// Write a lab from six answers: workload, device, filesystems, time …
     Init(InitArgs),
-    /// Print trials, order, predicted time and bytes written of a lab; touch nothing
+    /// Print the trials, order, predicted time and bytes written of a lab; touch nothing
     Plan(PlanArgs),
     /// Run a lab and name the verdict
     Run(RunArgs),
     /// Compare filesystems and schedulers for one command, without a lab file
     Try(TryArgs),
-    /// Show a run again, or write it as HTML, Markdown, CSV, JSON or Parquet
+    /// Print the report of a run, or write it as HTML, Markdown, CSV, JSON or Parquet
     Report(ReportArgs),
-    /// Show what a block device does, now: iostat's columns, latencies, queue, sizes, seeks
+    /// Show live what a block device does: iostat's columns, latencies, queue, sizes, seeks
     Watch(WatchArgs),
-    /// Compare two runs of one lab stack by stack, say before and after an update
+    /// Compare two runs of one lab stack by stack, such as before and after an update
     Compare(CompareArgs),
     /// Run the experiments of published studies, and compare the results with the published ones
     Replicate(ReplicateArgs),
-    /// Take the run file out of a report, byte by byte as it was
+    /// Extract the original run file from an HTML report
     Extract(ExtractArgs),
-    /// Check that a run file is what was written, and judge its trials again
+    /// Check that a run file was not changed, and judge its trials again
     Verify(VerifyArgs),
     /// Build the kernel of the virtual backend, or list built kernels
     #[command(subcommand)]
     Kernel(KernelCommand),
-    /// List the modelled devices of the virtual backend, or draw the behaviour of one
+    /// List the modelled devices of the virtual backend, or show the behaviour of one
     #[command(subcommand)]
     Device(DeviceCommand),
     /// Measure the CPU time to charge on the virtual backend
     Calibrate,
-    /// Allow Seekwell to destroy what is on a disk or partition: the only door to a real disk
+    /// Allow Seekwell to destroy the contents of a disk or partition; no run writes to an unclaimed
+    /// one
     Claim(ClaimArgs),
     /// Take a claim back
     Release(ReleaseArgs),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions(CompletionsArgs),
     /// Write man pages and completions below a directory, or print the command reference
     #[command(hide = true)]
@@ -91,7 +92,7 @@ pub struct PlaceArgs {
     /// loop:SIZE, ram:SIZE
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
-    /// Host: likewise for the journals outside of the filesystem
+    /// Host: replace the lab's external journal devices by this one
     #[arg(long, value_name = "DEVICE", requires = "device")]
     pub journal_device: Option<String>,
 }
@@ -115,7 +116,7 @@ impl PlaceArgs {
 /// Actions on lab kernels.
 #[derive(Debug, Subcommand)]
 pub enum KernelCommand {
-    /// Build the lab kernel, unless it was built before; takes minutes
+    /// Build the lab kernel unless it is already built; takes minutes
     Build(KernelBuildArgs),
     /// List the lab kernels that were built
     List,
@@ -130,7 +131,7 @@ pub struct KernelBuildArgs {
     /// Set of filesystems in the kernel
     #[arg(long, value_enum, default_value = "full")]
     pub set: KernelSetArg,
-    /// Compilers at once [default: one for each CPU]
+    /// Parallel compiler processes [default: one for each CPU]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
 }
@@ -147,11 +148,11 @@ pub enum KernelSetArg {
 /// Actions on modelled devices.
 #[derive(Debug, Subcommand)]
 pub enum DeviceCommand {
-    /// List them
+    /// List the modelled devices
     List,
-    /// Draw what one does: seeks, bandwidth, latency over size and depth, writes
+    /// Show the behaviour of one: seeks, bandwidth, latency over size and depth, writes
     Show {
-        /// Its name, NAME@BUS for one of its buses, or the path of a device file
+        /// Name of the device, NAME@BUS for one of its buses, or path of a device file
         name: String,
     },
     /// Turn a disk specification of DiskSim into a device file
@@ -171,7 +172,7 @@ pub struct DeviceImportArgs {
 /// Arguments of `init`.
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// Lab file to write; one that exists is not written over
+    /// Lab file to write; an existing file is not overwritten
     #[arg(default_value = "mine.toml")]
     pub lab: PathBuf,
     /// Main workload: mail, database, log, monitoring, photos, build, desktop, containers, command
@@ -192,7 +193,7 @@ pub struct InitArgs {
     /// Time limit, for example 10min
     #[arg(long, value_name = "ANSWER")]
     pub time: Option<String>,
-    /// Ask nothing: take the defaults of what no flag answers
+    /// Ask nothing: use the default for every question without a flag
     #[arg(long)]
     pub defaults: bool,
 }
@@ -218,11 +219,11 @@ pub struct RunArgs {
     /// Run file to write [default: NAME.seekwell in the current directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Continue an interrupted run: exactly the missing trials are run; without a run file the run
-    /// starts
+    /// Continue an interrupted run with its missing trials; start a new run if the run file does
+    /// not exist
     #[arg(long)]
     pub resume: bool,
-    /// With --resume: add rounds, also to a run that is over, for this long
+    /// With --resume: add rounds for this long, even to a finished run
     #[arg(
         long = "for",
         value_name = "TIME",
@@ -230,7 +231,7 @@ pub struct RunArgs {
         conflicts_with = "until_decided"
     )]
     pub time: Option<Nanos>,
-    /// With --resume: add rounds, also to a run that is over, until the verdict is clear
+    /// With --resume: add rounds until the verdict is clear, even to a finished run
     #[arg(long, requires = "resume", requires = "at_most")]
     pub until_decided: bool,
     /// Longest time of --until-decided
@@ -242,12 +243,12 @@ pub struct RunArgs {
     /// Virtual backend: run every trial twice and report the first event that differs
     #[arg(long)]
     pub check: bool,
-    /// Virtual backend: number of trials at the same time [default: one for each CPU]; results do not
-    /// depend on it
+    /// Virtual backend: number of parallel trials [default: one for each CPU]; does not affect
+    /// results
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Virtual backend: nanoseconds to charge for a system call and for a KiB copied, as `calibrate`
-    /// measures them [default: CPU time is free]
+    /// Virtual backend: CPU time charged for a system call and for each KiB copied, in
+    /// nanoseconds, as `calibrate` measures it [default: none]
     #[arg(long, value_name = "CALL,KIB")]
     pub cpu: Option<CpuCharge>,
     /// Directory for scratch images [default: that of the run file]; on the virtual backend, for data
@@ -257,7 +258,7 @@ pub struct RunArgs {
     /// Print the whole run as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Print a line per trial, also on a terminal
+    /// Print a line per trial even on a terminal
     #[arg(long)]
     pub no_screen: bool,
 }
@@ -287,7 +288,7 @@ pub struct TryArgs {
     /// Shell command to run on every stack, inside the mounted filesystem ({dir}), or one of mail,
     /// seek and stream
     pub work: String,
-    /// Command that makes what the work needs in {dir}; it is not measured
+    /// Command that prepares the work in {dir}; not measured
     #[arg(long, value_name = "COMMAND")]
     pub prepare: Option<String>,
     /// Filesystems to compare
@@ -301,7 +302,7 @@ pub struct TryArgs {
     /// I/O schedulers to compare
     #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "none")]
     pub schedulers: Vec<String>,
-    /// Time that all trials may take together; the run ends sooner when the verdict is clear
+    /// Time limit for all trials together; the run ends earlier if the verdict is clear
     #[arg(long = "for", value_name = "TIME", default_value = "2min")]
     pub time: Nanos,
     /// Size of the scratch image
@@ -316,7 +317,7 @@ pub struct TryArgs {
     /// Print the whole run as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Print a line per trial, also on a terminal
+    /// Print a line per trial even on a terminal
     #[arg(long)]
     pub no_screen: bool,
 }
@@ -343,7 +344,7 @@ impl TryArgs {
 pub struct ReportArgs {
     /// Run file
     pub run: PathBuf,
-    /// Write one HTML file, the run file inside
+    /// Write one HTML file that contains the run file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Write the report as Markdown
@@ -352,7 +353,7 @@ pub struct ReportArgs {
     /// Write trials, samples, timelines and histograms as Parquet tables into a directory
     #[arg(long, value_name = "DIR")]
     pub parquet: Option<PathBuf>,
-    /// Leave timelines and block events out of the HTML, and with them the run file
+    /// Omit timelines, block events and the run file from the HTML
     #[arg(long, requires = "html")]
     pub lean: bool,
     /// Write every trial, step and metric as CSV
@@ -361,7 +362,7 @@ pub struct ReportArgs {
     /// Print the whole run as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Replace existing files also when they are something else than an earlier report
+    /// Replace existing files even if they are not earlier reports
     #[arg(long)]
     pub force: bool,
 }
@@ -371,22 +372,22 @@ pub struct ReportArgs {
 pub struct WatchArgs {
     /// Disk or partition; it is not opened, and nothing is written to it
     pub device: PathBuf,
-    /// Time of one interval
+    /// Length of an interval
     #[arg(short, long, value_name = "TIME", default_value = "1s")]
     pub interval: Nanos,
-    /// End after so many intervals
+    /// End after this number of intervals
     #[arg(short = 'n', long, value_name = "N")]
     pub count: Option<u64>,
     /// Keep the timeline and the requests as a run file, for `seekwell report`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Print a line per interval, also on a terminal
+    /// Print a line per interval even on a terminal
     #[arg(long)]
     pub lines: bool,
     /// Print a line of JSON per interval
     #[arg(long)]
     pub json: bool,
-    /// Leave the block event stream off: counters only
+    /// Do not read block events; show counters only
     #[arg(long)]
     pub counters_only: bool,
 }
@@ -394,11 +395,11 @@ pub struct WatchArgs {
 /// Arguments of `compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Run file of the first run: what was before
+    /// Run file of the first run (before)
     pub first: PathBuf,
-    /// Run file of the second run: what is now
+    /// Run file of the second run (after)
     pub second: PathBuf,
-    /// Fail when a stack is shown to be worse than before by more than this, for example 5%
+    /// Fail if a stack is shown to be worse than before by more than this, for example 5%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fail_above: Option<f64>,
     /// Print the comparison as JSON
@@ -433,41 +434,42 @@ fn share(text: &str) -> Result<f64, String> {
 pub struct ReplicateArgs {
     /// Number of the study [default: all of them]
     pub study: Option<String>,
-    /// The quick set: smaller labs, minutes instead of hours
+    /// Run the quick set: smaller labs, minutes instead of hours
     #[arg(long)]
     pub quick: bool,
-    /// Backend. `virtual` runs trials in guests on modelled disks, `host` on this machine's kernel and
-    /// --device
+    /// Backend. `virtual` runs trials in guests on modelled disks, `host` on this machine's
+    /// kernel and on --device
     #[arg(long, default_value = "virtual", value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: String,
-    /// Host: the device that takes the place of the modelled ones: a claimed disk or partition by
-    /// stable path, or loop:SIZE, ram:SIZE
+    /// Host: device to use instead of the modelled ones: a claimed disk or partition by stable
+    /// path, or loop:SIZE, ram:SIZE
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
-    /// Host: likewise for the journals outside of the filesystem
+    /// Host: replace the lab's external journal devices by this one
     #[arg(long, value_name = "DEVICE", requires = "device")]
     pub journal_device: Option<String>,
     /// Virtual backend: the lab kernel to run [default: that of `kernel build`]
     #[arg(long, value_name = "ID")]
     pub kernel: Option<String>,
-    /// Virtual backend: number of trials at the same time [default: one for each CPU]; results do not
-    /// depend on it
+    /// Virtual backend: number of parallel trials [default: one for each CPU]; does not affect
+    /// results
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Directory of labs and run files; what is there is not run again
+    /// Directory of labs and run files; finished runs in it are kept and not repeated
     #[arg(short, long, value_name = "DIR", default_value = "replications")]
     pub output: PathBuf,
-    /// Run nothing: judge the run files that are there; without --quick, of a lab whose whole run is not
-    /// there or not complete the quick one
+    /// Run nothing and judge the existing run files; without --quick, use the quick run of a lab
+    /// whose full run is missing or incomplete
     #[arg(long)]
     pub kept: bool,
-    /// Also run the labs with every undetermined parameter at both ends of its sourced range
+    /// Also run the labs with every undetermined parameter at both bounds of its range
     #[arg(long)]
     pub ranges: bool,
-    /// Fit the modelled devices to the published values that a fit may read, and print what was found
+    /// Fit the modelled devices to the published values reserved for it, and print the parameters
+    /// found
     #[arg(long, conflicts_with_all = ["kept", "ranges", "device"])]
     pub fit: bool,
-    /// Studies from the files of this directory instead of those that came with the program
+    /// Read the studies from this directory instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
     /// Write the comparison as one HTML page
@@ -479,7 +481,7 @@ pub struct ReplicateArgs {
     /// Markdown file to insert before the comparison
     #[arg(long, value_name = "FILE", requires = "markdown")]
     pub introduction: Option<PathBuf>,
-    /// Replace existing files also when they are something else than an earlier comparison
+    /// Replace existing files even if they are not earlier comparisons
     #[arg(long)]
     pub force: bool,
     /// Print the comparison as JSON
@@ -509,8 +511,8 @@ pub struct VerifyArgs {
 pub struct ClaimArgs {
     /// Disk or partition, by stable path: /dev/disk/by-id/…
     pub device: PathBuf,
-    /// Answer to the question, for scripts: the last characters of the serial number, or the size
-    /// in sectors where the device has none
+    /// Confirmation for scripts: the last characters of the serial number, or the size in sectors
+    /// if the device has none
     #[arg(long, value_name = "TEXT")]
     pub confirm: Option<String>,
 }
@@ -520,7 +522,7 @@ pub struct ClaimArgs {
 pub struct ReleaseArgs {
     /// Disk or partition as it was claimed
     pub device: PathBuf,
-    /// Put the partition table and signatures of before the claim back, if nothing was written since
+    /// Restore the partition table and signatures from before the claim, if nothing was written since
     #[arg(long)]
     pub restore: bool,
 }

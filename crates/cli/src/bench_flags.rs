@@ -59,7 +59,7 @@ fn kind_command(kind: &'static WorkloadKind) -> Command {
     let force = Arg::new("force")
         .long("force")
         .action(ArgAction::SetTrue)
-        .help("Replace existing files also when they are something else than an earlier result");
+        .help("Replace existing files even if they are not earlier results");
     let mut command = Command::new(kind.name)
         .about(kind.doc)
         .arg(target)
@@ -189,7 +189,7 @@ fn read_job_file(path: &std::path::Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let facts = std::fs::metadata(path).map_err(failed)?;
     if !facts.is_file() || facts.len() > LONGEST_JOB_FILE as u64 {
-        return Err(format!("{} is no file of at most 64 KiB", path.display()));
+        return Err(format!("{} is not a file of at most 64 KiB", path.display()));
     }
     std::fs::read_to_string(path).map_err(failed)
 }

@@ -1,4 +1,4 @@
-//! Standard output is data, standard error is talk.
+//! Results go to standard output, messages to standard error.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 

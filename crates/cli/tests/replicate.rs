@@ -266,7 +266,11 @@ fn a_fit_that_asks_for_what_must_be_predicted_is_refused_before_anything_runs() 
 fn wrong_files_and_arguments_are_said() {
     let directory = study("[[reason]]\nof = \"900.odd\"\ntext = \"t\"\n");
     let output = replicate(directory.path(), &["--kept"]);
-    assert!(talk(&output).ends_with("'900.odd' is no claim or value\n"), "{}", talk(&output));
+    assert!(
+        talk(&output).ends_with("'900.odd' is neither a claim nor a value\n"),
+        "{}",
+        talk(&output)
+    );
     assert!(talk(&output).starts_with("seekwell: error: 900.measure.toml:"), "{}", talk(&output));
     let directory = study("");
     let output = replicate(directory.path(), &["--place", "host"]);

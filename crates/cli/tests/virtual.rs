@@ -116,7 +116,7 @@ fn a_run_in_guests_is_resumed_in_guests_alone() {
         .output()
         .unwrap();
     assert_eq!(charged.status.code(), Some(1));
-    assert!(talk(&charged).contains("was begun with another CPU"), "{}", talk(&charged));
+    assert!(talk(&charged).contains("was started with another CPU"), "{}", talk(&charged));
 }
 
 #[test]

@@ -176,6 +176,6 @@ fn number(file: &str, block: &Block, key: &str) -> Result<f64, ImportError> {
     block.number(key).ok_or_else(|| ImportError::Parameter {
         file: file.to_owned(),
         key: key.to_owned(),
-        reason: "is missing or is no number".to_owned(),
+        reason: "is missing or not a number".to_owned(),
     })
 }

@@ -135,7 +135,7 @@ fn checked_size(name: &str, definition: &JournalDefinition, journal: &Journal) -
     }
     if !size.0.is_multiple_of(1 << 20) {
         return Err(Error::Argument(format!(
-            "a journal of {size} cannot be had: mkfs takes whole MiB; write for example \"64MiB\""
+            "a journal of {size} is not possible: mkfs takes whole MiB; write for example \"64MiB\""
         )));
     }
     Ok(size)

@@ -164,7 +164,7 @@ pub(crate) fn block_device(system: &System, target: &Path) -> Result<(PathBuf, D
         Refusal::new(
             target,
             RefusalKind::Missing,
-            format!("there is no device ({error})"),
+            format!("device not found ({error})"),
             "look at 'lsblk' and /dev/disk/by-id for what there is",
         )
     };

@@ -57,6 +57,6 @@ impl std::str::FromStr for FormatVersion {
         let parsed = text.split_once('.').and_then(|(major, minor)| {
             Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
         });
-        parsed.ok_or_else(|| format!("'{text}' is no format version (expected MAJOR.MINOR)"))
+        parsed.ok_or_else(|| format!("'{text}' is not a format version (expected MAJOR.MINOR)"))
     }
 }

@@ -17,7 +17,7 @@ pub enum ObserveError {
     },
     /// A name that cannot be a block device of the kernel.
     #[error(
-        "'{name}' is no kernel name of a block device; write it as in /proc/partitions, for example 'sda' or 'loop3'"
+        "'{name}' is not the kernel name of a block device; write it as in /proc/partitions, for example 'sda' or 'loop3'"
     )]
     DeviceName {
         /// The name given.

@@ -53,8 +53,8 @@ pub fn read_smart(
     let value: Value = serde_json::from_slice(&output).map_err(|error| ObserveError::Program {
         program: program.display().to_string(),
         problem: format!(
-            "answered for {} with something else than JSON ({error}); \
-             smartmontools 7.0 or newer is needed",
+            "answered for {} with something other than JSON ({error}); install smartmontools 7.0 \
+             or newer",
             device.display()
         ),
     })?;

@@ -339,7 +339,7 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     let source = Source { name, text };
     let file: File = source.read()?;
     if !claims.studies.iter().any(|study| study.key == file.study) {
-        return Err(source.wrong(0, format!("'{}' is no study of the claims", file.study)));
+        return Err(source.wrong(0, format!("'{}' is not a study in the claims file", file.study)));
     }
     let mut reader = Reader { source, study: Study::default() };
     reader.study.labs = file.lab;
@@ -356,7 +356,7 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     let known = claims.of_study(&file.study);
     for raw in file.test {
         if !known.iter().any(|claim| claim.id == *raw.claim.get_ref()) {
-            let problem = format!("'{}' is no claim of the study", raw.claim.get_ref());
+            let problem = format!("'{}' is not a claim of the study", raw.claim.get_ref());
             return Err(source.wrong(raw.claim.span().start, problem));
         }
         reader.test(raw)?;
@@ -364,7 +364,7 @@ pub fn read(name: &str, text: &str, claims: &Claims) -> Result<Study, FileError>
     let named = |id: &Spanned<String>| {
         let known = known.iter().any(|claim| claim.id == *id.get_ref())
             || claims.values(&file.study).any(|value| value.id() == id.get_ref());
-        let problem = || format!("'{}' is no claim or value", id.get_ref());
+        let problem = || format!("'{}' is neither a claim nor a value", id.get_ref());
         if known { Ok(()) } else { Err(source.wrong(id.span().start, problem())) }
     };
     for raw in file.also {
@@ -473,7 +473,7 @@ impl Reader<'_> {
         if let Some(lab) = &measure.lab
             && !self.study.labs.iter().any(|known| known.name == *lab)
         {
-            return wrong(format!("'{lab}' is no [[lab]] of this file"));
+            return wrong(format!("'{lab}' is not a [[lab]] of this file"));
         }
         if measure.lab.is_none() && !measure.formula.paths().is_empty() {
             return wrong(format!("{name} reads a step and names no lab"));

@@ -135,7 +135,7 @@ fn interaction(found: &InteractionFound) -> String {
         _ => String::new(),
     };
     format!(
-        "{} with {}: {}{range} {way} than {} and {} alone make one expect",
+        "{} with {}: {}{range} {way} than the effects of {} and {} alone predict",
         found.values[0],
         found.values[1],
         percent(distance(found.ratio)),
@@ -147,9 +147,9 @@ fn interaction(found: &InteractionFound) -> String {
 /// The class in words.
 pub(crate) fn class_words(class: DurabilityClass) -> &'static str {
     match class {
-        DurabilityClass::EveryWrite => "every write is there",
-        DurabilityClass::Synced => "what was synced is there",
-        DurabilityClass::Unordered => "synced data is there, other data or order may not be",
+        DurabilityClass::EveryWrite => "every write survives",
+        DurabilityClass::Synced => "synced data survives",
+        DurabilityClass::Unordered => "synced data survives; other writes may be lost or reordered",
         DurabilityClass::Unsafe => "even synced data may be lost",
         DurabilityClass::Volatile => "nothing is left",
     }
@@ -182,7 +182,7 @@ fn durability(evidence: &Evidence) -> Vec<String> {
         ));
     }
     said.push(
-        "Stacks of different classes do not promise the same: compare inside one class".to_owned(),
+        "Stacks of different classes make different promises: compare within one class".to_owned(),
     );
     said
 }
@@ -221,18 +221,18 @@ pub(crate) fn weaker_leader(view: &RunView) -> Option<String> {
 fn course(race: &RaceCourse) -> Vec<String> {
     let rounds = |number: u32| count(number as usize, "round");
     let mut said = vec![format!(
-        "Pilot of {}, screen of {}, final of {} among {}, looked at after {}",
+        "Pilot of {}, screen of {}, final of {} among {}, judged after {}",
         rounds(race.pilot_rounds),
         rounds(race.screen_rounds),
         rounds(race.final_rounds),
         count(race.finalists.len(), "stack"),
-        if race.looked_at == 0 { "none of them yet".to_owned() } else { rounds(race.looked_at) },
+        if race.looked_at == 0 { "no rounds yet".to_owned() } else { rounds(race.looked_at) },
     )];
     let left = |part: &'static str| race.dropped.iter().filter(move |dropped| dropped.part == part);
     let screened: Vec<&str> = left("screen").map(|dropped| dropped.stack.as_str()).collect();
     if !screened.is_empty() {
         said.push(format!(
-            "{} left in the screen: {}. Their ratios are estimates and certify nothing",
+            "{} left in the screen: {}. Their ratios are estimates, not certified results",
             screened.len(),
             few(screened.iter().copied())
         ));
@@ -270,7 +270,7 @@ fn control(control: &ControlFound) -> String {
         _ => String::new(),
     };
     let judged =
-        if control.separated { "they differ, and must not" } else { "equal, as it must be" };
+        if control.separated { "they differ, but should be equal" } else { "equal, as expected" };
     format!(
         "Control: the copy of {} has {ratio:.3}{ends} of its metric in {}: {judged}",
         control.stack,

@@ -108,7 +108,7 @@ fn permanents(view: &RunView, out: &mut String) {
         return;
     }
     out.push_str(
-        "## How to make it permanent\n\nNothing of this was done; it is for you to run.\n\n",
+        "## How to make it permanent\n\nSeekwell did none of this; it is for you to run.\n\n",
     );
     for one in &all {
         out.push_str(&format!("### {}\n\n", escape(&one.stack)));

@@ -26,11 +26,13 @@ fn noise(outlook: &Outlook) -> String {
     let after = format!("After {}", count(outlook.trials as usize, "trial"));
     let time = Nanos(outlook.trial_ns);
     let Some(spread) = outlook.spread else {
-        return format!("{after}: a trial takes {time}; how much trials vary is not known yet.");
+        return format!(
+            "{after}: a trial takes {time}; the variation between trials is not known yet."
+        );
     };
     if spread == 0.0 {
         return format!(
-            "{after}: a trial takes {time}, and trials of one stack do not vary at all."
+            "{after}: a trial takes {time}, and the trials of a stack do not vary at all."
         );
     }
     let range = match (outlook.spread_low, outlook.spread_high) {
@@ -38,14 +40,14 @@ fn noise(outlook: &Outlook) -> String {
         _ => String::new(),
     };
     format!(
-        "{after}: a trial takes {time}, and trials of one stack vary by {}{range}.",
+        "{after}: a trial takes {time}, and the trials of a stack vary by {}{range}.",
         percent(spread)
     )
 }
 
 fn resolution(outlook: &Outlook) -> Option<String> {
     if outlook.spread == Some(0.0) {
-        return Some("Every difference is found, however small.".to_owned());
+        return Some("Every difference is detected, however small.".to_owned());
     }
     let parts: Vec<String> = outlook
         .buys
@@ -57,23 +59,23 @@ fn resolution(outlook: &Outlook) -> Option<String> {
         })
         .collect();
     (!parts.is_empty())
-        .then(|| format!("Differences that are found in 9 cases of 10: {}.", parts.join(", ")))
+        .then(|| format!("Differences that are detected in 9 of 10 runs: {}.", parts.join(", ")))
 }
 
 fn tie(outlook: &Outlook) -> String {
     let width = percent(outlook.tie);
     let meaning =
-        format!("A tie would mean: no stack is better than the leader by more than {width}.");
+        format!("A tie means that no stack is better than the leader by more than {width}.");
     let rounds = outlook.buys.last().map_or(0, |buys| u64::from(buys.rounds));
     match (outlook.tie_rounds, outlook.tie_ns) {
         (Some(needed), Some(time)) if outlook.spread != Some(0.0) => {
             let beyond = if needed > rounds {
-                "; among equals this run will hardly be resolved, unless the tie is made wider"
+                "; if the stacks are equal, this run will probably stay inconclusive unless you widen the tie"
             } else {
                 ""
             };
             format!(
-                "{meaning} To show it of two equal stacks takes about {needed} rounds (in {}){beyond}.",
+                "{meaning} To show this for two equal stacks takes about {needed} rounds (in {}){beyond}.",
                 Nanos(time)
             )
         }

@@ -72,14 +72,13 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
         let mkfs: Vec<String> =
             record.in_force.mkfs.iter().map(|line| mkfs_line(line, record, &names)).collect();
         if mkfs.is_empty() {
-            permanent.notes.push("the record does not tell how it was formatted".to_owned());
+            permanent.notes.push("the record does not say how it was formatted".to_owned());
         } else {
             permanent.steps.push(("format (destroys what is on it)", mkfs));
         }
         permanent.steps.extend(mount_steps(stack, definition, &names));
         permanent.back.push(
-            "take the line out of /etc/fstab; what was on the disk before comes back only from a \
-             backup"
+            "remove the line from /etc/fstab; restore earlier data of the disk from a backup"
                 .to_owned(),
         );
     }
@@ -328,14 +327,14 @@ fn notes(stack: &Stack) -> Vec<String> {
     }
     if !stand_ins.is_empty() {
         notes.push(format!(
-            "write your own disk for {}, best by /dev/disk/by-id; in the rule its kernel name, \
-             such as sdb",
+            "replace {} with your own disk, best as a path in /dev/disk/by-id; in the udev rule \
+             use its kernel name, such as sdb",
             stand_ins.join(" and ")
         ));
     }
     if let MemoryLimit::Limit(limit) = stack.memory.limit {
         notes.push(format!(
-            "the trials had {limit} of memory, page cache included; another amount may make another winner"
+            "the trials had {limit} of memory, page cache included; the winner may be another with a different amount"
         ));
     }
     if let Some(overlay) = &stack.filesystem.overlay {
@@ -358,10 +357,10 @@ fn notes(stack: &Stack) -> Vec<String> {
 fn overlay_note(overlay: &Overlay) -> String {
     let upper = overlay.upper;
     let lost = match overlay.write_back {
-        WriteBack::Never => "what is written is lost at every shutdown, as in the trials",
+        WriteBack::Never => "writes are lost at every shutdown, as in the trials",
         WriteBack::End => {
             "copy the upper layer to the filesystem below at shutdown, as the trials did at their \
-             end; what was not copied is lost at a power cut"
+             end; a power cut loses what was not copied"
         }
     };
     format!(

@@ -107,7 +107,7 @@ fn about(bytes: Bytes) -> String {
 fn order(plan: &Plan, width: usize) -> String {
     let first: Vec<&PlannedTrial> = plan.trials.iter().filter(|trial| trial.round == 0).collect();
     if first.is_empty() {
-        return "There is no trial to run.\n".to_owned();
+        return "No trials to run.\n".to_owned();
     }
     let mut out = paragraph(
         "",

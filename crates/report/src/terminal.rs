@@ -77,7 +77,7 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
     out.push_str(&text);
     if left_out > 0 {
         let more = format!(
-            "{} did not fit: widen the terminal, or see --csv, --html",
+            "{} omitted: widen the terminal, or use --csv or --html",
             count(left_out, "more column")
         );
         out.push_str(&palette.paint(Ink::Faint, paragraph("", &more, width).trim_end()));
@@ -182,7 +182,7 @@ fn make_permanent(all: &[Permanent], width: usize, palette: Palette) -> String {
         return String::new();
     }
     let mut out = format!("\n{}\n", palette.paint(Ink::Heading, "How to make it permanent"));
-    out.push_str(&paragraph("  ", "Nothing of this was done; it is for you to run.", width));
+    out.push_str(&paragraph("  ", "Seekwell did none of this; it is for you to run.", width));
     for one in all {
         out.push_str(&format!("\n  {}\n", palette.paint(Ink::Good, &harmless(&one.stack))));
         for (purpose, lines) in &one.steps {

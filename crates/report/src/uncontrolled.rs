@@ -54,7 +54,7 @@ fn backings(view: &RunView) -> Vec<String> {
     let mut said = Vec::new();
     if !images.is_empty() {
         said.push(format!(
-            "{} is an image on this machine's own disk: that disk's cache, other users and age \
+            "{} is an image on a disk of this machine: the disk's cache, age and other users \
              affect the numbers",
             few(&images)
         ));

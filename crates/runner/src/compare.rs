@@ -68,8 +68,8 @@ pub enum NotComparable {
     },
     /// Real time and virtual time have nothing in common.
     #[error(
-        "{first} was made in the place {first_place} and {second} in {second_place}; \
-         times of different places do not compare"
+        "{first} ran on the {first_place} backend and {second} on {second_place}; times of \
+         different backends cannot be compared"
     )]
     Place {
         /// Name of the first run.

@@ -79,7 +79,7 @@ pub enum RunError {
         source: BackendError,
     },
     /// The record could not be kept.
-    #[error("the record of trial {index} could not be kept")]
+    #[error("the record of trial {index} could not be stored")]
     Keep {
         /// Index of the trial.
         index: u32,

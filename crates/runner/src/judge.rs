@@ -71,8 +71,8 @@ pub fn interim(plan: &Plan, records: &Records) -> Verdict {
         verdict.stacks =
             plan.stacks[..plan.ranked()].iter().map(|stack| stack.label.clone()).collect();
         verdict.reason = format!(
-            "the run is not finished: {} of its {} rounds are complete, and it is judged once, at its \
-             end; continue it with run --resume",
+            "the run is not finished: {} of its {} rounds are complete; it is judged once, at its \
+             end: continue it with run --resume",
             verdict.rounds,
             plan.rounds()
         );
@@ -266,8 +266,8 @@ fn with_doubts(plan: &Plan, comparison: &Comparison, mut reason: String) -> Stri
         .collect();
     if !failing.is_empty() {
         reason.push_str(
-            "; failed trials count as the best or the worst possible, whichever is against the \
-             verdict: ",
+            "; failed trials count as the best or worst possible result, whichever speaks against \
+             the verdict:  ",
         );
         reason.push_str(&failing.join(", "));
     }
@@ -347,7 +347,7 @@ fn tie_reason(plan: &Plan, not_better: &[String]) -> String {
     let width = percent(plan.lab.judge.tie);
     let mut text = format!("no other is better by more than the tie width of {width}");
     if !not_better.is_empty() {
-        text.push_str("; not better by more than that, perhaps equal, perhaps worse: ");
+        text.push_str("; these are not better by more than that, and may be equal or worse:  ");
         text.push_str(&not_better.join(", "));
     }
     text
@@ -361,7 +361,7 @@ fn unresolved_reason(
 ) -> String {
     match (reason, needed) {
         (Unresolved::NoData, _) => format!(
-            "no trial ended well and reported {}; see the warnings for what failed or was marked",
+            "no successful trial reported {}; the warnings say what failed or was marked",
             plan.lab.judge.metric
         ),
         (Unresolved::OneStack, _) => {
@@ -373,7 +373,7 @@ fn unresolved_reason(
             )
         }
         (Unresolved::Failures { stack, failed, of }, _) => format!(
-            "{failed} of {of} trials of {} failed, and what they would have shown is unknown: with them it may be better or worse than the others",
+            "{failed} of {of} trials of {} failed, so it may be better or worse than the others",
             plan.stacks[stack].label
         ),
         (Unresolved::Identical, _) => format!(
@@ -386,7 +386,7 @@ fn unresolved_reason(
             Nanos(needed.more_ns)
         ),
         (Unresolved::TooWide, None) => format!(
-            "the intervals are too wide after {have} complete rounds, and how many would decide it cannot be said; use more rounds or a wider tie"
+            "the intervals are too wide after {have} complete rounds, and the number that would decide it cannot be estimated; use more rounds or a wider tie"
         ),
     }
 }

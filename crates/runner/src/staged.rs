@@ -97,7 +97,7 @@ impl<'a> Staged<'a> {
             };
             if round.iter().any(other) {
                 let why = "its trials are not those that this version would run: another version \
-                           started it, and it cannot be continued; run the lab again";
+                           started it, so it cannot be continued; run the lab again";
                 staged.broken = Some(why.to_owned());
                 break;
             }

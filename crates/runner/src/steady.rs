@@ -58,7 +58,7 @@ fn doubt(rule: &Rule, timeline: &[Sample], step: &StepRecord) -> Option<String> 
 fn window(rule: &WindowRule, inside: &[&Sample]) -> Option<String> {
     if inside.len() < rule.window {
         return Some(format!(
-            "whether it was steady cannot be said from {} samples of the timeline",
+            "{} samples of the timeline are too few to tell if it was steady",
             inside.len()
         ));
     }
@@ -100,7 +100,7 @@ fn fio(criterion: &FioCriterion, inside: &[&Sample], started_ns: u64) -> Option<
     };
     match criterion.measure(&series) {
         None => Some(format!(
-            "whether it was steady by {criterion} cannot be said from {} s of the timeline",
+            "{} s of the timeline are too short to tell if it was steady by {criterion}",
             series.len()
         )),
         Some(measured) if measured < limit => None,

@@ -41,7 +41,7 @@ pub enum SessionError {
         backend: String,
     },
     /// No backend has this name.
-    #[error("there is no backend '{name}'; write {known}")]
+    #[error("unknown backend '{name}'; use {known}")]
     NoBackend {
         /// The name.
         name: String,
@@ -98,7 +98,7 @@ pub enum SessionError {
     #[error("{0}")]
     Kernel(String),
     /// A program that is to be brought into guests does not exist.
-    #[error("cannot bring {}: there is no such file", .0.display())]
+    #[error("--bring {}: no such file; give the path of a program", .0.display())]
     Bring(PathBuf),
     /// The virtual backend cannot be made.
     #[error(transparent)]
@@ -119,7 +119,7 @@ pub enum SessionError {
     Store(#[from] StoreError),
     /// The run file holds another lab.
     #[error(
-        "the lab is not the one that {} was begun with; resume without naming a lab, or begin a new run with -o",
+        "the lab is not the one that {} was started with; resume without naming a lab, or start a new run with -o",
         path.display()
     )]
     OtherLab {
@@ -128,7 +128,7 @@ pub enum SessionError {
     },
     /// The run was begun on something else, so old and new rounds do not compare.
     #[error(
-        "{} was begun with another {difference}, and its rounds do not compare with new ones; begin a new run with -o",
+        "{} was started with another {difference}, so its rounds cannot be compared with new ones; start a new run with -o",
         path.display()
     )]
     OtherMachine {
@@ -146,7 +146,7 @@ pub enum SessionError {
         source: io::Error,
     },
     /// The plan has no trial.
-    #[error("the lab has no trial to run")]
+    #[error("the lab has no trials to run")]
     NoTrial,
     /// The run broke off.
     #[error(transparent)]

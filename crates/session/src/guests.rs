@@ -152,7 +152,7 @@ fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, Se
                 "lab kernel {id} not found; list built kernels with seekwell kernel list"
             ))),
             (Some(_), Some(_)) => Err(SessionError::Kernel(format!(
-                "more than one lab kernel begins with {id}; write more of its name"
+                "more than one lab kernel begins with {id}; give more characters"
             ))),
         };
     }
@@ -196,6 +196,6 @@ fn add_image(environment: &mut serde_json::Value, root: &RootImage) {
     environment["image"] = root.hash().into();
     environment["image_files"] = serde_json::json!(manifest);
     environment["uncontrolled"] = serde_json::json!([
-        "CPU time other than what is charged, and everything that is no disk: virtual time knows none"
+        "CPU time other than what is charged, and all hardware other than disks: virtual time does not model it"
     ]);
 }

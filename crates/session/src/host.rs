@@ -161,7 +161,7 @@ fn backing(text: &str) -> Result<Backing, SessionError> {
         }
         _ if !text.starts_with("/dev/") => {
             return Err(SessionError::Device(format!(
-                "'{text}' is no device; write loop:SIZE, ram:SIZE or a stable path below /dev/disk"
+                "'{text}' is not a device; write loop:SIZE, ram:SIZE or a stable path below /dev/disk"
             )));
         }
         _ => Backing::Disk { path: PathBuf::from(text) },

@@ -34,14 +34,14 @@ pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
             Ok(None) if begun.elapsed() < DYING => {
                 if !said && begun.elapsed() > UNSAID {
                     said = true;
-                    say("waiting for the end of an interrupted run, to put it back");
+                    say("waiting for an interrupted run to end, then its settings are restored");
                 }
                 std::thread::sleep(DYING_POLL);
             }
             Ok(None) => {
                 return say(&format!(
-                    "{} is still cleaning up after an interrupted run; wait until it has ended, or \
-                     end it and run seekwell doctor as root",
+                    "{} is still cleaning up after an interrupted run; wait until it has finished, \
+                     or end it and run seekwell doctor as root",
                     undo::holder(&machine.system, &machine.undo())
                 ));
             }
@@ -68,16 +68,18 @@ fn put_back_lists(machine: &Machine, say: &mut dyn FnMut(&str)) {
     for list in lists {
         match undo::restore(&machine.system, &list) {
             Ok(restored) => say_restored(&list, &restored, say),
-            Err(error) => say(&format!("cannot put back what {} lists: {error}", list.display())),
+            Err(error) => {
+                say(&format!("cannot restore the settings listed in {}: {error}", list.display()))
+            }
         }
     }
 }
 
 fn say_restored(list: &Path, restored: &Restored, say: &mut dyn FnMut(&str)) {
     for done in &restored.done {
-        say(&format!("put back after an interrupted run: {done}"));
+        say(&format!("restored after an interrupted run: {done}"));
     }
     for problem in &restored.problems {
-        say(&format!("cannot put back ({}): {problem}", list.display()));
+        say(&format!("cannot restore ({}): {problem}", list.display()));
     }
 }

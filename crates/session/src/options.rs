@@ -12,7 +12,7 @@ pub struct Options {
     /// Host: replaces the lab's devices: `loop:SIZE`, `ram:SIZE`, or the stable path of a claimed
     /// disk or partition.
     pub device: Option<String>,
-    /// Host: likewise for external journals.
+    /// Host: the same for external journals.
     pub journal_device: Option<String>,
     /// Virtual: replaces the lab's devices by this modelled one.
     pub model: Option<String>,

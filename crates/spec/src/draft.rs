@@ -111,7 +111,7 @@ const DATABASES: [&str; 6] = ["sqlite", "postgresql", "postgres", "mysql", "mari
 
 /// An answer that does not fit its question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: '{answer}' is no answer; {remedy}")]
+#[error("{name}: '{answer}' is not an answer; {remedy}")]
 pub struct AnswerError {
     /// Name of the question.
     pub name: &'static str,

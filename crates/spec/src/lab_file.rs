@@ -40,7 +40,7 @@ pub fn read_lab_bytes(bytes: &[u8], file_name: &str) -> Result<LabFile, Diagnost
     let refuse = |problem| Source::new(file_name, "").diagnostic(problem);
     if bytes.len() > MAX_LAB_BYTES {
         let megabytes = bytes.len() as f64 / 1e6;
-        let message = format!("{megabytes:.1} MB are no lab: the limit is 1 MiB");
+        let message = format!("the file has {megabytes:.1} MB; a lab has at most 1 MiB");
         return Err(refuse(Problem::new(None, message, "write the path of a lab, a TOML file")));
     }
     let text = match std::str::from_utf8(bytes) {

@@ -14,7 +14,7 @@ fn mistake(bytes: &[u8]) -> Diagnostic {
 fn ten_megabytes_are_refused_by_their_size() {
     let text = "a = 1\n".repeat(10_000_000 / 6);
     let mistake = mistake(text.as_bytes());
-    assert_eq!(mistake.message, "10.0 MB are no lab: the limit is 1 MiB");
+    assert_eq!(mistake.message, "the file has 10.0 MB; a lab has at most 1 MiB");
     assert_eq!(mistake.excerpt, "");
 }
 

@@ -42,8 +42,8 @@ pub enum PairedError {
     },
     /// Confidence or tie width out of range.
     #[error(
-        "confidence {confidence} with tie width {tie_width} is out of range; confidence lies \
-         between 0 and 1, the tie width is 0 or more"
+        "confidence {confidence} with tie width {tie_width} is out of range; confidence must be \
+         between 0 and 1, the tie width 0 or more"
     )]
     Question {
         /// The confidence given.

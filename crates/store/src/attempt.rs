@@ -224,7 +224,7 @@ impl<'c> Reader<'c> {
         let metrics = Metrics::read(self.connection, id, &self.names)?;
         let assembled = || {
             let json = String::from_utf8(of_record.unpack(&packed)?)
-                .map_err(|_| "is no text".to_owned())?;
+                .map_err(|_| "is not text".to_owned())?;
             let histograms = histograms.map(|packed| of_histograms.unpack(&packed)).transpose()?;
             let mut parts = Self::parts(json, metrics, histograms.unwrap_or_default(), series)?;
             let digest = parts.0.digest(&trial, &written_at);

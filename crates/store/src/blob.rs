@@ -227,7 +227,7 @@ pub(crate) fn pack_events(stream: &BlockEvents) -> Vec<u8> {
 pub(crate) fn unpack_events(blob: &[u8]) -> Result<BlockEvents, Problem> {
     let (lost, rows) = blob.split_first_chunk::<8>().ok_or("ends early")?;
     let events = unpack::<6>(rows)?.into_iter().map(event_of).collect::<Option<_>>();
-    let events = events.ok_or("holds an event that cannot be")?;
+    let events = events.ok_or("holds an impossible event")?;
     Ok(BlockEvents { events, lost: u64::from_le_bytes(*lost) })
 }
 

@@ -17,13 +17,13 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// There is no such file.
-    #[error("there is no run file {}; check the path", path.display())]
+    #[error("run file {} not found; check the path", path.display())]
     Missing {
         /// Path of the run file.
         path: PathBuf,
     },
     /// The file is empty.
-    #[error("{} is empty: no run was ever written to it; remove it and begin the run anew", path.display())]
+    #[error("{} is empty: no run was ever written to it; remove it and start the run again", path.display())]
     Empty {
         /// Path of the run file.
         path: PathBuf,

@@ -54,7 +54,7 @@ impl fmt::Display for Difference {
                 told(second)
             ),
             Self::Window { from, to } => {
-                write!(formatter, "the runs part between events {from} and {to}")
+                write!(formatter, "the runs diverge between events {from} and {to}")
             }
             Self::End { first, second } => {
                 write!(formatter, "the runs end differently: first {first}; second {second}")

@@ -214,7 +214,7 @@ impl Content {
 
     fn check(&self, sector: u64, length: usize) -> io::Result<()> {
         if !length.is_multiple_of(SECTOR_BYTES) {
-            let message = format!("{length} bytes are no whole sectors");
+            let message = format!("{length} bytes are not a multiple of a sector");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let end = sector.checked_add((length / SECTOR_BYTES) as u64);

@@ -114,7 +114,7 @@ pub enum VirtualPlaceError {
     },
     /// Two runs of one trial differ.
     #[error(
-        "two runs of {label} with the same seed differ: {difference}; this is a bug of the virtual backend or of this kernel"
+        "two trials of {label} with the same seed differ: {difference}; this is a bug of the virtual backend or of this kernel"
     )]
     NotRepeatable {
         /// The stack.
@@ -311,7 +311,7 @@ impl VirtualPlace {
             }
             // Disks and output are equal, so the records must be: this is a bug in this program.
             None if again != record => Err(VirtualPlaceError::Stack(format!(
-                "the records of two runs of {} differ although their I/O is the same; please report this bug",
+                "the records of two trials of {} differ although their I/O is the same; please report this bug",
                 label()
             ))),
             None => Ok((record, outcome)),
@@ -391,7 +391,7 @@ impl VirtualPlace {
     ) -> Result<Box<dyn Model>, VirtualPlaceError> {
         let Backing::Model { model, size } = backing else {
             return Err(VirtualPlaceError::Stack(format!(
-                "{name} is a device of the host; the virtual backend takes modelled devices: write model = \"NAME\" (seekwell device list)"
+                "{name} is a device of the host, and the virtual backend needs a modelled one: write model = \"NAME\" (seekwell device list)"
             )));
         };
         let source = |source| VirtualPlaceError::Model { name: name.to_owned(), source };
@@ -497,6 +497,6 @@ fn for_agent(stack: &Stack) -> Stack {
 fn cpu_is_free() -> Warning {
     Warning::new(
         WarningCode::VirtualCpuFree,
-        "virtual time counts no CPU time, so differences that come from the CPU are missing",
+        "virtual time counts no CPU time, so differences caused by the CPU are missing",
     )
 }

@@ -50,14 +50,14 @@ pub(super) fn phrases(tree: &Tree, findings: &mut Vec<Finding>) -> Phrases {
     }
 }
 
-/// Checks the strings and doc comments of a production file.
+/// Checks the strings and doc comments of a production file, an example or a benchmark.
 pub(super) fn check_rust(file: &RustFile<'_>, phrases: &Phrases, findings: &mut Vec<Finding>) {
-    if file.purpose == Purpose::Test {
+    if file.purpose == Purpose::Test && !file.is_program() {
         return;
     }
     let mut texts = Vec::new();
     collect(file.tokens.clone(), &mut texts);
-    for text in texts.iter().filter(|text| !file.is_test(text.place)) {
+    for text in texts.iter().filter(|text| !file.in_test_item(text.place)) {
         let line = text.place.line;
         for hit in phrases.find(text.checked()) {
             findings.push(phrase(file.path, line, &hit.phrase, &hit.say));

@@ -66,7 +66,18 @@ impl RustFile<'_> {
     }
 
     pub(super) fn is_test(&self, place: LineColumn) -> bool {
-        self.purpose == Purpose::Test || self.tests.iter().any(|range| range.holds(place))
+        self.purpose == Purpose::Test || self.in_test_item(place)
+    }
+
+    /// Returns true if `place` is in an item that is compiled for tests only.
+    pub(super) fn in_test_item(&self, place: LineColumn) -> bool {
+        self.tests.iter().any(|range| range.holds(place))
+    }
+
+    /// Returns true for a program that a person runs and reads: an example or a benchmark.
+    pub(super) fn is_program(&self) -> bool {
+        let folders = self.path.split('/');
+        folders.take(3).any(|folder| folder == "examples" || folder == "benches")
     }
 
     /// Returns true if an item or statement around `place` switches `lint` off and gives a reason.

@@ -1,10 +1,10 @@
-//! Seekwell's workloads beside their originals: the same work on the same RAM-backed stack,
+//! Seekwell's workloads compared with their originals: the same work on the same RAM-backed stack,
 //! alternating, pinned to one CPU, as many pairs as a ±5 % interval needs.
 //!
 //! `cargo run --release -p seekwell-bench --example agreement -- [--quick] [--pairs N]
 //! [--seconds N] [--out FOLDER] [--continue] [--table FILE] [ROW…]`
 //!
-//! Every group of rows is a file of its own in this folder and stands in [`GROUPS`]: rows of a
+//! Every group of rows is a file of its own in this folder and is listed in [`GROUPS`]: rows of a
 //! group are steps of the same runs. A pair is as many runs of both sides as the group says, in
 //! the order ours, original, original, ours: what drifts meanwhile meets both alike. Raw values go
 //! to `FOLDER/ROW.csv`, with `--continue` behind the pairs that are there; the table of all rows
@@ -57,7 +57,7 @@ const GROUPS: &[&Group] = &[
 
 /// Comparisons that the same runs make.
 pub struct Group {
-    /// What is compared.
+    /// Rows of the group.
     pub rows: &'static [Row],
     /// The program of the original; the rows are left out, and say so, where it is not installed.
     pub tool: &'static str,
@@ -71,19 +71,19 @@ pub struct Group {
 pub struct Row {
     /// Name, also of the file with its raw values.
     pub name: &'static str,
-    /// What Seekwell runs.
+    /// Command that Seekwell runs.
     pub ours: &'static str,
-    /// What it is compared with, version and flags.
+    /// The other program, with its version and flags.
     pub original: &'static str,
-    /// What is compared, for example `operations/s`.
+    /// Compared metric, for example `operations/s`.
     pub metric: &'static str,
     /// Reason of a known difference; empty if the values should agree.
     pub note: &'static str,
-    /// What is asked of the ratio.
+    /// Requirement on the ratio.
     pub asked: Asked,
 }
 
-/// What is asked of a ratio.
+/// Requirements on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The whole interval within ±5 %.
@@ -102,7 +102,7 @@ pub trait Sides {
     fn original(&mut self, round: u64) -> Vec<Side>;
 }
 
-/// What one run of one side found.
+/// Result of one run of one side.
 #[derive(Clone, Copy, Debug)]
 pub struct Side {
     /// The compared value, above 0: a rate, or what is the same in every run.
@@ -125,7 +125,7 @@ impl Side {
     }
 }
 
-/// What a row found.
+/// Result of a row.
 pub struct Found {
     row: &'static Row,
     pairs: Vec<(Side, Side)>,
@@ -135,7 +135,7 @@ pub struct Found {
 const ERROR: f64 = 0.05;
 /// Largest distance of the interval from 1.
 const WIDTH: f64 = 0.05;
-/// Pairs before the interval is looked at.
+/// Pairs before the interval is checked.
 const FEWEST: u64 = 10;
 
 impl Found {
@@ -151,7 +151,7 @@ impl Found {
         self.ratio().is_some_and(|(low, _, high)| low >= 1.0 / (1.0 + WIDTH) && high <= 1.0 + WIDTH)
     }
 
-    /// Whether both sides did the same work in every pair.
+    /// Returns true if both sides did the same work in every pair.
     fn same_work(&self) -> bool {
         self.pairs.iter().all(|(a, b)| (a.ops, a.bytes) == (b.ops, b.bytes))
     }

@@ -9,12 +9,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the rows work.
+/// Directories and devices in which the rows work.
 pub struct Place {
     /// A folder in memory.
     pub folder: PathBuf,
     /// A block device in memory, 256 MiB of words that compress by about half: a read is some
-    /// microseconds of the asking thread's work, beside which the programs' own time is small.
+    /// microseconds of the calling thread's work, compared with which the programs' own time is
+    /// small.
     pub device: PathBuf,
     /// The root of an empty ext4 of 1 GiB, on a block device in memory.
     pub directory: PathBuf,
@@ -23,13 +24,13 @@ pub struct Place {
     /// The root of an empty ext4 of 6 GiB on a block device in memory: what is written there must
     /// compress alike on both sides.
     pub large_directory: PathBuf,
-    /// Whether a tenth of the work is enough, because nobody looks at the time.
+    /// Does a tenth of the work, for runs whose times are not used.
     pub quick: bool,
-    /// What lives as long as the place; dropped after everything is unmounted.
+    /// Resources of this place, dropped after everything is unmounted.
     _held: Vec<Held>,
 }
 
-/// Keeps a device until nobody needs it.
+/// Keeps a device until its last user is dropped.
 enum Held {
     Open(#[allow(dead_code, reason = "an open loop device stays attached")] File),
     Ram(#[allow(dead_code, reason = "it is given back when it is dropped")] RamDisk),
@@ -114,7 +115,7 @@ fn attached(image: &Path, bytes: u64, held: &mut Vec<Held>) -> Result<PathBuf, S
     File::create(image).and_then(|file| file.set_len(bytes)).map_err(|error| error.to_string())?;
     let device = attach(image)?;
     held.push(Held::Open(File::open(&device).map_err(|error| error.to_string())?));
-    // Detached once nobody holds it: also when this process is killed.
+    // Detached when its last descriptor is closed: also when this process is killed.
     run("losetup", &["--detach", &text(&device)])?;
     Ok(device)
 }

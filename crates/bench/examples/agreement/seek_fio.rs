@@ -33,9 +33,9 @@ pub const GROUP: Group = Group {
 };
 
 /// Reason why accesses of 4 KiB to memory do not agree.
-pub const OWN_TIME: &str = "an access takes 4 µs here, so the programs' own work between two \
-                            readings of the clock is visible; the row of \
-                            16 KiB has the same calls, each three times as long";
+pub const OWN_TIME: &str = "an access takes 4 µs here, so the programs' own work between two clock \
+                            readings shows; the row of 16 KiB makes the same calls, each three \
+                            times as long";
 
 /// Accesses of a run.
 pub const COUNT: u64 = 50_000;

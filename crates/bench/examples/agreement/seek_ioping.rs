@@ -14,7 +14,7 @@ pub const GROUP: Group = Group {
             original: "ioping -R -D -C -B -s 16k -w 0 -c 50001 DEVICE",
             metric: "accesses/s, by the mean latency",
             note: "with `-C` ioping leaves out the posix_fadvise(DONTNEED) that it calls before \
-                   every read, also with direct I/O: both sides then make one pread",
+                   every read, also with direct I/O: both sides then call pread once",
             asked: Asked::Within,
         },
         Row {

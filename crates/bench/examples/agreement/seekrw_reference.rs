@@ -23,8 +23,8 @@ pub const GROUP: Group = Group {
             ours: "bench seekrw FILE --cache direct --count 25000 --size 4KiB",
             original: "`reference/seekrw.c`",
             metric: "operations/s",
-            note: "ours reads the clock for every access, for its histogram, the reference only at \
-                   the start and the end: visible when an access takes 4 µs",
+            note: "ours reads the clock for every access, for its histogram; the reference only at \
+                   the start and the end. This shows when an access takes 4 µs",
             asked: Asked::SameOrder,
         },
     ],

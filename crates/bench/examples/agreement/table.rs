@@ -7,8 +7,8 @@ use std::path::Path;
 const HEAD: &str = "# Agreement with the originals
 
 Each kind of workload is compared with a well-known program on the same stack in memory. Devices are
-zram devices: 256 MiB of words that compress by half, so that a read of 4 KiB is a few microseconds of
-work by the reading thread, and two more with ext4. (With a loop device, whose worker is another
+zram devices: 256 MiB of words that compress by half, so a read of 4 KiB takes a few microseconds
+of the reading thread, and two more with ext4. (With a loop device, whose worker is another
 thread, the same runs scatter five times as much.) bonnie's blocks are in tmpfs, because zram takes
 longer for random bytes than for those of bonnie++. `benches/runs/engine` compares the engine with fio
 on the fastest devices.
@@ -69,7 +69,7 @@ pub fn write(table: &Path, folder: Option<&Path>) {
     std::fs::write(table, text).unwrap();
 }
 
-/// Whether a row is what was asked of it, in words.
+/// Returns the agreement of a row with its requirement, in words.
 fn verdict(found: &Found) -> &'static str {
     if !found.same_work() {
         return "not the same work";
@@ -79,11 +79,11 @@ fn verdict(found: &Found) -> &'static str {
     };
     match found.row.asked {
         Asked::AtLeast if low >= 1.0 => "yes, faster",
-        Asked::AtLeast if high >= 1.0 => "no difference is seen; at least as fast was asked for",
+        Asked::AtLeast if high >= 1.0 => "no difference; required: at least as fast",
         Asked::AtLeast => "no, slower",
         _ if found.agrees() => "yes",
         Asked::Within => "no",
-        Asked::SameOrder => "no; the same order is asked for",
+        Asked::SameOrder => "no; required: the same order of magnitude",
     }
 }
 

@@ -19,7 +19,7 @@ const STEPS: [(&str, f64); 7] = [
     ("seek_scale", 0.02),
 ];
 
-/// Where the descent starts: what the times of writes and of forward reads show by themselves.
+/// Start of the descent, from the times of writes and of forward reads.
 fn start(trace: &[Traced], kinds: &[Kind]) -> Electronics {
     let times = |writes: bool, sectors: u32, places: &[u32], percent: usize| {
         let chosen = trace.iter().zip(kinds).filter(|(traced, kind)| {
@@ -46,7 +46,7 @@ fn start(trace: &[Traced], kinds: &[Kind]) -> Electronics {
     }
 }
 
-/// Whether it writes, its length, where it lies to the request before and whether that wrote.
+/// Operation and length of a request, its position relative to the request before, and the operation of that one.
 type Kind = (bool, u32, u32);
 
 /// The parameters that make the cost on `trace` smallest: every behaviour of the buffer with a short descent of the

@@ -1,8 +1,8 @@
-//! What is fitted, and the device file that it makes together with a drive's layout and seek curve.
+//! Fitted numbers, and the device file that they make together with a drive's layout and seek curve.
 
 use crate::trace::{Drive, Zone};
 
-/// What the buffer does.
+/// Settings of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     pub reads_ahead: bool,

@@ -21,7 +21,7 @@ pub struct Traced {
     pub gap_ns: u64,
 }
 
-/// What is known of a drive beside its trace.
+/// Facts about a drive besides its trace.
 #[derive(Clone, Debug)]
 pub struct Drive {
     pub sectors: u64,

@@ -27,7 +27,7 @@ pub enum Plan {
     Looks,
 }
 
-/// What the stacks truly are.
+/// True differences between the stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
     /// All the same.
@@ -39,13 +39,13 @@ pub enum Truth {
 /// Result of one simulated run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ended {
-    /// Whether anything was certified.
+    /// True if anything was certified.
     pub certified: bool,
-    /// Whether one stack was named winner.
+    /// True if one stack was named winner.
     pub winner: bool,
-    /// Whether a stack was named that is worse than the best by more than the tie width.
+    /// True if a named stack is worse than the best by more than the tie width.
     pub wrong: bool,
-    /// Whether the single interval of the second stack against the leader contains the truth;
+    /// True if the single interval of the second stack against the leader contains the truth;
     /// `None` without an interval.
     pub covered: Option<bool>,
     /// Trials.

@@ -1,4 +1,4 @@
-//! What verdicts are worth under noise: false winners, wrong certificates, coverage.
+//! Worth of verdicts under noise: false winners, wrong certificates, coverage.
 //!
 //! ```text
 //! cargo run --release -p seekwell-bench --example noise -- table [CASES [NOISE [STACKS [ROUNDS]]]]

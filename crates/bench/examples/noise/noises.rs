@@ -8,7 +8,7 @@ use seekwell_stats::Rng;
 /// `values[stack][round]`.
 pub type Values = Vec<Vec<Option<f64>>>;
 
-/// What a noise is told.
+/// Input of a noise function.
 pub struct Setting<'a> {
     /// True logarithm of every stack, lower is better.
     pub truth: &'a [f64],

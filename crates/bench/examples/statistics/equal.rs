@@ -105,7 +105,7 @@ fn welch(a: &[f64], b: &[f64]) -> Option<f64> {
 }
 
 /// A/A in the way the tool runs it, a race of 20 rounds, and in a single look after 10 rounds,
-/// whose error is 5 % by construction; beside it, runs grouped by stack and Welch's test.
+/// whose error is 5 % by construction; compared with runs grouped by stack and Welch's test.
 fn drifting(scale: Scale, drift: f64, take: &mut impl FnMut(Row)) {
     let found: Vec<Drifted> = each(scale.cases, |case| drifted(scale.seed(case), drift));
     let race = Share::count(&found, |case| case.race == "winner");
@@ -213,7 +213,7 @@ fn peeking(scale: Scale, take: &mut impl FnMut(Row)) {
     });
 }
 
-/// Whether a paired t test at 5 % after each of 3 to 30 pairs of equal stacks ever rejects.
+/// Returns true if a paired t test at 5 % after each of 3 to 30 pairs of equal stacks ever rejects.
 fn naive_peeking(seed: u64) -> bool {
     let mut rng = seeded(derive_seed(seed, "naive peeking"));
     let differences: Vec<f64> = (0..30).map(|_| rng.normal()).collect();

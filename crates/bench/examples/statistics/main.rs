@@ -31,9 +31,9 @@ use suite::replay::{self, JUDGED, Replay, Rounds, TIE};
 use suite::row::{Row, Share, head, kept_table, markdown, with_table, write};
 use suite::{DEVELOPMENT, PARTS, Scale, each};
 
-/// Where the results are kept.
+/// Folder of the results.
 const FOLDER: &str = "benches/runs/statistics";
-/// Where the table is explained.
+/// Page that contains the table.
 const DOCUMENT: &str = "docs/statistics.md";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -135,7 +135,7 @@ fn print_replay(
     Ok(())
 }
 
-/// What the checks of a run say about recorded trials.
+/// Prints the checks of a run on recorded trials.
 fn print_checks(recorded: &Recorded) {
     let found = check(&recorded.trials);
     let trend = |what: &str, trend: Option<Trend>| match trend {
@@ -157,7 +157,7 @@ fn print_checks(recorded: &Recorded) {
     }
 }
 
-/// What each axis did.
+/// Prints the effect of each axis.
 fn print_axes(recorded: &Recorded) {
     let values: Vec<Vec<Option<f64>>> =
         recorded.values.iter().map(|row| row.iter().copied().map(Some).collect()).collect();

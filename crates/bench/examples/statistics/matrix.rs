@@ -14,7 +14,7 @@ pub enum Noise {
     Fast17,
 }
 
-/// What else is wrong with the laboratory.
+/// Further disturbances of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// Normal noise, nothing else.
@@ -48,7 +48,7 @@ pub struct Lab {
     pub truth: Vec<f64>,
     /// Standard deviation of a trial of every stack.
     pub spread: Vec<f64>,
-    /// What a stack does to the next trial.
+    /// Effect of a stack on the next trial.
     carry: Vec<f64>,
     trouble: Trouble,
     drift_per_trial: f64,

@@ -8,7 +8,7 @@ use seekwell_stats::race::{Race, RaceConfig, Step, looks_for};
 use seekwell_stats::resolution::screen_rounds;
 use seekwell_stats::{Better, Question, Verdict, compare, derive_seed, seeded};
 
-/// Where the trials of a replay come from.
+/// Sources of the trials of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounds {
     /// All recorded rounds in another random order, each used once; the answer to agree with is
@@ -31,7 +31,7 @@ pub struct Replay {
     pub trials: usize,
 }
 
-/// What the exhaustive run itself says.
+/// Answer of the exhaustive run itself.
 pub struct Exhaustive {
     /// The best stack.
     pub best: usize,

@@ -44,7 +44,7 @@ impl std::fmt::Display for Share {
 /// One measured row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What is measured.
+    /// Name of the measured quantity.
     pub what: &'static str,
     /// Under which conditions.
     pub case: String,
@@ -53,9 +53,9 @@ pub struct Row {
     /// The share that the row is about.
     #[allow(dead_code, reason = "read by the test that includes this file")]
     pub share: Share,
-    /// What was to be reached, if anything.
+    /// Target, if any.
     pub target: String,
-    /// Whether it was; `None` where the row is for comparison only.
+    /// True if the target was reached; `None` if the row is for comparison only.
     pub reached: Option<bool>,
     /// Share of verdicts "inconclusive"; `None` where the row gives no verdicts.
     pub unresolved: Option<Share>,
@@ -123,7 +123,7 @@ pub fn read_csv(text: &str) -> Vec<Vec<String>> {
     text.lines().skip(1).map(cells).collect()
 }
 
-/// Where the lines of a part of the table are kept.
+/// Path of the lines of a part of the table.
 pub fn table_path(folder: &Path, part: &str) -> PathBuf {
     folder.join("table").join(format!("{part}.csv"))
 }
@@ -170,9 +170,9 @@ pub fn kept_table(folder: &Path, parts: &[&str]) -> io::Result<String> {
     Ok(text)
 }
 
-/// Where the table lies in a document.
+/// Start of the table in the page.
 pub const BEGIN: &str = "<!-- table: begin (written by `statistics -- table`) -->\n";
-/// Where it ends.
+/// End of the table in the page.
 pub const END: &str = "\n<!-- table: end -->";
 
 /// The document with its table replaced; `None` without the markers.

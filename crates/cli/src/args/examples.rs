@@ -33,7 +33,7 @@ Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
   seekwell init                        asks six questions, writes mine.toml
   seekwell init db.toml --runs database --time 1h --defaults
 
-Without a terminal the answers come from the flags and, line by line, from standard input."#,
+Without a terminal the answers come from the flags, then line by line from standard input."#,
     ),
     (
         "try",
@@ -42,7 +42,7 @@ Without a terminal the answers come from the flags and, line by line, from stand
   sudo seekwell try mail --fs ext4,xfs --sched none,bfq --for 1min
   sudo seekwell try stream --fs ext4 --sched none,mq-deadline
 
-With a command of your own; it runs inside the mounted filesystem, which is also {dir}:
+With your own command; it runs inside the mounted filesystem, whose path is {dir}:
     sudo seekwell try 'tar xf /src/linux.tar' --fs ext4,xfs,btrfs --for 5min
 
 The run file and the lab that was run are kept: change the lab and run it again."#,
@@ -62,8 +62,8 @@ The run file and the lab that was run are kept: change the lab and run it again.
   sudo seekwell run --resume -o before.seekwell --until-decided --at-most 1h
   sudo seekwell run mine.toml --resume -o mine.seekwell --for 10min
 
-On a terminal there is a live screen; q closes it, the run continues. Ctrl-C ends the run after the
-current trial, a second Ctrl-C at once. Either way the machine's settings are restored.
+On a terminal there is a live screen; q closes it and the run continues. Ctrl-C ends the run after
+the current trial, a second Ctrl-C at once. Either way the machine's settings are restored.
 
 Exit status: 0 winner or tie, 4 inconclusive, 1 error or stopped, 3 refused for safety."#,
     ),
@@ -82,8 +82,7 @@ Exit status: 0 winner or tie, 4 inconclusive, 1 error or stopped, 3 refused for 
   seekwell watch /dev/nvme0n1 --interval 200ms --json
 
 The columns are those of iostat -x. Latency, queue depth, request sizes and places come from the
-kernel's block events, which take root and tracefs; without them there are counters only, and it
-says so."#,
+kernel's block events, which need root and tracefs; without them only the counters are shown."#,
     ),
     (
         "compare",
@@ -91,10 +90,10 @@ says so."#,
   seekwell compare before.seekwell after.seekwell
   seekwell compare before.seekwell after.seekwell --fail-above 5%
 
-The trials of two runs share no rounds: they are compared as independent samples, and what else
-changed between the runs (kernel, firmware, settings in force) is listed. Runs that judge another
-metric, run another workload or ran on another backend are refused. Worse by 5% means 1.05 times a
-metric that should be low, or 1/1.05 of one that should be high.
+Two runs share no rounds, so their trials are compared as independent samples. Other changes between
+the runs (kernel, firmware, settings in force) are listed. Runs that judge another metric, run
+another workload or ran on another backend are refused. Worse by 5% means 1.05 times a metric that
+should be low, or 1/1.05 of one that should be high.
 
 Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.
 4 inconclusive for some stack. 5 a stack is certainly worse by more than the threshold.
@@ -121,7 +120,7 @@ holds swap, belongs to another layer or carries the running system is refused."#
   seekwell bench stream ./large-file --cache cold
   seekwell bench seek ./large-file --size 16k --threads 4 --json
 
-A result that is doubtful says why and what to do: served from a cache, too short, device busy."#,
+A doubtful result says why and what to do: served from a cache, too short, device busy."#,
     ),
     (
         "replicate",
@@ -150,15 +149,13 @@ A result that is doubtful says why and what to do: served from a cache, too shor
     ),
     (
         "device",
-        r#"Examples:
-  seekwell device list                 modelled devices, each with what it stands for
+        r#"Examples:seekwell device list                 modelled devices, each with a description
   seekwell device show wd-raptor       what it does: seeks, bandwidth, latency, writes
   seekwell device import ibm18es.diskspecs -o ibm18es.toml"#,
     ),
     (
         "calibrate",
-        r#"Examples:
-  seekwell calibrate                   prints what `run --cpu` takes"#,
+        r#"Examples:seekwell calibrate                   prints the value for `run --cpu`"#,
     ),
     (
         "bench seek",

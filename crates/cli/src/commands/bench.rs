@@ -30,7 +30,7 @@ pub fn run(machine: &Machine, matches: &ArgMatches) -> Result<Exit, Failure> {
         ));
     };
     let Some(kind) = workload_kind(name) else {
-        return Err(Failure::Usage(format!("there is no kind '{name}'")));
+        return Err(Failure::Usage(format!("unknown kind '{name}'")));
     };
     bench(machine, kind, matches)
 }

@@ -36,7 +36,7 @@ fn answer(arguments: &ClaimArgs, card: &ClaimCard) -> Result<String, Failure> {
     }
     if !stdin().is_terminal() {
         return Err(Failure::Usage(
-            "a claim asks a question and there is no terminal; answer with --confirm TEXT"
+            "a claim must be confirmed and there is no terminal; confirm it with --confirm TEXT"
                 .to_owned(),
         ));
     }

@@ -117,7 +117,7 @@ fn options_of_the_other_place_are_usage_errors() {
             &["plan", "x.toml", "--place", "virtual", "--device", "ram:64MiB"],
             "--device needs --place host",
         ),
-        (&["plan", "x.toml", "--device", "sdb"], "'sdb' is no device"),
+        (&["plan", "x.toml", "--device", "sdb"], "'sdb' is not a device"),
     ];
     for (arguments, named) in cases {
         let output = seekwell(directory.path()).args(arguments).output().unwrap();

@@ -65,7 +65,7 @@ fn what_is_wrong_is_named_with_its_place() {
     );
     assert_eq!(
         message(&SPECS.replace("Read hit over. after read", "Read hit"), MODEL, SEEK),
-        "the specification: 'Read hit over. after read' is missing or is no number"
+        "the specification: 'Read hit over. after read' is missing or not a number"
     );
     assert_eq!(
         message(SPECS, &MODEL.replace("Block count = 1400", "Block count = -3"), SEEK),

@@ -8,7 +8,7 @@
 //! One JSON object per run goes to standard output; medians with their 95 % intervals go to standard
 //! error. CPU is that of every thread of a side, of fio's processes and of the kernel's io_uring
 //! workers (cpuacct), less that of the same side's run of one millisecond: what it takes to start
-//! is not counted. The worker of a loop device belongs to nobody and is in neither side. Overhead
+//! is not counted. The worker of a loop device is charged to neither side. Overhead
 //! is CPU per operation less that of the bare loop in the same round.
 
 #![allow(
@@ -70,7 +70,7 @@ impl Case {
     }
 }
 
-/// One run of somebody.
+/// One run of one side.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     iops: f64,

@@ -106,7 +106,7 @@ fn impossible_journals_are_refused_in_words() {
     };
     insta::assert_snapshot!(said("btrfs", Journal::internal(), true), @"btrfs cannot have its journal on another device; use the internal journal");
     insta::assert_snapshot!(said("xfs", sized(Bytes::mib(32)), true), @"a journal of 32MiB is too small for xfs; make it at least 64MiB");
-    insta::assert_snapshot!(said("ext4", sized(Bytes(5_000_000)), false), @r#"a journal of 5000000B cannot be had: mkfs takes whole MiB; write for example "64MiB""#);
+    insta::assert_snapshot!(said("ext4", sized(Bytes(5_000_000)), false), @r#"a journal of 5000000B is not possible: mkfs takes whole MiB; write for example "64MiB""#);
     let data = Journal { data: Some(DataMode::Journal), ..Journal::internal() };
     let xfs = filesystem("xfs").unwrap();
     insta::assert_snapshot!(mount_options(xfs, &plain("xfs"), &data, None).unwrap_err(), @"xfs has no data=journal; remove 'data' from the journal");

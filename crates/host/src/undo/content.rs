@@ -113,7 +113,7 @@ pub(super) fn load(file: &mut File, path: &Path) -> Result<Content> {
         return Err(Error::Format {
             path: path.to_owned(),
             content: sysfs::shortened(&String::from_utf8_lossy(&bytes)),
-            expected: "the header of an undo list; nothing was put back from it and it is kept: \
+            expected: "the header of an undo list; nothing was restored from it and it is kept: \
                        look at the values in it, set them by hand, then remove it",
         });
     };

@@ -160,7 +160,9 @@ pub(super) fn put_back(
                 return Ok(None);
             }
             if old.is_empty() || !old.bytes().all(|byte| byte.is_ascii_digit()) {
-                return Err(format!("hdparm {flag} of {device}: '{old}' is no value of it"));
+                return Err(format!(
+                    "hdparm {flag} of {device}: '{old}' is not a value of this flag"
+                ));
             }
             hdparm::set(system, device, flag, old).map_err(|error| error.to_string())?;
             Ok(Some(format!("hdparm {flag}{old} /dev/{device}")))

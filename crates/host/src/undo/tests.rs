@@ -366,7 +366,7 @@ fn a_list_with_a_damaged_header_is_kept_and_reported() {
         fs::write(&path, damage).unwrap();
         assert!(pending(&system, &folder).unwrap().is_empty(), "{damage:?}");
         let error = restore(&system, &path).unwrap_err().to_string();
-        assert!(error.contains("nothing was put back from it and it is kept"), "{error}");
+        assert!(error.contains("nothing was restored from it and it is kept"), "{error}");
         assert_eq!(unreadable(&folder).len(), 1);
         assert_eq!(fs::read_to_string(&path).unwrap(), damage, "it is kept as it is");
     }

@@ -318,14 +318,14 @@ fn check_option(key: &str, value: Option<&str>) -> Result<(), Wrong> {
             }
             _ => "leave it out: it may run a program, write elsewhere or change the machine",
         };
-        return Err((format!("has the option '{shown}', which is not taken"), mend));
+        return Err((format!("has the option '{shown}', which is not allowed"), mend));
     }
     let value = value.unwrap_or_default();
     let harmless = |c: char| c.is_ascii_alphanumeric() || "_.,:%/+- ".contains(c);
     if let Some(bad) = value.chars().find(|c| !harmless(*c)) {
         return Err((
             format!("has the character {bad:?} in the value of {shown}"),
-            "write the value itself: variables, quotes and expressions are not taken",
+            "write the value itself: variables, quotes and expressions are not allowed",
         ));
     }
     match key {

@@ -261,7 +261,7 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
         return Err(conflict("file_size", problem, "make file_size at least as large as size"));
     }
     if let Some(rule) = values.text("steady").filter(|rule| !is_steady_rule(rule)) {
-        let problem = format!("\"{rule}\" is no rule for a steady state");
+        let problem = format!("\"{rule}\" is not a steady-state rule");
         let remedy = "write \"snia\", or one of fio's such as \"iops:2%\", \"iops_slope:0.1%\", \"bw:5%\", \"lat:3%\"";
         return Err(conflict("steady", problem, remedy));
     }

@@ -145,7 +145,7 @@ fn reads_sysfs_and_falls_back_to_diskstats() {
     );
     assert_eq!(
         read("..").unwrap_err().to_string(),
-        "'..' is no kernel name of a block device; write it as in /proc/partitions, for example 'sda' or 'loop3'"
+        "'..' is not the kernel name of a block device; write it as in /proc/partitions, for example 'sda' or 'loop3'"
     );
 }
 

@@ -44,8 +44,8 @@ fn no_program_no_device_and_no_smart_are_unknown() {
 #[test]
 fn output_that_is_not_json_says_which_version_is_needed() {
     let error = read("echo 'smartctl 6.6: invalid option -j'; exit 1").unwrap_err().to_string();
-    assert!(error.contains("answered for /dev/sda with something else than JSON"), "{error}");
-    assert!(error.ends_with("smartmontools 7.0 or newer is needed"), "{error}");
+    assert!(error.contains("answered for /dev/sda with something other than JSON"), "{error}");
+    assert!(error.ends_with("install smartmontools 7.0 or newer"), "{error}");
 }
 
 #[test]

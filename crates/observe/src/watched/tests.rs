@@ -47,7 +47,7 @@ fn a_disk_and_its_partition() {
 fn what_is_no_block_device_is_refused_by_name() {
     let root = machine();
     for (name, expected) in [
-        ("/dev/null", "'/dev/null' is no kernel name of a block device"),
+        ("/dev/null", "'/dev/null' is not the kernel name of a block device"),
         ("nothere", "cannot find /dev/nothere"),
     ] {
         let message = Watched::find(root.path(), Path::new(name)).unwrap_err().to_string();

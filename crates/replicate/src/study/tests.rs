@@ -76,7 +76,7 @@ fn mistakes_are_said_with_their_line() {
     let lab = "[[lab]]\nname = \"l\"\n";
     assert_eq!(
         wrong("[[measure]]\nid = \"a\"\nlab = \"other\"\nvalue = \"1\""),
-        "x.toml:3: 'other' is no [[lab]] of this file"
+        "x.toml:3: 'other' is not a [[lab]] of this file"
     );
     assert_eq!(
         wrong("[[measure]]\nid = \"a\"\nvalue = \"[s.elapsed]\""),
@@ -95,7 +95,7 @@ fn mistakes_are_said_with_their_line() {
     assert_eq!(wrong(circle), "x.toml:1: a needs itself");
     assert_eq!(
         wrong("[[test]]\nclaim = \"003.nothing\""),
-        "x.toml:3: '003.nothing' is no claim of the study"
+        "x.toml:3: '003.nothing' is not a claim of the study"
     );
     assert_eq!(
         wrong("[[also]]\nof = \"003.fragments\"\nsays = \"s\"\nvalue = \"[s.elapsed]\""),
@@ -103,7 +103,7 @@ fn mistakes_are_said_with_their_line() {
     );
     assert_eq!(
         wrong("[[reason]]\nof = \"003.nothing\"\ntext = \"t\""),
-        "x.toml:3: '003.nothing' is no claim or value"
+        "x.toml:3: '003.nothing' is neither a claim nor a value"
     );
     let cells = |of: &str| {
         let curve = "[[curve]]\nname = \"a\"\nvalue = \"$\"\npoints = [[\"x\", \"1\"]]\n";

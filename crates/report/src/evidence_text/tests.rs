@@ -95,13 +95,13 @@ fn everything_beside_a_verdict_is_said_in_words() {
       Your workload does not see the storage: the device was busy for 3.1 % of the judged step at most, so no device could make it 5 % faster
       filesystem: ext4 is worse: its value is 1.7 times that of xfs (1.7 to 1.8); pairs of stacks that differ in nothing else confirm it; consistent with 1240 against 402 flushes and 11.2 against 40.8 KiB per write (ext4 against xfs)
       scheduler: nothing measurable; averaged over the other axes, no two of its values differ by more than 2.1 %
-      xfs with bfq: 12 % (8 % to 16 %) higher than filesystem and scheduler alone make one expect
+      xfs with bfq: 12 % (8 % to 16 %) higher than the effects of filesystem and scheduler alone predict
     After a power cut
-      synced: what was synced is there: ext4/none and xfs/bfq
+      synced: synced data survives: ext4/none and xfs/bfq
       unsafe: even synced data may be lost (mounted nobarrier: no flushes): xfs/none
-      Stacks of different classes do not promise the same: compare inside one class
+      Stacks of different classes make different promises: compare within one class
     The laboratory
-      Control: the copy of ext4/none has 1.002 (0.970 to 1.035) of its metric in 20 rounds: equal, as it must be
+      Control: the copy of ext4/none has 1.002 (0.970 to 1.035) of its metric in 20 rounds: equal, as expected
       found: drift: +8.1 % from the first round to the last (+4.0 % to +12.2 %)
       Checked, nothing found: order and carry-over
     ");
@@ -150,8 +150,8 @@ fn a_race_keeps_those_who_left_in_sight_and_apart() {
     assert!(text.contains("~1.692–1.861"), "{text}");
     let said = sections(&view);
     insta::assert_snapshot!(said[0].sentences.join("\n"), @r"
-    Pilot of 2 rounds, screen of 2 rounds, final of 20 rounds among 2 stacks, looked at after 20 rounds
-    1 left in the screen: ext4/none. Their ratios are estimates and certify nothing
+    Pilot of 2 rounds, screen of 2 rounds, final of 20 rounds among 2 stacks, judged after 20 rounds
+    1 left in the screen: ext4/none. Their ratios are estimates, not certified results
     ");
     let json = crate::json(&view);
     assert_eq!(json["trials"][0]["part"], "pilot");

@@ -46,12 +46,12 @@ pub enum ExtractError {
     NotAReport,
     /// The page was written without.
     #[error(
-        "the page was written with --lean, so that timelines are missing from what is inside; \
-         ask for the run file, or for a page without --lean"
+        "the page was written with --lean and lacks the timelines; ask for the run file or for a \
+         page without --lean"
     )]
     Lean,
     /// The element was changed or cut off.
-    #[error("the run file inside the page is damaged ({0}); get the page anew")]
+    #[error("the run file inside the page is damaged ({0}); get another copy of the page")]
     Damaged(String),
 }
 
@@ -86,7 +86,7 @@ pub fn extract(page: &str) -> Result<Vec<u8>, ExtractError> {
     }
     if let Some(text) = content(page, SKP1) {
         let bytes = letters::decode(text?)
-            .ok_or_else(|| damaged("it holds letters that were not written".to_owned()))?;
+            .ok_or_else(|| damaged("it contains unknown characters".to_owned()))?;
         return skp1::unpack(&bytes).map_err(damaged);
     }
     Err(if page.contains(LEAN) { ExtractError::Lean } else { ExtractError::NotAReport })

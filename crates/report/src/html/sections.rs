@@ -162,7 +162,7 @@ pub(super) fn permanent(page: &mut Page, view: &RunView) {
         return;
     }
     page.raw("<section>\n<h2>How to make it permanent</h2>\n");
-    page.raw("<p class=\"faint\">Nothing of this was done; it is for you to run.</p>\n");
+    page.raw("<p class=\"faint\">Seekwell did none of this; it is for you to run.</p>\n");
     for one in &all {
         page.element("<h3>", &one.stack, "</h3>\n");
         for (purpose, lines) in &one.steps {
@@ -264,7 +264,7 @@ pub(super) fn inside(page: &mut Page, name: &str, inside: Inside, program: bool)
         page.raw(
             "<p class=\"faint\">This is the plain page. One with charts to zoom, filters and two \
              stacks side by side comes from a seekwell that was built with <code>make web</code> \
-             before <code>cargo build</code>; it takes Node.js.</p>\n",
+             before <code>cargo build</code>, which needs Node.js.</p>\n",
         );
     }
     page.raw("</section>\n");

@@ -79,7 +79,7 @@ fn a_page_gives_its_run_file_back() {
     let cut = &whole[..begin + 1_000];
     assert_eq!(
         told(cut),
-        "the run file inside the page is damaged (it ends early); get the page anew"
+        "the run file inside the page is damaged (it ends early); get another copy of the page"
     );
     let letter = |at: usize| if whole.as_bytes()[at] == b'A' { "B" } else { "A" };
     for at in [begin, begin + 10, begin + 1_000, begin + 100_000] {

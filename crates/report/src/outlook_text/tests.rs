@@ -25,14 +25,14 @@ fn outlook() -> Outlook {
 #[test]
 fn it_says_noise_time_resolution_and_what_a_tie_would_mean() {
     insta::assert_snapshot!(outlook_text(&outlook(), 80), @r"
-    After 12 trials: a trial takes 1.3 s, and trials of one stack vary by 3.1 % (2 %
-    to 6.9 %).
-    Differences that are found in 9 cases of 10: above 8.2 % with 10 rounds (in 2
+    After 12 trials: a trial takes 1.3 s, and the trials of a stack vary by 3.1 % (2
+    % to 6.9 %).
+    Differences that are detected in 9 of 10 runs: above 8.2 % with 10 rounds (in 2
     min 30 s), above 5.4 % with 20 rounds (in 4 min 14 s), above 3.7 % with 40
     rounds (in 7 min 42 s).
-    A tie would mean: no stack is better than the leader by more than 2 %. To show
-    it of two equal stacks takes about 62 rounds (in 11 min 32 s); among equals this
-    run will hardly be resolved, unless the tie is made wider.
+    A tie means that no stack is better than the leader by more than 2 %. To show
+    this for two equal stacks takes about 62 rounds (in 11 min 32 s); if the stacks
+    are equal, this run will probably stay inconclusive unless you widen the tie.
     ");
 }
 
@@ -44,14 +44,15 @@ fn exact_trials_promise_no_more_than_they_know() {
         ..outlook()
     };
     insta::assert_snapshot!(outlook_text(&exact, 80), @r"
-    After 12 trials: a trial takes 1.3 s, and trials of one stack do not vary at
+    After 12 trials: a trial takes 1.3 s, and the trials of a stack do not vary at
     all.
-    Every difference is found, however small.
-    A tie would mean: no stack is better than the leader by more than 2 %.
+    Every difference is detected, however small.
+    A tie means that no stack is better than the leader by more than 2 %.
     ");
     let unknown = Outlook { spread: None, buys: vec![], tie_rounds: None, ..outlook() };
     insta::assert_snapshot!(outlook_text(&unknown, 80), @r"
-    After 12 trials: a trial takes 1.3 s; how much trials vary is not known yet.
-    A tie would mean: no stack is better than the leader by more than 2 %.
+    After 12 trials: a trial takes 1.3 s; the variation between trials is not known
+    yet.
+    A tie means that no stack is better than the leader by more than 2 %.
     ");
 }

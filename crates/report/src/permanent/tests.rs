@@ -129,7 +129,7 @@ fn what_no_line_can_say_is_a_note() {
         |record| record.in_force.mkfs.clear(),
     );
     assert_eq!(permanent.notes.len(), 5, "{:?}", permanent.notes);
-    assert_eq!(permanent.notes[0], "the record does not tell how it was formatted");
+    assert_eq!(permanent.notes[0], "the record does not say how it was formatted");
     assert!(permanent.notes[2].contains("writes go to 256MiB of memory"));
     assert_eq!(permanent.notes[3], "the trials had hdparm -B 127; set it in /etc/hdparm.conf");
 }

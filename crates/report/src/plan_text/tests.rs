@@ -40,7 +40,7 @@ fn a_large_round_is_cut_and_says_how_much() {
 #[test]
 fn an_empty_plan_is_no_reason_to_fail() {
     let text = plan_text(&fixture::plan(vec![]), 80);
-    assert!(text.contains("There is no trial to run."), "{text}");
+    assert!(text.contains("No trials to run."), "{text}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_wide_terminal_shows_every_step() {
     for step in ["read_archive", "read_directory", "remove"] {
         assert!(text.contains(step), "{step}");
     }
-    assert!(!text.contains("did not fit"));
+    assert!(!text.contains("omitted: widen"));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use crate::fixture;
 use seekwell_model::stack::Journal;
 use seekwell_model::units::Bytes;
 
-const IMAGE: &str = "scratch is an image on this machine's own disk: that disk's cache, other users and age affect the numbers";
+const IMAGE: &str = "scratch is an image on a disk of this machine: the disk's cache, age and other users affect the numbers";
 
 #[test]
 fn equal_settings_raise_nothing_but_the_image() {

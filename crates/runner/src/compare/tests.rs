@@ -113,7 +113,7 @@ fn other_questions_are_refused_and_a_firmware_is_marked() {
     let message = refused(side(&plan, &kept, "host"), side(&other, &kept, "host")).to_string();
     assert!(message.contains("step.cpu"), "{message}");
     let message = refused(side(&plan, &kept, "host"), side(&plan, &kept, "virtual")).to_string();
-    assert!(message.contains("different places"), "{message}");
+    assert!(message.contains("different backends"), "{message}");
     let mut other = plan.clone();
     other.workloads = vec![fixture::workload("step")];
     other.workloads[0].beside = other.workloads[0].parts.clone();

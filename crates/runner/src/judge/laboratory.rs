@@ -58,7 +58,7 @@ pub(super) fn withdraw(verdict: &mut Verdict) {
         format!("Withdrawn: {} run twice under two names differs from itself.", control.stack);
     verdict.stacks.clear();
     verdict.reason = format!(
-        "the verdict is withdrawn: {} and its copy are the same stack, and yet their ratio is {} ({} to {}) in {} rounds. Something in this laboratory favours one of two equal stacks; find it among the checks and the warnings, and run again",
+        "the verdict is withdrawn: {} and its copy are the same stack, but their ratio is {} ({} to {}) in {} rounds. Something on this machine favours one of two equal stacks; look for it in the checks and warnings, then run again",
         control.stack,
         change(control.ratio),
         change(control.low),
@@ -142,10 +142,10 @@ fn carry_over(found: &Checks) -> CheckFound {
     let text = match &found {
         None => "too few trials to say".to_owned(),
         Some(carry) if carry.detected() => format!(
-            "which stack ran before a trial changes it by up to {}",
+            "the stack that ran before a trial changes its result by up to {}",
             percent((carry.factor - 1.0).abs())
         ),
-        Some(_) => "which stack ran before a trial makes no difference beyond chance".to_owned(),
+        Some(_) => "no effect of the stack that ran before, beyond chance".to_owned(),
     };
     CheckFound {
         name: "carry-over".to_owned(),
@@ -161,9 +161,9 @@ fn dependence(found: &Checks) -> CheckFound {
     let text = match p {
         None => "too few trials to say",
         Some(p) if p < DETECT_BELOW => {
-            "trials resemble those just before them; the intervals allow for it"
+            "successive trials resemble each other; the intervals account for it"
         }
-        Some(_) => "trials resemble those just before them no more than chance allows",
+        Some(_) => "successive trials resemble each other no more than by chance",
     };
     CheckFound {
         name: "dependence".to_owned(),

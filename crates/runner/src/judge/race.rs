@@ -27,7 +27,7 @@ pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end
     let mut verdict = match (&ended.broken, &ended.race) {
         (Some(why), _) => Verdict { reason: why.clone(), ..blank },
         (None, None) => Verdict {
-            reason: "the pilot is not done, and nothing of it is ever ranked".to_owned(),
+            reason: "the pilot is not finished, and its trials are never ranked".to_owned(),
             ..blank
         },
         (None, Some(race)) => of_race(plan, &ended, race, records, &values, blank),
@@ -174,12 +174,12 @@ fn unresolved(
         Unresolved::TooFewRounds { need, .. } if outcome.comparison.is_none() => {
             if rounds.last == 0 {
                 format!(
-                    "the race stopped in its screen after {} rounds; its final is looked at after {need} fresh rounds",
+                    "the race stopped in its screen after {} rounds; its final is judged after {need} fresh rounds",
                     rounds.screen
                 )
             } else {
                 format!(
-                    "only {} rounds of the final are done, and it is looked at first after {need}",
+                    "only {} rounds of the final are done; it is first judged after {need}",
                     rounds.last
                 )
             }
@@ -201,10 +201,10 @@ fn recommended(plan: &Plan, outcome: &Outcome, rows: &[Ratio]) -> String {
     let beaten = own
         .is_none_or(|own| rows.iter().filter_map(|row| row.median).any(|other| better(other, own)));
     if beaten {
-        return ". No stack can be recommended yet: estimates and medians name different ones"
+        return ". No stack can be recommended yet: estimates and medians favour different ones"
             .to_owned();
     }
-    format!(". If one must be taken now, without a certificate: {label}")
+    format!(". If you must choose now, without a certificate: {label}")
 }
 
 /// A small chance, in words that do not promise more digits than there are.

@@ -84,7 +84,7 @@ fn a_run_without_a_single_good_trial_says_so() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     let verdict = judge(&plan, &Records::new());
     assert_eq!((verdict.kind, verdict.rounds), (VerdictKind::Unresolved, 0));
-    assert!(verdict.reason.contains("no trial ended well"), "{}", verdict.reason);
+    assert!(verdict.reason.contains("no successful trial"), "{}", verdict.reason);
 }
 
 #[test]

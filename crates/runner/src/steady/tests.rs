@@ -88,7 +88,7 @@ fn what_cannot_be_judged_is_not_taken_as_steady() {
     found.timeline.truncate(22);
     mark(&plan, &plan.trials[0], &mut found);
     assert_eq!(found.status, Status::Marked);
-    assert!(found.steps[0].warnings[0].text.contains("from 2 samples"));
+    assert!(found.steps[0].warnings[0].text.contains("2 samples of the timeline are too few"));
 }
 
 #[test]

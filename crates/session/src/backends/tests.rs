@@ -49,7 +49,7 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
     );
     let device = Options { device: Some("ram:64MiB".to_owned()), ..Options::of("virtual") };
     assert!(message(&device).starts_with("--device needs --place host,"));
-    assert_eq!(message(&Options::of("moon")), "there is no backend 'moon'; write host or virtual");
+    assert_eq!(message(&Options::of("moon")), "unknown backend 'moon'; use host or virtual");
     assert_eq!(message(&Options::of("host")), "");
 }
 

@@ -29,7 +29,7 @@ fn an_external_journal_needs_a_device_of_its_own() {
 
 #[test]
 fn what_is_no_device_is_refused_in_words() {
-    assert!(backing("sdb").unwrap_err().to_string().starts_with("'sdb' is no device"));
+    assert!(backing("sdb").unwrap_err().to_string().starts_with("'sdb' is not a device"));
     assert!(backing("loop:big").unwrap_err().to_string().contains("has no size"));
     assert_eq!(backing("/dev/sdb").unwrap(), Backing::Disk { path: "/dev/sdb".into() });
 }

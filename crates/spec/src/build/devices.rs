@@ -62,7 +62,7 @@ pub(super) fn journals(tables: &[Checked]) -> Result<Axis<Journal>, Problem> {
         let size = table.values.size("size");
         let span = table.place("size");
         if let Some(size) = size.filter(|size| !size.0.is_multiple_of(Bytes::mib(1).0)) {
-            let message = format!("a journal of {size} is no whole number of MiB");
+            let message = format!("a journal of {size} is not a whole number of MiB");
             let whole = Bytes::mib(size.0.div_ceil(Bytes::mib(1).0));
             return Err(Problem::new(span, message, format!("write size = \"{whole}\"")));
         }
@@ -200,7 +200,8 @@ fn variants(table: &Checked, backing: &Backing) -> Result<Vec<(String, DeviceSet
     let real = matches!(backing, Backing::Disk { .. } | Backing::Partition { .. });
     for name in ["apm", "hdparm"] {
         if given.has(name) && !real {
-            let message = format!("`{name}` is a setting of a real disk, and this device is none");
+            let message =
+                format!("`{name}` is a setting of a real disk, and this device is not one");
             return Err(Problem::new(given.place(name), message, format!("leave `{name}` out")));
         }
     }
@@ -266,7 +267,7 @@ fn hdparm(given: &Checked) -> Result<Vec<String>, Problem> {
     };
     if let Some((text, span)) = given.texts("hdparm").find(|(text, _)| !allowed(text)) {
         let message = format!(
-            "\"{}\" is no setting that can be read back and restored",
+            "\"{}\" is not a setting that can be read back and restored",
             crate::source::shorten(text, 40)
         );
         let remedy = "write one of -A -a -B -M -Q -S -W with its value, for example \"-M128\"";

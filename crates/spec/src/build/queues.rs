@@ -63,7 +63,7 @@ fn check_tunables(table: &Checked, value: &Scheduler) -> Result<(), Problem> {
     };
     if let Some(name) = value.tunables.keys().find(|name| !is_file(name)) {
         let message =
-            format!("\"{}\" is no file of queue/iosched", crate::source::shorten(name, 40));
+            format!("\"{}\" is not a file in queue/iosched", crate::source::shorten(name, 40));
         let remedy = "write a name from /sys/block/DEVICE/queue/iosched, for example low_latency";
         return Err(Problem::new(place, message, remedy));
     }
@@ -118,7 +118,7 @@ fn limit(text: &str) -> Result<MemoryLimit, (String, String)> {
         }
         Ok(bytes) => Ok(MemoryLimit::Limit(bytes)),
         Err(_) => {
-            let message = format!("\"{shown}\" is no memory limit");
+            let message = format!("\"{shown}\" is not a memory limit");
             let near = nearest(text, ["quarter", "unlimited"]);
             let all = "\"quarter\", \"unlimited\" or a size such as \"512MiB\"";
             Err((message, near.map_or(all.to_owned(), |near| format!("\"{near}\""))))

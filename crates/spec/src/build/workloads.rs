@@ -112,7 +112,7 @@ fn check_pattern(name: &str, pattern: &str, span: Option<Span>) -> Result<(), Pr
             let text = error.to_string();
             let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
             let message = format!(
-                "the pattern of metric \"{shown}\" is no regular expression: {}",
+                "the pattern of metric \"{shown}\" is not a regular expression: {}",
                 shorten(why, 100)
             );
             Err(Problem::new(span, message, "write a pattern such as \"tps = ([0-9.]+)\""))

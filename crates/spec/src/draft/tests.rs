@@ -67,8 +67,8 @@ fn an_answer_is_a_word_a_number_nothing_or_what_is_free() {
 #[test]
 fn what_does_not_fit_is_refused_with_what_to_answer() {
     let cases: [(&Question, &str, &str); 7] = [
-        (&RUNS, "maill", "runs: 'maill' is no answer; answer mail, database, log"),
-        (&RUNS, "10", "runs: '10' is no answer"),
+        (&RUNS, "maill", "runs: 'maill' is not an answer; answer mail, database, log"),
+        (&RUNS, "10", "runs: '10' is not an answer"),
         (&DEVICE, "/dev/sdb", "the stable path of a disk"),
         (&DEVICE, "/dev/disk/by-id/a\"b", "the stable path of a disk"),
         (&FILESYSTEM, "ext5", "or a list of ext2, ext3, ext4"),

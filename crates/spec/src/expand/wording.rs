@@ -42,7 +42,10 @@ impl Rules<'_> {
             }
             Reason::Raw(..) => plain("it works on files, and a raw device has none".to_owned(), ""),
             Reason::Sector(_, d) => plain(
-                format!("its direct operations are no whole sectors of {} bytes", self.sector(d)),
+                format!(
+                    "its direct operations are not multiples of a sector of {} bytes",
+                    self.sector(d)
+                ),
                 "make `size` a multiple of the sector",
             ),
             Reason::DataSet(..) => plain(

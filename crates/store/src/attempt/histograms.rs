@@ -28,7 +28,7 @@ pub(super) fn put(bytes: &[u8], steps: &mut [StepRecord]) -> Result<(), Problem>
         let length = cursor.number(4)?;
         let name = cursor.number(2)?;
         let operation = String::from_utf8(cursor.take(name)?.to_vec())
-            .map_err(|_| "has an operation that is no text")?;
+            .map_err(|_| "has an operation that is not text")?;
         let data = cursor.take(length)?.to_vec();
         let step = steps.get_mut(position).ok_or("has a histogram without its step")?;
         step.histograms.insert(operation, data);

@@ -207,15 +207,15 @@ fn a_reader_cannot_append() {
 fn what_is_no_run_is_told_apart() {
     let folder = folder();
     let path = folder.path().join("x");
-    assert_eq!(told(RunFile::open(&path), &path), "there is no run file RUN; check the path");
+    assert_eq!(told(RunFile::open(&path), &path), "run file RUN not found; check the path");
     assert_eq!(
         told(RunFile::open_for_append(&path), &path),
-        "there is no run file RUN; check the path"
+        "run file RUN not found; check the path"
     );
     std::fs::write(&path, "").unwrap();
     assert_eq!(
         told(RunFile::open(&path), &path),
-        "RUN is empty: no run was ever written to it; remove it and begin the run anew"
+        "RUN is empty: no run was ever written to it; remove it and start the run again"
     );
     std::fs::write(&path, "[lab]\nname = \"mail\"\n".repeat(300)).unwrap();
     assert_eq!(

@@ -39,7 +39,7 @@ pub fn needs(path: &Path, bytes: &[u8]) -> io::Result<Needs> {
         return Ok(Needs::default());
     }
     elf_needs(path, bytes).map_err(|error| {
-        let message = format!("{} is no program of this machine: {error}", path.display());
+        let message = format!("{} is not a program on this machine: {error}", path.display());
         io::Error::new(io::ErrorKind::InvalidData, message)
     })
 }

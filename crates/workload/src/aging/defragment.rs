@@ -30,7 +30,9 @@ pub(super) fn run(
         let known: Vec<&str> = DEFRAGMENTERS.iter().map(|tool| tool.kernel_type).collect();
         return Err(WorkloadError::Unfit {
             step: step.to_owned(),
-            problem: format!("cannot put a mounted {kind} in order: it has no tool for that"),
+            problem: format!(
+                "cannot defragment {kind}: it has no tool that works on a mounted filesystem"
+            ),
             remedy: format!("use it on {}", known.join(", ")),
         });
     };

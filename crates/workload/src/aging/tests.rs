@@ -223,8 +223,8 @@ fn what_has_no_tool_is_told_in_words() {
     let error = bench(&params(&DEFRAGMENT, &[]), target, 1, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "step defragment cannot put a mounted tmpfs in order: it has no tool for that; use it on \
-         ext4, xfs, btrfs, f2fs"
+        "step defragment cannot defragment tmpfs: it has no tool that works on a mounted \
+         filesystem; use it on ext4, xfs, btrfs, f2fs"
     );
     let looked = bench(&params(&LAYOUT, &[]), target, 1, None).unwrap();
     assert_eq!(looked.steps[0].metrics.get("free_extents"), None);

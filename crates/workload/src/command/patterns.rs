@@ -28,7 +28,7 @@ impl Patterns {
             let pattern =
                 regex::RegexBuilder::new(text).multi_line(true).build().map_err(|error| {
                     let reason = error.to_string().lines().last().unwrap_or_default().to_owned();
-                    failed(format!("is no regular expression ({reason})"), "correct it")
+                    failed(format!("is not a regular expression ({reason})"), "correct it")
                 })?;
             if pattern.captures_len() < 2 {
                 let remedy = "put the number in round brackets, for example 'took (\\d+) s'";
@@ -64,7 +64,7 @@ impl Patterns {
             let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
             let number = number.ok_or_else(|| {
                 let remedy = "let the first group match the number alone";
-                failed(format!("matches '{text}', which is no number"), remedy)
+                failed(format!("matches '{text}', which is not a number"), remedy)
             })?;
             numbers.insert(metric.clone(), number);
         }

@@ -100,13 +100,13 @@ fn a_pattern_without_a_number_is_an_error_that_names_it() {
     );
     assert_eq!(
         with(r"tps: (\w+)"),
-        r"pattern 'tps: (\w+)' of job.tps matches 'many', which is no number; let the first group match the number alone"
+        r"pattern 'tps: (\w+)' of job.tps matches 'many', which is not a number; let the first group match the number alone"
     );
     assert_eq!(
         with(r"tps: \w+"),
         r"pattern 'tps: \w+' of job.tps has no group; put the number in round brackets, for example 'took (\d+) s'"
     );
-    assert!(with("tps: (").starts_with("pattern 'tps: (' of job.tps is no regular expression"));
+    assert!(with("tps: (").starts_with("pattern 'tps: (' of job.tps is not a regular expression"));
 }
 
 #[test]

@@ -127,12 +127,15 @@ pub(crate) fn rate_warning(rate: RateReport) -> Option<Warning> {
         return None;
     }
     let mut text = format!(
-        "{:.0} of {} operations per second were achieved, so that latencies hold the time in an \
-         ever longer queue",
+        "{:.0} of {} operations per second were achieved, so latencies include the wait in a \
+         growing queue",
         rate.achieved, rate.requested
     );
     if rate.owed > 0 {
-        text.push_str(&format!("; {} that were due never began and are in no latency", rate.owed));
+        text.push_str(&format!(
+            "; {} operations that were due never started and are in no latency",
+            rate.owed
+        ));
     }
     Some(Warning::new(WarningCode::RateNotKept, text))
 }

@@ -65,7 +65,9 @@ impl Rules {
             Item::Directory | Item::File => Ok(()),
             Item::HardLink(target) => match self.seen.get(target) {
                 Some(Seen::File { .. }) => Ok(()),
-                _ => Err(format!("is a hard link to '{target}', which is no file before it")),
+                _ => Err(format!(
+                    "is a hard link to '{target}', which is not an earlier file of the archive"
+                )),
             },
             Item::SymbolicLink(target) if stays_inside(path, target) => Ok(()),
             Item::SymbolicLink(target) => {
@@ -122,7 +124,7 @@ fn normal(bytes: &[u8]) -> Result<Option<String>, String> {
         }
     }
     if parts.len() > DEEPEST {
-        return Err(format!("lies more than {DEEPEST} directories deep"));
+        return Err(format!("is more than {DEEPEST} directories deep"));
     }
     if parts.is_empty() { Ok(None) } else { Ok(Some(parts.join("/"))) }
 }

@@ -101,13 +101,13 @@ pub struct Definition {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// It does not begin as such a file does.
-    #[error("it is no round-robin file of this kind of machine")]
+    #[error("it is not a round-robin file of this machine's architecture")]
     NoRrd,
     /// It is of a version that this does not write.
-    #[error("it is of version '{0}', and 0003 is what is taken")]
+    #[error("it has version '{0}'; only 0003 is supported")]
     Version(String),
     /// It uses something beyond plain sources and archives.
-    #[error("it uses {0}, which is not taken here")]
+    #[error("it uses {0}, which is not supported")]
     Unsupported(String),
     /// It is shorter than it says.
     #[error("it has {found} bytes and needs {needed}")]

@@ -137,7 +137,7 @@ impl Poller {
         let (problem, remedy) = match ended {
             Some(status) if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGBUS => {
                 (
-                    "a page of a mapped file could not be had (SIGBUS)".to_owned(),
+                    "a page of a mapped file could not be read or allocated (SIGBUS)".to_owned(),
                     "the filesystem is full or its device failed: use fewer files or a larger \
                  device, and see dmesg",
                 )

@@ -237,26 +237,26 @@ fn hostile_files_are_refused_in_words() {
     let good = definition(2).new_file(CREATED_S);
     let read = |bytes: &[u8]| Definition::read(bytes, bytes.len() as u64).unwrap_err().to_string();
     assert_eq!(read(b"RRD"), "it has 3 bytes and needs 128");
-    assert_eq!(read(&[0; 4096]), "it is no round-robin file of this kind of machine");
+    assert_eq!(read(&[0; 4096]), "it is not a round-robin file of this machine's architecture");
     assert_eq!(read(&good[..5_000]), "it has 5000 bytes and needs 94816");
     let changed = |at: usize, bytes: &[u8]| {
         let mut file = good.clone();
         file[at..at + bytes.len()].copy_from_slice(bytes);
         read(&file)
     };
-    assert_eq!(changed(4, b"0005"), "it is of version '0005', and 0003 is what is taken");
+    assert_eq!(changed(4, b"0005"), "it has version '0005'; only 0003 is supported");
     assert_eq!(
         changed(24, &u64::MAX.to_le_bytes()),
-        "it uses 18446744073709551615 sources, 8 archives and a step of 300 s, which is not taken here"
+        "it uses 18446744073709551615 sources, 8 archives and a step of 300 s, which is not supported"
     );
     assert_eq!(changed(24, &1_000_000_u64.to_le_bytes()), "it has 94816 bytes and needs 120001088");
     assert_eq!(
         changed(148, b"COMPUTE\0"),
-        "it uses a source of type 'COMPUTE', which is not taken here"
+        "it uses a source of type 'COMPUTE', which is not supported"
     );
     assert_eq!(
         changed(128 + 240, b"HWPREDICT\0"),
-        "it uses an archive of function 'HWPREDICT', which is not taken here"
+        "it uses an archive of function 'HWPREDICT', which is not supported"
     );
     assert_eq!(
         changed(128 + 240 + 24, &(u64::MAX / 2).to_le_bytes()),

@@ -31,7 +31,7 @@ pub enum UpdateError {
         last_s: u64,
     },
     /// A value is no number.
-    #[error("'{0}' is no value for a source of its type")]
+    #[error("'{0}' is not a value for a source of its type")]
     Value(String),
 }
 

@@ -45,6 +45,14 @@ fn code_comments_tests_and_longer_words_are_free() {
 }
 
 #[test]
+fn programs_that_measure_are_read_too() {
+    for file in ["crates/stats/examples/one/main.rs", "crates/stats/benches/one.rs"] {
+        let text = "//! Doc.\nfn f() -> &'static str {\n    \"for ever\"\n}\n";
+        assert_eq!(found(&[LIST, (file, text)]), [line(file, 3, "for ever")]);
+    }
+}
+
+#[test]
 fn phrases_are_found_in_pages_labs_and_scripts() {
     for file in
         ["README.md", "docs/a.md", "labs/a.toml", "scripts/demo", "web/src/a.ts", "Makefile"]

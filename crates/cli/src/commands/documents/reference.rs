@@ -9,7 +9,7 @@ pub fn markdown(all: &Command) -> String {
     all.build();
     let mut text = String::from(
         "# The commands\n\n<!-- Made from the definitions in crates/cli; after a change there run \
-         `cargo xtask docs`. -->\n\nStandard output is data, standard error is talk. \
+         `cargo xtask docs`. -->\n\nResults go to standard output, messages to standard error. \
          `--help` of each command says the same as this page.\n",
     );
     section(&mut text, &all, "seekwell", 2);

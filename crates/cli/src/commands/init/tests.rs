@@ -46,7 +46,7 @@ fn a_wrong_answer_is_asked_again_where_somebody_is_and_refused_elsewhere() {
     let given = [None, Some("scratch"), Some("ext4"), Some("nothing"), Some("waiting"), Some("1h")];
     let (said, answers) = typed("maill\nlog\n", true, given);
     assert_eq!(answers.unwrap().runs, "log");
-    assert!(said.contains("'maill' is no answer; answer mail"), "{said}");
+    assert!(said.contains("'maill' is not an answer; answer mail"), "{said}");
     let (_, answers) = typed("maill\nlog\n", false, given);
     assert!(matches!(answers, Err(Failure::Usage(text)) if text.contains("'maill'")));
 }

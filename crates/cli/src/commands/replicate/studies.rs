@@ -55,7 +55,7 @@ impl Studies {
         if chosen.is_empty() {
             let known: Vec<&str> = self.studies.iter().map(|study| study.key.as_str()).collect();
             return Err(Failure::Usage(format!(
-                "there is no study {}; there are {}",
+                "unknown study {}; the studies are {}",
                 key.unwrap_or_default(),
                 known.join(", ")
             )));

@@ -63,7 +63,7 @@ fn options_that_run_programs_or_write_elsewhere_are_refused_in_words() {
         assert_eq!(
             refused(&format!("[a]\n{option}\n")),
             format!(
-                "line 2 of the job file has the option '{key}', which is not taken; {elsewhere}"
+                "line 2 of the job file has the option '{key}', which is not allowed; {elsewhere}"
             )
         );
     }
@@ -72,7 +72,9 @@ fn options_that_run_programs_or_write_elsewhere_are_refused_in_words() {
         let key = option.split('=').next().unwrap();
         assert_eq!(
             refused(&format!("[a]\n{option}\n")),
-            format!("line 2 of the job file has the option '{key}', which is not taken; {target}")
+            format!(
+                "line 2 of the job file has the option '{key}', which is not allowed; {target}"
+            )
         );
     }
 }
@@ -100,7 +102,7 @@ fn files_elsewhere_and_engines_of_others_are_refused_in_words() {
 
 #[test]
 fn expressions_includes_and_odd_names_are_refused_in_words() {
-    let value = "write the value itself: variables, quotes and expressions are not taken";
+    let value = "write the value itself: variables, quotes and expressions are not allowed";
     for (text, shown) in [
         ("size=${HOME}", "'$'"),
         ("size=`id`", "'`'"),

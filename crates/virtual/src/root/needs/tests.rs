@@ -13,7 +13,7 @@ fn data_needs_nothing_and_a_broken_program_is_an_error() {
     assert_eq!(needs(Path::new("/x"), b"").unwrap(), Needs::default());
     let error = needs(Path::new("/x"), b"\x7fELF and nothing else").unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-    assert!(error.to_string().starts_with("/x is no program of this machine"), "{error}");
+    assert!(error.to_string().starts_with("/x is not a program on this machine"), "{error}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn hostile_entries_are_refused() {
         (entry(LINK, "h", "../../etc/passwd", b""), "h: is a hard link to '../../etc/passwd'"),
         (
             entry(LINK, "h", "etc/passwd", b""),
-            "h: is a hard link to 'etc/passwd', which is no file before it",
+            "h: is a hard link to 'etc/passwd', which is not an earlier file of the archive",
         ),
         (entry(EntryType::Char, "null", "", b""), "null: is a device"),
         (entry(EntryType::Fifo, "pipe", "", b""), "pipe: is a named pipe"),
@@ -90,7 +90,7 @@ fn a_path_deeper_than_the_limit_is_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), builder.into_inner().unwrap()).unwrap();
     let told = scan(file.path()).unwrap_err().to_string();
-    assert!(told.contains("lies more than 256 directories deep; nothing was unpacked"), "{told}");
+    assert!(told.contains("is more than 256 directories deep; nothing was unpacked"), "{told}");
 }
 
 #[test]
