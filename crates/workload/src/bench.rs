@@ -132,7 +132,7 @@ fn measure(
     }
     let looks_up = outline.reports("metadata_reads");
     if looks_up {
-        crate::seekrw::advise_random(&open)?;
+        open.advise_random()?;
     }
     let device = if looks_up { device::below(target.path) } else { None };
     let counters = || crate::seekrw::counters(device.as_deref());

@@ -15,9 +15,6 @@ use seekwell_model::workloads::{DbBenchParams, PgbenchParams, StepOutline};
 use std::path::Path;
 use std::time::Duration;
 
-/// Histogram of the transactions of a database.
-pub(crate) const TRANSACTION: &str = "transaction";
-
 /// A database's program is ended when it takes this much longer than asked for.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 

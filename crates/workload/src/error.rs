@@ -1,6 +1,6 @@
 //! Errors of workloads.
 
-use crate::mail::Totals;
+use crate::outcome::Totals;
 use seekwell_engine::JobError;
 use std::io;
 use std::path::PathBuf;

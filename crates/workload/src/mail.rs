@@ -13,7 +13,7 @@ pub mod walk;
 
 use crate::error::WorkloadError;
 use crate::io::Place;
-use crate::outcome::StepOutcome;
+use crate::outcome::{StepOutcome, Totals};
 use crate::step::{Step, StepContext};
 use rustix::fs::{Mode, OFlags};
 use seekwell_engine::clock::thread_cpu_ns;
@@ -211,15 +211,6 @@ impl Meter {
             ..StepOutcome::default()
         }
     }
-}
-
-/// Files and bytes that a step handled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Files.
-    pub files: u64,
-    /// Bytes.
-    pub bytes: u64,
 }
 
 impl Totals {

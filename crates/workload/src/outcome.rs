@@ -9,6 +9,18 @@ use std::collections::BTreeMap;
 /// the step with the device's counters or with the time of the flush.
 pub const METRICS_OF_THE_CALLER: &[&str] = &["mb_per_s_durable", "read_per_byte", "latency_ratio"];
 
+/// Histogram of the transactions of a database.
+pub(crate) const TRANSACTION: &str = "transaction";
+
+/// Files and bytes that a step handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Files.
+    pub files: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// Result of a step.
 #[derive(Clone, Debug, Default)]
 pub struct StepOutcome {
@@ -92,9 +104,8 @@ impl StepOutcome {
     pub fn latencies(&self) -> Histogram {
         let mut all = Histogram::new();
         let written = if self.histograms.contains_key("commit") { "commit" } else { "write" };
-        for histogram in ["read", written, crate::database::TRANSACTION]
-            .iter()
-            .filter_map(|kind| self.histograms.get(*kind))
+        for histogram in
+            ["read", written, TRANSACTION].iter().filter_map(|kind| self.histograms.get(*kind))
         {
             all.merge(histogram);
         }

@@ -5,7 +5,6 @@ use crate::io::{Measure, Place, Populate, Setting};
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use crate::target::OpenTarget;
-use rustix::fs::Advice;
 use seekwell_engine::offsets::Offsets;
 use seekwell_engine::{Progress, Span};
 use seekwell_host::fiemap::{self, Extent};
@@ -178,13 +177,4 @@ fn pieces_touched(pieces: &[Extent], offset: u64, size: u64) -> u64 {
     let first = pieces.partition_point(|piece| piece.logical + piece.length <= offset);
     let touched = pieces[first..].iter().take_while(|piece| piece.logical < offset + size);
     touched.count() as u64
-}
-
-/// Tells the kernel that accesses are random: it then reads nothing ahead.
-///
-/// # Errors
-/// The kernel's error.
-pub(crate) fn advise_random(target: &OpenTarget) -> Result<(), WorkloadError> {
-    rustix::fs::fadvise(&target.file, 0, None, Advice::Random)
-        .map_err(WorkloadError::file("advise on", &target.path))
 }

@@ -58,6 +58,17 @@ pub struct OpenTarget {
     pub span: Span,
 }
 
+impl OpenTarget {
+    /// Tells the kernel that accesses are random: it then reads nothing ahead.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub(crate) fn advise_random(&self) -> Result<(), WorkloadError> {
+        rustix::fs::fadvise(&self.file, 0, None, Advice::Random)
+            .map_err(WorkloadError::file("advise on", &self.path))
+    }
+}
+
 /// Opens an existing path.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! PostgreSQL: scripts that make a cluster and measure it, and reading what pgbench prints.
 
-use super::{TRANSACTION, number_after};
-use crate::outcome::StepOutcome;
+use super::number_after;
+use crate::outcome::{StepOutcome, TRANSACTION};
 use seekwell_model::units::Nanos;
 use seekwell_model::workloads::PgbenchParams;
 use seekwell_stats::Histogram;

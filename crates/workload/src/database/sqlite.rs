@@ -1,8 +1,7 @@
 //! SQLite: transactions of the library that is built in.
 
-use super::TRANSACTION;
 use crate::error::WorkloadError;
-use crate::outcome::StepOutcome;
+use crate::outcome::{StepOutcome, TRANSACTION};
 use crate::step::{Step, StepContext};
 use rusqlite::{Connection, params};
 use seekwell_engine::clock::thread_cpu_ns;

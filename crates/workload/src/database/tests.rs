@@ -1,4 +1,5 @@
 use super::*;
+use crate::outcome::TRANSACTION;
 use seekwell_model::field::{Value, Values};
 use seekwell_model::workloads::{WorkloadParams, workload_kind};
 use seekwell_stats::Histogram;

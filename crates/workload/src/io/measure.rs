@@ -155,7 +155,7 @@ impl Step for Measure {
         let params = &self.setting.params;
         let seed = self.seed(context);
         if self.advise_random {
-            crate::seekrw::advise_random(&target)?;
+            target.advise_random()?;
         }
         let mut job = job(params, &target, self.setting.direct(), seed, context.stop.clone());
         job.progress = Some(Arc::clone(&self.progress));
