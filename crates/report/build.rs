@@ -8,7 +8,7 @@ use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let web = Path::new("../../web/dist");
-    let base = Path::new("src/html/page.css");
+    let base = Path::new("src/page.css");
     for path in [web, base] {
         println!("cargo::rerun-if-changed={}", path.display());
     }
@@ -32,9 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(_) => "None".to_owned(),
     };
     let code = format!(
-        "pub(super) const STYLE: &str = {style:?};\n\
-         pub(super) const STYLE_HASH: &str = {:?};\n\
-         pub(super) const PROGRAM: Option<Program> = {program};\n",
+        "pub(crate) const STYLE: &str = {style:?};\n\
+         pub(crate) const STYLE_HASH: &str = {:?};\n\
+         pub(crate) const PROGRAM: Option<Program> = {program};\n",
         hash(&style)
     );
     let out = env::var("OUT_DIR")?;

@@ -14,7 +14,7 @@ pub(crate) use tables::{comparison, curves_table, surface_table};
 /// The chart of a bench alone, as an SVG file; `None` where it has neither curve nor surface.
 #[must_use]
 pub fn bench_svg(result: &BenchResult) -> Option<String> {
-    let mut page = crate::html::fragment();
+    let mut page = crate::page::Page::fragment();
     if !result.curves.is_empty() {
         svg(&mut page, &result.curves);
     } else {

@@ -7,21 +7,15 @@
 mod axes;
 mod draw;
 mod inside;
-mod page;
-mod program;
 mod sections;
 mod summary;
 
 use crate::curves;
+use crate::page::Page;
+use crate::program::{PROGRAM, Program};
 use crate::view::RunView;
 pub use inside::{ExtractError, Inside, extract};
-pub(crate) use page::Page;
 use seekwell_model::bench::BenchResult;
-
-/// Markup without a page around it.
-pub(crate) fn fragment() -> Page {
-    Page::fragment()
-}
 
 /// A bench as one HTML page: its text, its charts, and the data of its JSON inside.
 #[must_use]
@@ -41,7 +35,7 @@ pub fn bench_html(result: &BenchResult) -> String {
 /// the page is the plain one.
 #[must_use]
 pub fn has_program() -> bool {
-    program::PROGRAM.is_some()
+    PROGRAM.is_some()
 }
 
 /// The report as one HTML page that opens from a file and asks nothing of any network. A summary
@@ -49,10 +43,10 @@ pub fn has_program() -> bool {
 /// the run file, whose name is `name`.
 #[must_use]
 pub fn html(view: &RunView, name: &str, inside: Inside) -> String {
-    page(view, name, inside, program::PROGRAM.as_ref())
+    page(view, name, inside, PROGRAM.as_ref())
 }
 
-fn page(view: &RunView, name: &str, inside: Inside, program: Option<&program::Program>) -> String {
+fn page(view: &RunView, name: &str, inside: Inside, program: Option<&Program>) -> String {
     let title = format!("{}: {}", view.plan.lab.name, view.plan.lab.question);
     let mut page = Page::with_program(&title, program);
     sections::head(&mut page, view);

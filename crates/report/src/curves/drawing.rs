@@ -2,8 +2,8 @@
 //! same in a page and as a file.
 
 use super::{Axes, at, axis_of, decade, points, titles};
-use crate::html::Page;
 use crate::number::quantity;
+use crate::page::Page;
 use seekwell_model::bench::{Curve, Surface};
 use seekwell_model::metrics::Unit;
 use seekwell_model::units::Bytes;

@@ -1,8 +1,8 @@
 //! The effect of each axis as a table with a forest plot.
 
 use super::draw::Axis;
-use super::page::Page;
 use crate::number::{percent, ratio};
+use crate::page::Page;
 use crate::view::RunView;
 use seekwell_model::verdict::{AxisFound, Basis, Ratio};
 

@@ -1,7 +1,7 @@
 //! Drawings inside tables: one row of a forest plot, one timeline.
 
-use super::page::Page;
 use crate::number::ratio;
+use crate::page::Page;
 use seekwell_model::record::Sample;
 use seekwell_model::verdict::Ratio;
 

@@ -1,6 +1,6 @@
 //! The run file inside a page: base64 of gzip, in an element that no browser runs.
 
-use super::page::Page;
+use crate::page::Page;
 use crate::skp1::{self, letters, unzip};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -2,9 +2,9 @@
 
 use super::draw::{Axis, timeline};
 use super::inside::Inside;
-use super::page::Page;
 use crate::evidence_text::{self, weaker_leader};
 use crate::number::{Scale, unit_of};
+use crate::page::Page;
 use crate::sentence::{kind_word, verdict_sentences};
 use crate::stack_table::{StackRow, StackTable, direction, trials as trials_text};
 use crate::terminal::grouped;

@@ -1,6 +1,6 @@
-use super::program::{Program, STYLE, STYLE_HASH};
 use super::*;
 use crate::fixture;
+use crate::program::{STYLE, STYLE_HASH};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seekwell_model::record::{Sample, Status};
@@ -44,7 +44,7 @@ fn the_policy_allows_exactly_this_program() {
     assert!(page.contains("content=\"default-src 'none'; style-src 'sha256-style'; script-src 'sha256-program'; base-uri 'none'; form-action 'none'\">"));
     assert!(page.contains("<style>p{margin:0}</style>"));
     assert!(page.ends_with("</main>\n<script>document.title</script>\n</body>\n</html>\n"));
-    if let Some(built) = program::PROGRAM.as_ref() {
+    if let Some(built) = crate::program::PROGRAM.as_ref() {
         assert_eq!(built.hash, hash(built.text));
         assert_eq!(built.style_hash, hash(built.style));
         assert!(built.style.starts_with(STYLE));

@@ -1,6 +1,6 @@
 //! A drawing of every value over its published one.
 
-use crate::html::{Page, fragment};
+use crate::page::Page;
 use seekwell_model::replication::{StudyOutcome, ValueOutcome};
 
 /// Width of a drawing, and height of one of its rows.
@@ -15,7 +15,7 @@ const EDGE: f64 = 2.0;
 /// Every measured value of a study over its published one as an SVG file; `None` when nothing was measured.
 #[must_use]
 pub fn replication_chart(study: &StudyOutcome) -> Option<String> {
-    let mut page = fragment();
+    let mut page = Page::fragment();
     draw(&mut page, study).then(|| page.into_text())
 }
 

@@ -1,7 +1,7 @@
 //! The comparison as one page: tables, and a drawing of every ratio.
 
 use super::{agreement, beside, chart, interval, score, summed, tested, why, with_unit};
-use crate::html::Page;
+use crate::page::Page;
 use seekwell_model::replication::{AtEnds, ClaimVerdict, Replication, StudyOutcome};
 
 /// The comparison as one HTML page that asks nothing of any network, its JSON inside.

@@ -19,7 +19,7 @@ fn ticks_are_at_round_numbers() {
 
 #[test]
 fn a_scale_has_the_same_ends_as_its_rows() {
-    let mut page = crate::html::fragment();
+    let mut page = crate::page::Page::fragment();
     axis(0.9, 60.0).ticks(&mut page);
     let text = page.into_text();
     assert_eq!(text.matches("<text").count(), 6, "{text}");

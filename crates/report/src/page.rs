@@ -1,6 +1,6 @@
 //! Writing markup: the only place that knows how text becomes part of a page.
 
-use super::program::{Program, STYLE, STYLE_HASH};
+use crate::program::{Program, STYLE, STYLE_HASH};
 use crate::text::is_harmful;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub(crate) struct Page {
 
 /// The one escaper: characters that mean something in markup, in attributes of either quote, and
 /// those that control or reorder the text around them.
-pub(super) fn escape(text: &str, out: &mut String) {
+pub(crate) fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
@@ -33,7 +33,7 @@ impl Page {
     }
 
     /// A page up to the start of its content; its program follows the content.
-    pub(super) fn with_program(title: &str, program: Option<&Program>) -> Self {
+    pub(crate) fn with_program(title: &str, program: Option<&Program>) -> Self {
         let mut page = Self { out: String::new() };
         let (style, style_hash) =
             program.map_or((STYLE, STYLE_HASH), |program| (program.style, program.style_hash));
@@ -56,8 +56,8 @@ impl Page {
         page
     }
 
-    /// Nothing yet: for markup that stands alone.
-    pub(super) fn fragment() -> Self {
+    /// Markup without a page around it.
+    pub(crate) fn fragment() -> Self {
         Self { out: String::new() }
     }
 
@@ -72,7 +72,7 @@ impl Page {
     }
 
     /// The end of the page, with its program.
-    pub(super) fn finish_with(mut self, program: Option<&Program>) -> String {
+    pub(crate) fn finish_with(mut self, program: Option<&Program>) -> String {
         self.raw("</main>\n");
         if let Some(program) = program {
             self.raw("<script>");
@@ -84,7 +84,7 @@ impl Page {
     }
 
     /// Letters that mean nothing in markup, such as those of base64.
-    pub(super) fn letters(&mut self, letters: &str) {
+    pub(crate) fn letters(&mut self, letters: &str) {
         self.out.push_str(letters);
     }
 
