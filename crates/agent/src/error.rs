@@ -1,6 +1,6 @@
 //! Errors of a trial, with the typed cause kept to the top.
 
-use seekwell_host::guard::Refusal;
+use seekwell_host::refusal::Refusal;
 use seekwell_observe::ObserveError;
 use seekwell_workload::WorkloadError;
 use std::io;

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use seekwell_host::guard::{self, Bond};
 use seekwell_host::image::{self, Image};
 use seekwell_host::namespace::{self, Child, Options};
-use seekwell_host::queue;
+
 use seekwell_host::settings::{Difference, Settings};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::{self, Undo};
@@ -86,7 +86,7 @@ pub enum HostPlaceError {
     Stack(String),
     /// A path leads to another device than when the run began.
     #[error("the run ends here, completed trials are saved")]
-    Changed(#[from] guard::Refusal),
+    Changed(#[from] seekwell_host::refusal::Refusal),
     /// A setting that a trial changed could not be restored.
     #[error(
         "the settings that the trial changed could not be restored: {0}; run seekwell doctor as root"
@@ -224,7 +224,7 @@ impl HostPlace {
         let in_force = &record.in_force;
         let names = [Some(&in_force.device), in_force.journal.as_ref()];
         let names = names.into_iter().flatten().map(|device| device.kernel_name.as_str());
-        let disks = names.filter_map(|name| queue::disk_of(&self.system, name).ok());
+        let disks = names.filter_map(|name| self.system.disk_of(name).ok());
         self.touched.extend(disks);
         let (ours, others) =
             self.settings.differences(&Settings::read(&self.system), &self.touched);

@@ -3,16 +3,19 @@
 //! A claim names the disk by what it is, not by its name of today. It says that the disk may be
 //! written, and nothing about whether that is safe now: the guard looks at that each time.
 
+use crate::claims::{self, Claim, Written, begin_writing, file_of, find, write};
+use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::guard::{self, Context, Purpose, tree};
+use crate::guard::{self, Context, Purpose};
 use crate::identity::{self, Identity};
 use crate::mounts;
 use crate::program;
+use crate::refusal::Refusal;
 use crate::state;
 use crate::sysfs::{self, System};
-use serde::{Deserialize, Serialize};
+use crate::tree;
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -38,109 +41,20 @@ pub struct ClaimCard {
     /// Mount points of it and its partitions.
     pub mounts: Vec<String>,
     /// Reason why it cannot be claimed now; `None` if it can.
-    pub refusal: Option<guard::Refusal>,
+    pub refusal: Option<Refusal>,
 }
 
 impl ClaimCard {
     /// The text to type, in words.
     #[must_use]
     pub fn question(&self) -> String {
-        match usable_serial(&self.identity) {
+        match self.identity.usable_serial() {
             Some(serial) => {
                 format!("the last {} characters of its serial number", TAIL.min(serial.len()))
             }
             None => "its size in sectors of 512 bytes, because it has no serial number".to_owned(),
         }
     }
-}
-
-/// A claimed device, as kept on disk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
-    /// Raised when an older reader would misread it.
-    pub format: u32,
-    /// The stable path, or the one that was named.
-    pub path: PathBuf,
-    /// Identity of the device.
-    pub identity: Identity,
-    /// For a device without a serial number: the boot in which it was claimed, and only in which
-    /// the claim holds.
-    pub boot: Option<String>,
-    /// Time of the claim, in seconds since 1970.
-    pub claimed_unix_s: u64,
-    /// Partition table and signatures when it was claimed; `None` in claims of earlier versions and
-    /// where they cannot be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub content: Option<Vec<String>>,
-    /// Trace of our writes since the claim; `None` when nothing was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub written: Option<Written>,
-}
-
-/// Trace of our writes to a claimed device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
-    /// Partition table and signatures after the last trial; `None` while one may be under way.
-    pub left: Option<Vec<String>>,
-}
-
-impl Claim {
-    /// The identity as one line, for requests to an agent.
-    #[must_use]
-    pub fn fingerprint(&self) -> String {
-        key(&self.identity)
-    }
-
-    /// Returns the contents when they are neither those at the claim nor those that a trial left: then
-    /// a person has put it to another use. `None` also when it cannot be told.
-    pub(crate) fn strange_content(&self, system: &System, device: &tree::Device) -> Option<String> {
-        let then = self.content.as_ref()?;
-        let left = match &self.written {
-            Some(Written { left: None }) => return None,
-            Some(Written { left }) => left.as_ref(),
-            None => None,
-        };
-        let now = saved::content(system, device)?;
-        let known = now == *then || Some(&now) == left;
-        (!known).then(|| if now.is_empty() { "nothing".to_owned() } else { now.join(", ") })
-    }
-}
-
-/// Some disks report blanks or zeros.
-fn usable_serial(identity: &Identity) -> Option<&str> {
-    let serial = identity.serial.as_deref()?;
-    serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0').then_some(serial)
-}
-
-/// True when the serial number tells a disk from others.
-pub(crate) fn has_usable_serial(identity: &Identity) -> bool {
-    usable_serial(identity).is_some()
-}
-
-/// A serial number that belongs to what would be destroyed. That of a card reader or a dock belongs
-/// to the reader: another card in it would come under the claim of the first.
-fn lasting_serial(identity: &Identity) -> Option<&str> {
-    if identity.changeable { None } else { usable_serial(identity) }
-}
-
-/// The part of the identity that stays when a device is plugged in elsewhere; without a serial number, what
-/// stays the same while it stays plugged in.
-fn key(identity: &Identity) -> String {
-    let part = identity
-        .partition
-        .map_or_else(String::new, |(index, start)| format!(" partition {index} at {start}"));
-    let disk = match lasting_serial(identity) {
-        Some(serial) => {
-            format!("{} {serial}", identity.model.as_deref().unwrap_or("disk"))
-        }
-        None => format!(
-            "{} {} seq {}",
-            identity.kernel_name,
-            identity.number,
-            identity.diskseq.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
-        ),
-    };
-    format!("{disk}{part} of {} sectors", identity.sectors())
 }
 
 /// Collects what a person has to see before claiming a device.
@@ -162,7 +76,7 @@ pub fn describe(system: &System, target: &Path, run_file: Option<&Path>) -> Resu
     let mounted = tree::main_mounts(system)?.into_iter().filter_map(|line| {
         let part = parts.iter().find(|part| {
             part.number == line.number
-                || tree::Device::by_path(system, &line.source).as_ref() == Some(part)
+                || Device::by_path(system, &line.source).as_ref() == Some(part)
         })?;
         Some(format!("{} on {}", part.name, line.target.display()))
     });
@@ -213,7 +127,7 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
     }
     let context = Context { claims: claims.to_owned(), run_file: None };
     let now = guard::check(system, &card.target, Purpose::Claim, &context)?;
-    if key(now.identity()) != key(&card.identity) {
+    if now.identity().key() != card.identity.key() {
         return Err(Error::Argument(format!(
             "{} is {} now and was {} on the card: nothing was claimed",
             card.target.display(),
@@ -222,7 +136,7 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
         )));
     }
     let identity = now.identity().clone();
-    let lasting = lasting_serial(&identity).is_some();
+    let lasting = identity.lasting_serial().is_some();
     if !lasting && identity.diskseq.is_none() {
         return Err(Error::Argument(format!(
             "{} has no serial number of its own, and this kernel (before 5.15) does not tell one \
@@ -234,7 +148,7 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = card.stable_path.clone().unwrap_or_else(|| card.target.clone());
     let (_, device) = guard::block_device(system, &card.target)?;
-    let content = saved::content(system, &device);
+    let content = claims::content(system, &device);
     let claim =
         Claim { format: 1, path, identity, boot, claimed_unix_s: seconds, content, written: None };
     state::folder(claims)?;
@@ -246,7 +160,7 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
 /// The end of the serial number, at least four characters of it, or the number of sectors.
 fn answers(identity: &Identity, typed: &str) -> bool {
     let typed = typed.trim();
-    match usable_serial(identity) {
+    match identity.usable_serial() {
         Some(serial) => {
             typed.chars().count() >= TAIL.min(serial.chars().count())
                 && serial.to_ascii_lowercase().ends_with(&typed.to_ascii_lowercase())
@@ -255,32 +169,9 @@ fn answers(identity: &Identity, typed: &str) -> bool {
     }
 }
 
-fn file_of(claims: &Path, identity: &Identity) -> PathBuf {
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    claims.join(format!("{}.json", key(identity).chars().map(safe).collect::<String>()))
-}
-
 /// File with the beginning and the end of a device as they were at the claim.
 fn saved_file(claims: &Path, identity: &Identity) -> PathBuf {
     file_of(claims, identity).with_extension("saved")
-}
-
-/// Whole or not at all: a torn claim must not be readable.
-fn write(claims: &Path, claim: &Claim) -> Result<()> {
-    let path = file_of(claims, &claim.identity);
-    let text = serde_json::to_string_pretty(claim).map_err(|source| Error::Io {
-        action: "encode the claim",
-        path: path.clone(),
-        source: source.into(),
-    })?;
-    state::replace(&path, text.as_bytes())
-}
-
-/// Notes in the claim that what is on the device may be ours from now on.
-pub(crate) fn begin_writing(system: &System, claims: &Path, identity: &Identity) -> Result<()> {
-    let Some(mut claim) = find(system, claims, identity)? else { return Ok(()) };
-    claim.written = Some(Written { left: None });
-    write(claims, &claim)
 }
 
 /// Notes in the claim what a trial has left on the device, so that whatever comes later is known not
@@ -295,45 +186,8 @@ pub fn note_content(system: &System, claims: &Path, target: &Path) -> Result<()>
     if claim.written.is_none() {
         return Ok(());
     }
-    claim.written = Some(Written { left: saved::content(system, &device) });
+    claim.written = Some(Written { left: claims::content(system, &device) });
     write(claims, &claim)
-}
-
-/// Every claim in the folder; a file that is no claim is an error, because a claim that cannot be
-/// read may be one that the user believes released.
-///
-/// # Errors
-/// When the folder or a file cannot be read.
-pub fn list(claims: &Path) -> Result<Vec<Claim>> {
-    let mut found = Vec::new();
-    if fs::symlink_metadata(claims).is_ok() {
-        state::folder(claims)?;
-    }
-    for name in sysfs::names(claims) {
-        let path = claims.join(name);
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        let mut text = String::new();
-        state::open_own(&path)?.read_to_string(&mut text).map_err(Error::io("read", &path))?;
-        let claim = serde_json::from_str(&text).map_err(|_| Error::Format {
-            path,
-            content: sysfs::shortened(&text),
-            expected: "a claim; remove the file and claim the device again",
-        })?;
-        found.push(claim);
-    }
-    Ok(found)
-}
-
-/// The claim on a device, if there is one that still holds.
-pub(crate) fn find(system: &System, claims: &Path, identity: &Identity) -> Result<Option<Claim>> {
-    let boot = system.boot_id()?;
-    let holds = |claim: &Claim| {
-        let this_boot = claim.boot.as_ref().is_none_or(|claimed| *claimed == boot);
-        this_boot && key(&claim.identity) == key(identity)
-    };
-    Ok(list(claims)?.into_iter().find(holds))
 }
 
 /// The claim on what a path leads to now.
@@ -388,7 +242,7 @@ pub fn release_and_restore(
         return Ok(Some(Contents::NoCopy));
     }
     let (_, device) = guard::block_device(system, target)?;
-    let now = saved::content(system, &device);
+    let now = claims::content(system, &device);
     let then = claim.content.clone().unwrap_or_default();
     // Something new on it is a person's, and newer than the copy.
     let only_less = now.is_some_and(|now| now.iter().all(|found| then.contains(found)));

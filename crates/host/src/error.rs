@@ -151,7 +151,7 @@ pub enum Error {
     Argument(String),
     /// The guard refused.
     #[error(transparent)]
-    Refused(#[from] crate::guard::Refusal),
+    Refused(#[from] crate::refusal::Refusal),
 }
 
 impl Error {

@@ -1,7 +1,7 @@
 //! Facts about this machine: for plans, for the run file, and for `doctor`.
 
+use crate::device::Device;
 use crate::error::Result;
-use crate::guard::tree::Device;
 use crate::identity::Identity;
 use crate::memory;
 use crate::program;

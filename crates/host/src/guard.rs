@@ -10,9 +10,11 @@
 //! mkfs and mount would be refused too.
 
 use crate::blkdev;
-use crate::claim;
+use crate::claims;
+use crate::device::Device;
 use crate::identity::Identity;
 use crate::nodes::NodeKind;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::sysfs::System;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -20,20 +22,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 mod bond;
-mod refusal;
 mod signature;
 mod token;
-pub(crate) mod tree;
 mod usage;
 
 #[cfg(test)]
 mod tests;
 
 pub use bond::{Bond, bind};
-pub use refusal::{Refusal, RefusalKind};
 pub use token::{FILE_MARK, WriteToken, create_file, given, own_file, scratch};
 
-use tree::Device;
 use usage::Suspect;
 
 /// Purpose of a check.
@@ -113,7 +111,7 @@ impl Verified {
     /// The reason, when it must not be written.
     pub fn permit(self) -> Result<WriteToken, Refusal> {
         self.recheck()?;
-        claim::begin_writing(&self.system, &self.context.claims, &self.identity)
+        claims::begin_writing(&self.system, &self.context.claims, &self.identity)
             .map_err(|error| Refusal::unreadable(&self.target, &error))?;
         Ok(WriteToken::claimed(self))
     }
@@ -256,7 +254,7 @@ fn claimed(
     identity: &Identity,
     context: &Context,
 ) -> Result<(), Refusal> {
-    let found = claim::find(system, &context.claims, identity)
+    let found = claims::find(system, &context.claims, identity)
         .map_err(|error| Refusal::unreadable(target, &error))?;
     if let Some(found) = found {
         return match found.strange_content(system, device) {

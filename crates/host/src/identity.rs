@@ -1,6 +1,6 @@
 //! Identity of a block device beyond its name: names change from boot to boot.
 
-use crate::guard::tree::Device;
+use crate::device::Device;
 use crate::nodes::Probe;
 use crate::sysfs::{self, System};
 use seekwell_model::units::Bytes;
@@ -76,6 +76,36 @@ impl Identity {
             text(&self.wwid),
             text(&part)
         )
+    }
+
+    /// Serial number that tells the disk from others. Some disks report blanks or zeros.
+    pub(crate) fn usable_serial(&self) -> Option<&str> {
+        let serial = self.serial.as_deref()?;
+        serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0').then_some(serial)
+    }
+
+    /// A serial number that belongs to what would be destroyed. That of a card reader or a dock belongs
+    /// to the reader: another card in it would come under the claim of the first.
+    pub(crate) fn lasting_serial(&self) -> Option<&str> {
+        if self.changeable { None } else { self.usable_serial() }
+    }
+
+    /// The part of the identity that stays when a device is plugged in elsewhere; without a serial
+    /// number, what stays the same while it stays plugged in.
+    pub(crate) fn key(&self) -> String {
+        let part = self
+            .partition
+            .map_or_else(String::new, |(index, start)| format!(" partition {index} at {start}"));
+        let disk = match self.lasting_serial() {
+            Some(serial) => format!("{} {serial}", self.model.as_deref().unwrap_or("disk")),
+            None => format!(
+                "{} {} seq {}",
+                self.kernel_name,
+                self.number,
+                self.diskseq.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
+            ),
+        };
+        format!("{disk}{part} of {} sectors", self.sectors())
     }
 
     pub(crate) fn read(system: &System, device: &Device, probe: Option<&Probe>) -> Self {

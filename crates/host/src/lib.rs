@@ -7,9 +7,13 @@
 //! This room never measures, prints, ends the process or reads the environment, and decides nothing
 //! about labs. It knows filesystems only as entries of the catalogue in `seekwell_model`.
 
+mod attributes;
 mod blkdev;
 pub mod caches;
+mod cgroup;
 pub mod claim;
+pub mod claims;
+mod device;
 pub mod error;
 pub mod facts;
 pub mod fiemap;
@@ -21,6 +25,7 @@ mod hdparm;
 pub mod identity;
 pub mod image;
 pub mod loop_device;
+mod loop_status;
 pub mod memory;
 mod mounts;
 pub mod namespace;
@@ -29,9 +34,11 @@ pub mod output;
 pub mod overlay;
 mod program;
 pub mod queue;
+pub mod refusal;
 pub mod settings;
 mod state;
 pub mod sysfs;
+mod tree;
 pub mod undo;
 
 pub use error::{Error, Result};

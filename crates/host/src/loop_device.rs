@@ -2,11 +2,11 @@
 
 use crate::blkdev;
 use crate::error::{Error, Result};
-use crate::nodes::{BehindLoop, DeviceNumber, FileId};
+use crate::loop_status::{Info, info};
 use crate::sysfs::{self, System};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
-use rustix::ioctl::{Getter, Ioctl, IoctlOutput, Opcode, Setter, ioctl};
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, Setter, ioctl};
 use seekwell_model::units::Bytes;
 use std::ffi::c_void;
 use std::fs::File;
@@ -20,8 +20,6 @@ mod tests;
 
 /// `LOOP_CONFIGURE` of `linux/loop.h`, Linux 5.8.
 const CONFIGURE: Opcode = 0x4C0A;
-/// `LOOP_GET_STATUS64`.
-const GET_STATUS: Opcode = 0x4C05;
 /// `LOOP_CTL_GET_FREE`.
 const GET_FREE: Opcode = 0x4C82;
 
@@ -37,25 +35,6 @@ const OURS: &[u8] = b"seekwell";
 const ATTEMPTS: u32 = 64;
 const RETRY_AFTER: Duration = Duration::from_millis(5);
 const POLL: Duration = Duration::from_millis(5);
-
-/// `struct loop_info64`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Info {
-    device: u64,
-    inode: u64,
-    rdevice: u64,
-    offset: u64,
-    sizelimit: u64,
-    number: u32,
-    encrypt_type: u32,
-    encrypt_key_size: u32,
-    flags: u32,
-    file_name: [u8; 64],
-    crypt_name: [u8; 64],
-    encrypt_key: [u8; 32],
-    init: [u64; 2],
-}
 
 /// `struct loop_config`.
 #[repr(C)]
@@ -301,23 +280,4 @@ pub fn attached(system: &System) -> Vec<Attached> {
             Some(Attached { kernel_name, backing_file, direct, autoclear })
         })
         .collect()
-}
-
-/// Returns the backing of a loop device: a file, or a block device by its number.
-pub(crate) fn backing(device: BorrowedFd<'_>) -> rustix::io::Result<BehindLoop> {
-    let info = info(device)?;
-    Ok(match info.rdevice {
-        0 => BehindLoop::File(FileId { device: info.device, inode: info.inode }),
-        number => BehindLoop::Device(DeviceNumber::from_raw(number)),
-    })
-}
-
-/// Device and inode of the file behind a loop device.
-pub(crate) fn backing_inode(device: BorrowedFd<'_>) -> rustix::io::Result<(u64, u64)> {
-    info(device).map(|info| (info.device, info.inode))
-}
-
-fn info(device: BorrowedFd<'_>) -> rustix::io::Result<Info> {
-    // SAFETY: LOOP_GET_STATUS64 stores one struct loop_info64, which Info mirrors field by field.
-    unsafe { ioctl(device, Getter::<GET_STATUS, Info>::new()) }
 }

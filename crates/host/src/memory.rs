@@ -1,5 +1,6 @@
 //! Memory: how much there is, how much a trial may use, and whether swap is on.
 
+use crate::cgroup;
 use crate::error::{Error, Result};
 use crate::mounts::{self, MountLine};
 use crate::sysfs::{self, System};
@@ -8,15 +9,9 @@ use seekwell_model::units::Bytes;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;
-
-/// The kernel needs a moment until a group that was just left may be removed.
-const REMOVAL: Duration = Duration::from_secs(2);
-const POLL: Duration = Duration::from_millis(10);
 
 /// Version of the memory controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +90,7 @@ impl MemoryGroup {
     pub fn remove(self, undo: &mut Undo) -> Result<()> {
         // "0" is the writer itself, whatever its number in this PID namespace.
         write(&self.home.join("cgroup.procs"), "0")?;
-        remove_group(&self.directory)?;
+        cgroup::remove(&self.directory)?;
         undo.forget(&Target::CgroupDirectory { path: self.directory })
     }
 }
@@ -198,20 +193,6 @@ fn own_group(system: &System, controller: &Controller) -> Result<PathBuf> {
         expected: "a line of the memory controller",
     })?;
     Ok(controller.root.join(group))
-}
-
-/// Removes an empty group; one that is gone already is fine.
-pub(crate) fn remove_group(directory: &Path) -> Result<()> {
-    let begin = Instant::now();
-    loop {
-        match fs::remove_dir(directory) {
-            Ok(()) => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::ResourceBusy && begin.elapsed() < REMOVAL => {}
-            Err(error) => return Err(Error::io("remove the memory group", directory)(error)),
-        }
-        sleep(POLL);
-    }
 }
 
 /// A line of `/proc/meminfo`; `None` when this kernel has no such line.

@@ -1,5 +1,6 @@
 //! Questions that only a device node answers: its number, and whether it is in use.
 
+use crate::loop_status;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
 use rustix::io::Errno;
 use std::fmt::Debug;
@@ -151,8 +152,13 @@ impl Nodes for Kernel {
             Err(Errno::NXIO | Errno::NOENT) => return Ok(None),
             opened => opened?,
         };
-        match crate::loop_device::backing(opened.as_fd()) {
-            Ok(behind) => Ok(Some(behind)),
+        match loop_status::info(opened.as_fd()) {
+            Ok(info) if info.rdevice != 0 => {
+                Ok(Some(BehindLoop::Device(DeviceNumber::from_raw(info.rdevice))))
+            }
+            Ok(info) => {
+                Ok(Some(BehindLoop::File(FileId { device: info.device, inode: info.inode })))
+            }
             Err(Errno::NXIO) => Ok(None),
             Err(error) => Err(error.into()),
         }

@@ -7,6 +7,10 @@
 //! `discard_max_bytes` is only read: on most devices the kernel shows a value there that it does not
 //! take back, so that a change could not be undone. mkfs and mount are told not to discard instead.
 
+use crate::attributes::{
+    DISCARD, MAX_SECTORS, NR_REQUESTS, READ_AHEAD, ROTATIONAL, SCHEDULER, WRITE_CACHE,
+    WRITEBACK_THROTTLING, in_force,
+};
 use crate::error::{Error, Result};
 use crate::hdparm;
 use crate::sysfs::{self, System};
@@ -16,31 +20,10 @@ use seekwell_model::record::QueueSettings;
 use seekwell_model::stack::{DeviceSettings, Scheduler, WriteCache};
 use seekwell_model::warning::{Warning, WarningCode};
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 #[cfg(test)]
 mod tests;
-
-pub(crate) const SCHEDULER: &str = "scheduler";
-pub(crate) const NR_REQUESTS: &str = "nr_requests";
-pub(crate) const READ_AHEAD: &str = "read_ahead_kb";
-const MAX_SECTORS: &str = "max_sectors_kb";
-const ROTATIONAL: &str = "rotational";
-const WRITE_CACHE: &str = "write_cache";
-const DISCARD: &str = "discard_max_bytes";
-
-/// Write-back throttling, which a scheduler switch also changes: bfq turns it off.
-pub(crate) const WRITEBACK_THROTTLING: &str = "wbt_lat_usec";
-
-/// Limits that a person may lower and that show what the hardware has until then. What they show is
-/// not what they take, so they are never written.
-const LIMITS: [&str; 2] = [DISCARD, "write_zeroes_unmap_max_bytes"];
-
-/// Attributes that the kernel derives from the file of a loop device when it is attached. On a free device they
-/// say nothing; written there, they would hold for the next file too.
-const OF_THE_FILE: [&str; 2] = [ROTATIONAL, WRITE_CACHE];
 
 /// Settings wanted for a queue; `None` leaves a setting as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,12 +71,6 @@ impl Wanted {
     }
 }
 
-/// The scheduler in brackets, or the only word.
-pub(crate) fn in_force(text: &str) -> Option<String> {
-    let marked = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    marked.or_else(|| text.split_whitespace().next()).map(str::to_owned)
-}
-
 /// Schedulers that a device offers, in the kernel's order.
 ///
 /// # Errors
@@ -128,58 +105,6 @@ pub fn read(system: &System, kernel_name: &str) -> Result<QueueSettings> {
     })
 }
 
-/// Everything that can be set on a queue, the tunables of its scheduler included.
-///
-/// # Errors
-/// When there is no such device.
-pub(crate) fn settable(system: &System, kernel_name: &str) -> Result<Vec<Target>> {
-    let device = disk_of(system, kernel_name)?;
-    let queue = system.queue(&device)?;
-    let writable = |path: &Path| {
-        path.metadata()
-            .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o200 != 0)
-    };
-    let names = |folder: &Path| {
-        let mut names = sysfs::names(folder);
-        names.retain(|name| !LIMITS.contains(&name.as_str()) && writable(&folder.join(name)));
-        names
-    };
-    let scheduler = sysfs::read_optional(&queue.join(SCHEDULER)).as_deref().and_then(in_force);
-    let attributes = names(&queue)
-        .into_iter()
-        .map(|attribute| Target::Queue { device: device.clone(), attribute });
-    let tunables = scheduler.into_iter().flat_map(|scheduler| {
-        let device = device.clone();
-        names(&queue.join("iosched")).into_iter().map(move |name| Target::Tunable {
-            device: device.clone(),
-            scheduler: scheduler.clone(),
-            name,
-        })
-    });
-    Ok(attributes.chain(tunables).collect())
-}
-
-/// The same for a loop device that is free.
-pub(crate) fn settable_while_free(system: &System, kernel_name: &str) -> Result<Vec<Target>> {
-    let mut targets = settable(system, kernel_name)?;
-    targets.retain(|target| match target {
-        Target::Queue { attribute, .. } => !OF_THE_FILE.contains(&attribute.as_str()),
-        _ => true,
-    });
-    Ok(targets)
-}
-
-/// The whole disk whose queue a device uses.
-///
-/// # Errors
-/// When there is no such device.
-pub fn disk_of(system: &System, kernel_name: &str) -> Result<String> {
-    let queue = system.queue(kernel_name)?;
-    let real = fs::canonicalize(&queue).map_err(Error::io("find", &queue))?;
-    let disk = real.parent().and_then(Path::file_name).and_then(|name| name.to_str());
-    Ok(disk.unwrap_or(kernel_name).to_owned())
-}
-
 /// Sets what is wanted, reads each value back, and says what came out otherwise.
 ///
 /// # Errors
@@ -191,7 +116,7 @@ pub fn apply(
     wanted: &Wanted,
     undo: &mut Undo,
 ) -> Result<Vec<Warning>> {
-    let device = disk_of(system, kernel_name)?;
+    let device = system.disk_of(kernel_name)?;
     undo.record_queue(&device)?;
     let mut setter = Setter { system, device: &device, undo, warnings: Vec::new() };
     // A list without a file holds what is changed alone; each of the limits changes this one.
@@ -227,7 +152,7 @@ pub fn apply(
 /// # Errors
 /// When the undo list cannot be written.
 pub fn restore(system: &System, kernel_name: &str, undo: &mut Undo) -> Result<Restored> {
-    let device = disk_of(system, kernel_name)?;
+    let device = system.disk_of(kernel_name)?;
     undo.restore_device(&device)
 }
 

@@ -1,6 +1,5 @@
 //! Queue settings of all devices and sysctls of the machine, to compare before and after a run.
 
-use crate::queue;
 use crate::sysfs::{self, System};
 use crate::undo::{self, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,7 +108,7 @@ impl Settings {
 
 /// Settings that a loop device keeps from one file to the next.
 fn kept_by_loops(system: &System, name: &str) -> BTreeSet<String> {
-    let targets = queue::settable_while_free(system, name).unwrap_or_default();
+    let targets = undo::settable_while_free(system, name).unwrap_or_default();
     let attribute = |target| match target {
         Target::Queue { attribute, .. } => Some(attribute),
         Target::Tunable { name, .. } => Some(format!("{TUNABLES}/{name}")),

@@ -129,6 +129,17 @@ impl System {
             remedy: "name a disk, a partition or a loop device".to_owned(),
         })
     }
+
+    /// Kernel name of the whole disk whose queue a device uses.
+    ///
+    /// # Errors
+    /// When there is no such device.
+    pub fn disk_of(&self, kernel_name: &str) -> Result<String> {
+        let queue = self.queue(kernel_name)?;
+        let real = fs::canonicalize(&queue).map_err(Error::io("find", &queue))?;
+        let disk = real.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        Ok(disk.unwrap_or(kernel_name).to_owned())
+    }
 }
 
 /// Reads a file of the kernel without the line end.

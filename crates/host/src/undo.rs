@@ -9,7 +9,6 @@
 //! is marked; the file goes when nothing is left.
 
 use crate::error::{Error, Result};
-use crate::queue;
 use crate::state::{self, Draft};
 use crate::sysfs::{self, System};
 use content::{Change, Content, FORMAT, Line, Owner, load};
@@ -25,12 +24,14 @@ mod content;
 mod lock;
 mod owners;
 mod put_back;
+mod settable;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use allowed::{SYSCTLS, sysctl};
 pub use lock::{holder, lock};
+pub(crate) use settable::settable_while_free;
 
 /// Ending of the names of undo lists.
 pub const EXTENSION: &str = "undo";
@@ -222,7 +223,7 @@ impl Undo {
         if self.list.is_none() {
             return Ok(());
         }
-        let settable = if free { queue::settable_while_free } else { queue::settable };
+        let settable = if free { settable_while_free } else { settable::settable };
         let targets = settable(&self.system, device)?;
         self.record_all(&targets, free)
     }

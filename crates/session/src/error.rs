@@ -3,7 +3,7 @@
 use crate::options::Change;
 use seekwell_agent::host_place::HostPlaceError;
 use seekwell_device::DeviceError;
-use seekwell_host::guard::Refusal;
+use seekwell_host::refusal::Refusal;
 use seekwell_model::backend::BackendError;
 use seekwell_runner::execute::RunError;
 use seekwell_runner::order::PlanError;

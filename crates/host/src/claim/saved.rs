@@ -1,10 +1,8 @@
-//! Partition table and signatures of a claimed device: what they are, and a copy of the places where
-//! they are.
+//! A copy of the places where a claimed device has its partition table and signatures.
 
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::guard::WriteToken;
-use crate::guard::tree::Device;
-use crate::program;
 use crate::state;
 use crate::sysfs::System;
 use serde::{Deserialize, Serialize};
@@ -29,25 +27,6 @@ struct Header {
     format: u32,
     device: String,
     pieces: Vec<Piece>,
-}
-
-/// Partitions with their places and signatures with their UUIDs, of a device and its partitions.
-/// `None` without the program that finds them.
-pub(super) fn content(system: &System, device: &Device) -> Option<Vec<String>> {
-    let mut found = Vec::new();
-    for part in device.with_parts() {
-        let place = |name: &str| part.attribute(name).unwrap_or_default();
-        if part != *device {
-            let text = format!("{} at {} of {} sectors", part.name, place("start"), place("size"));
-            found.push(text);
-        }
-        let node = system.dev.join(&part.name);
-        let arguments = ["--no-act", "--parsable", "--output", "OFFSET,TYPE,UUID", node.to_str()?];
-        let output = program::run(system, "wipefs", "util-linux", &arguments).ok()?;
-        let lines = output.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-        found.extend(lines.map(|line| format!("{}: {line}", part.name)));
-    }
-    Some(found)
 }
 
 fn pieces(device: &Device, size: u64) -> Vec<Piece> {

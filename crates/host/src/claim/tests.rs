@@ -1,6 +1,7 @@
 use super::*;
+use crate::claims::list;
 use crate::fixture::Machine;
-use crate::guard::RefusalKind;
+use crate::refusal::RefusalKind;
 
 fn machine(serial: &str) -> Machine {
     let mut machine = Machine::new();
@@ -168,7 +169,7 @@ fn show_signatures(machine: &Machine, text: &str) {
     fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-fn may_be_written(machine: &Machine) -> std::result::Result<(), guard::Refusal> {
+fn may_be_written(machine: &Machine) -> std::result::Result<(), Refusal> {
     let context = Context { claims: machine.path("claims"), run_file: None };
     guard::check(&machine.system(), &machine.path("dev/sdb"), Purpose::Write, &context).map(drop)
 }

@@ -152,7 +152,7 @@ fn size_of(path: &Path) -> Result<Bytes> {
 /// Locks the whole disk, as udev and other careful programs expect of whoever writes to it.
 fn lock(system: &System, token: &WriteToken) -> Result<OwnedFd> {
     let name = token.kernel_name().unwrap_or_default();
-    let disk = crate::guard::tree::Device::by_name(system, name).and_then(|device| device.disk());
+    let disk = crate::device::Device::by_name(system, name).and_then(|device| device.disk());
     let path = disk.map_or_else(|| token.path().to_owned(), |disk| system.dev.join(disk.name));
     let node = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         .map_err(Error::errno("open", &path))?;

@@ -1,8 +1,8 @@
 //! One device for a whole run: a path that leads elsewhere later is no longer what was planned.
 
-use super::refusal::{Refusal, RefusalKind};
 use super::{Verified, block_device};
 use crate::identity::Identity;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::sysfs::System;
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Marks of layers that a device belongs to even while they are not running.
 
-use super::tree::Device;
+use crate::device::Device;
 use crate::program;
 use crate::sysfs::System;
 use std::path::Path;

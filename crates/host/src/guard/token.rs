@@ -1,11 +1,12 @@
 //! The right to write, and who gets it.
 
-use super::refusal::{Refusal, RefusalKind};
-use super::tree::Device;
 use super::usage::Suspect;
 use super::{Verified, block_device, exclusive_identity, same};
+use crate::device::Device;
 use crate::identity::Identity;
-use crate::loop_device::{self, LoopDevice};
+use crate::loop_device::LoopDevice;
+use crate::loop_status;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::sysfs::System;
 use rustix::fs::{FileType, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, open, stat};
 use rustix::io::Errno;
@@ -198,7 +199,7 @@ fn unused_identity(system: &System, node: &Path, device: &Device) -> Result<Iden
 fn backed_by(path: &Path, node: &Path, image: &OwnedFd) -> Result<(), Refusal> {
     let unreadable = |error: Errno| Refusal::unreadable(path, &error);
     let opened = open(node, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(unreadable)?;
-    let behind = loop_device::backing_inode(opened.as_fd()).map_err(unreadable)?;
+    let behind = loop_status::backing_inode(opened.as_fd()).map_err(unreadable)?;
     let facts = fstat(image).map_err(unreadable)?;
     if behind == (facts.st_dev, facts.st_ino) {
         return Ok(());

@@ -1,11 +1,12 @@
 //! Users of a device: the running system, mounts, swap, other layers, other processes.
 
-use super::refusal::{Refusal, RefusalKind};
-use super::tree::{self, Device, Twins};
+use crate::device::Device;
 use crate::error::Error;
 use crate::mounts::{self, MountLine};
 use crate::nodes::{DeviceNumber, NodeKind};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::sysfs::{self, System};
+use crate::tree::{self, Twins};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 use super::*;
 use crate::fixture;
 use crate::image;
+use crate::loop_status::backing_inode;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 const TIMEOUT: Duration = Duration::from_secs(10);

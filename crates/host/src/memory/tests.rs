@@ -84,7 +84,7 @@ fn a_real_limit_is_in_force_and_gone_afterwards() {
             .unwrap();
         let status = alone.wait().unwrap();
         let root = controller(&system).unwrap().unwrap().root;
-        remove_group(&root.join(group_name(&format!("test-{}", alone.id())))).unwrap();
+        cgroup::remove(&root.join(group_name(&format!("test-{}", alone.id())))).unwrap();
         assert!(status.success());
         return;
     }

@@ -4,7 +4,7 @@ use super::content::Change;
 use super::{Restored, Target};
 use crate::error::{Error, Result};
 use crate::sysfs::{self, System};
-use crate::{hdparm, loop_device, memory, queue};
+use crate::{attributes, cgroup, hdparm, loop_device};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
@@ -37,7 +37,7 @@ fn queue_file(system: &System, device: &str, attribute: &str) -> Result<PathBuf>
 /// `scheduler` shows all and marks the one in force; every other file shows what it takes.
 fn value(path: &Path, attribute: &str) -> Option<String> {
     let text = sysfs::read_optional(path)?;
-    if attribute == queue::SCHEDULER { queue::in_force(&text) } else { Some(text) }
+    if attribute == attributes::SCHEDULER { attributes::in_force(&text) } else { Some(text) }
 }
 
 /// The number that the kernel gives a disk when it appears, so that another disk that takes its
@@ -56,9 +56,9 @@ pub(super) fn disk_number(system: &System, device: &str) -> Option<u64> {
 pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
     let rank = |change: &Change| match &change.target {
         Target::Queue { attribute, .. } => match attribute.as_str() {
-            queue::SCHEDULER => 0,
-            queue::NR_REQUESTS | queue::WRITEBACK_THROTTLING => 3,
-            queue::READ_AHEAD => 4,
+            attributes::SCHEDULER => 0,
+            attributes::NR_REQUESTS | attributes::WRITEBACK_THROTTLING => 3,
+            attributes::READ_AHEAD => 4,
             _ => 2,
         },
         Target::Hdparm { .. } => 1,
@@ -150,7 +150,7 @@ pub(super) fn put_back(
     match &change.target {
         Target::CgroupDirectory { path } => {
             let existed = path.exists();
-            memory::remove_group(path).map_err(|error| error.to_string())?;
+            cgroup::remove(path).map_err(|error| error.to_string())?;
             Ok(existed.then(|| format!("removed {}", path.display())))
         }
         Target::Directory { path } => remove_folder(path),
@@ -176,7 +176,7 @@ pub(super) fn put_back(
         },
         Target::Tunable { device, scheduler, name } => {
             let Ok(queue) = system.queue(device) else { return Ok(None) };
-            let current = value(&queue.join(queue::SCHEDULER), queue::SCHEDULER);
+            let current = value(&queue.join(attributes::SCHEDULER), attributes::SCHEDULER);
             if current.as_deref() != Some(scheduler) {
                 // The tunables of a scheduler live and die with it.
                 return Ok(None);

@@ -208,7 +208,8 @@ fn the_disk_under_this_system_is_refused() {
     // Looking only: the root filesystem's own device, whatever it is here.
     let lines = crate::mounts::of_self(&System::host()).unwrap();
     let on_root = lines.iter().rev().find(|line| line.target == Path::new("/"));
-    let device = on_root.and_then(|line| tree::Device::by_number(&System::host(), line.number));
+    let device =
+        on_root.and_then(|line| crate::device::Device::by_number(&System::host(), line.number));
     let Some(device) = device else {
         return skip(
             "the_disk_under_this_system_is_refused",

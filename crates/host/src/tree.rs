@@ -1,120 +1,13 @@
 //! Tree of block devices in sysfs: partitions, and devices on top of others.
 
-use crate::claim;
+use crate::device::{Device, overlap};
 use crate::error::Result;
 use crate::identity::Identity;
 use crate::mounts::{self, MountLine};
 use crate::nodes::{BehindLoop, DeviceNumber, FileId, NodeKind};
 use crate::sysfs::{self, System};
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// One block device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Device {
-    pub name: String,
-    pub number: DeviceNumber,
-    pub folder: PathBuf,
-}
-
-impl Device {
-    /// By number.
-    pub(crate) fn by_number(system: &System, number: DeviceNumber) -> Option<Self> {
-        let link = system.sys.join("dev/block").join(number.to_string());
-        let folder = fs::canonicalize(link).ok()?;
-        let name = folder.file_name()?.to_str()?.to_owned();
-        Some(Self { name, number, folder })
-    }
-
-    /// By kernel name.
-    pub(crate) fn by_name(system: &System, name: &str) -> Option<Self> {
-        let folder = fs::canonicalize(system.block(name)).ok()?;
-        let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
-        Some(Self { name: name.to_owned(), number, folder })
-    }
-
-    /// By a path to its node.
-    pub(crate) fn by_path(system: &System, path: &Path) -> Option<Self> {
-        match system.nodes.kind(path) {
-            Ok(NodeKind::Block(number)) => Self::by_number(system, number),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
-        sysfs::read_optional(&self.folder.join(name))
-    }
-
-    pub(crate) fn is_partition(&self) -> bool {
-        self.folder.join("partition").exists()
-    }
-
-    /// The disk that a partition is cut from.
-    pub(crate) fn disk(&self) -> Option<Self> {
-        if !self.is_partition() {
-            return None;
-        }
-        let folder = self.folder.parent()?.to_owned();
-        let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
-        let name = folder.file_name()?.to_str()?.to_owned();
-        Some(Self { name, number, folder })
-    }
-
-    /// Partitions of a disk.
-    pub(crate) fn partitions(&self) -> Vec<Self> {
-        sysfs::names(&self.folder)
-            .into_iter()
-            .filter_map(|name| {
-                let folder = self.folder.join(&name);
-                if !folder.join("partition").exists() {
-                    return None;
-                }
-                let number = DeviceNumber::parse(&sysfs::read_optional(&folder.join("dev"))?)?;
-                Some(Self { name, number, folder })
-            })
-            .collect()
-    }
-
-    /// First sector and number of sectors, 512 bytes each, on the disk.
-    fn range(&self) -> Option<(u64, u64)> {
-        let number = |name: &str| self.attribute(name)?.parse::<u64>().ok();
-        Some((number("start")?, number("size")?))
-    }
-
-    /// Partitions of the same disk that share sectors with this one: an extended partition holds
-    /// the logical ones, and tables may be broken.
-    fn overlapping(&self) -> Vec<Self> {
-        let (Some(disk), Some((start, size))) = (self.disk(), self.range()) else {
-            return Vec::new();
-        };
-        let shares = |other: &Self| {
-            other.name != self.name
-                && other.range().is_some_and(|range| overlap((start, size), range))
-        };
-        disk.partitions().into_iter().filter(shares).collect()
-    }
-
-    /// The device and all of its parts: what a write to it can destroy.
-    pub(crate) fn with_parts(&self) -> Vec<Self> {
-        let mut parts = vec![self.clone()];
-        parts.extend(self.partitions());
-        parts.extend(self.overlapping());
-        parts
-    }
-
-    /// The same and the disk around a partition, whose use as a whole covers the partition.
-    pub(crate) fn concerned(&self) -> Vec<Self> {
-        let mut devices = self.with_parts();
-        devices.extend(self.disk());
-        devices
-    }
-
-    /// Names of layers that hold it (`holders`).
-    pub(crate) fn holders(&self) -> Vec<String> {
-        sysfs::names(&self.folder.join("holders"))
-    }
-}
+use std::path::PathBuf;
 
 /// Other nodes of the same bytes, and the files that hold them.
 #[derive(Clone, Debug, Default)]
@@ -185,7 +78,7 @@ fn behind_loop(system: &System, device: &Device) -> std::io::Result<Option<Behin
 fn other_paths(system: &System, disk: &Device) -> Vec<Device> {
     let names = |device: &Device| {
         let identity = Identity::read(system, device, None);
-        let serial = identity.serial.clone().filter(|_| claim::has_usable_serial(&identity));
+        let serial = identity.serial.clone().filter(|_| identity.usable_serial().is_some());
         (identity.size, identity.wwid.clone(), identity.model.clone().zip(serial))
     };
     let (size, wwid, serial) = names(disk);
@@ -202,10 +95,6 @@ fn other_paths(system: &System, disk: &Device) -> Vec<Device> {
     };
     let all = sysfs::names(&system.sys.join("block"));
     all.iter().filter_map(|name| Device::by_name(system, name)).filter(is_same).collect()
-}
-
-fn overlap((start, size): (u64, u64), (first, count): (u64, u64)) -> bool {
-    first < start.saturating_add(size) && start < first.saturating_add(count)
 }
 
 /// The device, and every device below it on which its content lies: the disk of a partition, the
