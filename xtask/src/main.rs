@@ -15,7 +15,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   tidy                   check limits, dependency arrows and house rules over the whole tree
-  tidy --room ROOM       list the findings of one crate or folder, those within its budget too
+  tidy --room ROOM       list the findings of one crate or folder
   tidy --commits A..B    check the subjects of the commits in a range
   docs                   write the documents that are generated from the code
   docs --check           compare them only; exit 1 when one is out of date

@@ -12,9 +12,6 @@ use anyhow::Result;
 
 use crate::tree::Tree;
 
-use budget::Applied;
-
-mod budget;
 mod calls;
 mod catalogue;
 mod circles;
@@ -34,7 +31,6 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use budget::BUDGET_FILE;
 pub use exceptions::EXCEPTIONS_FILE;
 pub use language::PHRASES_FILE;
 pub use rule::Rule;
@@ -69,8 +65,7 @@ impl Finding {
     }
 }
 
-/// Checks the tree below `root`, prints the findings and the budgets that can be lowered, and returns
-/// true if nothing was found.
+/// Checks the tree below `root`, prints the findings, and returns true if there are none.
 ///
 /// # Errors
 ///
@@ -84,27 +79,31 @@ pub fn command(root: &Path) -> Result<bool> {
         .filter(|line| !line.is_empty())
         .collect();
     let tree = Tree::read(root)?;
-    let Applied { findings, notes } = budget::apply(&tree, all(&tree, &private_words));
-    Ok(print(findings, &notes))
+    Ok(print(&check(&tree, &private_words)))
 }
 
-/// Prints the findings of one crate or folder as if it had no budget, and returns true if there are none.
+/// Prints the findings of one crate or folder, and returns true if there are none.
 ///
 /// # Errors
 ///
 /// When the tree cannot be read.
 pub fn room(root: &Path, room: &str) -> Result<bool> {
-    let mut findings = all(&Tree::read(root)?, &[]);
-    findings.retain(|finding| budget::budget_room(&finding.file) == room);
-    Ok(print(findings, &[]))
+    let mut findings = check(&Tree::read(root)?, &[]);
+    findings.retain(|finding| room_of(&finding.file) == room);
+    Ok(print(&findings))
 }
 
-fn print(mut findings: Vec<Finding>, notes: &[String]) -> bool {
-    findings.sort();
-    for note in notes {
-        println!("note: {note}");
+/// The crate or folder that a path belongs to; `root` for a file at the root.
+fn room_of(path: &str) -> &str {
+    match (rust_file::room(path), path.split_once('/')) {
+        ("", Some((folder, _))) => folder,
+        ("", None) => "root",
+        (room, _) => room,
     }
-    for finding in &findings {
+}
+
+fn print(findings: &[Finding]) -> bool {
+    for finding in findings {
         println!("{finding}");
     }
     let plural = if findings.len() == 1 { "" } else { "s" };
@@ -112,17 +111,10 @@ fn print(mut findings: Vec<Finding>, notes: &[String]) -> bool {
     findings.is_empty()
 }
 
-/// All findings in `tree`, by file and line, after exceptions and budgets. `private_words` must not
-/// occur in any text.
+/// All findings in `tree`, by file and line, after exceptions. `private_words` must not occur in any
+/// text.
 #[must_use]
 pub fn check(tree: &Tree, private_words: &[String]) -> Vec<Finding> {
-    let mut findings = budget::apply(tree, all(tree, private_words)).findings;
-    findings.sort();
-    findings
-}
-
-/// All findings after exceptions, before budgets.
-fn all(tree: &Tree, private_words: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let files = rust_file::parse_all(tree, &mut findings);
     let phrases = language::phrases(tree, &mut findings);

@@ -2,7 +2,6 @@
 //! start from.
 
 mod arrows;
-mod budget;
 mod circles;
 mod code;
 mod entries;

@@ -107,3 +107,15 @@ fn a_file_of_entries_that_cannot_be_read_is_a_finding() {
         ["xtask/tidy.toml:1: an entry that cannot be read (missing field `reason`) [exceptions]"]
     );
 }
+
+#[test]
+fn a_path_belongs_to_its_crate_or_folder() {
+    for (path, room) in [
+        ("crates/cli/src/main.rs", "cli"),
+        ("xtask/src/lib.rs", "xtask"),
+        ("docs/how-to/a.md", "docs"),
+        ("README.md", "root"),
+    ] {
+        assert_eq!(crate::tidy::room_of(path), room);
+    }
+}
