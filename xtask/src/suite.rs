@@ -4,10 +4,11 @@
 //! `ignored`, and what [`seekwell_testing::skip`] wrote to its log. What the tests leave on the
 //! machine (loop devices, mounts, queue settings, processes, temporary files) fails the run.
 
+use std::ffi::OsString;
 use std::fs;
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -16,12 +17,16 @@ use seekwell_testing::SKIP_LOG;
 use crate::{docs, tidy};
 
 mod kernel;
+mod lanes;
 mod machine;
+mod programs;
 mod tally;
 #[cfg(test)]
 mod tests;
 
+use lanes::Job;
 use machine::Machine;
+use programs::Program;
 use tally::Tally;
 
 /// Time within which a detached loop device or a guardian must disappear.
@@ -55,18 +60,28 @@ pub fn command(root: &Path) -> Result<bool> {
         }
     }
     headed("lab kernel", || kernel::provide(root))?;
-    let mut cargo_test = cargo_command(root);
-    cargo_test.args(["test", "--workspace", "--no-fail-fast", "--locked"]);
-    // A snapshot that differs is a failure; it shall not be written into the checkout besides.
-    cargo_test.env("INSTA_UPDATE", "no");
-    if std::env::var_os(PROPERTY_SEED).is_none() {
-        cargo_test.env(PROPERTY_SEED, "1");
-    }
     let show = &mut io::stdout();
-    let mut run = TestRun { cargo_test, look: Machine::look, settle: SETTLE, show };
+    let run = TestRun {
+        root,
+        selection: &["--workspace", "--locked"],
+        environment: environment(),
+        look: Machine::look,
+        settle: SETTLE,
+        show,
+    };
     headed("cargo test", || run.run(&mut tally))?;
     print!("{tally}");
     Ok(tally.is_good())
+}
+
+/// What every test finds in its environment.
+fn environment() -> Vec<(String, OsString)> {
+    // A snapshot that differs is a failure; it shall not be written into the checkout besides.
+    let mut all = vec![("INSTA_UPDATE".to_owned(), "no".into())];
+    if std::env::var_os(PROPERTY_SEED).is_none() {
+        all.push((PROPERTY_SEED.to_owned(), "1".into()));
+    }
+    all
 }
 
 fn headed<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -90,28 +105,33 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<bool> {
 
 /// A run of the tests.
 struct TestRun<'a, L> {
-    cargo_test: Command,
+    root: &'a Path,
+    /// Arguments of cargo that select the packages.
+    selection: &'a [&'a str],
+    environment: Vec<(String, OsString)>,
     /// Reads the state of the machine.
     look: L,
-    /// Time within which things must disappear.
+    /// How long things may take to be gone.
     settle: Duration,
-    /// Gets what the tests print, while it comes.
-    show: &'a mut dyn Write,
+    /// Gets what the tests print, each test program's output in one piece.
+    show: &'a mut (dyn Write + Send),
 }
 
 impl<L: Fn() -> Result<Machine>> TestRun<'_, L> {
     /// Runs all tests, with a temporary folder and a skip log of their own.
-    fn run(&mut self, tally: &mut Tally) -> Result<()> {
+    fn run(mut self, tally: &mut Tally) -> Result<()> {
+        let Some(programs) = programs::build(self.root, self.selection, &self.environment)? else {
+            tally.fail("cargo test", "a test did not build");
+            return Ok(());
+        };
         let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
         let temporary = scratch.path().join("tmp");
         fs::create_dir(&temporary)?;
         let log = scratch.path().join("skips");
         let before = (self.look)()?;
-        self.cargo_test.env("TMPDIR", &temporary).env(SKIP_LOG, &log);
-        if !self.stream(tally)? && !tally.has_failed_tests() {
-            let reason = "a test did not build, or a test binary ended without a result";
-            tally.fail("cargo test", reason);
-        }
+        self.environment.push(("TMPDIR".to_owned(), temporary.clone().into()));
+        self.environment.push((SKIP_LOG.to_owned(), log.clone().into()));
+        lanes::run(self.commands(&programs), self.show, tally)?;
         match fs::read_to_string(&log) {
             Ok(text) => tally.add_skips(&text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -130,19 +150,21 @@ impl<L: Fn() -> Result<Machine>> TestRun<'_, L> {
         Ok(())
     }
 
-    /// Shows and counts what the tests print; whether cargo reports success.
-    fn stream(&mut self, tally: &mut Tally) -> Result<bool> {
-        let mut child =
-            self.cargo_test.stdout(Stdio::piped()).spawn().context("cannot run cargo test")?;
-        let output = child.stdout.take().context("cargo test has no output")?;
-        let mut reader = BufReader::new(output);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line)? > 0 {
-            self.show.write_all(&line)?;
-            tally.add_line(String::from_utf8_lossy(&line).trim_end());
-            line.clear();
+    /// The commands of the two lanes: the tests that touch the machine, and those that do not, with
+    /// the examples of the documentation behind them.
+    fn commands(&self, programs: &[Program]) -> [Vec<Job>; 2] {
+        let mut lanes = [Vec::new(), Vec::new()];
+        for program in programs {
+            let lane = usize::from(!program.touches_the_machine());
+            lanes[lane].push(Job { name: program.name(), command: program.command() });
         }
-        Ok(child.wait()?.success())
+        let mut command = cargo_command(self.root);
+        command.args(["test", "--doc", "--no-fail-fast"]).args(self.selection);
+        lanes[1].push(Job { name: "examples of the documentation".to_owned(), command });
+        for job in lanes.iter_mut().flatten() {
+            job.command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        }
+        lanes
     }
 }
 

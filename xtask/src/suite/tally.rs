@@ -28,8 +28,19 @@ struct Skip {
 }
 
 impl Tally {
+    /// Takes in what the test program `name` printed, and its exit: one that fails without a failed
+    /// test in its result has died.
+    pub(super) fn add_program(&mut self, name: &str, printed: &str, success: bool) {
+        let failed_before = self.failed;
+        self.repeating = false;
+        printed.lines().for_each(|line| self.add_line(line));
+        if !success && self.failed == failed_before {
+            self.fail(name, "the test program ended without a result");
+        }
+    }
+
     /// Takes in one line of the harness's output.
-    pub(super) fn add_line(&mut self, line: &str) {
+    fn add_line(&mut self, line: &str) {
         // What a child process prints may stand in front on the same line.
         if line == "failures:" {
             self.repeating = true;
@@ -75,10 +86,6 @@ impl Tally {
     /// Adds a failure that is not a test's.
     pub(super) fn fail(&mut self, check: &str, reason: &str) {
         self.failed_checks.push((check.to_owned(), reason.to_owned()));
-    }
-
-    pub(super) fn has_failed_tests(&self) -> bool {
-        self.failed > 0
     }
 
     /// Returns true if nothing failed and at least one test really ran.

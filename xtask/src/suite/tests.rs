@@ -6,7 +6,7 @@ const MANIFEST: &str =
     "[package]\nname = \"fixture\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
 
 fn plant(root: &Path, tests: &str) {
-    fs::create_dir(root.join("src")).unwrap();
+    fs::create_dir_all(root.join("src")).unwrap();
     fs::create_dir(root.join("tests")).unwrap();
     fs::write(root.join("Cargo.toml"), MANIFEST).unwrap();
     fs::write(root.join("src/lib.rs"), "").unwrap();
@@ -16,16 +16,19 @@ fn plant(root: &Path, tests: &str) {
 
 fn run(tests: &str) -> Tally {
     let folder = tempfile::tempdir().unwrap();
-    plant(folder.path(), tests);
+    let root = &folder.path().join("fixture");
+    plant(root, tests);
     let mut tally = Tally::default();
-    let mut cargo_test = cargo_command(folder.path());
-    cargo_test.args(["test", "--no-fail-fast", "--offline"]).stderr(Stdio::null());
     // Packages of the same name in one target folder would run each other's tests.
-    cargo_test.env("CARGO_TARGET_DIR", folder.path().join("target"));
+    let target = folder.path().join("target");
+    let environment = vec![("CARGO_TARGET_DIR".to_owned(), target.into())];
     let look = || Ok(Machine::default());
     let mut shown = Vec::new();
     let show = &mut shown;
-    TestRun { cargo_test, look, settle: Duration::ZERO, show }.run(&mut tally).unwrap();
+    let selection = &["--offline"];
+    TestRun { root, selection, environment, look, settle: Duration::ZERO, show }
+        .run(&mut tally)
+        .unwrap();
     assert!(String::from_utf8(shown).unwrap().contains("running"));
     tally
 }
@@ -63,7 +66,7 @@ fn a_test_binary_that_dies_is_a_failure() {
     let tally = run("#[test] fn dies() { std::process::abort() }");
     assert_eq!(
         tally.to_string(),
-        "FAILED: cargo test: a test did not build, or a test binary ended without a result\n\
+        "FAILED: fixture t: the test program ended without a result\n\
          FAILED: no test ran\n\
          0 passed, 1 failed, 0 skipped\n"
     );

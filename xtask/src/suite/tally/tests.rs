@@ -2,7 +2,7 @@ use super::*;
 
 fn tally(output: &str, skips: &str) -> Tally {
     let mut tally = Tally::default();
-    output.lines().for_each(|line| tally.add_line(line));
+    tally.add_program("some tests", output, !output.contains("FAILED"));
     tally.add_skips(skips);
     tally
 }
@@ -52,7 +52,6 @@ test tests::c - should panic ... FAILED
 test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 ";
     let mut tally = tally(output, "");
-    assert!(tally.has_failed_tests());
     tally.fail("tidy", "see above");
     assert!(!tally.is_good());
     assert_eq!(
@@ -66,7 +65,6 @@ test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 fn a_failed_check_alone_fails_the_run() {
     let mut tally = tally(GOOD, "");
     tally.fail("clippy", "see above");
-    assert!(!tally.has_failed_tests());
     assert!(!tally.is_good());
 }
 
@@ -128,5 +126,15 @@ test tests::b ... ignored, needs a disk
     assert_eq!(
         tally(output, "").to_string(),
         "SKIPPED: tests::b: needs a disk\nFAILED: tests::a\n0 passed, 1 failed, 1 skipped\n"
+    );
+}
+
+#[test]
+fn a_program_that_dies_without_a_result_is_a_failure() {
+    let mut tally = tally(GOOD, "");
+    tally.add_program("cli kill", "test a ... FAILED\n", false);
+    assert!(!tally.is_good());
+    assert!(
+        tally.to_string().contains("FAILED: cli kill: the test program ended without a result\n")
     );
 }
