@@ -1,6 +1,6 @@
 //! The filesystem of a stack while it is mounted, with the layer in memory above it if there is one.
 
-use rustix::mount::MountFlags;
+use rustix::mount::{MountFlags, MountPropagationFlags};
 use seekwell_host::filesystem;
 use seekwell_host::overlay::{self, OverlayMount};
 use seekwell_host::{Error, caches};
@@ -44,6 +44,8 @@ pub fn private_work(work: &Path) -> io::Result<()> {
         MountFlags::NOSUID | MountFlags::NODEV,
         Some(c"size=1m,mode=700"),
     )?;
+    // An unmount reaches the namespaces of the workload's programs too.
+    rustix::mount::mount_change(work, MountPropagationFlags::SHARED)?;
     for name in ["base", "top", "layer"] {
         fs::create_dir(work.join(name))?;
     }

@@ -34,13 +34,29 @@ pub enum ProcessError {
 ///
 /// # Errors
 /// [`ProcessError`]; a trial that fails is a record, not an error.
-pub fn serve(mut input: impl Read, mut output: impl Write) -> Result<(), ProcessError> {
+pub fn serve(input: impl Read, output: impl Write) -> Result<(), ProcessError> {
+    run_trial(&read_request(input)?, output)
+}
+
+/// Reads a request.
+///
+/// # Errors
+/// [`ProcessError`] when it cannot be read or is none.
+pub fn read_request(mut input: impl Read) -> Result<TrialRequest, ProcessError> {
     let mut text = String::new();
     input.read_to_string(&mut text).map_err(ProcessError::Read)?;
     let request: TrialRequest = serde_json::from_str(&text).map_err(ProcessError::Malformed)?;
     check_format(&request.format)?;
+    Ok(request)
+}
+
+/// Runs the trial of a request, saying each step and at last the record.
+///
+/// # Errors
+/// [`ProcessError::Write`]; a trial that fails is a record, not an error.
+pub fn run_trial(request: &TrialRequest, mut output: impl Write) -> Result<(), ProcessError> {
     let mut broken = None;
-    let record = trial::run(&request, &mut |name: &str| {
+    let record = trial::run(request, &mut |name: &str| {
         let message = AgentMessage::Step { name: name.to_owned() };
         if let Err(error) = send(&mut output, &message) {
             broken = Some(error);

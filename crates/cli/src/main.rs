@@ -6,6 +6,7 @@ mod args;
 mod bench_flags;
 mod commands;
 mod failure;
+mod foreign;
 mod machine;
 mod output;
 mod progress;

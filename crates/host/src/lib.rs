@@ -13,6 +13,7 @@ pub mod caches;
 mod cgroup;
 pub mod claim;
 pub mod claims;
+pub mod confine;
 mod device;
 pub mod error;
 pub mod facts;

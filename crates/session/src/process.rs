@@ -2,7 +2,9 @@
 //! a guest.
 
 use seekwell_agent::guardian::GuardianError;
-use seekwell_agent::process::{ProcessError, serve as serve_agent};
+use seekwell_agent::process::{ProcessError, read_request, run_trial};
+use seekwell_host::confine;
+use seekwell_model::workloads::WorkloadParams;
 use seekwell_virtual::RootImage;
 use seekwell_virtual::guest::{self, GuestError};
 use std::ffi::OsString;
@@ -17,6 +19,9 @@ pub enum ServeError {
     /// The agent.
     #[error(transparent)]
     Agent(#[from] ProcessError),
+    /// The rights of the agent.
+    #[error(transparent)]
+    Rights(#[from] seekwell_host::Error),
     /// The guardian.
     #[error(transparent)]
     Guardian(#[from] GuardianError),
@@ -46,7 +51,7 @@ pub fn serve(
         });
     }
     match words {
-        [agent] if agent == "agent" => Some(serve_agent(input, output).map_err(ServeError::from)),
+        [agent] if agent == "agent" => Some(agent_process(input, output)),
         [guardian, undo, list, runner, pid]
             if guardian == "guardian" && undo == "--undo" && runner == "--runner" =>
         {
@@ -55,6 +60,19 @@ pub fn serve(
         }
         _ => None,
     }
+}
+
+/// Runs a trial with the rights that one needs.
+fn agent_process(input: impl Read, output: impl Write) -> Result<(), ServeError> {
+    let request = read_request(input)?;
+    let privileged = |part: &WorkloadParams| match part {
+        WorkloadParams::Command(command) => command.privileged,
+        _ => false,
+    };
+    if !request.workload.parts.iter().any(privileged) {
+        confine::keep_only(confine::AGENT)?;
+    }
+    Ok(run_trial(&request, output)?)
 }
 
 /// Watches a runner until it ends, and puts everything back.

@@ -8,6 +8,7 @@ use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use child::{Ended, Finished, Limits};
 use patterns::Patterns;
+use seekwell_host::confine::Confinement;
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CommandParams, StepOutline};
 use std::ffi::OsString;
@@ -57,6 +58,18 @@ impl Command {
         }
     }
 
+    /// Limits of the command; a mounted stack's device is there only if the command names it.
+    fn confinement(&self, context: &StepContext<'_>) -> Result<Option<Confinement>, WorkloadError> {
+        if self.params.privileged {
+            return Ok(None);
+        }
+        let named = context.raw || self.text().contains("{dev}");
+        let devices = if named { &[context.device][..] } else { &[] };
+        let confinement = Confinement::new(devices)
+            .map_err(|source| self.failed(format!("could not be confined: {source}"), None))?;
+        Ok(Some(confinement))
+    }
+
     fn check_end(&self, finished: &Finished) -> Result<u8, WorkloadError> {
         let expected = if self.outline.measured { self.params.expect_status } else { 0 };
         match finished.ended {
@@ -96,7 +109,8 @@ impl Step for Command {
             timeout: self.params.timeout.map(|time| Duration::from_nanos(time.0)),
             stop: context.stop.as_deref(),
         };
-        let finished = child::run(&line, folder, limits)
+        let confinement = self.confinement(context)?;
+        let finished = child::run(&line, folder, limits, confinement)
             .map_err(|source| self.failed(format!("could not be run: {source}"), None))?;
         let status = self.check_end(&finished)?;
         let mut outcome = StepOutcome {

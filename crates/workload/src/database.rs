@@ -11,6 +11,7 @@ use crate::command::{last_lines, replace_directory};
 use crate::error::WorkloadError;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
+use seekwell_host::confine::Confinement;
 use seekwell_model::workloads::{DbBenchParams, PgbenchParams, StepOutline};
 use std::path::Path;
 use std::time::Duration;
@@ -25,22 +26,24 @@ type Read = fn(&str) -> Result<StepOutcome, String>;
 #[must_use]
 pub fn pgbench_steps(params: &PgbenchParams) -> Vec<Box<dyn Step>> {
     let scripts = [pgbench::prepare(params), pgbench::run(params)];
-    script_steps(params.steps(), scripts, pgbench::read)
+    script_steps(params.steps(), scripts, pgbench::read, true)
 }
 
 /// The steps of `db_bench`.
 #[must_use]
 pub fn db_bench_steps(params: &DbBenchParams) -> Vec<Box<dyn Step>> {
     let scripts = [db_bench::prepare(params), db_bench::run(params)];
-    script_steps(params.steps(), scripts, db_bench::read)
+    script_steps(params.steps(), scripts, db_bench::read, false)
 }
 
 fn script_steps(
     outlines: Vec<StepOutline>,
     scripts: [String; 2],
     read: Read,
+    shown: bool,
 ) -> Vec<Box<dyn Step>> {
-    let step = |(outline, script)| -> Box<dyn Step> { Box::new(Script { outline, script, read }) };
+    let step =
+        |(outline, script)| -> Box<dyn Step> { Box::new(Script { outline, script, read, shown }) };
     outlines.into_iter().zip(scripts).map(step).collect()
 }
 
@@ -50,6 +53,8 @@ struct Script {
     outline: StepOutline,
     script: String,
     read: Read,
+    /// True if it finds the filesystem as `/mnt`.
+    shown: bool,
 }
 
 impl Script {
@@ -79,7 +84,13 @@ impl Step for Script {
         let line = replace_directory(&self.script, &directory);
         let asked = Duration::from_nanos(self.outline.time_ns.unwrap_or(0));
         let limits = Limits { timeout: Some(asked + PATIENCE), stop: context.stop.as_deref() };
-        let finished = child::run(&line, Path::new("/"), limits)
+        let confinement = Confinement::new(&[])
+            .and_then(|confinement| match self.shown {
+                true => confinement.with_mnt(&directory),
+                false => Ok(confinement),
+            })
+            .map_err(|source| self.failed(format!("could not be confined: {source}"), ""))?;
+        let finished = child::run(&line, Path::new("/"), limits, Some(confinement))
             .map_err(|source| self.failed(format!("could not be run: {source}"), ""))?;
         let output = finished.output.text();
         match finished.ended {

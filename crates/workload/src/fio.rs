@@ -13,6 +13,8 @@ use crate::step::{Step, StepContext};
 use crate::target::{self, Access};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::MemfdFlags;
+use rustix::thread::CapabilitySet;
+use seekwell_host::confine::Confinement;
 use seekwell_model::workloads::StepOutline;
 use seekwell_model::workloads::fio::{FioJob, FioParams};
 use std::fmt::Write as _;
@@ -127,21 +129,39 @@ impl Group {
             timeout: self.params.timeout.map(|time| Duration::from_nanos(time.0)),
             stop: context.stop.as_deref(),
         };
-        let finished = run_program(command, path, limits).map_err(|source| {
-            let problem = match source.kind() {
-                io::ErrorKind::NotFound => {
-                    "needs fio, which is not installed: install the package fio".to_owned()
-                }
-                _ => format!("could not run fio: {source}"),
-            };
-            self.failed(problem, String::new())
-        })?;
+        let finished = run_program(command, path, limits, Some(self.confinement(context)?))
+            .map_err(|source| {
+                let problem = match source.kind() {
+                    io::ErrorKind::NotFound => {
+                        "needs fio, which is not installed: install the package fio".to_owned()
+                    }
+                    _ => format!("could not run fio: {source}"),
+                };
+                self.failed(problem, String::new())
+            })?;
         let mut text = String::new();
         output
             .rewind()
             .and_then(|()| output.read_to_string(&mut text))
             .map_err(WorkloadError::file("read the output of fio in", path))?;
         Ok((finished, text))
+    }
+
+    /// Limits of fio: with the real-time class of I/O it needs the right to it.
+    fn confinement(&self, context: &StepContext<'_>) -> Result<Confinement, WorkloadError> {
+        let devices = if context.raw { &[context.device][..] } else { &[] };
+        let real_time = self
+            .jobs
+            .iter()
+            .flat_map(|job| &job.options)
+            .any(|(key, value)| key == "prioclass" && value.as_deref() == Some("1"));
+        let confinement = Confinement::new(devices).map_err(|source| {
+            self.failed(format!("could not be confined: {source}"), String::new())
+        })?;
+        Ok(match real_time {
+            true => confinement.keeping(CapabilitySet::SYS_NICE),
+            false => confinement,
+        })
     }
 
     fn check_end(&self, finished: &Finished, text: &str) -> Result<(), WorkloadError> {

@@ -2,7 +2,7 @@
 
 use crate::args::CompareArgs;
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{foreign, terminal};
 use seekwell_model::comparison::{RunComparison, Threshold};
 use seekwell_model::plan::Plan;
 use seekwell_runner::compare::{self, Side};
@@ -55,6 +55,7 @@ impl Run {
 /// # Errors
 /// When a run cannot be read, or both answer different questions.
 pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
+    foreign::confine();
     let first = Run::read(&arguments.first)?;
     let second = Run::read(&arguments.second)?;
     let found = compare::compare(&first.side(), &second.side(), arguments.fail_above)

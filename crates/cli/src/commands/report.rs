@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
-use crate::{output, terminal};
+use crate::{foreign, output, terminal};
 use seekwell_host::output::{Kind, is_same_file};
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
@@ -16,6 +16,7 @@ use std::path::Path;
 /// # Errors
 /// When the run file cannot be read or an output cannot be written.
 pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
+    foreign::confine();
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     let view = view(&file)?;
     if let Some(path) = &arguments.html {

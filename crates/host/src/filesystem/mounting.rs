@@ -58,7 +58,8 @@ pub fn mount(
         )),
         other => error(format!("{other}; root is needed")),
     })?;
-    let mut attributes = MountAttrFlags::empty();
+    // Nothing that a workload leaves in a filesystem is a device or gives rights.
+    let mut attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let configured = configure(&context, source, options, &mut attributes);
     configured.map_err(|(option, errno)| {
         let log = log(&context);

@@ -27,6 +27,9 @@ pub struct CommandParams {
     pub timeout: Option<Nanos>,
     /// True if the command can run on a raw device: it names `{dev}` and not `{dir}`.
     pub raw: bool,
+    /// True if the commands keep all rights of the agent and see all of `/dev`.
+    #[serde(default)]
+    pub privileged: bool,
 }
 
 /// The user's own command.
@@ -83,6 +86,13 @@ pub const COMMAND: WorkloadKind = WorkloadKind {
             required: false,
             doc: "Stops the command after this time and marks the trial failed.",
         },
+        Field {
+            name: "privileged",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "Runs the commands with all capabilities of root and the whole `/dev`. Without it they have the capabilities CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETUID, SETGID and KILL, and see no block device but `{dev}`.",
+        },
     ],
     on_raw: true,
     programs: &[],
@@ -111,6 +121,7 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
         metrics,
         expect_status: u8::try_from(status).unwrap_or(0),
         timeout: values.duration("timeout"),
+        privileged: values.bool("privileged"),
     }))
 }
 

@@ -63,7 +63,9 @@ fn run_tool(
                 other => command.arg(other),
             };
         }
-        run_program(command, directory, Limits { timeout: None, stop: context.stop.as_deref() })
+        // A fixed program with fixed arguments, which needs the right to move blocks.
+        let limits = Limits { timeout: None, stop: context.stop.as_deref() };
+        run_program(command, directory, limits, None)
     };
     let finished = start(program)
         .or_else(|error| match error.kind() {

@@ -174,6 +174,7 @@ fn a_command_is_repeated_and_ended() {
         expect_status: 0,
         timeout: None,
         raw: false,
+        privileged: false,
     });
     let found = run_until(&params, folder.path(), |folder| runs(folder) > 2);
     assert!(runs(folder.path()) > 2);

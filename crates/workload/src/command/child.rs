@@ -8,6 +8,7 @@ use rustix::process::{
 };
 use rustix::time::Timespec;
 use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_host::confine::Confinement;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io::{self, PipeReader, Read};
@@ -45,7 +46,7 @@ pub enum Ended {
 pub struct Finished {
     /// End of the command.
     pub ended: Ended,
-    /// From just before its start to its end.
+    /// From just before its start, when its confinement is made, to its end.
     pub elapsed_ns: u64,
     /// CPU time, user and system, of the shell and all descendants that it waited for.
     pub cpu_ns: u64,
@@ -92,15 +93,20 @@ const TICK: Duration = Duration::from_millis(20);
 /// Time that a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs `line` with the shell in `folder` and waits until it has ended; then nothing of its
-/// process group runs any more.
+/// Runs `line` with the shell in `folder`, confined or with all power of this process, and waits until
+/// it has ended; then nothing of its process group runs any more.
 ///
 /// # Errors
 /// When it could not be started or waited for.
-pub fn run(line: &OsStr, folder: &Path, limits: Limits<'_>) -> io::Result<Finished> {
+pub fn run(
+    line: &OsStr,
+    folder: &Path,
+    limits: Limits<'_>,
+    confinement: Option<Confinement>,
+) -> io::Result<Finished> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(line);
-    run_program(command, folder, limits)
+    run_program(command, folder, limits, confinement)
 }
 
 /// Runs a program in `folder` and waits until it has ended, as [`run`] does.
@@ -111,16 +117,16 @@ pub fn run_program(
     mut command: Command,
     folder: &Path,
     limits: Limits<'_>,
+    confinement: Option<Confinement>,
 ) -> io::Result<Finished> {
     let (reader, writer) = io::pipe()?;
-    let begin_ns = MonotonicClock.now_ns();
     command
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .process_group(0);
-    let child = command.spawn()?;
+    let (child, begin_ns) = start(&mut command, confinement)?;
     // The command still holds the writing end, which would keep the pipe open.
     drop(command);
     let pid = Pid::from_child(&child);
@@ -141,6 +147,18 @@ pub fn run_program(
     let ended = early.unwrap_or(end.ended);
     let output = running.output;
     Ok(Finished { ended, elapsed_ns, cpu_ns: end.cpu_ns, output, left_processes })
+}
+
+/// Starts a program, and returns the time when it began: what its confinement takes is not its own.
+fn start(
+    command: &mut Command,
+    confinement: Option<Confinement>,
+) -> io::Result<(std::process::Child, u64)> {
+    let before_ns = MonotonicClock.now_ns();
+    let Some(confinement) = confinement else { return Ok((command.spawn()?, before_ns)) };
+    let mut confined = confinement.spawn(command)?;
+    let begin_ns = confined.began_ns().unwrap_or(before_ns);
+    Ok((confined.child, begin_ns))
 }
 
 /// Ends what the command left running in its group; says whether there was anything. Files that

@@ -16,6 +16,7 @@ fn params(run: &str) -> CommandParams {
         expect_status: 0,
         timeout: None,
         raw: false,
+        privileged: false,
     }
 }
 
@@ -223,7 +224,7 @@ proptest! {
         let quoted = quote(Path::new(&name));
         let line = [b"printf %s ".as_slice(), &quoted].concat();
         let limits = Limits { timeout: None, stop: None };
-        let finished = child::run(OsStr::from_bytes(&line), Path::new("/"), limits).unwrap();
+        let finished = child::run(OsStr::from_bytes(&line), Path::new("/"), limits, None).unwrap();
         prop_assert_eq!(finished.output.text(), name);
     }
 }

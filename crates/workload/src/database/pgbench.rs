@@ -9,8 +9,7 @@ use std::fmt::Write as _;
 
 /// PostgreSQL refuses to run as root, and its user may not pass through root's directories: the
 /// filesystem is shown to it as /mnt, in a mount namespace that ends with the script.
-const BEGIN: &str = r#"exec unshare --mount sh -e <<'DONE'
-mount --bind {dir} /mnt
+const BEGIN: &str = r#"exec sh -e <<'DONE'
 PATH="$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1):/usr/local/bin:$PATH"
 export LC_ALL=C
 user=$(id -u postgres 2>/dev/null || id -u nobody)
@@ -18,6 +17,9 @@ as() { setpriv --reuid="$user" --regid="$user" --clear-groups "$@"; }
 sql() { as psql -h /mnt/data -U bench -qAt -c "$1" postgres; }
 bench() { as pgbench -h /mnt/data -U bench "$@" postgres; }
 "#;
+
+/// The log of transactions, in memory: the `/dev` of the script's own namespace is a tmpfs.
+const LOG: &str = "/dev/transactions";
 
 fn server(params: &PgbenchParams) -> String {
     let mut options =
@@ -69,11 +71,11 @@ pub(super) fn run(params: &PgbenchParams) -> String {
         "{BEGIN}cd /mnt/data\n{}{checks}\
          sql \"SELECT 'setting: ' || name || '=' || setting FROM pg_settings WHERE name IN ({})\"\n\
          {warm_up}sql CHECKPOINT\n\
-         mkdir -p /mnt/log && mount -t tmpfs -o mode=0777 seekwell-log /mnt/log\n\
-         bench {script} -T {} -l --log-prefix=/mnt/log/t 2>&1\n\
-         cat /mnt/log/t* | awk '$3 ~ /^[0-9]+$/ {{ v = $3; s = 1; while (v / s >= 10000) s *= 10\n\
+         mkdir -m 777 {LOG}\n\
+         bench {script} -T {} -l --log-prefix={LOG}/t 2>&1\n\
+         cat {LOG}/t* | awk '$3 ~ /^[0-9]+$/ {{ v = $3; s = 1; while (v / s >= 10000) s *= 10\n\
              n[int(v / s + 0.5) * s]++ }} END {{ for (v in n) print \"latency_us\", v, n[v] }}'\n\
-         umount /mnt/log && rmdir /mnt/log\n{STOP}",
+         {STOP}",
         server(params),
         names.join(", "),
         seconds(params.time),

@@ -9,6 +9,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::Pid;
 use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_host::confine;
 use seekwell_model::workloads::rrd::RrdAccess;
 use seekwell_stats::Histogram;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -167,6 +168,7 @@ impl Drop for Poller {
 fn serve(share: &Share<'_>, commands: &mut PipeReader, answers: &mut PipeWriter) -> io::Result<()> {
     // Ends with the thread that started it, so that nothing is left of a killed trial.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    confine::keep_only(confine::WORKLOAD).map_err(io::Error::other)?;
     let mut updates = Histogram::new();
     let mut text = UpdateText::new(share.sources);
     loop {

@@ -195,7 +195,7 @@ fn what_this_kernel_mounts_holds_files_over_a_cold_remount() {
                     definition.journal.map(|own| own.default),
                     "{name}"
                 );
-                assert!(found.mount.unwrap().starts_with("rw,relatime"), "{name}");
+                assert!(found.mount.unwrap().starts_with("rw,nosuid,nodev,relatime"), "{name}");
                 remount_cold(definition, data.path(), &point, &options).unwrap();
                 for index in 0..200 {
                     let content = fs::read(point.join(format!("file{index}"))).unwrap();

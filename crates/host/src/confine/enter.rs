@@ -1,0 +1,287 @@
+//! The steps in the new process, between fork and exec: system calls alone, no allocation.
+
+use super::Confinement;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FileType, Mode};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount,
+    open_tree,
+};
+use rustix::process::{Resource, Rlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::RawFd;
+
+/// A step of the confinement, in words for its failure.
+type Step = &'static str;
+
+/// Words of each step; a message names one by its position.
+const STEPS: [Step; 9] = [
+    "make a mount namespace (this needs root)",
+    "set nosuid and nodev on all mounts (this needs Linux 5.12)",
+    "keep a directory of /dev",
+    "make a /dev",
+    "fill the new /dev",
+    "mount the new /dev",
+    "mount a /proc",
+    "show the directory as /mnt",
+    "drop capabilities",
+];
+const NAMESPACE: usize = 0;
+const FLAGS: usize = 1;
+const KEEP: usize = 2;
+const MAKE: usize = 3;
+const FILL: usize = 4;
+const SHOW_DEV: usize = 5;
+const PROC: usize = 6;
+const MNT: usize = 7;
+const CAPABILITIES: usize = 8;
+
+/// A message to the parent: position of the failed step or [`ENTERED`], then the time.
+pub(super) const MESSAGE_BYTES: usize = 9;
+const ENTERED: u8 = u8::MAX;
+
+/// Character devices that every program may expect: name, major and minor number.
+const CHARACTERS: [(&CStr, u32, u32); 6] = [
+    (c"null", 1, 3),
+    (c"zero", 1, 5),
+    (c"full", 1, 7),
+    (c"random", 1, 8),
+    (c"urandom", 1, 9),
+    (c"tty", 5, 0),
+];
+
+const LINKS: [(&CStr, &CStr); 5] = [
+    (c"/proc/self/fd", c"fd"),
+    (c"/proc/self/fd/0", c"stdin"),
+    (c"/proc/self/fd/1", c"stdout"),
+    (c"/proc/self/fd/2", c"stderr"),
+    (c"pts/ptmx", c"ptmx"),
+];
+
+/// Directories of `/dev` that stay as they are: path and name below it.
+const KEPT: [(&CStr, &CStr); 4] = [
+    (c"/dev/pts", c"pts"),
+    (c"/dev/shm", c"shm"),
+    (c"/dev/mqueue", c"mqueue"),
+    (c"/dev/hugepages", c"hugepages"),
+];
+
+/// Highest capability number that a kernel could have.
+const CAPABILITY_BITS: u32 = 64;
+
+/// Everything that the steps need.
+pub(super) struct Plan {
+    confinement: Confinement,
+}
+
+/// Failed step and its cause.
+type Failure = (usize, io::Error);
+
+fn at(step: usize) -> impl Fn(Errno) -> Failure {
+    move |errno| (step, errno.into())
+}
+
+impl Plan {
+    pub(super) fn new(confinement: Confinement) -> Self {
+        Self { confinement }
+    }
+
+    /// Takes every step in order.
+    pub(super) fn enter(&self) -> Result<(), Failure> {
+        let confinement = &self.confinement;
+        // A program locks memory for io_uring by its limit, without the capability to pass it.
+        let unlimited = Rlimit { current: None, maximum: None };
+        let _ = rustix::process::setrlimit(Resource::Memlock, unlimited);
+        if confinement.separate {
+            self.separate()?;
+        }
+        drop_capabilities(confinement.kept, confinement.drop_bounding)
+            .map_err(|error| (CAPABILITIES, error))
+    }
+
+    fn separate(&self) -> Result<(), Failure> {
+        // SAFETY: this process has one thread, and no other shares its table of descriptors or its root.
+        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }.map_err(at(NAMESPACE))?;
+        // Unmounts outside reach this namespace, mounts in here stay here: a filesystem that is unmounted
+        // outside is not kept busy from in here.
+        let slave = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+        mount_change(c"/", slave).map_err(at(NAMESPACE))?;
+        let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+        let mut kept: [Option<OwnedFd>; KEPT.len()] = [const { None }; KEPT.len()];
+        for (place, (path, _)) in kept.iter_mut().zip(KEPT) {
+            *place = match open_tree(CWD, path, clone) {
+                Err(Errno::NOENT) => None,
+                tree => Some(tree.map_err(at(KEEP))?),
+            };
+        }
+        let shown = match &self.confinement.shown {
+            Some(path) => Some(open_tree(CWD, path.as_c_str(), clone).map_err(at(MNT))?),
+            None => None,
+        };
+        without_devices().map_err(at(FLAGS))?;
+        self.dev(&kept)?;
+        proc()?;
+        match shown {
+            Some(tree) => attach(&tree, c"/mnt").map_err(at(MNT)),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a `/dev` with the devices of the trial alone over the machine's.
+    fn dev(&self, kept: &[Option<OwnedFd>]) -> Result<(), Failure> {
+        let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(at(MAKE))?;
+        fsconfig_set_string(context.as_fd(), c"mode", c"755").map_err(at(MAKE))?;
+        fsconfig_create(context.as_fd()).map_err(at(MAKE))?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let dev = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+            .map_err(at(MAKE))?;
+        let mask = rustix::process::umask(Mode::empty());
+        let filled = self.fill(dev.as_fd());
+        rustix::process::umask(mask);
+        filled.map_err(at(FILL))?;
+        attach(&dev, c"/dev").map_err(at(SHOW_DEV))?;
+        for (tree, (path, _)) in kept.iter().zip(KEPT) {
+            if let Some(tree) = tree {
+                attach(tree, path).map_err(at(KEEP))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&self, dev: BorrowedFd<'_>) -> Result<(), Errno> {
+        let everyone = Mode::from_raw_mode(0o666);
+        for (name, major, minor) in CHARACTERS {
+            let number = rustix::fs::makedev(major, minor);
+            rustix::fs::mknodat(dev, name, FileType::CharacterDevice, everyone, number)?;
+        }
+        for (target, name) in LINKS {
+            rustix::fs::symlinkat(target, dev, name)?;
+        }
+        for (_, name) in KEPT {
+            rustix::fs::mkdirat(dev, name, Mode::from_raw_mode(0o1777))?;
+        }
+        for node in &self.confinement.nodes {
+            for folder in &node.folders {
+                match rustix::fs::mkdirat(dev, folder.as_c_str(), Mode::from_raw_mode(0o755)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(errno) => return Err(errno),
+                }
+            }
+            let mode = Mode::from_raw_mode(0o660);
+            let path = node.path.as_c_str();
+            match rustix::fs::mknodat(dev, path, FileType::BlockDevice, mode, node.number) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn attach(tree: &OwnedFd, target: &CStr) -> Result<(), Errno> {
+    move_mount(tree.as_fd(), c"", CWD, target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+/// `struct mount_attr` of `linux/mount.h`.
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+/// No mount of this namespace honours device nodes or set-user-ID bits any more.
+fn without_devices() -> Result<(), Errno> {
+    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let attributes = MountAttributes {
+        set: u64::from(flags.bits()),
+        clear: 0,
+        propagation: 0,
+        user_namespace: 0,
+    };
+    // SAFETY: the path is NUL-terminated, and the struct outlives the call and has the size given.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            c"/".as_ptr(),
+            AtFlags::from_bits_retain(libc::AT_RECURSIVE as u32).bits(),
+            &raw const attributes,
+            size_of::<MountAttributes>(),
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// A `/proc` of this PID namespace: through the directories of other processes it would lead to their
+/// `/dev`.
+fn proc() -> Result<(), Failure> {
+    let context = fsopen(c"proc", FsOpenFlags::FSOPEN_CLOEXEC).map_err(at(PROC))?;
+    fsconfig_create(context.as_fd()).map_err(at(PROC))?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let proc =
+        fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(at(PROC))?;
+    attach(&proc, c"/proc").map_err(at(PROC))
+}
+
+/// Gives up all capabilities but these; from the bounding set too, if this process may, so that no
+/// program that root starts gets them back.
+pub(super) fn drop_capabilities(kept: CapabilitySet, bounding: bool) -> io::Result<()> {
+    for number in (0..CAPABILITY_BITS).filter(|number| bounding && kept.bits() >> number & 1 == 0) {
+        // SAFETY: PR_CAPBSET_DROP takes a number.
+        let done = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number, 0, 0, 0) };
+        if done != 0 && last_errno() == Errno::INVAL {
+            // The kernel knows no capability with this number, nor any higher one.
+            break;
+        }
+        if done != 0 {
+            return Err(last_errno().into());
+        }
+    }
+    rustix::thread::clear_ambient_capability_set()?;
+    let own = rustix::thread::capabilities(None)?;
+    let kept = CapabilitySets {
+        effective: own.effective & kept,
+        permitted: own.permitted & kept,
+        inheritable: CapabilitySet::empty(),
+    };
+    Ok(rustix::thread::set_capabilities(None, kept)?)
+}
+
+fn last_errno() -> Errno {
+    // SAFETY: errno of this thread, a valid location at any time.
+    Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
+}
+
+/// Tells the parent when the program begins, or which step failed.
+pub(super) fn report(pipe: RawFd, entered: &Result<(), Failure>) {
+    let mut message = [0_u8; MESSAGE_BYTES];
+    message[0] = match entered {
+        Ok(()) => ENTERED,
+        Err((step, _)) => u8::try_from(*step).unwrap_or(0),
+    };
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let ns = (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64);
+    message[1..].copy_from_slice(&ns.to_ne_bytes());
+    // SAFETY: the descriptor is open in this process until exec, the buffer is ours. If no one reads, the
+    // time is missing in the parent, which says so.
+    unsafe { libc::write(pipe, message.as_ptr().cast(), message.len()) };
+}
+
+/// The time in a message that reports no failure.
+pub(super) fn began_ns(message: &[u8; MESSAGE_BYTES]) -> Option<u64> {
+    let [step, a, b, c, d, e, f, g, h] = *message;
+    (step == ENTERED).then(|| u64::from_ne_bytes([a, b, c, d, e, f, g, h]))
+}
+
+/// The step that a message names as failed.
+pub(super) fn failed_step(message: &[u8; MESSAGE_BYTES]) -> Option<Step> {
+    STEPS.get(usize::from(message[0])).copied()
+}

@@ -1,0 +1,184 @@
+use super::*;
+use std::process::Stdio;
+
+fn capabilities(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    u64::from_str_radix(line.trim(), 16).unwrap()
+}
+
+/// Output of a shell script within the limits.
+fn output(confinement: Confinement, script: &str) -> String {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(script).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut confined = confinement.spawn(&mut command).unwrap();
+    drop(command);
+    assert!(confined.began_ns().unwrap() > 0);
+    let output = confined.child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    text(output.stdout) + &text(output.stderr)
+}
+
+fn skipped(test: &'static str) -> bool {
+    let root = seekwell_testing::root();
+    if !root {
+        seekwell_testing::skip(test, "needs root to make a mount namespace");
+    }
+    !root
+}
+
+#[test]
+fn a_program_of_a_workload_has_its_seven_capabilities_and_no_more() {
+    if skipped("a_program_of_a_workload_has_its_seven_capabilities_and_no_more") {
+        return;
+    }
+    let status = output(Confinement::new(&[]).unwrap(), "cat /proc/self/status");
+    for name in ["CapPrm:", "CapEff:", "CapBnd:"] {
+        assert_eq!(capabilities(&status, name), WORKLOAD.bits(), "{name}");
+    }
+    assert_eq!(capabilities(&status, "CapInh:"), 0);
+    assert_eq!(capabilities(&status, "CapAmb:"), 0);
+    assert_eq!(WORKLOAD.bits(), 0b1111_1011, "numbers 0, 1, 3 to 7 of linux/capability.h");
+    let kept = Confinement::new(&[]).unwrap().keeping(CapabilitySet::SYS_NICE);
+    let status = output(kept, "cat /proc/self/status");
+    assert_eq!(capabilities(&status, "CapEff:"), (WORKLOAD | CapabilitySet::SYS_NICE).bits());
+}
+
+#[test]
+fn a_program_of_a_workload_sees_no_block_device_but_those_given() {
+    if skipped("a_program_of_a_workload_sees_no_block_device_but_those_given") {
+        return;
+    }
+    let all = fs::read_dir("/dev").unwrap().map(|entry| entry.unwrap().path());
+    let blocks: Vec<_> = all
+        .filter(|path| fs::metadata(path).is_ok_and(|facts| facts.file_type().is_block_device()))
+        .collect();
+    let Some(given) = blocks.first() else {
+        seekwell_testing::skip(
+            "a_program_of_a_workload_sees_no_block_device_but_those_given",
+            "needs a block device in /dev",
+        );
+        return;
+    };
+    let seen = output(Confinement::new(&[given]).unwrap(), "find /dev -type b");
+    assert_eq!(seen.trim(), given.to_str().unwrap());
+    assert_eq!(output(Confinement::new(&[]).unwrap(), "find /dev -type b"), "");
+    let common = "for f in null zero full random urandom; do test -c /dev/$f || echo $f; done; \
+                  test -d /dev/shm || echo shm; echo x > /dev/null || echo null";
+    assert_eq!(output(Confinement::new(&[]).unwrap(), common), "");
+}
+
+#[test]
+fn nodes_made_or_found_elsewhere_open_no_device() {
+    if skipped("nodes_made_or_found_elsewhere_open_no_device") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let node = folder.path().join("zero");
+    let number = rustix::fs::makedev(1, 5);
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &node,
+        rustix::fs::FileType::CharacterDevice,
+        rustix::fs::Mode::from_raw_mode(0o666),
+        number,
+    )
+    .unwrap();
+    let read = format!("head -c 1 {} | wc -c", node.display());
+    assert!(output(Confinement::new(&[]).unwrap(), &read).contains("Permission denied"));
+    let made = format!("mknod {}/other c 1 5", folder.path().display());
+    assert!(output(Confinement::new(&[]).unwrap(), &made).contains("Operation not permitted"));
+    let mount = format!("mount -t tmpfs none {}", folder.path().display());
+    assert!(!output(Confinement::new(&[]).unwrap(), &mount).is_empty());
+    let flags = "awk '$5 != \"/dev\" && $5 !~ \"^/dev/\" && ($6 !~ /nosuid/ || $6 !~ /nodev/)' /proc/self/mountinfo";
+    assert_eq!(output(Confinement::new(&[]).unwrap(), flags), "");
+}
+
+#[test]
+fn the_dev_of_other_processes_is_out_of_reach() {
+    if skipped("the_dev_of_other_processes_is_out_of_reach") {
+        return;
+    }
+    let parent = std::process::id();
+    let script = format!("ls /proc/{parent}/root/dev; echo $?");
+    let seen = output(Confinement::new(&[]).unwrap(), &script);
+    assert!(seen.contains("Permission denied"), "{seen}");
+}
+
+#[test]
+fn files_stay_readable_and_tmp_writable() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("head -1 /etc/passwd; echo written > {}/file", folder.path().display());
+    let seen = output(Confinement::new(&[]).unwrap(), &script);
+    assert!(seen.starts_with("root:"), "{seen}");
+    assert_eq!(fs::read_to_string(folder.path().join("file")).unwrap(), "written\n");
+}
+
+#[test]
+fn a_directory_shown_as_mnt_is_that_directory() {
+    if skipped("a_directory_shown_as_mnt_is_that_directory") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let confinement = Confinement::new(&[]).unwrap().with_mnt(folder.path()).unwrap();
+    assert_eq!(output(confinement, "echo here > /mnt/file"), "");
+    assert_eq!(fs::read_to_string(folder.path().join("file")).unwrap(), "here\n");
+}
+
+#[test]
+fn a_missing_program_and_a_failed_step_are_told_apart() {
+    let error = Confinement::new(&[]).unwrap().spawn(&mut Command::new("/no/program")).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    if skipped("a_missing_program_and_a_failed_step_are_told_apart") {
+        return;
+    }
+    let gone = Confinement::new(&[]).unwrap().with_mnt(Path::new("/no/directory")).unwrap();
+    let error = gone.spawn(&mut Command::new("/bin/true")).unwrap_err().to_string();
+    assert!(error.starts_with("cannot show the directory as /mnt: "), "{error}");
+}
+
+/// Runs work in a forked process and returns its exit status.
+fn forked(work: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the child runs the work, which takes no lock of another thread, and ends at once.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let status = work();
+        // SAFETY: ends the forked process alone.
+        unsafe { libc::_exit(status) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child just made.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    libc::WEXITSTATUS(status)
+}
+
+#[test]
+fn a_reader_has_a_filter_no_capability_but_one_and_starts_nothing() {
+    let limits = ReaderLimits { memory_bytes: 1 << 36, cpu_s: 60 };
+    let status = forked(|| {
+        become_reader(limits).unwrap();
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let confined = ["Seccomp:\t2", "NoNewPrivs:\t1"].iter().all(|line| status.contains(line));
+        let effective = capabilities(&status, "CapEff:");
+        let few = effective & !CapabilitySet::DAC_OVERRIDE.bits() == 0;
+        // SAFETY: socket takes numbers.
+        let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0) };
+        let refused = io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
+        i32::from(confined && few && socket < 0 && refused)
+    });
+    assert_eq!(status, 1);
+}
+
+#[test]
+fn an_agent_keeps_its_rights_and_loses_the_others() {
+    if skipped("an_agent_keeps_its_rights_and_loses_the_others") {
+        return;
+    }
+    let status = forked(|| {
+        let before = own_capabilities().unwrap().effective;
+        keep_only(AGENT).unwrap();
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let kept = |name| capabilities(&status, name) == (before & AGENT).bits();
+        i32::from(["CapEff:", "CapPrm:", "CapBnd:"].into_iter().all(kept))
+    });
+    assert_eq!(status, 1);
+}
