@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use crate::terminal;
 use seekwell_host::output::{self, Kind, Replace};
-use std::io::Write as _;
 use std::path::Path;
 
 /// Writes a file whole or not at all and says so. `force` replaces files that are something else.
@@ -28,26 +27,17 @@ pub fn silently(path: &Path, kind: Kind, bytes: &[u8], force: bool) -> Result<()
 /// Writes a file that does not exist yet, whole or not at all, and says so.
 ///
 /// # Errors
-/// When the path exists or cannot be written.
-pub fn create(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let wrong = |what: &str, error: &std::io::Error| {
-        Failure::Error(format!("cannot {what} {}: {error}", path.display()))
-    };
-    let mut file = match std::fs::File::options().write(true).create_new(true).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(Failure::Error(format!(
-                "{} exists and is not overwritten; name another file, or remove it",
-                path.display()
-            )));
-        }
-        Err(error) => return Err(wrong("create", &error)),
-    };
-    if let Err(error) = file.write_all(bytes).and_then(|()| file.sync_all()) {
-        // Half a file is of no use; the first error is the one to tell.
-        let _ = std::fs::remove_file(path);
-        return Err(wrong("write", &error));
-    }
+/// As [`write`], and when a file or a link has this name.
+pub fn create(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
+    new(path, kind, bytes)?;
     terminal::talk(&format!("wrote {}", path.display()));
     Ok(())
+}
+
+/// The same without a word.
+///
+/// # Errors
+/// As [`create`].
+pub fn new(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
+    output::write(path, kind, bytes, Replace::Nothing).map_err(|error| Failure::from_error(&error))
 }

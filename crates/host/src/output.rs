@@ -39,6 +39,16 @@ pub enum Kind {
     Markdown,
     /// A Parquet table.
     Parquet,
+    /// A signature of a run file.
+    Signature,
+    /// A lab.
+    Lab,
+    /// A run file that is taken out of a report.
+    RunFile,
+    /// A device file.
+    Device,
+    /// A man page or a completion.
+    Document,
 }
 
 impl Kind {
@@ -49,6 +59,11 @@ impl Kind {
             Self::Csv => "csv",
             Self::Markdown => "markdown",
             Self::Parquet => "parquet",
+            Self::Signature => "signature",
+            Self::Lab => "lab",
+            Self::RunFile => "run file",
+            Self::Device => "device file",
+            Self::Document => "document",
         }
     }
 
@@ -64,7 +79,10 @@ impl Kind {
                 let (old, length) = (first_line(existing), first_line(new));
                 old == length && length.is_some_and(|length| length >= TELLING && alike >= length)
             }
-            Self::Parquet => false,
+            Self::Lab => existing == new || existing.windows(6).any(|part| part == b"\n[lab]"),
+            Self::Parquet | Self::Signature | Self::RunFile | Self::Device | Self::Document => {
+                false
+            }
         }
     }
 }
@@ -72,6 +90,8 @@ impl Kind {
 /// Files that may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
+    /// None: the file is new.
+    Nothing,
     /// An earlier output of the same kind.
     SameKind,
     /// Any plain file, because the user said so.
@@ -93,13 +113,23 @@ pub fn write(path: &Path, kind: Kind, bytes: &[u8], replace: Replace) -> Result<
             placed.put_new(path)
         }
         Target::File(existing) => {
-            if replace == Replace::SameKind {
-                same_kind(path, &existing, kind, bytes)?;
+            match replace {
+                Replace::Nothing => return Err(exists(path)),
+                Replace::SameKind => same_kind(path, &existing, kind, bytes)?,
+                Replace::AnyFile => {}
             }
             let facts = fstat(&existing).map_err(Error::errno("examine", path))?;
             let placed = draft(path, kind, bytes, Some(facts.st_mode & 0o777))?;
             placed.put_over(path)
         }
+    }
+}
+
+fn exists(path: &Path) -> Error {
+    Error::Output {
+        path: path.to_owned(),
+        why: "exists and is not overwritten".to_owned(),
+        remedy: "name another file, or remove it",
     }
 }
 

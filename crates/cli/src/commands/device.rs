@@ -4,6 +4,7 @@ use crate::args::{DeviceCommand, DeviceImportArgs};
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_device::DeviceFile;
+use seekwell_host::output::Kind;
 use seekwell_session::Session;
 use std::io::Read as _;
 use std::path::{Component, Path};
@@ -47,7 +48,7 @@ fn import(arguments: &DeviceImportArgs) -> Result<(), Failure> {
     let device = seekwell_device::diskspecs::import(&name, &text, &mut named_file)
         .map_err(|error| Failure::from_error(&error))?;
     match &arguments.output {
-        Some(output) => output::create(output, device.as_bytes()),
+        Some(output) => output::create(output, Kind::Device, device.as_bytes()),
         None => {
             terminal::data(&device);
             Ok(())

@@ -5,8 +5,9 @@ mod reference;
 
 use crate::args::{self, CompletionsArgs, DocumentsArgs};
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{output, terminal};
 use clap_complete::Shell;
+use seekwell_host::output::Kind;
 use std::path::{Path, PathBuf};
 
 /// Directories below `share` in which each shell looks for completions.
@@ -90,9 +91,11 @@ fn page(name: String, command: clap::Command) -> Result<(PathBuf, Vec<u8>), Fail
     Ok((file, bytes))
 }
 
+/// A page of an earlier version is replaced, marked or not.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(path);
-    std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(path, bytes))
-        .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::Error(format!("cannot make the folder {}: {error}", folder.display()))
+    })?;
+    output::silently(path, Kind::Document, bytes, true)
 }

@@ -2,7 +2,8 @@
 
 use crate::args::ExtractArgs;
 use crate::failure::{Exit, Failure};
-use crate::output;
+use crate::{foreign, output};
+use seekwell_host::output::Kind;
 use std::path::Path;
 
 /// Writes the run file that is inside a report.
@@ -10,6 +11,7 @@ use std::path::Path;
 /// # Errors
 /// When there is none inside, or the output cannot be written; nothing is written over.
 pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
+    foreign::confine();
     let report = &arguments.report;
     let wrong = |path: &Path, what: &str, error: &dyn std::fmt::Display| {
         Failure::Error(format!("cannot {what} {}: {error}", path.display()))
@@ -19,6 +21,6 @@ pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
     let bytes = seekwell_report::extract(&page)
         .map_err(|error| wrong(report, "take a run file out of", &error))?;
     let output = arguments.output.clone().unwrap_or_else(|| report.with_extension("seekwell"));
-    output::create(&output, &bytes)?;
+    output::create(&output, Kind::RunFile, &bytes)?;
     Ok(Exit::Done)
 }

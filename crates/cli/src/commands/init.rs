@@ -2,7 +2,8 @@
 
 use crate::args::InitArgs;
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{output, terminal};
+use seekwell_host::output::Kind;
 use seekwell_model::units::Nanos;
 use seekwell_session::{LabText, Options, Session};
 use seekwell_spec::draft::{self, Answers, QUESTIONS, Question};
@@ -36,7 +37,7 @@ pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
     };
     let answers = asker.answers(given.map(|answer| answer.as_deref()))?;
     let draft = fitting(session, &name, &answers);
-    write_new(path, &draft.text)?;
+    output::new(path, Kind::Lab, draft.text.as_bytes())?;
     if let Some(least) = draft.longer_ns {
         terminal::talk(&format!(
             "{} is short for this question: it takes {} at least. Leave out filesystems, or answer \
@@ -180,21 +181,6 @@ fn exists(path: &Path) -> Failure {
         "{} exists and is not written over; name another file, or remove it",
         path.display()
     ))
-}
-
-fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
-    let opened = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-    let mut file = match opened {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(exists(path));
-        }
-        Err(error) => {
-            return Err(Failure::Error(format!("cannot write {}: {error}", path.display())));
-        }
-    };
-    file.write_all(text.as_bytes())
-        .map_err(|error| Failure::Error(format!("cannot write {}: {error}", path.display())))
 }
 
 #[cfg(test)]

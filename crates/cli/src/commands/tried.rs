@@ -4,7 +4,8 @@ use crate::args::TryArgs;
 use crate::commands::deadline::Deadline;
 use crate::commands::run;
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{output, terminal};
+use seekwell_host::output::Kind;
 use seekwell_model::record::Status;
 use seekwell_model::units::Nanos;
 use seekwell_session::{Finished, LabText, Options, Session, Tried};
@@ -85,16 +86,11 @@ fn lab_name(stem: &str) -> String {
 
 /// Writes the lab that was run, unless a file has its name.
 fn write_lab(path: &Path, text: &str, device: Option<&str>) -> Result<(), Failure> {
-    let wrong =
-        |error: std::io::Error| Failure::Error(format!("cannot write {}: {error}", path.display()));
-    match std::fs::OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => std::io::Write::write_all(&mut file, text.as_bytes()).map_err(wrong)?,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            terminal::talk(&format!("{} exists and is not overwritten", path.display()));
-            return Ok(());
-        }
-        Err(error) => return Err(wrong(error)),
+    if path.symlink_metadata().is_ok() {
+        terminal::talk(&format!("{} exists and is not overwritten", path.display()));
+        return Ok(());
     }
+    output::new(path, Kind::Lab, text.as_bytes())?;
     let device = device.map(|device| format!(" --device {device}")).unwrap_or_default();
     terminal::talk(&format!(
         "lab: {0}; to change and run it: seekwell run {0}{device} -o NEW.seekwell",

@@ -154,3 +154,22 @@ fn a_replaced_file_keeps_its_permissions() {
     page(&path).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
 }
+
+#[test]
+fn a_new_file_replaces_nothing_and_a_lab_replaces_a_lab() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.toml");
+    let lab = b"# a lab\n[lab]\nname = \"a\"\n";
+    write(&path, Kind::Lab, lab, Replace::Nothing).unwrap();
+    let error = write(&path, Kind::Lab, lab, Replace::Nothing).unwrap_err().to_string();
+    assert!(error.contains("exists and is not overwritten"), "{error}");
+    write(&path, Kind::Lab, b"[lab]\n", Replace::SameKind).unwrap();
+    fs::remove_file(&path).unwrap();
+    // Without the mark of this writer, by its content.
+    fs::write(&path, lab).unwrap();
+    write(&path, Kind::Lab, b"[lab]\nname = \"b\"\n", Replace::SameKind).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "root:x:0:0").unwrap();
+    assert!(write(&path, Kind::Lab, lab, Replace::SameKind).is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"root:x:0:0");
+}

@@ -4,7 +4,8 @@ use super::studies::Studies;
 use crate::args::ReplicateArgs;
 use crate::commands::run;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::{output, terminal};
+use seekwell_host::output::Kind;
 use seekwell_model::lab::Match;
 use seekwell_replicate::judge::Run;
 use seekwell_replicate::study::{Lab, Study};
@@ -197,9 +198,7 @@ impl<'a> Labs<'a> {
         change: Option<&Change>,
     ) -> Result<(), Failure> {
         let lab_path = &file.path;
-        std::fs::write(lab_path, file.text).map_err(|error| {
-            Failure::Error(format!("cannot write {}: {error}", lab_path.display()))
-        })?;
+        output::silently(lab_path, Kind::Lab, file.text.as_bytes(), self.arguments.force)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let options = self.options(&name, lab, change)?;
         let text = LabText::new(lab_path.display().to_string(), file.text);
