@@ -33,6 +33,7 @@ pub mod namespace;
 mod nodes;
 pub mod output;
 pub mod overlay;
+pub mod planned;
 mod program;
 pub mod queue;
 pub mod refusal;

@@ -15,8 +15,9 @@ const LEFT_OUT: usize = 30;
 
 /// The plan of a lab, in `width` columns (at least 60 are used): what it costs, the order of
 /// its first round, what is left out and why, and doubts.
+/// `effects` are the lines on what it writes whole and runs as root.
 #[must_use]
-pub fn plan_text(plan: &Plan, width: usize) -> String {
+pub fn plan_text(plan: &Plan, effects: &[String], width: usize) -> String {
     let width = width.max(60);
     let mut out =
         paragraph("", &harmless(&format!("{}: {}", plan.lab.name, plan.lab.question)), width);
@@ -26,6 +27,7 @@ pub fn plan_text(plan: &Plan, width: usize) -> String {
     out.push_str(&order(plan, width));
     out.push_str(&left_out(plan, width));
     out.push_str(&warnings(&plan.warnings, width, Palette { colour: false }));
+    out.push_str(&effects_text(effects, width));
     out.push_str("\nNothing was touched.\n");
     out
 }
@@ -142,6 +144,17 @@ fn order(plan: &Plan, width: usize) -> String {
     out.extend(text.lines().map(|line| format!("  {line}\n")));
     if first.len() > LISTED {
         out.push_str(&format!("  and {} more\n", first.len() - LISTED));
+    }
+    out
+}
+
+fn effects_text(effects: &[String], width: usize) -> String {
+    if effects.is_empty() {
+        return String::new();
+    }
+    let mut out = "\nA run of this lab, as root:\n".to_owned();
+    for line in effects {
+        out.push_str(&paragraph("  - ", &harmless(line), width));
     }
     out
 }

@@ -111,6 +111,9 @@ pub enum SessionError {
     /// The host backend cannot be made.
     #[error(transparent)]
     Host(#[from] HostPlaceError),
+    /// The notes of seen plans, or a command of mkfs.
+    #[error(transparent)]
+    Machine(#[from] seekwell_host::Error),
     /// The guard refuses a disk of the lab.
     #[error(transparent)]
     Refused(#[from] Refusal),

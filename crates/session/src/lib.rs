@@ -20,6 +20,7 @@
 //! shown (`report`, `cli`).
 
 pub mod backends;
+mod effects;
 mod error;
 mod guests;
 mod host;
@@ -34,6 +35,7 @@ mod run;
 mod setup;
 mod tried;
 
+pub use effects::Effects;
 pub use error::{Kind, SessionError};
 pub use host::environment as host_environment;
 pub use kept::{Standing, set_aside};

@@ -29,6 +29,12 @@ impl Machine {
         self.state.join("claims")
     }
 
+    /// Directory with notes of the plans that a person has seen.
+    #[must_use]
+    pub fn planned(&self) -> PathBuf {
+        self.state.join("planned")
+    }
+
     /// Directory of the undo lists.
     #[must_use]
     pub fn undo(&self) -> PathBuf {

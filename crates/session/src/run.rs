@@ -1,5 +1,6 @@
 //! From a plan to its verdict: the run file is created or continued, and the trials are run.
 
+use crate::effects::Effects;
 use crate::error::SessionError;
 use crate::kept::{self, Standing};
 use crate::options::{More, Options};
@@ -33,6 +34,14 @@ impl Planned {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Effects of the plan on the machine.
+    ///
+    /// # Errors
+    /// When a stack has a journal that its filesystem cannot have.
+    pub fn effects(&self) -> Result<Effects, SessionError> {
+        Effects::of(&self.plan)
     }
 
     /// The plan, when nothing is to be run.

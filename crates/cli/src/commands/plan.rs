@@ -19,10 +19,22 @@ pub fn run(session: &Session, arguments: &PlanArgs) -> Result<Exit, Failure> {
             serde_json::to_string_pretty(plan).map_err(|error| Failure::from_error(&error))?;
         terminal::data(&text);
     } else {
-        terminal::data(&seekwell_report::plan_text(plan, terminal::width()));
+        show(&planned)?;
     }
+    // An ordinary user cannot keep the note; then a run as root shows the plan once more.
+    let _ = session.note_seen(&planned.effects()?);
     planned.check_devices()?;
     Ok(Exit::Done)
+}
+
+/// Prints a plan with its effects.
+///
+/// # Errors
+/// When a stack has a journal that its filesystem cannot have.
+pub fn show(planned: &Planned) -> Result<(), Failure> {
+    let effects = planned.effects()?.lines();
+    terminal::data(&seekwell_report::plan_text(planned.plan(), &effects, terminal::width()));
+    Ok(())
 }
 
 /// Reads a lab and plans it.

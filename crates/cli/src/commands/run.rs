@@ -22,6 +22,9 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     let options = arguments.options();
     let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;
+    if arguments.lab.is_some() && !path.exists() {
+        check_seen(session, &planned)?;
+    }
     let mut is_over = |event: &Event<'_>| {
         deadline.as_mut().is_some_and(|deadline| deadline.is_over(event, Instant::now()))
     };
@@ -33,6 +36,24 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
         Finished::Stopped(path) => return Err(interrupted(&path, &arguments.at.place)),
     }
     conclude(&path, arguments.json)
+}
+
+/// Shows the plan of a lab that writes a disk whole, instead of a run, if no one has seen it yet.
+fn check_seen(session: &Session, planned: &Planned) -> Result<(), Failure> {
+    let effects = planned.effects()?;
+    // What the guard refuses needs no plan to be seen.
+    planned.check_devices()?;
+    if session.were_seen(&effects)? {
+        return Ok(());
+    }
+    plan::show(planned)?;
+    session.note_seen(&effects)?;
+    let disks: Vec<String> = effects.disks.iter().map(|disk| disk.display().to_string()).collect();
+    Err(Failure::Refused(format!(
+        "this lab writes {} whole, and its plan was never shown; read it above, then run the same \
+         command again to start",
+        disks.join(" and ")
+    )))
 }
 
 /// Shows the report of a run file; the exit status is that of its verdict.

@@ -12,7 +12,7 @@ fn small() -> Plan {
 
 #[test]
 fn a_plan_says_cost_order_and_what_is_left_out() {
-    insta::assert_snapshot!(plan_text(&small(), 80));
+    insta::assert_snapshot!(plan_text(&small(), &[], 80));
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn a_budget_and_an_unknown_amount_are_said() {
     let mut plan = small();
     plan.lab.judge.effort = Effort::Budget(Nanos::seconds(1800));
     plan.costs[0].written = None;
-    let text = plan_text(&plan, 80);
+    let text = plan_text(&plan, &[], 80);
     assert!(text.contains("about 8 rounds in the budget of 30 min 00 s: 24 trials."), "{text}");
     assert!(text.contains("an unknown amount written"), "{text}");
 }
@@ -32,14 +32,14 @@ fn a_large_round_is_cut_and_says_how_much() {
         stack.label = format!("stack-{index}");
         stack
     });
-    let text = plan_text(&fixture::plan(stacks.collect()), 80);
+    let text = plan_text(&fixture::plan(stacks.collect()), &[], 80);
     assert!(text.contains("stack-39 ") && !text.contains("stack-40 "));
     assert!(text.contains("  and 60 more\n"));
 }
 
 #[test]
 fn an_empty_plan_is_no_reason_to_fail() {
-    let text = plan_text(&fixture::plan(vec![]), 80);
+    let text = plan_text(&fixture::plan(vec![]), &[], 80);
     assert!(text.contains("No trials to run."), "{text}");
 }
 
@@ -48,7 +48,7 @@ fn every_line_keeps_the_width() {
     let mut plan = small();
     plan.stacks[0].label = "device[nr_requests=4]/".repeat(6);
     for width in [60, 72, 80, 120] {
-        let text = plan_text(&plan, width);
+        let text = plan_text(&plan, &[], width);
         let wide = text.lines().find(|line| crate::text::width(line) > width);
         assert_eq!(wide, None, "{width}");
     }
@@ -65,7 +65,7 @@ fn a_race_says_its_stages_and_its_range() {
         finalists: 8,
         looks: vec![10, 20, 40, 80],
     });
-    let text = plan_text(&plan, 100);
+    let text = plan_text(&plan, &[], 100);
     let head: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).skip(1).collect();
     let words: Vec<&str> = head.iter().flat_map(|line| line.split_whitespace()).collect();
     assert_eq!(
@@ -91,7 +91,7 @@ fn a_race_is_predicted_up_to_its_budget_and_says_when_that_is_too_small() {
         let mut plan = small();
         plan.race = Some(race.clone());
         plan.lab.judge.effort = Effort::Budget(Nanos::seconds(seconds));
-        plan_text(&plan, 200).split_whitespace().collect::<Vec<_>>().join(" ")
+        plan_text(&plan, &[], 200).split_whitespace().collect::<Vec<_>>().join(" ")
     };
     // Ten minutes pay for more than the least, one does not.
     let enough = text(600);
@@ -100,4 +100,14 @@ fn a_race_is_predicted_up_to_its_budget_and_says_when_that_is_too_small() {
     let short = text(60);
     assert!(short.contains("measured: 3 min 12 s,"), "{short}");
     assert!(short.contains("That is more than the budget of 1 min 00 s"), "{short}");
+}
+
+#[test]
+fn effects_are_listed_without_control_characters() {
+    let effects = ["writes /dev/\u{1b}[31mred whole".to_owned(), "runs mkfs: mkfs.ext4".to_owned()];
+    let text = plan_text(&small(), &effects, 80);
+    let (_, list) = text.split_once("A run of this lab, as root:\n").unwrap();
+    assert!(list.contains("  - runs mkfs: mkfs.ext4\n"), "{list}");
+    assert!(list.contains("red whole") && !list.contains('\u{1b}'), "{list}");
+    assert!(!plan_text(&small(), &[], 80).contains("as root:"));
 }

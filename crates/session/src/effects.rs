@@ -1,0 +1,138 @@
+//! Effects of a plan on the machine: what it writes whole, and the commands that it runs as root.
+
+use crate::error::SessionError;
+use crate::machine::Machine;
+use seekwell_host::filesystem::{Layout, mkfs_commands};
+use seekwell_host::planned;
+use seekwell_model::filesystems::filesystem;
+use seekwell_model::plan::Plan;
+use seekwell_model::stack::{Backing, Stack};
+use seekwell_model::units::Bytes;
+use seekwell_model::workloads::{WorkloadParams, workload_kind};
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// Sector of a device that the plan does not know yet.
+const SECTOR: Bytes = Bytes(512);
+
+/// Effects of a plan, each line once, in the order of the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// Disks and partitions of the machine that are written whole.
+    pub disks: Vec<PathBuf>,
+    /// New images: they have no name and end with the run.
+    pub images: Vec<String>,
+    /// Commands as a shell takes them, each with its origin before it.
+    pub commands: Vec<String>,
+}
+
+impl Effects {
+    /// Effects of a plan.
+    ///
+    /// # Errors
+    /// When a stack has a journal that its filesystem cannot have.
+    pub fn of(plan: &Plan) -> Result<Self, SessionError> {
+        let mut effects = Self::default();
+        for stack in &plan.stacks {
+            effects.add_stack(stack)?;
+        }
+        for workload in &plan.workloads {
+            for part in workload.parts.iter().chain(&workload.beside) {
+                effects.add_workload(&workload.name, part);
+            }
+        }
+        Ok(effects)
+    }
+
+    /// The lines for a person, the gravest first.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let disks = self
+            .disks
+            .iter()
+            .map(|path| format!("writes {} whole: everything on it is lost", path.display()));
+        let images = self.images.iter().map(|image| format!("writes {image}"));
+        let commands = self.commands.iter().map(|command| format!("runs {command}"));
+        disks.chain(images).chain(commands).collect()
+    }
+
+    fn add_stack(&mut self, stack: &Stack) -> Result<(), SessionError> {
+        let data = self.add_backing(&stack.device.backing, "DEVICE");
+        let journal = stack.journal.external.as_ref();
+        let journal = journal.map(|backing| self.add_backing(backing, "JOURNAL"));
+        let Some(definition) = filesystem(&stack.filesystem.kind) else { return Ok(()) };
+        let layout = Layout {
+            definition,
+            filesystem: &stack.filesystem,
+            journal: &stack.journal,
+            data: &data,
+            journal_device: journal.as_deref(),
+            sector: SECTOR,
+        };
+        for words in mkfs_commands(&layout)? {
+            push_new(&mut self.commands, format!("mkfs: {}", words.join(" ")));
+        }
+        Ok(())
+    }
+
+    /// Notes what is written to a device and returns its path, or a word for one that has none yet.
+    fn add_backing(&mut self, backing: &Backing, word: &str) -> PathBuf {
+        match backing {
+            Backing::Disk { path } | Backing::Partition { path } => {
+                push_new(&mut self.disks, path.clone());
+                return path.clone();
+            }
+            Backing::Loop { size, directory, .. } => {
+                let place = directory.as_deref().unwrap_or(Path::new("the scratch directory"));
+                push_new(
+                    &mut self.images,
+                    format!("an image of {size} without a name in {}", place.display()),
+                );
+            }
+            Backing::Ram { size, .. } => {
+                push_new(&mut self.images, format!("an image of {size} in memory"));
+            }
+            Backing::Model { model, .. } => {
+                push_new(&mut self.images, format!("the modelled device {model}"));
+            }
+        }
+        PathBuf::from(word)
+    }
+
+    fn add_workload(&mut self, name: &str, part: &WorkloadParams) {
+        if let WorkloadParams::Command(command) = part {
+            let rights = if command.privileged {
+                " (privileged: all rights of root and all of /dev)"
+            } else {
+                ""
+            };
+            for text in command.prepare.iter().chain([&command.run]) {
+                push_new(&mut self.commands, format!("{name}{rights}: {text}"));
+            }
+            return;
+        }
+        let programs = workload_kind(part.kind_name()).map_or(&[][..], |kind| kind.programs);
+        if !programs.is_empty() {
+            let names: Vec<&str> = programs.iter().map(|program| program.name).collect();
+            push_new(&mut self.commands, format!("{name}: {}", names.join(", ")));
+        }
+    }
+}
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+/// Notes that a person has seen the effects of a plan.
+pub(crate) fn note_seen(machine: &Machine, effects: &Effects) -> Result<(), SessionError> {
+    Ok(planned::note(&machine.planned(), &effects.lines())?)
+}
+
+/// Answers if a person has seen these effects, or they reach no disk.
+pub(crate) fn were_seen(machine: &Machine, effects: &Effects) -> Result<bool, SessionError> {
+    Ok(effects.disks.is_empty() || planned::is_noted(&machine.planned(), &effects.lines())?)
+}
