@@ -38,6 +38,7 @@ mod program;
 pub mod queue;
 pub mod refusal;
 pub mod settings;
+pub mod signature;
 mod state;
 pub mod sysfs;
 mod tree;

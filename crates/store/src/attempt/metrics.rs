@@ -92,7 +92,8 @@ impl Metrics {
         Ok(())
     }
 
-    /// Reads those of an attempt.
+    /// Reads those of an attempt. A value without a name gets its place as one, so that it is missed in
+    /// no digest.
     pub(super) fn read(
         connection: &Connection,
         attempt: i64,
@@ -104,11 +105,14 @@ impl Metrics {
         let mut found = BTreeMap::new();
         while let Some(row) = rows.next()? {
             let block: i64 = row.get::<_, i64>(0)? % BLOCKS;
-            let first = (block as usize) * BLOCK;
-            for (column, (_, step, metric)) in names.iter().skip(first).take(BLOCK).enumerate() {
-                if let Some(value) = row.get::<_, Option<f64>>(column + 1)? {
-                    found.insert((step.clone(), metric.clone()), value);
-                }
+            for column in 0..BLOCK {
+                let Some(value) = row.get::<_, Option<f64>>(column + 1)? else { continue };
+                let id = block * BLOCK as i64 + column as i64;
+                let name = match names.binary_search_by_key(&id, |(id, ..)| *id) {
+                    Ok(at) => names.get(at).map(|(_, step, metric)| (step.clone(), metric.clone())),
+                    Err(_) => None,
+                };
+                found.insert(name.unwrap_or_else(|| (String::new(), id.to_string())), value);
             }
         }
         Ok(Self(found))

@@ -1,6 +1,6 @@
 //! Verification of a run file against its digests.
 
-use super::{FORMAT, Result, RunFile, SEAL, SEALED};
+use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED};
 use crate::attempt::Reader;
 use crate::seal::Seal;
 use rusqlite::OptionalExtension;
@@ -32,6 +32,9 @@ impl RunFile {
             return Ok(Integrity::NotVerifiable);
         }
         let mut changed = self.wrong_labels()?;
+        if self.required_meta(FORMAT_KEY)? != self.format.to_string() {
+            changed.push("the format is not the one of the header".to_owned());
+        }
         let mut known = Vec::new();
         for key in SEALED {
             known.push((key, self.required_meta(key)?));
@@ -104,10 +107,18 @@ impl RunFile {
                 Some((id, stack.label.clone(), workload.name.clone()))
             })
             .collect();
-        Ok(match found == planned {
-            true => vec![],
-            false => vec!["the table of candidates differs from the plan".to_owned()],
-        })
+        let other = "SELECT count(*) FROM attempt a JOIN prefix p ON p.id = a.prefix
+             JOIN candidate c ON c.id = a.candidate WHERE p.workload IS NOT c.workload";
+        let other: i64 =
+            self.connection.query_row(other, [], |row| row.get(0)).map_err(self.failed("read"))?;
+        let mut wrong = Vec::new();
+        if found != planned {
+            wrong.push("the table of candidates differs from the plan".to_owned());
+        }
+        if other > 0 {
+            wrong.push("a prefix names another workload than its trials have".to_owned());
+        }
+        Ok(wrong)
     }
 }
 

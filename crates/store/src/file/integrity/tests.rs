@@ -1,3 +1,5 @@
+mod edits;
+
 use super::*;
 use crate::fixture::{environment, plan, record, trial};
 use rusqlite::Connection;
