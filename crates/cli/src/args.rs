@@ -46,6 +46,8 @@ pub enum Command {
     Extract(ExtractArgs),
     /// Check that a run file was not changed, and judge its trials again
     Verify(VerifyArgs),
+    /// Save the good trials of a damaged run file into a new one
+    Repair(RepairArgs),
     /// Build the kernel of the virtual backend, or list built kernels
     #[command(subcommand)]
     Kernel(KernelCommand),
@@ -504,6 +506,22 @@ pub struct ExtractArgs {
 pub struct VerifyArgs {
     /// Run file
     pub run: PathBuf,
+    /// Sign the file, if it is intact, with this private key of OpenSSH: writes FILE.sig
+    #[arg(long, value_name = "KEY", conflicts_with = "key")]
+    pub sign: Option<PathBuf>,
+    /// Check FILE.sig with this public key of OpenSSH (KEY.pub)
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<PathBuf>,
+}
+
+/// Arguments of `repair`.
+#[derive(Args, Debug)]
+pub struct RepairArgs {
+    /// Damaged run file; it stays as it is
+    pub run: PathBuf,
+    /// Run file to write [default: its name with -repaired, in the current directory]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `claim`.

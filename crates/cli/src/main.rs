@@ -57,6 +57,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
     match command {
         Command::Extract(arguments) => commands::extract::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
+        Command::Repair(arguments) => commands::repair::run(&arguments),
         Command::Screen => progress::live::run(),
         Command::Completions(arguments) => commands::documents::completions(&arguments),
         Command::Documents(arguments) => commands::documents::documents(&arguments),
@@ -83,6 +84,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Calibrate => commands::calibrate::run(),
         Command::Extract(_)
         | Command::Verify(_)
+        | Command::Repair(_)
         | Command::Screen
         | Command::Completions(_)
         | Command::Documents(_) => Ok(Exit::Done),

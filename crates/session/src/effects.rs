@@ -1,6 +1,7 @@
 //! Effects of a plan on the machine: what it writes whole, and the commands that it runs as root.
 
 use crate::error::SessionError;
+use crate::loaded::Session;
 use crate::machine::Machine;
 use seekwell_host::filesystem::{Layout, mkfs_commands};
 use seekwell_host::planned;
@@ -127,12 +128,28 @@ fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-/// Notes that a person has seen the effects of a plan.
-pub(crate) fn note_seen(machine: &Machine, effects: &Effects) -> Result<(), SessionError> {
+impl Session {
+    /// Notes that a person has seen the effects of a plan.
+    ///
+    /// # Errors
+    /// When the note cannot be written, as by an ordinary user.
+    pub fn note_seen(&self, effects: &Effects) -> Result<(), SessionError> {
+        note_seen(self.machine(), effects)
+    }
+
+    /// True if a person has seen these effects, or there is no disk that they reach.
+    ///
+    /// # Errors
+    /// When another user could have written the note.
+    pub fn were_seen(&self, effects: &Effects) -> Result<bool, SessionError> {
+        were_seen(self.machine(), effects)
+    }
+}
+
+fn note_seen(machine: &Machine, effects: &Effects) -> Result<(), SessionError> {
     Ok(planned::note(&machine.planned(), &effects.lines())?)
 }
 
-/// Answers if a person has seen these effects, or they reach no disk.
-pub(crate) fn were_seen(machine: &Machine, effects: &Effects) -> Result<bool, SessionError> {
+fn were_seen(machine: &Machine, effects: &Effects) -> Result<bool, SessionError> {
     Ok(effects.disks.is_empty() || planned::is_noted(&machine.planned(), &effects.lines())?)
 }

@@ -2,6 +2,7 @@
 
 mod integrity;
 mod prolong;
+mod repair;
 mod rewrite;
 
 use crate::attempt::{Parts, Reader};
@@ -14,6 +15,7 @@ use crate::schema::{
 use crate::seal::Seal;
 use chrono::{DateTime, SecondsFormat, Utc};
 pub use integrity::Integrity;
+pub use repair::Repaired;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, OptionalExtension, params};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
@@ -111,13 +113,18 @@ impl RunFile {
     /// # Errors
     /// When the disk is full or fails; what was kept before stays.
     pub fn append(&mut self, trial: &PlannedTrial, record: &Record) -> Result<()> {
+        self.append_at(trial, record, &now())
+    }
+
+    /// Keeps a record with the time at which it was first written.
+    fn append_at(&mut self, trial: &PlannedTrial, record: &Record, written_at: &str) -> Result<()> {
         self.writable()?;
         let encode = |source| self.encode("a record", source);
         let parts = Parts::of(record).map_err(encode)?;
         let path = self.path.clone();
         let failed = |source| sqlite_error(&path, "append to", source);
         let transaction = self.connection.transaction().map_err(failed)?;
-        let digest = parts.insert(&transaction, trial, &now()).map_err(failed)?;
+        let digest = parts.insert(&transaction, trial, written_at).map_err(failed)?;
         let query = "SELECT value FROM meta WHERE key = ?";
         let seal = transaction.query_row(query, [SEAL], |row| row.get(0)).map_err(failed)?;
         let statement = "UPDATE meta SET value = ? WHERE key = ?";

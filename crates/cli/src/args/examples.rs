@@ -139,7 +139,14 @@ A doubtful result says why and what to do: served from a cache, too short, devic
     (
         "verify",
         r#"Examples:
-  seekwell verify demo.seekwell        ends with 1 when anything was changed"#,
+  seekwell verify demo.seekwell        ends with 1 when anything was changed
+  seekwell verify demo.seekwell --sign ~/.ssh/id_ed25519
+  seekwell verify demo.seekwell --key author.pub"#,
+    ),
+    (
+        "repair",
+        r#"Examples:
+  seekwell repair demo.seekwell        writes demo-repaired.seekwell"#,
     ),
     (
         "kernel",

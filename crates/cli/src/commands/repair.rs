@@ -1,0 +1,32 @@
+//! `seekwell repair`: saves the good trials of a damaged run file into a new one.
+
+use crate::args::RepairArgs;
+use crate::failure::{Exit, Failure};
+use crate::{foreign, terminal};
+use seekwell_store::RunFile;
+use std::path::PathBuf;
+
+/// Writes a new run file with every trial that matches its checksum.
+///
+/// # Errors
+/// When nothing can be saved, or the new file cannot be made.
+pub fn run(arguments: &RepairArgs) -> Result<Exit, Failure> {
+    foreign::confine();
+    let target = arguments.output.clone().unwrap_or_else(|| {
+        let name = arguments.run.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        PathBuf::from(format!("{name}-repaired.seekwell"))
+    });
+    let done = RunFile::repair(&arguments.run, &target);
+    let done = done.map_err(|error| Failure::from_error(&error))?;
+    for lost in &done.lost {
+        terminal::talk(&format!("lost: {lost}"));
+    }
+    terminal::data(&format!(
+        "{} trials saved; wrote {}. Plan and environment of a damaged file have no checksum: read \
+         them. Run what is missing with: seekwell run --resume -o {}",
+        done.saved,
+        target.display(),
+        target.display()
+    ));
+    Ok(Exit::Done)
+}
