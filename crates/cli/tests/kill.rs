@@ -1,6 +1,9 @@
-//! `kill -9` of runner, agent, guardian, pairs and all, at random moments and at chosen ones:
-//! inside mkfs, inside mount, and with much dirty data. Afterwards nothing may be left, and
-//! `--resume` completes the run.
+//! `kill -9` of runner, agent, guardian and workload, alone and together, at random moments and at
+//! chosen ones: inside mkfs, inside mount, while the workload writes, and with much dirty data.
+//! Afterwards nothing may be left, and `--resume` completes the run.
+//!
+//! All 200 pairs of a point and processes: `SEEKWELL_KILLS=0..200 cargo test -p seekwell --test kill
+//! seeded` (root).
 //!
 //! Real processes, loop devices and filesystems; needs root.
 
@@ -12,24 +15,26 @@ mod machine;
 mod victims;
 
 use machine::Machine;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use victims::{Run, Who};
 
-/// Time after the last death in which everything must be as it was.
-const SETTLE: Duration = Duration::from_secs(10);
+/// Time after the next start in which everything must be as it was.
+const SETTLE: Duration = Duration::from_secs(5);
+/// The same without a next start: the guardian alone puts everything back.
+const SETTLE_ALONE: Duration = Duration::from_secs(10);
 
-const SEVEN: [&[Who]; 7] = [
-    &[Who::Runner],
-    &[Who::Agent],
-    &[Who::Guardian],
-    &[Who::Runner, Who::Agent],
-    &[Who::Runner, Who::Guardian],
-    &[Who::Agent, Who::Guardian],
-    &[Who::Runner, Who::Agent, Who::Guardian],
-];
+/// Pairs that are tried when nothing else is said.
+const SAMPLE: Range<u64> = 0..12;
+/// Kills of one run, before the next begins with a new file.
+const KILLS_OF_A_RUN: u64 = 4;
+/// One run in so many pairs is completed.
+const COMPLETED: u64 = 24;
+/// Trials of the lab.
+const TRIALS: usize = 24;
 
 const LAB: &str = r#"
 [lab]
@@ -44,10 +49,10 @@ type = "xfs"
 [scheduler]
 choose = ["mq-deadline", "bfq"]
 [[workload]]
-kind = "mail"
-files = 300
+kind = "command"
+run = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of={dir}/f$i bs=64k count=32 conv=fsync 2>/dev/null; done"
 [judge]
-metric = "unpack.elapsed_durable"
+metric = "command.elapsed"
 rounds = 6
 "#;
 
@@ -123,7 +128,17 @@ fn next_start(ground: &Ground) {
     assert!(output.status.success(), "doctor failed: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn complete(ground: &Ground, run_file: &Path) {
+/// Completes the run; at most so many of its trials may be kept as failed: those whose processes were
+/// killed under a runner that lived long enough to say so.
+fn complete(ground: &Ground, run_file: &Path, failed: usize) {
+    let trials = trials(ground, run_file);
+    let bad: Vec<_> = trials.iter().filter(|trial| trial["status"] == "failed").collect();
+    assert!(bad.len() <= failed, "more than {failed} failed trials: {bad:?}");
+    assert_eq!(trials.len(), TRIALS);
+}
+
+/// All trials of the run, which is continued first if it is not over.
+fn trials(ground: &Ground, run_file: &Path) -> Vec<serde_json::Value> {
     let output = Command::new(ground.program())
         .args(["run", "--resume", "--json", "-o"])
         .arg(run_file)
@@ -132,41 +147,104 @@ fn complete(ground: &Ground, run_file: &Path) {
         .unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 4)), "{:?}: {talk}", output.status);
-    let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let trials = run["trials"].as_array().unwrap();
-    let bad: Vec<_> = trials.iter().filter(|trial| trial["status"] == "failed").collect();
-    assert!(bad.is_empty(), "failed trials after resume: {bad:?}\n{talk}");
-    assert_eq!(trials.len(), 24, "{talk}");
+    let mut run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    match run["trials"].take() {
+        serde_json::Value::Array(trials) => trials,
+        other => panic!("no list of trials: {other}"),
+    }
+}
+
+/// `SEEKWELL_KILLS=0..200`, or the sample.
+fn pairs() -> Range<u64> {
+    let Ok(text) = std::env::var("SEEKWELL_KILLS") else { return SAMPLE };
+    let (first, end) = text.split_once("..").expect("SEEKWELL_KILLS=FIRST..END");
+    first.parse().unwrap()..end.parse().unwrap()
+}
+
+/// The processes and the point of a pair, by its number alone.
+fn pair(number: u64) -> (Vec<Who>, Moments) {
+    let mut random = Moments(0x5eed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let subset = 1 + random.draw() % 15;
+    let bits = Who::ALL.into_iter().enumerate();
+    (bits.filter(|(bit, _)| subset >> bit & 1 == 1).map(|(_, who)| who).collect(), random)
+}
+
+fn wait_for_point(run: &mut Run, random: &mut Moments) -> &'static str {
+    match random.draw() % 5 {
+        0 => {
+            run.wait_for_program("mkfs");
+            "inside mkfs"
+        }
+        1 => {
+            run.wait_for_the_end_of("mkfs");
+            "after mkfs"
+        }
+        2 => {
+            run.wait_for_program("dd");
+            "while the workload writes"
+        }
+        _ => {
+            run.wait(random.next_up_to(Duration::from_millis(1500)));
+            "at a random moment"
+        }
+    }
 }
 
 #[test]
-fn nothing_is_left_after_thirty_kills_and_the_run_completes() {
-    if !can_run("nothing_is_left_after_thirty_kills_and_the_run_completes") {
+fn nothing_is_left_after_seeded_kills_and_the_run_completes() {
+    if !can_run("nothing_is_left_after_seeded_kills_and_the_run_completes") {
         return;
     }
     let ground = Ground::new(LAB);
-    let run_file = ground.path().join("kill.seekwell");
     let mut machine = Machine::look(ground.path());
-    let mut random = Moments(0x5eed);
-    for attempt in 0..30 {
-        let who = SEVEN[attempt % SEVEN.len()];
+    let pairs = pairs();
+    let last = pairs.end - 1;
+    for number in pairs {
+        let run_file = ground.path().join(format!("kill-{}.seekwell", number / KILLS_OF_A_RUN));
+        let (who, mut random) = pair(number);
         let mut run = Run::start(&ground.program(), ground.path(), &run_file);
-        match attempt {
-            // Three kills at each of two chosen places, the rest whenever it happens.
-            0..3 => run.wait_for_program("mkfs"),
-            3..6 => run.wait_for_the_end_of("mkfs"),
-            _ => run.wait(random.next_up_to(Duration::from_millis(2500))),
-        }
+        let point = wait_for_point(&mut run, &mut random);
         machine.note_devices();
-        run.kill(who);
+        run.kill(&who);
         run.end();
+        let after = format!("pair {number}: kill of {who:?} {point}");
         if who.contains(&Who::Guardian) {
             next_start(&ground);
+            machine.assert_restored_within(SETTLE, &after);
+        } else {
+            machine.assert_restored_within(SETTLE_ALONE, &after);
         }
-        machine.assert_restored_within(SETTLE, &format!("kill {attempt} of {who:?}"));
+        if number % COMPLETED == COMPLETED - 1 || number == last {
+            complete(&ground, &run_file, KILLS_OF_A_RUN as usize);
+            machine.assert_restored_within(SETTLE, "the completed run");
+            println!("pairs up to {number}: nothing left");
+        }
     }
-    complete(&ground, &run_file);
-    machine.assert_restored_within(SETTLE, "the completed run");
+}
+
+/// Each process alone, then all of them as a suspended machine stops them (its clocks, which a suspend
+/// stops too, go on here).
+#[test]
+fn a_run_whose_processes_are_stopped_for_a_second_ends_as_any_other() {
+    if !can_run("a_run_whose_processes_are_stopped_for_a_second_ends_as_any_other") {
+        return;
+    }
+    let lab = LAB.replace(r#"["mq-deadline", "bfq"]"#, r#"["mq-deadline"]"#);
+    let ground = Ground::new(&lab);
+    let run_file = ground.path().join("stopped.seekwell");
+    let mut machine = Machine::look(ground.path());
+    let mut run = Run::start(&ground.program(), ground.path(), &run_file);
+    for who in [&Who::ALL[..1], &Who::ALL[1..2], &Who::ALL[2..3], &Who::ALL[3..], &Who::ALL] {
+        run.wait_for_program("dd");
+        machine.note_devices();
+        assert!(run.pause(who, Duration::from_secs(1)) > 0, "{who:?}");
+    }
+    let (status, talk) = run.finish();
+    assert!(matches!(status, Some(0 | 4)), "{status:?}: {talk}");
+    machine.assert_restored_within(SETTLE, "the run with pauses");
+    let trials = trials(&ground, &run_file);
+    assert_eq!(trials.len(), TRIALS / 2);
+    assert!(trials.iter().all(|trial| trial["status"] != "failed"), "{trials:?}");
 }
 
 #[test]
@@ -176,7 +254,8 @@ fn nothing_is_left_after_kills_with_a_gibibyte_dirty() {
     }
     let ground = Ground::new(DIRTY_LAB);
     let mut machine = Machine::look(ground.path());
-    for (attempt, who) in [SEVEN[0], SEVEN[1], SEVEN[6]].into_iter().enumerate() {
+    let groups: [&[Who]; 3] = [&Who::ALL[..1], &Who::ALL[1..2], &Who::ALL[..3]];
+    for (attempt, who) in groups.into_iter().enumerate() {
         let run_file = ground.path().join(format!("dirty-{attempt}.seekwell"));
         let mut run = Run::start(&ground.program(), ground.path(), &run_file);
         run.wait_for_program("sleep");
@@ -191,7 +270,7 @@ fn nothing_is_left_after_kills_with_a_gibibyte_dirty() {
         if who.contains(&Who::Guardian) {
             next_start(&ground);
         }
-        machine.assert_restored_within(SETTLE, &format!("dirty kill {attempt} of {who:?}"));
+        machine.assert_restored_within(SETTLE_ALONE, &format!("dirty kill {attempt} of {who:?}"));
     }
 }
 
@@ -199,10 +278,13 @@ fn nothing_is_left_after_kills_with_a_gibibyte_dirty() {
 struct Moments(u64);
 
 impl Moments {
-    fn next_up_to(&mut self, most: Duration) -> Duration {
+    fn draw(&mut self) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let share = (self.0 >> 33) as f64 / (1_u64 << 31) as f64;
-        most.mul_f64(share)
+        self.0 >> 33
+    }
+
+    fn next_up_to(&mut self, most: Duration) -> Duration {
+        most.mul_f64(self.draw() as f64 / (1_u64 << 31) as f64)
     }
 }

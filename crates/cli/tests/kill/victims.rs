@@ -1,4 +1,4 @@
-//! A run under way, and its three processes.
+//! A run under way, and its processes.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -14,6 +14,12 @@ pub enum Who {
     Runner,
     Agent,
     Guardian,
+    /// The programs that the agent has started: the workload's, or mkfs.
+    Workload,
+}
+
+impl Who {
+    pub const ALL: [Self; 4] = [Self::Runner, Self::Agent, Self::Guardian, Self::Workload];
 }
 
 pub struct Run {
@@ -41,8 +47,12 @@ fn stat(pid: u32) -> Option<(u32, String)> {
 }
 
 fn kill(pid: u32) {
+    signal(pid, "-KILL");
+}
+
+fn signal(pid: u32, signal: &str) {
     // A victim that has ended by itself meanwhile is no harm.
-    let _ = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status();
+    let _ = Command::new("kill").args([signal, &pid.to_string()]).stderr(Stdio::null()).status();
 }
 
 impl Run {
@@ -131,20 +141,46 @@ impl Run {
         process_ids().into_iter().filter(matches).filter(|pid| self.is_ours(*pid)).collect()
     }
 
+    /// Processes below the runner that run another program than this one.
+    fn programs(&self) -> Vec<u32> {
+        let program = |pid: u32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+        let ours = program(self.child.id());
+        let is_other = |pid: &u32| {
+            let theirs = program(*pid);
+            theirs.is_some() && theirs != ours
+        };
+        process_ids().into_iter().filter(|pid| self.is_ours(*pid)).filter(is_other).collect()
+    }
+
+    fn processes(&self, who: &[Who]) -> Vec<u32> {
+        let of = |victim: &Who| match victim {
+            Who::Runner => vec![self.child.id()],
+            Who::Agent => self.find("agent"),
+            Who::Guardian => self.find("guardian"),
+            Who::Workload => self.programs(),
+        };
+        who.iter().flat_map(of).collect()
+    }
+
     /// Kills these at once. Who is not there at this moment, as the agent between two trials, is
     /// not killed.
     pub fn kill(&mut self, who: &[Who]) {
-        let mut pids = vec![];
-        for victim in who {
-            match victim {
-                Who::Runner => pids.push(self.child.id()),
-                Who::Agent => pids.extend(self.find("agent")),
-                Who::Guardian => pids.extend(self.find("guardian")),
-            }
-        }
-        for pid in pids {
-            kill(pid);
-        }
+        self.processes(who).into_iter().for_each(kill);
+    }
+
+    /// Stops these for a time, as `SIGSTOP`, a debugger or a frozen group does; returns how many.
+    pub fn pause(&mut self, who: &[Who], time: Duration) -> usize {
+        let pids = self.processes(who);
+        pids.iter().for_each(|pid| signal(*pid, "-STOP"));
+        std::thread::sleep(time);
+        pids.iter().for_each(|pid| signal(*pid, "-CONT"));
+        pids.len()
+    }
+
+    /// Waits until the run is over by itself, and returns its exit status with what it said.
+    pub fn finish(&mut self) -> (Option<i32>, String) {
+        let status = self.child.wait().unwrap();
+        (status.code(), self.talk_so_far())
     }
 
     /// Ends the runner, if it still runs, as Ctrl-C would not: at once.
