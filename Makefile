@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: fuzz kills edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +29,16 @@ test: packages web duckdb ## run every check and test, as root the privileged on
 
 power-cuts: packages ## cut the power of modelled disks 1,000 times under ext4, xfs, btrfs, and ext4 with its journal on a stick; needs a lab kernel (about 20 minutes)
 	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
+
+fuzz: packages ## give every parser of foreign files mutated input for ten minutes (SEEKWELL_FUZZ_S=600), two at a time
+	SEEKWELL_FUZZ_S=$(or $(SEEKWELL_FUZZ_S),600) SEEKWELL_FUZZ_SEED=$(or $(SEEKWELL_FUZZ_SEED),$(shell date +%s)) \
+		$(CARGO) test --locked --package seekwell-bench --test fuzz -- --nocapture --test-threads=2
+
+kills: packages ## kill -9 at 200 seeded pairs of a point and processes, as root (15 minutes)
+	SEEKWELL_KILLS=0..200 $(CARGO) test --locked --package seekwell --test kill seeded -- --nocapture
+
+edits: packages ## try five kinds of edits of every field of a run file; verify has to notice each (10 seconds)
+	$(CARGO) test --locked --package seekwell-store edits -- --ignored --nocapture
 
 duckdb: packages ## fetch DuckDB for the test that reads the Parquet tables (70 MB)
 	@scripts/fetch-duckdb

@@ -29,6 +29,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+pub mod fuzz;
 mod ram_disk;
 
 pub use ram_disk::RamDisk;

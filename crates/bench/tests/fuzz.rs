@@ -1,0 +1,294 @@
+//! Every parser of foreign bytes on a corpus and seeded mutations of it: none panics, none is stuck.
+//!
+//! `make fuzz` gives each parser ten minutes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use seekwell_model::workloads::fio;
+use seekwell_observe::counters::DeviceCounters;
+use seekwell_observe::machine::{MemoryState, PressureTotals};
+use seekwell_replicate::formula::parse as parse_formula;
+use seekwell_report::extract;
+use seekwell_spec::read_lab_bytes;
+use seekwell_store::RunFile;
+use seekwell_testing::fuzz::{fuzz, mutated};
+use seekwell_virtual::memory::{GuestMemory, OutOfRange};
+use seekwell_virtual::ring::{LONGEST_CHAIN, Ring, RingLayout};
+use seekwell_virtual::vhost;
+use seekwell_workload::mail::archive;
+use seekwell_workload::rrd::format::{Archive, Consolidation, Definition, Source, SourceKind};
+use std::path::{Path, PathBuf};
+
+/// The folder of the workspace.
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Contents of the files of a folder and its folders with this ending.
+fn files(folder: &str, ending: &str) -> Vec<Vec<u8>> {
+    let mut folders = vec![workspace().join(folder)];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let mut paths: Vec<PathBuf> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(ending) {
+                found.push(std::fs::read(path).unwrap());
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no file {ending}");
+    found
+}
+
+fn slices(corpus: &[Vec<u8>]) -> Vec<&[u8]> {
+    corpus.iter().map(Vec::as_slice).collect()
+}
+
+#[test]
+fn labs() {
+    let corpus = [files("labs", ".toml"), files("testdata/labs", ".toml")].concat();
+    fuzz("lab", &slices(&corpus), 2_000, |bytes| {
+        if let Err(mistake) = read_lab_bytes(bytes, "lab.toml") {
+            assert!(!mistake.message.is_empty() && !mistake.remedy.is_empty());
+        }
+    });
+}
+
+#[test]
+fn devices() {
+    let corpus = files("devices", ".toml");
+    fuzz("device", &slices(&corpus), 1_000, |bytes| {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let _ = seekwell_device::load(text);
+        }
+    });
+}
+
+const DISKSPECS: &str = "disksim_disk DISK {
+    Model = dm_disk { Disk brand = x, Layout Model = dm_layout_g1 { Zones = [
+        dm_layout_g1_zone { First cylinder number = 0, Last cylinder number = 9 } ] } },
+    Scheduler = disksim_ioqueue { Scheduling policy = 3 }, Max queue length = 4,
+    Bulk sector transfer time = 0.0256, Buffer size = 512 # KB
+}
+";
+
+#[test]
+fn disk_specifications() {
+    fuzz("diskspecs", &[DISKSPECS.as_bytes()], 5_000, |bytes| {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let mut none = |file: &str| Err(format!("no {file}"));
+            let _ = seekwell_device::diskspecs::import("x.diskspecs", text, &mut none);
+        }
+    });
+}
+
+const JOB: &[u8] =
+    b"; mail\n[global]\nioengine=libaio\ndirect=1\nsize=1g\nrw=randrw\nrwmixread=70\n\
+bssplit=4k/60:64k/40\nprioclass=1\n[a]\nstonewall\nnumjobs=4\nrate=1m,2m\n[b]\nrw=write\nfsync=1\n";
+
+#[test]
+fn fio_jobs() {
+    fuzz("fio job", &[JOB], 5_000, |bytes| {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let _ = fio::parse(text);
+        }
+    });
+}
+
+#[test]
+fn run_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, target) = (folder.path().join("a.seekwell"), folder.path().join("b.seekwell"));
+    let run = "benches/runs/replicate/000-seek@cf-duracell-300x.flash.open_units=1.seekwell";
+    let today = std::fs::read(workspace().join(run)).unwrap();
+    let first = std::fs::read(workspace().join("testdata/formats/run-1.0.seekwell")).unwrap();
+    let mut number = 0;
+    fuzz("run file", &[&today, &first], 200, |bytes| {
+        std::fs::write(&path, bytes).unwrap();
+        if let Ok(file) = RunFile::open(&path) {
+            let _ = (file.plan(), file.environment(), file.verdict(), file.verify());
+            let _ = file.records();
+        }
+        number += 1;
+        if number % 16 == 0 {
+            let _ = std::fs::remove_file(&target);
+            let _ = RunFile::repair(&path, &target);
+        }
+    });
+}
+
+#[test]
+fn pages() {
+    let page = std::fs::read(workspace().join("testdata/formats/page-skp1.html")).unwrap();
+    fuzz("page", &[&page], 3_000, |bytes| {
+        let _ = extract(&String::from_utf8_lossy(bytes));
+    });
+}
+
+#[test]
+fn round_robin_files() {
+    let source = Source {
+        name: "load".to_owned(),
+        kind: SourceKind::Gauge,
+        heartbeat_s: 600,
+        min: 0.0,
+        max: f64::NAN,
+    };
+    let archive = Archive { function: Consolidation::Average, rows: 10, steps: 1, unknown: 0.5 };
+    let sources = vec![source.clone(), Source { kind: SourceKind::Counter, ..source }];
+    let definition = Definition { step_s: 300, sources, archives: vec![archive] };
+    let file = definition.new_file(1_700_000_000);
+    fuzz("RRD", &[&file], 10_000, |bytes| {
+        let read = Definition::read(bytes, bytes.len() as u64);
+        assert!(read.is_err() || bytes.starts_with(b"RRD\0"));
+    });
+}
+
+/// A tar archive with a folder, a file and a link.
+fn tar() -> Vec<u8> {
+    let mut all = Vec::new();
+    for (kind, name, link, data) in [
+        (b'5', "mail/", "", &b""[..]),
+        (b'0', "mail/a", "", &b"From: a\n\nhello\n"[..]),
+        (b'2', "mail/b", "a", &b""[..]),
+    ] {
+        let mut header = [0_u8; 512];
+        let mut put =
+            |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
+        put(0, name);
+        put(100, "0000644");
+        put(124, &format!("{:011o}", data.len()));
+        put(136, "00000000000");
+        put(148, "        ");
+        put(157, link);
+        put(257, "ustar");
+        put(263, "00");
+        header[156] = kind;
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        all.extend(header);
+        all.extend(data);
+        all.resize(all.len().next_multiple_of(512), 0);
+    }
+    all.resize(all.len() + 1024, 0);
+    all
+}
+
+#[test]
+fn archives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tar");
+    let whole = tar();
+    std::fs::write(&path, &whole).unwrap();
+    archive::scan(&path).unwrap();
+    fuzz("tar", &[&whole], 1_000, |bytes| {
+        std::fs::write(&path, bytes).unwrap();
+        let _ = archive::scan(&path);
+    });
+}
+
+#[test]
+fn counters_of_the_kernel() {
+    let stat = b"  1234  5  678901 234  5678 90 1234567 890  1 2345 6789 0 0 0 0 12 34\n";
+    let memory = b"MemTotal: 16384 kB\nDirty: 12 kB\ncpu  1 2 3 4 5 6 7 8 9 10\n";
+    fuzz("diskstats", &[stat, memory], 20_000, |bytes| {
+        let _ = DeviceCounters::parse(bytes);
+        let _ = MemoryState::parse(bytes);
+        let _ = PressureTotals::parse_total(bytes);
+    });
+}
+
+/// Memory of a guest from address 0.
+struct Memory(Vec<u8>);
+
+impl GuestMemory for Memory {
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<(), OutOfRange> {
+        let wrong = OutOfRange::new(address, into.len());
+        let from = usize::try_from(address).map_err(|_| wrong)?;
+        let end = from.checked_add(into.len()).ok_or(wrong)?;
+        into.copy_from_slice(self.0.get(from..end).ok_or(wrong)?);
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<(), OutOfRange> {
+        let wrong = OutOfRange::new(address, from.len());
+        let begin = usize::try_from(address).map_err(|_| wrong)?;
+        let end = begin.checked_add(from.len()).ok_or(wrong)?;
+        self.0.get_mut(begin..end).ok_or(wrong)?.copy_from_slice(from);
+        Ok(())
+    }
+}
+
+#[test]
+fn rings_of_a_guest() {
+    // Eight descriptors that form two chains, then the ring that names both.
+    let mut memory = vec![0_u8; 0x400];
+    for index in 0..8_u64 {
+        let at = index as usize * 16;
+        memory[at..at + 8].copy_from_slice(&(0x200 + index * 16).to_le_bytes());
+        memory[at + 8..at + 12].copy_from_slice(&16_u32.to_le_bytes());
+        let flags = u16::from(index % 4 != 3) | if index % 4 > 1 { 2 } else { 0 };
+        memory[at + 12..at + 14].copy_from_slice(&flags.to_le_bytes());
+        memory[at + 14..at + 16].copy_from_slice(&(index as u16 + 1).to_le_bytes());
+    }
+    memory[0x102] = 2;
+    memory[0x106] = 4;
+    let layout = RingLayout { size: 8, descriptors: 0, available: 0x100, used: 0x180 };
+    fuzz("ring", &[&memory], 5_000, |bytes| {
+        let mut memory = Memory(bytes.to_vec());
+        let mut ring = Ring::new(layout, 0).unwrap();
+        let mut segments = Vec::new();
+        for _ in 0..100 {
+            let Ok(Some(head)) = ring.next_head(&memory) else { break };
+            let _ = ring.chain(&memory, head, &mut segments);
+            assert!(segments.len() <= LONGEST_CHAIN);
+            if ring.push_used(&mut memory, head, 0).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn messages_of_a_guest() {
+    let message: Vec<u8> = [9_u32, 1, 40].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let message = [message, vec![0; 40]].concat();
+    fuzz("vhost", &[&message], 20_000, |bytes| {
+        let Some((head, payload)) = bytes.split_first_chunk() else { return };
+        let header = vhost::Header::decode(head);
+        if vhost::check(&header).is_ok() {
+            let _ = vhost::parse(&header, payload);
+        }
+    });
+}
+
+#[test]
+fn claims_and_formulas() {
+    let claims = files("labs/replicate", "claims.toml");
+    fuzz("claims", &slices(&claims), 300, |bytes| {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let _ = seekwell_replicate::claims::read("claims.toml", text);
+        }
+    });
+    let formula = b"median(a.b) / (max(c, 1e3) - 2) * -x ^ 2 >= 1.5 and not (y < 3)";
+    fuzz("formula", &[formula], 10_000, |bytes| {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let _ = parse_formula(text);
+        }
+    });
+}
+
+#[test]
+fn nesting_ends_in_an_error() {
+    for (open, close) in [("[", "]"), ("{a=", "}"), ("(", ")"), ("-", ""), ("not ", "")] {
+        let deep = open.repeat(100_000) + "1" + &close.repeat(100_000);
+        assert!(read_lab_bytes(format!("a = {deep}").as_bytes(), "lab.toml").is_err());
+        assert!(seekwell_device::load(&format!("a = {deep}")).is_err());
+        assert!(parse_formula(&deep).is_err(), "{open}");
+    }
+    assert!(!mutated(&[b"a"], 1).is_empty() || !mutated(&[b"a"], 2).is_empty());
+}
