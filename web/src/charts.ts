@@ -115,7 +115,7 @@ function without(option: Option, name: string): Option {
 
 let resizes: ResizeObserver | undefined;
 
-/** What makes charts be drawn again; from the first chart on. */
+/** Events after which charts are drawn again; from the first chart on. */
 function watch(): ResizeObserver {
   if (resizes) return resizes;
   resizes = new ResizeObserver((entries) => {
@@ -131,7 +131,7 @@ function watch(): ResizeObserver {
       chart.getZr().refreshImmediately();
     }
   };
-  // Paper is light, whatever the screen is.
+  // Paper is light, even if the screen is dark.
   for (const media of ['(prefers-color-scheme: dark)', 'print']) matchMedia(media).addEventListener('change', again);
   return resizes;
 }

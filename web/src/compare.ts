@@ -15,7 +15,7 @@ export class CompareRuns {
     input.accept = '.html,.json';
     input.addEventListener('change', () => void this.#open(input));
     fill(box, el('h2', {}, 'Compare with another run'),
-      el('p', { class: 'faint' }, 'Its report (HTML) or the output of seekwell report --json. The file is read here and goes nowhere. Medians say by how much runs differ; whether that is more than chance, seekwell compare says.'),
+      el('p', { class: 'faint' }, 'Its report (HTML) or the output of seekwell report --json. The file is read in this page and not sent anywhere. Medians show by how much the runs differ; seekwell compare tells if that is more than chance.'),
       el('label', { class: 'choice' }, el('span', {}, 'other run'), input), this.#table);
   }
 
@@ -49,7 +49,7 @@ export class CompareRuns {
     const only = mine.stacks.length - rows.length;
     fill(this.#table, el('h3', {}, `${mine.lab} and ${other.lab} (${name})`),
       differences(mine, other).map((text) => el('p', { class: 'doubt' }, text)),
-      el('p', {}, `There: ${word(other)}.`),
+      el('p', {}, `The other run: ${word(other)}.`),
       rows.length === 0 ? el('p', { class: 'failed' }, 'The two runs have no stack in common.')
         : el('div', { class: 'scroll' }, el('table', {},
           el('thead', {}, el('tr', {}, el('th', {}, 'stack'), el('th', { class: 'number' }, `${metric} here, ${scale.symbol}`), el('th', { class: 'number' }, 'there'), el('th', { class: 'number' }, 'there / here'))),

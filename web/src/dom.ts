@@ -81,7 +81,7 @@ export function byId(id: string): HTMLElement | null {
   return document.getElementById(id);
 }
 
-/** Empties an element and fills it anew. */
+/** Replaces the content of an element. */
 export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren();
   append(element, children);

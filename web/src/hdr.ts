@@ -13,7 +13,7 @@ const HEADER = 40;
 
 export function decode(bytes: Uint8Array): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if ((view.getInt32(0) & ~0xf0) !== COOKIE) throw new Error('this is no V2 histogram');
+  if ((view.getInt32(0) & ~0xf0) !== COOKIE) throw new Error('this is not a V2 histogram');
   const slots: number[] = [];
   const counts: number[] = [];
   let at = HEADER;

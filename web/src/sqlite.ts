@@ -79,7 +79,7 @@ export class Database {
     return [large, at + 9];
   }
 
-  /** What a row holds, gathered from the pages that it continues on. */
+  /** The content of a row, gathered from the pages on which it continues. */
   #payload(at: number, length: number): Uint8Array {
     const most = this.#usable - 35;
     if (length <= most) return this.bytes.subarray(at, at + length);

@@ -164,7 +164,7 @@ export class StacksTable {
     }
   }
 
-  /** Which stacks are pinned. */
+  /** The pinned stacks. */
   mark(pinned: (number | null)[]): void {
     for (const { row, stack } of this.#rows) {
       row.querySelector('.pin.a')?.setAttribute('aria-pressed', String(pinned[0] === stack));

@@ -1,4 +1,4 @@
-// Fragmentation and wear: what each stack did to the place where the data lies.
+// Fragmentation and wear: what each stack did to the device.
 
 import { byId, el, fill } from './dom';
 import { inScale, scaleOf } from './number';

@@ -69,7 +69,7 @@ export const STATUS = ['ok', 'marked', 'failed'] as const;
 export function parse(text: string): Summary {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null || !('stacks' in value) || !('verdict' in value)) {
-    throw new Error('this is no report of a run');
+    throw new Error('this is not a report of a run');
   }
   const found = value as Partial<Summary> & { trials?: unknown };
   if ('candidates' in value && 'medians' in value) return found as Summary;

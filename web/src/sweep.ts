@@ -15,7 +15,7 @@ export interface Point { stack: number; parameters: Parameters; value: number }
 
 const TITLES: Record<string, string> = {
   size: 'block size', record: 'record size', file_size: 'file size', depth: 'operations in flight', threads: 'threads',
-  read_percent: 'reads, percent', files: 'files', rate: 'operations per second asked for',
+  read_percent: 'reads, percent', files: 'files', rate: 'requested operations per second',
 };
 const UNITS: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 };
 
@@ -32,7 +32,7 @@ function ofWorkload(workload: Workload): Parameters {
   return found;
 }
 
-/** What the name of a step says: `sweep-4KiB`, `write-64MiB-r4KiB`, `seek-t8`. */
+/** The parameters in the name of a step: `sweep-4KiB`, `write-64MiB-r4KiB`, `seek-t8`. */
 export function ofStep(step: string): { base: string; parameters: Parameters } {
   const parameters: Parameters = new Map();
   const size = (text: string): number => {
@@ -115,7 +115,7 @@ export class Sweeps {
       select('metric', [...this.#all.keys()].map((name): [string, string] => [name, name]), this.#metric, (value) => { this.#metric = value; redo(); }),
       select('over', names.map((name): [string, string] => [name, TITLES[name] ?? name]), this.#x, (value) => { this.#x = value; redo(); }));
     const lines = el('div', { class: 'chart curves' });
-    fill(box, el('h2', {}, 'Sweeps'), el('p', { class: 'faint' }, 'Medians of the trials that ended well; where another parameter varies too, one line for each of its values.'), tools, lines);
+    fill(box, el('h2', {}, 'Sweeps'), el('p', { class: 'faint' }, 'Medians of the successful trials; one line for each value if another parameter varies too.'), tools, lines);
     this.#lines(lines, names);
     const y = names.find((name) => name !== this.#x);
     if (y === undefined) return;

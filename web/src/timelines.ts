@@ -59,7 +59,7 @@ export function stairs(time: number[], values: ArrayLike<number>, factor: number
   return first && first[0] > 0 ? [[0, first[1]], ...points] : points;
 }
 
-/** Which steps the samples are too far apart for, in words; nothing when there is none. */
+/** The steps for which the samples are too far apart, in words; empty if there are none. */
 export function tooShort(timeline: Timeline, record: TrialRecord): string {
   const times = timeline.at_ns;
   const interval = times.length > 1 ? ((times[times.length - 1] ?? 0) - (times[0] ?? 0)) / (times.length - 1) : 0;
@@ -67,7 +67,7 @@ export function tooShort(timeline: Timeline, record: TrialRecord): string {
   if (short.length === 0) return '';
   const names = short.map((step) => `${harmless(step.name)} (${duration(step.ended_ns - step.started_ns)})`);
   const said = names.length > 6 ? `${names.slice(0, 6).join(', ')} and ${names.length - 6} more` : names.join(', ');
-  return `Samples are ${duration(interval)} apart, so the timeline explains nothing about ${said}.`;
+  return `Samples are ${duration(interval)} apart: too far to show anything about ${said}.`;
 }
 
 export function timelineOption(timeline: Timeline, record: TrialRecord, span: number, most: number[], zoom: [number, number]): Option {

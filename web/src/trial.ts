@@ -12,7 +12,7 @@ import type { App } from './main';
 import { heatOption, heatSource, seekOption } from './pictures';
 import { GROUPS, timelineOption, tooShort, tops } from './timelines';
 
-/** What is shown of one side. */
+/** The content of one side. */
 interface Side {
   name: 'A' | 'B';
   stack: number | null;
@@ -155,7 +155,7 @@ export class TrialView {
     const turn = ++this.#turn;
     const opened = this.app.run();
     if (!opened) {
-      fill(box, el('p', { class: 'faint' }, 'This page was written without the run file, so that the trials themselves are not in it.'));
+      fill(box, el('p', { class: 'faint' }, 'This page was written without the run file, so it does not contain the trials.'));
       return;
     }
     if (!box.hasChildNodes()) fill(box, el('p', { class: 'faint' }, 'unpacking \u2026'));
@@ -300,7 +300,7 @@ export class TrialView {
     this.#pictures();
   }
 
-  /** What a chart shows, where it can be seen from outside. */
+  /** The content of a chart, as an attribute that tests can read. */
   #tellZoom(chart: Chart): void {
     const zoom = (chart.getOption() as { dataZoom?: { start: number; end: number }[] }).dataZoom?.[0];
     if (zoom) chart.getDom().dataset['zoom'] = `${Math.round(zoom.start)} ${Math.round(zoom.end)}`;

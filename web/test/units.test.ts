@@ -27,7 +27,7 @@ test('a histogram has the percentiles that the rest of the report prints', async
   const points = curve(histogram);
   assert.ok(points.every(([nines, ns], index) => nines <= 5 && ns > 0 && (index === 0 || ns >= (points[index - 1]?.[1] ?? 0))));
   assert.deepEqual(percentiles({ values: [], counts: [], total: 0 }, [0.5]), []);
-  assert.throws(() => decode(new Uint8Array(48)), /no V2 histogram/);
+  assert.throws(() => decode(new Uint8Array(48)), /not a V2 histogram/);
 });
 
 test('columns of a series come back with what is missing', async () => {
@@ -84,7 +84,7 @@ test('requests are paired by their place', () => {
 test('the summary comes out of a page, and JSON of a run becomes one', () => {
   const page = '<p>x</p><script type="application/json" id="summary">{"a":1}</script><script>';
   assert.equal(summaryIn(page), '{"a":1}');
-  assert.throws(() => parse('{}'), /no report of a run/);
+  assert.throws(() => parse('{}'), /not a report of a run/);
   const trial = (index: number, value: number) => ({ index, stack: 'b', workload: 'w', round: index, status: 'ok', metrics: { 's.elapsed': value }, elapsed_ns: 5, warnings: [] });
   const json = { stacks: [{ label: 'a' }, { label: 'b' }], verdict: { metric: 's.elapsed' }, trials: [trial(0, 1), trial(1, 3), { ...trial(2, 100), status: 'failed' }] };
   const summary = parse(JSON.stringify(json));

@@ -76,7 +76,7 @@ pub fn command(root: &Path) -> Result<bool> {
 
 /// What every test finds in its environment.
 fn environment() -> Vec<(String, OsString)> {
-    // A snapshot that differs is a failure; it shall not be written into the checkout besides.
+    // A snapshot that differs is a failure; it must not also be written into the checkout.
     let mut all = vec![("INSTA_UPDATE".to_owned(), "no".into())];
     if std::env::var_os(PROPERTY_SEED).is_none() {
         all.push((PROPERTY_SEED.to_owned(), "1".into()));
@@ -111,7 +111,7 @@ struct TestRun<'a, L> {
     environment: Vec<(String, OsString)>,
     /// Reads the state of the machine.
     look: L,
-    /// How long things may take to be gone.
+    /// Time within which things must disappear.
     settle: Duration,
     /// Gets what the tests print, each test program's output in one piece.
     show: &'a mut (dyn Write + Send),

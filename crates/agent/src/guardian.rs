@@ -120,7 +120,7 @@ impl Guardian {
     }
 
     fn watch(&mut self, pid: &str) -> String {
-        let Ok(number) = pid.parse() else { return format!("trouble '{pid}' is no process") };
+        let Ok(number) = pid.parse() else { return format!("trouble '{pid}' is not a process") };
         match namespace::pidfd_open(number) {
             Ok(agent) => {
                 self.agent = Some(agent);

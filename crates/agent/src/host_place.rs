@@ -155,7 +155,7 @@ impl HostPlace {
         std::fs::create_dir_all(&work)
             .map_err(process("cannot make the directory for mount points"))?;
         let undo = options.undo_directory.join(format!("{run}.{}", undo::EXTENSION));
-        Undo::create(&system, &undo, &run).map_err(host("cannot begin the undo list"))?;
+        Undo::create(&system, &undo, &run).map_err(host("cannot start the undo list"))?;
         let ram = seekwell_host::memory::ram(&system)
             .map_err(host("cannot read the size of the memory"))?;
         let settings = Settings::read(&system);
@@ -189,7 +189,7 @@ impl HostPlace {
     /// the trial has failed.
     ///
     /// # Errors
-    /// When the host cannot go on as a place.
+    /// When the host backend cannot continue.
     pub fn run_trial(
         &mut self,
         plan: &Plan,
@@ -213,13 +213,13 @@ impl HostPlace {
         self.compare_settings(&mut record);
         for path in disks(stack) {
             seekwell_host::claim::note_content(&self.system, &self.options.claims_directory, path)
-                .map_err(host("cannot note in the claim what the trial left on the device"))?;
+                .map_err(host("cannot record in the claim what the trial left on the device"))?;
         }
         Ok(record)
     }
 
-    /// Compares the settings of all devices with those before the run. Each difference is told once,
-    /// in the record of the trial after which it was seen.
+    /// Compares the settings of all devices with those before the run. Each difference is reported
+    /// once, in the record of the trial after which it was seen.
     fn compare_settings(&mut self, record: &mut Record) {
         let in_force = &record.in_force;
         let names = [Some(&in_force.device), in_force.journal.as_ref()];
@@ -436,7 +436,7 @@ impl HostPlace {
                     progress(name);
                 }
             })
-            .map_err(process("cannot hear the agent"))
+            .map_err(process("cannot receive messages from the agent"))
     }
 
     /// After a trial: the guardian puts back what the agent left, or the runner if it died.
@@ -476,7 +476,7 @@ impl HostPlace {
             .map_err(process("cannot start the guardian"))?;
         let mut undo =
             Undo::open(&self.system, &self.undo).map_err(host("cannot open the undo list"))?;
-        undo.add_owner(link.pid()).map_err(host("cannot note the guardian in the undo list"))?;
+        undo.add_owner(link.pid()).map_err(host("cannot record the guardian in the undo list"))?;
         self.guardian = Some(link);
         Ok(())
     }
@@ -518,8 +518,8 @@ fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostPlac
             None if begun.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_POLL),
             None => {
                 return Err(HostPlaceError::Stack(format!(
-                    "another run is under way, or its settings are still being restored: {} has the \
-                     machine; two runs would disturb each other, so wait until it has ended",
+                    "another run is active or its settings are still being restored ({} holds the \
+                     lock); two runs would disturb each other: wait until it has ended",
                     undo::holder(system, folder)
                 )));
             }

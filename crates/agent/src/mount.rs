@@ -111,7 +111,7 @@ impl Mount {
         self.plan.lower()
     }
 
-    /// Mounts anew with dropped caches. What a layer above it holds stays: it is in memory by
+    /// Remounts with dropped caches. The content of a layer above it stays: it is in memory by
     /// intent.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ pub enum ProcessError {
     Malformed(#[source] serde_json::Error),
     /// The request is of a newer format.
     #[error(
-        "the agent's request has format {theirs}, this agent knows {ours}; use the same release for both"
+        "the agent's request has format {theirs}, but this agent reads {ours}; use the same release for both"
     )]
     Newer {
         /// Format of the request.

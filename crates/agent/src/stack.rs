@@ -3,7 +3,8 @@
 //! [`attached::Attached`] holds the devices, [`limits::Memory`] the memory limit,
 //! [`limits::Queues`] the queue settings, [`observed::Observed`] the timeline,
 //! [`made::Made`] the filesystem on the device, [`mounted::Mounted`] the mount.
-//! [`standing`] is the only way to use a part, so that it goes down whatever happens above it.
+//! [`standing`] is the only way to use a part, so a part is always taken down, even after an error
+//! above it.
 
 pub mod attached;
 pub mod limits;
@@ -24,7 +25,7 @@ pub trait Part<E> {
     fn take_down(self, environment: &mut E) -> Result<(), Self::Error>;
 }
 
-/// Runs `body` while `part` is up, and takes the part down whatever `body` returns.
+/// Runs `body` while `part` is up, then takes the part down, even if `body` failed.
 ///
 /// # Errors
 /// The failure of `body`, else that of going down.

@@ -32,7 +32,7 @@ impl<'a> Progress<'a> {
     /// A display for this plan, on a screen when there can be one and it is wanted. `scratch` is
     /// the directory of the images.
     pub fn new(plan: &'a Plan, place: &str, scratch: &Path, on_screen: bool) -> Self {
-        // Without a screen there are lines, whatever the reason is.
+        // Without a screen, for any reason, there are lines.
         let screen =
             (on_screen && screen::possible()).then(|| ScreenProcess::start().ok()).flatten();
         Self {
@@ -56,7 +56,7 @@ impl<'a> Progress<'a> {
             }
             Event::Ended { trial, record } => self.ended(trial, record),
             Event::Quarantined { trial, reason } => self.line(&format!(
-                "{}: failed {} times in a row and is not tried again: {reason}",
+                "{}: failed {} times in a row and is not run again: {reason}",
                 self.name(trial),
                 seekwell_runner::records::FAILURES_BEFORE_QUARANTINE
             )),

@@ -100,7 +100,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Waits for a key, at most so long. Only single characters are told apart.
+    /// Waits for a key, at most so long. Only single characters are recognised.
     pub fn key(&mut self, wait: Duration) -> Option<char> {
         let mut ready = [PollFd::new(&self.keys, PollFlags::IN)];
         let wait = Timespec {

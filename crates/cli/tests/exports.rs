@@ -167,8 +167,12 @@ fn an_edited_run_file_does_not_speak() {
     let output = verify();
     well(&output);
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("run.seekwell is intact: plan, environment and verdict and 12 attempts"));
-    assert!(said.contains("its trials give the same verdict today"), "{said}");
+    assert!(
+        said.contains(
+            "run.seekwell is intact: plan, environment and verdict and 12 trial attempts"
+        )
+    );
+    assert!(said.contains("its trials give the same verdict with this version"), "{said}");
     let report = String::from_utf8(shown().stdout).unwrap();
     assert!(!report.contains("file-changed") && !report.contains("verdict-differs"), "{report}");
 

@@ -277,6 +277,6 @@ fn wrong_files_and_arguments_are_said() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         talk(&output),
-        "seekwell: usage: on the host, --device says which device takes the place of the modelled ones\n"
+        "seekwell: usage: --place host needs --device, the device to use instead of the modelled ones\n"
     );
 }

@@ -213,7 +213,7 @@ fn what_the_virtual_place_does_not_take_is_said_in_words() {
     );
     assert_eq!(
         said(DEVICE, &[]),
-        "seekwell: error: no lab kernel of this version was built; run: seekwell kernel build, or, sooner done and enough for this lab: seekwell kernel build --set reduced\n"
+        "seekwell: error: no lab kernel of this version found; build one: seekwell kernel build, or faster, with all that this lab needs: seekwell kernel build --set reduced\n"
     );
     assert_eq!(
         said(DEVICE, &["--kernel", "abc"]),
@@ -221,7 +221,7 @@ fn what_the_virtual_place_does_not_take_is_said_in_words() {
     );
     let list =
         seekwell(here).args(["kernel", "list"]).env("XDG_CACHE_HOME", here).output().unwrap();
-    assert_eq!(talk(&list), "no lab kernel was built yet; run: seekwell kernel build\n");
+    assert_eq!(talk(&list), "no lab kernel found; build one: seekwell kernel build\n");
     let build = seekwell(here)
         .args(["kernel", "build", "--source", "/etc"])
         .env("XDG_CACHE_HOME", here)

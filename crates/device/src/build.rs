@@ -11,7 +11,7 @@ use crate::ssd::Drive;
 
 /// The model of a device, switched on at time 0.
 ///
-/// The seed decides what a data sheet cannot: at which angle the disk stands, which cells are slower. The same
+/// The seed decides what a data sheet cannot: the angle of the disk at the start, and which cells are slower. The same
 /// file and seed give the same device.
 #[must_use]
 pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {

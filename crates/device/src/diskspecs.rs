@@ -64,7 +64,7 @@ pub enum ImportError {
         reason: String,
     },
     /// The specification describes no possible device.
-    #[error("the specification makes no device")]
+    #[error("the specification does not describe a valid device")]
     Device(#[from] crate::error::DeviceError),
 }
 

@@ -41,14 +41,14 @@ pub enum DeviceError {
     },
     /// The text after a model's name does not change one of its numbers.
     #[error(
-        "'{change}' behind a model's name is no change of it; write KEY=NUMBER, for example flash.open_units=1"
+        "'{change}' after a model's name does not change a number of it; write KEY=NUMBER, for example flash.open_units=1"
     )]
     NotAChange {
         /// As written.
         change: String,
     },
     /// A bus that the file does not have.
-    #[error("device file: there is no bus '{name}'; it has {known}")]
+    #[error("device file: unknown bus '{name}'; it has {known}")]
     NoSuchBus {
         /// Requested name.
         name: String,
@@ -89,5 +89,5 @@ pub(crate) fn within(key: &str, value: f64, low: f64, high: f64) -> Result<(), D
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(refuse(key, value, format!("must lie between {low} and {high}")))
+    Err(refuse(key, value, format!("must be between {low} and {high}")))
 }

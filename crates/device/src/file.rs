@@ -279,7 +279,7 @@ impl DeviceFile {
             Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)
         );
         if let Some(bus) = self.bus.as_ref().filter(|_| !has_bus) {
-            let reason = "this kind of device has no bus of its own; its rate says it all";
+            let reason = "this kind of device has no bus; its rate includes it";
             return Err(refuse("bus", &bus.name, reason));
         }
         match &self.parameters {

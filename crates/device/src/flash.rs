@@ -36,7 +36,7 @@ pub struct FlashParameters {
     /// Units that may have a log block at the same time.
     pub open_units: u32,
     /// From this unit on only writes in rising order are appended; absent when every unit takes any order.
-    /// Cards are often tuned so that only the first units, where a FAT lies, take any order.
+    /// Cards are often tuned so that only the first units, which hold the FAT, take any order.
     pub linear_from_unit: Option<u32>,
     /// Blocks beside those that hold the capacity and the logs.
     pub spare_blocks: u32,
@@ -107,7 +107,7 @@ impl FlashParameters {
             within("flash.rated_erases", rated as f64, 1.0, 1e12)?;
         }
         if presented.max_write_zeroes_kib.is_some() {
-            let reason = "a card of this model knows no such command; remove it";
+            let reason = "this card model does not support this command; remove it";
             return Err(refuse("presented.max_write_zeroes_kib", "…", reason));
         }
         Ok(())

@@ -13,7 +13,7 @@ use crate::volatile::{Layers, Volatile};
 #[cfg(test)]
 mod tests;
 
-/// Outstanding requests, unfetched completions, the latest time told, and the totals.
+/// Outstanding requests, unfetched completions, the latest time passed in, and the totals.
 #[derive(Clone, Debug)]
 pub(crate) struct Front {
     geometry: Geometry,

@@ -48,12 +48,12 @@ pub trait Model: fmt::Debug + Send {
     /// Returns the time to which the model wants to be advanced next; `None` when no request is
     /// outstanding.
     ///
-    /// Never before the latest time the model was told. Exact: unless something is submitted earlier,
-    /// no request completes before it.
+    /// Never before the latest time passed to the model. Exact: unless something is submitted
+    /// earlier, no request completes before it.
     fn next_event_ns(&self) -> Option<u64>;
 
     /// Lets time pass to `now_ns` and appends what completed since the last call, in order of time, then
-    /// of the device's own order. A time earlier than one already told counts as that one.
+    /// of the device's own order. A time earlier than one already passed counts as that one.
     fn advance(&mut self, now_ns: u64, completions: &mut Vec<Completion>);
 
     /// Power fails at `now_ns`: returns the writes that are not on the medium, drops every outstanding
@@ -229,7 +229,7 @@ pub enum Refused {
         /// The queue's depth.
         depth: u32,
     },
-    /// The time is earlier than one the model was told before.
+    /// The time is earlier than one passed to the model before.
     #[error(
         "request {id} comes at {at_ns} ns, but the device is already at {now_ns} ns; time must not go back"
     )]

@@ -8,7 +8,7 @@ use crate::error::{DeviceError, refuse, within};
 /// nanoseconds stay inside 64 bits with room to spare.
 const MOST_SECTORS: u64 = 1 << 50;
 
-/// Properties that a device presents to the block layer, whatever its model.
+/// Properties that a device of any model presents to the block layer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Presented {

@@ -67,7 +67,7 @@ const fn half_a_second() -> f64 {
     500.0
 }
 
-/// The layout of sectors. Either `zones` or `zone`, or the tracks' ends and how many zones lie between.
+/// The layout of sectors. Either `zones` or `zone`, or the tracks' ends and the number of zones between them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutParameters {
@@ -213,7 +213,7 @@ impl RotatingParameters {
                 return Err(refuse(
                     key,
                     limit,
-                    "a rotating disk of this model knows no such command; remove it",
+                    "this disk model does not support this command; remove it",
                 ));
             }
         }

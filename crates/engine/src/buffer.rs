@@ -95,7 +95,7 @@ pub struct Arena {
     turns: Box<[u32]>,
     /// Mixed into the stamp of every block.
     serial: u64,
-    /// The buffer that repeated writes share; nobody changes it.
+    /// The buffer that repeated writes share; it never changes.
     repeated: usize,
     /// Operations that wrote so far, in percent of one that repeats.
     repeated_due: u32,
@@ -215,7 +215,7 @@ impl Arena {
     /// Address of a buffer for the kernel. Valid as long as the arena lives.
     ///
     /// # Panics
-    /// When the buffer does not lie inside the memory.
+    /// When the buffer is not inside the memory.
     #[inline]
     #[must_use]
     pub fn address(&self, buffer: usize, length: u32) -> *mut u8 {
@@ -234,7 +234,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping made in `new`; nothing refers to it any more. A failure
-        // would leave memory mapped, which harms nobody.
+        // would leave memory mapped, which is harmless.
         let _ = unsafe { munmap(self.memory.as_ptr(), self.length) };
     }
 }

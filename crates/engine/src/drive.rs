@@ -87,7 +87,7 @@ pub struct Tally {
     pub owed: u64,
     /// Begin of the loop on the clock.
     pub started_ns: u64,
-    /// Last completion on the clock; the begin when nothing completed.
+    /// Last completion on the clock; the start when nothing completed.
     pub ended_ns: u64,
     /// True when the caller's stop ended it.
     pub stopped: bool,
@@ -143,7 +143,7 @@ pub struct DriverShape {
 enum Refill {
     /// Slots are full or the source is empty for now.
     Wait,
-    /// Nothing before this time, ns since the begin.
+    /// Nothing before this time, in ns since the start.
     Until(u64),
     /// The source has finished.
     Finished,

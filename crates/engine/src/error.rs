@@ -100,7 +100,7 @@ fn short_remedy(operation: OperationKind) -> &'static str {
 }
 
 impl JobError {
-    /// Reads and writes that completed before the error, where operations had begun.
+    /// Reads and writes that completed before the error, if operations had started.
     #[must_use]
     pub fn completed(&self) -> Option<u64> {
         match self {

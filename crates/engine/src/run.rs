@@ -178,7 +178,7 @@ pub fn run(job: &Job<'_>) -> Result<JobResult, JobError> {
     combine(job, clock, outcomes)
 }
 
-/// One thread, from its set-up to its tally. Passes the gate in any case, or nobody would.
+/// One thread, from its set-up to its tally. Always passes the gate, or no thread would.
 fn work(
     job: &Job<'_>,
     thread: u32,

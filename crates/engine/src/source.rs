@@ -20,7 +20,7 @@ pub enum Next {
         /// Time at which it was due, in ns since the start; `None` without a rate.
         due_ns: Option<u64>,
     },
-    /// Nothing before this time, in ns since the begin.
+    /// Nothing before this time, in ns since the start.
     NotBefore(u64),
     /// Nothing before all operations in flight are complete: an fsync is next.
     Drain,
@@ -69,7 +69,7 @@ impl Source {
         })
     }
 
-    /// The next operation, given the time since the begin and whether operations are in flight.
+    /// Returns the next operation, given the time since the start and if operations are in flight.
     #[inline]
     pub fn next(&mut self, elapsed_ns: u64, in_flight: bool) -> Next {
         if self.fsync_every > 0 && self.writes_since_fsync >= self.fsync_every {

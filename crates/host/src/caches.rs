@@ -28,7 +28,7 @@ pub fn sync_filesystem(file: impl AsFd) -> Result<()> {
     rustix::fs::syncfs(file).map_err(|source| Error::Call {
         action: "write back the filesystem (syncfs)".to_owned(),
         source: source.into(),
-        remedy: "look at the kernel's log: the device reported an error or vanished",
+        remedy: "see the kernel's log (dmesg): the device reported an error or vanished",
     })
 }
 
@@ -40,7 +40,7 @@ pub fn flush_device(device: impl AsFd) -> Result<()> {
     rustix::fs::fsync(device).map_err(|source| Error::Call {
         action: "flush the device (fsync)".to_owned(),
         source: source.into(),
-        remedy: "look at the kernel's log: the device reported an error or vanished",
+        remedy: "see the kernel's log (dmesg): the device reported an error or vanished",
     })
 }
 

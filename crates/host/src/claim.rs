@@ -36,7 +36,7 @@ pub struct ClaimCard {
     pub stable_path: Option<PathBuf>,
     /// Identity of the device.
     pub identity: Identity,
-    /// Signatures on it and its partitions: `sdb1: ext4 label`, as far as can be told.
+    /// Signatures on it and its partitions: `sdb1: ext4 label`, as far as known.
     pub signatures: Vec<String>,
     /// Mount points of it and its partitions.
     pub mounts: Vec<String>,
@@ -129,7 +129,7 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
     let now = guard::check(system, &card.target, Purpose::Claim, &context)?;
     if now.identity().key() != card.identity.key() {
         return Err(Error::Argument(format!(
-            "{} is {} now and was {} on the card: nothing was claimed",
+            "{} is {} now, but was {} when the claim was confirmed: nothing was claimed",
             card.target.display(),
             now.identity(),
             card.identity
@@ -139,8 +139,8 @@ pub fn confirm(system: &System, claims: &Path, card: &ClaimCard, typed: &str) ->
     let lasting = identity.lasting_serial().is_some();
     if !lasting && identity.diskseq.is_none() {
         return Err(Error::Argument(format!(
-            "{} has no serial number of its own, and this kernel (before 5.15) does not tell one \
-             medium from the next: nothing was claimed; use a newer kernel",
+            "{} has no serial number of its own, and this kernel (before 5.15) cannot tell one \
+             medium from another: nothing was claimed; use kernel 5.15 or newer",
             card.target.display()
         )));
     }
@@ -174,7 +174,7 @@ fn saved_file(claims: &Path, identity: &Identity) -> PathBuf {
     file_of(claims, identity).with_extension("saved")
 }
 
-/// Notes in the claim what a trial has left on the device, so that whatever comes later is known not
+/// Notes in the claim what a trial has left on the device, so that later contents are known not
 /// to be ours. Without a claim, and while the device cannot be read, nothing is noted.
 ///
 /// # Errors

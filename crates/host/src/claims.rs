@@ -49,7 +49,7 @@ impl Claim {
     }
 
     /// Returns the contents when they are neither those at the claim nor those that a trial left: then
-    /// a person has put it to another use. `None` also when it cannot be told.
+    /// a person has put it to another use. `None` also if that is unknown.
     pub(crate) fn strange_content(&self, system: &System, device: &Device) -> Option<String> {
         let then = self.content.as_ref()?;
         let left = match &self.written {

@@ -127,8 +127,8 @@ pub enum Error {
     },
     /// A file of our own that another user could have written.
     #[error(
-        "{} {why}, so it is not believed; look at it, then remove it or give it back to root \
-         (chown root, chmod 600)", path.display()
+        "{} {why}, so it is not trusted; check it, then remove it or restore its owner (chown \
+         root, chmod 600)", path.display()
     )]
     Untrusted {
         /// Path of the file or folder.

@@ -178,7 +178,7 @@ fn distribution(path: &Path) -> Option<String> {
     Some(value.trim_matches('"').to_owned())
 }
 
-/// The first line with a digit that a program says about itself, on either stream and whatever its
+/// The first line with a digit that a program says about itself, on either stream and with any
 /// exit status: some of them count the question as a mistake.
 fn version(system: &System, name: &str, argument: &str) -> Option<String> {
     let path = system.program(name)?;
@@ -199,7 +199,7 @@ pub fn device(system: &System, kernel_name: &str) -> Result<DeviceInForce> {
     let identity = found.map(|device| Identity::read(system, &device, None));
     let identity = identity.ok_or_else(|| crate::Error::Setting {
         device: kernel_name.to_owned(),
-        what: "sysfs has no number for it".to_owned(),
+        what: "sysfs has no device number for it".to_owned(),
         remedy: "check that the device is still there".to_owned(),
     })?;
     Ok(DeviceInForce {

@@ -163,7 +163,7 @@ pub(crate) fn block_device(system: &System, target: &Path) -> Result<(PathBuf, D
             target,
             RefusalKind::Missing,
             format!("device not found ({error})"),
-            "look at 'lsblk' and /dev/disk/by-id for what there is",
+            "list the devices with lsblk, or see /dev/disk/by-id",
         )
     };
     let node = system.nodes.canonical(target).map_err(missing)?;
@@ -173,7 +173,7 @@ pub(crate) fn block_device(system: &System, target: &Path) -> Result<(PathBuf, D
             return Err(Refusal::new(
                 target,
                 RefusalKind::NotOurs,
-                "it is no block device, and existing files are never written",
+                "it is not a block device, and existing files are never written",
                 "name a disk, or a file that does not exist yet",
             ));
         }

@@ -84,6 +84,6 @@ pub(crate) fn set(system: &System, device: &str, flag: &str, value: &str) -> Res
     Err(Error::Setting {
         device: device.to_owned(),
         what: format!("hdparm {flag}{value} left the setting at {now}"),
-        remedy: "write a value that the disk takes".to_owned(),
+        remedy: "write a value that the disk accepts".to_owned(),
     })
 }

@@ -39,7 +39,7 @@ const RESERVE: Bytes = Bytes::mib(16);
 /// `BTRFS_SUPER_MAGIC` of `linux/magic.h`.
 const BTRFS_MAGIC: i128 = 0x9123_683E;
 
-/// An image without a name: it vanishes with its last descriptor, whatever happens to the run.
+/// An image without a name: it vanishes with its last descriptor, however the run ends.
 #[derive(Debug)]
 pub struct Image {
     file: File,
@@ -75,7 +75,7 @@ impl Image {
 
 /// Makes an image in a directory, without a name (`O_TMPFILE`), and writes all of it.
 ///
-/// The content is random and derives from `seed`. `progress` is told the bytes written so far.
+/// The content is random and derives from `seed`. `progress` receives the bytes written so far.
 ///
 /// # Errors
 /// [`Error::NoSpace`] before anything is written, and when the space ran out meanwhile;
@@ -195,7 +195,7 @@ fn write_in_full(
         written += length;
         if written.is_multiple_of(SYNC_EVERY) || written == size.0 {
             file.sync_data()?;
-            // The loop device reads past the page cache, so these pages serve nobody.
+            // The loop device reads past the page cache, so these pages are useless.
             let _ = fadvise(file, 0, NonZeroU64::new(written), Advice::DontNeed);
         }
         progress(Bytes(written));

@@ -28,7 +28,7 @@ const AUTOCLEAR: u32 = 4;
 /// `LO_FLAGS_DIRECT_IO`.
 const DIRECT_IO: u32 = 16;
 
-/// Name that our images have in the kernel, whatever file they are.
+/// Name of our images in the kernel.
 const OURS: &[u8] = b"seekwell";
 
 /// Another process may take a free device between the question and the attachment.
@@ -240,7 +240,7 @@ pub fn wait_detached(system: &System, kernel_name: &str, timeout: Duration) -> R
                 what: format!("{kernel_name} is still attached to {file}"),
                 waited,
                 remedy: format!(
-                    "find who holds it with 'lsof /dev/{kernel_name}' and 'grep {kernel_name} /proc/*/mountinfo'"
+                    "find its user with 'lsof /dev/{kernel_name}' and 'grep {kernel_name} /proc/*/mountinfo'"
                 ),
             });
         }

@@ -165,7 +165,7 @@ pub(crate) fn controller(system: &System) -> Result<Option<Controller>> {
     Ok(unified.map(|line| Controller { version: CgroupVersion::V2, root: line.target.clone() }))
 }
 
-/// Left switched on afterwards: others may have begun to rely on it, and it limits nobody.
+/// Left switched on afterwards: others may rely on it by now, and it sets no limit.
 fn enable_controller(root: &Path) -> Result<()> {
     let file = root.join("cgroup.subtree_control");
     if sysfs::read(&file)?.split_whitespace().any(|name| name == "memory") {

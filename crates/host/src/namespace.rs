@@ -93,11 +93,11 @@ fn c_string(text: &OsStr) -> Result<CString> {
 /// When there is no such process.
 pub fn pidfd_open(pid: u32) -> Result<OwnedFd> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let number = number.ok_or_else(|| Error::Argument(format!("{pid} is no process number")))?;
+    let number = number.ok_or_else(|| Error::Argument(format!("{pid} is not a process id")))?;
     rustix::process::pidfd_open(number, PidfdFlags::empty()).map_err(|source| Error::Call {
         action: format!("watch process {pid}"),
         source: source.into(),
-        remedy: "it has ended already",
+        remedy: "it has already ended",
     })
 }
 
@@ -191,7 +191,7 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
     let set = rustix::thread::sched_getaffinity(None).map_err(|source| Error::Call {
         action: "read the CPUs allowed".to_owned(),
         source: source.into(),
-        remedy: "this machine has more CPUs than the system call can tell",
+        remedy: "this machine has more CPUs than the system call can report",
     })?;
     let numbers = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu));
     Ok(numbers.filter_map(|cpu| u32::try_from(cpu).ok()).collect())

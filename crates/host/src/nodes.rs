@@ -55,7 +55,7 @@ pub(crate) struct Probe {
     pub diskseq: Option<u64>,
 }
 
-/// A file, whatever its names.
+/// A file, by any of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FileId {
     pub device: u64,
@@ -75,7 +75,7 @@ pub(crate) trait Nodes: Debug + Send + Sync {
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
     fn kind(&self, path: &Path) -> io::Result<NodeKind>;
     /// Opens with `O_EXCL`, which fails with `EBUSY` when a filesystem, swap or another layer of
-    /// the kernel holds the device, in whatever namespace, and closes again.
+    /// the kernel holds the device, in any namespace, and closes again.
     fn probe(&self, path: &Path) -> io::Result<Probe>;
     /// Bytes at an offset; fewer at the end of the device.
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
@@ -88,7 +88,7 @@ pub(crate) trait Nodes: Debug + Send + Sync {
     fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>>;
     /// A descriptor that keeps the number of a device from being given to another one.
     fn hold(&self, path: &Path) -> io::Result<Option<File>>;
-    /// True when two tasks have one table of descriptors; `false` when that cannot be told.
+    /// True when two tasks have one table of descriptors; `false` if that is unknown.
     fn share_descriptors(&self, _one: u32, _other: u32) -> bool {
         false
     }

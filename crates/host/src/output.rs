@@ -197,7 +197,7 @@ fn same_kind(path: &Path, existing: &File, kind: Kind, bytes: &[u8]) -> Result<(
     }
     Err(Error::Output {
         path: path.to_owned(),
-        why: format!("exists and is no {} of an earlier call", kind.word()),
+        why: format!("exists and is not an earlier {} output of Seekwell", kind.word()),
         remedy: "name another file, or give --force to replace it",
     })
 }
@@ -231,7 +231,7 @@ fn draft(path: &Path, kind: Kind, bytes: &[u8], mode: Option<u32>) -> Result<Pla
     }
 }
 
-/// A file with a name of its own beside `path`, in nobody's way.
+/// A new file next to `path`, with a unique name.
 fn named(path: &Path) -> Result<(Draft, File)> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut last = Errno::EXIST;

@@ -177,7 +177,7 @@ impl Writer {
 
     fn entry(&mut self, from: &Path, to: &Path, facts: &Metadata) -> Result<()> {
         let kind = FileType::from_raw_mode(facts.mode());
-        // overlayfs stands a character device 0:0 for a name that was removed.
+        // overlayfs marks a removed name with a character device 0:0.
         if kind == FileType::CharacterDevice && facts.rdev() == 0 {
             return self.remove(to);
         }

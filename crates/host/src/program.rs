@@ -78,7 +78,7 @@ pub(crate) fn status(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
         (None, Some(signal)) => format!("killed by signal {signal}"),
-        (None, None) => "ended in an unknown way".to_owned(),
+        (None, None) => "ended for an unknown reason".to_owned(),
     }
 }
 

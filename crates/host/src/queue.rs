@@ -5,7 +5,8 @@
 //! everything else, the read-ahead after everything else, and each value is read again.
 //!
 //! `discard_max_bytes` is only read: on most devices the kernel shows a value there that it does not
-//! take back, so that a change could not be undone. mkfs and mount are told not to discard instead.
+//! take back, so that a change could not be undone. mkfs and mount get options against discarding
+//! instead.
 
 use crate::attributes::{
     DISCARD, MAX_SECTORS, NR_REQUESTS, READ_AHEAD, ROTATIONAL, SCHEDULER, WRITE_CACHE,
@@ -28,7 +29,7 @@ mod tests;
 /// Settings wanted for a queue; `None` leaves a setting as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Scheduler; set anew even when it is in force, so that its tunables begin at their defaults.
+    /// Scheduler; set again even when it is in force, so that its tunables start at their defaults.
     pub scheduler: Option<String>,
     /// `iosched/*` by file name.
     pub tunables: BTreeMap<String, String>,
@@ -136,7 +137,7 @@ pub fn apply(
         WriteCache::WriteThrough => "write through".to_owned(),
     });
     setter.set(WRITE_CACHE, cache)?;
-    // Last: each of the limits above sets it anew.
+    // Last: each of the limits above resets it.
     setter.set(READ_AHEAD, text(wanted.read_ahead_kb))?;
     for argument in &wanted.hdparm {
         let (flag, value) = hdparm::split(&device, argument)?;
@@ -200,7 +201,7 @@ impl Setter<'_> {
         }
         Err(Error::Setting {
             device: self.device.to_owned(),
-            what: format!("the scheduler stayed '{now}' when '{wanted}' was written"),
+            what: format!("the scheduler is still '{now}' after '{wanted}' was written"),
             remedy: "look at the kernel's log".to_owned(),
         })
     }
@@ -209,7 +210,7 @@ impl Setter<'_> {
         let offered = schedulers(self.system, self.device).unwrap_or_default();
         Error::Setting {
             device: self.device.to_owned(),
-            what: format!("the kernel does not take the scheduler '{wanted}' ({error})"),
+            what: format!("the kernel rejects the scheduler '{wanted}' ({error})"),
             remedy: format!("choose one of {}", offered.join(", ")),
         }
     }
@@ -277,14 +278,14 @@ impl Setter<'_> {
         }
         let now = sysfs::read_optional(path).unwrap_or_default();
         if now != value {
-            self.warn(attribute, value, &format!("the kernel made it {now}"));
+            self.warn(attribute, value, &format!("the kernel changed it to {now}"));
         }
     }
 
     fn warn(&mut self, attribute: &str, value: &str, why: &str) {
         self.warnings.push(Warning::new(
             WarningCode::QueueSetting,
-            format!("{}: {attribute} = {value} was asked for, {why}", self.device),
+            format!("{}: {attribute} = {value} was requested, but {why}", self.device),
         ));
     }
 }

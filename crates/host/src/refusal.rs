@@ -60,7 +60,7 @@ impl Refusal {
         Self::new(
             target,
             RefusalKind::Unreadable,
-            format!("it cannot be ruled out that it is in use: {error}"),
+            format!("it may be in use: {error}"),
             "run as root, outside a container",
         )
     }

@@ -1,6 +1,6 @@
 //! The program's own folders and files below `/var/lib`: claims, undo lists, locks.
 //!
-//! What they say is done as root, so they are private whatever the umask is, and nothing is read
+//! What they say is done as root, so they are private with any umask, and nothing is read
 //! from a file that another user owns or may write.
 
 use crate::error::{Error, Result};
@@ -89,7 +89,7 @@ pub(crate) fn create(path: &Path) -> Result<File> {
 /// Opens one of our files for reading and appending, after a look at who could have written it.
 ///
 /// # Errors
-/// [`Error::Untrusted`] when another user owns it or may write to it, or it is no plain file.
+/// [`Error::Untrusted`] when another user owns it or may write to it, or it is not a regular file.
 pub(crate) fn open_own(path: &Path) -> Result<File> {
     let flags =
         OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -101,7 +101,7 @@ pub(crate) fn open_own(path: &Path) -> Result<File> {
     let regular =
         rustix::fs::FileType::from_raw_mode(facts.st_mode) == rustix::fs::FileType::RegularFile;
     if !regular {
-        return Err(untrusted(path, "is no plain file"));
+        return Err(untrusted(path, "is not a regular file"));
     }
     if facts.st_uid != own_user() {
         return Err(untrusted(path, &format!("belongs to user {}", facts.st_uid)));
@@ -179,7 +179,7 @@ pub(crate) fn sync_folder_of(path: &Path) -> Result<()> {
 fn open_folder(path: &Path) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = File::from(open(path, flags, Mode::empty()).map_err(|error| match error {
-        Errno::LOOP | Errno::NOTDIR => untrusted(path, "is no folder of its own"),
+        Errno::LOOP | Errno::NOTDIR => untrusted(path, "is not a folder"),
         error => Error::errno("open the folder", path)(error),
     })?);
     let owner = fstat(&opened).map_err(Error::errno("examine", path))?.st_uid;

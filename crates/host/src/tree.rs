@@ -97,7 +97,7 @@ fn other_paths(system: &System, disk: &Device) -> Vec<Device> {
     all.iter().filter_map(|name| Device::by_name(system, name)).filter(is_same).collect()
 }
 
-/// The device, and every device below it on which its content lies: the disk of a partition, the
+/// The device, and every device below it that holds its content: the disk of a partition, the
 /// slaves of a mapped device, the device of a loop device's file.
 pub(crate) fn below(system: &System, device: &Device, lines: &[MountLine]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();

@@ -200,7 +200,7 @@ impl Undo {
     }
 
     /// Notes everything that can be set on a queue, because most settings change others too: a
-    /// limit or the write cache sets the read-ahead anew, a scheduler its tunables, the number of
+    /// limit or the write cache resets the read-ahead, a scheduler its tunables, the number of
     /// requests and the throttling of write-back. A list without a file is left alone: its kernel
     /// ends with the trial.
     ///
@@ -396,7 +396,7 @@ pub fn restore(system: &System, path: &Path) -> Result<Restored> {
         return Ok(Restored::default());
     }
     wait_until_gone(system, &Undo::open(system, path)?.content.owners);
-    // Opened anew: a process on its way out may have noted a last change.
+    // Opened again: an ending process may have recorded a last change.
     let mut undo = Undo::open(system, path)?;
     let boot = system.boot_id()?;
     let same_boot = undo.content.boot.as_deref() == Some(boot.as_str());

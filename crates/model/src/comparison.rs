@@ -12,7 +12,7 @@ pub enum Change {
     Better,
     /// The second run is worse, likewise.
     Worse,
-    /// The whole interval lies inside the tie width.
+    /// The whole interval is inside the tie width.
     Same,
     /// The interval is too wide to say.
     NotResolved,

@@ -67,9 +67,9 @@ pub struct FilesystemDefinition {
     pub kernel_type: Option<&'static str>,
     /// Kernel configuration that brings it.
     pub kernel_config: &'static str,
-    /// The mkfs program and the arguments that always stand.
+    /// The mkfs program and the arguments that are always given.
     pub mkfs: &'static [&'static str],
-    /// Options of mkfs with a list of suboptions as value that must stand once: repeated, mke2fs
+    /// Options of mkfs with a list of suboptions as value that must be given once: repeated, mke2fs
     /// forgets all but the last `-E`, and mkfs.xfs refuses a suboption that comes twice.
     pub merged: &'static [&'static str],
     /// Arguments that make stacks comparable: no lazy initialisation, equal block size.

@@ -229,7 +229,7 @@ impl Judge {
 pub enum Effort {
     /// After so many complete rounds.
     Rounds(u32),
-    /// No new round is begun when it would not end within this time; at least 6 rounds are made.
+    /// No round is started that would not end within this time; at least 6 rounds are made.
     Budget(Nanos),
 }
 

@@ -83,7 +83,7 @@ pub struct Plan {
     pub left_out: Vec<LeftOut>,
     /// Cost of one trial by candidate.
     pub costs: Vec<Cost>,
-    /// Doubts that can be had before anything ran.
+    /// Doubts that are known before anything ran.
     pub warnings: Vec<Warning>,
     /// Stages of the race; `None` if every stack runs in every round.
     #[serde(default)]
@@ -122,7 +122,7 @@ pub struct PlannedRace {
     /// Stacks in a round of the final, the control's among them.
     pub finalists: u32,
     /// Rounds of the final after which it is looked at; it may end at each. With a time budget
-    /// they are planned anew after the pilot.
+    /// they are planned again after the pilot.
     pub looks: Vec<u32>,
     /// Version of the method that plans and judges it; 0 before versions were kept.
     #[serde(default)]

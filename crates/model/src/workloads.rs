@@ -188,7 +188,7 @@ pub const MODELLED_METRICS: &[&str] = &[
     "programmed_per_byte",
 ];
 
-/// Metrics that need somebody to wait until the data is on the device.
+/// Metrics for which the step must wait until the data is on the device.
 pub const DURABLE_METRICS: &[&str] = &["elapsed_durable", "mb_per_s_durable"];
 
 /// Metrics that come from the counters of the device or of the machine: a step that shares the

@@ -153,7 +153,7 @@ impl BlockEventStream {
         Self::spawn(Collector::open(options)?)
     }
 
-    /// As [`BlockEventStream::start`], for somebody who looks on: the events are sent in batches
+    /// As [`BlockEventStream::start`], for a live display: the events are sent in batches
     /// while they come, each CPU's in order and the CPUs' among each other not, and [`stop`] gives
     /// back how many were lost and no events. `limit` holds for one batch.
     ///

@@ -252,11 +252,11 @@ fn laboratory(evidence: &Evidence) -> Vec<String> {
     let found =
         |wanted: bool| evidence.checks.iter().filter(move |check| check.found == Some(wanted));
     said.extend(
-        found(true).map(|check: &CheckFound| format!("found: {}: {}", check.name, check.text)),
+        found(true).map(|check: &CheckFound| format!("detected: {}: {}", check.name, check.text)),
     );
     let clear: Vec<String> = found(false).map(|check| check.name.clone()).collect();
     if !clear.is_empty() {
-        said.push(format!("Checked, nothing found: {}", list(&clear)));
+        said.push(format!("Not detected: {}", list(&clear)));
     }
     said
 }

@@ -127,7 +127,7 @@ impl Page {
         self.raw(">");
         for c in value.to_string().chars() {
             match c {
-                // All of them stand inside strings, and none needs a surrogate pair.
+                // All of them are inside strings, and none needs a surrogate pair.
                 c if matches!(c, '<' | '>' | '&') || is_harmful(c) => {
                     self.out.push_str(&format!("\\u{:04x}", u32::from(c)));
                 }

@@ -123,7 +123,7 @@ fn has_value(next: Option<&String>) -> bool {
     next.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Replaces the path of a device wherever it stands as a whole: alone, behind `=`, before `,`.
+/// Replaces the path of a device wherever it is a whole word: alone, behind `=`, before `,`.
 fn rename(word: &str, device: &DeviceInForce, name: &str) -> String {
     let is_ours = |part: &str| {
         let path = Path::new(part);
@@ -224,7 +224,7 @@ fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static st
     vec![
         ("udev rule, in /etc/udev/rules.d/60-seekwell.rules", rules),
         (
-            "put into force",
+            "activate",
             vec![
                 "udevadm control --reload".to_owned(),
                 format!("udevadm trigger --action=change {}", whole_disk(Path::new(device))),
@@ -276,7 +276,7 @@ fn udev_rule(stack: &Stack, device: &DeviceInForce, journal: bool) -> String {
     if !journal {
         set_limits(settings, &mut set);
     }
-    // Last: each of the limits above sets it anew.
+    // Last: each of the limits above resets it.
     if let Some(value) = queue.read_ahead_kb {
         set("read_ahead_kb", &value.to_string());
     }

@@ -36,7 +36,7 @@ fn capital(text: &str) -> String {
 fn composed(view: &RunView) -> String {
     let verdict = &view.verdict;
     if view.is_recording() {
-        return "A device was watched, and nothing was compared. The timeline and the latencies of \
+        return "A device was watched; nothing was compared. The timeline and the latencies of \
                 its requests are in the page (--html) and in --json."
             .to_owned();
     }

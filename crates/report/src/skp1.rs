@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A chunk has the histograms and timelines of 64 attempts, coded by an adaptive model each.
-//! Deflating them anew gives the bytes of the file; a checksum says so.
+//! Deflating them again gives the bytes of the file; a checksum proves it.
 
 mod coder;
 mod histogram;

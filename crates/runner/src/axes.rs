@@ -1,4 +1,4 @@
-//! The axes of a plan as the statistics see them: which value of each axis every stack has.
+//! The axes of a plan for the statistics: the value of every stack on each axis.
 
 use seekwell_model::plan::Plan;
 use seekwell_model::stack::Stack;

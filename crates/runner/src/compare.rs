@@ -25,9 +25,9 @@ pub struct Side<'a> {
     pub plan: &'a Plan,
     /// Its records.
     pub records: &'a Records,
-    /// Name of its place.
+    /// Name of its backend.
     pub place: &'a str,
-    /// The machine it was made on, as the run file has it.
+    /// The machine that made it, from the run file.
     pub environment: &'a serde_json::Value,
     /// The version of the program that made it.
     pub tool: &'a str,
@@ -66,7 +66,7 @@ pub enum NotComparable {
         /// Description of the difference.
         detail: String,
     },
-    /// Real time and virtual time have nothing in common.
+    /// They ran on different backends: real and virtual time cannot be compared.
     #[error(
         "{first} ran on the {first_place} backend and {second} on {second_place}; times of \
          different backends cannot be compared"
@@ -74,11 +74,11 @@ pub enum NotComparable {
     Place {
         /// Name of the first run.
         first: String,
-        /// Its place.
+        /// Its backend.
         first_place: String,
         /// Name of the second run.
         second: String,
-        /// Its place.
+        /// Its backend.
         second_place: String,
     },
     /// They have no stack in common.

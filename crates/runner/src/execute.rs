@@ -17,7 +17,7 @@ pub trait Keeper {
     /// Keeps a record durably.
     ///
     /// # Errors
-    /// When it could not be kept; the run ends, and what was kept before stays.
+    /// When it could not be kept; the run ends, and earlier records stay.
     fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError>;
 }
 
@@ -30,7 +30,7 @@ pub enum Event<'a> {
         trial: &'a PlannedTrial,
         /// Trials done, in earlier sessions too.
         done: u64,
-        /// Trials in all, as far as can be said now.
+        /// Total number of trials, as estimated now.
         total: u64,
         /// Time left in nanoseconds, from the mean of the trials so far.
         left_ns: u64,
@@ -49,7 +49,7 @@ pub enum Event<'a> {
         /// Its record.
         record: &'a Record,
     },
-    /// A candidate will not be tried again.
+    /// A candidate will not run again.
     Quarantined {
         /// Its last trial.
         trial: &'a PlannedTrial,
@@ -63,7 +63,8 @@ pub enum Event<'a> {
         /// Stacks that run in its rounds.
         stacks: usize,
     },
-    /// The pilot is done, or the first two of several complete rounds: this is what the run buys.
+    /// The pilot is done, or the first two of several complete rounds: the resolution that the run
+    /// will reach.
     Outlook(&'a Outlook),
 }
 
@@ -105,7 +106,7 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// A run of this plan of which these records were kept before.
+    /// A run of this plan that continues with these kept records.
     #[must_use]
     pub fn new(plan: &'a Plan, kept: Records) -> Self {
         let spent_ns = kept.values().map(|(_, record)| record.elapsed_ns).sum();
@@ -118,7 +119,7 @@ impl<'a> Execution<'a> {
         &self.records
     }
 
-    /// Gives the records away.
+    /// Returns the records.
     #[must_use]
     pub fn into_records(self) -> Records {
         self.records
@@ -161,7 +162,7 @@ impl<'a> Execution<'a> {
         Ok(Ended::Complete)
     }
 
-    /// The round to run, or to finish; `None` when the run is over.
+    /// The round to run or to finish; `None` when the run is over.
     fn next_round(&self, course: &Course<'_>) -> Option<Vec<PlannedTrial>> {
         let candidates = self.plan.candidates.len() as u32;
         let round = match course {
@@ -242,7 +243,7 @@ impl<'a> Execution<'a> {
         self.trial_ns().saturating_mul(self.plan.candidates.len() as u64)
     }
 
-    /// Trials left, as far as can be said now; this one at least.
+    /// Remaining trials, as estimated now; at least this one.
     fn left(&self, course: &Course<'_>, round: &[PlannedTrial]) -> u64 {
         let done = self.records.len() as u64;
         let left = match course {

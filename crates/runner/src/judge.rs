@@ -48,8 +48,8 @@ fn not_judged(plan: &Plan) -> Option<Warning> {
     )
 }
 
-/// The verdict of a run that is over: its rounds are done, its time is spent, or enough is known.
-/// Its end must not have been chosen by what was seen.
+/// The verdict of a finished run: its rounds are done, its time is spent, or enough is known. Its
+/// end must not depend on interim results.
 #[must_use]
 pub fn judge(plan: &Plan, records: &Records) -> Verdict {
     whole(plan, records, Stop::Budget)
@@ -108,7 +108,7 @@ fn whole(plan: &Plan, records: &Records, end: Stop) -> Verdict {
     verdict
 }
 
-/// Adds what the trials tell besides, and withdraws a verdict that the laboratory does not bear.
+/// Attaches the supporting evidence, and withdraws a verdict that the control trials contradict.
 fn add_evidence(
     plan: &Plan,
     records: &Records,
@@ -121,7 +121,7 @@ fn add_evidence(
     laboratory::withdraw(verdict);
 }
 
-/// The verdict of complete rounds, with this chance of error.
+/// The verdict of complete rounds, with this permitted error.
 fn of_rounds(plan: &Plan, records: &Records, trials: &[Vec<Observed>], error: f64) -> Verdict {
     let ranked = &trials[..plan.ranked()];
     let has_value = |row: &&Vec<Observed>| row.iter().any(|t| matches!(t, Observed::Value(_)));
@@ -256,7 +256,7 @@ fn out(plan: &Plan, comparison: &Comparison) -> Vec<OutStack> {
     comparison.rows.iter().filter(gone).filter_map(named).collect()
 }
 
-/// The reason with what was assumed of failed trials and of dependent rounds.
+/// The reason, with the assumptions about failed trials and dependent rounds.
 fn with_doubts(plan: &Plan, comparison: &Comparison, mut reason: String) -> String {
     let failing: Vec<String> = comparison
         .rows
@@ -297,7 +297,7 @@ fn needs(rounds: Option<u64>, have: u32, round_ns: u64) -> Option<Needed> {
     Some(Needed { rounds, more_ns: more.saturating_mul(round_ns), probability: None })
 }
 
-/// A row of the table. The interval is the joint one: it is what decided.
+/// A row of the table. Its interval is the joint one, which decided.
 fn ratio(stack: String, row: &Row, values: &[Option<f64>]) -> Ratio {
     let interval = row.joint.as_ref();
     Ratio {
@@ -395,7 +395,7 @@ fn unresolved_reason(
 type Kind = (String, String, String);
 
 /// Doubts about the run as a whole: what was left out, what failed, what was marked. Equal doubts
-/// of many trials are said once with their number.
+/// of many trials are reported once with their number.
 #[must_use]
 pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning> {
     let mut all = plan.warnings.clone();
@@ -422,11 +422,12 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
     all
 }
 
-/// From this share of the time on in which something waited for a processor, in percent.
+/// Share of the time in which something waited for a CPU, in percent, from which a warning is
+/// given.
 const BUSY_PERCENT: f64 = 60.0;
 
-/// Processors were short most of the time, in most trials: others computed, or the workload has more
-/// to run than there are.
+/// CPUs were short most of the time, in most trials: other programs used them, or the workload
+/// has more threads than there are CPUs.
 fn busy_processors(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
     let waited = |record: &Record| {
         let samples: Vec<f64> =
@@ -495,8 +496,8 @@ fn in_one_line(reason: &str) -> String {
     shown
 }
 
-/// The verdict judges a writing step by something that does not wait for the write-back: how much
-/// was still in memory then.
+/// The verdict judges a writing step by a metric that does not wait for the write-back: the
+/// amount of data still in memory then.
 fn not_durable(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Option<Warning> {
     let (step, metric) = plan.lab.judge.metric.split_once('.')?;
     if metric.ends_with("_durable") {

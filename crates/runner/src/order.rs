@@ -22,7 +22,7 @@ use seekwell_stats::{resolution, rng};
 /// sign test at p = 0.0625.
 pub const FEWEST_ROUNDS: u32 = 6;
 
-/// Rounds of a race's pilot: with two there is a spread, and no more is wanted of them.
+/// Rounds of a race's pilot: two give a spread, which is all that is needed.
 pub const PILOT_ROUNDS: u32 = 2;
 
 /// Ends the label of a control, the copy of a stack.

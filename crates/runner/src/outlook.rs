@@ -49,7 +49,7 @@ pub fn of_race(pilot: &Pilot, trials: &[PilotTrial], config: &RaceConfig) -> Out
             time_ns: ns(spent + look.seconds),
             difference: Some(look.difference).filter(|difference| difference.is_finite()),
         };
-        // Of the looks those at 10, 20, 40 … rounds and the last: the others lie close by.
+        // Of the looks those at 10, 20, 40 … rounds and the last: the others are close by.
         let last = plan.looks.len().saturating_sub(1);
         let shown = |(look, _): &(usize, _)| look % 3 == 2 || *look == last;
         plan.looks.iter().enumerate().filter(shown).map(|(_, look)| buys(look)).collect()

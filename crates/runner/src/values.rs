@@ -40,7 +40,7 @@ pub fn judged_values(plan: &Plan, records: &Records) -> Vec<Vec<Option<f64>>> {
     present(&judged_trials(plan, records))
 }
 
-/// As [`judged_values`], with failed trials told from those that were not run.
+/// As [`judged_values`], with failed trials distinguished from those that were not run.
 #[must_use]
 pub fn judged_trials(plan: &Plan, records: &Records) -> Vec<Vec<Observed>> {
     let rounds = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;

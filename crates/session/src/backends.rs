@@ -7,12 +7,12 @@ use crate::loaded::Session;
 use crate::options::Options;
 use crate::setup::Setup;
 
-/// Sets a backend up as the options say.
+/// Sets up a backend according to the options.
 type SetUp = fn(&Session, &Options) -> Result<Box<dyn Setup>, SessionError>;
 
 /// A backend that can be chosen by name.
 pub struct Entry {
-    /// Its name, as `--place` and run files have it.
+    /// Its name in `--place` and run files.
     pub name: &'static str,
     /// The options that belong to it.
     pub options: &'static [&'static str],
@@ -41,8 +41,8 @@ pub fn takes(backend: &str, option: &str) -> bool {
     BACKENDS.iter().any(|entry| entry.name == backend && entry.options.contains(&option))
 }
 
-/// The backend that the options name, set up. Options of other backends are refused: an option that
-/// is ignored would seem to work.
+/// Sets up the backend named by the options. Options of other backends are refused: an ignored
+/// option would seem to work.
 pub(crate) fn choose(session: &Session, options: &Options) -> Result<Box<dyn Setup>, SessionError> {
     let Some(entry) = BACKENDS.iter().find(|entry| entry.name == options.backend) else {
         let known = names().join(" or ");

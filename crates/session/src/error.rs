@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub enum Kind {
     /// Something failed.
     Failed,
-    /// The options or the lab's path do not fit together.
+    /// Options, or options and lab, contradict each other.
     Usage,
     /// Refused to protect data.
     Refused,
@@ -51,7 +51,7 @@ pub enum SessionError {
     /// A replacement for the lab's devices that cannot be used.
     #[error("{0}")]
     Device(String),
-    /// Words that `try` cannot make a lab of.
+    /// Arguments of `try` that make no lab.
     #[error("{0}")]
     Tried(String),
     /// The lab file cannot be read.
@@ -97,10 +97,10 @@ pub enum SessionError {
     /// No lab kernel, or not exactly one, fits.
     #[error("{0}")]
     Kernel(String),
-    /// A program that is to be brought into guests does not exist.
+    /// A program for the guests does not exist.
     #[error("--bring {}: no such file; give the path of a program", .0.display())]
     Bring(PathBuf),
-    /// The virtual backend cannot be made.
+    /// The virtual backend cannot be set up.
     #[error(transparent)]
     Virtual(#[from] VirtualPlaceError),
     /// The host backend needs root.
@@ -108,7 +108,7 @@ pub enum SessionError {
         "a run on this kernel attaches loop devices, formats and mounts, which needs root; run it with sudo"
     )]
     NeedsRoot,
-    /// The host backend cannot be made.
+    /// The host backend cannot be set up.
     #[error(transparent)]
     Host(#[from] HostPlaceError),
     /// The notes of seen plans, or a command of mkfs.
@@ -129,7 +129,7 @@ pub enum SessionError {
         /// The run file.
         path: PathBuf,
     },
-    /// The run was begun on something else, so old and new rounds do not compare.
+    /// The run was started elsewhere, so old and new rounds cannot be compared.
     #[error(
         "{} was started with another {difference}, so its rounds cannot be compared with new ones; start a new run with -o",
         path.display()
@@ -151,10 +151,10 @@ pub enum SessionError {
     /// The plan has no trial.
     #[error("the lab has no trials to run")]
     NoTrial,
-    /// The run broke off.
+    /// The run ended with an error.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The backend could not put back what it changed.
+    /// The backend could not restore what it changed.
     #[error("{0}")]
     PutBack(BackendError),
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Guests {
     machine: Machine,
     options: Options,
-    /// Modelled devices by name, changed as asked.
+    /// Modelled devices by name, with the requested changes.
     devices: BTreeMap<String, DeviceFile>,
     kernel: OnceCell<Kernel>,
 }
@@ -140,8 +140,8 @@ fn changed(
     Ok(devices)
 }
 
-/// The kernel whose id begins with `id`, or the best there is: of this version, with every
-/// filesystem if such a one was built.
+/// The kernel whose id begins with `id`, or the best kernel of this version: with every
+/// filesystem if one was built.
 fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, SessionError> {
     let kernels = kernel::list(cache).map_err(SessionError::Kernels)?;
     if let Some(id) = id {
@@ -159,9 +159,9 @@ fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, Se
     // A tree of the user's own is used only by name.
     let suits = |kernel: &Kernel| kernel.is_current() && kernel.source == kernel::DEBIAN_TARBALL;
     kernels.into_iter().filter(suits).min_by_key(|kernel| kernel.set).ok_or_else(|| {
-        let text = "no lab kernel of this version was built; run: seekwell kernel build";
+        let text = "no lab kernel of this version found; build one: seekwell kernel build";
         let faster = if labs::reduced_is_enough(lab) {
-            ", or, sooner done and enough for this lab: seekwell kernel build --set reduced"
+            ", or faster, with all that this lab needs: seekwell kernel build --set reduced"
         } else {
             ""
         };
@@ -174,7 +174,7 @@ fn absolute(path: &Path) -> Result<PathBuf, SessionError> {
     found.ok_or_else(|| SessionError::Bring(path.to_owned()))
 }
 
-/// CPUs that this process may use, at most so many.
+/// Number of CPUs that this process may use, up to a limit.
 fn cpus(most: Option<usize>) -> Vec<usize> {
     let Ok(allowed) = sched_getaffinity(None) else { return Vec::new() };
     let all = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
@@ -189,7 +189,8 @@ fn charge_text(charge: CpuCharge) -> String {
     format!("CPU time charged: {call} ns a system call, {kib} ns a KiB copied")
 }
 
-/// The programs of the guests: every build has others, and of this machine itself nothing decides.
+/// The programs of the guests. They differ with every build; nothing else of this machine affects
+/// results.
 fn add_image(environment: &mut serde_json::Value, root: &RootImage) {
     let manifest: BTreeMap<&str, &str> =
         root.manifest().iter().map(|entry| (entry.path.as_str(), entry.sha256.as_str())).collect();

@@ -117,8 +117,8 @@ fn disks(plan: &Plan) -> BTreeSet<&Path> {
     backings.flatten().filter_map(disk).collect()
 }
 
-/// Replaces every device of a lab by one, and every external journal by another. Devices that are
-/// then equal stay once.
+/// Replaces every device of a lab by one, and every external journal by another. Devices that
+/// become equal are kept once.
 fn use_device(
     lab: &mut Lab,
     device: &Backing,
@@ -169,7 +169,7 @@ fn backing(text: &str) -> Result<Backing, SessionError> {
     })
 }
 
-/// Description of this machine for a run file, with what no run controls on it.
+/// Description of this machine for a run file, with everything that no run controls.
 #[must_use]
 pub fn environment(system: &System) -> serde_json::Value {
     let found = facts::environment(system);

@@ -1,4 +1,4 @@
-//! Run files that are there already: are they runs of this lab, on the same machine?
+//! Existing run files: comparison with a lab and this machine.
 
 use crate::error::SessionError;
 use seekwell_model::plan::Plan;
@@ -12,11 +12,11 @@ mod tests;
 /// State of a run file, as a run of a given plan.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// All trials are there, and the verdict.
+    /// All trials and the verdict are in it.
     Complete,
     /// An interrupted run.
     Begun,
-    /// A run of another lab or on something else, and what differs.
+    /// A run of another lab or on another machine, with the difference.
     Stale(String),
 }
 
@@ -45,8 +45,8 @@ pub fn set_aside(path: &Path) -> Result<PathBuf, SessionError> {
     Ok(aside)
 }
 
-/// Refuses to continue a run that was begun on another kernel or machine: its rounds would compare
-/// old trials with new ones.
+/// Refuses to continue a run that was started on another kernel or machine: its rounds would
+/// compare old trials with new ones.
 pub(crate) fn same_machine(file: &RunFile, now: &Value) -> Result<(), SessionError> {
     let then = file.environment()?;
     let image = || differs_in(&then, now, "image", "root image of the guests");
@@ -58,8 +58,8 @@ pub(crate) fn same_machine(file: &RunFile, now: &Value) -> Result<(), SessionErr
     }
 }
 
-/// The first thing that decides results and differs between the environments of two runs: its name,
-/// what it was and what it is. The programs of guests do not count: every build has others.
+/// The first difference between the environments of two runs that affects results: its name, the
+/// old and the new value. The programs of guests do not count: every build has others.
 fn differs(then: &Value, now: &Value) -> Option<String> {
     let parts = [("place", "place"), ("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")];
     let part = parts.iter().find_map(|(key, name)| differs_in(then, now, key, name));
@@ -72,7 +72,7 @@ fn differs_in(then: &Value, now: &Value, key: &str, name: &str) -> Option<String
     (was != is).then(|| format!("{name} ({was} then, {is} now)"))
 }
 
-/// The first value of a modelled device that is not what it was.
+/// The first value of a modelled device that differs.
 fn other_model(then: &Value, now: &Value) -> Option<String> {
     let none = Map::new();
     let table = |of: &Value| of.as_object().cloned().unwrap_or_default();

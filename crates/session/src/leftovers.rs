@@ -11,9 +11,9 @@ const DYING_POLL: Duration = Duration::from_millis(20);
 /// A shorter wait needs no message.
 const UNSAID: Duration = Duration::from_secs(1);
 
-/// Puts back what a run left behind whose three processes all died, and removes the tracing
-/// instances of watchers that were killed. `say` gets a line for each thing that was done or
-/// failed. Only root can have left something, and only root can put it back.
+/// Restores what a run left behind if all three of its processes died, and removes the tracing
+/// instances of killed watchers. `say` gets a line for each thing that was done or failed. Only
+/// root can leave something behind, and only root can restore it.
 pub fn put_back(machine: &Machine, say: &mut dyn FnMut(&str)) {
     if !rustix::process::geteuid().is_root() {
         return;

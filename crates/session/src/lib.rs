@@ -6,8 +6,8 @@
 //!  devices
 //! ```
 //!
-//! A [`Session`] holds what one process knows of its machine; the catalogue of modelled devices is
-//! loaded by it, once. [`Session::resolve`] reads a lab and lets the chosen backend adapt it,
+//! A [`Session`] holds the facts about its machine and loads the catalogue of modelled devices,
+//! once. [`Session::resolve`] reads a lab and lets the chosen backend adapt it,
 //! [`Resolved::plan`] orders its trials, and [`Planned`] opens the backend and the run file. The
 //! values that are passed in are plain: no terminal, no environment variable and no command line is
 //! needed, see `examples/verdict.rs`.

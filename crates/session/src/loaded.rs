@@ -1,4 +1,4 @@
-//! A session: its machine, and what is loaded once for all of its labs.
+//! A session: its machine, and the data loaded once for all of its labs.
 
 use crate::error::SessionError;
 use crate::machine::Machine;
@@ -6,7 +6,7 @@ use seekwell_device::DeviceFile;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// One process's way to verdicts: its machine, and what is loaded once for all of its labs.
+/// A session of one process: its machine, and the data loaded once for all of its labs.
 pub struct Session {
     machine: Machine,
     devices: OnceCell<BTreeMap<String, DeviceFile>>,

@@ -16,7 +16,7 @@ pub struct Machine {
     pub state: PathBuf,
     /// Directory of the lab kernels; `None` when the user has no home directory.
     pub kernels: Option<PathBuf>,
-    /// Folders in which programs are looked for, in order.
+    /// Folders in which programs are searched, in order.
     pub folders: Vec<PathBuf>,
     /// Directory for temporary files.
     pub temporary: PathBuf,

@@ -16,19 +16,19 @@ pub struct Options {
     pub journal_device: Option<String>,
     /// Virtual: replaces the lab's devices by this modelled one.
     pub model: Option<String>,
-    /// Virtual: the lab kernel, by the beginning of its id; `None` takes the current one.
+    /// Virtual: the lab kernel, by the start of its id; `None` takes the current one.
     pub kernel: Option<String>,
     /// Virtual: further programs of this machine for the guests.
     pub bring: Vec<PathBuf>,
     /// Virtual: changed parameters of modelled devices.
     pub changes: Vec<Change>,
-    /// Virtual: most trials at once; `None` for one per CPU.
+    /// Virtual: number of parallel trials; `None` for one per CPU.
     pub jobs: Option<usize>,
     /// Virtual: CPU time to charge.
     pub cpu: Option<CpuCharge>,
     /// Virtual: runs every trial twice and compares.
     pub check: bool,
-    /// Directory for scratch images, or for what guests cannot hold in memory.
+    /// Directory for scratch images, or for guest data that does not fit in memory.
     pub scratch: Option<PathBuf>,
     /// Rounds beyond those of the lab, until the run is stopped; `None` adds none.
     pub more: Option<More>,

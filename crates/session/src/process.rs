@@ -33,8 +33,8 @@ pub enum ServeError {
     Guest(#[from] GuestError),
 }
 
-/// Does the work of this process if a run started it, as its arguments say; `None` when it was
-/// started by anyone else. A program that runs labs calls this first thing in `main` with its
+/// Does the work of this process if its arguments show that a run started it; otherwise returns
+/// `None`. A program that runs labs calls this first thing in `main` with its
 /// standard input and output, and ends with the result.
 #[must_use]
 pub fn serve(
@@ -75,7 +75,7 @@ fn agent_process(input: impl Read, output: impl Write) -> Result<(), ServeError>
     Ok(run_trial(&request, output)?)
 }
 
-/// Watches a runner until it ends, and puts everything back.
+/// Watches a runner until it ends, and restores everything.
 fn guardian_process(undo: &Path, runner: u32, input: &impl AsFd) -> Result<(), ServeError> {
     // A session of its own: neither Ctrl-C nor the end of the terminal reaches it. It fails only
     // where it leads one already.

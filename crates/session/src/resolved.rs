@@ -24,7 +24,7 @@ pub struct LabText<'a> {
 }
 
 impl LabText<'static> {
-    /// Reads a lab file, no more of it than a lab may have.
+    /// Reads a lab file, up to the largest size of a lab.
     ///
     /// # Errors
     /// [`SessionError::ReadLab`].
@@ -73,7 +73,7 @@ impl Session {
 /// A lab with everything that its plan depends on. Its budget is `file.lab.judge.effort`; the lab
 /// kernel and the modelled devices of the virtual backend are inside the backend.
 pub struct Resolved {
-    /// The lab, its devices replaced as the options say.
+    /// The lab, with the devices that the options ask for.
     pub file: LabFile,
     /// Facts about the backend.
     pub facts: PlaceFacts,
@@ -105,7 +105,7 @@ impl Resolved {
         Ok(Planned::new(plan, self.backend, self.options))
     }
 
-    /// Removes the workloads that the backend cannot run, and says why.
+    /// Removes the workloads that the backend cannot run, and gives the reasons.
     fn leave_out(&self, expansion: &mut Expansion) {
         for (index, workload) in self.file.lab.workloads.iter().enumerate() {
             let Some(reason) = self.backend.cannot_run(workload) else { continue };

@@ -18,7 +18,7 @@ use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A plan and the backend that is set up for it. Nothing was touched yet.
+/// A plan and the backend that is set up for it. Nothing has been touched yet.
 pub struct Planned {
     plan: Plan,
     backend: Box<dyn Setup>,
@@ -44,13 +44,13 @@ impl Planned {
         Effects::of(&self.plan)
     }
 
-    /// The plan, when nothing is to be run.
+    /// The plan alone, for callers that run nothing.
     #[must_use]
     pub fn into_plan(self) -> Plan {
         self.plan
     }
 
-    /// The options that it was made with.
+    /// The options that made it.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
@@ -70,7 +70,7 @@ impl Planned {
         self.backend.check_devices(&self.plan, None)
     }
 
-    /// The state of a run file that is there, as a run of this plan.
+    /// Compares an existing run file with this plan.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -78,7 +78,7 @@ impl Planned {
         kept::standing(path, &self.plan, &self.backend.environment(&self.plan.lab)?)
     }
 
-    /// Runs the first trial alone, to learn what a trial costs; its record is not kept. `run_file`
+    /// Runs the first trial alone to measure the cost of a trial; its record is not kept. `run_file`
     /// is the path of the run that may follow.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Planned {
         Ok(record)
     }
 
-    /// Begins a run with a new run file. A run that cannot begin leaves no file.
+    /// Starts a run with a new run file. A run that cannot start leaves no file.
     ///
     /// # Errors
     /// When the backend refuses a device or cannot be opened, or the file exists.
@@ -107,7 +107,7 @@ impl Planned {
     /// Continues a run: its plan is that of the run file.
     ///
     /// # Errors
-    /// When the file holds another lab, or was begun on something else; as [`Self::create`].
+    /// When the file holds another lab or was started elsewhere; otherwise as [`Self::create`].
     pub fn resume(mut self, path: &Path) -> Result<Run, SessionError> {
         self.plan = same_lab(path, &self.plan.lab)?;
         let reopened = |_: &Plan, environment: &serde_json::Value| {
@@ -117,7 +117,7 @@ impl Planned {
         self.open(path, &reopened, false)
     }
 
-    /// The backend before the file: a run that cannot begin leaves none.
+    /// The backend before the file: a run that cannot start leaves none.
     fn open(
         self,
         path: &Path,
@@ -148,7 +148,7 @@ fn same_lab(path: &Path, lab: &Lab) -> Result<Plan, SessionError> {
     if plan.lab == *lab { Ok(plan) } else { Err(SessionError::OtherLab { path: path.to_owned() }) }
 }
 
-/// A run under way: backend and run file are open.
+/// An active run: backend and run file are open.
 pub struct Run {
     plan: Plan,
     backend: Box<dyn Backend>,
@@ -203,11 +203,11 @@ impl Run {
         &self.notes
     }
 
-    /// Runs what is missing and judges the run; then adds rounds as the options say. Every record is
-    /// kept at once; what the backend changed is put back, however the run ends.
+    /// Runs the missing trials and judges the run; then adds rounds if the options ask for them.
+    /// Every record is kept at once; changes by the backend are restored, however the run ends.
     ///
     /// # Errors
-    /// When backend or run file break, or something cannot be put back. Kept trials stay kept.
+    /// When backend or run file fail, or something cannot be restored. Kept trials stay kept.
     pub fn execute(
         mut self,
         stop: &AtomicBool,
@@ -255,7 +255,7 @@ impl Run {
         }
     }
 
-    /// Runs what is missing of the plan.
+    /// Runs the missing trials of the plan.
     fn leg(
         &mut self,
         stop: &AtomicBool,
@@ -273,7 +273,7 @@ impl Run {
     }
 }
 
-/// Removes the file of a run that broke before its first trial: it would be in the way of the next.
+/// Removes the file of a run that failed before its first trial: it would block the next run.
 fn leave_nothing_empty(file: &RunFile) {
     if file.records().is_ok_and(|records| records.is_empty()) {
         // Its failure to go changes nothing about why the run broke.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// A backend as it is configured, before there is a plan. Nothing is touched until [`Self::open`].
 pub trait Setup {
-    /// Puts the devices that were asked for into the lab, and checks that the backend has all of
+    /// Replaces the lab's devices by the requested ones, and checks that the backend has all of
     /// them.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ pub trait Setup {
 pub struct Opened {
     /// The backend.
     pub backend: Box<dyn Backend>,
-    /// As [`Setup::environment`], with what is known only now.
+    /// As [`Setup::environment`], with the facts that are known only now.
     pub environment: serde_json::Value,
     /// Remarks for the user.
     pub notes: Vec<String>,

@@ -1,4 +1,4 @@
-//! A lab from a few words, for a question that is not worth a lab file.
+//! A lab from a few arguments, for a question that does not need a lab file.
 
 use crate::error::SessionError;
 use seekwell_model::units::{Bytes, Nanos};
@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 #[cfg(test)]
 mod tests;
 
-/// Rounds that a run of the given time shall have room for: with six a large difference is found,
+/// Rounds that must fit into a run of the given time: with six a large difference is found,
 /// with more a smaller one.
 const ROUNDS: u64 = 10;
 
-/// A trial lab in a few words: one kind of work on every combination of filesystem and scheduler.
+/// A lab in a few arguments: one kind of work on every combination of filesystem and scheduler.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// A shell command, run in the mounted directory (`{dir}`), or the name of a known kind.
@@ -36,9 +36,9 @@ struct Kind {
     fields: &'static str,
     /// `STEP.METRIC`.
     metric: &'static str,
-    /// The amount of the first, brief trial, and the most that is chosen.
+    /// The amount of the first, brief trial, and the largest amount.
     amounts: [u64; 2],
-    /// Space on the filesystem that one unit of the amount takes at most; 0 where none does.
+    /// Largest space on the filesystem for one unit of the amount; 0 if it takes none.
     bytes_each: u64,
 }
 
@@ -72,7 +72,7 @@ impl Tried {
         KINDS.iter().find(|kind| kind.name == self.work)
     }
 
-    /// Checks what the reader of labs cannot: a kind of work that has no amount to choose.
+    /// Checks that the amount of the work can be chosen, which the reader of labs cannot check.
     ///
     /// # Errors
     /// [`SessionError::Tried`].
@@ -88,7 +88,7 @@ impl Tried {
         )))
     }
 
-    /// The amount of work of a brief first trial; `None` for a command, which is as long as it is.
+    /// The amount of work of a brief first trial; `None` for a command, whose length is fixed.
     #[must_use]
     pub fn brief(&self) -> Option<u64> {
         self.kind().map(|kind| kind.amounts[0])

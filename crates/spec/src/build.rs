@@ -133,7 +133,7 @@ fn lab_name(head: &Checked, source: &Source) -> Result<String, Problem> {
     Ok(if stem.is_empty() { "lab".to_owned() } else { stem.chars().take(NAME_LENGTH).collect() })
 }
 
-/// A name that can stand in a label.
+/// A name that can be part of a label.
 fn name_checked(name: &str, span: Option<Span>) -> Result<String, Problem> {
     let bad = name.chars().find(|c| matches!(c, '/' | '*' | '"') || c.is_control());
     if let Some(bad) = bad {
@@ -194,7 +194,7 @@ fn narrow(value: Option<u64>) -> Option<u32> {
     value.and_then(|number| u32::try_from(number).ok())
 }
 
-/// A value as it stands in names of variants.
+/// A value as written in names of variants.
 fn shown(value: &Value) -> String {
     match value {
         Value::Bool(truth) => u8::from(*truth).to_string(),

@@ -67,7 +67,7 @@ pub const FILESYSTEM: Question = Question {
 /// Further axes.
 pub const VARY: Question = Question {
     name: "vary",
-    text: "What else shall be compared?",
+    text: "What else should be compared?",
     choices: &[
         ("scheduler", "every I/O scheduler that the kernel offers"),
         ("journal", "the journal inside and in RAM, which is the most a second device can bring"),

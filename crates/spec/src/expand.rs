@@ -33,7 +33,7 @@ pub struct Expansion {
     pub candidates: Vec<Candidate>,
     /// The combinations that were left out, with the reasons.
     pub left_out: Vec<LeftOut>,
-    /// Doubts that can be had before anything ran.
+    /// Doubts that are known before anything ran.
     pub warnings: Vec<Warning>,
 }
 
@@ -491,7 +491,7 @@ impl<'a> Product<'a> {
     }
 
     /// Values that nothing uses: not wrong, but probably not meant. What an `[[exclude]]` names, and
-    /// schedulers that the kernel does not offer, are told where they are left out.
+    /// schedulers that the kernel does not offer, are reported where they are left out.
     fn unused_values(&self) -> Vec<Warning> {
         let lab = self.axes.lab;
         let mut names: Vec<(&str, &str)> = Vec::new();

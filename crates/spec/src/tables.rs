@@ -1,4 +1,4 @@
-//! The tables of a lab: what may stand in them, within which limits, and what it means.
+//! The tables of a lab: their fields, limits and meanings.
 
 use crate::definition::{Entry, Form, TableDefinition};
 use seekwell_model::field::{Field, FieldKind};
@@ -28,7 +28,7 @@ pub const WORKLOAD_NAMES: &[&str] = &{
     names
 };
 
-/// Schedulers that a lab can name; a lab that names none gets whatever the kernel offers.
+/// Schedulers that a lab can name; a lab that names none gets all that the kernel offers.
 pub const SCHEDULERS: &[&str] = &["none", "mq-deadline", "kyber", "bfq", "adios"];
 
 /// Fewest rounds: below six paired rounds even a stack that is ahead in every one of them can be
@@ -303,7 +303,7 @@ pub const SCHEDULER_CHOICE: TableDefinition = TableDefinition {
 /// `[[scheduler]]`.
 pub const SCHEDULER: TableDefinition = TableDefinition {
     header: "[[scheduler]]",
-    doc: "Axis: I/O schedulers with their settings, instead of `[scheduler]`. Set anew in every trial, scheduler first, read back, restored at the end.",
+    doc: "Axis: I/O schedulers with their settings, instead of `[scheduler]`. Set in every trial, scheduler first, read back, restored at the end.",
     entries: &[
         Entry::new("kind", SCHEDULER_KIND, "As the kernel calls it.").required(),
         Entry::new(
@@ -372,7 +372,7 @@ const THEN: TableDefinition = TableDefinition {
 
 const BESIDE: TableDefinition = TableDefinition {
     header: "[[workload.beside]]",
-    doc: "A background workload of the last part. It has its own threads and runs until that part ends, whatever its `count` and `time`. Both report metrics. Each measured step of the last part runs alone first (as `STEP-alone`), then with the background workload, and reports `latency_ratio`.",
+    doc: "A background workload of the last part. It has its own threads and runs until that part ends, regardless of its `count` and `time`. Both report metrics. Each measured step of the last part runs alone first (as `STEP-alone`), then with the background workload, and reports `latency_ratio`.",
     entries: &[WORKLOAD_KIND_ENTRY],
     by_kind: Some(workload_fields),
 };
@@ -436,7 +436,7 @@ pub const JUDGE: TableDefinition = TableDefinition {
         Entry::new("method", FieldKind::Choice(&["auto", "rounds", "race"]), "`rounds`: complete rounds, each with one trial of every stack. `race`: a pilot of two rounds on a few stacks; a screen that keeps the better half until 8 stacks remain; then a final of fresh rounds among them, which ends when enough is known. `auto` is `race` for more than 8 stacks, unless `rounds` is given, else `rounds`.").default("\"auto\""),
         Entry::new("rounds", integer(MIN_ROUNDS, 1000), "Complete rounds; with `method = \"race\"` the most that its final has. Without `rounds` and `budget` 10 rounds are made, and a race's final has at most 80.")
             .why("fewer than 6 paired rounds can never make a winner: a stack may be ahead in all of them by chance"),
-        Entry::new("budget", FieldKind::Duration, "No new round is begun that would not end within this time; at least 6 rounds are made, in a race the whole screen and 6 rounds of the final. Instead of `rounds`."),
+        Entry::new("budget", FieldKind::Duration, "No round is started that would not end within this time; at least 6 rounds are made, in a race the whole screen and 6 rounds of the final. Instead of `rounds`."),
         Entry::new("control", FieldKind::Bool, "Runs the first stack twice under two names (an A/A test), in a race only in the final. If the two differ by more than chance, the setup is at fault and the verdict is withdrawn.").default("false"),
     ],
     by_kind: None,

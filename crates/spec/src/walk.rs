@@ -103,7 +103,7 @@ impl Walker<'_> {
         Self::check_kind_is_there(table, definition, span)?;
         let mut items: Vec<_> = table.iter().collect();
         items.sort_by_key(|(key, _)| key.span().start);
-        // The kind decides what else may stand here, so its own mistakes come first.
+        // The kind decides which other keys are allowed here, so its own mistakes come first.
         items.sort_by_key(|(key, _)| definition.by_kind.is_none() || key.get_ref() != "kind");
         for (key, item) in items {
             let place = Place { key: key.span().into(), value: item.span().into() };

@@ -1,7 +1,7 @@
 //! All trials of a comparison, and what they tell of every pair of stacks.
 //!
 //! The method in one place. For two stacks the logarithms of their ratio, round by round, have a
-//! [typical value](crate::typical); around it lies an interval by Student's t, made wider for
+//! [typical value](crate::typical); around it is an interval by Student's t, made wider for
 //! everything that would make it too short:
 //!
 //! - *Failures.* A trial without a value was perhaps the one that matters. For one end of the

@@ -188,7 +188,7 @@ impl ResampledMean {
         (at, signed_root + (standardised / signed_root).ln() / signed_root)
     }
 
-    /// The value below which a share Φ(`score`) of resampled means lies.
+    /// The value below which a share Φ(`score`) of the resampled means is found.
     fn quantile_at(&self, score: f64) -> f64 {
         let upward = score >= self.median_shift();
         let sign = if upward { 1.0 } else { -1.0 };

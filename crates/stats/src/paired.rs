@@ -3,7 +3,7 @@
 //! A round holds one trial of every stack, close in time and in random order, so what changed
 //! slowly (a device that warms up, fills or ages) is common to the round and cancels in the ratio
 //! of two of its trials. All statistics are of the logarithm of that ratio: "twice as fast" and
-//! "half as fast" are then equally far from "equal". How an interval is made is told in
+//! "half as fast" are then equally far from "equal". How an interval is made is described in
 //! [`crate::field`].
 //!
 //! Every ratio has two intervals. The *single* interval covers this one ratio with the stated
@@ -133,7 +133,7 @@ pub struct WorseBy {
 pub enum Standing {
     /// It is the leader.
     Leader,
-    /// Equal to the leader within the tie width: the whole joint interval lies inside it.
+    /// Equal to the leader within the tie width: the whole joint interval is inside it.
     Within,
     /// Worse than the leader by more than the tie width.
     Worse,

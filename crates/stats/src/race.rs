@@ -49,7 +49,7 @@ pub struct RaceConfig {
     pub goal: Option<Goal>,
     /// Standard deviation of a single trial's logarithm, from a pilot.
     pub known_spread: Option<f64>,
-    /// Two indices that stand for the same stack, to test the laboratory itself. Both run in
+    /// Two indices of the same stack, to test the laboratory itself. Both run in
     /// every round of the final; the second is never ranked. When they separate, the verdict is
     /// withdrawn.
     pub control: Option<[usize; 2]>,

@@ -321,7 +321,7 @@ impl RunFile {
     }
 
     /// Writes a copy of the state after the last trial, as a run file of its own; another process
-    /// may go on writing. Nothing is overwritten.
+    /// may continue writing. Nothing is overwritten.
     ///
     /// # Errors
     /// When the path is taken or cannot be written.
@@ -510,9 +510,7 @@ fn missing(path: &Path, action: &'static str, source: std::io::Error) -> StoreEr
 fn sqlite_error(path: &Path, action: &'static str, source: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     match source.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => {
-            StoreError::NotARun { path, what: "no SQLite file at all" }
-        }
+        Some(ErrorCode::NotADatabase) => StoreError::NotARun { path, what: "not an SQLite file" },
         Some(ErrorCode::DatabaseCorrupt) => {
             StoreError::Damaged { path, problem: "SQLite finds it cut off or overwritten".into() }
         }

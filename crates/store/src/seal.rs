@@ -1,7 +1,7 @@
 //! Digests that chain a run's plan, environment, attempts and verdict, so that a part that was
 //! edited, added or taken away is noticed.
 //!
-//! They guard against edits by who does not compute them anew; only a signature would guard
+//! They guard against edits by anyone who does not recompute them; only a signature would guard
 //! against who does.
 
 use rusqlite::ToSql;

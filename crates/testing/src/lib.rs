@@ -51,7 +51,7 @@ const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 ///
 /// # Panics
 ///
-/// When the skip log is named but cannot be written: a skip nobody counts would be a silent pass.
+/// When the skip log is named but cannot be written: an uncounted skip would be a silent pass.
 pub fn skip(test: &str, reason: &str) {
     let line = skip_line(test, reason);
     eprint_line(&line);

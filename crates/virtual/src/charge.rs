@@ -15,7 +15,7 @@ use crate::machine::CpuCharge;
 #[cfg(test)]
 mod tests;
 
-/// Batches of each measurement, of which the fastest counts: whatever else runs only adds time.
+/// Batches of each measurement, of which the fastest counts: other processes only add time.
 const BATCHES: u32 = 50;
 
 /// System calls of a batch.

@@ -223,7 +223,7 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// [`DiskFault`]; the trial cannot go on.
+    /// [`DiskFault`]; the trial cannot continue.
     pub fn kicked(
         &mut self,
         now_ns: u64,
@@ -245,7 +245,7 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// [`DiskFault`]; the trial cannot go on.
+    /// [`DiskFault`]; the trial cannot continue.
     pub fn advance(
         &mut self,
         now_ns: u64,

@@ -430,7 +430,7 @@ impl<'a> Guest<'a> {
     fn request(&self, external: bool) -> TrialRequest {
         let (stack, workload) = self.plan.pair(self.trial);
         let given = |position| DeviceHandle::Given { path: device_path(position) };
-        // The guest has one CPU, whatever the lab sets for the host.
+        // The guest has one CPU, regardless of the lab's setting for the host.
         let settings = TrialSettings { cpus: None, ..self.plan.lab.trial.clone() };
         TrialRequest {
             format: FORMAT.to_string(),

@@ -17,13 +17,13 @@ mod tests;
 /// Errors after which a disk's connection cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum PortFault {
-    /// No message could be had or sent.
+    /// No message could be received or sent.
     #[error(transparent)]
     Link(#[from] LinkFault),
-    /// The disk cannot go on.
+    /// The disk cannot continue.
     #[error(transparent)]
     Disk(#[from] DiskFault),
-    /// The guest's memory cannot be had.
+    /// The guest's memory cannot be mapped.
     #[error(transparent)]
     Region(#[from] RegionFault),
     /// The driver set up a ring that is none.

@@ -211,7 +211,9 @@ fn a_device_that_is_none_of_ours_is_refused_in_words() {
     plan.stacks[0].device.backing = Backing::Disk { path: "/dev/sda".into() };
     let text = message(&place, &plan);
     assert!(
-        text.starts_with("disk is a device of the host; the virtual backend takes modelled"),
+        text.starts_with(
+            "disk is a device of the host, and the virtual backend needs a modelled one"
+        ),
         "{text}"
     );
 }

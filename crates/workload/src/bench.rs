@@ -53,7 +53,7 @@ const MOST_HOLES: usize = 10_000;
 /// `seek`, `stream`, `sweep` and `seekrw` also on an existing file or a device, `fio` on a device.
 ///
 /// # Errors
-/// [`WorkloadError`]: the kind needs a directory, the target is unfit or too small, nobody opened
+/// [`WorkloadError`]: the kind needs a directory, the target is unfit or too small, was not opened
 /// it for a workload that writes, or an operation failed.
 pub fn bench(
     params: &WorkloadParams,

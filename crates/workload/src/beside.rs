@@ -138,7 +138,7 @@ impl Beside {
 }
 
 impl Drop for Beside {
-    /// A forgotten one would go on writing.
+    /// A forgotten one would continue writing.
     fn drop(&mut self) {
         // Who wants to know how it went calls `stop`.
         let _ = self.stop();

@@ -73,7 +73,7 @@ fn stamp(buffer: &mut [u8], offset: u64, seed: u64) {
     }
 }
 
-/// Offsets of the quick check, ascending: the begin, powers of two, and the last stamp.
+/// Offsets of the quick check, ascending: the start, powers of two, and the last stamp.
 fn offsets(claimed: u64) -> Vec<u64> {
     let last = (claimed / STAMP as u64).saturating_sub(1) * STAMP as u64;
     let mut all = vec![0];

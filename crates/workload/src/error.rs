@@ -137,7 +137,7 @@ fn remedy(source: &io::Error) -> &'static str {
         Some(libc::EIO) => "the device could not do it: see dmesg and smartctl",
         Some(libc::EROFS) => "it is mounted read-only, perhaps after an error: see dmesg",
         Some(libc::EACCES | libc::EPERM) => "run as a user who may, or as root",
-        Some(libc::ENOENT) => "check the path, and that the step before ran",
+        Some(libc::ENOENT) => "check the path and that the previous step ran",
         Some(libc::EMFILE) => "raise the limit of open files (ulimit -n)",
         _ => "see dmesg for what the kernel says about it",
     }

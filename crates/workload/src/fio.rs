@@ -1,7 +1,7 @@
 //! `fio`: the installed fio runs the jobs of a checked job file inside the target.
 //!
-//! fio never sees the user's text: what passed the check in the catalogue is written anew. It works
-//! in the mounted directory, or on a descriptor of the raw device that whoever checked it opened.
+//! fio never sees the user's text: what passed the check in the catalogue is written again.
+//! It works in the mounted directory, or on a descriptor of the raw device, opened by its checker.
 
 mod result;
 

@@ -127,7 +127,7 @@ impl Found<'_> {
 
     /// Read requests that the data of the accesses itself needed: one for each piece of an extent
     /// that an access touches, past the cache; through it, one for each page that was not read
-    /// before. `None` where that cannot be told.
+    /// before. `None` if that is unknown.
     fn data_reads(&self, extents: Option<&[Extent]>, ops: u64) -> Option<u64> {
         let size = self.params.size.0;
         if self.params.size > LARGEST_REQUEST || self.params.threads > 1 {

@@ -321,7 +321,7 @@ fn a_rate_that_is_not_kept_is_a_doubt() {
     let warning = &found[1].1.warnings[0];
     assert_eq!(warning.code, "rate-not-kept");
     assert!(warning.text.contains("of 100000000 operations per second were achieved"));
-    assert!(warning.text.contains("that were due never began"));
+    assert!(warning.text.contains("that were due never started"));
 }
 
 #[test]

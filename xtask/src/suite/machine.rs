@@ -14,7 +14,7 @@ mod tests;
 const QUEUE_SETTINGS: [&str; 5] =
     ["scheduler", "nr_requests", "read_ahead_kb", "max_sectors_kb", "wbt_lat_usec"];
 
-/// Those of them that outlive a loop device; attaching sets the others anew.
+/// Those of them that outlive a loop device; attaching resets the others.
 const LASTING_LOOP_SETTINGS: [&str; 2] = ["scheduler", "nr_requests"];
 
 /// Shows what was last written to it, which is not a state.

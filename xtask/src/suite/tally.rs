@@ -15,7 +15,7 @@ pub(super) struct Tally {
     failed_names: Vec<String>,
     failed_checks: Vec<(String, String)>,
     skips: Vec<Skip>,
-    /// Inside what the harness repeats of its failed tests, where anything may stand.
+    /// Inside what the harness repeats of its failed tests, which may contain anything.
     repeating: bool,
 }
 
@@ -41,7 +41,7 @@ impl Tally {
 
     /// Takes in one line of the harness's output.
     fn add_line(&mut self, line: &str) {
-        // What a child process prints may stand in front on the same line.
+        // Output of a child process may precede it on the same line.
         if line == "failures:" {
             self.repeating = true;
         } else if let Some((_, counts)) = line.rsplit_once("test result: ") {

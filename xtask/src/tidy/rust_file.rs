@@ -28,7 +28,7 @@ pub(super) struct RustFile<'t> {
     pub syntax: syn::File,
     pub tokens: TokenStream,
     pub purpose: Purpose,
-    /// `allow` and `expect` attributes as written, wherever they stand.
+    /// `allow` and `expect` attributes as written, at any place.
     pub allows: Vec<Allow>,
     tests: Vec<Range>,
     reasons: Vec<(String, Range)>,

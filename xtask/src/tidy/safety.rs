@@ -13,7 +13,7 @@ pub(super) fn check(file: &RustFile<'_>, findings: &mut Vec<Finding>) {
     let mut places = Vec::new();
     scan(file.tokens.clone(), &mut places);
     for (place, kind) in places {
-        // It stands above the word itself, or above the statement that the block is part of.
+        // It is above the word itself, or above the statement that contains the block.
         let unit = file.units.iter().filter(|unit| unit.holds(place)).map(|unit| unit.start).max();
         let starts = [Some(place.line), unit.map(|start| start.line)];
         if !starts.into_iter().flatten().any(|line| has_comment_above(&lines, line)) {

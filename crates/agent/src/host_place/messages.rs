@@ -31,7 +31,7 @@ impl Heard {
                 "the trial did not end within {} s; raise [trial] timeout or make the workload smaller",
                 limit.as_secs()
             ),
-            (None, Some(line)) => format!("the agent said something that is no message: {line}"),
+            (None, Some(line)) => format!("the agent sent an unknown message: {line}"),
             (None, None) => format!("the agent ended without a record ({status})"),
         };
         let talk = self.talk.trim();

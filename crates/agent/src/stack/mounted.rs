@@ -202,11 +202,12 @@ fn not_crashed(filesystem: &str, crash: Crash) -> Warning {
             "it has no room for another file",
             "use a larger device, or leave fsck_torn out".to_owned(),
         ),
-        Crash::NoJournal => {
-            ("it has no journal, so unmounting would write what was to be lost", elsewhere)
-        }
+        Crash::NoJournal => (
+            "it has no journal, so unmounting would write the data that a crash would lose",
+            elsewhere,
+        ),
         Crash::Unknown | Crash::Down => ("this kernel cannot end it during writes", elsewhere),
     };
-    let text = format!("no crash of {filesystem} was simulated: {why}");
+    let text = format!("the crash of {filesystem} could not be simulated: {why}");
     Warning::new(WarningCode::NotTorn, text).with_remedy(remedy)
 }

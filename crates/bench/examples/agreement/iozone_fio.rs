@@ -78,7 +78,7 @@ impl Sides for Iozone<'_> {
                 format!("--filename={}", file.display()),
             ]))
         };
-        // Written and written again, as test 0 of ours does it: where a file's pages lie in memory decides by a fifth how fast
+        // Written and written again, as test 0 of ours does it: the position of a file's pages in memory decides by a fifth how fast
         // they are read, so both sides read one that was just written.
         run("write");
         run("write");

@@ -23,7 +23,7 @@ pub fn claim(machine: &Machine, arguments: &ClaimArgs) -> Result<Exit, Failure> 
     claim::confirm(system, &machine.claims(), &card, &answer)
         .map_err(|error| Failure::from_host(&error))?;
     terminal::talk(&format!(
-        "claimed: labs may now destroy everything on {}; take it back with: seekwell release {}",
+        "claimed: labs may now destroy everything on {}; undo it with: seekwell release {}",
         arguments.device.display(),
         arguments.device.display()
     ));
@@ -97,8 +97,8 @@ fn restore(machine: &Machine, arguments: &ReleaseArgs) -> Result<Exit, Failure> 
             format!("released {device}; its partition table and signatures are restored")
         }
         Some(Contents::Overwritten(copy)) => format!(
-            "released {device}; it was written since the claim, so nothing was restored: a copy of \
-             its first and last MiB from before is in {}",
+            "released {device}; it was written since the claim, so nothing was restored; a copy of \
+             its first and last MiB from before the claim is in {}",
             copy.display()
         ),
         Some(Contents::NoCopy) => {

@@ -72,7 +72,7 @@ fn device(session: &Session, name: &str) -> Result<DeviceFile, Failure> {
     }
     if !name.ends_with(".toml") {
         return Err(Failure::Error(format!(
-            "modelled device '{name}' not found; list the devices with seekwell device list, or give the path of your own .toml file"
+            "modelled device '{name}' not found; list the devices with seekwell device list, or give the path of a .toml file"
         )));
     }
     let text = std::fs::read_to_string(Path::new(name))

@@ -19,7 +19,7 @@ pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
     let page = std::fs::read(report).map_err(|error| wrong(report, "read", &error))?;
     let page = String::from_utf8_lossy(&page);
     let bytes = seekwell_report::extract(&page)
-        .map_err(|error| wrong(report, "take a run file out of", &error))?;
+        .map_err(|error| wrong(report, "extract a run file from", &error))?;
     let output = arguments.output.clone().unwrap_or_else(|| report.with_extension("seekwell"));
     output::create(&output, Kind::RunFile, &bytes)?;
     Ok(Exit::Done)

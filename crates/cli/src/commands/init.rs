@@ -40,7 +40,7 @@ pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
     output::new(path, Kind::Lab, draft.text.as_bytes())?;
     if let Some(least) = draft.longer_ns {
         terminal::talk(&format!(
-            "{} is short for this question: it takes {} at least. Leave out filesystems, or answer \
+            "{} is too short for this question, which takes at least {}. Leave out filesystems, or answer \
              with more time.",
             answers.time,
             about(least)
@@ -121,7 +121,7 @@ impl<R: BufRead, W: Write> Asker<R, W> {
             match read {
                 Ok(0) => {
                     return Err(Failure::Usage(format!(
-                        "the answers end at the question '{}'; answer it with --{} ANSWER, or take \
+                        "no answer to the question '{}'; give it with --{} ANSWER, or take \
                          all defaults with --defaults",
                         question.text, question.name
                     )));
@@ -168,7 +168,7 @@ fn lab_name(path: &Path) -> Result<String, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if stem.is_empty() || !stem.chars().all(plain) {
         let text = format!(
-            "{}: a lab's file is named with letters, digits, - and _; for example mine.toml",
+            "{}: the name of a lab file has letters, digits, - and _ only; for example mine.toml",
             path.display()
         );
         return Err(Failure::Usage(text));
@@ -178,7 +178,7 @@ fn lab_name(path: &Path) -> Result<String, Failure> {
 
 fn exists(path: &Path) -> Failure {
     Failure::Error(format!(
-        "{} exists and is not written over; name another file, or remove it",
+        "{} exists and is not overwritten; name another file or remove it",
         path.display()
     ))
 }

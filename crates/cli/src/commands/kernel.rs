@@ -49,7 +49,7 @@ fn build(machine: &Machine, arguments: &KernelBuildArgs) -> Result<Exit, Failure
 fn list(machine: &Machine) -> Result<Exit, Failure> {
     let kernels = kernel::list(cache(machine)?).map_err(|error| Failure::from_error(&error))?;
     if kernels.is_empty() {
-        terminal::talk("no lab kernel was built yet; run: seekwell kernel build");
+        terminal::talk("no lab kernel found; build one: seekwell kernel build");
     } else {
         terminal::data(&text(&kernels));
     }

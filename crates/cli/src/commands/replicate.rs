@@ -25,7 +25,7 @@ use studies::Studies;
 pub fn run(session: &Session, arguments: &ReplicateArgs) -> Result<Exit, Failure> {
     let real = backends::takes(&arguments.place, "device");
     if real && arguments.device.is_none() && !arguments.kept {
-        let text = "on the host, --device says which device takes the place of the modelled ones";
+        let text = "--place host needs --device, the device to use instead of the modelled ones";
         return Err(Failure::Usage(text.to_owned()));
     }
     let studies = Studies::read(arguments.from.as_deref())?;

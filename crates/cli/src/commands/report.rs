@@ -62,8 +62,8 @@ fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String
         if arguments.lean { Inside::WithoutTimelines(&bytes) } else { Inside::Whole(&bytes) };
     if !seekwell_report::has_program() {
         terminal::talk(
-            "this is the plain page; `make web` before `cargo build` gives one with charts to \
-             zoom, filters and two stacks side by side",
+            "this is the plain page; run `make web` before `cargo build` for a page with zoomable \
+             charts, filters and two stacks side by side",
         );
     }
     Ok(seekwell_report::html(view, &name, inside))
@@ -141,11 +141,11 @@ pub fn other_verdict(stored: &Verdict, today: &Verdict) -> Option<Warning> {
         format!("by method {} (the file's verdict is by method {})", today.method, stored.method)
     };
     let text = if said(stored) == said(today) {
-        format!("the records give the same verdict {by}, {}, with other intervals", said(today))
+        format!("the records give the same verdict {by}, {}, but other intervals", said(today))
     } else {
         let sentence = today.sentence.trim_end_matches('.');
         format!(
-            "the file says {}, and the records give {} {by}: {sentence}",
+            "the file says {}, but the records give {} {by}: {sentence}",
             said(stored),
             said(today)
         )

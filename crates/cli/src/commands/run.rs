@@ -32,7 +32,9 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     let is_late = deadline.is_some_and(|deadline| deadline.is_reached());
     match finished {
         Finished::Complete(_) => {}
-        Finished::Stopped(_) if is_late => terminal::talk("the time is up; every trial is kept"),
+        Finished::Stopped(_) if is_late => {
+            terminal::talk("time is up; every completed trial is kept")
+        }
         Finished::Stopped(path) => return Err(interrupted(&path, &arguments.at.place)),
     }
     conclude(&path, arguments.json)
@@ -67,8 +69,7 @@ pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
     report::print(&view, path, json);
     let failed = |record: &Record| matches!(record.status, Status::Failed { .. });
     if !view.records.is_empty() && view.records.iter().all(|(_, record)| failed(record)) {
-        let text =
-            "every trial failed, so that there is nothing to judge; the warnings above say why";
+        let text = "every trial failed, so there is nothing to judge; the warnings above say why";
         return Err(Failure::Error(text.to_owned()));
     }
     Ok(exit_of(view.verdict.kind))
@@ -156,7 +157,7 @@ fn planned(
             Err(Failure::Usage("--resume needs -o FILE, the run to continue".to_owned()))
         }
         (None, Some(_)) => {
-            Err(Failure::Usage("name a lab file; only --resume goes without".to_owned()))
+            Err(Failure::Usage("name a lab file; only --resume works without one".to_owned()))
         }
         (None, None) => {
             let text = "name a lab file, or continue a run with --resume -o FILE";

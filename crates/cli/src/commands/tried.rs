@@ -36,7 +36,7 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     match finished {
         Finished::Complete(_) => {}
         Finished::Stopped(_) if deadline.is_reached() => {
-            terminal::talk("the time is up; every completed trial counts");
+            terminal::talk("time is up; every completed trial counts");
         }
         Finished::Stopped(path) => return Err(run::interrupted(&path, &arguments.at.place)),
     }
@@ -55,7 +55,7 @@ fn amount(
     deadline: &Deadline,
 ) -> Result<Option<u64>, Failure> {
     let Some(brief) = tried.brief() else { return Ok(None) };
-    terminal::talk("measuring one trial, to choose how much work fits the time");
+    terminal::talk("measuring one trial to see how much work fits the time");
     let text = tried.lab_text("brief", Some(brief));
     let planned = session.resolve(&LabText::new("the lab of try", &text), options)?.plan()?;
     let record = planned.first_trial(path)?;

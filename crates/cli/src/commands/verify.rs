@@ -42,7 +42,7 @@ pub fn run(arguments: &VerifyArgs) -> Result<Exit, Failure> {
             let what =
                 if verdict { "plan, environment and verdict" } else { "plan and environment" };
             terminal::data(&format!(
-                "{path} is intact: {what} and {attempts} attempts at trials are as they were written"
+                "{path} is intact: {what} and {attempts} trial attempts are unchanged"
             ));
             judged_again(&file)?;
             sign(arguments)?;
@@ -87,7 +87,7 @@ fn judged_again(file: &RunFile) -> Result<(), Failure> {
     let records = records.into_iter().map(|kept| (kept.0.index, kept)).collect();
     let said = match other_verdict(&stored, &prolong::judged(&plan, &records)) {
         Some(warning) => warning.text,
-        None => "its trials give the same verdict today".to_owned(),
+        None => "its trials give the same verdict with this version".to_owned(),
     };
     terminal::data(&said);
     Ok(())

@@ -69,7 +69,7 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// The counters, the events where they are to be had, and what was seen.
+/// The counters, the events if they are available, and the measurements so far.
 struct Watch {
     live: Live,
     events: Events,
@@ -87,7 +87,7 @@ impl Watch {
     ) -> Result<Self, Failure> {
         let interval = arguments.interval.to_duration().max(SHORTEST);
         let mut events = match arguments.counters_only {
-            true => Events::none("counters only, as asked"),
+            true => Events::none("counters only, as requested"),
             false => Events::open(&watched, origin_ns),
         };
         let options = TimelineOptions {

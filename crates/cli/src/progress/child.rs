@@ -35,7 +35,7 @@ impl ScreenProcess {
     /// Starts this program again as the screen.
     ///
     /// # Errors
-    /// When there is no terminal or no process can be had.
+    /// When there is no terminal or no process can be started.
     pub fn start() -> io::Result<Self> {
         let before = Before::read()?;
         let mut child = Command::new(std::env::current_exe()?)

@@ -27,7 +27,7 @@ fn flags_alone_write_a_lab_that_plan_accepts_and_nothing_is_written_over() {
 
     let again = init("mine.toml");
     assert_eq!(again.status.code(), Some(1));
-    assert!(talk(&again).contains("not written over"), "{}", talk(&again));
+    assert!(talk(&again).contains("is not overwritten"), "{}", talk(&again));
     let kept = std::fs::read_to_string(directory.path().join("mine.toml")).unwrap();
     assert_eq!(kept, written);
 }

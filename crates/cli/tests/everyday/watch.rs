@@ -125,7 +125,7 @@ fn requests_are_seen_recorded_and_nothing_is_written() {
     // The image is what it was.
     let image = std::fs::read(directory.path().join("image")).unwrap();
     assert!(image.iter().all(|byte| *byte == 7));
-    // A file that exists is not written over.
+    // A file that exists is not overwritten.
     let again = seekwell(directory.path())
         .arg("watch")
         .arg(&device.0)

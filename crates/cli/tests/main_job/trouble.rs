@@ -183,7 +183,7 @@ fn a_second_run_waits_and_is_then_refused() {
     first.kill().unwrap();
     first.wait().unwrap();
     assert_eq!(second.status.code(), Some(1), "{}", talk(&second));
-    assert!(talk(&second).contains("another run is under way"), "{}", talk(&second));
+    assert!(talk(&second).contains("another run is active"), "{}", talk(&second));
     assert!(
         !directory.path().join("second.seekwell").exists(),
         "a run that cannot begin leaves no file"

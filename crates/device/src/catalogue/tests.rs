@@ -51,7 +51,7 @@ fn numbers_are_changed_behind_the_name() {
     };
     assert_eq!(
         refused("flash.open_units"),
-        "'flash.open_units' behind a model's name is no change of it; write KEY=NUMBER, for example flash.open_units=1"
+        "'flash.open_units' after a model's name does not change a number of it; write KEY=NUMBER, for example flash.open_units=1"
     );
     assert_eq!(
         refused("flash.no_such=1"),

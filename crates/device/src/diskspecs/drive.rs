@@ -100,7 +100,7 @@ fn positive(file: &str, block: &Block, key: &str) -> Result<f64, ImportError> {
     if found > 0.0 && found < 1e9 {
         return Ok(found);
     }
-    let reason = format!("is {found}, which cannot be");
+    let reason = format!("is {found}, which is impossible");
     Err(ImportError::Parameter { file: file.to_owned(), key: key.to_owned(), reason })
 }
 
@@ -109,7 +109,7 @@ fn whole(file: &str, block: &Block, key: &str, most: f64) -> Result<u64, ImportE
     if (0.0..=most).contains(&found) {
         return Ok(found.round() as u64);
     }
-    let reason = format!("is {found}; it must lie between 0 and {most}");
+    let reason = format!("is {found}; it must be between 0 and {most}");
     Err(ImportError::Parameter { file: file.to_owned(), key: key.to_owned(), reason })
 }
 

@@ -107,7 +107,9 @@ impl Reader<'_> {
                         return Err(self.error(format!("'{key}' has no value; write NAME = VALUE")));
                     }
                     if key.contains(['\n', ',']) {
-                        return Err(self.error(format!("'{key}' is no name; write NAME = VALUE")));
+                        return Err(
+                            self.error(format!("'{key}' is not a name; write NAME = VALUE"))
+                        );
                     }
                     self.skip(1);
                     let value = self.value(depth + 1)?;

@@ -69,7 +69,7 @@ fn what_is_wrong_is_named_with_its_place() {
     );
     assert_eq!(
         message(SPECS, &MODEL.replace("Block count = 1400", "Block count = -3"), SEEK),
-        "small.model: 'Block count' is -3; it must lie between 0 and 1000000000000000"
+        "small.model: 'Block count' is -3; it must be between 0 and 1000000000000000"
     );
     let nameless = MODEL.replace("Last cylinder number = 9,", "Last cylinder number,");
     let nameless = message(SPECS, &nameless, SEEK);

@@ -58,14 +58,14 @@ fn one_message_for_each_mistake() {
     device file line 14: fixed.parallel: invalid value: integer `-2`, expected u32 [fixed.parallel]
     device file line 3: kind: unknown variant `floppy`, expected one of `rotating`, `flash`, `ssd`, `ram`, `fixed`, `measured` [kind]
     device file: fixed = […]: belongs to another kind of device; this one is 'ram' [fixed]
-    device file: fixed.mb_per_s = 0: must lie between 0.001 and 1000000 [fixed.mb_per_s]
+    device file: fixed.mb_per_s = 0: must be between 0.001 and 1000000 [fixed.mb_per_s]
     device file: presented.sectors = 4095: must be a positive whole number of logical blocks, below 2^50 sectors [presented.sectors]
     device file: presented.physical_block = 600: must be a power of two from 512 to 65536 bytes [presented.physical_block]
     device file: name = Fixed Disk: use small letters, digits and '-' [name]
     device file: fixed.parallel has no source; say in [sources] where the value comes from [fixed.parallel]
     device file: sources.fixed.parallel = '': must say where the value comes from [sources.fixed.parallel]
     device file: [sources] names fixed.speed, which the file does not have; remove it or correct its name [fixed.speed]
-    device file: fixed.parallel = 2: must lie between 3 and 8 [fixed.parallel]
+    device file: fixed.parallel = 2: must be between 3 and 8 [fixed.parallel]
     device file: [ranges] names fixed.color, which the file does not have; remove it or correct its name [fixed.color]
     "#);
 }
@@ -119,9 +119,9 @@ fn bus_errors_name_the_bus() {
     ];
     insta::assert_snapshot!(messages.join("\n"), @r"
     device file: bus.1.name = a: is used twice
-    device file: there is no bus 'usb3'; it has a, b
-    device file: there is no bus 'usb3'; it has none
-    device file: bus = a: this kind of device has no bus of its own; its rate says it all
+    device file: unknown bus 'usb3'; it has a, b
+    device file: unknown bus 'usb3'; it has none
+    device file: bus = a: this kind of device has no bus; its rate includes it
     ");
 }
 

@@ -83,13 +83,13 @@ impl PageSet {
 #[derive(Clone, Debug)]
 struct Log {
     block: u32,
-    /// Pages used of the log, whatever they hold.
+    /// Used pages of the log, with any content.
     used: u32,
     /// Pages whose newest data is in the log.
     holds: PageSet,
     /// True if page n of the log is page n of the unit, for all used so far.
     in_order: bool,
-    /// The page written last and up to which of its sectors, while a write may go on inside it.
+    /// The page written last and up to which of its sectors, while a write may continue inside it.
     tail: Option<(u32, u32)>,
     last_use: u64,
 }

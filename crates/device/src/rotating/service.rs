@@ -71,7 +71,7 @@ impl Disk {
         Some(passed)
     }
 
-    /// Ends whatever the arm does and leaves it where it is.
+    /// Ends the arm's movement and leaves it where it is.
     pub(super) fn stop_motion(&mut self, now_ns: u64) {
         let passed = self.note_progress(now_ns);
         match &self.motion {

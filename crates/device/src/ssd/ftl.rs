@@ -1,4 +1,4 @@
-//! The page-mapped translation: where each unit lies, and which blocks are emptied to make room.
+//! The page-mapped translation: the position of each unit, and the choice of blocks to empty for room.
 
 use std::collections::BTreeSet;
 
@@ -281,7 +281,7 @@ impl Ftl {
         let is_empty = this.valid[victim.block as usize] == 0;
         this.victim = Some(victim).filter(|_| !is_empty);
         if is_empty {
-            // What it really freed, whatever was invalidated while it was being emptied.
+            // The units really freed: some may have been invalidated while it was being emptied.
             this.credit += i64::from(units_per_block - victim.moved) * CREDIT - victim.earned;
             this.holds[victim.block as usize] = None;
             this.blocks.erase(victim.block);

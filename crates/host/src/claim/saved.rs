@@ -61,7 +61,7 @@ pub(super) fn save(system: &System, copy: &Path, node: &Path, device: &Device) -
     for piece in pieces {
         let length = usize::try_from(piece.length).unwrap_or(usize::MAX);
         let read = system.nodes.read_at(node, piece.offset, length);
-        let read = read.map_err(Error::io("read the beginning and the end of", node))?;
+        let read = read.map_err(Error::io("read the start and the end of", node))?;
         kept.push(Piece { offset: piece.offset, length: read.len() as u64 });
         bytes.extend(read);
     }

@@ -86,7 +86,7 @@ fn loops(system: &System) -> Finding {
         Err(Errno::NOENT) => Finding::new(
             "loop devices",
             State::Missing,
-            "there is no /dev/loop-control",
+            "/dev/loop-control not found",
             Some("modprobe loop"),
         ),
         Err(error) => Finding::new(
@@ -151,7 +151,9 @@ fn filesystem(system: &System, definition: &FilesystemDefinition) -> Option<Find
         format!("use a kernel with {}, or choose --place virtual", definition.kernel_config);
     let what = format!("filesystem {}", definition.name);
     let (detail, remedy) = match (mounts(system, kind), missing.is_empty()) {
-        (true, true) => return Some(Finding::ready(&what, "made, mounted and checked here")),
+        (true, true) => {
+            return Some(Finding::ready(&what, "can be made, mounted and checked here"));
+        }
         (true, false) => (format!("{} not installed", missing.join(", ")), install),
         (false, true) => (format!("this kernel does not mount {kind}"), kernel),
         (false, false) => (
@@ -181,7 +183,7 @@ fn io_uring(system: &System) -> Finding {
         _ => Finding::new(
             "io_uring",
             State::Missing,
-            "this kernel has none",
+            "not in this kernel",
             Some("use engine = \"psync\", or a kernel with CONFIG_IO_URING"),
         ),
     }
@@ -213,7 +215,7 @@ fn swap(system: &System) -> Finding {
             "swap",
             State::Limited,
             format!("{size} is on: a memory limit may swap instead of limiting the cache"),
-            Some("swapoff -a for the time of the run"),
+            Some("run swapoff -a before the run"),
         ),
         Ok(None) | Err(_) => Finding::new("swap", State::Limited, "not known", None),
     }
@@ -242,7 +244,7 @@ fn pressure(system: &System) -> Finding {
     if sysfs::read_optional(&system.proc.join("pressure/io")).is_some() {
         return Finding::ready("pressure", "/proc/pressure is there");
     }
-    let detail = "no /proc/pressure: timelines come without it";
+    let detail = "no /proc/pressure: timelines lack it";
     Finding::new("pressure", State::Missing, detail, Some("boot with psi=1"))
 }
 
@@ -256,7 +258,7 @@ fn block_events(system: &System) -> Finding {
     if system.sys.join("kernel/tracing").is_dir() {
         return Finding::ready(
             "block events",
-            "tracefs is not mounted; it is when events are asked for",
+            "tracefs is not mounted; it is mounted when events are requested",
         );
     }
     let remedy = Some("mount -t tracefs tracefs /sys/kernel/tracing");
@@ -271,7 +273,7 @@ fn block_events(system: &System) -> Finding {
 fn governor(system: &System) -> Finding {
     let governors = super::governors(system);
     match governors.as_slice() {
-        [] => Finding::ready("CPU frequency", "not in the kernel's hands"),
+        [] => Finding::ready("CPU frequency", "not controlled by the kernel"),
         [one] if one == "performance" => Finding::ready("CPU frequency", "governor performance"),
         several => Finding::new(
             "CPU frequency",

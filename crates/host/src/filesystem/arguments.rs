@@ -1,4 +1,4 @@
-//! Arguments of mkfs and mount: joining those that may stand once, and refusing those that reach
+//! Arguments of mkfs and mount: joining those that may be given once, and refusing those that reach
 //! something else than the stack's devices.
 
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use std::path::Path;
 const DEVICE_KEYS: [&str; 8] =
     ["device", "journal_dev", "journal_path", "logdev", "rtdev", "jdev", "name", "source"];
 
-/// Joins the values of options that may stand once. A suboption given again replaces the earlier
+/// Joins the values of options that may be given once. A suboption given again replaces the earlier
 /// one in its place, so that the user's word counts.
 pub(super) fn merged(arguments: Vec<String>, options: &[&str]) -> Vec<String> {
     let mut result: Vec<String> = Vec::new();

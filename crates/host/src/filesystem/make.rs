@@ -74,10 +74,7 @@ pub fn make(
 
 fn sector_size(system: &System, token: &WriteToken) -> Result<Bytes> {
     let name = token.kernel_name().ok_or_else(|| {
-        Error::Argument(format!(
-            "{} is no block device to make a filesystem on",
-            token.path().display()
-        ))
+        Error::Argument(format!("{} is not a block device", token.path().display()))
     })?;
     let path = system.queue(name)?.join("logical_block_size");
     let sector: Option<u64> = sysfs::read_number(&path)?;
@@ -134,7 +131,7 @@ fn journal_fits(
     }
     if fills_device && size != wanted {
         return Err(Error::Argument(format!(
-            "{} fills its journal device {} of {size}, so that the journal would not have the {wanted} \
+            "{} fills its journal device {} of {size}, so its journal would not have the {wanted} \
              of the other stacks; make the device that size",
             definition.name,
             device.display()

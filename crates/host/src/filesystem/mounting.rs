@@ -65,7 +65,7 @@ pub fn mount(
         let log = log(&context);
         let said = if log.is_empty() { errno.to_string() } else { log };
         error(match option {
-            Some(option) => format!("the kernel does not take the option '{option}': {said}"),
+            Some(option) => format!("the kernel rejects the option '{option}': {said}"),
             None => format!("{said}; the kernel's log (dmesg) may say more"),
         })
     })?;

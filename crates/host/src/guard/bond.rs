@@ -62,6 +62,6 @@ fn same(target: &Path, then: &str, now: &str) -> Result<(), Refusal> {
         target,
         RefusalKind::Changed,
         format!("it led to {then} when the run began and leads to {now} now"),
-        "name the device by a path that stays the same, then begin a new run",
+        "name the device by a stable path, then start a new run",
     ))
 }

@@ -96,7 +96,7 @@ fn has_uberblock(bytes: &[u8], label: usize) -> bool {
     })
 }
 
-/// Metadata of versions 0.90 and 1.0 stands near the end.
+/// Metadata of versions 0.90 and 1.0 is near the end.
 fn raid_at_end(size: u64) -> Vec<u64> {
     const CHUNK: u64 = 64 << 10;
     if size < 2 * CHUNK {

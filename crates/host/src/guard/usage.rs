@@ -165,7 +165,7 @@ impl<'a> Suspect<'a> {
             if let Some(part) = self.part_at(&path) {
                 return Err(self.refuse(
                     RefusalKind::Swap,
-                    format!("{} is swapped to as {}", self.named(part), path.display()),
+                    format!("{} is in use as swap ({})", self.named(part), path.display()),
                     "name another device, or switch that swap off for good: swapoff, then remove it from /etc/fstab",
                 ));
             }

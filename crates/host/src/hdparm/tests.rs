@@ -50,7 +50,7 @@ fn what_the_disk_lacks_and_what_it_changes_is_an_error() {
     let machine = Machine::new();
     let system = fake(&machine, "1");
     insta::assert_snapshot!(get(&system, "sdb", "-M").unwrap_err(), @"sdb: hdparm -M shows no acoustic: the disk does not have this setting; remove it from [device.settings]");
-    insta::assert_snapshot!(set(&system, "sdb", "-B", "300").unwrap_err(), @"sdb: hdparm -B300 left the setting at 255; write a value that the disk takes");
+    insta::assert_snapshot!(set(&system, "sdb", "-B", "300").unwrap_err(), @"sdb: hdparm -B300 left the setting at 255; write a value that the disk accepts");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn only_a_file_of_the_same_kind_is_replaced_without_force() {
     let path = folder.path().join("out");
     fs::write(&path, "thesis").unwrap();
     let error = page(&path).unwrap_err().to_string();
-    assert!(error.contains("exists and is no page of an earlier call"), "{error}");
+    assert!(error.contains("exists and is not an earlier page output of Seekwell"), "{error}");
     assert!(error.ends_with("name another file, or give --force to replace it"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"thesis");
     write(&path, Kind::Page, PAGE, Replace::AnyFile).unwrap();

@@ -153,8 +153,8 @@ fn what_the_kernel_changes_is_a_warning() {
     let texts: Vec<String> =
         warnings.iter().map(|warning| warning.text.replace(name, "loopN")).collect();
     insta::assert_snapshot!(texts.join("\n"), @r"
-    loopN: nr_requests = 1 was asked for, the kernel made it 4
-    loopN: max_sectors_kb = 1073741824 was asked for, the kernel made it 1280
+    loopN: nr_requests = 1 was requested, but the kernel changed it to 4
+    loopN: max_sectors_kb = 1073741824 was requested, but the kernel changed it to 1280
     ");
     assert!(
         warnings
@@ -176,7 +176,7 @@ fn unknown_schedulers_and_tunables_are_errors_that_name_the_known() {
     let name = device.kernel_name();
     let mut undo = Undo::in_memory(&system);
     let error = apply(&system, name, &wanted("cfq"), &mut undo).unwrap_err().to_string();
-    assert!(error.contains("does not take the scheduler 'cfq'"), "{error}");
+    assert!(error.contains("rejects the scheduler 'cfq'"), "{error}");
     assert!(error.contains("choose one of none, mq-deadline"), "{error}");
 
     let mut settings = wanted("mq-deadline");
@@ -210,6 +210,9 @@ fn a_setting_that_the_device_lacks_is_a_warning() {
     let settings = Wanted { rotational: Some(true), ..Wanted::default() };
     let warnings = apply(&system, "sda", &settings, &mut undo).unwrap();
     let texts: Vec<&str> = warnings.iter().map(|warning| warning.text.as_str()).collect();
-    assert_eq!(texts, ["sda: rotational = 1 was asked for, the device does not have this setting"]);
+    assert_eq!(
+        texts,
+        ["sda: rotational = 1 was requested, but the device does not have this setting"]
+    );
     assert_eq!(read(&system, "sda").unwrap(), QueueSettings::default());
 }

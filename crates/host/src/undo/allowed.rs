@@ -55,8 +55,8 @@ pub(super) fn refusal(change: &Change) -> String {
 
 fn words(target: &Target) -> String {
     format!(
-        "{target:?} in an undo list is nothing that seekwell changes, so it is left alone; \
-         look at the list, then remove it"
+        "{target:?} in an undo list is not a setting that seekwell changes, so it is not touched; \
+         check the list, then remove it"
     )
 }
 

@@ -42,7 +42,7 @@ fn value(path: &Path, attribute: &str) -> Option<String> {
 
 /// The number that the kernel gives a disk when it appears, so that another disk that takes its
 /// name later is not taken for it. `None` for what has no device behind it, as a loop device: its
-/// settings stay when an image is attached anew, which changes the number.
+/// settings stay when an image is attached again, which changes the number.
 pub(super) fn disk_number(system: &System, device: &str) -> Option<u64> {
     let queue = system.queue(device).ok()?;
     let disk = queue.parent()?;
@@ -51,7 +51,7 @@ pub(super) fn disk_number(system: &System, device: &str) -> Option<u64> {
 
 /// The order in which nothing that was put back is changed by what follows: a scheduler resets the
 /// number of requests, the throttling of write-back and the tunables; a cache of the drive changes
-/// the kernel's view of it; every limit and feature of the queue sets the read-ahead anew. Folders
+/// the kernel's view of it; every limit and feature of the queue resets the read-ahead. Folders
 /// come last, inner ones before outer ones.
 pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
     let rank = |change: &Change| match &change.target {
@@ -204,14 +204,14 @@ fn put_text_back(
     if now == old {
         return Ok(None);
     }
-    let by_hand = || format!("do it by hand: echo '{old}' > {}", path.display());
+    let by_hand = || format!("restore it by hand: echo '{old}' > {}", path.display());
     system.nodes.write_setting(path, old).map_err(|error| {
         format!("cannot write '{old}' back to {}: {error}; {}", path.display(), by_hand())
     })?;
     let after = read(path).unwrap_or_default();
     if after != old {
         return Err(format!(
-            "{} was '{old}' before and is '{after}' after writing that back; {}",
+            "{} was '{old}' before and is '{after}' although '{old}' was written back; {}",
             path.display(),
             by_hand()
         ));

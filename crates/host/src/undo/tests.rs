@@ -259,7 +259,7 @@ fn a_value_that_does_not_come_back_says_how_to_do_it_by_hand() {
     std::os::unix::fs::symlink("/proc/sys/kernel/osrelease", &file).unwrap();
     let restored = undo.restore_where(|_| true).unwrap();
     let text = restored.problems[0].replace(&file.display().to_string(), "FILE");
-    assert!(text.contains("do it by hand: echo '5' > FILE"), "{text}");
+    assert!(text.contains("restore it by hand: echo '5' > FILE"), "{text}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ const STEP: Field = Field {
 /// An old filesystem.
 pub const AGE: WorkloadKind = WorkloadKind {
     name: "age",
-    doc: "Fills the filesystem and churns it: files are deleted and created anew, several growing at the same time, until it is as full and as fragmented as stated. Seeded. Add the workload to measure after it with `then`.",
+    doc: "Fills the filesystem and churns it: files are deleted and created again, several growing at the same time, until it is as full and as fragmented as stated. Seeded. Add the workload to measure after it with `then`.",
     fields: &[
         STEP,
         Field {

@@ -2,7 +2,7 @@
 //!
 //! A job file can run programs, write anywhere and change the machine. What passes here is a list
 //! of options that can do none of it; everything else is refused by name, and what fio gets is
-//! written anew from what passed.
+//! written again from what passed.
 
 use super::{
     CacheState, Company, FieldConflict, OperationCost, Program, StepOutline, WorkloadKind,

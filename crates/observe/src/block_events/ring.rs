@@ -170,7 +170,7 @@ impl EventFormats {
         if format.device.number(event)? != self.device {
             return None;
         }
-        // A completion runs in whatever process the interrupt met.
+        // A completion runs in the process that was interrupted.
         let pid = if complete { 0 } else { format.pid.number(event)? };
         Some(BlockEvent {
             at_ns,

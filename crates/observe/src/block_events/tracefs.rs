@@ -221,7 +221,7 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if !self.removed {
-            // The undo list tries again; there is nobody to tell here.
+            // The undo list tries again; the error cannot be reported here.
             let _ = Self::remove(&self.tracefs, &self.name);
         }
     }

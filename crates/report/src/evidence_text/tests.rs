@@ -102,8 +102,8 @@ fn everything_beside_a_verdict_is_said_in_words() {
       Stacks of different classes make different promises: compare within one class
     The laboratory
       Control: the copy of ext4/none has 1.002 (0.970 to 1.035) of its metric in 20 rounds: equal, as expected
-      found: drift: +8.1 % from the first round to the last (+4.0 % to +12.2 %)
-      Checked, nothing found: order and carry-over
+      detected: drift: +8.1 % from the first round to the last (+4.0 % to +12.2 %)
+      Not detected: order and carry-over
     ");
 }
 

@@ -262,9 +262,9 @@ pub(super) fn inside(page: &mut Page, name: &str, inside: Inside, program: bool)
     }
     if !program {
         page.raw(
-            "<p class=\"faint\">This is the plain page. One with charts to zoom, filters and two \
-             stacks side by side comes from a seekwell that was built with <code>make web</code> \
-             before <code>cargo build</code>, which needs Node.js.</p>\n",
+            "<p class=\"faint\">This is the plain page. For zoomable charts, filters and two \
+             stacks side by side, run <code>make web</code> (needs Node.js) before <code>cargo \
+             build</code>.</p>\n",
         );
     }
     page.raw("</section>\n");

@@ -99,7 +99,7 @@ fn an_xfs_log_device_is_a_mount_option_too() {
 fn a_raw_device_has_only_a_rule() {
     let permanent = changed(|stack| stack.filesystem.kind = "raw".to_owned(), |_| {});
     let purposes: Vec<&str> = permanent.steps.iter().map(|(purpose, _)| *purpose).collect();
-    assert_eq!(purposes, ["udev rule, in /etc/udev/rules.d/60-seekwell.rules", "put into force"]);
+    assert_eq!(purposes, ["udev rule, in /etc/udev/rules.d/60-seekwell.rules", "activate"]);
     assert_eq!(permanent.back.len(), 1);
 }
 

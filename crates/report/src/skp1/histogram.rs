@@ -1,4 +1,4 @@
-//! Histograms as how many values each slot has, told from the density so far.
+//! Histograms as the number of values in each slot, predicted from the density so far.
 //!
 //! Where values are dense, each slot's count is coded; where they are sparse, the number of empty
 //! slots before the next.

@@ -51,7 +51,7 @@ const SKETCHES: &[Sketch] = &[
     },
     Sketch {
         runs: "monitoring",
-        comment: "Monitoring: small updates at random places of many old files, here of one large file;\n# written back by the kernel when it likes.",
+        comment: "Monitoring: small updates at random places of many old files, here of one large file;\n# written back later by the kernel.",
         tables: "[[workload]]\nkind = \"seek\"\nstep = \"updates\"\nwrite = true\nsize = \"4KiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\ncount = FILES\n",
         files: ["10_000", "100_000"],
         size: ["256MiB", "1GiB"],

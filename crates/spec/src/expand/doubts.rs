@@ -1,4 +1,4 @@
-//! Doubts that can be had before anything ran.
+//! Doubts that are known before anything ran.
 
 use super::Axes;
 use super::journals::size_of;
@@ -88,8 +88,8 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option
     let data = small.iter().map(|(_, data)| *data).max()?;
     let steps: Vec<&str> = small.iter().map(|(name, _)| name.as_str()).collect();
     let text = format!(
-        "the data of workload \"{}\" ({}) is less than twice the memory limit of {}: memory may \
-         answer for the device in {}",
+        "the data of workload \"{}\" ({}) is less than twice the memory limit of {}: the page \
+         cache may answer instead of the device in {}",
         workload.name,
         readable(data),
         readable(largest),

@@ -220,7 +220,7 @@ fn what_is_no_run_is_told_apart() {
     std::fs::write(&path, "[lab]\nname = \"mail\"\n".repeat(300)).unwrap();
     assert_eq!(
         told(RunFile::open(&path), &path),
-        "RUN is not a run file of seekwell but no SQLite file at all; give the path of a file that 'seekwell run' wrote"
+        "RUN is not a run file of seekwell but not an SQLite file; give the path of a file that 'seekwell run' wrote"
     );
     std::fs::remove_file(&path).unwrap();
     let other = Connection::open(&path).unwrap();

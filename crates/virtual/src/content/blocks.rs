@@ -12,7 +12,7 @@ pub(super) enum Place {
     Packed(u64),
     /// Computable from a key.
     Key(Key),
-    /// Zero, whatever is in the base.
+    /// Zero, regardless of the base.
     Zero,
 }
 

@@ -143,7 +143,7 @@ fn kernel_type(directory: &Path) -> io::Result<String> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "it is not in /proc/self/mountinfo"))
 }
 
-/// The type of the last mount above a path that lies nearest to it.
+/// The type of the last of the nearest mounts above a path.
 pub(super) fn type_in(mountinfo: &str, directory: &Path) -> Option<String> {
     let mut nearest: Option<(usize, &str)> = None;
     for line in mountinfo.lines() {

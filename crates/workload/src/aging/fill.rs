@@ -204,7 +204,7 @@ impl<'a> Aging<'a> {
             let mut still = Vec::with_capacity(GROWING);
             for mut file in growing {
                 let begin = file.done;
-                // When there is enough, what has begun ends as it is.
+                // When there is enough, files that were started end as they are.
                 if ending || !self.grow(&mut file)? {
                     ending = true;
                     self.end(&file);

@@ -226,7 +226,7 @@ fn alike(rows: &[CurveComparisonRow], tie_width: f64) -> Option<bool> {
 /// Block sizes at which the ratio of two curves passes 1, where it is on either side of it with
 /// its whole interval.
 fn crossings(rows: &[CurveComparisonRow]) -> Vec<f64> {
-    // A crossing lies between two sizes at which one is certainly ahead of the other.
+    // A crossing is between two sizes at which one is certainly ahead of the other.
     let certain = rows.iter().filter_map(|row| {
         let (ratio, low, high) = (row.ratio?, row.low?, row.high?);
         (low > 1.0 || high < 1.0).then_some((row.block_bytes as f64, ratio))

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     calls: Calls,
-    /// The file is made anew.
+    /// The file is made again.
     create: bool,
     writes: bool,
 }

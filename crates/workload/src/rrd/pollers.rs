@@ -154,7 +154,7 @@ impl Poller {
 }
 
 impl Drop for Poller {
-    /// One that was forgotten must not go on.
+    /// One that was forgotten must not continue.
     fn drop(&mut self) {
         if let Some(pid) = self.pid.take() {
             // Already gone is what is wanted.

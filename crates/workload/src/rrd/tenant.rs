@@ -65,7 +65,7 @@ impl Tenant {
 }
 
 impl Drop for Tenant {
-    /// A forgotten one would go on writing.
+    /// A forgotten one would continue writing.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -175,7 +175,7 @@ impl<'a> Labs<'a> {
     }
 
     /// The run file of a lab that is there: that of the set, and of the whole set where it is missing or
-    /// not complete the quick one. A begun run shows nothing that a complete one could not.
+    /// not complete the quick one. An incomplete run shows nothing that a complete one could not.
     fn kept(&self, study: &Study, lab: &Lab) -> Result<Option<PathBuf>, Failure> {
         let sets: &[bool] = if self.arguments.quick { &[true] } else { &[false, true] };
         let names = sets.iter().filter_map(|quick| study.file_of(&lab.name, *quick));
@@ -263,7 +263,7 @@ impl<'a> Labs<'a> {
 
 fn say_set_aside(path: &Path, aside: &Path, why: &str) {
     terminal::talk(&format!(
-        "{} was run with another {why}; it is kept as {}, and the lab is run again",
+        "{} was run with another {why}; it is kept as {} and the lab runs again",
         path.display(),
         aside.display()
     ));

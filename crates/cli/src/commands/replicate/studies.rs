@@ -28,9 +28,7 @@ impl Studies {
         };
         let wrong = |error: seekwell_replicate::FileError| Failure::from_error(&error);
         let Some(text) = files.get(CLAIMS) else {
-            return Err(Failure::Error(format!(
-                "there is no {CLAIMS} among the files of the studies"
-            )));
+            return Err(Failure::Error(format!("{CLAIMS} not found in the study directory")));
         };
         let claims = claims::read(CLAIMS, text).map_err(wrong)?;
         let of_studies = files.iter().filter(|(name, _)| name.ends_with(STUDY_END));
@@ -70,7 +68,7 @@ impl Studies {
     pub fn lab(&self, name: &str) -> Result<&str, Failure> {
         let text = self.files.get(&format!("{name}.toml"));
         text.map(String::as_str).ok_or_else(|| {
-            Failure::Error(format!("a study names the lab {name}, and there is no {name}.toml"))
+            Failure::Error(format!("lab {name} of a study not found: {name}.toml is missing"))
         })
     }
 }

@@ -69,7 +69,7 @@ impl Events {
         }
     }
 
-    /// The events since the last call; `None` where there are none to be had.
+    /// Returns the events since the last call; `None` if events are not available.
     pub fn batch(&mut self) -> Option<Vec<BlockEvent>> {
         if let Self::Opening(receiver) = self {
             match receiver.try_recv() {

@@ -48,7 +48,7 @@ impl Recorder {
         self.file.append(&trial, &record).map_err(|error| Failure::from_error(&error))?;
         let kept = BTreeMap::from([(trial.index, (trial, record))]);
         let mut verdict = judge::judge(&self.plan, &kept);
-        "a device was watched, and nothing was compared".clone_into(&mut verdict.reason);
+        "a device was watched; nothing was compared".clone_into(&mut verdict.reason);
         self.file.set_verdict(&verdict).map_err(|error| Failure::from_error(&error))?;
         let path = self.file.path().display();
         terminal::talk(&format!("recorded; look at it with: seekwell report {path} --html FILE"));

@@ -260,7 +260,7 @@ fn a_small_device_or_journal_is_said_before_mkfs_runs() {
     insta::assert_snapshot!(said("ext4", None), @"an internal journal of 64MiB is too large for ext4 on 40MiB; make the device at least 192MiB or the journal smaller");
     insta::assert_snapshot!(said("ext4", Some(&journal)), @"the journal device JOURNAL of 2MiB is too small for a journal of 64MiB");
     let larger = Scratch::in_ram(Bytes::mib(65));
-    insta::assert_snapshot!(said("jfs", Some(&larger)), @"jfs fills its journal device JOURNAL of 65MiB, so that the journal would not have the 64MiB of the other stacks; make the device that size");
+    insta::assert_snapshot!(said("jfs", Some(&larger)), @"jfs fills its journal device JOURNAL of 65MiB, so its journal would not have the 64MiB of the other stacks; make the device that size");
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn the_kernel_says_why_it_does_not_mount() {
                 mount(definition, data.path(), point.path(), &strings(options)).unwrap_err();
             error.to_string().replace(data.path().to_str().unwrap(), "DATA")
         };
-        insta::assert_snapshot!(said("ext4", &["no_such_option"]), @"cannot mount DATA as ext4: the kernel does not take the option 'no_such_option': ext4: Unknown parameter 'no_such_option'");
+        insta::assert_snapshot!(said("ext4", &["no_such_option"]), @"cannot mount DATA as ext4: the kernel rejects the option 'no_such_option': ext4: Unknown parameter 'no_such_option'");
         insta::assert_snapshot!(said("xfs", &[]), @"cannot mount DATA as xfs: Invalid argument (os error 22); the kernel's log (dmesg) may say more");
         insta::assert_snapshot!(said("raw", &[]), @"raw is not mounted; use the device itself");
         if !crate::facts::mounts(&System::host(), "jfs") {
