@@ -1,7 +1,7 @@
 //! One trial from a fresh mkfs to a clean teardown, the process that runs it, and the guardian that
 //! can put everything back.
 //!
-//! `trial` is the same in every place; `host_place` starts it on this kernel as a child in its own
+//! `trial` is the same on every backend; `host_backend` starts it on this kernel as a child in its own
 //! mount and PID namespace; `guardian` watches both and restores what outlives them.
 //!
 //! This room never decides the order or the number of trials, and never compares.
@@ -10,7 +10,7 @@ pub mod context;
 pub mod crash;
 pub mod error;
 pub mod guardian;
-pub mod host_place;
+pub mod host_backend;
 pub mod measure;
 pub mod mount;
 pub mod process;

@@ -73,7 +73,7 @@ pub enum Command {
 
 /// Backend that runs the trials of a lab, and its settings.
 #[derive(Args, Debug)]
-pub struct PlaceArgs {
+pub struct BackendArgs {
     /// Backend. `host` runs trials on this machine's kernel and disks; `virtual` runs them in guests on
     /// modelled disks in virtual time, needs no root, and gives the same result on every machine
     #[arg(long, default_value = "host", value_parser = PossibleValuesParser::new(backends::names()))]
@@ -99,7 +99,7 @@ pub struct PlaceArgs {
     pub journal_device: Option<String>,
 }
 
-impl PlaceArgs {
+impl BackendArgs {
     /// The options of a session.
     pub fn options(&self) -> Options {
         Options {
@@ -205,9 +205,9 @@ pub struct InitArgs {
 pub struct PlanArgs {
     /// Lab file
     pub lab: PathBuf,
-    /// Place.
+    /// Backend.
     #[command(flatten)]
-    pub at: PlaceArgs,
+    pub at: BackendArgs,
     /// Print the plan as JSON
     #[arg(long)]
     pub json: bool,
@@ -239,9 +239,9 @@ pub struct RunArgs {
     /// Longest time of --until-decided
     #[arg(long, value_name = "TIME", requires = "until_decided")]
     pub at_most: Option<Nanos>,
-    /// Place.
+    /// Backend.
     #[command(flatten)]
-    pub at: PlaceArgs,
+    pub at: BackendArgs,
     /// Virtual backend: run every trial twice and report the first event that differs
     #[arg(long)]
     pub check: bool,
@@ -313,9 +313,9 @@ pub struct TryArgs {
     /// Run file to write; the lab is written next to it [default: try.seekwell, or try-2.seekwell …]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Place.
+    /// Backend.
     #[command(flatten)]
-    pub at: PlaceArgs,
+    pub at: BackendArgs,
     /// Print the whole run as JSON on standard output
     #[arg(long)]
     pub json: bool,

@@ -31,13 +31,13 @@ pub struct Progress<'a> {
 impl<'a> Progress<'a> {
     /// A display for this plan, on a screen when there can be one and it is wanted. `scratch` is
     /// the directory of the images.
-    pub fn new(plan: &'a Plan, place: &str, scratch: &Path, on_screen: bool) -> Self {
+    pub fn new(plan: &'a Plan, backend: &str, scratch: &Path, on_screen: bool) -> Self {
         // Without a screen, for any reason, there are lines.
         let screen =
             (on_screen && screen::possible()).then(|| ScreenProcess::start().ok()).flatten();
         Self {
             plan,
-            state: State::new(plan, place, scratch),
+            state: State::new(plan, backend, scratch),
             left: TimeLeft::new(plan),
             screen,
             unsaid: Vec::new(),

@@ -189,7 +189,7 @@ fn an_ordinary_user_runs_a_lab_in_guests() {
 }
 
 #[test]
-fn what_the_virtual_place_does_not_take_is_said_in_words() {
+fn what_the_virtual_backend_does_not_take_is_said_in_words() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     let said = |device: &str, options: &[&str]| {

@@ -8,7 +8,7 @@ use crate::program;
 use crate::queue;
 use crate::sysfs::{self, System};
 use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_model::record::DeviceInForce;
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::WORKLOAD_KINDS;
@@ -60,7 +60,7 @@ pub struct Environment {
 ///
 /// Facts that cannot be read are absent, never invented.
 #[must_use]
-pub fn gather(system: &System, disks: &[PathBuf]) -> PlaceFacts {
+pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
     let known = FILESYSTEMS.iter().filter_map(|definition| definition.kernel_type);
     let mut kernel_filesystems: Vec<String> = Vec::new();
     for kind in known {
@@ -82,7 +82,7 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> PlaceFacts {
         let sectors = Device::by_path(system, path)?.attribute("size")?.parse::<u64>().ok()?;
         Some((path.display().to_string(), Bytes(sectors * 512)))
     };
-    PlaceFacts {
+    BackendFacts {
         schedulers: schedulers(system),
         kernel_filesystems,
         programs,

@@ -1,4 +1,4 @@
-//! The messages between a place and an agent: one request in, progress and one record out.
+//! The messages between a backend and an agent: one request in, progress and one record out.
 
 use crate::lab::{TrialSettings, Workload};
 use crate::record::Record;

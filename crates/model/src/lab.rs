@@ -44,7 +44,7 @@ pub struct Lab {
 /// The scheduler axis: a list, or all that the kernel offers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SchedulerAxis {
-    /// Every scheduler that the devices of the place offer.
+    /// Every scheduler that the devices offer on the backend.
     All,
     /// These.
     These(Vec<Scheduler>),
@@ -236,7 +236,7 @@ pub enum Effort {
 /// Settings of trials, the same for every stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialSettings {
-    /// CPUs that agent and workload are pinned to; `None` pins to the place's default.
+    /// CPUs that agent and workload are pinned to; `None` pins to the backend's default.
     pub cpus: Option<Vec<u32>>,
     /// Keep the block event stream of every trial (tracefs); off by default.
     pub block_events: bool,

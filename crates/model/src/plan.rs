@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Capabilities of a backend, as far as a plan depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PlaceFacts {
+pub struct BackendFacts {
     /// Schedulers that loop devices and disks offer, in the kernel's order. Empty when unknown.
     pub schedulers: Vec<String>,
     /// Filesystem types that the kernel mounts.

@@ -273,7 +273,7 @@ pub struct Record {
     pub smart: Option<SmartReading>,
     /// Block events, when asked for.
     pub block_events: Option<BlockEvents>,
-    /// Fingerprint of a virtual trial; `None` in other places.
+    /// Fingerprint of a virtual trial; `None` on other backends.
     pub fingerprint: Option<String>,
     /// Wall time from the agent's first to its last instruction.
     pub elapsed_ns: u64,

@@ -242,7 +242,7 @@ pub(crate) fn view(stacks: Vec<Stack>, seconds: &[f64], verdict: Verdict) -> Run
         plan,
         records,
         verdict,
-        place: "host".to_owned(),
+        backend: "host".to_owned(),
         environment: serde_json::json!({
             "place": "host",
             "kernel": "6.18.44",

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// The run as JSON: everything but the plan's details, the timelines, the histograms (their
 /// percentiles are there) and the block events, which the run file holds.
 ///
-/// `{"format", "lab", "place", "trials": [{"stack", "workload", "round", "status", "metrics",
+/// `{"format", "lab", "backend", "place", "trials": [{"stack", "workload", "round", "status", "metrics",
 /// "fingerprint"}], "verdict": {"kind", "stacks", "baseline", "ratios": [{"stack", "ratio", "low",
 /// "high"}], "reason"}, "warnings"}` and further fields. Ratios are stack over baseline on the
 /// judged metric; what is not known is `null`.
@@ -34,7 +34,8 @@ pub(crate) fn summary(view: &RunView) -> Value {
         "lab": view.plan.lab.name,
         "question": view.plan.lab.question,
         "seed": view.plan.lab.seed,
-        "place": view.place,
+        "backend": view.backend,
+        "place": view.backend,
         "environment": view.environment,
         "stacks": view.plan.stacks,
         "verdict": verdict(view),

@@ -16,9 +16,9 @@ const MARGIN: f64 = 1.25;
 
 /// The command that completes an interrupted run.
 #[must_use]
-pub fn resume_command(path: &Path, place: &str) -> String {
-    let place = if place == "virtual" { " --place virtual" } else { "" };
-    format!("seekwell run --resume -o {}{place}", quoted(path))
+pub fn resume_command(path: &Path, backend: &str) -> String {
+    let option = if backend == "virtual" { " --place virtual" } else { "" };
+    format!("seekwell run --resume -o {}{option}", quoted(path))
 }
 
 /// One line with the command that would decide an open verdict, and behind `#` how likely that is
@@ -42,7 +42,7 @@ pub fn next_command(view: &RunView, path: &Path) -> Option<String> {
     });
     Some(harmless(&format!(
         "{} --until-decided --at-most {}  # {chance}about {}",
-        resume_command(path, &view.place),
+        resume_command(path, &view.backend),
         short(at_most),
         rough(expected_ns)
     )))

@@ -59,6 +59,7 @@ fn schema(registry: &Registry) -> Value {
         ("lab", text()),
         ("question", text()),
         ("seed", whole()),
+        ("backend", text()),
         ("place", text()),
         ("environment", json!({ "type": "object" })),
         ("stacks", list(reference("Stack"))),

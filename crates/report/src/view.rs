@@ -17,8 +17,8 @@ pub struct RunView {
     pub records: Vec<(PlannedTrial, Record)>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Name of the place.
-    pub place: String,
+    /// Name of the backend.
+    pub backend: String,
     /// Environment of the run, an object; the texts use `kernel`, `cpu`, `ram` (a size in bytes or
     /// words) and `uncontrolled` (a list of sentences), as far as they are there.
     pub environment: serde_json::Value,
@@ -213,7 +213,7 @@ impl RunView {
             0 => "no trial was run".to_owned(),
             number => format!("{} in {}{}", count(number, "trial"), Nanos(time), self.clock()),
         };
-        let mut facts = vec![format!("backend {}", self.place)];
+        let mut facts = vec![format!("backend {}", self.backend)];
         facts.extend(self.machine());
         facts.extend([count(self.plan.ranked(), "stack"), trials]);
         facts.extend(self.host_time());
@@ -222,7 +222,7 @@ impl RunView {
 
     /// Returns true if trials ran in virtual time, which is not the time one waits.
     pub(crate) fn is_virtual(&self) -> bool {
-        self.place == "virtual"
+        self.backend == "virtual"
     }
 
     /// The time on the host where trials ran in virtual time.

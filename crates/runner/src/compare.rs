@@ -26,7 +26,7 @@ pub struct Side<'a> {
     /// Its records.
     pub records: &'a Records,
     /// Name of its backend.
-    pub place: &'a str,
+    pub backend: &'a str,
     /// The machine that made it, from the run file.
     pub environment: &'a serde_json::Value,
     /// The version of the program that made it.
@@ -68,18 +68,18 @@ pub enum NotComparable {
     },
     /// They ran on different backends: real and virtual time cannot be compared.
     #[error(
-        "{first} ran on the {first_place} backend and {second} on {second_place}; times of \
+        "{first} ran on the {first_backend} backend and {second} on {second_backend}; times of \
          different backends cannot be compared"
     )]
-    Place {
+    Backend {
         /// Name of the first run.
         first: String,
         /// Its backend.
-        first_place: String,
+        first_backend: String,
         /// Name of the second run.
         second: String,
         /// Its backend.
-        second_place: String,
+        second_backend: String,
     },
     /// They have no stack in common.
     #[error(
@@ -173,13 +173,13 @@ fn check(first: &Side<'_>, second: &Side<'_>) -> Result<(), NotComparable> {
             second_metric: format!("{} ({} is better)", two.metric, word(two.better)),
         });
     }
-    if first.place != second.place {
+    if first.backend != second.backend {
         let (name, other) = names();
-        return Err(NotComparable::Place {
+        return Err(NotComparable::Backend {
             first: name,
-            first_place: first.place.to_owned(),
+            first_backend: first.backend.to_owned(),
             second: other,
-            second_place: second.place.to_owned(),
+            second_backend: second.backend.to_owned(),
         });
     }
     if let Some((workload, detail)) = other_work(first.plan, second.plan) {

@@ -4,7 +4,7 @@ use crate::order;
 use seekwell_model::lab::{
     Better, Effort, Judge, Lab, Method, SchedulerAxis, TrialSettings, Workload,
 };
-use seekwell_model::plan::{Candidate, PlaceFacts, Plan, PlannedTrial};
+use seekwell_model::plan::{BackendFacts, Candidate, Plan, PlannedTrial};
 use seekwell_model::record::{InForce, Record, Status, StepRecord};
 use seekwell_model::stack::{
     Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
@@ -85,7 +85,7 @@ pub fn plan(labels: &[&str], effort: Effort) -> Plan {
     let candidates =
         (0..labels.len()).map(|index| Candidate { stack: index as u32, workload: 0 }).collect();
     let expanded = order::Expanded { stacks, candidates, left_out: vec![], warnings: vec![] };
-    order::plan(&lab(effort, vec![workload("step")]), expanded, &PlaceFacts::default()).unwrap()
+    order::plan(&lab(effort, vec![workload("step")]), expanded, &BackendFacts::default()).unwrap()
 }
 
 /// Makes every device of a plan a model, whose values are exact.
@@ -139,7 +139,7 @@ pub fn race(filesystems: u32, schedulers: u32, change: impl FnOnce(&mut Lab)) ->
     let candidates =
         (0..stacks.len()).map(|index| Candidate { stack: index as u32, workload: 0 }).collect();
     let expanded = order::Expanded { stacks, candidates, left_out: vec![], warnings: vec![] };
-    order::plan(&lab, expanded, &PlaceFacts::default()).unwrap()
+    order::plan(&lab, expanded, &BackendFacts::default()).unwrap()
 }
 
 /// Record of a trial of a race: every filesystem is slower than the one before by `step`, with noise

@@ -9,7 +9,9 @@ use crate::predict;
 use crate::question::{METHOD, is_exact, question};
 use crate::steady;
 use seekwell_model::lab::{Effort, Lab, Method, RACE_ABOVE};
-use seekwell_model::plan::{Candidate, Cost, LeftOut, PlaceFacts, Plan, PlannedRace, PlannedTrial};
+use seekwell_model::plan::{
+    BackendFacts, Candidate, Cost, LeftOut, Plan, PlannedRace, PlannedTrial,
+};
 use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
 use seekwell_model::warning::Warning;
@@ -79,7 +81,7 @@ pub struct Expanded {
 /// # Errors
 /// [`PlanError::TooManyTrials`] when the product of pairs and rounds is beyond [`MOST_TRIALS`],
 /// [`PlanError::Steady`] when a rule for the steady state cannot be read.
-pub fn plan(lab: &Lab, expanded: Expanded, facts: &PlaceFacts) -> Result<Plan, PlanError> {
+pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan, PlanError> {
     check_steady(lab)?;
     let Expanded { mut stacks, mut candidates, left_out, warnings } = expanded;
     let control = lab.judge.control.then(|| add_control(&mut stacks, &mut candidates)).flatten();

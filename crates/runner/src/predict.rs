@@ -7,7 +7,7 @@
 
 use seekwell_model::filesystems;
 use seekwell_model::lab::Workload;
-use seekwell_model::plan::{Cost, PlaceFacts};
+use seekwell_model::plan::{BackendFacts, Cost};
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{CacheState, OperationCost, StepOutline};
@@ -69,7 +69,7 @@ const MKFS_BYTES: u64 = 8 << 20;
 
 /// Predicted cost of one trial.
 #[must_use]
-pub fn cost(stack: &Stack, workload: &Workload, _facts: &PlaceFacts) -> Cost {
+pub fn cost(stack: &Stack, workload: &Workload, _facts: &BackendFacts) -> Cost {
     let steps: Vec<StepOutline> =
         workload.outlines().into_iter().map(|step| step.outline).collect();
     let rates = match stack.device.backing {

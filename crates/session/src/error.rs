@@ -1,7 +1,7 @@
 //! Errors of a session.
 
 use crate::options::Change;
-use seekwell_agent::host_place::HostPlaceError;
+use seekwell_agent::host_backend::HostBackendError;
 use seekwell_device::DeviceError;
 use seekwell_host::refusal::Refusal;
 use seekwell_model::backend::BackendError;
@@ -10,7 +10,7 @@ use seekwell_runner::order::PlanError;
 use seekwell_spec::Diagnostic;
 use seekwell_store::StoreError;
 use seekwell_virtual::labs::LabError;
-use seekwell_virtual::{KernelError, VirtualPlaceError};
+use seekwell_virtual::{KernelError, VirtualBackendError};
 use std::io;
 use std::path::PathBuf;
 
@@ -102,7 +102,7 @@ pub enum SessionError {
     Bring(PathBuf),
     /// The virtual backend cannot be set up.
     #[error(transparent)]
-    Virtual(#[from] VirtualPlaceError),
+    Virtual(#[from] VirtualBackendError),
     /// The host backend needs root.
     #[error(
         "a run on this kernel attaches loop devices, formats and mounts, which needs root; run it with sudo"
@@ -110,7 +110,7 @@ pub enum SessionError {
     NeedsRoot,
     /// The host backend cannot be set up.
     #[error(transparent)]
-    Host(#[from] HostPlaceError),
+    Host(#[from] HostBackendError),
     /// The notes of seen plans, or a command of mkfs.
     #[error(transparent)]
     Machine(#[from] seekwell_host::Error),

@@ -8,9 +8,9 @@ use crate::setup::{Opened, Setup};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use seekwell_device::DeviceFile;
 use seekwell_model::lab::{Lab, Workload};
-use seekwell_model::plan::{PlaceFacts, Plan};
+use seekwell_model::plan::{BackendFacts, Plan};
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
-use seekwell_virtual::{CpuCharge, Lanes, RootImage, VirtualOptions, VirtualPlace, labs};
+use seekwell_virtual::{CpuCharge, Lanes, RootImage, VirtualBackend, VirtualOptions, labs};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl Guests {
         self.options.cpu.unwrap_or_default()
     }
 
-    fn place(&self, lab: &Lab) -> Result<VirtualPlace, SessionError> {
+    fn backend(&self, lab: &Lab) -> Result<VirtualBackend, SessionError> {
         let bring = self.options.bring.iter().map(|path| absolute(path));
         let options = VirtualOptions {
             kernel: self.kernel(lab)?.clone(),
@@ -63,7 +63,7 @@ impl Guests {
             check: self.options.check,
         };
         let folders = &self.machine.folders;
-        Ok(VirtualPlace::new(options, &|name| machine::find(folders, name))?)
+        Ok(VirtualBackend::new(options, &|name| machine::find(folders, name))?)
     }
 }
 
@@ -75,7 +75,7 @@ impl Setup for Guests {
         Ok(labs::check(lab, &self.devices)?)
     }
 
-    fn facts(&self, lab: &Lab) -> Result<PlaceFacts, SessionError> {
+    fn facts(&self, lab: &Lab) -> Result<BackendFacts, SessionError> {
         let has = |name: &str| self.machine.find(name).is_some();
         Ok(labs::facts(lab, self.kernel(lab)?, &self.devices, &has))
     }
@@ -114,10 +114,10 @@ impl Setup for Guests {
     }
 
     fn open(&self, plan: &Plan, _run_file: &Path) -> Result<Opened, SessionError> {
-        let place = self.place(&plan.lab)?;
+        let backend = self.backend(&plan.lab)?;
         let mut environment = self.environment(&plan.lab)?;
-        add_image(&mut environment, place.root());
-        let lanes = Lanes::new(place, plan, &cpus(self.options.jobs))?;
+        add_image(&mut environment, backend.root());
+        let lanes = Lanes::new(backend, plan, &cpus(self.options.jobs))?;
         let notes = lanes.note().map(|note| format!("note: {note}")).into_iter().collect();
         Ok(Opened { backend: Box::new(lanes), environment, notes })
     }

@@ -5,13 +5,13 @@ use crate::loaded::Session;
 use crate::machine::Machine;
 use crate::options::Options;
 use crate::setup::{Opened, Setup};
-use seekwell_agent::host_place::{HostOptions, HostPlace};
+use seekwell_agent::host_backend::{HostBackend, HostOptions};
 use seekwell_host::facts;
 use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::refusal::RefusalKind;
 use seekwell_host::sysfs::System;
 use seekwell_model::lab::Lab;
-use seekwell_model::plan::{PlaceFacts, Plan};
+use seekwell_model::plan::{BackendFacts, Plan};
 use seekwell_model::stack::Backing;
 use seekwell_model::units::Bytes;
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ impl Setup for Host {
         use_device(lab, device, self.journal.as_ref())
     }
 
-    fn facts(&self, lab: &Lab) -> Result<PlaceFacts, SessionError> {
+    fn facts(&self, lab: &Lab) -> Result<BackendFacts, SessionError> {
         let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
         let backings = lab.devices.iter().map(|device| &device.backing).chain(journals);
         let disks: Vec<PathBuf> = backings.filter_map(disk).map(Path::to_owned).collect();
@@ -89,7 +89,7 @@ impl Setup for Host {
             claims_directory: self.machine.claims(),
             run_file: run_file.to_owned(),
         };
-        let backend = Box::new(HostPlace::new(plan, options)?);
+        let backend = Box::new(HostBackend::new(plan, options)?);
         let environment = environment(&self.machine.system);
         Ok(Opened { backend, environment, notes: Vec::new() })
     }

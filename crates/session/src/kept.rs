@@ -61,7 +61,7 @@ pub(crate) fn same_machine(file: &RunFile, now: &Value) -> Result<(), SessionErr
 /// The first difference between the environments of two runs that affects results: its name, the
 /// old and the new value. The programs of guests do not count: every build has others.
 fn differs(then: &Value, now: &Value) -> Option<String> {
-    let parts = [("place", "place"), ("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")];
+    let parts = [("place", "backend"), ("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")];
     let part = parts.iter().find_map(|(key, name)| differs_in(then, now, key, name));
     part.or_else(|| other_model(then, now))
 }

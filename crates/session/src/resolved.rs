@@ -6,7 +6,7 @@ use crate::loaded::Session;
 use crate::options::Options;
 use crate::run::Planned;
 use crate::setup::Setup;
-use seekwell_model::plan::{LeftOut, PlaceFacts};
+use seekwell_model::plan::{BackendFacts, LeftOut};
 use seekwell_runner::order::{self, Expanded};
 use seekwell_spec::{Expansion, LabFile, MAX_LAB_BYTES};
 use seekwell_store::RunFile;
@@ -76,7 +76,7 @@ pub struct Resolved {
     /// The lab, with the devices that the options ask for.
     pub file: LabFile,
     /// Facts about the backend.
-    pub facts: PlaceFacts,
+    pub facts: BackendFacts,
     backend: Box<dyn Setup>,
     options: Options,
 }

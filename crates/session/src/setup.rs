@@ -3,7 +3,7 @@
 use crate::error::SessionError;
 use seekwell_model::backend::Backend;
 use seekwell_model::lab::{Lab, Workload};
-use seekwell_model::plan::{PlaceFacts, Plan};
+use seekwell_model::plan::{BackendFacts, Plan};
 use std::path::Path;
 
 /// A backend as it is configured, before there is a plan. Nothing is touched until [`Self::open`].
@@ -19,7 +19,7 @@ pub trait Setup {
     ///
     /// # Errors
     /// When they cannot be determined.
-    fn facts(&self, lab: &Lab) -> Result<PlaceFacts, SessionError>;
+    fn facts(&self, lab: &Lab) -> Result<BackendFacts, SessionError>;
 
     /// Returns why a workload cannot run here and what to do about it; `None` if it can run.
     fn cannot_run(&self, _workload: &Workload) -> Option<String> {

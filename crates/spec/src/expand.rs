@@ -11,7 +11,7 @@ use crate::lab_file::LabFile;
 use crate::source::{Problem, Span};
 use reasons::{Reason, Rules};
 use seekwell_model::lab::{Effort, Lab, Match, Method, SchedulerAxis};
-use seekwell_model::plan::{Candidate, LeftOut, PlaceFacts};
+use seekwell_model::plan::{BackendFacts, Candidate, LeftOut};
 use seekwell_model::stack::{Backing, Device, Scheduler, Stack};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::MODELLED_METRICS;
@@ -37,18 +37,18 @@ pub struct Expansion {
     pub warnings: Vec<Warning>,
 }
 
-/// Makes the stacks of a lab, and the pairs of stack and workload that can run on a place with
+/// Makes the stacks of a lab, and the pairs of stack and workload that can run on a backend with
 /// these facts.
 ///
 /// # Errors
 ///
 /// When a stack named by `[[stack]]` cannot run, when a filesystem or a workload is left with no
 /// stack, or when the axes make more than [`MAX_CANDIDATES`] pairs or [`MAX_TRIALS`] trials.
-pub fn expand(file: &LabFile, facts: &PlaceFacts) -> Result<Expansion, Diagnostic> {
+pub fn expand(file: &LabFile, facts: &BackendFacts) -> Result<Expansion, Diagnostic> {
     expansion(file, facts).map_err(|problem| file.source.diagnostic(problem))
 }
 
-fn expansion(file: &LabFile, facts: &PlaceFacts) -> Result<Expansion, Problem> {
+fn expansion(file: &LabFile, facts: &BackendFacts) -> Result<Expansion, Problem> {
     let lab = &file.lab;
     let schedulers = schedulers(lab, facts)?;
     let axes = Axes { lab, schedulers: &schedulers };
@@ -85,8 +85,8 @@ fn check_metric(file: &LabFile) -> Result<(), Problem> {
     Err(Problem::new(file.positions.metric, message, remedy))
 }
 
-/// The schedulers of the lab on this place.
-fn schedulers(lab: &Lab, facts: &PlaceFacts) -> Result<Vec<Scheduler>, Problem> {
+/// The schedulers of the lab on this backend.
+fn schedulers(lab: &Lab, facts: &BackendFacts) -> Result<Vec<Scheduler>, Problem> {
     match &lab.schedulers {
         SchedulerAxis::These(these) => Ok(these.clone()),
         SchedulerAxis::All if facts.schedulers.is_empty() => {
@@ -150,7 +150,7 @@ struct Combination {
 /// Indices on each axis, in the order of [`Combination`].
 type Selection = [Vec<usize>; 6];
 
-/// The axes with the schedulers of the place.
+/// The axes with the schedulers of the backend.
 struct Axes<'a> {
     lab: &'a Lab,
     schedulers: &'a [Scheduler],

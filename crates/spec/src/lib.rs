@@ -6,7 +6,7 @@
 //! column, the offending value and what to write instead.
 //!
 //! This room reads no files and knows no machine: the text is given to it, and so is what the
-//! place can do. It orders nothing and costs nothing; that is the plan's business. It never
+//! backend can do. It orders nothing and costs nothing; that is the plan's business. It never
 //! guesses what a lab could have meant.
 
 mod build;

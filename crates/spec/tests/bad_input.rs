@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a mistake that is not found must fail the test")]
 
 use proptest::prelude::*;
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_spec::{Diagnostic, MAX_LAB_BYTES, expand, read_lab, read_lab_bytes};
 
 fn mistake(bytes: &[u8]) -> Diagnostic {
@@ -141,9 +141,9 @@ fn word_salad() -> impl Strategy<Value = String> {
         .prop_map(|words| words.join("\n"))
 }
 
-fn facts() -> PlaceFacts {
+fn facts() -> BackendFacts {
     let schedulers = vec!["none".to_owned(), "bfq".to_owned()];
-    PlaceFacts { schedulers, ..PlaceFacts::default() }
+    BackendFacts { schedulers, ..BackendFacts::default() }
 }
 
 fn read_and_expand(bytes: &[u8]) -> Result<(), TestCaseError> {

@@ -3,17 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "a lab that cannot be read must fail the test")]
 
 use seekwell_model::lab::{Better, Effort};
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_model::units::Bytes;
 use seekwell_spec::{Expansion, LabFile, expand, read_lab_bytes};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-fn machine() -> PlaceFacts {
-    PlaceFacts {
+fn machine() -> BackendFacts {
+    BackendFacts {
         schedulers: ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).to_vec(),
         ram: Some(Bytes::gib(4)),
-        ..PlaceFacts::default()
+        ..BackendFacts::default()
     }
 }
 

@@ -61,7 +61,7 @@ impl RunFile {
     /// Makes the file of a new run and opens it for appending. The file appears complete or not
     /// at all; nothing is ever overwritten.
     ///
-    /// `environment` is an object that says where the run is made; its `place` names the place.
+    /// `environment` is an object that describes where the run is made; its `place` names the backend.
     ///
     /// # Errors
     /// When the path is taken or cannot be written.
@@ -222,11 +222,11 @@ impl RunFile {
         self.parse_json("the environment", &json)
     }
 
-    /// Name of the place in which the run was made: `place` of the environment, or `unknown`.
+    /// Name of the backend on which the run was made: `place` of the environment, or `unknown`.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn place(&self) -> Result<String> {
+    pub fn backend(&self) -> Result<String> {
         let environment = self.environment()?;
         Ok(environment.get("place").and_then(Value::as_str).unwrap_or("unknown").to_owned())
     }

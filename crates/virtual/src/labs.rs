@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use seekwell_device::{DeviceError, DeviceFile, build, catalogue};
 use seekwell_model::filesystems::{FILESYSTEMS, filesystem, names_of};
 use seekwell_model::lab::{Lab, Workload};
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_model::stack::Backing;
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadParams};
 
+use crate::backend::TOOLS;
 use crate::kernel::{Kernel, KernelSet};
-use crate::place::TOOLS;
 
 #[cfg(test)]
 mod tests;
@@ -136,7 +136,7 @@ pub fn facts(
     kernel: &Kernel,
     devices: &BTreeMap<String, DeviceFile>,
     find: &dyn Fn(&str) -> bool,
-) -> PlaceFacts {
+) -> BackendFacts {
     let in_kernel = FILESYSTEMS
         .iter()
         .filter(|one| kernel.set == KernelSet::Full || one.in_reduced_kernel)
@@ -150,7 +150,7 @@ pub fn facts(
         }
         _ => None,
     });
-    PlaceFacts {
+    BackendFacts {
         schedulers: SCHEDULERS.map(str::to_owned).to_vec(),
         kernel_filesystems,
         programs: programs()
@@ -238,7 +238,7 @@ fn first_program(line: &str) -> Option<&str> {
 
 /// Every program that the catalogue of filesystems names.
 fn programs() -> impl Iterator<Item = &'static str> {
-    let mut names: Vec<&str> = crate::place::tools();
+    let mut names: Vec<&str> = crate::backend::tools();
     names.retain(|name| !TOOLS.contains(name));
     names.into_iter()
 }

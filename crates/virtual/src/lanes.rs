@@ -15,8 +15,8 @@ use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 
+use crate::backend::{Lane, VirtualBackend, VirtualBackendError};
 use crate::memory_capacity::MemoryCapacity;
-use crate::place::{Lane, VirtualPlace, VirtualPlaceError};
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ mod tests;
 const AHEAD: usize = 4;
 
 /// Runs a trial on a lane.
-type Work = dyn Fn(&PlannedTrial, &Lane, &mut dyn FnMut(&str)) -> Result<Record, VirtualPlaceError>
+type Work = dyn Fn(&PlannedTrial, &Lane, &mut dyn FnMut(&str)) -> Result<Record, VirtualBackendError>
     + Send
     + Sync;
 
@@ -58,7 +58,7 @@ struct Waiting {
 /// A message of a lane.
 enum Word {
     Step(String),
-    Done(Box<Result<Record, VirtualPlaceError>>),
+    Done(Box<Result<Record, VirtualBackendError>>),
 }
 
 struct Shared {
@@ -79,16 +79,17 @@ impl Lanes {
     ///
     /// # Errors
     ///
-    /// [`VirtualPlaceError`] when not even one guest fits into memory, or no thread starts.
+    /// [`VirtualBackendError`] when not even one guest fits into memory, or no thread starts.
     pub fn new(
-        mut place: VirtualPlace,
+        mut backend: VirtualBackend,
         plan: &Plan,
         cpus: &[usize],
-    ) -> Result<Self, VirtualPlaceError> {
-        let MemoryCapacity { guests, note, .. } = place.reserve_memory(plan, cpus.len().max(1))?;
+    ) -> Result<Self, VirtualBackendError> {
+        let MemoryCapacity { guests, note, .. } =
+            backend.reserve_memory(plan, cpus.len().max(1))?;
         let plan = plan.clone();
         let work = move |trial: &PlannedTrial, lane: &Lane, progress: &mut dyn FnMut(&str)| {
-            place.run_trial(&plan, trial, lane, progress)
+            backend.run_trial(&plan, trial, lane, progress)
         };
         let mut lanes = Self::with(Arc::new(work), &cpus[..guests.min(cpus.len())])?;
         lanes.note = note;
@@ -101,7 +102,7 @@ impl Lanes {
         self.note.as_deref()
     }
 
-    fn with(work: Arc<Work>, cpus: &[usize]) -> Result<Self, VirtualPlaceError> {
+    fn with(work: Arc<Work>, cpus: &[usize]) -> Result<Self, VirtualBackendError> {
         let shared = Arc::new(Shared {
             waiting: Mutex::default(),
             more: Condvar::new(),
@@ -121,7 +122,7 @@ impl Lanes {
             let thread = Builder::new()
                 .name("seekwell-lane".to_owned())
                 .spawn(move || shared.serve(&*work, &lane))
-                .map_err(|_| VirtualPlaceError::Gone)?;
+                .map_err(|_| VirtualBackendError::Gone)?;
             lanes.threads.push(thread);
         }
         Ok(lanes)
@@ -152,23 +153,23 @@ impl Lanes {
     ///
     /// # Errors
     ///
-    /// As [`VirtualPlace::run_trial`].
+    /// As [`VirtualBackend::run_trial`].
     pub fn run_trial(
         &mut self,
         trial: &PlannedTrial,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, VirtualPlaceError> {
+    ) -> Result<Record, VirtualBackendError> {
         self.begin(trial, true);
         self.announced.retain(|later| later.index != trial.index);
         self.run_ahead();
-        let begun = self.under_way.remove(&trial.index).ok_or(VirtualPlaceError::Gone)?;
+        let begun = self.under_way.remove(&trial.index).ok_or(VirtualBackendError::Gone)?;
         for word in &begun.words {
             match word {
                 Word::Step(name) => progress(&name),
                 Word::Done(done) => return *done,
             }
         }
-        Err(VirtualPlaceError::Gone)
+        Err(VirtualBackendError::Gone)
     }
 
     fn begin(&mut self, trial: &PlannedTrial, first: bool) {

@@ -1,7 +1,7 @@
 //! The virtual backend: a real Linux kernel as a user's process, on modelled disks, in virtual time.
 //!
 //! For: building the lab kernel ([`kernel`]), making the image that guests run from ([`root`]),
-//! running one guest to its end ([`machine`]), running a plan's trials in guests ([`place`]), and
+//! running one guest to its end ([`machine`]), running a plan's trials in guests ([`backend`]), and
 //! proving that two runs did the same ([`check`]).
 //! The guest is User-Mode Linux. The [`controller`] owns its clock and advances it from event to event;
 //! its disks ([`disk`]) answer at the times that a model of the crate `device` computes. It needs neither
@@ -13,6 +13,7 @@
 //! Memory shared with the guest is touched in [`mapped`] alone, its process in [`process`].
 
 mod agreed;
+pub mod backend;
 pub mod block;
 pub mod charge;
 pub mod check;
@@ -36,7 +37,6 @@ mod medium;
 pub mod memory;
 pub mod memory_capacity;
 pub mod partition;
-pub mod place;
 pub mod port;
 mod preparations;
 pub mod process;
@@ -45,6 +45,7 @@ pub mod root;
 pub mod undo;
 pub mod vhost;
 
+pub use backend::{Lane, VirtualBackend, VirtualBackendError, VirtualOptions};
 pub use check::{Difference, difference};
 pub use content::{Content, Frozen, Keeping, Key, Regenerator};
 pub use cuts::{Cut, CutError, Recording};
@@ -58,5 +59,4 @@ pub use machine::{
     Transport, Trial, device_path, run,
 };
 pub use mailbox::Task;
-pub use place::{Lane, VirtualOptions, VirtualPlace, VirtualPlaceError};
 pub use root::{RootBuilder, RootError, RootImage};

@@ -29,7 +29,7 @@ const ASIDE: [&str; 14] = [
 ];
 
 /// Tests of the command line of which the same is true: they start guests or read kept files.
-const ASIDE_OF_CLI: [&str; 3] = ["kept_verdicts", "virtual", "virtual_place"];
+const ASIDE_OF_CLI: [&str; 3] = ["kept_verdicts", "virtual", "virtual_backend"];
 
 /// A test program.
 #[derive(Debug, PartialEq, Eq)]

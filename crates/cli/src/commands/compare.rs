@@ -15,7 +15,7 @@ struct Run {
     name: String,
     plan: Plan,
     records: Records,
-    place: String,
+    backend: String,
     environment: serde_json::Value,
     tool: String,
 }
@@ -32,7 +32,7 @@ impl Run {
                 .into_iter()
                 .map(|(trial, record)| (trial.index, (trial, record)))
                 .collect(),
-            place: file.place().map_err(wrong)?,
+            backend: file.backend().map_err(wrong)?,
             environment: file.environment().map_err(wrong)?,
             tool: file.tool().map_err(wrong)?,
         })
@@ -43,7 +43,7 @@ impl Run {
             name: &self.name,
             plan: &self.plan,
             records: &self.records,
-            place: &self.place,
+            backend: &self.backend,
             environment: &self.environment,
             tool: &self.tool,
         }

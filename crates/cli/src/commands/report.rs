@@ -91,7 +91,7 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
     Ok(RunView {
         warnings,
         host_ns: file.host_ns().map_err(wrong)?,
-        place: file.place().map_err(wrong)?,
+        backend: file.backend().map_err(wrong)?,
         environment: file.environment().map_err(wrong)?,
         plan,
         records,

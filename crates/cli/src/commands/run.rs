@@ -87,10 +87,10 @@ pub fn carry_out(
     resume: bool,
     on_screen: bool,
 ) -> Result<Done, Failure> {
-    let place = planned.options().backend.clone();
+    let backend = planned.options().backend.clone();
     match execute(planned, path, resume, on_screen, &mut |_| false)? {
         Finished::Complete(done) => Ok(*done),
-        Finished::Stopped(path) => Err(interrupted(&path, &place)),
+        Finished::Stopped(path) => Err(interrupted(&path, &backend)),
     }
 }
 
@@ -106,12 +106,12 @@ pub fn execute(
     is_over: &mut dyn FnMut(&Event<'_>) -> bool,
 ) -> Result<Finished, Failure> {
     let stop = machine::stop_on_interrupt()?;
-    let place = planned.options().backend.clone();
+    let backend = planned.options().backend.clone();
     let is_there = path.symlink_metadata().is_ok();
     let run = if resume && is_there { planned.resume(path)? } else { planned.create(path)? };
     run.notes().iter().for_each(|note| terminal::talk(note));
     let plan = run.plan().clone();
-    let mut progress = Progress::new(&plan, &place, run.scratch(), on_screen);
+    let mut progress = Progress::new(&plan, &backend, run.scratch(), on_screen);
     let finished = run.execute(&stop, &mut |event| {
         progress.show(&event);
         if is_over(&event) {
@@ -131,10 +131,10 @@ fn exit_of(kind: VerdictKind) -> Exit {
 }
 
 /// The message of a run that was stopped.
-pub fn interrupted(path: &Path, place: &str) -> Failure {
+pub fn interrupted(path: &Path, backend: &str) -> Failure {
     Failure::Error(format!(
         "stopped; completed trials are saved. Continue with: {}",
-        seekwell_report::resume_command(path, place)
+        seekwell_report::resume_command(path, backend)
     ))
 }
 

@@ -15,7 +15,7 @@ pub struct State {
     pub lab: String,
     pub question: String,
     pub metric: String,
-    pub place: String,
+    pub backend: String,
     /// Directory of the images: the screen finds their loop devices by it.
     pub scratch: PathBuf,
     /// Paths of disks that the lab names.
@@ -51,7 +51,7 @@ pub struct StackState {
 }
 
 impl State {
-    pub fn new(plan: &Plan, place: &str, scratch: &Path) -> Self {
+    pub fn new(plan: &Plan, backend: &str, scratch: &Path) -> Self {
         use seekwell_model::stack::Backing;
         let disks = plan.lab.devices.iter().filter_map(|device| match &device.backing {
             Backing::Disk { path } | Backing::Partition { path } => Some(path.clone()),
@@ -61,7 +61,7 @@ impl State {
             lab: plan.lab.name.clone(),
             question: plan.lab.question.clone(),
             metric: plan.lab.judge.metric.clone(),
-            place: place.to_owned(),
+            backend: backend.to_owned(),
             scratch: std::fs::canonicalize(scratch).unwrap_or_else(|_| scratch.to_owned()),
             disks: disks.collect(),
             total: plan.trials.len() as u64,

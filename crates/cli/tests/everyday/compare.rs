@@ -1,7 +1,7 @@
 //! `seekwell compare` on run files with known values.
 
 use super::{data, seekwell, talk};
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_model::record::{InForce, Record, Status, StepRecord};
 use seekwell_runner::order::{self, Expanded};
 use seekwell_store::RunFile;
@@ -50,11 +50,11 @@ fn record(elapsed: f64) -> Record {
 /// A run file of [`LAB`] whose trials take these factors of [`STEADY`], by stack.
 fn run_file(path: &Path, lab: &str, kernel: &str, factors: [f64; 2]) {
     let lab = seekwell_spec::read_lab_bytes(lab.as_bytes(), "lab.toml").unwrap();
-    let facts = PlaceFacts {
+    let facts = BackendFacts {
         schedulers: vec!["none".into(), "bfq".into()],
         kernel_filesystems: vec!["ext4".into()],
         programs: vec!["mkfs.ext4".into()],
-        ..PlaceFacts::default()
+        ..BackendFacts::default()
     };
     let expansion = seekwell_spec::expand(&lab, &facts).unwrap();
     let expanded = Expanded {

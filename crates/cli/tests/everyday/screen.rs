@@ -129,7 +129,7 @@ fn the_screen_of_a_run_draws_what_it_is_told_and_ends_with_the_pipe() {
     let mut child = command.arg("screen").stdin(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let state = serde_json::json!({
-        "lab": "demo", "question": "which?", "metric": "unpack.elapsed", "place": "host",
+        "lab": "demo", "question": "which?", "metric": "unpack.elapsed", "backend": "host",
         "scratch": "/nowhere", "disks": [], "done": 3, "total": 54, "round": 1,
         "left_ns": 60_000_000_000_u64,
         "current": { "trial": 3, "name": "ext4/bfq", "step": "unpack" },

@@ -37,7 +37,7 @@ fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
     let facts = gather(&machine.system(), &[disk.clone(), missing]);
     assert_eq!(
         facts,
-        PlaceFacts {
+        BackendFacts {
             schedulers: ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).to_vec(),
             kernel_filesystems: ["ext3", "ext4", "xfs"].map(str::to_owned).to_vec(),
             programs: ["e2fsck", "mke2fs", "mkfs.ext4", "mkfs.xfs"].map(str::to_owned).to_vec(),
@@ -50,7 +50,7 @@ fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
 #[test]
 fn a_machine_that_tells_nothing_gives_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(gather(&System::rooted_at(folder.path()), &[]), PlaceFacts::default());
+    assert_eq!(gather(&System::rooted_at(folder.path()), &[]), BackendFacts::default());
 }
 
 #[test]

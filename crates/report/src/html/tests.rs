@@ -198,7 +198,7 @@ fn hostile() -> Vec<String> {
 fn with_everywhere(text: &str) -> RunView {
     let mut view = fixture::winner();
     let text = || text.to_owned();
-    view.place = text();
+    view.backend = text();
     view.environment = serde_json::json!({
         "kernel": text(), "cpu": text(), "ram": text(), "uncontrolled": [text()], text(): text(),
     });

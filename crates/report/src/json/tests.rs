@@ -10,7 +10,8 @@ fn stable_names_are_there() {
     let value = json(&view);
     assert_eq!(value["format"], "1.0");
     assert_eq!(value["lab"], "mail");
-    assert_eq!(value["place"], "host");
+    assert_eq!(value["backend"], "host");
+    assert_eq!(value["place"], "host", "the earlier name stays");
     let trial = &value["trials"][1];
     assert_eq!(trial["stack"], "xfs/none");
     assert_eq!(trial["workload"], "mail");

@@ -27,7 +27,7 @@ fn structure(markdown: &str) -> Vec<String> {
 fn hostile(text: &str) -> RunView {
     let text = || text.to_owned();
     let mut view = fixture::winner();
-    view.place = text();
+    view.backend = text();
     view.environment = serde_json::json!({ "kernel": text(), "uncontrolled": [text()] });
     (view.plan.lab.name, view.plan.lab.question) = (text(), text());
     view.plan.left_out = fixture::left_out();

@@ -25,7 +25,7 @@ fn an_open_verdict_has_a_command_with_probability_and_time() {
 #[test]
 fn virtual_time_is_told_as_time_of_the_host() {
     let mut view = open(3600, None);
-    view.place = "virtual".to_owned();
+    view.backend = "virtual".to_owned();
     let trials: u64 = view.records.iter().map(|(_, record)| record.elapsed_ns).sum();
     view.host_ns = Some(trials / 60);
     let line = next_command(&view, Path::new("a")).unwrap();

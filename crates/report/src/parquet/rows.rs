@@ -242,7 +242,7 @@ pub(super) fn run(view: &RunView) -> Table {
     let mut table = Table::new(&names.map(|name| (name, Text)));
     table.row([
         seekwell_model::FORMAT.to_string().into(),
-        view.place.as_str().into(),
+        view.backend.as_str().into(),
         view.environment.to_string().into(),
         json!(view.plan).to_string().into(),
         json!(view.verdict).to_string().into(),

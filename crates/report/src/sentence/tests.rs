@@ -78,7 +78,7 @@ fn virtual_hours_come_with_the_time_on_the_host() {
     view.verdict.evidence.needed =
         Some(seekwell_model::verdict::Needed { rounds: 23, more_ns: more, probability: None });
     assert!(!composed(&view).contains("virtual"));
-    view.place = "virtual".to_owned();
+    view.backend = "virtual".to_owned();
     assert!(composed(&view).contains(" The time is virtual time. Still possible"));
     let ran: u64 = view.records.iter().map(|(_, record)| record.elapsed_ns).sum();
     view.host_ns = Some(ran);

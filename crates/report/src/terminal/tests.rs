@@ -113,7 +113,7 @@ fn names_from_outside_cannot_steer_the_terminal() {
     let mut view = fixture::winner();
     let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}";
     view.plan.lab.question = evil.to_owned();
-    view.place = evil.to_owned();
+    view.backend = evil.to_owned();
     view.plan.stacks[1].label = evil.to_owned();
     view.verdict.ratios[0].stack = evil.to_owned();
     view.verdict.stacks = vec![evil.to_owned()];

@@ -32,7 +32,7 @@ fn found(plan: &Plan, first: &Records, second: &Records, limit: Option<f64>) -> 
         name: "a",
         plan,
         records: first,
-        place: "host",
+        backend: "host",
         environment: &environment,
         tool: "1",
     };
@@ -99,11 +99,11 @@ fn other_questions_are_refused_and_a_firmware_is_marked() {
     let plan = fixture::plan(&["one", "two"], Effort::Rounds(8));
     let kept = records(&plan, &[&STEADY, &STEADY]);
     let environment = json!({});
-    let side = |plan, records, place| Side {
+    let side = |plan, records, backend| Side {
         name: "run",
         plan,
         records,
-        place,
+        backend,
         environment: &environment,
         tool: "1",
     };

@@ -40,7 +40,7 @@ fn workload(kind: &str, values: &[(&'static str, Value)]) -> Workload {
 
 #[test]
 fn a_trial_with_more_to_do_is_predicted_to_take_longer_and_write_more() {
-    let facts = PlaceFacts::default();
+    let facts = BackendFacts::default();
     let few = cost(&stack("ext4"), &workload("mail", &[("files", Value::Integer(100))]), &facts);
     let many =
         cost(&stack("ext4"), &workload("mail", &[("files", Value::Integer(10_000))]), &facts);
@@ -50,7 +50,7 @@ fn a_trial_with_more_to_do_is_predicted_to_take_longer_and_write_more() {
 
 #[test]
 fn a_time_bound_step_costs_its_time() {
-    let facts = PlaceFacts::default();
+    let facts = BackendFacts::default();
     let time = |seconds| {
         let time = Value::Duration(seekwell_model::units::Nanos::seconds(seconds));
         cost(&stack("raw"), &workload("seek", &[("time", time)]), &facts).time_ns
@@ -60,7 +60,7 @@ fn a_time_bound_step_costs_its_time() {
 
 #[test]
 fn a_modelled_device_is_predicted_in_the_time_of_this_machine() {
-    let facts = PlaceFacts::default();
+    let facts = BackendFacts::default();
     let mut modelled = stack("raw");
     modelled.device.backing =
         Backing::Model { model: "sata-2tb-5400".into(), size: Some(Bytes::mib(64)) };
@@ -78,7 +78,7 @@ fn a_modelled_device_is_predicted_in_the_time_of_this_machine() {
 
 #[test]
 fn characters_and_blocks_do_not_cost_what_a_file_costs() {
-    let facts = PlaceFacts::default();
+    let facts = BackendFacts::default();
     let size = |field| (field, Value::Size(Bytes::mib(64)));
     let none = ("files", Value::Integer(1));
     let values = [size("size"), size("char_size"), none];
@@ -90,7 +90,7 @@ fn characters_and_blocks_do_not_cost_what_a_file_costs() {
 
 #[test]
 fn a_synced_write_costs_more_than_a_write_into_memory() {
-    let facts = PlaceFacts::default();
+    let facts = BackendFacts::default();
     let time = |more: &[(&'static str, Value)]| {
         let mut values = vec![
             ("write", Value::Bool(true)),
@@ -109,5 +109,5 @@ fn a_synced_write_costs_more_than_a_write_into_memory() {
 #[test]
 fn bytes_of_a_command_are_unknown_not_zero() {
     let command = workload("command", &[("run", Value::Text("true".into()))]);
-    assert_eq!(cost(&stack("ext4"), &command, &PlaceFacts::default()).written, None);
+    assert_eq!(cost(&stack("ext4"), &command, &BackendFacts::default()).written, None);
 }

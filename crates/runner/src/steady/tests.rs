@@ -3,7 +3,7 @@ use crate::fixture;
 use crate::judge::{judge, warnings};
 use crate::order::{self, Expanded, PlanError};
 use seekwell_model::lab::{Effort, Workload};
-use seekwell_model::plan::{Candidate, PlaceFacts};
+use seekwell_model::plan::{BackendFacts, Candidate};
 use seekwell_model::record::Status;
 use seekwell_model::verdict::VerdictKind;
 use seekwell_model::workloads::{FieldConflict, WorkloadParams};
@@ -31,7 +31,7 @@ fn planned(steady: &str) -> Result<Plan, PlanError> {
     let stacks = vec![fixture::stack("a"), fixture::stack("b")];
     let candidates = (0..2).map(|stack| Candidate { stack, workload: 0 }).collect();
     let expanded = Expanded { stacks, candidates, left_out: vec![], warnings: vec![] };
-    order::plan(&lab, expanded, &PlaceFacts::default())
+    order::plan(&lab, expanded, &BackendFacts::default())
 }
 
 /// A record whose step takes 10 s with ten samples a second of these operations per second.

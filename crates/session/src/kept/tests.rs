@@ -25,7 +25,7 @@ fn what_decides_a_result_tells_runs_apart_and_a_new_build_does_not() {
     assert_eq!(other, "kernel (\"6.12.117 (full set, 2071dc50f70ce909)\" then, \"6.12.118\" now)");
     let charged = with("cpu", json!("CPU time charged: 0 ns a system call, 3200 ns a KiB copied"));
     assert!(charged.unwrap().starts_with("CPU ("));
-    assert!(with("place", json!("host")).unwrap().starts_with("place ("));
+    assert!(with("place", json!("host")).unwrap().starts_with("backend ("));
 }
 
 #[test]

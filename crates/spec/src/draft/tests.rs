@@ -1,13 +1,13 @@
 use super::*;
 use crate::{expand, read_lab_bytes};
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_model::units::Bytes;
 
-fn machine() -> PlaceFacts {
-    PlaceFacts {
+fn machine() -> BackendFacts {
+    BackendFacts {
         schedulers: ["none", "mq-deadline"].map(str::to_owned).to_vec(),
         ram: Some(Bytes::gib(4)),
-        ..PlaceFacts::default()
+        ..BackendFacts::default()
     }
 }
 

@@ -5,7 +5,7 @@ use super::journals::size_of;
 use crate::build::coherence::{data_set, readable};
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::lab::Workload;
-use seekwell_model::plan::{Candidate, PlaceFacts};
+use seekwell_model::plan::{BackendFacts, Candidate};
 use seekwell_model::stack::{MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::{Warning, WarningCode};
@@ -22,12 +22,12 @@ const LEAST_LIMIT: Bytes = Bytes::mib(128);
 const MANY_STACKS: usize = 500;
 const MUCH_DATA: u64 = 1_000_000_000_000;
 
-/// All doubts about a lab on a place.
+/// All doubts about a lab on a backend.
 pub(super) fn doubts(
     axes: &Axes<'_>,
     stacks: &[Stack],
     candidates: &[Candidate],
-    facts: &PlaceFacts,
+    facts: &BackendFacts,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for workload in &axes.lab.workloads {
@@ -65,7 +65,7 @@ fn large(axes: &Axes<'_>, stacks: &[Stack], candidates: &[Candidate]) -> Option<
 }
 
 /// Data that fits into memory is measured there, not on the device.
-fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option<Warning> {
+fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &BackendFacts) -> Option<Warning> {
     let cached: Vec<(String, Bytes)> = workload
         .outlines()
         .into_iter()
@@ -121,7 +121,7 @@ fn waits_for_the_device(part: &WorkloadParams) -> bool {
 }
 
 /// Filesystems behave differently when they are nearly full.
-fn nearly_full(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Option<Warning> {
+fn nearly_full(axes: &Axes<'_>, workload: &Workload, facts: &BackendFacts) -> Option<Warning> {
     let data = data_set(workload);
     let full = |size: Bytes| data.0 <= size.0 && data.0 as f64 > size.0 as f64 * NEARLY_FULL;
     let device =
@@ -136,7 +136,7 @@ fn nearly_full(axes: &Axes<'_>, workload: &Workload, facts: &PlaceFacts) -> Opti
 }
 
 /// Some filesystems are another thing on a small device, and would be judged by that.
-fn cramped(axes: &Axes<'_>, stacks: &[Stack], facts: &PlaceFacts) -> Vec<Warning> {
+fn cramped(axes: &Axes<'_>, stacks: &[Stack], facts: &BackendFacts) -> Vec<Warning> {
     let warning = |definition: &FilesystemDefinition| {
         let (least, reason) = definition.cramped?;
         let small = |stack: &&Stack| {

@@ -2,7 +2,7 @@
 
 use super::{Axes, Combination};
 use seekwell_model::filesystems::{JournalDefinition, filesystem};
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_model::stack::{Backing, Journal};
 use seekwell_model::units::Bytes;
 
@@ -15,8 +15,8 @@ pub(super) fn definition(axes: &Axes<'_>, index: usize) -> Option<JournalDefinit
     filesystem(&axes.lab.filesystems[index].kind)?.journal
 }
 
-/// Size of a device as the lab or the place states it.
-pub(super) fn size_of(backing: &Backing, facts: &PlaceFacts) -> Option<Bytes> {
+/// Size of a device as the lab or the backend states it.
+pub(super) fn size_of(backing: &Backing, facts: &BackendFacts) -> Option<Bytes> {
     match backing {
         Backing::Disk { path } | Backing::Partition { path } => {
             let named = |(known, _): &&(String, Bytes)| std::path::Path::new(known) == path;
@@ -34,7 +34,7 @@ pub(super) fn size_of(backing: &Backing, facts: &PlaceFacts) -> Option<Bytes> {
 pub(super) fn common_size(
     axes: &Axes<'_>,
     journal: &JournalDefinition,
-    facts: &PlaceFacts,
+    facts: &BackendFacts,
 ) -> Bytes {
     let lab = axes.lab;
     if let Some(size) = size_of_the_others(&lab.journals).filter(|size| *size >= journal.minimum) {
@@ -79,7 +79,7 @@ pub(super) fn resolved(
     axes: &Axes<'_>,
     at: &Combination,
     common: Option<Bytes>,
-    facts: &PlaceFacts,
+    facts: &BackendFacts,
 ) -> Journal {
     let stated = &axes.lab.journals[at.journal];
     match definition(axes, at.filesystem) {

@@ -3,7 +3,7 @@
 use super::{Axes, Combination, journals};
 use crate::build::coherence::runs_on_raw;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_model::stack::{Backing, Journal};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{CacheState, WorkloadParams, workload_kind};
@@ -13,9 +13,9 @@ use seekwell_model::workloads::{CacheState, WorkloadParams, workload_kind};
 pub(super) enum Reason {
     /// By an `[[exclude]]`.
     Excluded(usize),
-    /// The place cannot make or mount the filesystem.
+    /// The backend cannot make or mount the filesystem.
     Filesystem(usize),
-    /// The place does not offer the scheduler.
+    /// The backend does not offer the scheduler.
     Scheduler(usize),
     /// The filesystem cannot have this journal: journal, filesystem.
     Journal(usize, usize),
@@ -50,7 +50,7 @@ pub(super) type Why = Option<(String, String)>;
 /// Combinations that are impossible on a backend, worked out once.
 pub(super) struct Rules<'a> {
     pub(super) axes: &'a Axes<'a>,
-    facts: &'a PlaceFacts,
+    facts: &'a BackendFacts,
     pub(super) filesystems: Vec<Why>,
     pub(super) schedulers: Vec<Why>,
     /// By journal, then filesystem.
@@ -68,7 +68,7 @@ pub(super) struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    pub(super) fn new(axes: &'a Axes<'a>, facts: &'a PlaceFacts) -> Self {
+    pub(super) fn new(axes: &'a Axes<'a>, facts: &'a BackendFacts) -> Self {
         let lab = axes.lab;
         let kinds = 0..lab.filesystems.len();
         let common = |index: usize| {
@@ -194,7 +194,7 @@ fn alignment(workload: &seekwell_model::lab::Workload) -> u64 {
 }
 
 /// Returns why the backend cannot make, mount or check the filesystem.
-fn not_here(axes: &Axes<'_>, facts: &PlaceFacts, index: usize) -> Why {
+fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
     let definition = filesystem(&axes.lab.filesystems[index].kind)?;
     let kernel_type = definition.kernel_type?;
     // Unknown facts refuse nothing.
@@ -219,7 +219,7 @@ fn not_here(axes: &Axes<'_>, facts: &PlaceFacts, index: usize) -> Why {
 }
 
 /// A program that the workload starts and that the machine lacks.
-fn program_missing(workload: &seekwell_model::lab::Workload, facts: &PlaceFacts) -> Why {
+fn program_missing(workload: &seekwell_model::lab::Workload, facts: &BackendFacts) -> Why {
     // Unknown facts refuse nothing.
     if facts.kernel_filesystems.is_empty() {
         return None;
@@ -232,12 +232,12 @@ fn program_missing(workload: &seekwell_model::lab::Workload, facts: &PlaceFacts)
     Some((why, format!("install it: apt-get install {}", missing.package)))
 }
 
-fn has_program(facts: &PlaceFacts, program: &str) -> bool {
+fn has_program(facts: &BackendFacts, program: &str) -> bool {
     facts.programs.iter().any(|known| known == program)
 }
 
 /// Returns why the backend does not offer the scheduler.
-fn not_offered(kind: &str, facts: &PlaceFacts) -> Why {
+fn not_offered(kind: &str, facts: &BackendFacts) -> Why {
     if facts.schedulers.is_empty() || facts.schedulers.iter().any(|known| known == kind) {
         return None;
     }
@@ -256,7 +256,7 @@ fn not_offered(kind: &str, facts: &PlaceFacts) -> Why {
 }
 
 /// Returns why the filesystem cannot have this journal.
-fn journal_refused(axes: &Axes<'_>, facts: &PlaceFacts, journal: &Journal, index: usize) -> Why {
+fn journal_refused(axes: &Axes<'_>, facts: &BackendFacts, journal: &Journal, index: usize) -> Why {
     let definition = filesystem(&axes.lab.filesystems[index].kind)?;
     let name = definition.name;
     let because = |why: String, remedy: &str| Some((why, remedy.to_owned()));

@@ -8,11 +8,11 @@ fn file(text: &str) -> LabFile {
     read_lab_bytes(text.as_bytes(), "lab.toml").unwrap_or_else(|mistake| panic!("{mistake}"))
 }
 
-fn facts() -> PlaceFacts {
-    PlaceFacts {
+fn facts() -> BackendFacts {
+    BackendFacts {
         schedulers: ["none", "mq-deadline", "bfq"].map(str::to_owned).to_vec(),
         ram: Some(Bytes::gib(8)),
-        ..PlaceFacts::default()
+        ..BackendFacts::default()
     }
 }
 
@@ -35,10 +35,10 @@ fn labels_hold_the_names_on_axes_with_several_values_and_nothing_else() {
 #[test]
 fn a_place_that_does_not_say_its_schedulers_needs_a_lab_that_names_them() {
     let all = "[[workload]]\nkind = \"seek\"\n";
-    let mistake = expand(&file(all), &PlaceFacts::default()).unwrap_err();
+    let mistake = expand(&file(all), &BackendFacts::default()).unwrap_err();
     assert!(mistake.message.contains("does not say which"), "{mistake}");
     let named = format!("[scheduler]\nchoose = [\"kyber\"]\n{all}");
-    assert_eq!(expand(&file(&named), &PlaceFacts::default()).unwrap().candidates.len(), 1);
+    assert_eq!(expand(&file(&named), &BackendFacts::default()).unwrap().candidates.len(), 1);
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn facts_that_nobody_gathered_refuse_nothing() {
 }
 
 /// A machine without jfs and without the programs of f2fs.
-fn a_machine() -> PlaceFacts {
+fn a_machine() -> BackendFacts {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-    PlaceFacts {
+    BackendFacts {
         kernel_filesystems: texts(&["ext4", "xfs", "f2fs"]),
         programs: texts(&["mkfs.ext4", "mkfs.xfs"]),
         ..facts()

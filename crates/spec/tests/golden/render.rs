@@ -1,7 +1,7 @@
 //! Contents of the golden files of labs, for the test that compares and the example that writes them.
 
 use seekwell_model::lab::{Effort, Lab, Method, SchedulerAxis};
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_model::units::Bytes;
 use seekwell_spec::{Expansion, LabFile, expand, read_lab_bytes};
 use std::fmt::Write;
@@ -16,10 +16,10 @@ pub fn folder(name: &str) -> PathBuf {
 }
 
 /// A machine as it could be: some filesystems are not in its kernel, some tools not installed.
-pub fn machine() -> PlaceFacts {
+pub fn machine() -> BackendFacts {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     let disk = "/dev/disk/by-id/ata-SMALL_CARD";
-    PlaceFacts {
+    BackendFacts {
         schedulers: texts(&["none", "mq-deadline", "bfq"]),
         kernel_filesystems: texts(&["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat"]),
         programs: texts(&[

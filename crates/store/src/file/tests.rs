@@ -42,7 +42,7 @@ fn everything_comes_back_after_closing() {
     let file = RunFile::open(&folder.path().join("mail.seekwell")).unwrap();
     assert_eq!(file.plan().unwrap(), plan());
     assert_eq!(file.environment().unwrap(), environment());
-    assert_eq!(file.place().unwrap(), "host");
+    assert_eq!(file.backend().unwrap(), "host");
     assert_eq!(file.records().unwrap(), records);
     assert_eq!(file.verdict().unwrap(), Some(verdict()));
     assert!(file.tool().unwrap().starts_with("seekwell "));

@@ -118,7 +118,7 @@ fn trials_run_side_by_side_and_those_nobody_wants_are_called_off() {
 #[test]
 fn an_error_reaches_the_one_who_asked() {
     let work = |_: &PlannedTrial, _: &Lane, _: &mut dyn FnMut(&str)| {
-        Err(VirtualPlaceError::Stack("no".to_owned()))
+        Err(VirtualBackendError::Stack("no".to_owned()))
     };
     let mut lanes = Lanes::with(Arc::new(work), &[]).unwrap();
     let error = lanes.run_trial(&trial(0), &mut |_| {}).unwrap_err();
@@ -131,6 +131,6 @@ fn a_lane_that_panics_is_an_error_and_no_hang() {
     let mut lanes = Lanes::with(Arc::new(work), &[]).unwrap();
     for index in 0..2 {
         let error = lanes.run_trial(&trial(index), &mut |_| {}).unwrap_err();
-        assert!(matches!(error, VirtualPlaceError::Gone), "{error}");
+        assert!(matches!(error, VirtualBackendError::Gone), "{error}");
     }
 }

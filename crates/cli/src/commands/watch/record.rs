@@ -3,7 +3,7 @@
 use super::seen::Seen;
 use crate::failure::Failure;
 use crate::terminal;
-use seekwell_model::plan::{PlaceFacts, Plan};
+use seekwell_model::plan::{BackendFacts, Plan};
 use seekwell_model::record::{
     BlockEvents, DeviceInForce, InForce, Record, Sample, Status, StepRecord,
 };
@@ -72,7 +72,7 @@ fn plan(device: &Path, watched: &Watched) -> Result<Plan, Failure> {
     for one in &mut file.lab.devices {
         one.backing = Backing::Disk { path: device.to_owned() };
     }
-    let facts = PlaceFacts::default();
+    let facts = BackendFacts::default();
     let expansion =
         seekwell_spec::expand(&file, &facts).map_err(|error| defect(error.to_string()))?;
     let expanded = Expanded {

@@ -1,5 +1,5 @@
 use super::*;
-use seekwell_model::plan::PlaceFacts;
+use seekwell_model::plan::BackendFacts;
 use seekwell_runner::order::{self, Expanded};
 
 fn plan() -> Plan {
@@ -7,7 +7,7 @@ fn plan() -> Plan {
                [[workload]]\nkind = \"command\"\nrun = \"true {dir}\"\n\
                [judge]\nmetric = \"command.elapsed\"\nrounds = 6\n";
     let file = seekwell_spec::read_lab_bytes(lab.as_bytes(), "lab.toml").unwrap();
-    let facts = PlaceFacts::default();
+    let facts = BackendFacts::default();
     let expansion = seekwell_spec::expand(&file, &facts).unwrap();
     let expanded = Expanded {
         stacks: expansion.stacks,

@@ -62,7 +62,7 @@ fn open(name: String) -> Option<Device> {
 
 /// The disks that the lab names, and the loop devices on nameless images in the run's directory.
 fn names(block: &Path, state: &State) -> Vec<String> {
-    if state.place == "virtual" {
+    if state.backend == "virtual" {
         return vec![];
     }
     let disk = |path: &PathBuf| Watched::find(Path::new("/"), path).ok().map(|it| it.kernel_name);

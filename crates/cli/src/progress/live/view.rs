@@ -48,7 +48,7 @@ fn title(state: &State) -> Vec<Line<'static>> {
     let question = harmless(&state.question);
     vec![
         Line::styled(format!("{}: {question}", harmless(&state.lab)), heading()),
-        Line::styled(format!("judged by {} · place {}", state.metric, state.place), dim()),
+        Line::styled(format!("judged by {} · backend {}", state.metric, state.backend), dim()),
     ]
 }
 
@@ -84,7 +84,7 @@ fn trial(shown: &Shown) -> Paragraph<'static> {
     }
     lines.push(Line::styled(titles, dim()));
     if shown.devices.all.is_empty() {
-        let text = match shown.state.place.as_str() {
+        let text = match shown.state.backend.as_str() {
             "virtual" => "no counters: the device is a model in virtual time",
             _ => "no device yet",
         };

@@ -15,6 +15,6 @@ fn loop_devices_on_nameless_images_of_this_run_are_found() {
     std::fs::create_dir(block.path().join("sda")).unwrap();
     let state = State { scratch: "/scratch/here".into(), ..State::default() };
     assert_eq!(names(block.path(), &state), ["loop3", "loop7"]);
-    let elsewhere = State { place: "virtual".to_owned(), ..state };
+    let elsewhere = State { backend: "virtual".to_owned(), ..state };
     assert!(names(block.path(), &elsewhere).is_empty());
 }

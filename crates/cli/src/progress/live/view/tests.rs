@@ -16,7 +16,7 @@ fn shown() -> Shown {
         lab: "demo".to_owned(),
         question: "which\u{1b}[31m is fastest?".to_owned(),
         metric: "unpack.elapsed_durable".to_owned(),
-        place: "host".to_owned(),
+        backend: "host".to_owned(),
         done: 7,
         total: 18,
         round: 3,

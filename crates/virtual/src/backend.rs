@@ -83,7 +83,7 @@ pub struct Lane {
 
 /// A failure of the virtual backend.
 #[derive(Debug, thiserror::Error)]
-pub enum VirtualPlaceError {
+pub enum VirtualBackendError {
     /// The root image cannot be made.
     #[error("cannot make the root image of the guests")]
     Root(#[from] RootError),
@@ -132,7 +132,7 @@ pub enum VirtualPlaceError {
 
 /// The virtual backend.
 #[derive(Debug)]
-pub struct VirtualPlace {
+pub struct VirtualBackend {
     options: VirtualOptions,
     root: RootImage,
     missing: Vec<String>,
@@ -140,16 +140,16 @@ pub struct VirtualPlace {
     preparations: Preparations,
 }
 
-impl VirtualPlace {
+impl VirtualBackend {
     /// Makes a backend with an image of this machine's tools; `find` looks for a program by name.
     ///
     /// # Errors
     ///
-    /// [`VirtualPlaceError::Root`].
+    /// [`VirtualBackendError::Root`].
     pub fn new(
         options: VirtualOptions,
         find: &dyn Fn(&str) -> Option<PathBuf>,
-    ) -> Result<Self, VirtualPlaceError> {
+    ) -> Result<Self, VirtualBackendError> {
         let mut builder = RootBuilder::new(&options.program)?;
         let mut missing = Vec::new();
         for name in tools() {
@@ -178,18 +178,18 @@ impl VirtualPlace {
     ///
     /// # Errors
     ///
-    /// [`VirtualPlaceError::NoMemory`].
+    /// [`VirtualBackendError::NoMemory`].
     pub fn reserve_memory(
         &mut self,
         plan: &Plan,
         at_most: usize,
-    ) -> Result<MemoryCapacity, VirtualPlaceError> {
+    ) -> Result<MemoryCapacity, VirtualBackendError> {
         let largest = plan.stacks.iter().map(memory).max().unwrap_or(DEFAULT_MEMORY);
         let candidates =
             [Path::new(SHARED_MEMORY), &self.options.scratch].map(memory_capacity::look);
         let machine = memory_capacity::machine_memory();
         let capacity = memory_capacity::choose(largest, at_most, machine, &candidates)
-            .map_err(|found| VirtualPlaceError::NoMemory { needed: largest, found })?;
+            .map_err(|found| VirtualBackendError::NoMemory { needed: largest, found })?;
         self.memory_directory.clone_from(&capacity.directory);
         Ok(capacity)
     }
@@ -229,7 +229,7 @@ impl VirtualPlace {
         trial: &PlannedTrial,
         lane: &Lane,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, VirtualPlaceError> {
+    ) -> Result<Record, VirtualBackendError> {
         let guest = Guest { plan, trial, lane, part: TrialPart::Whole };
         if plan.lab.trial.freeze {
             return self.run_prepared(&guest, progress);
@@ -243,7 +243,7 @@ impl VirtualPlace {
         &self,
         guest: &Guest<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, VirtualPlaceError> {
+    ) -> Result<Record, VirtualBackendError> {
         let Start { disks, record: prepared } = self.prepared(guest, progress)?;
         let Some(disks) = disks else { return Ok(prepared) };
         let first = Cell::new(Some(disks));
@@ -263,7 +263,7 @@ impl VirtualPlace {
         &self,
         guest: &Guest<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Start, VirtualPlaceError> {
+    ) -> Result<Start, VirtualBackendError> {
         let plan = guest.plan;
         // One seed for all rounds: accesses differ from round to round, the layout does not.
         let trial = PlannedTrial { seed: derive_seed(plan.lab.seed, FROZEN), ..*guest.trial };
@@ -280,7 +280,7 @@ impl VirtualPlace {
     }
 
     /// Returns a key of everything that a prepared stack depends on.
-    fn depends_on(&self, guest: &Guest<'_>) -> Result<String, VirtualPlaceError> {
+    fn depends_on(&self, guest: &Guest<'_>) -> Result<String, VirtualBackendError> {
         let files = guest.plan.pair(guest.trial).1.parts.first().map(WorkloadParams::preparation);
         let charge = self.options.charge;
         let all = (
@@ -297,7 +297,7 @@ impl VirtualPlace {
         guest: &Guest<'_>,
         disks: &MakeDisks<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Record, Outcome), VirtualPlaceError> {
+    ) -> Result<(Record, Outcome), VirtualBackendError> {
         let (record, outcome) = self.once(guest, disks, progress)?;
         if !self.options.check {
             return Ok((record, outcome));
@@ -307,10 +307,10 @@ impl VirtualPlace {
         match difference(&outcome, &repeated) {
             Some(difference) => {
                 let difference = Box::new(difference);
-                Err(VirtualPlaceError::NotRepeatable { label: label(), difference })
+                Err(VirtualBackendError::NotRepeatable { label: label(), difference })
             }
             // Disks and output are equal, so the records must be: this is a bug in this program.
-            None if again != record => Err(VirtualPlaceError::Stack(format!(
+            None if again != record => Err(VirtualBackendError::Stack(format!(
                 "the records of two trials of {} differ although their I/O is the same; please report this bug",
                 label()
             ))),
@@ -323,7 +323,7 @@ impl VirtualPlace {
         guest: &Guest<'_>,
         disks: &MakeDisks<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Record, Outcome), VirtualPlaceError> {
+    ) -> Result<(Record, Outcome), VirtualBackendError> {
         let settings = self.settings(guest);
         let disks = disks(&settings)?;
         let input = serde_json::to_vec(&guest.request(disks.len() > 1))?;
@@ -340,7 +340,7 @@ impl VirtualPlace {
             &mut |bytes| transcript.take(bytes, progress),
         )?;
         if outcome.end == End::CalledOff {
-            return Err(VirtualPlaceError::CalledOff);
+            return Err(VirtualBackendError::CalledOff);
         }
         let mut record = transcript::record(transcript, &outcome);
         record.in_force.memory_limit = Some(memory(guest.stack()));
@@ -373,7 +373,7 @@ impl VirtualPlace {
         stack: &Stack,
         seed: u64,
         settings: &Settings,
-    ) -> Result<Vec<DiskSetup>, VirtualPlaceError> {
+    ) -> Result<Vec<DiskSetup>, VirtualBackendError> {
         let data = self.model(&stack.device.name, &stack.device.backing, seed)?;
         let mut disks = vec![DiskSetup::empty("data", data, settings)];
         if let Some(backing) = &stack.journal.external {
@@ -388,16 +388,16 @@ impl VirtualPlace {
         name: &str,
         backing: &Backing,
         seed: u64,
-    ) -> Result<Box<dyn Model>, VirtualPlaceError> {
+    ) -> Result<Box<dyn Model>, VirtualBackendError> {
         let Backing::Model { model, size } = backing else {
-            return Err(VirtualPlaceError::Stack(format!(
+            return Err(VirtualBackendError::Stack(format!(
                 "{name} is a device of the host, and the virtual backend needs a modelled one: write model = \"NAME\" (seekwell device list)"
             )));
         };
-        let source = |source| VirtualPlaceError::Model { name: name.to_owned(), source };
+        let source = |source| VirtualBackendError::Model { name: name.to_owned(), source };
         let found = seekwell_device::catalogue::find(&self.options.devices, model);
         let file = found.map_err(source)?.ok_or_else(|| {
-            VirtualPlaceError::Stack(format!(
+            VirtualBackendError::Stack(format!(
                 "{name} names the modelled device '{model}', which does not exist; list the models with: seekwell device list"
             ))
         })?;
@@ -410,7 +410,7 @@ impl VirtualPlace {
 }
 
 /// Makes the disks of a guest.
-type MakeDisks<'a> = dyn Fn(&Settings) -> Result<Vec<DiskSetup>, VirtualPlaceError> + 'a;
+type MakeDisks<'a> = dyn Fn(&Settings) -> Result<Vec<DiskSetup>, VirtualBackendError> + 'a;
 
 /// One guest of a plan.
 #[derive(Clone, Copy)]

@@ -1,11 +1,11 @@
-//! The host as a place: makes the images, starts a guardian and one agent per trial, and hears
+//! The host as a backend: makes the images, starts a guardian and one agent per trial, and hears
 //! what the agent says.
 
 mod link;
 mod messages;
 
-use crate::host_place::link::GuardianLink;
-use crate::host_place::messages::{Heard, Listener};
+use crate::host_backend::link::GuardianLink;
+use crate::host_backend::messages::{Heard, Listener};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -64,7 +64,7 @@ pub struct HostOptions {
 
 /// Errors after which the host backend cannot continue.
 #[derive(Debug, thiserror::Error)]
-pub enum HostPlaceError {
+pub enum HostBackendError {
     /// Something on the host failed.
     #[error("{what}")]
     Host {
@@ -94,17 +94,17 @@ pub enum HostPlaceError {
     PutBack(String),
 }
 
-fn host(what: &str) -> impl FnOnce(seekwell_host::error::Error) -> HostPlaceError + '_ {
-    move |source| HostPlaceError::Host { what: what.to_owned(), source }
+fn host(what: &str) -> impl FnOnce(seekwell_host::error::Error) -> HostBackendError + '_ {
+    move |source| HostBackendError::Host { what: what.to_owned(), source }
 }
 
-fn process(what: &str) -> impl Fn(io::Error) -> HostPlaceError + '_ {
-    move |source| HostPlaceError::Process { what: what.to_owned(), source }
+fn process(what: &str) -> impl Fn(io::Error) -> HostBackendError + '_ {
+    move |source| HostBackendError::Process { what: what.to_owned(), source }
 }
 
-/// The host as a place.
+/// The host as a backend.
 #[derive(Debug)]
-pub struct HostPlace {
+pub struct HostBackend {
     system: System,
     options: HostOptions,
     run: String,
@@ -138,13 +138,13 @@ enum Trial {
     },
 }
 
-impl HostPlace {
-    /// A place for this plan. Makes the undo list and starts the guardian; images are made when
+impl HostBackend {
+    /// A backend for this plan. Makes the undo list and starts the guardian; images are made when
     /// the first trial needs them.
     ///
     /// # Errors
     /// When the undo list cannot be made or the guardian cannot be started.
-    pub fn new(plan: &Plan, options: HostOptions) -> Result<Self, HostPlaceError> {
+    pub fn new(plan: &Plan, options: HostOptions) -> Result<Self, HostBackendError> {
         let system = System::host();
         // The number first: what cuts long names must not make two runs one.
         let run = format!("{}-{}", std::process::id(), plan.lab.name);
@@ -165,7 +165,7 @@ impl HostPlace {
             .flat_map(disks)
             .filter_map(|path| Some((path.clone(), guard::bind(&system, path).ok()?)));
         let bonds = bonds.collect();
-        let mut place = Self {
+        let mut backend = Self {
             system,
             options,
             run,
@@ -181,8 +181,8 @@ impl HostPlace {
             told: BTreeSet::new(),
             lock,
         };
-        place.ensure_guardian()?;
-        Ok(place)
+        backend.ensure_guardian()?;
+        Ok(backend)
     }
 
     /// Runs one trial. An agent that dies without a record is started once more; dies it again,
@@ -195,7 +195,7 @@ impl HostPlace {
         plan: &Plan,
         trial: &PlannedTrial,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Record, HostPlaceError> {
+    ) -> Result<Record, HostBackendError> {
         let (stack, _) = plan.pair(trial);
         for bond in disks(stack).filter_map(|path| self.bonds.get(path)) {
             bond.check(&self.system)?;
@@ -244,7 +244,7 @@ impl HostPlace {
     ///
     /// # Errors
     /// When something could not be put back.
-    pub fn finish(mut self) -> Result<(), HostPlaceError> {
+    pub fn finish(mut self) -> Result<(), HostBackendError> {
         self.images.clear();
         let said = self.guardian.take().map(GuardianLink::bye);
         if let Some(Err(error)) = said {
@@ -252,7 +252,7 @@ impl HostPlace {
             let restored = undo::restore(&self.system, &self.undo)
                 .map_err(host("cannot restore the settings that the run changed"))?;
             if !restored.problems.is_empty() {
-                return Err(HostPlaceError::PutBack(format!(
+                return Err(HostBackendError::PutBack(format!(
                     "{error}; {}",
                     restored.problems.join("; ")
                 )));
@@ -263,14 +263,14 @@ impl HostPlace {
             return Ok(());
         }
         let left: Vec<String> = left.iter().map(ToString::to_string).collect();
-        Err(HostPlaceError::PutBack(left.join("; ")))
+        Err(HostBackendError::PutBack(left.join("; ")))
     }
 
     fn make_images(
         &mut self,
         stack: &Stack,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(), HostPlaceError> {
+    ) -> Result<(), HostBackendError> {
         let device = (format!("device {}", stack.device.base), &stack.device.backing);
         let external = stack.journal.external.as_ref();
         let journal = external.map(|backing| (format!("journal {}", stack.journal.name), backing));
@@ -284,7 +284,7 @@ impl HostPlace {
         Ok(())
     }
 
-    fn make_image(&self, name: &str, backing: &Backing) -> Result<Image, HostPlaceError> {
+    fn make_image(&self, name: &str, backing: &Backing) -> Result<Image, HostBackendError> {
         let seed = self.image_seed;
         let made = match backing {
             Backing::Loop { size, directory, .. } => {
@@ -295,7 +295,7 @@ impl HostPlace {
                 image::create_in_ram(&self.system, *size, seed, &mut |_| {})
             }
             Backing::Disk { .. } | Backing::Partition { .. } | Backing::Model { .. } => {
-                return Err(HostPlaceError::Stack(format!("{name} has no image")));
+                return Err(HostBackendError::Stack(format!("{name} has no image")));
             }
         };
         made.map_err(host(&format!("cannot make the image of {name}")))
@@ -307,13 +307,13 @@ impl HostPlace {
         name: &str,
         backing: &Backing,
         fd: i32,
-    ) -> Result<(DeviceHandle, Option<&File>), HostPlaceError> {
+    ) -> Result<(DeviceHandle, Option<&File>), HostBackendError> {
         match backing {
             Backing::Loop { sector, .. } | Backing::Ram { sector, .. } => {
                 let image = self
                     .images
                     .get(name)
-                    .ok_or_else(|| HostPlaceError::Stack(format!("{name} has no image")))?;
+                    .ok_or_else(|| HostBackendError::Stack(format!("{name} has no image")))?;
                 let layout = image.layout().clone();
                 Ok((DeviceHandle::Image { fd, sector: *sector, layout }, Some(image.file())))
             }
@@ -323,7 +323,7 @@ impl HostPlace {
                 let bound = self.bonds.get(path).map(Bond::text);
                 Ok((DeviceHandle::Claimed { path: path.clone(), claims, run_file, bound }, None))
             }
-            Backing::Model { model, .. } => Err(HostPlaceError::Stack(format!(
+            Backing::Model { model, .. } => Err(HostBackendError::Stack(format!(
                 "{name} is the modelled device '{model}', which exists only on the virtual backend; use a loop, ram, disk or partition device"
             ))),
         }
@@ -334,7 +334,7 @@ impl HostPlace {
         plan: &Plan,
         trial: &PlannedTrial,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Trial, HostPlaceError> {
+    ) -> Result<Trial, HostBackendError> {
         self.ensure_guardian()?;
         let (child, stdout, stderr) = self.start_agent(plan, trial)?;
         let watching = self.guardian.as_mut().map(|guardian| guardian.watch(child.pid));
@@ -366,7 +366,7 @@ impl HostPlace {
         &self,
         plan: &Plan,
         trial: &PlannedTrial,
-    ) -> Result<(Child, OwnedFd, OwnedFd), HostPlaceError> {
+    ) -> Result<(Child, OwnedFd, OwnedFd), HostBackendError> {
         let (stack, workload) = plan.pair(trial);
         let (device, data_image) =
             self.handle(&format!("device {}", stack.device.base), &stack.device.backing, DATA_FD)?;
@@ -427,7 +427,7 @@ impl HostPlace {
         stdout: OwnedFd,
         stderr: OwnedFd,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Heard, HostPlaceError> {
+    ) -> Result<Heard, HostBackendError> {
         let timeout = plan.lab.trial.timeout.to_duration();
         let mut listener = Listener::new(stdout, stderr, KEPT_TALK);
         listener
@@ -440,11 +440,11 @@ impl HostPlace {
     }
 
     /// After a trial: the guardian puts back what the agent left, or the runner if it died.
-    fn put_back(&mut self) -> Result<(), HostPlaceError> {
+    fn put_back(&mut self) -> Result<(), HostBackendError> {
         if let Some(guardian) = &mut self.guardian {
             match guardian.done() {
                 Ok(answer) if answer == "clear" => return Ok(()),
-                Ok(answer) => return Err(HostPlaceError::PutBack(answer)),
+                Ok(answer) => return Err(HostBackendError::PutBack(answer)),
                 Err(_) => self.drop_guardian(),
             }
         }
@@ -456,7 +456,7 @@ impl HostPlace {
         if restored.problems.is_empty() {
             Ok(())
         } else {
-            Err(HostPlaceError::PutBack(restored.problems.join("; ")))
+            Err(HostBackendError::PutBack(restored.problems.join("; ")))
         }
     }
 
@@ -468,7 +468,7 @@ impl HostPlace {
         }
     }
 
-    fn ensure_guardian(&mut self) -> Result<(), HostPlaceError> {
+    fn ensure_guardian(&mut self) -> Result<(), HostBackendError> {
         if self.guardian.as_mut().is_some_and(GuardianLink::is_alive) {
             return Ok(());
         }
@@ -482,7 +482,7 @@ impl HostPlace {
     }
 }
 
-impl Backend for HostPlace {
+impl Backend for HostBackend {
     fn run(
         &mut self,
         plan: &Plan,
@@ -493,7 +493,7 @@ impl Backend for HostPlace {
     }
 
     fn finish(self: Box<Self>) -> Result<(), BackendError> {
-        HostPlace::finish(*self).map_err(Into::into)
+        HostBackend::finish(*self).map_err(Into::into)
     }
 }
 
@@ -507,7 +507,7 @@ fn disks(stack: &Stack) -> impl Iterator<Item = &PathBuf> {
 }
 
 /// One run at a time; what an earlier one left is put back first.
-fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostPlaceError> {
+fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostBackendError> {
     let folder = &options.undo_directory;
     let begun = Instant::now();
     let lock = loop {
@@ -517,7 +517,7 @@ fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostPlac
             // put back.
             None if begun.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_POLL),
             None => {
-                return Err(HostPlaceError::Stack(format!(
+                return Err(HostBackendError::Stack(format!(
                     "another run is active or its settings are still being restored ({} holds the \
                      lock); two runs would disturb each other: wait until it has ended",
                     undo::holder(system, folder)
@@ -529,19 +529,19 @@ fn machine_lock(system: &System, options: &HostOptions) -> Result<File, HostPlac
         let restored = undo::restore(system, &list)
             .map_err(host("cannot restore the settings that an interrupted run changed"))?;
         if !restored.problems.is_empty() {
-            return Err(HostPlaceError::PutBack(restored.problems.join("; ")));
+            return Err(HostBackendError::PutBack(restored.problems.join("; ")));
         }
     }
     Ok(lock)
 }
 
 /// Waits for the end of a killed agent and says how it ended.
-fn reap(child: &Child) -> Result<String, HostPlaceError> {
+fn reap(child: &Child) -> Result<String, HostBackendError> {
     let ended =
         namespace::ended(&child.pidfd, AGENT_END).map_err(host("cannot wait for the agent"))?;
     if !ended {
         let text = format!("the agent (process {}) does not end: a device may hang", child.pid);
-        return Err(HostPlaceError::Stack(text));
+        return Err(HostBackendError::Stack(text));
     }
     let status = namespace::wait(&child.pidfd).map_err(host("cannot reap the agent"))?;
     Ok(format!("{status:?}"))

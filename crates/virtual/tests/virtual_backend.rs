@@ -6,11 +6,11 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use seekwell_model::plan::{Candidate, PlaceFacts, Plan, PlannedTrial};
+use seekwell_model::plan::{BackendFacts, Candidate, Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::Backing;
 use seekwell_virtual::kernel::Kernel;
-use seekwell_virtual::{CpuCharge, Lane, VirtualOptions, VirtualPlace};
+use seekwell_virtual::{CpuCharge, Lane, VirtualBackend, VirtualOptions};
 
 /// A plan of one trial per filesystem of a lab, on the modelled device `model`.
 fn plan(filesystems: &[&str], model: &str, rest: &str) -> Plan {
@@ -26,11 +26,11 @@ fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -
     );
     let file = seekwell_spec::read_lab_bytes(text.as_bytes(), "t.toml").unwrap();
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
-    let facts = PlaceFacts {
+    let facts = BackendFacts {
         schedulers: words(&["none", "mq-deadline", "kyber", "bfq"]),
         kernel_filesystems: words(&["ext2", "ext3", "ext4", "xfs", "btrfs"]),
         programs: words(&["mkfs.ext4", "e2fsck", "mkfs.xfs", "mkfs.btrfs"]),
-        ..PlaceFacts::default()
+        ..BackendFacts::default()
     };
     let expansion = seekwell_spec::expand(&file, &facts).unwrap();
     let mut stacks = expansion.stacks;
@@ -62,7 +62,7 @@ fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -
     }
 }
 
-fn place(kernel: Kernel, scratch: &Path) -> VirtualPlace {
+fn backend(kernel: Kernel, scratch: &Path) -> VirtualBackend {
     let options = VirtualOptions {
         kernel,
         program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
@@ -72,7 +72,7 @@ fn place(kernel: Kernel, scratch: &Path) -> VirtualPlace {
         charge: CpuCharge::default(),
         check: false,
     };
-    VirtualPlace::new(options, &seekwell_testing::tool).unwrap()
+    VirtualBackend::new(options, &seekwell_testing::tool).unwrap()
 }
 
 fn value(record: &Record, step: &str, metric: &str) -> f64 {
@@ -93,13 +93,13 @@ fn the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same() {
         }
     }
     let scratch = tempfile::tempdir().unwrap();
-    let place = place(kernel, scratch.path());
+    let backend = backend(kernel, scratch.path());
     let mail = "[[workload]]\nkind = \"mail\"\nfiles = 60\n[judge]\nmetric = \"unpack.elapsed\"\n";
     let plan = plan(&["ext4", "xfs", "btrfs"], "ide-40gb-2005", mail);
     assert_eq!(plan.trials.len(), 3);
     for trial in &plan.trials {
         let mut steps = Vec::new();
-        let first = place
+        let first = backend
             .run_trial(&plan, trial, &Lane::default(), &mut |name| steps.push(name.to_owned()))
             .unwrap();
         assert_eq!(first.status, Status::Ok, "{:?}", first.warnings);
@@ -107,7 +107,7 @@ fn the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same() {
         assert!(value(&first, "unpack", "elapsed_durable") >= value(&first, "unpack", "elapsed"));
         assert_eq!(first.in_force.device.queue.scheduler.as_deref(), Some("bfq"));
         assert!(first.warnings.iter().any(|warning| warning.code == "virtual-cpu-free"));
-        let second = place.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
+        let second = backend.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
         assert!(first == second, "{:?} {:?}", first.fingerprint, second.fingerprint);
     }
 }
@@ -129,10 +129,10 @@ fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
         plan(&["ext4", "raw"], "maxtor-6y080l0", &rest)
     };
     let (small, large) = (seek("512B"), seek("4KiB"));
-    let run = |place: &VirtualPlace, plan: &Plan, index: usize, seed: u64| {
+    let run = |backend: &VirtualBackend, plan: &Plan, index: usize, seed: u64| {
         let trial = PlannedTrial { seed, ..plan.trials[index] };
         let mut said = Vec::new();
-        let record = place.run_trial(plan, &trial, &Lane::default(), &mut |name| {
+        let record = backend.run_trial(plan, &trial, &Lane::default(), &mut |name| {
             said.push(name.to_owned());
         });
         let record = record.unwrap();
@@ -141,7 +141,7 @@ fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
         (record, said.contains(&"seek-populate".to_owned()))
     };
     for (index, made) in [(0, 1), (1, 0)] {
-        let kept = place(kernel.clone(), scratch.path());
+        let kept = backend(kernel.clone(), scratch.path());
         let (first, populated) = run(&kept, &small, index, 7);
         assert!(populated);
         assert_eq!(first.in_force.mkfs.len(), made, "{:?}", first.in_force.mkfs);
@@ -154,7 +154,7 @@ fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
         assert_ne!(first.fingerprint, second.fingerprint, "another seed reads elsewhere");
         let (_, populated) = run(&kept, &large, index, 8);
         assert!(!populated, "another size of read needs no other file");
-        let fresh = place(kernel.clone(), scratch.path());
+        let fresh = backend(kernel.clone(), scratch.path());
         let (again, populated) = run(&fresh, &small, index, 8);
         assert!(populated);
         assert!(again == second, "{:?} {:?}", again.fingerprint, second.fingerprint);
@@ -162,11 +162,11 @@ fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
 }
 
 /// Random reads with 32 outstanding, per second, by scheduler.
-fn reads_per_second(place: &VirtualPlace, model: &str) -> BTreeMap<String, f64> {
+fn reads_per_second(backend: &VirtualBackend, model: &str) -> BTreeMap<String, f64> {
     let seek = "[[workload]]\nkind = \"seek\"\nsize = \"4KiB\"\nfile_size = \"256MiB\"\ncache = \"direct\"\ncount = 1500\ndepth = 32\nengine = \"io_uring\"\n[judge]\nmetric = \"seek.iops\"\n";
     let plan = plan_of(&["raw"], &["none", "mq-deadline", "bfq"], model, seek);
     let rate = |trial: &PlannedTrial| {
-        let record = place.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
+        let record = backend.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap();
         assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
         let scheduler = plan.pair(trial).0.scheduler.kind.clone();
         assert_eq!(record.in_force.device.queue.scheduler.as_ref(), Some(&scheduler));
@@ -180,12 +180,12 @@ fn a_scheduler_helps_a_disk_that_takes_one_request_and_not_one_that_sorts_itself
     let test = "a_scheduler_helps_a_disk_that_takes_one_request_and_not_one_that_sorts_itself";
     let Some(kernel) = common::lab_kernel(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let place = place(kernel, scratch.path());
-    let one = reads_per_second(&place, "maxtor-6y080l0");
+    let backend = backend(kernel, scratch.path());
+    let one = reads_per_second(&backend, "maxtor-6y080l0");
     for scheduler in ["mq-deadline", "bfq"] {
         assert!(one[scheduler] > 1.05 * one["none"], "{one:?}");
     }
-    let many = reads_per_second(&place, "sata-2tb-5400");
+    let many = reads_per_second(&backend, "sata-2tb-5400");
     for scheduler in ["mq-deadline", "bfq"] {
         let ratio = many[scheduler] / many["none"];
         assert!((0.95..1.05).contains(&ratio), "{many:?}");
@@ -197,19 +197,19 @@ fn a_device_that_is_none_of_ours_is_refused_in_words() {
     let test = "a_device_that_is_none_of_ours_is_refused_in_words";
     let Some(kernel) = common::lab_kernel(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let place = place(kernel, scratch.path());
+    let backend = backend(kernel, scratch.path());
     let seek = "[[workload]]\nkind = \"mail\"\nfiles = 60\n[judge]\nmetric = \"unpack.elapsed\"\n";
     let mut plan = plan(&["ext4"], "no-such-disk", seek);
     let trial = plan.trials[0];
-    let message = |place: &VirtualPlace, plan: &Plan| {
-        place.run_trial(plan, &trial, &Lane::default(), &mut |_| {}).unwrap_err().to_string()
+    let message = |backend: &VirtualBackend, plan: &Plan| {
+        backend.run_trial(plan, &trial, &Lane::default(), &mut |_| {}).unwrap_err().to_string()
     };
     assert_eq!(
-        message(&place, &plan),
+        message(&backend, &plan),
         "disk names the modelled device 'no-such-disk', which does not exist; list the models with: seekwell device list"
     );
     plan.stacks[0].device.backing = Backing::Disk { path: "/dev/sda".into() };
-    let text = message(&place, &plan);
+    let text = message(&backend, &plan);
     assert!(
         text.starts_with(
             "disk is a device of the host, and the virtual backend needs a modelled one"
@@ -219,8 +219,8 @@ fn a_device_that_is_none_of_ours_is_refused_in_words() {
 }
 
 /// The first trial of a plan of one stack.
-fn first(place: &VirtualPlace, plan: &Plan) -> Record {
-    let record = place.run_trial(plan, &plan.trials[0], &Lane::default(), &mut |_| {}).unwrap();
+fn first(backend: &VirtualBackend, plan: &Plan) -> Record {
+    let record = backend.run_trial(plan, &plan.trials[0], &Lane::default(), &mut |_| {}).unwrap();
     assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
     record
 }
@@ -230,12 +230,12 @@ fn what_a_modelled_device_did_is_in_its_steps() {
     let test = "what_a_modelled_device_did_is_in_its_steps";
     let Some(kernel) = common::lab_kernel(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let place = place(kernel, scratch.path());
+    let backend = backend(kernel, scratch.path());
     let seek = |model: &str, more: &str| {
         let rest = format!(
             "[[workload]]\nkind = \"seek\"\nfile_size = \"64MiB\"\ncontent = \"stamped\"\ncount = 200\n{more}[judge]\nmetric = \"seek.iops\"\n"
         );
-        first(&place, &plan(&["raw"], model, &rest))
+        first(&backend, &plan(&["raw"], model, &rest))
     };
     let disk = seek("maxtor-6y080l0", "");
     let parts = ["arm_time", "rotation_time", "transfer_time"];
