@@ -66,16 +66,7 @@ pub fn find(
     let (plain, bus) = device.split_once('@').map_or((device, None), |(n, b)| (n, Some(b)));
     let Some(file) = devices.get(plain) else { return Ok(None) };
     let file = bus.map_or_else(|| Ok(file.clone()), |bus| file.on_bus(bus))?;
-    words.try_fold(file, changed).map(Some)
-}
-
-/// The device with `KEY=NUMBER` carried out.
-fn changed(file: DeviceFile, change: &str) -> Result<DeviceFile, DeviceError> {
-    let parts = change.split_once('=');
-    let number = parts.and_then(|(key, number)| Some((key, number.trim().parse().ok()?)));
-    let (key, number) =
-        number.ok_or_else(|| DeviceError::NotAChange { change: change.trim().to_owned() })?;
-    file.with(key.trim(), number)
+    words.try_fold(file, |file, change| file.changed(&change.parse()?)).map(Some)
 }
 
 /// Devices as a table: name, kind, capacity, queue depth, title; a line each, ended by `\n`.

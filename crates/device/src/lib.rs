@@ -41,6 +41,7 @@
 pub mod accuracy;
 pub mod bus;
 pub mod catalogue;
+mod change;
 pub mod diskspecs;
 pub mod evidence;
 pub mod file;
@@ -64,6 +65,7 @@ mod volatile;
 
 pub use build::build;
 pub use catalogue::catalogue;
+pub use change::Change;
 pub use draw::draw;
 pub use error::DeviceError;
 pub use file::{DeviceFile, load};

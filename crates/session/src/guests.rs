@@ -134,7 +134,7 @@ fn changed(
             return Err(SessionError::ChangedDevice { change: change.clone() });
         };
         *file = file
-            .with(&change.key, change.value)
+            .changed(&change.number)
             .map_err(|source| SessionError::Change { change: Box::new(change.clone()), source })?;
     }
     Ok(devices)

@@ -77,20 +77,25 @@ impl Options {
 pub struct Change {
     /// Name of the device.
     pub device: String,
-    /// Dotted key of the parameter in the device's file.
-    pub key: String,
-    /// The new value.
-    pub value: f64,
+    /// The number and its new value.
+    pub number: seekwell_device::Change,
+}
+
+impl Change {
+    /// A change of the number under a dotted key of the device's file.
+    #[must_use]
+    pub fn new(device: &str, key: &str, value: f64) -> Self {
+        let number = seekwell_device::Change { key: key.to_owned(), value };
+        Self { device: device.to_owned(), number }
+    }
 }
 
 impl std::str::FromStr for Change {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parts = text.split_once(':').and_then(|(device, rest)| {
-            let (key, value) = rest.split_once('=')?;
-            let value = value.trim().replace('_', "").parse().ok()?;
-            Some(Self { device: device.to_owned(), key: key.trim().to_owned(), value })
+        let parts = text.split_once(':').and_then(|(device, number)| {
+            Some(Self { device: device.to_owned(), number: number.parse().ok()? })
         });
         parts.ok_or_else(|| {
             "write DEVICE:KEY=NUMBER, for example sata-2tb-5400:rotating.rpm=5900".to_owned()
@@ -100,6 +105,6 @@ impl std::str::FromStr for Change {
 
 impl std::fmt::Display for Change {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}:{}={}", self.device, self.key, self.value)
+        write!(formatter, "{}:{}", self.device, self.number)
     }
 }

@@ -59,7 +59,7 @@ fn measured(
     let (Some(lab), Some(measure)) = (lab, measure) else {
         return Err(RunFailed(format!("no lab of study {} measures {}", study.key, one.value)));
     };
-    let change = Change { device: one.device.clone(), key: one.parameter.clone(), value };
+    let change = Change::new(&one.device, &one.parameter, value);
     let runs = Vec::from_iter(labs.run_only(study, lab, &change, &measure.stack)?);
     Ok(judge::measured(study, &runs, &one.value).map(|quantity| quantity.centre))
 }

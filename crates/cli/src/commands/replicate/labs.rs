@@ -97,7 +97,7 @@ impl<'a> Labs<'a> {
                 )));
             };
             for value in bounds {
-                let change = Change { device: device.clone(), key: key.clone(), value };
+                let change = Change::new(&device, &key, value);
                 let mut runs = Vec::new();
                 for lab in &study.labs {
                     runs.extend(self.at_end(study, lab, &change)?);
