@@ -1,125 +1,35 @@
 //! Small runs for tests: stacks, records and a verdict that fit together.
 
 use crate::view::RunView;
-use seekwell_model::lab::{
-    Better, Effort, Judge, Lab, Method, SchedulerAxis, TrialSettings, Workload,
-};
-use seekwell_model::plan::{Candidate, Cost, LeftOut, Plan, PlannedTrial};
-use seekwell_model::record::{DeviceInForce, InForce, QueueSettings, Record, Status, StepRecord};
-use seekwell_model::stack::{
-    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
-};
-use seekwell_model::units::{Bytes, Nanos};
-use seekwell_model::verdict::{Basis, Evidence, Ratio, Verdict, VerdictKind};
+pub(crate) use seekwell_fixtures::stack;
+use seekwell_fixtures::{mail, step};
+use seekwell_model::lab::{Effort, Lab};
+use seekwell_model::plan::{Cost, LeftOut, Plan};
+use seekwell_model::record::{DeviceInForce, InForce, QueueSettings, Record};
+use seekwell_model::stack::{Journal, Memory, Stack};
+use seekwell_model::units::Bytes;
+use seekwell_model::verdict::{Basis, Ratio, Verdict, VerdictKind};
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_model::workloads::{CacheState, MailParams, WorkloadParams};
-use std::collections::BTreeMap;
-
-/// A stack on a loop device whose label is `FILESYSTEM/SCHEDULER`.
-pub(crate) fn stack(kind: &str, scheduler: &str) -> Stack {
-    let filesystem = Filesystem {
-        name: kind.to_owned(),
-        kind: kind.to_owned(),
-        mkfs: vec![],
-        mount: vec!["noatime".to_owned()],
-        discard: false,
-        overlay: None,
-    };
-    Stack {
-        label: format!("{kind}/{scheduler}"),
-        device: Device {
-            name: "scratch".to_owned(),
-            base: "scratch".to_owned(),
-            backing: Backing::Loop { size: Bytes::gib(8), directory: None, sector: Bytes(512) },
-            settings: DeviceSettings::default(),
-        },
-        journal: Journal::internal(),
-        filesystem,
-        scheduler: Scheduler::plain(scheduler),
-        memory: Memory::quarter(),
-    }
-}
-
-fn workload() -> Workload {
-    let mail = MailParams {
-        compressible: 0,
-        repeated: 0,
-        files: 2_000,
-        directories: 20,
-        largest: None,
-        median_size: Bytes::kib(4),
-        spread: 1.2,
-        tar: None,
-        steps: ["read_archive", "read_directory", "remove"].map(str::to_owned).to_vec(),
-        cache: CacheState::Cold,
-        pipe: false,
-    };
-    Workload { name: "mail".to_owned(), parts: vec![WorkloadParams::Mail(mail)], beside: vec![] }
-}
 
 fn lab() -> Lab {
+    let lab = seekwell_fixtures::lab("unpack.elapsed_durable", Effort::Rounds(8), vec![mail()]);
     Lab {
         name: "mail".to_owned(),
         question: "which stack unpacks, reads and removes a mail tree fastest?".to_owned(),
-        seed: 42,
-        devices: vec![],
         journals: vec![Journal::internal()],
-        filesystems: vec![],
-        schedulers: SchedulerAxis::All,
         memories: vec![Memory::quarter()],
-        workloads: vec![workload()],
-        exclusions: vec![],
-        stacks: vec![],
-        stacks_only: false,
-        judge: Judge {
-            metric: "unpack.elapsed_durable".to_owned(),
-            better: Better::Lower,
-            tie: 0.02,
-            confidence: 0.95,
-            effort: Effort::Rounds(8),
-            method: Method::Rounds,
-            control: false,
-        },
-        trial: TrialSettings {
-            cpus: None,
-            block_events: false,
-            single_ios: false,
-            sample_interval: Nanos(100_000_000),
-            timeout: Nanos::seconds(600),
-            fsck: false,
-            fsck_torn: false,
-            freeze: false,
-        },
+        ..lab
     }
 }
 
 /// Eight rounds over these stacks, each round in the order of the stacks.
 pub(crate) fn plan(stacks: Vec<Stack>) -> Plan {
-    let count = stacks.len() as u32;
-    let trial = |index: u32| PlannedTrial {
-        index,
-        round: index / count,
-        candidate: index % count,
-        seed: u64::from(index / count),
+    let plan = seekwell_fixtures::plan(lab(), stacks, 8);
+    let cost = |stack: usize| Cost {
+        time_ns: 1_500_000_000 + stack as u64 * 100_000_000,
+        written: Some(Bytes(44_000_000)),
     };
-    Plan {
-        lab: lab(),
-        workloads: vec![workload()],
-        candidates: (0..count).map(|stack| Candidate { stack, workload: 0 }).collect(),
-        trials: (0..8 * count).map(trial).collect(),
-        left_out: vec![],
-        costs: (0..count)
-            .map(|stack| Cost {
-                time_ns: 1_500_000_000 + u64::from(stack) * 100_000_000,
-                written: Some(Bytes(44_000_000)),
-            })
-            .collect(),
-        warnings: vec![],
-        race: None,
-        control: None,
-        prolonged: None,
-        stacks,
-    }
+    Plan { costs: (0..plan.stacks.len()).map(cost).collect(), ..plan }
 }
 
 fn device(scheduler: &str) -> DeviceInForce {
@@ -153,13 +63,7 @@ fn mkfs_of(kind: &str) -> Vec<String> {
 
 /// A record in which the judged step took so many seconds.
 pub(crate) fn record(stack: &Stack, seconds: f64) -> Record {
-    let step = |name: &str, metric: &str, value: f64| StepRecord {
-        name: name.to_owned(),
-        metrics: BTreeMap::from([(metric.to_owned(), value)]),
-        ..StepRecord::default()
-    };
     Record {
-        status: Status::Ok,
         in_force: InForce {
             device: device(&stack.scheduler.kind),
             mkfs: mkfs_of(&stack.filesystem.kind),
@@ -175,14 +79,9 @@ pub(crate) fn record(stack: &Stack, seconds: f64) -> Record {
             step("read_directory", "elapsed", seconds / 2.5),
             step("remove", "elapsed_durable", 0.031),
         ],
-        timeline: vec![],
-        journal_timeline: vec![],
         clock_cost_ns: Some(21.0),
-        smart: None,
-        block_events: None,
-        fingerprint: None,
         elapsed_ns: 1_500_000_000,
-        warnings: vec![],
+        ..Record::blank()
     }
 }
 
@@ -210,20 +109,10 @@ pub(crate) fn verdict(
     rows: Vec<Ratio>,
 ) -> Verdict {
     Verdict {
-        kind,
-        stacks: stacks.iter().map(|label| (*label).to_owned()).collect(),
         baseline: rows.first().map(|row| row.stack.clone()),
         ratios: rows,
         reason: reason.to_owned(),
-        metric: "unpack.elapsed_durable".to_owned(),
-        better: Better::Lower,
-        confidence: 0.95,
-        tie: 0.02,
-        rounds: 8,
-        decision: None,
-        sentence: String::new(),
-        method: 0,
-        evidence: Evidence::default(),
+        ..seekwell_fixtures::verdict(kind, stacks, 8)
     }
 }
 

@@ -1,75 +1,21 @@
 //! Plans and records for the tests of this room.
 
 use crate::order;
-use seekwell_model::lab::{
-    Better, Effort, Judge, Lab, Method, SchedulerAxis, TrialSettings, Workload,
-};
+use seekwell_model::lab::{Effort, Lab, Method, Workload};
 use seekwell_model::plan::{BackendFacts, Candidate, Plan, PlannedTrial};
-use seekwell_model::record::{InForce, Record, Status, StepRecord};
-use seekwell_model::stack::{
-    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
-};
-use seekwell_model::units::{Bytes, Nanos};
-use std::collections::BTreeMap;
+use seekwell_model::record::{Record, Status};
+use seekwell_model::stack::{Backing, Scheduler, Stack};
+use seekwell_model::units::Bytes;
 
+/// A stack on a RAM disk of 64 MiB that differs from others by its name alone.
 pub fn stack(label: &str) -> Stack {
-    let backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
-    Stack {
-        label: label.into(),
-        device: Device {
-            name: "d".into(),
-            backing,
-            base: "d".into(),
-            settings: DeviceSettings::default(),
-        },
-        journal: Journal::internal(),
-        filesystem: Filesystem {
-            name: label.into(),
-            kind: "ext4".into(),
-            mkfs: vec![],
-            mount: vec![],
-            discard: false,
-            overlay: None,
-        },
-        scheduler: Scheduler::plain("none"),
-        memory: Memory::quarter(),
-    }
+    let mut stack = seekwell_fixtures::named_stack(label);
+    stack.device.backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
+    stack
 }
 
 pub fn lab(effort: Effort, workloads: Vec<Workload>) -> Lab {
-    Lab {
-        name: "test".into(),
-        question: "which?".into(),
-        seed: 42,
-        devices: vec![],
-        journals: vec![],
-        filesystems: vec![],
-        schedulers: SchedulerAxis::All,
-        memories: vec![],
-        workloads,
-        exclusions: vec![],
-        stacks: vec![],
-        stacks_only: false,
-        judge: Judge {
-            metric: "step.elapsed".into(),
-            better: Better::Lower,
-            tie: 0.02,
-            confidence: 0.95,
-            effort,
-            method: Method::Rounds,
-            control: false,
-        },
-        trial: TrialSettings {
-            cpus: None,
-            block_events: false,
-            single_ios: false,
-            sample_interval: Nanos(100_000_000),
-            timeout: Nanos::seconds(600),
-            fsck: false,
-            fsck_torn: false,
-            freeze: false,
-        },
-    }
+    seekwell_fixtures::lab("step.elapsed", effort, workloads)
 }
 
 pub fn workload(step: &str) -> Workload {
@@ -97,24 +43,7 @@ pub fn on_models(mut plan: Plan) -> Plan {
 }
 
 pub fn record(elapsed_s: f64) -> Record {
-    let step = StepRecord {
-        name: "step".into(),
-        metrics: BTreeMap::from([("elapsed".to_owned(), elapsed_s)]),
-        ..StepRecord::default()
-    };
-    Record {
-        status: Status::Ok,
-        in_force: InForce::default(),
-        steps: vec![step],
-        timeline: vec![],
-        journal_timeline: vec![],
-        clock_cost_ns: None,
-        smart: None,
-        block_events: None,
-        fingerprint: None,
-        elapsed_ns: 1_000_000_000,
-        warnings: vec![],
-    }
+    seekwell_fixtures::record(vec![seekwell_fixtures::step("step", "elapsed", elapsed_s)])
 }
 
 pub fn failed(reason: &str) -> Record {

@@ -27,8 +27,9 @@ const LAYERS: [&[&str]; 10] = [
 const NARROW: [(&str, &[&str]); 2] =
     [("report", &["model", "stats"]), ("replicate", &["model", "stats"])];
 
-/// Shared test code: any room may depend on it, for its tests only; it depends on no room.
-const FOR_TESTS: &str = "testing";
+/// Shared test code: any room may depend on it, for its tests only. `testing` depends on no room,
+/// `fixtures` on the model alone.
+const FOR_TESTS: [&str; 2] = ["testing", "fixtures"];
 
 /// The parser of the command line and its generators: for `cli` alone.
 const COMMAND_LINE: [&str; 3] = ["clap", "clap_complete", "clap_mangen"];
@@ -144,7 +145,7 @@ impl Member<'_> {
             let what = format!("package `{package}` in the folder of `{}`", self.room);
             self.add(Rule::Arrow, 1, package, what);
         }
-        if layer(self.room).is_none() && ![FOR_TESTS, "xtask"].contains(&self.room) {
+        if layer(self.room).is_none() && self.room != "xtask" && !FOR_TESTS.contains(&self.room) {
             let what = format!(
                 "`{}`, a room that the layers in xtask/src/tidy/manifests.rs do not know",
                 self.room
@@ -202,8 +203,11 @@ impl Member<'_> {
         if known == "xtask" {
             return Some("though it is a tool, not a room".to_owned());
         }
-        if known == FOR_TESTS {
+        if FOR_TESTS.contains(&known) {
             return (!is_dev).then(|| "though it serves tests only".to_owned());
+        }
+        if (self.room, known) == ("fixtures", "model") {
+            return None;
         }
         let narrow = NARROW.iter().find(|(room, _)| *room == self.room);
         if let Some((_, allowed)) = narrow

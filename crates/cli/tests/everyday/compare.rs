@@ -2,10 +2,9 @@
 
 use super::{data, seekwell, talk};
 use seekwell_model::plan::BackendFacts;
-use seekwell_model::record::{InForce, Record, Status, StepRecord};
+use seekwell_model::record::Record;
 use seekwell_runner::order::{self, Expanded};
 use seekwell_store::RunFile;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 const LAB: &str = "\
@@ -27,24 +26,7 @@ rounds = 8
 const STEADY: [f64; 8] = [1.00, 1.01, 0.99, 1.00, 1.01, 0.99, 1.00, 1.00];
 
 fn record(elapsed: f64) -> Record {
-    let step = StepRecord {
-        name: "command".to_owned(),
-        metrics: BTreeMap::from([("elapsed".to_owned(), elapsed)]),
-        ..StepRecord::default()
-    };
-    Record {
-        status: Status::Ok,
-        in_force: InForce::default(),
-        steps: vec![step],
-        timeline: vec![],
-        journal_timeline: vec![],
-        clock_cost_ns: None,
-        smart: None,
-        block_events: None,
-        fingerprint: None,
-        elapsed_ns: 1_000_000_000,
-        warnings: vec![],
-    }
+    seekwell_fixtures::record(vec![seekwell_fixtures::step("command", "elapsed", elapsed)])
 }
 
 /// A run file of [`LAB`] whose trials take these factors of [`STEADY`], by stack.

@@ -1,15 +1,10 @@
 use super::measured::read;
 use super::*;
 use crate::{claims, study};
-use seekwell_model::lab::{
-    Better, Effort, Judge as LabJudge, Lab, Match, Method, SchedulerAxis, TrialSettings, Workload,
-};
+use seekwell_model::lab::{Effort, Lab, Match, Workload};
 use seekwell_model::plan::{Candidate, Plan};
-use seekwell_model::record::{InForce, Sample, StepRecord};
-use seekwell_model::stack::{
-    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, Scheduler, Stack,
-};
-use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::record::{Sample, StepRecord};
+use seekwell_model::units::Bytes;
 
 pub(crate) const CLAIMS: &str = r#"
 frozen = "2026-01-01"
@@ -156,103 +151,18 @@ of = "9.equal"
 text = "they are not"
 "#;
 
-fn stack(name: &str) -> Stack {
-    let backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
-    Stack {
-        label: name.into(),
-        device: Device {
-            name: "d".into(),
-            backing,
-            base: "d".into(),
-            settings: DeviceSettings::default(),
-        },
-        journal: Journal::internal(),
-        filesystem: Filesystem {
-            name: name.into(),
-            kind: "ext4".into(),
-            mkfs: vec![],
-            mount: vec![],
-            discard: false,
-            overlay: None,
-        },
-        scheduler: Scheduler::plain("none"),
-        memory: Memory::quarter(),
-    }
-}
-
-fn lab() -> Lab {
-    Lab {
-        name: "l".into(),
-        question: String::new(),
-        seed: 1,
-        devices: vec![],
-        journals: vec![],
-        filesystems: vec![],
-        schedulers: SchedulerAxis::All,
-        memories: vec![],
-        workloads: vec![],
-        exclusions: vec![],
-        stacks: vec![],
-        stacks_only: false,
-        judge: LabJudge {
-            metric: "s.elapsed".into(),
-            better: Better::Lower,
-            tie: 0.02,
-            confidence: 0.95,
-            effort: Effort::Rounds(6),
-            method: Method::Rounds,
-            control: false,
-        },
-        trial: TrialSettings {
-            cpus: None,
-            block_events: false,
-            single_ios: false,
-            sample_interval: Nanos(1),
-            timeout: Nanos(1),
-            fsck: false,
-            fsck_torn: false,
-            freeze: false,
-        },
-    }
-}
-
 pub(crate) fn plan() -> Plan {
-    Plan {
-        lab: lab(),
-        stacks: vec![stack("one"), stack("two")],
-        workloads: vec![Workload { name: "w".into(), parts: vec![], beside: vec![] }],
-        candidates: vec![Candidate { stack: 0, workload: 0 }, Candidate { stack: 1, workload: 0 }],
-        trials: vec![],
-        left_out: vec![],
-        costs: vec![],
-        warnings: vec![],
-        race: None,
-        control: None,
-        prolonged: None,
-    }
+    let workload = Workload { name: "w".into(), parts: vec![], beside: vec![] };
+    let lab = seekwell_fixtures::lab("s.elapsed", Effort::Rounds(6), vec![workload]);
+    let stacks = ["one", "two"].map(seekwell_fixtures::named_stack);
+    let lab = Lab { name: "l".into(), ..lab };
+    Plan { trials: vec![], ..seekwell_fixtures::plan(lab, stacks.to_vec(), 6) }
 }
 
 fn record(elapsed: f64) -> Record {
-    let step = StepRecord {
-        name: "s".into(),
-        started_ns: 0,
-        ended_ns: 4_000_000_000,
-        metrics: BTreeMap::from([("elapsed".to_owned(), elapsed)]),
-        ..StepRecord::default()
-    };
-    Record {
-        status: Status::Ok,
-        in_force: InForce::default(),
-        steps: vec![step],
-        timeline: vec![],
-        journal_timeline: vec![],
-        clock_cost_ns: None,
-        smart: None,
-        block_events: None,
-        fingerprint: None,
-        elapsed_ns: 1,
-        warnings: vec![],
-    }
+    let step =
+        StepRecord { ended_ns: 4_000_000_000, ..seekwell_fixtures::step("s", "elapsed", elapsed) };
+    seekwell_fixtures::record(vec![step])
 }
 
 /// Stack two takes `factor` times as long as stack one, in each of six rounds of another pace.
@@ -566,7 +476,7 @@ fn seekrw(name: &str, file: Bytes, elapsed: f64) -> Run {
     let part = seekwell_model::workloads::SeekRwParams { caches: vec![io.cache], each: io };
     let mut plan = plan();
     plan.lab.name = name.into();
-    plan.stacks = kept.iter().map(|(name, ..)| stack(name)).collect();
+    plan.stacks = kept.iter().map(|(name, ..)| seekwell_fixtures::named_stack(name)).collect();
     plan.workloads[0].parts = vec![seekwell_model::workloads::WorkloadParams::SeekRw(part)];
     plan.candidates = (0..3).map(|stack| Candidate { stack, workload: 0 }).collect();
     let mut records = BTreeMap::new();

@@ -2,8 +2,6 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use seekwell_model::record::{InForce, Status};
-
 use super::*;
 
 fn trial(index: u32) -> PlannedTrial {
@@ -11,19 +9,7 @@ fn trial(index: u32) -> PlannedTrial {
 }
 
 fn record(trial: &PlannedTrial) -> Record {
-    Record {
-        status: Status::Ok,
-        in_force: InForce::default(),
-        steps: Vec::new(),
-        timeline: Vec::new(),
-        journal_timeline: Vec::new(),
-        clock_cost_ns: None,
-        smart: None,
-        block_events: None,
-        fingerprint: Some(trial.seed.to_string()),
-        elapsed_ns: 0,
-        warnings: Vec::new(),
-    }
+    Record { fingerprint: Some(trial.seed.to_string()), ..Record::blank() }
 }
 
 /// Lanes whose trials only note that they ran.

@@ -1,26 +1,12 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 
-use seekwell_model::record::{InForce, Status};
-
 use super::*;
 use crate::content::Content;
 use crate::instant::Instant;
 
 fn record(elapsed_ns: u64) -> Record {
-    Record {
-        status: Status::Ok,
-        in_force: InForce::default(),
-        steps: vec![],
-        timeline: vec![],
-        journal_timeline: vec![],
-        clock_cost_ns: None,
-        smart: None,
-        block_events: None,
-        fingerprint: None,
-        elapsed_ns,
-        warnings: vec![],
-    }
+    Record { elapsed_ns, ..Record::blank() }
 }
 
 fn keeping() -> Keeping {
