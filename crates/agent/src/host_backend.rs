@@ -13,7 +13,6 @@ use rustix::process::Signal;
 use seekwell_host::guard::{self, Bond};
 use seekwell_host::image::{self, Image};
 use seekwell_host::namespace::{self, Child, Options};
-
 use seekwell_host::settings::{Difference, Settings};
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::{self, Undo};

@@ -136,11 +136,6 @@ impl Port {
         &self.disk
     }
 
-    /// The disk.
-    pub fn disk_mut(&mut self) -> &mut Disk {
-        &mut self.disk
-    }
-
     /// The disk, without its connection.
     #[must_use]
     pub fn into_disk(self) -> Disk {
