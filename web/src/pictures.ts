@@ -2,6 +2,7 @@
 
 import { axis, ink, tooltip, type Option } from './charts';
 import type { Events } from './columns';
+import { heatMap } from './heat';
 import { duration, quantity } from './number';
 import type { SingleIo } from './run';
 
@@ -53,22 +54,14 @@ export function heatOption(source: HeatSource, [from, to]: [number, number]): Op
     const row = Math.min(rows - 1, Math.max(0, Math.floor(Math.log10(ns) * PER_DECADE) - first));
     counts.set(row * COLUMNS + column, (counts.get(row * COLUMNS + column) ?? 0) + 1);
   }
-  const most = Math.max(1, ...counts.values());
-  const { mark, panel, ink: text } = ink();
   const slot = (row: number): number => 10 ** ((row + first) / PER_DECADE);
-  return {
-    grid: { left: 8, right: 12, top: 8, bottom: 48, containLabel: true },
-    tooltip: tooltip((given) => {
-      const [column, row, , count] = (given as { value: number[] }).value as [number, number, number, number];
-      return `at ${(from + (column * width) / COLUMNS).toFixed(2)} s\n${duration(slot(row))} to ${duration(slot(row + 1))}\n${count} operations`;
-    }),
-    xAxis: axis({ type: 'category', data: Array.from({ length: COLUMNS }, (_, index) => `${Number((from + (index * width) / COLUMNS).toPrecision(3))} s`), splitLine: { show: false }, axisLabel: { interval: 15 } }),
-    yAxis: axis({ type: 'category', data: Array.from({ length: rows }, (_, row) => duration(slot(row))), splitLine: { show: false }, axisLabel: { interval: PER_DECADE - 1 } }),
-    visualMap: { min: 0, max: Math.log10(most) || 1, dimension: 2, orient: 'horizontal', left: 'center', bottom: 0, itemHeight: 90, itemWidth: 10,
-      text: [`${most} operations`, '1'], textStyle: { color: text, fontSize: 11 }, inRange: { color: [panel, mark] }, formatter: () => '' },
-    series: [{ type: 'heatmap', progressive: 0,
-      data: [...counts].map(([key, count]) => [key % COLUMNS, Math.floor(key / COLUMNS), Math.log10(count) + 0.15, count]) }],
-  };
+  return heatMap({
+    columns: Array.from({ length: COLUMNS }, (_, index) => `${Number((from + (index * width) / COLUMNS).toPrecision(3))} s`),
+    rows: Array.from({ length: rows }, (_, row) => duration(slot(row))),
+    cells: [...counts].map(([key, count]) => [key % COLUMNS, Math.floor(key / COLUMNS), count] as const),
+    say: (count) => (count === 1 ? '1 operation' : `${count} operations`),
+    tip: (column, row, count) => `at ${(from + (column * width) / COLUMNS).toFixed(2)} s\n${duration(slot(row))} to ${duration(slot(row + 1))}\n${count} operations`,
+  });
 }
 
 const OPERATIONS: [string, string][] = [['R', 'read'], ['W', 'write'], ['D', 'discard'], ['F', 'flush']];

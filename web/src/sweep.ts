@@ -3,7 +3,8 @@
 
 import { axis, draw, forget, ink, tooltip } from './charts';
 import { byId, el, fill, harmless, select } from './dom';
-import { binary, quantity, scaleOf } from './number';
+import { heatMap } from './heat';
+import { binary, quantity } from './number';
 import type { App } from './main';
 import type { Workload } from './summary';
 
@@ -165,22 +166,13 @@ export class Sweeps {
     const [xs, ys] = [values(this.#x), values(y)];
     const cells = mine.map((point) => [xs.indexOf(point.parameters.get(this.#x) ?? NaN), ys.indexOf(point.parameters.get(y) ?? NaN), point.value] as const).filter(([column, row]) => column >= 0 && row >= 0);
     const unit = this.#unit();
-    const all = cells.map((cell) => cell[2]);
-    const scale = scaleOf(unit, all);
-    draw(canvas, `${this.#metric} of ${app.label(this.#stack)} over ${TITLES[this.#x]} and ${TITLES[y]}`, () => {
-      const { panel, mark, ink: text } = ink();
-      return {
-        grid: { left: 8, right: 12, top: 8, bottom: 72, containLabel: true },
-        tooltip: tooltip((given) => {
-          const [column, row, value] = (given as { value: [number, number, number] }).value;
-          return `${this.#say(this.#x, xs[column] ?? 0)} \u00d7 ${this.#say(y, ys[row] ?? 0)}\n${quantity(unit, value)}`;
-        }),
-        xAxis: axis({ type: 'category', data: xs.map((value) => this.#say(this.#x, value)), name: TITLES[this.#x], nameLocation: 'middle', nameGap: 24 }),
-        yAxis: axis({ type: 'category', data: ys.map((value) => this.#say(y, value)) }),
-        visualMap: { min: Math.min(...all), max: Math.max(...all), orient: 'horizontal', left: 'center', bottom: 0, itemHeight: 120, itemWidth: 10,
-          inRange: { color: [panel, mark] }, textStyle: { color: text, fontSize: 11 }, formatter: (value: number) => `${Number((value / scale.divisor).toPrecision(3))} ${scale.symbol}` },
-        series: [{ type: 'heatmap', data: cells.map((cell) => [...cell]), label: { show: cells.length <= 60, color: text, formatter: (given: { value: [number, number, number] }) => quantity(unit, given.value[2]) } }],
-      };
-    });
+    draw(canvas, `${this.#metric} of ${app.label(this.#stack)} over ${TITLES[this.#x]} and ${TITLES[y]}`, () => heatMap({
+      columns: xs.map((value) => this.#say(this.#x, value)),
+      rows: ys.map((value) => this.#say(y, value)),
+      cells,
+      across: TITLES[this.#x] ?? this.#x,
+      say: (value) => quantity(unit, value),
+      tip: (column, row, value) => `${this.#say(this.#x, xs[column] ?? 0)} \u00d7 ${this.#say(y, ys[row] ?? 0)}\n${quantity(unit, value)}`,
+    }));
   }
 }

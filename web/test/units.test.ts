@@ -7,6 +7,7 @@ import { unpack } from '../src/columns';
 import { summaryIn } from '../src/compare';
 import { harmless } from '../src/dom';
 import { curve, decode, merge, percentiles } from '../src/hdr';
+import { share } from '../src/heat';
 import { inflate } from '../src/inflate';
 import { binary, inScale, median, quantity, scaleOf } from '../src/number';
 import { heatSource } from '../src/pictures';
@@ -79,6 +80,12 @@ test('requests are paired by their place', () => {
   const events = { lost: 0, at: Float64Array.of(10, 20, 40, 70), complete: Float64Array.of(0, 0, 1, 1), sector: Float64Array.of(1, 2, 2, 1), sectors: Float64Array.of(8, 8, 8, 8), operation: Float64Array.of(82, 82, 82, 82) };
   assert.deepEqual(heatSource([], events)?.points, [[20 / 1e9, 20], [10 / 1e9, 60]]);
   assert.equal(heatSource([], null), null);
+});
+
+test('the darkness of a heat map is logarithmic', () => {
+  assert.deepEqual([1, 10, 100].map((value) => share(value, 1, 100)), [0, 0.5, 1]);
+  assert.deepEqual([-1, 0, 1].map((value) => share(value, -1, 1)), [0, 0.5, 1], 'linear where a logarithm is not possible');
+  assert.equal(share(3, 3, 3), 0.5);
 });
 
 test('the summary comes out of a page, and JSON of a run becomes one', () => {

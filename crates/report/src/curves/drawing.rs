@@ -67,7 +67,8 @@ fn legend(curve: &Curve) -> String {
     }
 }
 
-/// Throughput over file and record size: the darker, the faster.
+/// Throughput over file and record size: the darker, the faster, on the logarithmic scale of the
+/// heat maps in the page's program.
 pub(crate) fn heat_map(page: &mut Page, surface: &Surface) {
     const CELL: (f64, f64) = (58.0, 26.0);
     const HEAD: (f64, f64) = (80.0, 50.0);
