@@ -4,6 +4,7 @@ mod curves;
 mod device;
 mod directory;
 mod raw;
+mod steps;
 
 pub use curves::{Comparing, compare};
 
@@ -108,12 +109,9 @@ fn on_file(
         let seed = derive_seed(seed, &outline.name);
         let (step, warnings) = measure(&outline, &io, target, seed, stop.clone())?;
         result.steps.push(step);
-        for warning in warnings {
-            if !result.warnings.iter().any(|known| known.code == warning.code) {
-                result.warnings.push(warning);
-            }
-        }
+        result.warnings.extend(warnings);
     }
+    steps::keep_one_of_each(&mut result.warnings);
     Ok(result)
 }
 

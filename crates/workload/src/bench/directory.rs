@@ -1,6 +1,7 @@
 //! A bench in a directory: the steps of a lab, without the stack around them.
 
-use super::{device, step_of};
+use super::device;
+use super::steps::{self, Surroundings};
 use crate::error::WorkloadError;
 use crate::step::StepContext;
 use crate::target;
@@ -8,9 +9,9 @@ use rustix::fs::{Mode, OFlags};
 use seekwell_engine::{Clock, MonotonicClock};
 use seekwell_host::caches;
 use seekwell_host::sysfs::System;
-use seekwell_model::bench::BenchResult;
+use seekwell_model::bench::{BenchResult, BenchStep};
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
+use seekwell_model::workloads::{StepOutline, WorkloadParams};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,31 +61,28 @@ pub(super) fn run(
         raw: false,
         seed,
         cpus: &[],
-        stop: stop.clone(),
+        stop,
         device_bytes: target::free_bytes(directory)
             .map_err(WorkloadError::file("find the free space of", directory))?,
         sector_bytes: below.as_deref().and_then(device::sector_bytes).unwrap_or(512),
         scratch: None,
         keep_samples: 0,
     };
-    let mut result = BenchResult::default();
-    for mut step in crate::steps(params) {
-        if context.is_stopped() {
-            break;
-        }
-        let outline = step.outline().clone();
-        if outline.cache == CacheState::Cold {
-            result.warnings.extend(make_cold(&folder.0)?);
-        }
-        let mut outcome = step.run(&context)?;
-        result.warnings.append(&mut outcome.warnings);
-        let durable = outline.writes.then(|| flush_ns(&folder.0)).transpose()?;
-        let mut found = step_of(&outline.name, outcome);
-        add_times(&mut found.metrics, &outline, found.elapsed_ns, durable);
-        result.steps.push(found);
+    steps::run(params, &context, &folder)
+}
+
+impl Surroundings for Folder {
+    fn make_cold(&self) -> Result<Option<Warning>, WorkloadError> {
+        make_cold(&self.0)
     }
-    dedup(&mut result.warnings);
-    Ok(result)
+
+    fn flush_ns(&self, outline: &StepOutline) -> Result<Option<u64>, WorkloadError> {
+        outline.writes.then(|| flush_ns(&self.0)).transpose()
+    }
+
+    fn complete(&self, outline: &StepOutline, step: &mut BenchStep, flush_ns: Option<u64>) {
+        add_times(&mut step.metrics, outline, step.elapsed_ns, flush_ns);
+    }
 }
 
 /// Checks that the workload's data fits on the device, if the workload states its size.
@@ -162,13 +160,4 @@ fn drop_files(folder: &Path) -> Result<(), WorkloadError> {
         }
     }
     Ok(())
-}
-
-pub(super) fn dedup(warnings: &mut Vec<Warning>) {
-    let mut seen: Vec<String> = Vec::new();
-    warnings.retain(|warning| {
-        let fresh = !seen.contains(&warning.code);
-        seen.push(warning.code.clone());
-        fresh
-    });
 }

@@ -1,7 +1,8 @@
 //! A bench of steps that know raw devices themselves, as fio's jobs do.
 
 use super::directory::Folder;
-use super::{BenchTarget, device, step_of};
+use super::steps::{self, Surroundings};
+use super::{BenchTarget, device};
 use crate::error::WorkloadError;
 use crate::step::StepContext;
 use crate::target::{self, Access};
@@ -9,7 +10,7 @@ use rustix::fs::SeekFrom;
 use seekwell_host::caches;
 use seekwell_model::bench::BenchResult;
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_model::workloads::{CacheState, WorkloadParams};
+use seekwell_model::workloads::WorkloadParams;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,21 +43,19 @@ pub(super) fn run(
         scratch: Some(folder.path()),
         keep_samples: 0,
     };
-    let mut result = BenchResult::default();
-    for mut step in crate::steps(params) {
-        if context.is_stopped() {
-            break;
-        }
-        let outline = step.outline().clone();
-        if outline.cache == CacheState::Cold {
-            result.warnings.extend(make_cold(&file, target.path)?);
-        }
-        let mut outcome = step.run(&context)?;
-        result.warnings.append(&mut outcome.warnings);
-        result.steps.push(step_of(&outline.name, outcome));
+    steps::run(params, &context, &Device { file: &file, path: target.path })
+}
+
+/// The device of a bench, opened for reading.
+struct Device<'a> {
+    file: &'a File,
+    path: &'a Path,
+}
+
+impl Surroundings for Device<'_> {
+    fn make_cold(&self) -> Result<Option<Warning>, WorkloadError> {
+        make_cold(self.file, self.path)
     }
-    super::directory::dedup(&mut result.warnings);
-    Ok(result)
 }
 
 /// Drops what is cached of the device; its clean pages alone where the kernel lets us no more.
