@@ -21,6 +21,25 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Two stacks in memory, twelve trials; its run file is `small.seekwell`.
+const SMALL_LAB: &str = r#"
+[lab]
+name = "small"
+[[device]]
+name = "scratch"
+ram = { size = "64MiB" }
+[[filesystem]]
+type = "ext4"
+[scheduler]
+choose = ["none", "mq-deadline"]
+[[workload]]
+kind = "mail"
+files = 50
+[judge]
+metric = "unpack.elapsed_durable"
+rounds = 6
+"#;
+
 /// The program in a directory, with an environment that changes nothing.
 fn seekwell(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));

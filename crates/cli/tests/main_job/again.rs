@@ -1,26 +1,8 @@
 //! One command again and again, a disk that is refused, and a question without a lab file.
 
-use super::{can_run, data, seekwell, talk};
+use super::{SMALL_LAB, can_run, data, seekwell, talk};
 use std::path::Path;
 use std::process::Command;
-
-const LAB: &str = r#"
-[lab]
-name = "again"
-[[device]]
-name = "scratch"
-ram = { size = "64MiB" }
-[[filesystem]]
-type = "ext4"
-[scheduler]
-choose = ["none", "mq-deadline"]
-[[workload]]
-kind = "mail"
-files = 20
-[judge]
-metric = "unpack.elapsed_durable"
-rounds = 6
-"#;
 
 #[test]
 fn resuming_a_run_that_was_never_begun_begins_it() {
@@ -29,7 +11,7 @@ fn resuming_a_run_that_was_never_begun_begins_it() {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
+    std::fs::write(directory.path().join("lab.toml"), SMALL_LAB).unwrap();
     let run = || {
         seekwell(directory.path())
             .args(["run", "lab.toml", "--resume", "-o", "r.seekwell"])
@@ -70,7 +52,7 @@ fn a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file() {
     let test = "a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file";
     let Some(_alone) = can_run(test, &["mkfs.ext4", "losetup"]) else { return };
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
+    std::fs::write(directory.path().join("lab.toml"), SMALL_LAB).unwrap();
     let image = directory.path().join("disk.img");
     std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     let disk = Attached::to(&image);
@@ -86,7 +68,7 @@ fn a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file() {
     assert_eq!(run.status.code(), Some(3), "{said}");
     assert_eq!(said.matches("refused").count(), 1, "{said}");
     assert!(!said.contains("trial 1/"), "{said}");
-    assert!(!directory.path().join("again.seekwell").exists(), "{said}");
+    assert!(!directory.path().join("small.seekwell").exists(), "{said}");
     assert!(std::fs::read(&image).unwrap().iter().all(|byte| *byte == 0));
 }
 

@@ -1,28 +1,10 @@
 //! Trouble while running: a full disk, a device that vanishes, an interrupt.
 
-use super::{can_run, data, seekwell, talk};
+use super::{SMALL_LAB, can_run, data, seekwell, talk};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-const LAB: &str = r#"
-[lab]
-name = "trouble"
-[[device]]
-name = "scratch"
-ram = { size = "64MiB" }
-[[filesystem]]
-type = "ext4"
-[scheduler]
-choose = ["none", "mq-deadline"]
-[[workload]]
-kind = "mail"
-files = 50
-[judge]
-metric = "unpack.elapsed_durable"
-rounds = 6
-"#;
 
 /// A small filesystem in memory for the run file, unmounted also when the test fails.
 struct SmallDisk(PathBuf);
@@ -89,7 +71,7 @@ fn a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there() {
     let test = "a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there";
     let Some(_alone) = can_run(test, &["mkfs.ext4", "mount", "umount"]) else { return };
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
+    std::fs::write(directory.path().join("lab.toml"), SMALL_LAB).unwrap();
     let disk = SmallDisk::mount(&directory.path().join("small"), "2m");
     let run_file = disk.0.join("run.seekwell");
     let child = start(directory.path(), &["run", "lab.toml", "-o", run_file.to_str().unwrap()]);
@@ -122,7 +104,7 @@ fn a_device_that_vanishes_fails_its_trials_and_nothing_else() {
     let test = "a_device_that_vanishes_fails_its_trials_and_nothing_else";
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
+    std::fs::write(directory.path().join("lab.toml"), SMALL_LAB).unwrap();
     let child = start(directory.path(), &["run", "lab.toml", "-o", "run.seekwell"]);
     let pid = child.id();
     wait_for_trial(directory.path(), 3);
@@ -146,7 +128,7 @@ fn an_interrupt_finishes_the_trial_and_the_run_can_be_resumed() {
     let test = "an_interrupt_finishes_the_trial_and_the_run_can_be_resumed";
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("lab.toml"), LAB).unwrap();
+    std::fs::write(directory.path().join("lab.toml"), SMALL_LAB).unwrap();
     let child = start(directory.path(), &["run", "lab.toml", "-o", "run.seekwell"]);
     wait_for_trial(directory.path(), 3);
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -168,7 +150,7 @@ fn a_second_run_waits_and_is_then_refused() {
     let test = "a_second_run_waits_and_is_then_refused";
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
-    let long = LAB.replace(
+    let long = SMALL_LAB.replace(
         "[[workload]]\nkind = \"mail\"\nfiles = 50",
         "[[workload]]\nkind = \"command\"\nrun = \"sleep 30\"",
     );
@@ -195,7 +177,7 @@ fn what_a_command_leaves_running_is_ended_with_its_step() {
     let test = "what_a_command_leaves_running_is_ended_with_its_step";
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
-    let lab = LAB.replace(
+    let lab = SMALL_LAB.replace(
         "[[workload]]\nkind = \"mail\"\nfiles = 50",
         "[[workload]]\nkind = \"command\"\nrun = \"setsid sleep 900 >/dev/null 2>&1 & sleep 0.1\"",
     );
@@ -211,7 +193,7 @@ fn a_run_of_failed_trials_alone_is_an_error_and_keeps_what_failed() {
     let test = "a_run_of_failed_trials_alone_is_an_error_and_keeps_what_failed";
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
-    let lab = LAB.replace(
+    let lab = SMALL_LAB.replace(
         "[[workload]]\nkind = \"mail\"\nfiles = 50",
         "[[workload]]\nkind = \"command\"\nrun = \"exit 7\"",
     );
@@ -220,7 +202,7 @@ fn a_run_of_failed_trials_alone_is_an_error_and_keeps_what_failed() {
     let output = seekwell(directory.path()).args(["run", "lab.toml"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
     assert!(talk(&output).contains("every trial failed"), "{}", talk(&output));
-    assert!(directory.path().join("trouble.seekwell").is_file());
+    assert!(directory.path().join("small.seekwell").is_file());
 }
 
 #[test]
@@ -228,10 +210,10 @@ fn a_run_that_breaks_before_its_first_trial_leaves_no_run_file() {
     let test = "a_run_that_breaks_before_its_first_trial_leaves_no_run_file";
     let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
     let directory = tempfile::tempdir().unwrap();
-    let lab = LAB.replace("ram = { size = \"64MiB\" }", "loop = \"900TiB\"");
+    let lab = SMALL_LAB.replace("ram = { size = \"64MiB\" }", "loop = \"900TiB\"");
     std::fs::write(directory.path().join("lab.toml"), lab).unwrap();
     let output = seekwell(directory.path()).args(["run", "lab.toml"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
     assert!(talk(&output).contains("does not fit"), "{}", talk(&output));
-    assert!(!directory.path().join("trouble.seekwell").exists(), "{}", talk(&output));
+    assert!(!directory.path().join("small.seekwell").exists(), "{}", talk(&output));
 }
