@@ -50,6 +50,7 @@ pub mod flash;
 pub mod measured;
 pub mod model;
 pub mod presented;
+pub mod probe;
 pub mod published;
 pub mod rotating;
 pub mod ssd;

@@ -1,0 +1,234 @@
+//! A device file from a disk itself: small experiments that only read, and what each of them tells.
+//!
+//! Everything rests on one fact: a read from the medium ends when its last sector has passed under the head, so the
+//! end of a read tells the angle of its sectors. From angles follow rotation, sectors of a track and skews; from the
+//! shortest time in which a read can follow another, the seek curve. After Worthington, Ganger, Patt and Wilkes:
+//! On-line extraction of SCSI disk drive parameters, SIGMETRICS 1995.
+//!
+//! Nothing is written to the device. Parameters that only writes could tell are assumed, and the file says so.
+
+use crate::model::Geometry;
+
+mod accuracy;
+mod buffer;
+mod describe;
+mod head;
+mod report;
+mod rotation;
+mod seek;
+mod simulated;
+mod tracks;
+mod zones;
+
+#[cfg(test)]
+mod tests;
+
+pub use accuracy::{Accuracy, ClassAccuracy};
+pub use buffer::Buffer;
+pub use describe::device_file;
+pub use report::summary;
+pub use seek::SeekPoint;
+pub use simulated::Simulated;
+pub use tracks::Tracks;
+pub use zones::FoundZone;
+
+use head::Head;
+
+/// A device that can be read at chosen times.
+pub trait Target {
+    /// Capacity, blocks and limits.
+    fn geometry(&self) -> Geometry;
+
+    /// The current time in nanoseconds, on the clock of all other times.
+    fn now_ns(&self) -> u64;
+
+    /// Lets time pass until `at_ns`; returns at once when it is over.
+    fn wait_until(&mut self, at_ns: u64);
+
+    /// Reads past every cache of the host, `depth` requests at a time, in this order; start and end of each, in the
+    /// order of `requests`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadFailed`] for the first read that failed.
+    fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed>;
+}
+
+/// Sectors to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// First sector of 512 bytes.
+    pub lba: u64,
+    /// Sectors.
+    pub sectors: u32,
+}
+
+/// Times of a read, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed {
+    /// Submission.
+    pub start_ns: u64,
+    /// Completion.
+    pub end_ns: u64,
+}
+
+impl Timed {
+    /// Response time.
+    #[must_use]
+    pub const fn took_ns(self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+/// A read that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read {} sectors at sector {}: {reason}", .span.sectors, .span.lba)]
+pub struct ReadFailed {
+    /// The sectors.
+    pub span: Span,
+    /// Cause, with a remedy where there is one.
+    pub reason: String,
+}
+
+/// The end of a probe without a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProbeError {
+    /// The device does not answer.
+    #[error("the probe ended at a read that failed; check the device with smartctl")]
+    Read(#[from] ReadFailed),
+    /// The device has too few sectors.
+    #[error(
+        "the device has {sectors} sectors; probing needs at least {least}; name the whole disk, not a small partition"
+    )]
+    TooSmall {
+        /// Its sectors.
+        sectors: u64,
+        /// The least.
+        least: u64,
+    },
+    /// Reads show no period of rotation.
+    #[error(
+        "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; only rotating disks can be probed"
+    )]
+    NoRotation,
+    /// An experiment came to no result.
+    #[error("{quantity} cannot be found: {reason}")]
+    Unclear {
+        /// The quantity.
+        quantity: &'static str,
+        /// Cause and remedy.
+        reason: &'static str,
+    },
+}
+
+/// A quantity with the bounds between which it lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Best estimate.
+    pub value: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+}
+
+/// Everything found about a rotating disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Findings {
+    /// Capacity, blocks and limits.
+    pub geometry: Geometry,
+    /// Time of a turn in nanoseconds.
+    pub turn_ns: Interval,
+    /// Zones, outermost first.
+    pub zones: Vec<FoundZone>,
+    /// Heads and skews.
+    pub tracks: Tracks,
+    /// Command, bus and read-ahead.
+    pub buffer: Buffer,
+    /// Read of eight sectors of the track under the head, without waiting for them, in nanoseconds.
+    pub media_ns: Interval,
+    /// Switch to the next head in nanoseconds; `None` when the heads are not known.
+    pub head_switch_ns: Option<Interval>,
+    /// Seeks by distance.
+    pub seeks: Vec<SeekPoint>,
+    /// Waiting reads that the disk sorts: fewest and most that fit. `None` when depth makes no difference.
+    pub window: Option<[u32; 2]>,
+}
+
+/// A step of the probe, for a display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Time of a turn.
+    Rotation,
+    /// Command cost, bus, read-ahead, segments.
+    Buffer,
+    /// Sectors per track over the capacity.
+    Zones,
+    /// Skews and heads.
+    Tracks,
+    /// Seek curve.
+    Seeks,
+    /// Reads that are sorted.
+    Depth,
+    /// Withheld probes.
+    Accuracy,
+}
+
+/// Fewest sectors that can be probed: 256 MiB.
+const LEAST_SECTORS: u64 = 1 << 19;
+
+/// Probes a rotating disk; `tell` hears of each stage before it begins. The seed chooses the places.
+///
+/// # Errors
+///
+/// [`ProbeError`].
+pub fn probe(
+    target: &mut dyn Target,
+    seed: u64,
+    tell: &mut dyn FnMut(Stage),
+) -> Result<Findings, ProbeError> {
+    let geometry = target.geometry();
+    if geometry.sectors_512 < LEAST_SECTORS {
+        return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
+    }
+    let mut head = Head::new(target, seed);
+    tell(Stage::Rotation);
+    let turn_ns = rotation::find(&mut head)?;
+    head.turn_ns = turn_ns.value;
+    tell(Stage::Buffer);
+    let buffer = buffer::find(&mut head)?;
+    head.hit_below_ns = buffer.hit_below_ns();
+    tell(Stage::Zones);
+    let zones = zones::find(&mut head)?;
+    tell(Stage::Tracks);
+    let tracks = tracks::find(&mut head, &zones)?;
+    tell(Stage::Seeks);
+    let found = seek::find(&mut head, &zones, &tracks)?;
+    let mut findings = Findings {
+        geometry,
+        turn_ns,
+        zones,
+        tracks,
+        buffer,
+        media_ns: found.media_ns,
+        head_switch_ns: found.head_switch_ns,
+        seeks: found.points,
+        window: None,
+    };
+    tell(Stage::Depth);
+    findings.window = accuracy::window(&mut head, &findings)?;
+    Ok(findings)
+}
+
+/// Compares the file made of `findings` with the device on probes that the findings did not use.
+///
+/// # Errors
+///
+/// [`ProbeError`].
+pub fn judge(
+    target: &mut dyn Target,
+    findings: &Findings,
+    seed: u64,
+) -> Result<Accuracy, ProbeError> {
+    accuracy::judge(target, findings, seed)
+}

@@ -1,0 +1,254 @@
+//! The findings as a device file: each value with its source, what could not be told apart with its range.
+
+use std::fmt::Write as _;
+
+use super::{Accuracy, Findings, Interval};
+use crate::file::{DeviceFile, load};
+
+/// Name of the file that is only built to compare with.
+const UNNAMED: &str = "probed";
+
+/// Sectors of a block.
+const BLOCK: f64 = 8.0;
+
+/// The text of a device file.
+///
+/// `name` is made of small letters, digits and '-'; `title` and `source` are for people. The measured rates of
+/// `accuracy` become published figures, so that `device show` compares them with the model.
+#[must_use]
+pub fn device_file(
+    name: &str,
+    title: &str,
+    source: &str,
+    findings: &Findings,
+    accuracy: Option<&Accuracy>,
+) -> String {
+    let text = text(name, title, source, findings, accuracy);
+    match load(&text) {
+        // Skews that do not cover the change of track are a fact about this disk, not a slip.
+        Err(error) if error.key().is_some_and(|key| key.contains("skew")) => {
+            text.replace("[rotating.layout]\n", "[rotating.layout]\nloses_turns = true\n")
+        }
+        _ => text,
+    }
+}
+
+/// The device of the findings.
+pub(super) fn built(findings: &Findings) -> Option<DeviceFile> {
+    load(&device_file(UNNAMED, UNNAMED, UNNAMED, findings, None)).ok()
+}
+
+/// The same with a number of waiting reads to sort.
+pub(super) fn with_window(findings: &Findings, window: u32) -> Option<DeviceFile> {
+    built(&Findings { window: Some([window, window]), ..findings.clone() })
+}
+
+fn text(
+    name: &str,
+    title: &str,
+    source: &str,
+    findings: &Findings,
+    accuracy: Option<&Accuracy>,
+) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "# Made by a probe that only read. Values marked as assumed were not measured."
+    );
+    for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
+        let doubt = if class.is_believed() { "" } else { "; do not believe this class" };
+        let _ = writeln!(
+            text,
+            "# Withheld {} {} at depth {}: device {:.3} ms, this file {:.3} ms, demerit {:.1} %{doubt}",
+            class.count,
+            class.name,
+            class.depth,
+            class.device_ns / 1e6,
+            class.model_ns / 1e6,
+            class.demerit * 100.0
+        );
+    }
+    let _ =
+        writeln!(text, "name = {}\ntitle = {}\nkind = \"rotating\"\n", quoted(name), quoted(title));
+    presented(&mut text, findings);
+    mechanics(&mut text, findings);
+    electronics(&mut text, findings);
+    published(&mut text, accuracy, source);
+    sources(&mut text, findings, source);
+    text
+}
+
+fn presented(text: &mut String, findings: &Findings) {
+    let found = &findings.geometry;
+    let _ = writeln!(
+        text,
+        "[presented]\nsectors = {}\nlogical_block = {}\nphysical_block = {}\nqueue_depth = {}\nmax_request_kib = {}\n",
+        found.sectors_512,
+        found.logical_block,
+        found.physical_block,
+        found.queue_depth,
+        (found.max_request_bytes / 1024).clamp(4, 65536),
+    );
+    // Without hits in the buffer the bus cannot be told from the medium; then it is no limit.
+    let mb_per_s = findings.buffer.mb_per_s.map_or(6000.0, |rate| rate.value);
+    let _ =
+        writeln!(text, "[[bus]]\nname = \"probed\"\ncommand_us = 0\nmb_per_s = {mb_per_s:.1}\n");
+}
+
+fn mechanics(text: &mut String, findings: &Findings) {
+    let heads = findings.tracks.heads.unwrap_or(1);
+    let _ =
+        writeln!(text, "[rotating]\nrpm = {:.7}\nheads = {heads}", 60e9 / findings.turn_ns.value);
+    let track_skew_us = skew_us(findings, findings.tracks.track_skew_sectors);
+    // A change of head hides in the skew of its track; without heads to count there is none.
+    let switch_us = findings.head_switch_ns.map_or(0.0, |found| found.low / 1e3);
+    let _ =
+        writeln!(text, "head_switch_us = {:.1}\nwrite_settle_us = 0", switch_us.min(track_skew_us));
+    if let Some([low, high]) = findings.window {
+        let _ = writeln!(text, "reorder_window = {}", u32::midpoint(low, high));
+    }
+    let _ = writeln!(text, "\n[rotating.layout]\nzones = [{}]", zones(findings, heads).join(", "));
+    let _ = writeln!(text, "track_skew_us = {track_skew_us:.2}");
+    let cylinder_skew_us = skew_us(findings, findings.tracks.cylinder_skew_sectors);
+    let _ = writeln!(text, "cylinder_skew_us = {cylinder_skew_us:.2}\n");
+    let mut points: Vec<(u32, f64)> = Vec::new();
+    for point in findings.seeks.iter().filter(|point| point.cylinders > 0) {
+        points.push((point.cylinders, point.ns.value / 1e3));
+    }
+    let points: Vec<String> = points.iter().map(|(c, us)| format!("[{c}, {us:.1}]")).collect();
+    let _ = writeln!(text, "[rotating.seek]\ntable = [{}]\n", points.join(", "));
+}
+
+/// A skew as a time that makes it the same number of sectors again: times are rounded up to whole sectors.
+fn skew_us(findings: &Findings, sectors: Interval) -> f64 {
+    let per_track =
+        findings.zones.get(findings.tracks.zone).map(|zone| zone.sectors_per_track.value);
+    let sector_us = findings.turn_ns.value / 1e3 / per_track.unwrap_or(f64::INFINITY);
+    (sectors.value - 0.5).max(0.0) * sector_us
+}
+
+/// Pairs of cylinders and sectors per track. The last zone holds whatever the others leave.
+fn zones(findings: &Findings, heads: u32) -> Vec<String> {
+    let mut left = findings.geometry.sectors_512;
+    let last = findings.zones.len().saturating_sub(1);
+    let pair = |(index, zone): (usize, &super::FoundZone)| {
+        let per_track = zone.sectors_per_track.value as u64;
+        let per_cylinder = per_track * u64::from(heads);
+        let sectors = if index == last { left } else { zone.end_lba - zone.first_lba };
+        let cylinders = match index == last {
+            true => sectors.div_ceil(per_cylinder),
+            false => (sectors as f64 / per_cylinder as f64).round() as u64,
+        }
+        .max(1);
+        left = left.saturating_sub(cylinders * per_cylinder);
+        format!("[{cylinders}, {per_track}]")
+    };
+    findings.zones.iter().enumerate().map(pair).collect()
+}
+
+/// Cost of a read that needs the arm, less what the model adds for the sectors themselves.
+fn read_miss_us(findings: &Findings) -> f64 {
+    let zone = findings.zones.get(findings.tracks.zone);
+    let per_track = zone.map_or(f64::INFINITY, |zone| zone.sectors_per_track.value);
+    let passing_ns = BLOCK * findings.turn_ns.value / per_track;
+    let bus_ns = findings.buffer.mb_per_s.map_or(0.0, |rate| BLOCK * 512e3 / rate.value);
+    ((findings.media_ns.value - passing_ns - bus_ns) / 1e3).max(0.0)
+}
+
+fn electronics(text: &mut String, findings: &Findings) {
+    let buffer = &findings.buffer;
+    let miss_us = read_miss_us(findings);
+    let hit_us = buffer.hit_ns.map_or(miss_us, |hit| hit.value / 1e3);
+    let _ = writeln!(
+        text,
+        "[rotating.overhead]\nread_hit_us = {hit_us:.2}\nread_miss_us = {miss_us:.2}\nwrite_us = {hit_us:.2}\nflush_us = 100\n"
+    );
+    let ahead_kib = (buffer.read_ahead_sectors.value / 2.0).round() as u64;
+    let _ = writeln!(
+        text,
+        "[rotating.buffer]\nread_segments = {}\nsegment_kib = {}\nread_ahead_kib = {ahead_kib}",
+        buffer.segments.value,
+        ahead_kib.max(64),
+    );
+    let _ = writeln!(
+        text,
+        "read_ahead_after = {}\nkeeps_delivered = {}\nwrite_back = {}\nwrite_kib = 2048\ndestage_run_kib = 256\n",
+        buffer.read_ahead_after.unwrap_or(0),
+        buffer.keeps_delivered,
+        findings.geometry.write_cache,
+    );
+}
+
+/// Rates of random reads as published figures.
+fn published(text: &mut String, accuracy: Option<&Accuracy>, source: &str) {
+    let random = |class: &&super::ClassAccuracy| class.name == "random reads";
+    for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes).filter(random) {
+        let _ = writeln!(
+            text,
+            "[[published]]\nfigure = \"random-reads\"\ndepth = {}\nvalue = {:.1}\nsource = {}\n",
+            class.depth,
+            class.per_second,
+            quoted(&format!("{source}: withheld reads"))
+        );
+    }
+}
+
+fn sources(text: &mut String, findings: &Findings, source: &str) {
+    let assumed = "assumed: not probed, because a probe that only reads cannot tell";
+    let between = |found: Interval, unit: f64, digits: usize| {
+        let (low, high) = (found.low / unit, found.high / unit);
+        format!("{source}: {low:.digits$} to {high:.digits$}")
+    };
+    let skews = "skews of the largest zone, taken for all";
+    let sources = [
+        ("presented", format!("{source}: as the kernel presents it")),
+        (
+            "bus",
+            format!(
+                "{source}: rate between reads of two lengths that the buffer served; cost of a command counted under rotating.overhead"
+            ),
+        ),
+        ("rotating.rpm", format!("{} ns a turn", between(findings.turn_ns, 1.0, 1))),
+        ("rotating.heads", format!("{source}: tracks between the larger skews")),
+        (
+            "rotating.head_switch_us",
+            format!("{source}: shortest time to the next track of a cylinder, at most its skew"),
+        ),
+        ("rotating.write_settle_us", assumed.to_owned()),
+        (
+            "rotating.reorder_window",
+            format!("{source}: rate of random reads at depth, compared with the model's"),
+        ),
+        ("rotating.layout", format!("{source}: angles of blocks; {skews}")),
+        (
+            "rotating.seek",
+            format!(
+                "{source}: shortest time from cylinder to cylinder, less that of a read without a seek"
+            ),
+        ),
+        (
+            "rotating.overhead",
+            format!(
+                "{} us for a read of the track under the head; writes and flushes {assumed}",
+                between(findings.media_ns, 1e3, 1)
+            ),
+        ),
+        ("rotating.buffer", format!("{source}: read-ahead, segments; writes {assumed}")),
+    ];
+    text.push_str("[sources]\n");
+    for (key, source) in sources {
+        if key != "rotating.reorder_window" || findings.window.is_some() {
+            let _ = writeln!(text, "\"{key}\" = {}", quoted(&source));
+        }
+    }
+    text.push_str("\n[ranges]\n\"rotating.buffer.write_kib\" = [256, 65536]\n");
+    if let Some([low, high]) = findings.window.filter(|[low, high]| low < high) {
+        let _ = writeln!(text, "\"rotating.reorder_window\" = [{low}, {high}]");
+    }
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}

@@ -1,0 +1,123 @@
+//! Reads of a probe: past the disk's buffer, with their angle, at a chosen time.
+
+use rand_core::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{ReadFailed, Span, Target, Timed};
+
+/// Sectors of one read of the medium: 4 KiB, a block of every disk.
+pub(super) const BLOCK: u32 = 8;
+
+/// Reads elsewhere that push a place out of the disk's buffer: more than any disk has segments.
+const EVICTING: usize = 72;
+
+/// Attempts at a read that does not come from the buffer.
+const ATTEMPTS: usize = 3;
+
+/// The target with what is known so far.
+pub(super) struct Head<'t> {
+    pub(super) target: &'t mut dyn Target,
+    /// Time of a turn in nanoseconds; 0 until it is known.
+    pub(super) turn_ns: f64,
+    /// Reads that take less come from the buffer; 0 until it is known.
+    pub(super) hit_below_ns: u64,
+    random: Xoshiro256PlusPlus,
+}
+
+impl<'t> Head<'t> {
+    pub(super) fn new(target: &'t mut dyn Target, seed: u64) -> Self {
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Self { target, turn_ns: 0.0, hit_below_ns: 0, random }
+    }
+
+    pub(super) fn sectors(&self) -> u64 {
+        self.target.geometry().sectors_512
+    }
+
+    /// A number below `limit`.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.random.next_u64()) * u128::from(limit)) >> 64) as u64
+    }
+
+    /// A block anywhere on the device.
+    pub(super) fn anywhere(&mut self) -> u64 {
+        let blocks = self.sectors() / u64::from(BLOCK);
+        self.below(blocks) * u64::from(BLOCK)
+    }
+
+    /// Brings numbers into a random order.
+    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.below(last as u64 + 1) as usize;
+            items.swap(last, other);
+        }
+    }
+
+    /// Sectors of the smallest read that the device takes.
+    pub(super) fn unit(&self) -> u64 {
+        u64::from(self.target.geometry().logical_block / 512).max(1)
+    }
+
+    pub(super) fn read(&mut self, lba: u64, sectors: u32) -> Result<Timed, ReadFailed> {
+        let unit = self.unit();
+        let lba = lba.min(self.sectors().saturating_sub(u64::from(sectors))) / unit * unit;
+        let times = self.target.read_all(&[Span { lba, sectors }], 1)?;
+        let now_ns = self.target.now_ns();
+        Ok(times.first().copied().unwrap_or(Timed { start_ns: now_ns, end_ns: now_ns }))
+    }
+
+    pub(super) fn wait(&mut self, ns: u64) {
+        let at_ns = self.target.now_ns() + ns;
+        self.target.wait_until(at_ns);
+    }
+
+    /// Fills the disk's buffer with other places.
+    pub(super) fn evict(&mut self) -> Result<(), ReadFailed> {
+        for _ in 0..EVICTING {
+            let lba = self.anywhere();
+            self.read(lba, BLOCK)?;
+        }
+        Ok(())
+    }
+
+    /// A read from the medium; one that the buffer served is repeated after other places were read.
+    pub(super) fn medium(&mut self, lba: u64, sectors: u32) -> Result<Timed, ReadFailed> {
+        let mut found = self.read(lba, sectors)?;
+        for _ in 1..ATTEMPTS {
+            if found.took_ns() >= self.hit_below_ns {
+                break;
+            }
+            self.evict()?;
+            found = self.read(lba, sectors)?;
+        }
+        Ok(found)
+    }
+
+    /// The angle at which a block ends, as a time below one turn, in nanoseconds.
+    pub(super) fn angle(&mut self, lba: u64) -> Result<f64, ReadFailed> {
+        let end_ns = self.medium(lba, BLOCK)?.end_ns;
+        Ok(self.phase(end_ns))
+    }
+
+    /// The angle at a time.
+    pub(super) fn phase(&self, at_ns: u64) -> f64 {
+        (at_ns as f64).rem_euclid(self.turn_ns)
+    }
+}
+
+/// The block that holds a sector.
+pub(super) const fn align(lba: u64) -> u64 {
+    lba / BLOCK as u64 * BLOCK as u64
+}
+
+/// The middle of some numbers; `None` when there are none.
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match (values.get(middle.wrapping_sub(1)), values.get(middle)) {
+        (Some(low), Some(high)) if values.len().is_multiple_of(2) => {
+            Some(f64::midpoint(*low, *high))
+        }
+        (_, middle) => middle.copied(),
+    }
+}

@@ -1,0 +1,138 @@
+//! The time of a turn: the period after which the ends of repeated reads recur.
+
+use std::collections::BTreeMap;
+use std::f64::consts::TAU;
+
+use super::head::{BLOCK, Head};
+use super::{Interval, ProbeError};
+
+/// Places that are read again and again, in two halves: each half is more than any disk has segments, so that every
+/// read reaches the medium.
+const PLACES: usize = 144;
+
+/// Times that each place is read in the search, and again after a pause for the exact value.
+const ROUNDS: usize = 4;
+
+/// Slowest and fastest rotation searched, in turns a second: 3,000 to 20,000 a minute.
+const TURNS_PER_S: [f64; 2] = [50.0, 334.0];
+
+/// Part of the largest coherence from which a frequency counts; a multiple of the rotation is as coherent as itself.
+const ENOUGH: f64 = 0.9;
+
+/// Coherence below which there is no rotation. A place read four times at random reaches 0.47 on average.
+const LEAST: f64 = 0.75;
+
+/// Pauses, each between two rounds, that make the span long enough for a turn to be known to one part in 10^6.
+const PAUSES_NS: [u64; 3] = [1_000_000_000, 6_000_000_000, 30_000_000_000];
+
+/// Ends of reads by place, in seconds since the first.
+type Ends = Vec<Vec<f64>>;
+
+/// Finds the time of a turn in nanoseconds.
+pub(super) fn find(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
+    let places: Vec<u64> = (0..PLACES).map(|_| head.anywhere()).collect();
+    let begun_ns = head.target.now_ns();
+    let mut ends = vec![Vec::new(); PLACES];
+    for _ in 0..ROUNDS {
+        round(head, &places, begun_ns, &mut ends)?;
+    }
+    let span_s = seconds(head.target.now_ns() - begun_ns);
+    let mut turns_per_s = search(&ends, span_s).ok_or(ProbeError::NoRotation)?;
+    for pause_ns in PAUSES_NS {
+        turns_per_s = sharpen(&ends, turns_per_s, seconds(head.target.now_ns() - begun_ns));
+        head.wait(pause_ns);
+        round(head, &places, begun_ns, &mut ends)?;
+    }
+    let span_s = seconds(head.target.now_ns() - begun_ns);
+    let turns_per_s = sharpen(&ends, turns_per_s, span_s);
+    let turn_ns = 1e9 / turns_per_s;
+    // The scatter of the angles over the span, three standard errors.
+    let scatter = scatter_turns(&ends, turns_per_s);
+    let count = ends.iter().map(Vec::len).sum::<usize>().max(1);
+    let error = 3.0 * scatter / (span_s * turns_per_s) / (count as f64).sqrt() + 1e-9;
+    Ok(Interval { value: turn_ns, low: turn_ns * (1.0 - error), high: turn_ns * (1.0 + error) })
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn round(
+    head: &mut Head<'_>,
+    places: &[u64],
+    begun_ns: u64,
+    ends: &mut Ends,
+) -> Result<(), ProbeError> {
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    for half in order.chunks_mut(places.len() / 2) {
+        head.shuffle(half);
+    }
+    for index in order {
+        let (Some(lba), Some(list)) = (places.get(index), ends.get_mut(index)) else { continue };
+        let end_ns = head.read(*lba, BLOCK)?.end_ns;
+        list.push(seconds(end_ns - begun_ns));
+    }
+    Ok(())
+}
+
+/// Mean over the places of how well the ends of their reads agree at a frequency: 1 when each always ends at the same
+/// angle.
+fn coherence(ends: &Ends, turns_per_s: f64) -> f64 {
+    let of_place = |times: &Vec<f64>| {
+        let (mut x, mut y) = (0.0, 0.0);
+        for time in times {
+            let (sine, cosine) = (TAU * (time * turns_per_s).fract()).sin_cos();
+            x += cosine;
+            y += sine;
+        }
+        f64::hypot(x, y) / times.len() as f64
+    };
+    ends.iter().map(of_place).sum::<f64>() / ends.len() as f64
+}
+
+/// The lowest frequency with nearly the largest coherence.
+fn search(ends: &Ends, span_s: f64) -> Option<f64> {
+    let step = 1.0 / (10.0 * span_s);
+    let [slowest, fastest] = TURNS_PER_S;
+    let count = ((fastest - slowest) / step) as usize;
+    let found: Vec<(f64, f64)> = (0..count)
+        .map(|index| slowest + index as f64 * step)
+        .map(|frequency| (frequency, coherence(ends, frequency)))
+        .collect();
+    let most = found.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    if most < LEAST {
+        return None;
+    }
+    let first = found.iter().position(|(_, value)| *value >= ENOUGH * most)?;
+    let near = found.iter().skip(first).take(20);
+    near.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(frequency, _)| *frequency)
+}
+
+/// The frequency near `turns_per_s` with the largest coherence over `span_s`.
+fn sharpen(ends: &Ends, turns_per_s: f64, span_s: f64) -> f64 {
+    const STEPS: i32 = 10;
+    let (mut middle, mut step) = (turns_per_s, 0.1 / span_s);
+    while step > turns_per_s * 1e-11 {
+        let around = (-STEPS..=STEPS).map(|index| middle + f64::from(index) * step / 5.0);
+        let best =
+            around.max_by(|one, other| coherence(ends, *one).total_cmp(&coherence(ends, *other)));
+        middle = best.unwrap_or(middle);
+        step /= 5.0;
+    }
+    middle
+}
+
+/// Standard deviation of the angles of each place around their mean, in turns.
+fn scatter_turns(ends: &Ends, turns_per_s: f64) -> f64 {
+    let mut squares = BTreeMap::new();
+    for (place, times) in ends.iter().enumerate() {
+        let turns: Vec<f64> = times.iter().map(|time| time * turns_per_s).collect();
+        let first = turns.first().copied().unwrap_or(0.0);
+        let off: Vec<f64> =
+            turns.iter().map(|turn| turn - first - (turn - first).round()).collect();
+        let mean = off.iter().sum::<f64>() / off.len().max(1) as f64;
+        squares
+            .insert(place, off.iter().map(|o| (o - mean).powi(2)).sum::<f64>() / off.len() as f64);
+    }
+    (squares.values().sum::<f64>() / squares.len().max(1) as f64).sqrt()
+}

@@ -1,0 +1,73 @@
+//! A model as a device that can be probed, in virtual time.
+
+use std::collections::BTreeMap;
+
+use super::{ReadFailed, Span, Target, Timed};
+use crate::model::{Completion, Geometry, Lba, Model, Operation, Request};
+
+/// A model in virtual time.
+#[derive(Debug)]
+pub struct Simulated {
+    model: Box<dyn Model>,
+    now_ns: u64,
+    last_id: u64,
+}
+
+impl Simulated {
+    /// A model that was just switched on.
+    #[must_use]
+    pub fn new(model: Box<dyn Model>) -> Self {
+        Self { model, now_ns: 0, last_id: 0 }
+    }
+
+    fn submit(&mut self, span: Span) -> Result<u64, ReadFailed> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let Span { lba, sectors } = span;
+        let request =
+            Request { id, operation: Operation::Read, lba: Lba(lba), sectors, fua: false };
+        let refused = |error: crate::Refused| ReadFailed { span, reason: error.to_string() };
+        self.model.submit(self.now_ns, request).map_err(refused)?;
+        Ok(id)
+    }
+}
+
+impl Target for Simulated {
+    fn geometry(&self) -> Geometry {
+        self.model.geometry()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn wait_until(&mut self, at_ns: u64) {
+        self.now_ns = self.now_ns.max(at_ns);
+        self.model.advance(self.now_ns, &mut Vec::new());
+    }
+
+    fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
+        let mut times = vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()];
+        let mut waiting = BTreeMap::new();
+        let mut next = 0;
+        let mut done: Vec<Completion> = Vec::new();
+        while next < requests.len() || !waiting.is_empty() {
+            while waiting.len() < depth.max(1) as usize
+                && let Some(span) = requests.get(next)
+            {
+                waiting.insert(self.submit(*span)?, (next, self.now_ns));
+                next += 1;
+            }
+            let Some(event_ns) = self.model.next_event_ns() else { break };
+            self.now_ns = self.now_ns.max(event_ns);
+            self.model.advance(self.now_ns, &mut done);
+            for completion in done.drain(..) {
+                let Some((index, start_ns)) = waiting.remove(&completion.id) else { continue };
+                if let Some(time) = times.get_mut(index) {
+                    *time = Timed { start_ns, end_ns: completion.at_ns };
+                }
+            }
+        }
+        Ok(times)
+    }
+}

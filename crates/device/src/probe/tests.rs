@@ -1,0 +1,141 @@
+use super::{
+    Findings, ProbeError, ReadFailed, Simulated, Span, Target, Timed, device_file, judge, probe,
+};
+use crate::bus::Link;
+use crate::catalogue;
+use crate::file::{DeviceFile, Parameters};
+use crate::load;
+use crate::model::Geometry;
+use crate::rotating::RotatingParameters;
+
+/// A modelled disk by its name, at an angle of its own that the probe does not know.
+fn disk(name: &str) -> (DeviceFile, Simulated) {
+    let file = catalogue().unwrap().remove(name).unwrap();
+    let target = Simulated::new(crate::build(&file, 7));
+    (file, target)
+}
+
+fn rotating(file: &DeviceFile) -> &RotatingParameters {
+    match file.parameters() {
+        Parameters::Rotating(parameters) => parameters,
+        _ => panic!("{} does not rotate", file.name()),
+    }
+}
+
+/// Root mean square error of the seek curve in microseconds, the next cylinder left out: its skew hides it.
+fn seek_rms_us(file: &DeviceFile, findings: &Findings) -> f64 {
+    let parameters = rotating(file);
+    let truth = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).unwrap();
+    let points = findings.seeks.iter().filter(|point| point.cylinders > 1);
+    let squares: Vec<f64> = points
+        .map(|point| {
+            let true_ns = truth.seek.ns(point.cylinders) + truth.read_settle_ns;
+            ((point.ns.value - true_ns as f64) / 1e3).powi(2)
+        })
+        .collect();
+    assert!(squares.len() > 15, "{} distances", squares.len());
+    (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
+}
+
+/// Probes a shipped disk and holds what was found to the figures that issue and help promise.
+fn is_found(name: &str) {
+    let (file, mut target) = disk(name);
+    let findings = probe(&mut target, 11, &mut |_| {}).unwrap();
+    let parameters = rotating(&file);
+    let truth = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).unwrap();
+
+    let turn = findings.turn_ns.value / truth.layout.turn_ns as f64;
+    assert!((turn - 1.0).abs() < 0.001, "{name}: rotation {turn}");
+    assert_eq!(findings.tracks.heads, Some(parameters.heads), "{name}: heads");
+
+    let zones = truth.layout.zones();
+    let lengths = |of: Vec<f64>| of.into_iter().map(|length| length as u64).collect::<Vec<_>>();
+    assert_eq!(
+        lengths(findings.zones.iter().map(|zone| zone.sectors_per_track.value).collect()),
+        lengths(zones.iter().map(|zone| f64::from(zone.sectors_per_track)).collect()),
+        "{name}: sectors of a track"
+    );
+    for (found, zone) in findings.zones.iter().zip(zones) {
+        let off = found.first_lba as f64 - zone.first_lba as f64;
+        assert!(off.abs() < file.presented.sectors as f64 * 0.05, "{name}: zone off by {off}");
+    }
+
+    let rms_us = seek_rms_us(&file, &findings);
+    assert!(rms_us < 100.0, "{name}: seek curve {rms_us} us rms");
+
+    let read_ahead = f64::from(parameters.buffer.read_ahead_kib) * 2.0;
+    let off = findings.buffer.read_ahead_sectors.value / read_ahead - 1.0;
+    assert!(off.abs() < 0.1, "{name}: read-ahead off by {off}");
+
+    if let Some(window) = parameters.reorder_window {
+        let [low, high] = findings.window.unwrap();
+        assert!((low..=high).contains(&window), "{name}: window {low} to {high}, not {window}");
+        assert!(f64::from(high) <= f64::from(low) * 1.25, "{name}: window {low} to {high}");
+    }
+    predicts(name, &mut target, &findings);
+    println!("{name}: seek curve {rms_us:.1} us rms, window {:?}", findings.window);
+}
+
+/// The file made of the findings loads, and its model does what the device does with reads it was not made from.
+fn predicts(name: &str, target: &mut Simulated, findings: &Findings) {
+    let accuracy = judge(target, findings, 99).unwrap();
+    for class in &accuracy.classes {
+        let off = class.model_ns / class.device_ns - 1.0;
+        println!("{name}: {} at {}: {:.1} %", class.name, class.depth, off * 100.0);
+        assert!(class.is_believed() && off.abs() < 0.1, "{name}: {class:?}");
+    }
+    let text = device_file("mine", "My \"disk\"", "probe", findings, Some(&accuracy));
+    let file = load(&text).unwrap();
+    assert_eq!(file.title(), "My \"disk\"");
+    assert!(!file.published().is_empty(), "{text}");
+}
+
+#[test]
+fn a_disk_that_takes_one_command_at_a_time_is_found() {
+    is_found("wd-raptor-wd740gd");
+}
+
+#[test]
+fn a_disk_that_sorts_waiting_reads_is_found() {
+    is_found("sata-500gb-7200");
+}
+
+#[test]
+fn a_disk_with_eight_heads_is_found() {
+    is_found("sata-2tb-5400");
+}
+
+#[test]
+fn a_device_without_rotation_is_refused() {
+    let (_, mut target) = disk("ssd-sata-250gb");
+    assert_eq!(probe(&mut target, 11, &mut |_| {}), Err(ProbeError::NoRotation));
+}
+
+/// A device of a size whose reads fail.
+struct Broken(u64);
+
+impl Target for Broken {
+    fn geometry(&self) -> Geometry {
+        Geometry { sectors_512: self.0, ..disk("wd-raptor-wd740gd").1.geometry() }
+    }
+
+    fn now_ns(&self) -> u64 {
+        0
+    }
+
+    fn wait_until(&mut self, _: u64) {}
+
+    fn read_all(&mut self, requests: &[Span], _: u32) -> Result<Vec<Timed>, ReadFailed> {
+        Err(ReadFailed { span: requests[0], reason: "input/output error".to_owned() })
+    }
+}
+
+#[test]
+fn a_read_that_fails_and_a_device_too_small_end_the_probe_with_the_reason() {
+    let failed = probe(&mut Broken(1 << 30), 11, &mut |_| {}).unwrap_err();
+    assert!(matches!(failed, ProbeError::Read(_)), "{failed}");
+    assert_eq!(
+        probe(&mut Broken(1 << 10), 11, &mut |_| {}).unwrap_err().to_string(),
+        "the device has 1024 sectors; probing needs at least 524288; name the whole disk, not a small partition"
+    );
+}
