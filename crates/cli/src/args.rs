@@ -54,6 +54,8 @@ pub enum Command {
     /// List the modelled devices of the virtual backend, or show the behaviour of one
     #[command(subcommand)]
     Device(DeviceCommand),
+    /// Learn how a rotating disk behaves by reading it, and write a device file that models it
+    Probe(ProbeArgs),
     /// Measure the CPU time to charge on the virtual backend
     Calibrate,
     /// Allow Seekwell to destroy the contents of a disk or partition; no run writes to an unclaimed
@@ -169,6 +171,26 @@ pub struct DeviceImportArgs {
     /// Device file to write; an existing file is not overwritten [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `probe`.
+#[derive(Args, Debug)]
+pub struct ProbeArgs {
+    /// Disk to read; nothing is written to it
+    #[arg(required_unless_present = "model")]
+    pub device: Option<PathBuf>,
+    /// Probe a modelled device in virtual time, to see how well a probe finds it
+    #[arg(long, value_name = "NAME", conflicts_with = "device")]
+    pub model: Option<String>,
+    /// Device file to write; an existing file is not overwritten [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Name of the device in the file: small letters, digits and '-'
+    #[arg(long, default_value = "probed")]
+    pub name: String,
+    /// Seed of the places that are read
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
 }
 
 /// Arguments of `init`.

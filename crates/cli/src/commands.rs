@@ -12,6 +12,7 @@ pub mod extract;
 pub mod init;
 pub mod kernel;
 pub mod plan;
+pub mod probe;
 pub mod repair;
 pub mod replicate;
 pub mod report;

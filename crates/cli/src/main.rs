@@ -74,6 +74,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Run(arguments) => commands::run::run(session, &arguments),
         Command::Try(arguments) => commands::tried::run(session, &arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Probe(arguments) => commands::probe::run(session, &arguments),
         Command::Replicate(arguments) => commands::replicate::run(session, &arguments),
         Command::Watch(arguments) => commands::watch::run(session.machine(), &arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),

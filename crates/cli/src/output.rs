@@ -41,3 +41,17 @@ pub fn create(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
 pub fn new(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
     output::write(path, kind, bytes, Replace::Nothing).map_err(|error| Failure::from_error(&error))
 }
+
+/// Refuses the name of an existing file for [`create`], before the work whose result it is to hold.
+///
+/// # Errors
+/// When a file has this name.
+pub fn refuse_existing(path: &Path) -> Result<(), Failure> {
+    if path.is_file() {
+        return Err(Failure::Error(format!(
+            "{} exists and is not overwritten; name another file, or remove it",
+            path.display()
+        )));
+    }
+    Ok(())
+}

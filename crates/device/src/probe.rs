@@ -174,6 +174,22 @@ pub enum Stage {
     Accuracy,
 }
 
+impl Stage {
+    /// Name for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rotation => "rotation",
+            Self::Buffer => "command, bus, read-ahead",
+            Self::Zones => "zones",
+            Self::Tracks => "heads and skews",
+            Self::Seeks => "seek curve",
+            Self::Depth => "reads that are sorted",
+            Self::Accuracy => "withheld reads",
+        }
+    }
+}
+
 /// Fewest sectors that can be probed: 256 MiB.
 const LEAST_SECTORS: u64 = 1 << 19;
 

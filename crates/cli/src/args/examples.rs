@@ -161,6 +161,15 @@ A doubtful result says why and what to do: served from a cache, too short, devic
   seekwell device import ibm18es.diskspecs -o ibm18es.toml"#,
     ),
     (
+        "probe",
+        r#"Examples:
+  sudo seekwell probe /dev/sdb -o mine.toml      only reads; about five minutes
+  seekwell run lab.toml --place virtual --model mine.toml
+  seekwell probe --model wd-raptor-wd740gd       the same on a model, in a few seconds
+
+No other process should use the disk meanwhile."#,
+    ),
+    (
         "calibrate",
         r#"Examples:seekwell calibrate                   prints the value for `run --cpu`"#,
     ),

@@ -20,7 +20,7 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
             terminal::data(&seekwell_device::catalogue::table(devices.values()));
         }
         DeviceCommand::Show { name } => {
-            let file = device(session, name)?;
+            let file = named(session, name)?;
             terminal::data(&terminal::harmless(&seekwell_device::draw(&file)));
             terminal::data(&terminal::harmless(&seekwell_device::catalogue::origins(&file)));
         }
@@ -65,7 +65,10 @@ fn text_of(path: &Path) -> std::io::Result<String> {
 }
 
 /// A device by name, name and bus, or the path of a file of the user's own.
-fn device(session: &Session, name: &str) -> Result<DeviceFile, Failure> {
+///
+/// # Errors
+/// When there is no such device, or its file is wrong.
+pub fn named(session: &Session, name: &str) -> Result<DeviceFile, Failure> {
     let found = seekwell_device::catalogue::find(session.devices()?, name);
     if let Some(file) = found.map_err(|error| Failure::from_error(&error))? {
         return Ok(file);

@@ -1,4 +1,4 @@
-//! How well the found file predicts what the probe did not use, and the sorting of waiting reads, which only a
+//! Prediction, by the found file, of reads that the probe did not use, and the sorting of waiting reads, which only a
 //! comparison with the file tells.
 
 use super::describe::{built, with_window};

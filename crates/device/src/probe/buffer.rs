@@ -102,7 +102,7 @@ fn start(head: &mut Head<'_>, more: u32) -> Result<u64, ProbeError> {
     Ok(lba + u64::from((more + 1) * BLOCK))
 }
 
-/// Time of a read of `sectors` that goes on after an idle time behind one block and `more`, in nanoseconds.
+/// Time of a read of `sectors` behind one block and `more`, made after an idle time, in nanoseconds.
 fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<f64, ProbeError> {
     let mut times = Vec::with_capacity(TIMES);
     for _ in 0..TIMES {

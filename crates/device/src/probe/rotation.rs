@@ -22,6 +22,10 @@ const ENOUGH: f64 = 0.9;
 /// Coherence below which there is no rotation. A place read four times at random reaches 0.47 on average.
 const LEAST: f64 = 0.75;
 
+/// Mean time of a read anywhere below which nothing rotates: half of the half turn that a read waits on average on
+/// the fastest disk searched.
+const LEAST_MEAN_S: f64 = 0.25 / TURNS_PER_S[1];
+
 /// Pauses, each between two rounds, that make the span long enough for a turn to be known to one part in 10^6.
 const PAUSES_NS: [u64; 3] = [1_000_000_000, 6_000_000_000, 30_000_000_000];
 
@@ -37,6 +41,9 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
         round(head, &places, begun_ns, &mut ends)?;
     }
     let span_s = seconds(head.target.now_ns() - begun_ns);
+    if span_s < LEAST_MEAN_S * (ROUNDS * PLACES) as f64 {
+        return Err(ProbeError::NoRotation);
+    }
     let mut turns_per_s = search(&ends, span_s).ok_or(ProbeError::NoRotation)?;
     for pause_ns in PAUSES_NS {
         turns_per_s = sharpen(&ends, turns_per_s, seconds(head.target.now_ns() - begun_ns));

@@ -1,0 +1,75 @@
+//! `seekwell probe` from outside, on models: a model of a disk, and devices that cannot be probed.
+
+use super::{data, seekwell, talk};
+
+#[test]
+fn a_probed_disk_is_a_device_that_can_be_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let probe = || {
+        let mut command = seekwell(directory.path());
+        command.args([
+            "probe",
+            "--model",
+            "wd-raptor-wd740gd",
+            "--name",
+            "mine",
+            "-o",
+            "mine.toml",
+        ]);
+        command.output().unwrap()
+    };
+    let probed = probe();
+    let said = talk(&probed);
+    assert_eq!(probed.status.code(), Some(0), "{said}");
+    for line in
+        ["probing: seek curve\n", "rotation              10000.00 rpm", "withheld: random reads"]
+    {
+        assert!(said.contains(line), "{said}");
+    }
+    assert!(said.ends_with("wrote mine.toml\n"), "{said}");
+    assert!(!said.contains("do not believe"), "{said}");
+
+    let shown = seekwell(directory.path()).args(["device", "show", "mine.toml"]).output().unwrap();
+    assert_eq!(shown.status.code(), Some(0), "{}", talk(&shown));
+    let shown = data(&shown);
+    assert!(shown.contains("Published figures and the model"), "{shown}");
+    assert!(!shown.contains("off by more than"), "{shown}");
+
+    let again = probe();
+    assert_eq!(again.status.code(), Some(1));
+    assert_eq!(
+        talk(&again),
+        "seekwell: error: mine.toml exists and is not overwritten; name another file, or remove it\n"
+    );
+}
+
+#[test]
+fn a_device_that_cannot_be_probed_is_refused_with_the_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("image"), "").unwrap();
+    let refused = |arguments: &[&str]| {
+        let mut probe = seekwell(directory.path());
+        let output = probe.arg("probe").args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
+        talk(&output)
+    };
+    assert_eq!(
+        refused(&["none"]),
+        "seekwell: error: cannot open none for reading: No such file or directory (os error 2)\n"
+    );
+    assert_eq!(
+        refused(&["image"]),
+        "seekwell: error: image is not a block device; name a disk such as /dev/sdb\n"
+    );
+    assert_eq!(
+        refused(&["--model", "wd-raptor-wd740gd", "--name", "My disk"]),
+        "seekwell: error: the name 'My disk' cannot be used; make it of small letters, digits and '-'\n"
+    );
+    let ram = refused(&["--model", "ssd-sata-250gb"]);
+    assert!(
+        ram.ends_with(
+            "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; only rotating disks can be probed\n"
+        ),
+        "{ram}"
+    );
+}

@@ -1,0 +1,164 @@
+//! A block device as the probe reads it: past the page cache, at chosen times, and never opened for writing.
+
+use rustix::fs::{FileType, Mode, OFlags};
+use seekwell_device::Geometry;
+use seekwell_device::probe::{ReadFailed, Span, Target, Timed};
+use seekwell_engine::buffer::Aligned;
+use seekwell_engine::{Clock as _, MonotonicClock};
+use seekwell_host::queue;
+use seekwell_host::sysfs::{self, System};
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{io, thread};
+
+/// Most reads in flight.
+const MOST_DEPTH: u32 = 32;
+
+/// Longest read that the probe makes, in KiB: it needs no longer ones, and larger buffers cost time to map.
+const LONGEST_KIB: u32 = 512;
+
+/// A sleep may end this late; the rest is waited for by reading the clock.
+const LATE_NS: u64 = 200_000;
+
+/// Error of opening a device to probe.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbedError {
+    /// The path cannot be opened or its size not be read.
+    #[error("cannot open {} for reading: {source}", path.display())]
+    Open {
+        /// Its path.
+        path: PathBuf,
+        /// The kernel's error.
+        source: io::Error,
+    },
+    /// The path is no block device.
+    #[error("{} is not a block device; name a disk such as /dev/sdb", .0.display())]
+    NotBlock(PathBuf),
+    /// Its queue cannot be read.
+    #[error(transparent)]
+    Host(#[from] seekwell_host::Error),
+}
+
+/// A block device that is open for reading alone.
+#[derive(Debug)]
+pub struct ProbedDevice {
+    file: File,
+    geometry: Geometry,
+    scheduler: Option<String>,
+    buffers: Vec<Aligned>,
+}
+
+impl ProbedDevice {
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is no block device, or has no queue.
+    pub fn open(system: &System, path: &Path) -> Result<Self, ProbedError> {
+        let wrong = |source: io::Error| ProbedError::Open { path: path.to_owned(), source };
+        let real = std::fs::canonicalize(path).map_err(wrong)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+        let facts = rustix::fs::stat(&real).map_err(|error| wrong(error.into()))?;
+        if FileType::from_raw_mode(facts.st_mode) != FileType::BlockDevice {
+            return Err(ProbedError::NotBlock(path.to_owned()));
+        }
+        let opened = rustix::fs::open(&real, flags, Mode::empty());
+        let mut file = File::from(opened.map_err(|error| wrong(error.into()))?);
+        let bytes = file.seek(SeekFrom::End(0)).map_err(wrong)?;
+        let name = real.file_name().unwrap_or_default().to_string_lossy();
+        let settings = queue::read(system, &name)?;
+        let whole = system.disk_of(&name)?;
+        // Disks behind the SCSI layer tell the commands that they take; for others the queue of the host is all there is.
+        let depth_file = system.block(&whole).join("device/queue_depth");
+        let depth = sysfs::read_number::<u32>(&depth_file)?.or(settings.nr_requests);
+        let longest_kib = settings.max_sectors_kb.unwrap_or(LONGEST_KIB).clamp(4, LONGEST_KIB);
+        let geometry = Geometry {
+            sectors_512: bytes / 512,
+            logical_block: settings.logical_block_bytes.unwrap_or(512),
+            physical_block: settings.physical_block_bytes.unwrap_or(512),
+            queue_depth: depth.unwrap_or(1).clamp(1, MOST_DEPTH),
+            max_request_bytes: longest_kib * 1024,
+            rotational: settings.rotational.unwrap_or(false),
+            write_cache: settings.write_cache.as_deref() == Some("write back"),
+            max_discard_sectors: None,
+            max_write_zeroes_sectors: None,
+        };
+        let buffer = |_| Aligned::zeroed(geometry.max_request_bytes.into());
+        let buffers = (0..geometry.queue_depth).map(buffer).collect();
+        Ok(Self { file, geometry, scheduler: settings.scheduler, buffers })
+    }
+
+    /// I/O scheduler in force; it reorders waiting reads before the device can.
+    #[must_use]
+    pub fn scheduler(&self) -> Option<&str> {
+        self.scheduler.as_deref()
+    }
+}
+
+impl Target for ProbedDevice {
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    fn now_ns(&self) -> u64 {
+        MonotonicClock.now_ns()
+    }
+
+    fn wait_until(&mut self, at_ns: u64) {
+        if at_ns > self.now_ns() + LATE_NS {
+            MonotonicClock.sleep_until_ns(at_ns - LATE_NS);
+        }
+        while self.now_ns() < at_ns {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
+        let file = &self.file;
+        if depth <= 1 || requests.len() <= 1 {
+            let Some(buffer) = self.buffers.first_mut() else { return Ok(Vec::new()) };
+            return requests.iter().map(|span| read(file, buffer, *span)).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let times = Mutex::new(vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()]);
+        let work = |buffer: &mut Aligned| {
+            while let Some((index, span)) = take(&next, requests) {
+                let timed = read(file, buffer, span)?;
+                let mut times = times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                if let Some(place) = times.get_mut(index) {
+                    *place = timed;
+                }
+            }
+            Ok(())
+        };
+        let work = &work;
+        let buffers = self.buffers.iter_mut().take(depth as usize);
+        thread::scope(|scope| {
+            let workers: Vec<_> = buffers.map(|buffer| scope.spawn(move || work(buffer))).collect();
+            workers.into_iter().try_for_each(|worker| {
+                // A panic of a worker goes on here.
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })?;
+        Ok(times.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+fn take(next: &AtomicUsize, requests: &[Span]) -> Option<(usize, Span)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    requests.get(index).map(|span| (index, *span))
+}
+
+fn read(file: &File, buffer: &mut Aligned, span: Span) -> Result<Timed, ReadFailed> {
+    let bytes = span.sectors as usize * 512;
+    let failed = |reason: String| ReadFailed { span, reason };
+    let Some(part) = buffer.get_mut(..bytes) else {
+        return Err(failed(format!("longer than {LONGEST_KIB} KiB")));
+    };
+    let start_ns = MonotonicClock.now_ns();
+    file.read_exact_at(part, span.lba * 512).map_err(|error| failed(error.to_string()))?;
+    Ok(Timed { start_ns, end_ns: MonotonicClock.now_ns() })
+}
