@@ -103,10 +103,14 @@ fn on_filesystem(
     definition: &'static FilesystemDefinition,
     sector_bytes: u32,
 ) -> Result<(), TrialError> {
-    let made = match trial.request.part {
-        TrialPart::Measure => Made::already(definition, attached),
+    let part = trial.request.part;
+    let made = match part {
+        TrialPart::Measure | TrialPart::Made => Made::already(definition, attached),
         _ => Made::make(trial, definition, attached)?,
     };
+    if part == TrialPart::Make {
+        return Ok(());
+    }
     let mounted = Mounted::mount(trial, made)?;
     standing(trial, mounted, |trial, mounted| {
         mounted.read_back(trial)?;

@@ -84,6 +84,7 @@ fn run_changed(
             fsck: true,
             fsck_torn: true,
             freeze: false,
+            make_once: false,
         },
         defaults: QueueDefaults::default(),
         device: DeviceHandle::Image { fd: image.as_raw_fd(), sector: Bytes(512), layout },

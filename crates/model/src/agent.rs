@@ -61,6 +61,10 @@ pub enum TrialPart {
     Prepare,
     /// From the first measured step on: mounts what another agent has prepared.
     Measure,
+    /// The filesystem alone, not mounted.
+    Make,
+    /// All of it but the filesystem, which another agent has made.
+    Made,
 }
 
 /// One trial for an agent.

@@ -255,4 +255,8 @@ pub struct TrialSettings {
     /// stack, and start every trial from a copy.
     #[serde(default)]
     pub freeze: bool,
+    /// Virtual backend: make the filesystem once for each stack, and start every trial from a copy.
+    /// Runs of earlier versions made it anew.
+    #[serde(default)]
+    pub make_once: bool,
 }

@@ -307,6 +307,43 @@ impl Record {
         Self { status, ..Self::blank() }
     }
 
+    /// This record as the second part of a trial whose first part is `first`: its steps come
+    /// first, and times of this record count from the begin of that one.
+    #[must_use]
+    pub fn behind(mut self, first: Self) -> Self {
+        self.delay(first.elapsed_ns);
+        let put_first = |before: Vec<Sample>, after: &mut Vec<Sample>| {
+            after.splice(0..0, before);
+        };
+        put_first(first.timeline, &mut self.timeline);
+        put_first(first.journal_timeline, &mut self.journal_timeline);
+        self.steps.splice(0..0, first.steps);
+        self.in_force.mkfs = first.in_force.mkfs;
+        self.block_events = match (first.block_events, self.block_events) {
+            (Some(mut before), Some(after)) => {
+                before.events.extend(after.events);
+                before.lost += after.lost;
+                Some(before)
+            }
+            (_, after) => after,
+        };
+        self
+    }
+
+    /// Moves all times of the record.
+    fn delay(&mut self, by_ns: u64) {
+        self.elapsed_ns += by_ns;
+        for step in &mut self.steps {
+            step.started_ns += by_ns;
+            step.ended_ns += by_ns;
+            step.single_ios.iter_mut().for_each(|one| one.at_ns += by_ns);
+        }
+        let samples = self.timeline.iter_mut().chain(&mut self.journal_timeline);
+        samples.for_each(|sample| sample.at_ns += by_ns);
+        let events = self.block_events.iter_mut().flat_map(|seen| &mut seen.events);
+        events.for_each(|event| event.at_ns += by_ns);
+    }
+
     /// Adds a warning; the trial is marked when its severity says so.
     pub fn add_warning(&mut self, warning: Warning) {
         self.warnings.push(warning);
@@ -347,3 +384,6 @@ impl Record {
         self.steps.iter().flat_map(step_metrics).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

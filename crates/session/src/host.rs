@@ -46,6 +46,8 @@ impl Host {
 
 impl Setup for Host {
     fn adapt(&self, lab: &mut Lab) -> Result<(), SessionError> {
+        // Copies exist of modelled disks alone.
+        lab.trial.make_once = false;
         let Some(device) = &self.device else { return Ok(()) };
         use_device(lab, device, self.journal.as_ref())
     }

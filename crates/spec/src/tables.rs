@@ -455,6 +455,7 @@ pub const TRIAL: TableDefinition = TableDefinition {
         Entry::new("fsck", FieldKind::Bool, "Check the filesystem after the steps; the step `fsck` reports its time.").default("false"),
         Entry::new("fsck_torn", FieldKind::Bool, "Simulate a crash at the end: mount the filesystem again, write 1,000 small files, sync every tenth, and end the filesystem during the writes. Its driver sends nothing more to the device, as in a power cut with a disk that keeps everything it was sent. The step `mount_torn` reports the time of the recovery mount, `fsck_torn` that of the check after it. For ext3, ext4 and xfs; for other filesystems a warning gives the reason.").default("false"),
         Entry::new("freeze", FieldKind::Bool, "On the virtual backend: make the filesystem and the files before the first measured step once per stack, with the lab's seed, and start every trial from a copy. Rounds then differ in their accesses, not in the layout. On the host every trial makes its own.").default("false"),
+        Entry::new("make_once", FieldKind::Bool, "On the virtual backend: make the filesystem once per stack, with the lab's seed, and start every trial from a copy of the disk. `false` makes it anew in every trial, as the host does, and so does a lab that is judged by a metric of `mkfs`.").default("true"),
     ],
     by_kind: None,
 };

@@ -12,7 +12,7 @@ use std::time::Duration;
 use seekwell_device::{DeviceError, DeviceFile, Model};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
-use seekwell_model::filesystems::FILESYSTEMS;
+use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition, filesystem};
 use seekwell_model::lab::TrialSettings;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
@@ -234,31 +234,63 @@ impl VirtualBackend {
         if plan.lab.trial.freeze {
             return self.run_prepared(&guest, progress);
         }
+        if plan.lab.trial.make_once && !guest.is_raw() {
+            return self.run_made(&guest, progress);
+        }
         let disks = |settings: &Settings| self.disks(guest.stack(), trial.seed, settings);
         Ok(self.repeatably(&guest, &disks, progress)?.0)
     }
 
-    /// Runs a trial from a copy of the prepared stack.
+    /// Runs a trial from a copy of the stack with its files.
     fn run_prepared(
         &self,
         guest: &Guest<'_>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, VirtualBackendError> {
-        let Start { disks, record: prepared } = self.prepared(guest, progress)?;
-        let Some(disks) = disks else { return Ok(prepared) };
-        let first = Cell::new(Some(disks));
-        let disks = |_: &Settings| match first.take() {
-            Some(disks) => Ok(disks),
-            None => Ok(self.prepared(guest, &mut |_| {})?.disks.unwrap_or_default()),
-        };
-        let guest = Guest { part: TrialPart::Measure, ..*guest };
-        let (mut record, _) = self.repeatably(&guest, &disks, progress)?;
+        let parts = (TrialPart::Prepare, TrialPart::Measure);
+        let (prepared, record) = self.run_copy(guest, parts, progress)?;
+        let Some(mut record) = record else { return Ok(prepared) };
         record.in_force.mkfs.clone_from(&prepared.in_force.mkfs);
         record.warnings.push(is_frozen(&prepared));
         Ok(record)
     }
 
-    /// Returns copies of a stack's disks with filesystem and files, which are made the first time.
+    /// Runs a trial from a copy of the stack's empty filesystem. The record is that of a trial that
+    /// made it itself, with its steps at the same times.
+    fn run_made(
+        &self,
+        guest: &Guest<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, VirtualBackendError> {
+        let (made, record) = self.run_copy(guest, (TrialPart::Make, TrialPart::Made), progress)?;
+        Ok(match record {
+            Some(record) => record.behind(made),
+            None => made,
+        })
+    }
+
+    /// Runs the second part of a trial on a copy of what the first part left; returns the records of
+    /// both, and of the first alone if it failed.
+    fn run_copy(
+        &self,
+        guest: &Guest<'_>,
+        (first, second): (TrialPart, TrialPart),
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(Record, Option<Record>), VirtualBackendError> {
+        let before = Guest { part: first, ..*guest };
+        let Start { disks, record: prepared } = self.prepared(&before, progress)?;
+        let Some(disks) = disks else { return Ok((prepared, None)) };
+        let copy = Cell::new(Some(disks));
+        let disks = |_: &Settings| match copy.take() {
+            Some(disks) => Ok(disks),
+            None => Ok(self.prepared(&before, &mut |_| {})?.disks.unwrap_or_default()),
+        };
+        let guest = Guest { part: second, ..*guest };
+        let (record, _) = self.repeatably(&guest, &disks, progress)?;
+        Ok((prepared, Some(record)))
+    }
+
+    /// Returns copies of a stack's disks after the guest's part, which is run the first time.
     fn prepared(
         &self,
         guest: &Guest<'_>,
@@ -267,7 +299,7 @@ impl VirtualBackend {
         let plan = guest.plan;
         // One seed for all rounds: accesses differ from round to round, the layout does not.
         let trial = PlannedTrial { seed: derive_seed(plan.lab.seed, FROZEN), ..*guest.trial };
-        let guest = Guest { trial: &trial, part: TrialPart::Prepare, ..*guest };
+        let guest = Guest { trial: &trial, ..*guest };
         let keeping = self.settings(&guest).keeping();
         self.preparations.start(&self.depends_on(&guest)?, &keeping, || {
             let disks = |settings: &Settings| self.disks(guest.stack(), trial.seed, settings);
@@ -281,7 +313,11 @@ impl VirtualBackend {
 
     /// Returns a key of everything that a prepared stack depends on.
     fn depends_on(&self, guest: &Guest<'_>) -> Result<String, VirtualBackendError> {
-        let files = guest.plan.pair(guest.trial).1.parts.first().map(WorkloadParams::preparation);
+        let workload = guest.plan.pair(guest.trial).1;
+        let files = match guest.part {
+            TrialPart::Make => None,
+            _ => workload.parts.first().map(WorkloadParams::preparation),
+        };
         let charge = self.options.charge;
         let all = (
             (&self.options.kernel.id, self.root.hash()),
@@ -424,6 +460,11 @@ struct Guest<'a> {
 impl<'a> Guest<'a> {
     fn stack(&self) -> &'a Stack {
         self.plan.pair(self.trial).0
+    }
+
+    /// Returns true if the stack has no filesystem.
+    fn is_raw(&self) -> bool {
+        filesystem(&self.stack().filesystem.kind).is_some_and(FilesystemDefinition::is_raw)
     }
 
     /// Returns the request to the agent.

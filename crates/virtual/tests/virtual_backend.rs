@@ -161,6 +161,58 @@ fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
     }
 }
 
+#[test]
+fn a_filesystem_that_was_made_once_gives_the_records_of_one_that_was_just_made() {
+    let test = "a_filesystem_that_was_made_once_gives_the_records_of_one_that_was_just_made";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    for tool in ["mkfs.ext4", "mkfs.xfs"] {
+        if seekwell_testing::tool(tool).is_none() {
+            return seekwell_testing::skip(test, &format!("{tool} is not installed"));
+        }
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mail = |once: bool| {
+        let rest = format!(
+            "[trial]\nmake_once = {once}\n[[workload]]\nkind = \"mail\"\nfiles = 60\n[judge]\nmetric = \"unpack.elapsed\"\n"
+        );
+        plan(&["ext4", "xfs"], "ide-40gb-2005", &rest)
+    };
+    let (once, anew) = (mail(true), mail(false));
+    for index in 0..once.trials.len() {
+        let run = |place: &VirtualPlace, plan: &Plan, seed: u64| {
+            let trial = PlannedTrial { seed, ..plan.trials[index] };
+            let mut said = Vec::new();
+            let record = place.run_trial(plan, &trial, &Lane::default(), &mut |name| {
+                said.push(name.to_owned());
+            });
+            let record = record.unwrap();
+            assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
+            (record, said.contains(&"mkfs".to_owned()))
+        };
+        let kept = place(kernel.clone(), scratch.path());
+        let (first, made) = run(&kept, &once, 7);
+        assert!(made);
+        let (second, made) = run(&kept, &once, 8);
+        assert!(!made, "a kept filesystem was made again");
+        assert_ne!(first.fingerprint, second.fingerprint, "another seed unpacks other mails");
+        let (just_made, made) = run(&place(kernel.clone(), scratch.path()), &once, 8);
+        assert!(made);
+        assert!(just_made == second, "{:?} {:?}", just_made.fingerprint, second.fingerprint);
+        // A trial in one piece: the same steps, and nearly the same work of the device.
+        let (whole, made) = run(&kept, &anew, 8);
+        assert!(made);
+        let steps = |record: &Record| -> Vec<String> {
+            record.steps.iter().map(|step| step.name.clone()).collect()
+        };
+        assert_eq!(steps(&whole), steps(&second));
+        assert_eq!(whole.in_force, second.in_force);
+        let metric = "device_written_bytes";
+        let ratio = value(&whole, "unpack", metric) / value(&second, "unpack", metric);
+        assert!((0.95..1.05).contains(&ratio), "{ratio}");
+        assert!(second.elapsed_ns > (value(&second, "mkfs", "elapsed") * 1e9) as u64);
+    }
+}
+
 /// Random reads with 32 outstanding, per second, by scheduler.
 fn reads_per_second(backend: &VirtualBackend, model: &str) -> BTreeMap<String, f64> {
     let seek = "[[workload]]\nkind = \"seek\"\nsize = \"4KiB\"\nfile_size = \"256MiB\"\ncache = \"direct\"\ncount = 1500\ndepth = 32\nengine = \"io_uring\"\n[judge]\nmetric = \"seek.iops\"\n";

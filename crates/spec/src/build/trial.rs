@@ -32,6 +32,7 @@ pub(super) fn trial(table: Option<&Checked>) -> Result<TrialSettings, Problem> {
         fsck: table.values.bool("fsck"),
         fsck_torn: table.values.bool("fsck_torn"),
         freeze: table.values.bool("freeze"),
+        make_once: table.values.bool("make_once"),
     })
 }
 
