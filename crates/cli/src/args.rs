@@ -220,6 +220,9 @@ pub struct InitArgs {
     /// Ask nothing: use the default for every question without a flag
     #[arg(long)]
     pub defaults: bool,
+    /// Measure nothing: choose the amount of work by estimate
+    #[arg(long)]
+    pub estimate: bool,
 }
 
 /// Arguments of `plan`.

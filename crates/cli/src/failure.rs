@@ -83,7 +83,7 @@ impl From<SessionError> for Failure {
 
 /// The messages of an error and its causes, joined by colons; a cause that its error already
 /// quotes is not said twice.
-fn chain(error: &(dyn Error + 'static)) -> String {
+pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

@@ -229,7 +229,8 @@ impl Judge {
 pub enum Effort {
     /// After so many complete rounds.
     Rounds(u32),
-    /// No round is started that would not end within this time; at least 6 rounds are made.
+    /// No new round is started when it would not end within this time, except for the first 6 rounds;
+    /// a race ends before any trial that would exceed it by more than 15 %.
     Budget(Nanos),
 }
 

@@ -308,7 +308,7 @@ impl Record {
     }
 
     /// This record as the second part of a trial whose first part is `first`: its steps come
-    /// first, and times of this record count from the begin of that one.
+    /// first, and times of this record count from the start of that one.
     #[must_use]
     pub fn behind(mut self, first: Self) -> Self {
         self.delay(first.elapsed_ns);

@@ -12,6 +12,9 @@ use seekwell_model::record::{Record, Status};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+/// A run ends before a trial that would take it beyond this many times the time it was given.
+pub const OVER: f64 = 1.15;
+
 /// Storage for records, trial by trial.
 pub trait Keeper {
     /// Keeps a record durably.
@@ -103,14 +106,17 @@ pub struct Execution<'a> {
     plan: &'a Plan,
     records: Records,
     spent_ns: u64,
+    /// The longest trial.
+    longest_ns: u64,
 }
 
 impl<'a> Execution<'a> {
     /// A run of this plan that continues with these kept records.
     #[must_use]
     pub fn new(plan: &'a Plan, kept: Records) -> Self {
-        let spent_ns = kept.values().map(|(_, record)| record.elapsed_ns).sum();
-        Self { plan, records: kept, spent_ns }
+        let times = || kept.values().map(|(_, record)| record.elapsed_ns);
+        let (spent_ns, longest_ns) = (times().sum(), times().max().unwrap_or(0));
+        Self { plan, records: kept, spent_ns, longest_ns }
     }
 
     /// All records, kept before or made now.
@@ -153,6 +159,9 @@ impl<'a> Execution<'a> {
                 if !self.records.contains_key(&trial.index)
                     && !is_quarantined(&self.records, trial.candidate, trial.index)
                 {
+                    if self.is_out_of_time(&course) {
+                        return Ok(Ended::Complete);
+                    }
                     let left = self.left(&course, &round);
                     self.one(trial, left, backend, keeper, on_event)?;
                 }
@@ -181,6 +190,18 @@ impl<'a> Execution<'a> {
         (!over).then_some(round)
     }
 
+    /// Returns true if a race would exceed its budget by more than [`OVER`] with a trial as long as
+    /// the longest so far. The round under way does not count then.
+    fn is_out_of_time(&self, course: &Course<'_>) -> bool {
+        match (course, self.plan.effort()) {
+            (Course::Race(_), Effort::Budget(budget)) if self.plan.prolonged.is_none() => {
+                let then = self.spent_ns.saturating_add(self.longest_ns);
+                then as f64 > budget.0 as f64 * OVER
+            }
+            _ => false,
+        }
+    }
+
     fn one(
         &mut self,
         trial: &PlannedTrial,
@@ -204,7 +225,9 @@ impl<'a> Execution<'a> {
         // The agent's own time leaves out its start, the writing of images and the record's way to
         // disk.
         let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.spent_ns += backend.cost_ns(&record, wall_ns);
+        let cost_ns = backend.cost_ns(&record, wall_ns);
+        self.spent_ns += cost_ns;
+        self.longest_ns = self.longest_ns.max(cost_ns);
         self.records.insert(index, (*trial, record));
         if let (true, Some((_, record))) =
             (is_quarantined(&self.records, trial.candidate, index + 1), self.records.get(&index))

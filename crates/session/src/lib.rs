@@ -34,6 +34,7 @@ mod process;
 mod resolved;
 mod run;
 mod setup;
+mod sizing;
 mod tried;
 
 pub use effects::Effects;
@@ -49,7 +50,8 @@ pub use process::{ServeError, serve};
 pub use resolved::{LabText, Resolved};
 pub use run::{Done, Finished, Planned, Run};
 pub use seekwell_host::sysfs::System;
-pub use seekwell_runner::execute::Event;
+pub use seekwell_runner::execute::{Event, OVER};
 pub use seekwell_virtual::CpuCharge;
 pub use setup::{Opened, Setup};
+pub use sizing::{Amounts, Seen};
 pub use tried::Tried;

@@ -1,16 +1,13 @@
 //! A lab from a few arguments, for a question that does not need a lab file.
 
 use crate::error::SessionError;
+use crate::sizing::{Amounts, Seen};
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::workload_kind;
 use std::fmt::Write as _;
 
 #[cfg(test)]
 mod tests;
-
-/// Rounds that must fit into a run of the given time: with six a large difference is found,
-/// with more a smaller one.
-const ROUNDS: u64 = 10;
 
 /// A lab in a few arguments: one kind of work on every combination of filesystem and scheduler.
 #[derive(Clone, Debug)]
@@ -94,20 +91,17 @@ impl Tried {
         self.kind().map(|kind| kind.amounts[0])
     }
 
-    /// The amount of work that gives every stack enough rounds in the time, from a brief trial:
-    /// its whole time, and that of the judged step.
+    /// The amount of work that decides soonest in the time, from a brief trial; `None` for a
+    /// command.
     #[must_use]
-    pub fn amount(&self, trial: Nanos, step: Nanos) -> Option<u64> {
+    pub fn amount(&self, seen: &Seen) -> Option<u64> {
         let kind = self.kind()?;
         let [brief, most] = kind.amounts;
-        let stacks = (self.filesystems.len() * self.schedulers.len()).max(1) as u64;
-        let wanted = self.time.0 / (stacks * ROUNDS);
-        let fixed = trial.0.saturating_sub(step.0);
-        let each = (step.0 / brief).max(1);
+        let stacks = (self.filesystems.len() * self.schedulers.len()) as u64;
         // Half of the device: journal, metadata and what is deleted later need the rest.
         let fitting = (self.size.0 / 2).checked_div(kind.bytes_each).unwrap_or(most);
-        let most = most.min(fitting).max(brief);
-        Some((wanted.saturating_sub(fixed) / each).clamp(brief, most))
+        let amounts = Amounts { brief, most: most.min(fitting) };
+        Some(amounts.choose(seen, stacks, self.time))
     }
 
     /// Name of the judged step.

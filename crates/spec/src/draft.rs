@@ -7,7 +7,7 @@ mod text;
 use seekwell_model::filesystems::{FILESYSTEMS, filesystem};
 use seekwell_model::units::Nanos;
 
-pub use text::{FRUGALITIES, Frugality, lab_text};
+pub use text::{FRUGALITIES, Frugality, Scale, lab_text, scale};
 
 /// One of the six questions.
 #[derive(Clone, Copy, Debug)]

@@ -436,7 +436,7 @@ pub const JUDGE: TableDefinition = TableDefinition {
         Entry::new("method", FieldKind::Choice(&["auto", "rounds", "race"]), "`rounds`: complete rounds, each with one trial of every stack. `race`: a pilot of two rounds on a few stacks; a screen that keeps the better half until 8 stacks remain; then a final of fresh rounds among them, which ends when enough is known. `auto` is `race` for more than 8 stacks, unless `rounds` is given, else `rounds`.").default("\"auto\""),
         Entry::new("rounds", integer(MIN_ROUNDS, 1000), "Complete rounds; with `method = \"race\"` the most that its final has. Without `rounds` and `budget` 10 rounds are made, and a race's final has at most 80.")
             .why("fewer than 6 paired rounds can never make a winner: a stack may be ahead in all of them by chance"),
-        Entry::new("budget", FieldKind::Duration, "No round is started that would not end within this time; at least 6 rounds are made, in a race the whole screen and 6 rounds of the final. Instead of `rounds`."),
+        Entry::new("budget", FieldKind::Duration, "The run ends sooner when the verdict is clear. No new round is started that would not end within this time, except for the screen of a race and the first 6 rounds; these too end before a trial that would exceed the time by more than 15 %. Instead of `rounds`."),
         Entry::new("control", FieldKind::Bool, "Runs the first stack twice under two names (an A/A test), in a race only in the final. If the two differ by more than chance, the setup is at fault and the verdict is withdrawn.").default("false"),
     ],
     by_kind: None,

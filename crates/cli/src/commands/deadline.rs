@@ -1,15 +1,11 @@
 //! Keeps a run within the time that was given.
 
 use seekwell_model::units::Nanos;
-use seekwell_session::Event;
+use seekwell_session::{Event, OVER};
 use std::time::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;
-
-/// A run ends before a trial that would end later than this share of the time beyond it, if it
-/// takes as long as the longest before it.
-const OVER: f64 = 1.15;
 
 /// Time of a run, and how long its trials take.
 pub struct Deadline {

@@ -1,14 +1,18 @@
 //! `seekwell init`: six questions become a lab.
 
 use crate::args::InitArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, chain};
 use crate::{output, terminal};
 use seekwell_host::output::Kind;
+use seekwell_model::record::Status;
 use seekwell_model::units::Nanos;
-use seekwell_session::{LabText, Options, Session};
-use seekwell_spec::draft::{self, Answers, QUESTIONS, Question};
+use seekwell_session::{Amounts, LabText, Options, Seen, Session};
+use seekwell_spec::draft::{self, Answers, Frugality, QUESTIONS, Question};
 use std::io::{BufRead, IsTerminal, Write, stdin};
 use std::path::Path;
+
+/// Image of the trial that is measured.
+const MEASURED_ON: &str = "loop = \"512MiB\"";
 
 /// Asks what the flags leave open, and writes the lab.
 ///
@@ -36,7 +40,10 @@ pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
         defaults: arguments.defaults,
     };
     let answers = asker.answers(given.map(|answer| answer.as_deref()))?;
-    let draft = fitting(session, &name, &answers);
+    let mut draft = fitting(session, &name, &answers);
+    if !arguments.estimate {
+        measure(session, &name, &answers, &mut draft, &path.with_extension("seekwell"));
+    }
     output::new(path, Kind::Lab, draft.text.as_bytes())?;
     if let Some(least) = draft.longer_ns {
         terminal::talk(&format!(
@@ -57,6 +64,7 @@ pub fn run(session: &Session, arguments: &InitArgs) -> Result<Exit, Failure> {
 /// A lab as it is drafted.
 struct Draft {
     text: String,
+    frugality: Frugality,
     /// Least time that it takes, in nanoseconds, if that is more than the answer allows.
     longer_ns: Option<u64>,
 }
@@ -64,11 +72,54 @@ struct Draft {
 /// The fullest draft whose least time is within the answer.
 fn fitting(session: &Session, name: &str, answers: &Answers) -> Draft {
     let limit = answers.time.parse::<Nanos>().map_or(u64::MAX, |time| time.0);
-    let mut texts = draft::FRUGALITIES.map(|one| draft::lab_text(name, answers, one));
+    let mut texts = draft::FRUGALITIES.map(|one| draft::lab_text(name, answers, one, None));
     let least = texts.each_ref().map(|text| least_ns(session, text));
     let chosen = first_within(&least, limit);
     let longer_ns = least[chosen].filter(|least| *least > limit);
-    Draft { text: std::mem::take(&mut texts[chosen]), longer_ns }
+    let frugality = draft::FRUGALITIES[chosen];
+    Draft { text: std::mem::take(&mut texts[chosen]), frugality, longer_ns }
+}
+
+/// Chooses the amount of work from one brief trial on a scratch image. Without such a trial the
+/// draft stays as it is estimated.
+fn measure(session: &Session, name: &str, answers: &Answers, draft: &mut Draft, run_file: &Path) {
+    let Some(scale) = draft::scale(answers).filter(|_| answers.device == "scratch") else { return };
+    let brief = draft::lab_text(name, answers, draft.frugality, Some(scale.brief));
+    // A trial as brief as this needs no more, and a smaller image is written sooner.
+    let brief =
+        brief.replace("loop = \"2GiB\"", MEASURED_ON).replace("loop = \"4GiB\"", MEASURED_ON);
+    terminal::talk("measuring one trial, to choose how much work it takes to compare");
+    let (seen, stacks) = match one_trial(session, &brief, scale.step, run_file) {
+        Ok(measured) => measured,
+        Err(why) => {
+            terminal::talk(&format!("not measured, the amount of work is an estimate: {why}"));
+            return;
+        }
+    };
+    let amounts = Amounts { brief: scale.brief, most: scale.most };
+    let time = answers.time.parse().unwrap_or(Nanos::seconds(600));
+    let amount = amounts.choose(&seen, stacks, time);
+    let least = amounts.least_time(&seen, stacks, amount);
+    draft.text = draft::lab_text(name, answers, draft.frugality, Some(amount));
+    draft.longer_ns = Some(least.0).filter(|least| *least > time.0);
+}
+
+/// Times of one trial of a lab, and how many trials a round has.
+fn one_trial(
+    session: &Session,
+    text: &str,
+    step: &str,
+    run_file: &Path,
+) -> Result<(Seen, u64), String> {
+    let lab = LabText::new("draft", text);
+    let planned = session.resolve(&lab, &Options::of("host")).and_then(|lab| lab.plan());
+    let planned = planned.map_err(|error| chain(&error))?;
+    let stacks = planned.plan().candidates.len() as u64;
+    let record = planned.first_trial(run_file).map_err(|error| chain(&error))?;
+    match record.status {
+        Status::Failed { stage, reason } => Err(format!("the trial failed in {stage}: {reason}")),
+        _ => Ok((Seen::of(&record, step), stacks)),
+    }
 }
 
 /// Whole minutes, or seconds below two minutes: a forecast needs no more precision.

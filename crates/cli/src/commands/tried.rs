@@ -7,8 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_host::output::Kind;
 use seekwell_model::record::Status;
-use seekwell_model::units::Nanos;
-use seekwell_session::{Finished, LabText, Options, Session, Tried};
+use seekwell_session::{Finished, LabText, Options, Seen, Session, Tried};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -63,10 +62,7 @@ fn amount(
     if let Status::Failed { stage, reason } = &record.status {
         return Err(Failure::Error(format!("the first trial failed in {stage}: {reason}")));
     }
-    let step = record.steps.iter().find(|step| step.name == tried.step());
-    let step = step.map_or(0, |step| step.ended_ns.saturating_sub(step.started_ns));
-    let amount = tried.amount(Nanos(record.elapsed_ns), Nanos(step));
-    Ok(amount.or(Some(brief)))
+    Ok(tried.amount(&Seen::of(&record, tried.step())).or(Some(brief)))
 }
 
 /// The first of `try.seekwell`, `try-2.seekwell` … that does not exist, nor its lab.

@@ -10,7 +10,7 @@ fn flags_alone_write_a_lab_that_plan_accepts_and_nothing_is_written_over() {
     let init = |file: &str| {
         seekwell(directory.path())
             .args(["init", file, "--runs", "log", "--filesystems", "ext4", "--vary", "nothing"])
-            .args(["--time", "5min", "--defaults"])
+            .args(["--time", "5min", "--defaults", "--estimate"])
             .output()
             .unwrap()
     };
@@ -36,7 +36,7 @@ fn flags_alone_write_a_lab_that_plan_accepts_and_nothing_is_written_over() {
 fn answers_come_from_standard_input_too() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = seekwell(directory.path())
-        .args(["init", "typed.toml"])
+        .args(["init", "typed.toml", "--estimate"])
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

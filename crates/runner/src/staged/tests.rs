@@ -214,7 +214,7 @@ fn a_control_that_separates_takes_the_verdict_back() {
 fn a_budget_plans_its_looks_from_the_pilot_and_ends_at_one() {
     // A scripted trial says that it takes a second: 12 stacks need 2 × 4 of the pilot and 12 of
     // the screen.
-    for (seconds, last) in [(1, 6), (150, 16), (400, 47), (100_000, 80)] {
+    for (seconds, last) in [(65, 6), (150, 16), (400, 47), (100_000, 80)] {
         let plan = fixture::race(4, 3, |lab| {
             lab.judge.effort = Effort::Budget(Nanos::seconds(seconds));
         });
@@ -225,6 +225,32 @@ fn a_budget_plans_its_looks_from_the_pilot_and_ends_at_one() {
         assert_eq!(course.looks.last(), Some(&last), "{seconds} s: {course:?}");
         assert_eq!(course.looked_at, course.final_rounds);
         assert!(ran.len() as u64 <= seconds.max(20 + 6 * 8), "{seconds} s: {}", ran.len());
+    }
+}
+
+/// A machine that other work slows: trials take longer from the given one on.
+#[test]
+fn a_race_keeps_its_time_on_a_machine_that_gets_slower() {
+    for (slow_from, times) in [(0, 1), (0, 3), (10, 4), (30, 2), (60, 3), (90, 2)] {
+        let plan = fixture::race(4, 3, |lab| {
+            lab.judge.effort = Effort::Budget(Nanos::seconds(100));
+        });
+        let slower = move |plan: &Plan, trial: &PlannedTrial| {
+            let elapsed_ns = 1_000_000_000 * if trial.index >= slow_from { times } else { 1 };
+            Record { elapsed_ns, ..fixture::raced(plan, trial, 0.0, 0.05) }
+        };
+        let (ran, records) = run(&plan, Records::new(), &slower, None);
+        let spent_ns: u64 = records.values().map(|(_, record)| record.elapsed_ns).sum();
+        let what = format!("slower {times} times from trial {slow_from}: {spent_ns} ns");
+        // A trial more than was known when the last one began.
+        assert!(spent_ns <= 115_000_000_000 + 1_000_000_000 * (times - 1), "{what}");
+        assert!(spent_ns >= 85_000_000_000, "equal stacks: {what}");
+        let verdict = judge(&plan, &records);
+        assert_eq!(verdict.kind, VerdictKind::Unresolved, "{what}: {verdict:?}");
+        // Called again, it has no time left, and finds the same.
+        let (again, records) = run(&plan, records, &slower, None);
+        assert!(again.is_empty() && !ran.is_empty(), "{what}: {again:?}");
+        assert_eq!(judge(&plan, &records), verdict);
     }
 }
 

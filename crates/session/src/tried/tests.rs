@@ -38,25 +38,22 @@ fn every_kind_becomes_a_lab_of_the_amount_that_fits() {
     }
 }
 
-/// 120 s for 4 stacks and 10 rounds are 3 s a trial; 1 s of it is beside the step.
-#[test]
-fn the_amount_fills_the_time_of_a_round_and_no_more() {
-    let tried = tried("mail");
-    let brief = |trial_ms: u64, step_ms: u64| {
-        tried.amount(Nanos(trial_ms * 1_000_000), Nanos(step_ms * 1_000_000)).unwrap()
-    };
-    // 200 mails in 200 ms: 2 s hold 2,000.
-    assert_eq!(brief(1_200, 200), 2_000);
-    // No room: the brief amount. Far too fast to fill it: what the device holds.
-    assert_eq!(brief(9_000, 200), 200);
-    assert_eq!(brief(2, 1), 16_384);
-    assert_eq!(super::tests::tried("true").amount(Nanos(1), Nanos(1)), None);
+/// A brief trial of so many milliseconds, so many of them in its only step.
+fn brief(trial_ms: u64, step_ms: u64) -> Seen {
+    let step_ns = step_ms * 1_000_000;
+    Seen { trial_ns: trial_ms * 1_000_000, work_ns: step_ns, step_ns }
 }
 
 #[test]
-fn the_amount_fits_the_device() {
+fn the_amount_is_that_of_all_stacks_and_fits_the_device() {
+    // 200 mails in 200 ms beside a second: as many as a second holds.
+    assert_eq!(tried("mail").amount(&brief(1_200, 200)), Some(1_000));
+    // 120 s for 4 stacks and 10 rounds have no room for that.
+    assert_eq!(tried("mail").amount(&brief(9_000, 200)), Some(200));
+    assert_eq!(tried("mail").amount(&brief(2, 1)), Some(16_384));
     let small = Tried { size: Bytes::mib(64), ..tried("mail") };
-    assert_eq!(small.amount(Nanos(1), Nanos(1)), Some(2048));
+    assert_eq!(small.amount(&brief(2, 1)), Some(2048));
+    assert_eq!(tried("true").amount(&brief(2, 1)), None);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn every_combination_is_a_lab_that_can_be_planned_and_judged() {
     assert_eq!(all.len(), 9 * 3 * 3 * 4 * 2 * 3);
     let every = all.into_iter().flat_map(|answers| FRUGALITIES.map(|one| (answers.clone(), one)));
     for (answers, frugality) in every {
-        let text = lab_text("mine", &answers, frugality);
+        let text = lab_text("mine", &answers, frugality, None);
         let file = read_lab_bytes(text.as_bytes(), "mine.toml")
             .unwrap_or_else(|error| panic!("{answers:?}\n{error}\n{text}"));
         let expansion = expand(&file, &machine())

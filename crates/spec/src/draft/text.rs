@@ -16,6 +16,8 @@ struct Sketch {
     /// The tables; `FILES`, `SIZE` and `SECONDS` stand for the amounts.
     tables: &'static str,
     files: [&'static str; 2],
+    /// The most of `files` that the device and `size` hold, small and large; 0 without `files`.
+    most: [u64; 2],
     size: [&'static str; 2],
     throughput: &'static str,
     waiting: &'static str,
@@ -27,6 +29,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "A mail store: unpacked, read in two orders, removed. `files` is the number of mails.",
         tables: "[[workload]]\nkind = \"mail\"\nfiles = FILES\n",
         files: ["2_000", "20_000"],
+        most: [20_000, 100_000],
         size: ["", ""],
         throughput: "unpack.elapsed_durable",
         waiting: "read_directory.elapsed",
@@ -36,6 +39,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "A stand-in for a database: 8 KiB pages at random offsets, 70 % reads, every write synced before\n# it counts. For a real one write kind =\n# \"pgbench\", \"sqlite\" or \"db_bench\", see labs/postgresql.toml, sqlite.toml and rocksdb.toml.",
         tables: "[[workload]]\nkind = \"seek\"\nstep = \"transactions\"\nsize = \"8KiB\"\nfile_size = \"SIZE\"\nmix = 70\nsync = \"fdatasync\"\nthreads = 4\ntime = \"SECONDSs\"\n",
         files: ["", ""],
+        most: [0, 0],
         size: ["256MiB", "1GiB"],
         throughput: "transactions.iops",
         waiting: "transactions.commit_latency_p99",
@@ -45,6 +49,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "A log: 4 KiB appended to a growing file and synced, again and again. commit_latency_* counts\n# from the start of the write until its fsync has returned.",
         tables: "[[workload]]\nkind = \"stream\"\nstep = \"log\"\nwrite = true\nsize = \"4KiB\"\nappend = true\nfile_size = \"SIZE\"\ncache = \"warm\"\nsync = \"fsync\"\ncount = FILES\n",
         files: ["2_000", "20_000"],
+        most: [16_000, 120_000],
         size: ["64MiB", "512MiB"],
         throughput: "log.elapsed_durable",
         waiting: "log.commit_latency_p99",
@@ -54,6 +59,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "Monitoring: small updates at random places of many old files, here of one large file;\n# written back later by the kernel.",
         tables: "[[workload]]\nkind = \"seek\"\nstep = \"updates\"\nwrite = true\nsize = \"4KiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\ncount = FILES\n",
         files: ["10_000", "100_000"],
+        most: [100_000, 1_000_000],
         size: ["256MiB", "1GiB"],
         throughput: "updates.elapsed_durable",
         waiting: "updates.latency_p99",
@@ -63,6 +69,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "Large files: imported, then read again from the start.",
         tables: "[[workload]]\nkind = \"stream\"\nstep = \"import\"\nwrite = true\nappend = true\nsize = \"1MiB\"\nfile_size = \"SIZE\"\ncount = FILES\n\n[[workload.then]]\nkind = \"stream\"\nstep = \"view\"\nsize = \"1MiB\"\nfile_size = \"SIZE\"\ncount = FILES\n",
         files: ["256", "1024"],
+        most: [256, 1_024],
         size: ["256MiB", "1GiB"],
         throughput: "import.elapsed_durable",
         waiting: "view.elapsed",
@@ -72,6 +79,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "A build server: a tree of sources unpacked, read and removed. For your real build use\n# kind = \"command\", see labs/build-server.toml.",
         tables: "[[workload]]\nkind = \"mail\"\nfiles = FILES\nsteps = [\"read_directory\", \"remove\"]\n",
         files: ["2_000", "20_000"],
+        most: [20_000, 100_000],
         size: ["", ""],
         throughput: "unpack.elapsed_durable",
         waiting: "remove.elapsed_durable",
@@ -81,6 +89,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "A desktop: small reads alone, then while a large file is written.",
         tables: "[[workload]]\nkind = \"seek\"\nstep = \"small-reads\"\nsize = \"4KiB\"\nfile_size = \"128MiB\"\ncache = \"direct\"\ntime = \"SECONDSs\"\n\n[[workload.beside]]\nkind = \"stream\"\nstep = \"bulk-writer\"\nwrite = true\nsize = \"1MiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\n",
         files: ["", ""],
+        most: [0, 0],
         size: ["512MiB", "1GiB"],
         throughput: "bulk-writer.mb_per_s",
         waiting: "small-reads.latency_p99",
@@ -90,6 +99,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "Containers: layers are unpacked, then programs read at random places.",
         tables: "[[workload]]\nkind = \"mail\"\nfiles = FILES\nsteps = []\n\n[[workload.then]]\nkind = \"seek\"\nstep = \"program-reads\"\nsize = \"16KiB\"\nfile_size = \"SIZE\"\ncount = 2_000\n",
         files: ["2_000", "10_000"],
+        most: [20_000, 100_000],
         size: ["128MiB", "1GiB"],
         throughput: "unpack.elapsed_durable",
         waiting: "program-reads.latency_p99",
@@ -99,6 +109,7 @@ const SKETCHES: &[Sketch] = &[
         comment: "Your own command. {dir} is the mounted filesystem. Put what it needs there in `prepare`,\n# which is not measured; read numbers from its output with `metrics`.",
         tables: "[[workload]]\nkind = \"command\"\nstep = \"command\"\nprepare = \"mkdir {dir}/data && dd if=/dev/urandom of={dir}/data/input bs=1M count=FILES status=none\"\nrun = \"cp -r {dir}/data {dir}/copy\"\n",
         files: ["16", "64"],
+        most: [256, 1_024],
         size: ["", ""],
         throughput: "command.elapsed_durable",
         waiting: "command.elapsed",
@@ -122,30 +133,69 @@ pub const FRUGALITIES: [Frugality; 4] = [
     Frugality { step_seconds: 1, few_schedulers: true },
 ];
 
-/// The lab as text: what the answers say, with comments that say what to change. `name` is the
-/// lab's name.
+impl Sketch {
+    fn of(answers: &Answers) -> &'static Self {
+        let sketch = SKETCHES.iter().find(|sketch| sketch.runs == answers.runs);
+        sketch.unwrap_or(&SKETCHES[0])
+    }
+
+    fn metric(&self, answers: &Answers) -> &'static str {
+        match answers.matters.as_str() {
+            "waiting" => self.waiting,
+            _ => self.throughput,
+        }
+    }
+}
+
+/// Position of the small or the large amounts of data.
+fn large(answers: &Answers) -> usize {
+    usize::from(answers.time.parse().unwrap_or(Nanos::seconds(600)) >= LARGE_FROM)
+}
+
+/// Amounts of work of a drafted lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Name of the judged step.
+    pub step: &'static str,
+    /// The amount of a brief trial.
+    pub brief: u64,
+    /// The most that fits the device.
+    pub most: u64,
+}
+
+/// The amounts of work that these answers allow; `None` where a step ends after a time.
 #[must_use]
-pub fn lab_text(name: &str, answers: &Answers, frugality: Frugality) -> String {
-    let sketch = SKETCHES.iter().find(|sketch| sketch.runs == answers.runs);
-    let sketch = sketch.unwrap_or(&SKETCHES[0]);
-    let time = answers.time.parse().unwrap_or(Nanos::seconds(600));
-    let large = usize::from(time >= LARGE_FROM);
+pub fn scale(answers: &Answers) -> Option<Scale> {
+    let sketch = Sketch::of(answers);
+    let drafted: u64 = sketch.files[0].replace('_', "").parse().ok()?;
+    let (step, _) = sketch.metric(answers).split_once('.')?;
+    Some(Scale { step, brief: (drafted / 10).max(1), most: sketch.most[large(answers)] })
+}
+
+/// The lab as text: what the answers say, with comments that say what to change. `name` is the
+/// lab's name, `amount` the amount of work where it was measured.
+#[must_use]
+pub fn lab_text(
+    name: &str,
+    answers: &Answers,
+    frugality: Frugality,
+    amount: Option<u64>,
+) -> String {
+    let sketch = Sketch::of(answers);
+    let large = large(answers);
     let mut text = head(name, answers);
     text.push_str(&device(answers, large));
     text.push_str(&vary(answers, frugality));
     text.push_str(&filesystems(answers));
-    let tables =
-        sketch.tables.replace("FILES", sketch.files[large]).replace("SIZE", sketch.size[large]);
+    let amount = amount.map_or_else(|| sketch.files[large].to_owned(), |amount| amount.to_string());
+    let tables = sketch.tables.replace("FILES", &amount).replace("SIZE", sketch.size[large]);
     let tables = tables.replace("SECONDS", &frugality.step_seconds.to_string());
     let _ = write!(text, "\n# {}\n{tables}", sketch.comment);
-    let metric = match answers.matters.as_str() {
-        "waiting" => sketch.waiting,
-        _ => sketch.throughput,
-    };
+    let metric = sketch.metric(answers);
     let _ = write!(
         text,
-        "\n# STEP.METRIC. What is within `tie` of each other counts as equal. At least six rounds are\n\
-         # made, and more as long as the budget lasts.\n\
+        "\n# STEP.METRIC. What is within `tie` of each other counts as equal. The run ends when the\n\
+         # verdict is clear or the budget is spent.\n\
          [judge]\nmetric = \"{metric}\"\ntie = \"3%\"\nbudget = \"{}\"\n",
         answers.time
     );

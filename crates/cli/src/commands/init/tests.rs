@@ -35,7 +35,7 @@ fn every_choice_typed_by_number_becomes_a_lab_that_can_be_read() {
             let mut lines = vec![String::new(); 6];
             lines[position] = number.to_string();
             let (_, answers) = typed(&(lines.join("\n") + "\n"), true, [None; 6]);
-            let text = draft::lab_text("mine", &answers.unwrap(), draft::FRUGALITIES[0]);
+            let text = draft::lab_text("mine", &answers.unwrap(), draft::FRUGALITIES[0], None);
             assert!(seekwell_spec::read_lab(&text, "mine.toml").is_ok(), "{text}");
         }
     }
