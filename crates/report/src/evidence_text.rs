@@ -1,6 +1,7 @@
 //! The evidence of a verdict as sentences: which axis mattered, what a power cut would leave,
 //! how a race went, and whether the laboratory may be trusted.
 
+use crate::noise::noise;
 use crate::number::percent;
 use crate::sentence::{factor, list};
 use crate::view::{RunView, count};
@@ -32,6 +33,7 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
         ("After a power cut", durability(evidence)),
         ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),
         ("The laboratory", laboratory(evidence)),
+        ("Noise and cost", noise(view)),
     ];
     all.into_iter()
         .filter(|(_, sentences)| !sentences.is_empty())

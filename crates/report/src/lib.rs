@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod markdown;
 mod next_step;
+mod noise;
 mod number;
 mod outlook_text;
 mod page;
