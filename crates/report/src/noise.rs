@@ -108,7 +108,7 @@ fn per_request(step: &StepRecord) -> Option<f64> {
     (requests > 0).then(|| device.busy_ms as f64 / requests as f64)
 }
 
-/// How much the trials vary, what goes with it, and what would help most.
+/// Returns the size of the noise, what goes with it, and what would help most.
 fn budget(trials: &[Trial], step_s: Option<f64>) -> Vec<String> {
     let by_stack = |trial: &Trial| trial.stack;
     let by_round = |trial: &Trial| trial.round;
