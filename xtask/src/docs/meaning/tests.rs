@@ -48,7 +48,7 @@ fn every_metric_that_a_drafted_lab_judges_has_a_row() {
         for matters in ["throughput", "waiting"] {
             let list = [*runs, "scratch", "usual", "nothing", matters, "10min"].map(str::to_owned);
             let answers = Answers::from_list(list);
-            let text = lab_text("mine", &answers, FRUGALITIES[0]);
+            let text = lab_text("mine", &answers, FRUGALITIES[0], None);
             assert_covered(&audit, &text, &format!("init --runs {runs} --matters {matters}"));
         }
     }
