@@ -179,23 +179,23 @@ fn a_filesystem_that_was_made_once_gives_the_records_of_one_that_was_just_made()
     };
     let (once, anew) = (mail(true), mail(false));
     for index in 0..once.trials.len() {
-        let run = |place: &VirtualPlace, plan: &Plan, seed: u64| {
+        let run = |backend: &VirtualBackend, plan: &Plan, seed: u64| {
             let trial = PlannedTrial { seed, ..plan.trials[index] };
             let mut said = Vec::new();
-            let record = place.run_trial(plan, &trial, &Lane::default(), &mut |name| {
+            let record = backend.run_trial(plan, &trial, &Lane::default(), &mut |name| {
                 said.push(name.to_owned());
             });
             let record = record.unwrap();
             assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
             (record, said.contains(&"mkfs".to_owned()))
         };
-        let kept = place(kernel.clone(), scratch.path());
+        let kept = backend(kernel.clone(), scratch.path());
         let (first, made) = run(&kept, &once, 7);
         assert!(made);
         let (second, made) = run(&kept, &once, 8);
         assert!(!made, "a kept filesystem was made again");
         assert_ne!(first.fingerprint, second.fingerprint, "another seed unpacks other mails");
-        let (just_made, made) = run(&place(kernel.clone(), scratch.path()), &once, 8);
+        let (just_made, made) = run(&backend(kernel.clone(), scratch.path()), &once, 8);
         assert!(made);
         assert!(just_made == second, "{:?} {:?}", just_made.fingerprint, second.fingerprint);
         // A trial in one piece: the same steps, and nearly the same work of the device.
