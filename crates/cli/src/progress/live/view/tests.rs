@@ -49,7 +49,7 @@ fn plan_time_left_trial_and_stacks_are_there_and_nobody_leads() {
         "+1 marked",
         "+1 failed",
         "xfs: failed in unpack: no space",
-        "q leaves this screen",
+        "q closes this screen",
     ] {
         assert!(text.contains(word), "{word} is missing:\n{text}");
     }
