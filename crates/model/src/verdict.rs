@@ -228,11 +228,12 @@ pub struct AxisFound {
     pub high: Option<f64>,
     /// True if the interval excludes equality.
     pub measurable: bool,
-    /// No two values of the axis differ by more than this factor.
+    /// No two values of the axis, averaged over the other axes, differ by more than this factor.
     pub at_most: Option<f64>,
-    /// Share of the variance between stacks, 0 to 1.
+    /// Share of the variance between stacks, 0 to 1, without that of noise.
     pub share: f64,
-    /// True if trials that change this factor alone moved the metric in the same direction.
+    /// True if one half of the rounds found the effect, and trials of the other half that change this
+    /// factor alone moved the metric in the same direction.
     pub confirmed: bool,
     /// Other differences between the trials with the two values, the largest first. The experiment did
     /// not set them, so they are consistent with the effect but do not prove its cause.

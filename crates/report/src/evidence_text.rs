@@ -88,9 +88,9 @@ fn axis(axis: &AxisFound, better: Better) -> String {
         return format!("{}: nothing measurable{most}", axis.axis);
     }
     let sure = if axis.confirmed {
-        "pairs of stacks that differ in nothing else confirm it"
+        "found in one half of the rounds, confirmed in the other by stacks that differ in nothing else"
     } else {
-        "no pair of stacks that differ in nothing else confirms it"
+        "not confirmed by rounds of its own"
     };
     let word = match better {
         Better::Lower => "worse",

@@ -2,9 +2,9 @@
 //!
 //! An effect of an axis is a ratio of the metric between two of its values, averaged over all
 //! values of the other axes. Each complete round gives one estimate of it, and the interval comes
-//! from the rounds, exactly as for a pair of stacks: drift between rounds cancels, and stacks may
-//! have unequal noise. With fewer than 6 complete rounds (a screen) the interval comes from the
-//! scatter of single trials around the model instead.
+//! from the rounds: drift between rounds cancels, and stacks may have unequal noise. With fewer than
+//! 6 complete rounds (a screen) the interval comes from the scatter of single trials around the
+//! model instead. All axes and interactions of a run share the permitted error.
 
 use crate::design::Design;
 use crate::interval::{Interval, Method, mean_interval};
@@ -30,7 +30,8 @@ pub struct AxisEffect {
     /// No two values of this axis differ by more than this factor, by the outermost end of all
     /// intervals.
     pub at_most: f64,
-    /// Share of the variance between stacks that this axis accounts for, 0 to 1.
+    /// Share of the variance between stacks that this axis accounts for, 0 to 1, without the part
+    /// that noise alone would have; 0 if the axis is not measurable.
     pub share: f64,
 }
 
@@ -285,10 +286,13 @@ impl Samples {
             (0..plan.axes.len()).map(|axis| self.between_squares(plan, axis)).collect();
         let total = self.total_squares(plan);
         let share = |axis: usize| if total > 0.0 { (squares[axis] / total).min(1.0) } else { 0.0 };
-        let axes =
-            (0..plan.axes.len()).map(|axis| self.axis(plan, axis, error, share(axis))).collect();
+        let each = error / (plan.axes.len() + plan.pairs.len()).max(1) as f64;
+        let axes = (0..plan.axes.len())
+            .map(|axis| AxisEffect { share: share(axis), ..self.axis(plan, axis, error, each) })
+            .map(AxisEffect::without_noise)
+            .collect();
         let interactions =
-            (0..plan.pairs.len()).map(|pair| self.interaction(plan, pair, error)).collect();
+            (0..plan.pairs.len()).map(|pair| self.interaction(plan, pair, each)).collect();
         let (rounds, method) = match self {
             Self::Rounds(rounds) => (rounds.len(), EffectMethod::Rounds),
             Self::Trials { .. } => (0, EffectMethod::Trials),
@@ -296,7 +300,9 @@ impl Samples {
         Effects { axes, interactions, rounds, method }
     }
 
-    fn axis(&self, plan: &Plan, axis: usize, error: f64, share: f64) -> AxisEffect {
+    /// The effect of one axis, without its share. `error` is for the interval of each value, `joint`
+    /// for all differences of the axis together.
+    fn axis(&self, plan: &Plan, axis: usize, error: f64, joint: f64) -> AxisEffect {
         let (number, size, _) = plan.axes[axis];
         let levels: Vec<Interval> =
             (0..size).map(|level| self.interval(&plan.level(axis, level), error)).collect();
@@ -307,7 +313,7 @@ impl Samples {
         let difference = |a: usize, b: usize| {
             let contrast: Vec<f64> =
                 plan.level(axis, a).iter().zip(plan.level(axis, b)).map(|(x, y)| x - y).collect();
-            self.interval(&contrast, error / pairs)
+            self.interval(&contrast, joint / pairs)
         };
         let change = difference(highest, lowest);
         let at_most = (0..size)
@@ -322,7 +328,7 @@ impl Samples {
             change: change.exp(),
             measurable: change.low > 0.0,
             at_most: at_most.exp(),
-            share,
+            share: 0.0,
         }
     }
 
@@ -375,13 +381,33 @@ impl Samples {
 
     fn squares(&self, plan: &Plan, takes_part: impl Fn(usize) -> bool) -> f64 {
         let mean = self.mean_coefficients();
-        let part: Vec<f64> = plan
-            .rows
-            .iter()
-            .map(|row| (0..row.len()).filter(|c| takes_part(*c)).map(|c| row[c] * mean[c]).sum())
-            .collect();
-        let centre = part.iter().sum::<f64>() / part.len() as f64;
-        part.iter().map(|p| (p - centre).powi(2)).sum()
+        let found = squares_of(plan, &mean, &takes_part);
+        let Self::Rounds(rounds) = self else { return found };
+        // The mean of so many rounds has this much of the squares by their scatter alone.
+        let away = |round: &Vec<f64>| -> Vec<f64> {
+            round.iter().zip(&mean).map(|(own, mean)| own - mean).collect()
+        };
+        let scatter: f64 =
+            rounds.iter().map(|round| squares_of(plan, &away(round), &takes_part)).sum();
+        let count = rounds.len() as f64;
+        (found - scatter / (count * (count - 1.0))).max(0.0)
+    }
+}
+
+/// Squares, around their mean, of what some columns contribute to the stacks.
+fn squares_of(plan: &Plan, coefficients: &[f64], takes_part: &impl Fn(usize) -> bool) -> f64 {
+    let contribution = |row: &Vec<f64>| -> f64 {
+        (0..row.len()).filter(|c| takes_part(*c)).map(|c| row[c] * coefficients[c]).sum()
+    };
+    let part: Vec<f64> = plan.rows.iter().map(contribution).collect();
+    let centre = part.iter().sum::<f64>() / part.len() as f64;
+    part.iter().map(|p| (p - centre).powi(2)).sum()
+}
+
+impl AxisEffect {
+    /// An effect that may be noise has no share.
+    fn without_noise(self) -> Self {
+        Self { share: if self.measurable { self.share } else { 0.0 }, ..self }
     }
 }
 

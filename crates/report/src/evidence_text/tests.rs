@@ -93,7 +93,7 @@ fn everything_beside_a_verdict_is_said_in_words() {
     insta::assert_snapshot!(all.join("\n"), @r"
     What made the difference
       Your workload does not see the storage: the device was busy for 3.1 % of the judged step at most, so no device could make it 5 % faster
-      filesystem: ext4 is worse: its value is 1.7 times that of xfs (1.7 to 1.8); pairs of stacks that differ in nothing else confirm it; consistent with 1240 against 402 flushes and 11.2 against 40.8 KiB per write (ext4 against xfs)
+      filesystem: ext4 is worse: its value is 1.7 times that of xfs (1.7 to 1.8); found in one half of the rounds, confirmed in the other by stacks that differ in nothing else; consistent with 1240 against 402 flushes and 11.2 against 40.8 KiB per write (ext4 against xfs)
       scheduler: nothing measurable; averaged over the other axes, no two of its values differ by more than 2.1 %
       xfs with bfq: 12 % (8 % to 16 %) higher than the effects of filesystem and scheduler alone predict
     After a power cut

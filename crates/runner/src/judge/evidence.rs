@@ -88,9 +88,31 @@ fn interaction(names: &[Axis], found: &Interaction) -> InteractionFound {
     }
 }
 
-/// Returns true if pairs of stacks that differ in this axis alone, in its two extreme values, moved
-/// the metric in the same direction, over the rounds that they share.
+/// Returns true if rounds that had no part in finding an effect show it too. In a full factorial the
+/// pairs of stacks that differ in one axis alone are the same contrast of the same trials, and
+/// confirm nothing. So the first half of the rounds has to find the effect, and pairs of the second
+/// half have to move the metric in the same direction.
 fn confirmed(design: &Design, values: &Values, effect: &AxisEffect, confidence: f64) -> bool {
+    let rounds = values.iter().map(Vec::len).max().unwrap_or(0);
+    let part = |from: usize, to: usize| -> Vec<Vec<Option<f64>>> {
+        let row = |row: &Vec<Option<f64>>| row.get(from..to.min(row.len())).unwrap_or(&[]).to_vec();
+        values.iter().map(row).collect()
+    };
+    let first = effects::effects(design, &part(0, rounds / 2), confidence);
+    let found = first.and_then(|found| found.axes.into_iter().find(|a| a.axis == effect.axis));
+    let Some(found) = found.filter(|found| found.extremes == effect.extremes) else { return false };
+    let ablation = ablation(design, &part(rounds / 2, rounds), effect, confidence);
+    effects::wording(found.change, ablation) == Wording::Confirmed
+}
+
+/// Ratio between stacks that differ in this axis alone, in its two extreme values, over the rounds
+/// that they share; `None` below the fewest rounds that decide anything.
+fn ablation(
+    design: &Design,
+    values: &Values,
+    effect: &AxisEffect,
+    confidence: f64,
+) -> Option<Interval> {
     let (high, low) = effect.extremes;
     let level = |stack: usize| design.level(stack, effect.axis);
     let pairs: Vec<(usize, usize)> = effects::one_factor_pairs(design, effect.axis)
@@ -114,11 +136,8 @@ fn confirmed(design: &Design, values: &Values, effect: &AxisEffect, confidence: 
             mean(&logs)
         })
         .collect();
-    if logs.len() < MIN_ROUNDS {
-        return false;
-    }
-    let ablation: Option<Interval> = mean_interval(&logs, 1.0 - confidence).map(Interval::exp);
-    effects::wording(effect.change, ablation) == Wording::Confirmed
+    let enough = logs.len() >= MIN_ROUNDS;
+    enough.then(|| mean_interval(&logs, 1.0 - confidence).map(Interval::exp)).flatten()
 }
 
 /// The judged step of a record that may be ranked.

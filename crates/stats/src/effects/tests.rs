@@ -171,3 +171,23 @@ fn because_needs_an_ablation_on_the_same_side() {
     assert_eq!(wording(effect, Some(interval(0.7, 0.9))), Wording::ConsistentWith);
     assert_eq!(wording(interval(0.9, 1.1), Some(interval(0.9, 1.1))), Wording::ConsistentWith);
 }
+
+#[test]
+fn runs_without_any_effect_seldom_show_one() {
+    let mut lab = lab(0.05);
+    lab.main = lab.main.iter().map(|axis| vec![0.0; axis.len()]).collect();
+    let runs = 400;
+    let mut alarms = 0;
+    for seed in 0..runs {
+        let found = effects(&lab.design, &lab.values(seed, 8), 0.95).unwrap();
+        let some_axis = found.axes.iter().any(|axis| axis.measurable);
+        alarms += u32::from(some_axis || found.interactions.iter().any(|i| i.measurable));
+        for axis in &found.axes {
+            assert!(axis.measurable || axis.share == 0.0, "noise has no share: {axis:?}");
+            assert!(axis.at_most >= axis.change.high - 1e-12, "{axis:?}");
+        }
+        assert!(found.axes.iter().map(|axis| axis.share).sum::<f64>() <= 1.0 + 1e-9);
+    }
+    // 5 % of 400 are 20; 33 leave three standard deviations.
+    assert!(alarms <= 33, "{alarms} of {runs}");
+}
