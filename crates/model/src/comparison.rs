@@ -1,6 +1,7 @@
 //! Two runs compared: what `seekwell compare` found.
 
 use crate::lab::Better;
+use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 
 /// The result of a stack's second run against its first.
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// The second run is better: the interval excludes equality and the ratio is outside the tie
-    /// width.
+    /// width. The cause may be the change between the runs, or the machine.
     Better,
     /// The second run is worse, likewise.
     Worse,
@@ -97,6 +98,12 @@ pub struct RunComparison {
     pub only_second: Vec<String>,
     /// Settings and versions that differ between the runs.
     pub differences: Vec<Difference>,
+    /// Doubts about the first run.
+    #[serde(default)]
+    pub first_doubts: Vec<Warning>,
+    /// Doubts about the second run.
+    #[serde(default)]
+    pub second_doubts: Vec<Warning>,
 }
 
 impl RunComparison {

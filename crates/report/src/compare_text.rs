@@ -4,6 +4,7 @@ use crate::number::{DASH, Scale, exact_percent, ratio, unit_of};
 use crate::text::{Ink, Palette, Table, harmless, paragraph};
 use seekwell_model::comparison::{Change, Difference, RunComparison, StackComparison, Threshold};
 use seekwell_model::lab::Better;
+use seekwell_model::warning::Warning;
 
 /// Labels listed of a difference before "and N more".
 const STACKS_NAMED: usize = 3;
@@ -24,6 +25,25 @@ pub fn compare_text(found: &RunComparison, width: usize, colour: bool) -> String
         }
     }
     out.push_str(&differences(&found.differences, width, palette));
+    for (doubts, name) in
+        [(&found.first_doubts, &found.first), (&found.second_doubts, &found.second)]
+    {
+        out.push_str(&doubts_of(name, doubts, width, palette));
+    }
+    out
+}
+
+/// Doubts about one of the runs: they are doubts about every ratio.
+fn doubts_of(run: &str, doubts: &[Warning], width: usize, palette: Palette) -> String {
+    if doubts.is_empty() {
+        return String::new();
+    }
+    let title = harmless(&format!("Doubts about {run}"));
+    let mut out = format!("\n{}\n", palette.paint(Ink::Doubt, &title));
+    for doubt in doubts {
+        let text = format!("{}: {}", doubt.code, doubt.text);
+        out.push_str(&paragraph("  ! ", &harmless(&text), width));
+    }
     out
 }
 
@@ -77,8 +97,8 @@ fn table(found: &RunComparison, width: usize, palette: Palette) -> String {
 
 fn finding(stack: &StackComparison) -> String {
     let change = match stack.change {
-        Change::Better => "better",
-        Change::Worse => "worse",
+        Change::Better => "differs, better",
+        Change::Worse => "differs, worse",
         Change::Same => "same",
         Change::NotResolved => "inconclusive",
         Change::TooFew => "too few trials",
@@ -101,12 +121,20 @@ fn ink(stack: &StackComparison) -> Option<Ink> {
 fn conclusion(found: &RunComparison) -> String {
     let number = |change| found.stacks.iter().filter(|stack| stack.change == change).count();
     let open = number(Change::NotResolved) + number(Change::TooFew);
+    let (better, worse) = (number(Change::Better), number(Change::Worse));
     let mut text = format!(
-        "{} better, {} worse, {} the same, {open} inconclusive.",
-        number(Change::Better),
-        number(Change::Worse),
+        "These two runs differ in {} of {} stacks ({better} better, {worse} worse); {} the same, \
+         {open} inconclusive.",
+        better + worse,
+        found.stacks.len(),
         number(Change::Same),
     );
+    if better + worse > 0 {
+        text.push_str(
+            " One run per side cannot tell a change of the setup from a change of the machine: to \
+             blame the setup, make at least three runs per side, in turn.",
+        );
+    }
     if open > 0 {
         text.push_str(" More rounds in both runs, or a wider tie, would decide more.");
     }

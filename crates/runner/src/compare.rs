@@ -6,12 +6,14 @@
 
 mod differences;
 
+use crate::judge::warnings;
 use crate::records::Records;
 use crate::values::judged_values;
 use seekwell_model::comparison::{Change, RunComparison, StackComparison, Threshold};
 use seekwell_model::lab::{Better, Workload};
 use seekwell_model::plan::Plan;
 use seekwell_model::stack::Stack;
+use seekwell_model::warning::Warning;
 use seekwell_stats::Interval;
 use seekwell_stats::independent::ratio_interval;
 use seekwell_stats::question::MIN_ROUNDS;
@@ -157,7 +159,15 @@ pub fn compare(
         only_first: labels(plan, &|index| pairs.iter().all(|(a, _)| *a != index)),
         only_second: labels(other, &|index| pairs.iter().all(|(_, b)| *b != index)),
         differences: differences::between(first, second, &pairs),
+        first_doubts: doubts(first),
+        second_doubts: doubts(second),
     })
+}
+
+/// Doubts about a run, which are doubts about every ratio with it.
+fn doubts(side: &Side<'_>) -> Vec<Warning> {
+    let records: Vec<_> = side.records.values().cloned().collect();
+    warnings(side.plan, &records)
 }
 
 fn check(first: &Side<'_>, second: &Side<'_>) -> Result<(), NotComparable> {

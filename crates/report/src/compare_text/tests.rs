@@ -1,4 +1,5 @@
 use super::*;
+use seekwell_model::warning::WarningCode;
 
 fn stack(name: &str, ratio: f64, change: Change, threshold: Option<Threshold>) -> StackComparison {
     StackComparison {
@@ -54,6 +55,11 @@ fn comparison() -> RunComparison {
                 stacks: ["ext4", "xfs", "btrfs", "f2fs"].map(str::to_owned).to_vec(),
             },
         ],
+        first_doubts: vec![],
+        second_doubts: vec![Warning::new(
+            WarningCode::BusyProcessors,
+            "something waited for a processor in 71 % of the time",
+        )],
     }
 }
 

@@ -58,6 +58,23 @@ fn better_worse_and_same_are_told_apart_and_the_kernel_is_named() {
 }
 
 #[test]
+fn doubts_of_either_run_are_carried() {
+    let plan = fixture::plan(&["stack"], Effort::Rounds(8));
+    let first = records(&plan, &[&STEADY]);
+    let mut second = records(&plan, &[&scaled(0.8)]);
+    let busy = seekwell_model::record::Sample {
+        cpu_pressure_percent: Some(80.0),
+        ..seekwell_model::record::Sample::default()
+    };
+    for (_, record) in second.values_mut() {
+        record.timeline = vec![busy];
+    }
+    let found = found(&plan, &first, &second, None);
+    assert!(found.first_doubts.iter().all(|doubt| doubt.code != "busy-processors"));
+    assert!(found.second_doubts.iter().any(|doubt| doubt.code == "busy-processors"));
+}
+
+#[test]
 fn a_threshold_fails_only_when_worse_by_more_is_shown() {
     let plan = fixture::plan(&["stack"], Effort::Rounds(8));
     let first = records(&plan, &[&STEADY]);
