@@ -5,6 +5,7 @@ mod differences;
 mod durability;
 mod evidence;
 mod laboratory;
+mod needed;
 pub mod prolong;
 mod race;
 mod short;
@@ -24,6 +25,7 @@ use seekwell_model::verdict::{
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
+use seekwell_stats::outlook::Outlook;
 use seekwell_stats::paired::{
     self, Comparison, ErrorShare, Row, Standing, Unresolved, Verdict as Found,
 };
@@ -129,7 +131,9 @@ fn of_rounds(plan: &Plan, records: &Records, trials: &[Vec<Observed>], error: f6
     match paired::compare_with(ranked, &question(plan), share) {
         Ok(comparison) => {
             let round_ns = mean_trial_ns(records).saturating_mul(plan.candidates.len() as u64);
-            verdict(plan, &values::present(ranked), &comparison, round_ns)
+            let ahead = || needed::of_rounds(plan, ranked, share.stacks, &question(plan));
+            let ahead = needed::may_help(&comparison).then(ahead).flatten();
+            verdict(plan, &values::present(ranked), &comparison, ahead, round_ns)
         }
         Err(error) => Verdict {
             kind: VerdictKind::Unresolved,
@@ -175,6 +179,7 @@ fn verdict(
     plan: &Plan,
     values: &[Vec<Option<f64>>],
     comparison: &Comparison,
+    ahead: Option<Outlook>,
     round_ns: u64,
 ) -> Verdict {
     let label = |stack: &usize| plan.stacks[*stack].label.clone();
@@ -194,7 +199,9 @@ fn verdict(
             (VerdictKind::Tie, set.iter().map(label).collect(), tie_reason(plan, &also))
         }
         Found::Unresolved { candidates, reason, rounds_needed } => {
-            needed = needs(*rounds_needed, blank.rounds, round_ns);
+            needed = ahead
+                .map(|ahead| needed::cost(ahead, blank.rounds, round_ns))
+                .or_else(|| needs(*rounds_needed, blank.rounds, round_ns));
             (
                 VerdictKind::Unresolved,
                 candidates.iter().map(label).collect(),
@@ -274,7 +281,7 @@ fn with_doubts(plan: &Plan, comparison: &Comparison, mut reason: String) -> Stri
     match comparison.dependence {
         Some(found) if !found.told => reason.push_str(
             "; too few rounds to tell whether successive rounds resemble each other, so the \
-             intervals are twice as wide as for independent rounds",
+             intervals are about twice as wide as for independent rounds",
         ),
         _ => {}
     }
@@ -290,7 +297,8 @@ fn best_first(ratios: &mut [Ratio], better: Better) {
     ratios.sort_by(|left, right| worse(left).total_cmp(&worse(right)));
 }
 
-/// Rounds that are needed in all, and the time of those that are missing.
+/// Rounds that are needed in all, and the time of those that are missing, where too little is known
+/// to say how probably they decide.
 fn needs(rounds: Option<u64>, have: u32, round_ns: u64) -> Option<Needed> {
     let rounds = rounds?;
     let more = rounds.saturating_sub(u64::from(have));
@@ -381,9 +389,13 @@ fn unresolved_reason(
             plan.lab.judge.metric
         ),
         (Unresolved::TooWide, Some(needed)) => format!(
-            "the intervals are too wide after {have} complete rounds; about {} rounds would decide it ({} more), or a wider tie",
+            "the intervals are too wide after {have} complete rounds; about {} rounds would decide it ({} more{}), or a wider tie",
             needed.rounds,
-            Nanos(needed.more_ns)
+            Nanos(needed.more_ns),
+            needed.probability.map_or_else(String::new, |p| format!(
+                ", with a probability of {:.0} %",
+                100.0 * p
+            ))
         ),
         (Unresolved::TooWide, None) => format!(
             "the intervals are too wide after {have} complete rounds, and the number that would decide it cannot be estimated; use more rounds or a wider tie"

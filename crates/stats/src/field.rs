@@ -11,17 +11,18 @@
 //! - *Few rounds.* A variance of six values is itself uncertain: it is drawn towards that of all
 //!   pairs, as far as they are alike (Smyth 2004).
 //! - *Noise.* Where the error is larger than the tie, a certificate comes by luck or not at all, and
-//!   the permitted error is reduced until those by luck are rare among all.
+//!   the interval is widened until those by luck are rare among all.
 
 use crate::additive::stack_effects;
-use crate::dependence::{Dependence, estimate, inflation, remaining_freedom};
+use crate::dependence::{Dependence, estimate, inflation, remaining_freedom, tells};
 use crate::estimate::mean;
 use crate::granularity::half_steps;
 use crate::interval::{Interval, Method};
 use crate::question::{Better, Question};
 use crate::shrink::VariancePrior;
-use crate::special::{normal_cdf, normal_quantile, t_quantile_upper};
+use crate::special::{normal_quantile, t_quantile_upper};
 use crate::typical::{Typical, typical};
+use std::collections::BTreeMap;
 
 /// A trial of one stack in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,13 +68,33 @@ pub struct Field {
     prior: Option<VariancePrior>,
     tie: f64,
     exact: bool,
+    proven: Proven,
 }
+
+/// Proofs of earlier looks at the same run: a stack is worse than another by no less than
+/// this, as a logarithm. All looks together err no more often than is permitted, so that what one of
+/// them has proved stays proved.
+#[derive(Clone, Debug, Default)]
+pub struct Proven(BTreeMap<(usize, usize), f64>);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cell {
     NotRun,
     Failed,
     Log(f64),
+}
+
+/// Knowledge of a stack, for a look ahead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// Typical value after the rounds are taken out, as a logarithm that is the larger the worse.
+    pub effect: f64,
+    /// Variance of one round, as large as dependent rounds make it count.
+    pub variance: f64,
+    /// Rounds with a value.
+    pub rounds: usize,
+    /// True if it was run in the last round.
+    pub is_run: bool,
 }
 
 /// Estimate of one stack's ratio to another.
@@ -89,10 +110,13 @@ pub struct Pair {
     ends: [Option<Typical>; 2],
     half_step: f64,
     correlation: f64,
+    told: bool,
     waves: f64,
     prior: Option<VariancePrior>,
     tie: f64,
     exact: bool,
+    /// Bounds of earlier looks.
+    proven: [f64; 2],
 }
 
 impl Field {
@@ -136,11 +160,19 @@ impl Field {
             prior: None,
             tie: question.log_tie(),
             exact,
+            proven: Proven::default(),
         };
         if !exact {
             field.prior = field.common_variance();
         }
         field
+    }
+
+    /// With what earlier looks have proved of the same stacks.
+    #[must_use]
+    pub fn with_proven(mut self, proven: Proven) -> Self {
+        self.proven = proven;
+        self
     }
 
     /// Number of stacks.
@@ -207,11 +239,53 @@ impl Field {
             ends,
             half_step: self.half_steps[stack] + self.half_steps[leader],
             correlation: self.correlation(stack, leader),
+            told: self.dependence.told,
             waves: if self.exact { 1.0 } else { self.dependence.waves },
             prior: self.prior,
             tie: self.tie,
             exact: self.exact,
+            proven: [self.proven.low(stack, leader), -self.proven.low(leader, stack)],
         }
+    }
+
+    /// Rounds of the stack that has most.
+    #[must_use]
+    pub fn rounds(&self) -> usize {
+        self.logs.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Knowledge of a stack; `None` below 2 values, or when its failures leave it open.
+    #[must_use]
+    pub fn known(&self, stack: usize) -> Option<Known> {
+        let rounds = self.logs[stack].iter().filter(|cell| cell.log().is_some()).count();
+        let effect = self.effects[stack].filter(|effect| effect.is_finite() && rounds >= 2)?;
+        let taking_part = (0..self.stacks()).filter(|stack| self.has_value(*stack)).count() as f64;
+        // A round's mean is taken out of it, and with that a part of each value's own noise.
+        let whole = self.spreads[stack] * taking_part / (taking_part - 1.0).max(1.0);
+        let dependent = inflation(self.expected_correlation(rounds), rounds);
+        let waves = if self.exact { 1.0 } else { self.dependence.waves };
+        let is_run = self.logs[stack].last().is_some_and(|cell| *cell != Cell::NotRun);
+        Some(Known { effect, variance: whole * dependent.max(waves), rounds, is_run })
+    }
+
+    /// Reach of the interval of a pair when it has so many rounds, if they are like those so far:
+    /// infinite below 2 shared rounds.
+    #[must_use]
+    pub fn reach_after(&self, stack: usize, leader: usize, rounds: usize, error: f64) -> f64 {
+        let mut pair = self.pair(stack, leader);
+        if !pair.told && tells(self.stacks(), rounds) {
+            (pair.correlation, pair.told) = (self.expected_correlation(rounds), true);
+        }
+        typical(&pair.worse_by)
+            .map_or(f64::INFINITY, |found| pair.reach_after(&found, rounds, error))
+    }
+
+    /// The correlation that is likely, without a margin for what is not known of it.
+    fn expected_correlation(&self, rounds: usize) -> f64 {
+        if self.exact || rounds < 2 {
+            return 0.0;
+        }
+        self.dependence.common.unwrap_or(0.0).max(0.0)
     }
 
     /// Logarithms of two stacks, the larger the worse, in the rounds in which both have a value.
@@ -256,6 +330,26 @@ impl Field {
         let alike = count as f64 / (count as f64 - 1.0);
         let prior = VariancePrior::of(&own, alike)?;
         Some(VariancePrior { weight: prior.weight.min(MOST_BORROWED), ..prior })
+    }
+}
+
+impl Proven {
+    /// Keeps a bound if none kept is stricter.
+    pub fn keep(&mut self, stack: usize, other: usize, low: f64) {
+        let kept = self.0.entry((stack, other)).or_insert(f64::NEG_INFINITY);
+        *kept = kept.max(low);
+    }
+
+    /// The bounds of these stacks, which get their positions in the list as indices.
+    #[must_use]
+    pub fn of(&self, stacks: &[usize]) -> Self {
+        let at = |stack: &usize| stacks.iter().position(|other| other == stack);
+        let kept = self.0.iter().filter_map(|((a, b), low)| Some(((at(a)?, at(b)?), *low)));
+        Self(kept.collect())
+    }
+
+    fn low(&self, stack: usize, other: usize) -> f64 {
+        self.0.get(&(stack, other)).copied().unwrap_or(f64::NEG_INFINITY)
     }
 }
 
@@ -360,11 +454,33 @@ impl Pair {
         self.ends[1].map_or(f64::INFINITY, |found| found.centre + self.reach(&found, error))
     }
 
+    /// Least "worse by" that neither this look nor an earlier one excludes.
+    #[must_use]
+    pub fn proven_low(&self, error: f64) -> f64 {
+        self.low(error).max(self.proven[0])
+    }
+
+    /// Largest "worse by" that neither this look nor an earlier one excludes.
+    #[must_use]
+    pub fn proven_high(&self, error: f64) -> f64 {
+        self.high(error).min(self.proven[1])
+    }
+
     /// The interval whose ends each miss with this chance; `None` below 2 rounds with values.
     #[must_use]
     pub fn interval(&self, error: f64) -> Option<Interval> {
+        self.between(self.low(error), self.high(error))
+    }
+
+    /// The same, with what earlier looks have proved.
+    #[must_use]
+    pub fn proven_interval(&self, error: f64) -> Option<Interval> {
+        self.between(self.proven_low(error), self.proven_high(error))
+    }
+
+    fn between(&self, low: f64, high: f64) -> Option<Interval> {
         let centre = self.centre()?;
-        let (low, high) = (self.low(error).min(centre), self.high(error).max(centre));
+        let (low, high) = (low.min(centre), high.max(centre));
         let method = if low == high { Method::Exact } else { Method::Trimmed };
         Some(Interval { low, centre, high, method })
     }
@@ -378,22 +494,30 @@ impl Pair {
     }
 
     fn reach(&self, found: &Typical, error: f64) -> f64 {
+        self.reach_after(found, found.count, error)
+    }
+
+    /// The reach of the interval after so many rounds, if they are like those so far.
+    fn reach_after(&self, found: &Typical, rounds: usize, error: f64) -> f64 {
         let (variance, freedom) = self.moderated(found);
-        let inflated = variance * inflation(self.correlation, found.count).max(self.waves);
-        let standard_error = (inflated / found.count as f64).sqrt();
+        let freedom = freedom + rounds.saturating_sub(found.count) as f64;
+        let inflated = variance * inflation(self.correlation, rounds).max(self.waves);
+        let standard_error = (inflated / rounds as f64).sqrt();
         if standard_error == 0.0 {
             return self.half_step;
         }
-        let freedom = remaining_freedom(self.correlation, freedom);
-        let error = if self.exact { error } else { self.strict(error, standard_error) };
-        t_quantile_upper(error, freedom) * standard_error + self.half_step
+        // Where the correlation is not known the worst is assumed, which is margin enough.
+        let known = if self.told { self.correlation } else { 0.0 };
+        let freedom = remaining_freedom(known, freedom);
+        let strict = if self.exact { 1.0 } else { self.strictness(error, standard_error) };
+        t_quantile_upper(error, freedom) * strict * standard_error + self.half_step
     }
 
-    /// The chance of error that is left where noise makes certificates by luck likely.
-    fn strict(&self, error: f64, standard_error: f64) -> f64 {
+    /// Factor by which an interval is wider where noise makes certificates by luck likely.
+    fn strictness(&self, error: f64, standard_error: f64) -> f64 {
         let usual = -normal_quantile(error);
         let needed = (ODDS * standard_error / self.tie.max(1e-9)).min(STRICTEST);
-        if needed > usual { normal_cdf(-needed) } else { error }
+        (needed / usual).max(1.0)
     }
 }
 

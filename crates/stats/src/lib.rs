@@ -39,6 +39,7 @@ pub mod independent;
 pub mod interval;
 pub mod linear;
 pub mod looks;
+pub mod outlook;
 pub mod paired;
 pub mod question;
 pub mod race;

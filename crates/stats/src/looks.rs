@@ -18,24 +18,37 @@ pub const FIRST: usize = 6;
 const CYCLE: [usize; 3] = [8, 10, 13];
 const CYCLE_LATE: [usize; 3] = [16, 20, 25];
 
-/// Looks that have the full share.
-const EQUAL: i32 = 11;
+/// Rounds of the look with the largest share: most runs are decided around it or never. Shares
+/// rise up to it in proportion to the rounds, and fall behind it with their square root.
+const CENTRE: f64 = 20.0;
 
-/// Each later look has this part of the share of the one before.
-const FADING: f64 = 0.8;
+/// All shares together. Looks a quarter of the rounds apart see nearly the same data, so that the
+/// chance that any of them errs is little more than half of the sum of their chances; a test
+/// computes it.
+const TOGETHER: f64 = 1.55;
 
-/// Part of a look's share that is left for an end between it and the look before.
-const CLOSING: f64 = 0.2;
+/// Looks whose shares are counted: up to 40,960 rounds.
+const COUNTED: usize = 37;
 
 /// Part of the error for a run whose rounds are fixed, at its planned end. The rest is for those
 /// that are added to it later.
 pub const SINGLE: f64 = 0.8;
 
+/// Each look of a continued run of fixed rounds has so many times the rounds of the one before.
+const GROWTH: f64 = 1.25;
+
+/// Rounds at the looks of a run of `planned` rounds to which rounds are added, rising without end.
+pub fn prolonged(planned: usize) -> impl Iterator<Item = usize> {
+    let planned = planned.max(1);
+    let at = move |look: i32| (planned as f64 * GROWTH.powi(look)).floor() as usize;
+    (1..).map(at).skip_while(move |look| *look <= planned)
+}
+
 /// Part of the error for a run of `planned` rounds to which rounds were added, when it has `rounds`:
 /// half of what is left of it for the first quarter more, and half of the rest for each further one.
 #[must_use]
 pub fn prolonged_share(planned: usize, rounds: usize) -> f64 {
-    let more = (rounds as f64 / planned.max(1) as f64).max(1.0).ln() / 1.25f64.ln();
+    let more = (rounds as f64 / planned.max(1) as f64).max(1.0).ln() / GROWTH.ln();
     (1.0 - SINGLE) * 0.5f64.powi(more.ceil().max(1.0) as i32)
 }
 
@@ -68,18 +81,19 @@ pub fn held_after(rounds: usize) -> (usize, bool) {
 /// Share of the error of a look.
 #[must_use]
 pub fn share(look: usize) -> f64 {
-    (1.0 - CLOSING) * whole_share(look)
+    let all: f64 = (0..COUNTED).map(weight).sum();
+    TOGETHER * weight(look) / all
 }
 
-/// Share of the error of an end between this look and the one before.
+/// Share of the error of an end between this look and the one before. A run has one such end at most.
 #[must_use]
 pub fn closing_share(look: usize) -> f64 {
-    CLOSING * whole_share(look)
+    share(look)
 }
 
-fn whole_share(look: usize) -> f64 {
-    let all = f64::from(EQUAL) + FADING / (1.0 - FADING);
-    FADING.powi((look as i32 + 1 - EQUAL).max(0)) / all
+fn weight(look: usize) -> f64 {
+    let relative = rounds_at(look) as f64 / CENTRE;
+    if relative <= 1.0 { relative } else { relative.powf(-0.5) }
 }
 
 /// The looks up to so many rounds; one at least.

@@ -11,11 +11,12 @@
 //! divided among all stacks, one share for each end of each interval (Bonferroni), because the
 //! leader was picked from the same data. Whichever stack is truly best, it is passed over by
 //! mistake only if one of as many bounds as there are stacks fails, so that a verdict names a stack
-//! that is worse than the best by more than the tie width with at most the permitted error. For two
-//! stacks both intervals are the same.
+//! that is worse than the best by more than the tie width with at most the permitted error. Stacks
+//! that are shown to be worse leave their shares to the others (Holm 1979). For two stacks both
+//! intervals are the same.
 
 use crate::estimate::{a12, hodges_lehmann};
-use crate::field::{Field, Observed, Pair};
+use crate::field::{Field, Observed, Pair, Proven};
 use crate::interval::{Interval, Method};
 use crate::question::{Better, Question};
 use crate::serial::is_autocorrelated;
@@ -205,9 +206,31 @@ pub enum Unresolved {
     TooWide,
 }
 
+impl Comparison {
+    /// The error for the stacks that may still be the best. Those that are shown to be worse than
+    /// the leader by more than the tie width need none any more (Holm 1979).
+    #[must_use]
+    pub fn rest(&self, share: ErrorShare) -> ErrorShare {
+        let worse = self.rows.iter().filter(|row| row.standing == Standing::Worse).count();
+        ErrorShare { stacks: share.stacks.saturating_sub(worse).max(2), ..share }
+    }
+
+    /// Stacks that an earlier step showed to be worse keep the interval that showed it.
+    fn keeping(mut self, earlier: &Self) -> Self {
+        if self.baseline == earlier.baseline {
+            let both = self.rows.iter_mut().zip(&earlier.rows);
+            for (row, earlier) in both.filter(|(_, row)| row.standing == Standing::Worse) {
+                (row.joint, row.standing) = (earlier.joint, earlier.standing);
+            }
+        }
+        self
+    }
+}
+
 impl ErrorShare {
     /// The chance that one end of a decisive interval misses.
-    pub(crate) fn each(self) -> f64 {
+    #[must_use]
+    pub fn each(self) -> f64 {
         self.error / self.stacks.max(2) as f64
     }
 
@@ -247,15 +270,59 @@ pub fn compare_with(
     share: ErrorShare,
 ) -> Result<Comparison, PairedError> {
     check(values, question)?;
-    let field = Field::new(values, question);
+    Ok(compare_in(&Field::new(values, question), question, share))
+}
+
+/// As [`compare_with`], at one of several looks at a growing run: with what earlier looks proved of
+/// `stacks`, which are the names of the rows of `values` there. What this look proves is added.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_again(
+    values: &[Vec<Observed>],
+    question: &Question,
+    share: ErrorShare,
+    stacks: &[usize],
+    proven: &mut Proven,
+) -> Result<Comparison, PairedError> {
+    check(values, question)?;
+    let field = Field::new(values, question).with_proven(proven.of(stacks));
+    for &leader in field.ranked().iter().take(LEADERS) {
+        for rival in (0..field.stacks()).filter(|rival| *rival != leader) {
+            let pair = field.pair(rival, leader);
+            if pair.rounds >= question.min_rounds() {
+                proven.keep(stacks[rival], stacks[leader], pair.low(share.each()));
+                proven.keep(stacks[leader], stacks[rival], -pair.high(share.each()));
+            }
+        }
+    }
+    Ok(compare_in(&field, question, share))
+}
+
+/// The comparison led by the best stack that can be certified, else by the best.
+fn compare_in(field: &Field, question: &Question, share: ErrorShare) -> Comparison {
     let ranked: Vec<usize> =
-        field.ranked().into_iter().filter(|stack| !is_failing(&field, *stack)).collect();
+        field.ranked().into_iter().filter(|stack| !is_failing(field, *stack)).collect();
     let Some(&best) = ranked.first() else {
-        return Ok(against(&field, question, share, field.ranked().first().copied()));
+        return against(field, question, share, field.ranked().first().copied());
     };
-    let certain = |leader: &&usize| may_lead(&field, &ranked, question, share, **leader);
-    let leader = ranked.iter().take(LEADERS).find(certain).unwrap_or(&best);
-    Ok(against(&field, question, share, Some(*leader)))
+    let led = |share: ErrorShare| {
+        let certain = |leader: &&usize| may_lead(field, &ranked, question, share, **leader);
+        let leader = ranked.iter().take(LEADERS).find(certain).unwrap_or(&best);
+        against(field, question, share, Some(*leader))
+    };
+    let mut found = led(share);
+    let mut rest = found.rest(share);
+    // Each step leaves fewer stacks to share the error, so this ends.
+    while rest.stacks < share.stacks {
+        found = led(rest).keeping(&found);
+        let next = found.rest(share);
+        if next.stacks >= rest.stacks {
+            break;
+        }
+        rest = next;
+    }
+    found
 }
 
 /// As [`compare_with`], with a given stack as leader instead of the best one.
@@ -309,7 +376,7 @@ fn may_lead(
 ) -> bool {
     let closed = |stack: &usize| {
         let pair = field.pair(*stack, leader);
-        pair.rounds >= question.min_rounds() && pair.low(share.each()) >= -question.log_tie()
+        pair.rounds >= question.min_rounds() && pair.proven_low(share.each()) >= -question.log_tie()
     };
     ranked.iter().filter(|stack| **stack != leader).all(closed)
 }
@@ -368,7 +435,9 @@ impl Judge<'_> {
             rounds: pair.worse_by.len(),
             failed,
             ratio: single.map(|interval| to_ratio(interval, self.question)),
-            joint: pair.interval(self.each).map(|interval| to_ratio(interval, self.question)),
+            joint: pair
+                .proven_interval(self.each)
+                .map(|interval| to_ratio(interval, self.question)),
             hodges_lehmann: hodges_lehmann(&pair.worse_by).map(|shift| (sign * shift).exp()),
             a12: a12(&leaders, &own),
             rounds_better: pair.worse_by.iter().filter(|d| **d < 0.0).count(),
@@ -389,7 +458,7 @@ impl Judge<'_> {
             return Standing::TooFewRounds;
         }
         let tie = self.question.log_tie();
-        let (low, high) = (pair.low(self.each), pair.high(self.each));
+        let (low, high) = (pair.proven_low(self.each), pair.proven_high(self.each));
         if low >= -tie && high <= tie {
             Standing::Within
         } else if low > tie {
@@ -434,9 +503,10 @@ impl Judge<'_> {
         let mut set = vec![self.leader];
         let ranked = self.field.ranked();
         for &stack in ranked.iter().filter(|stack| within.contains(stack)) {
-            let low = |rival: usize| self.field.pair(rival, stack).low(self.each);
+            let low = |rival: usize| self.field.pair(rival, stack).proven_low(self.each);
             let unbeaten = rivals.iter().filter(|rival| **rival != stack).all(|r| low(*r) >= -tie);
-            let alike = |member: &usize| self.field.pair(*member, stack).high(self.each) <= tie;
+            let alike =
+                |member: &usize| self.field.pair(*member, stack).proven_high(self.each) <= tie;
             if unbeaten && set.iter().all(alike) {
                 set.push(stack);
             }

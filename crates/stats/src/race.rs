@@ -17,6 +17,7 @@ mod screen;
 use crate::design::Design;
 use crate::interval::Interval;
 use crate::looks;
+use crate::outlook::Outlook;
 use crate::paired::{Comparison, PairedError, Unresolved, Verdict};
 use crate::question::{Better, Question};
 use crate::rng::{derive_seed, seeded};
@@ -407,6 +408,13 @@ impl Race {
             rounds: self.rounds,
             trials: self.trials,
         }
+    }
+
+    /// The rounds of the final that probably decide it, if looks are held as [`crate::looks`] has
+    /// them, up to `most` rounds. `None` before the final, and when the race is decided.
+    #[must_use]
+    pub fn outlook(&self, most: usize) -> Option<Outlook> {
+        self.finals.as_ref().and_then(|finals| finals.outlook(&self.config, most))
     }
 
     /// Estimates of all stacks from all rounds so far, with borrowed strength; `None` for a stack

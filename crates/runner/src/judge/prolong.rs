@@ -21,9 +21,6 @@ use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
 use seekwell_stats::race::looks_for;
 
-/// Each look of a continued run of fixed rounds has so many times the rounds of the one before.
-const GROWTH: f64 = 1.25;
-
 /// Gives a run that was judged the rounds up to its next look, in a race as many as it may ever
 /// have. Returns false if the run can have no more.
 pub fn prolong(plan: &mut Plan, records: &Records, verdict: &Verdict) -> bool {
@@ -69,8 +66,7 @@ fn looks_of(prolonged: &Prolonged) -> Box<dyn Iterator<Item = u32>> {
             (0..).map(move |look| first.saturating_add(looks::rounds_at(look) as u32)),
         );
     }
-    let at = move |look: i32| (f64::from(first) * GROWTH.powi(look)).floor() as u32;
-    Box::new((1..).map(at).skip_while(move |look| *look <= first))
+    Box::new(looks::prolonged(first as usize).map(|look| look as u32))
 }
 
 /// The verdict of a run that is over, or of a continued run at its last look.

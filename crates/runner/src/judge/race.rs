@@ -1,6 +1,7 @@
 //! The verdict of a race.
 
 use super::decision::Words;
+use super::needed;
 use super::{
     best_first, blank, mean_trial_ns, median, of_rounds, percent, tie_reason, unresolved_reason,
     verdict as of_comparison, with_doubts,
@@ -96,7 +97,11 @@ fn of_race(
         .saturating_mul(each)
         .saturating_mul(u64::from(plan.race.as_ref().map_or(1, |race| race.finalists)));
     let mut verdict = match &outcome.comparison {
-        Some(comparison) => of_comparison(plan, values, comparison, round_ns),
+        Some(comparison) => {
+            let most = needed::horizon(ended.rounds.last as usize);
+            let ahead = needed::may_help(comparison).then(|| race.outlook(most)).flatten();
+            of_comparison(plan, values, comparison, ahead, round_ns)
+        }
         None => blank,
     };
     verdict.rounds = outcome.looked_at as u32;

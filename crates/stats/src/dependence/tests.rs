@@ -28,9 +28,11 @@ fn many_rounds_tell_the_correlation() {
 
 #[test]
 fn few_rounds_of_few_stacks_tell_nothing_and_the_worst_is_assumed() {
-    let found = estimate(&residuals(3, 10, 0.0, 2));
+    let found = estimate(&residuals(3, 8, 0.0, 2));
     assert!(!found.told && found.assumed.iter().all(|assumed| *assumed >= WORST));
-    assert!(estimate(&residuals(3, 20, 0.0, 2)).told);
+    assert!(!estimate(&residuals(2, 16, 0.0, 2)).told);
+    assert!(estimate(&residuals(3, 10, 0.0, 2)).told);
+    assert!(estimate(&residuals(2, 20, 0.0, 2)).told);
     assert!(estimate(&residuals(5, 10, 0.0, 2)).told);
     let none = estimate(&[vec![Some(1.0); 3], vec![None; 3]]);
     assert_eq!((none.common, none.assumed), (None, vec![WORST, WORST]));

@@ -1,9 +1,11 @@
 //! The final: fresh rounds only, compared in pairs at planned looks.
 
 use super::{Control, DropReason, Dropped, Goal, RaceConfig, RaceError, error_share};
-use crate::field::Observed;
+use crate::field::{Field, Observed, Proven};
+use crate::looks;
+use crate::outlook::{LookAhead, Outlook, outlook};
 use crate::paired::{
-    Comparison, ErrorShare, Row, Standing, Verdict, compare_led_by, compare_with, rounds_for,
+    Comparison, ErrorShare, Row, Standing, Verdict, compare_again, compare_led_by, rounds_for,
 };
 use crate::question::Question;
 use crate::shrink::Round;
@@ -31,6 +33,7 @@ pub(super) struct Finals {
     rounds: usize,
     looks_held: usize,
     looked_at: usize,
+    proven: Proven,
     last: Option<Comparison>,
     control: Option<Control>,
     over: bool,
@@ -48,6 +51,7 @@ impl Finals {
             rounds: 0,
             looks_held: 0,
             looked_at: 0,
+            proven: Proven::default(),
             last: None,
             control: None,
             over: false,
@@ -154,7 +158,9 @@ impl Finals {
         let share = ErrorShare { error, stacks: self.stacks };
         let values: Vec<Vec<Observed>> =
             self.ranked.iter().map(|stack| self.values[*stack].clone()).collect();
-        let comparison = self.by_stack(compare_with(&values, &config.question, share)?);
+        let found =
+            compare_again(&values, &config.question, share, &self.ranked, &mut self.proven)?;
+        let comparison = self.by_stack(found);
         self.looks_held += 1;
         self.looked_at = self.rounds;
         let left = self.worth_running(&comparison, config, share);
@@ -163,6 +169,33 @@ impl Finals {
         self.active = left;
         self.last = Some(comparison);
         Ok(())
+    }
+
+    /// The rounds that probably decide: each planned look up to `most` rounds.
+    pub(super) fn outlook(&self, config: &RaceConfig, most: usize) -> Option<Outlook> {
+        let decided = |look: &Comparison| !matches!(look.verdict, Verdict::Unresolved { .. });
+        if self.rounds < 2 || self.last.as_ref().is_some_and(decided) {
+            return None;
+        }
+        let ahead = self.ahead(config, most);
+        let field = self.field(config);
+        outlook(&field, &config.question, &ahead, config.seed)
+    }
+
+    /// The looks to come.
+    fn ahead(&self, config: &RaceConfig, most: usize) -> Vec<LookAhead> {
+        let error = 1.0 - config.question.confidence;
+        let at = |look: usize| LookAhead {
+            rounds: looks::rounds_at(look),
+            share: ErrorShare { error: error * looks::share(look), stacks: self.stacks },
+        };
+        (self.looks_held..).map(at).take_while(|look| look.rounds <= most).collect()
+    }
+
+    fn field(&self, config: &RaceConfig) -> Field {
+        let values: Vec<Vec<Observed>> =
+            self.ranked.iter().map(|stack| self.values[*stack].clone()).collect();
+        Field::new(&values, &config.question).with_proven(self.proven.of(&self.ranked))
     }
 
     /// From positions among the finalists to indices of stacks.

@@ -77,14 +77,18 @@ fn a_large_field_is_halved_and_every_loser_listed() {
 }
 
 #[test]
-fn identical_stacks_end_in_a_tie() {
-    let mut race = Race::new(Design::unstructured(4), config(3)).unwrap();
-    run(&mut race, &mut seeded(3), &[0.0; 4], 0.01);
-    let Verdict::Tie { set, not_better } = race.outcome().verdict else {
-        panic!("{:?}", race.outcome().verdict)
-    };
-    assert_eq!(set.len() + not_better.len(), 4);
-    assert!(set.len() > 1, "{set:?}");
+fn identical_stacks_end_in_a_tie_mostly_of_several() {
+    let mut several = 0;
+    for seed in 0..20 {
+        let mut race = Race::new(Design::unstructured(4), config(seed)).unwrap();
+        run(&mut race, &mut seeded(seed), &[0.0; 4], 0.01);
+        let Verdict::Tie { set, not_better } = race.outcome().verdict else {
+            panic!("{:?}", race.outcome().verdict)
+        };
+        assert_eq!(set.len() + not_better.len(), 4);
+        several += usize::from(set.len() > 1);
+    }
+    assert!(several >= 15, "{several} of 20");
 }
 
 #[test]
