@@ -46,7 +46,7 @@ duckdb: packages ## fetch DuckDB for the test that reads the Parquet tables (70 
 web: packages ## build the interactive page of the HTML report; without Node.js reports use a plain page
 	@scripts/build-web
 
-statistics: ## measure how often verdicts and intervals are right (15 minutes), update the table in docs/statistics.md
+statistics: ## measure how often verdicts and intervals are right (15 minutes), update docs/statistics-table.md
 	$(CARGO) run --release --locked --package seekwell-bench --example statistics -- whole
 
 install: ## build, then install the program, man pages and completions below PREFIX (/usr/local)

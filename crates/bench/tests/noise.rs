@@ -1,14 +1,18 @@
 //! A sample of the table of verdicts under noise, on every test run. The whole table is
 //! `cargo run --release -p seekwell-bench --example noise -- table 20000`.
 
+#![allow(dead_code, reason = "the example uses more of the harness than this test")]
 #![allow(clippy::expect_used, reason = "a helper of a test stops at the first surprise")]
 
 #[path = "../examples/noise/cell.rs"]
 mod cell;
+#[path = "../examples/noise/forecast.rs"]
+mod forecast;
 #[path = "../examples/noise/noises.rs"]
 mod noises;
 
 use cell::{Plan, Size, Truth, run};
+use forecast::Calibration;
 use noises::NOISES;
 
 #[test]
@@ -36,4 +40,16 @@ fn clean_noise_is_certified() {
     let ended =
         (0..60).map(|case| run(&NOISES[0], size, Plan::Fixed, Truth::Unequal, case, "development"));
     assert!(ended.filter(|one| one.certified).count() >= 45);
+}
+
+#[test]
+fn forecasts_come_true_as_often_as_they_say() {
+    let found = Calibration::of(250, "development");
+    assert!(found.0.len() >= 100, "{} forecasts", found.0.len());
+    assert!(found.brier() < 0.8 * found.brier_of_base_rate(), "{}", found.text());
+    for (count, said, came) in found.tenths().into_iter().filter(|(count, ..)| *count >= 20) {
+        // Three standard deviations of so few forecasts on top of ten points.
+        let chance = 3.0 * (said * (1.0 - said) / count as f64).sqrt();
+        assert!((said - came).abs() <= 0.10 + chance, "{count}: {said} {came}\n{}", found.text());
+    }
 }

@@ -1,47 +1,118 @@
-//! Worth of verdicts under noise: false winners, wrong certificates, coverage.
+//! The worth of verdicts under noise: false winners, wrong certificates, coverage, forecasts.
 //!
 //! ```text
-//! cargo run --release -p seekwell-bench --example noise -- table [CASES [NOISE [STACKS [ROUNDS]]]]
+//! cargo run --release -p seekwell-bench --example noise -- COMMAND
+//!
+//! table [CASES [NOISE [STACKS [ROUNDS]]]]   print the table
+//! keep [CASES]                              measure the kept table with its raw results into
+//!                                           benches/runs/statistics
+//! forecast [CASES]                          print how often forecasts come true
 //! ```
 //!
 //! A noise is one function of `noises.rs`. Every row has the share certified under clean noise of
-//! the same size beside it, so that withholding everything does not pass.
+//! the same size beside it, so that withholding everything does not pass. Called in the root of the
+//! source tree.
 
 #![allow(clippy::print_stdout, reason = "a measuring program prints its table")]
 #![allow(clippy::expect_used, reason = "a measuring program stops at the first surprise")]
 
 mod cell;
+mod forecast;
 mod noises;
+mod table;
 
-use cell::{Ended, Plan, Size, Truth, run};
+use cell::{Plan, Size};
+use forecast::Calibration;
 use noises::{NOISES, Noise};
+use std::fs;
+use std::path::Path;
+use table::{Cell, HEAD, write_lines, write_packed};
 
 /// Seeds of the kept table; development used others.
-const SEEDS: &str = "reported noise";
+const SEEDS: &str = "reported noise, method 2";
+
+/// Directory of the kept results.
+const FOLDER: &str = "benches/runs/statistics";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |index: usize, usual: usize| {
         arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(usual)
     };
-    let seeds = std::env::var("SEEDS").unwrap_or_else(|_| SEEDS.to_owned());
     let cases = number(1, 400);
-    let filter = arguments.get(2).cloned().unwrap_or_default();
-    let (stacks, rounds) = (number(3, 0), number(4, 0));
-    println!(
-        "noise | stacks × rounds, σ | design | false winner | certified (clean) | wrong of certified | coverage | trials"
-    );
-    for size in sizes().into_iter().filter(|size| {
+    match arguments.first().map(String::as_str) {
+        Some("keep") => keep(cases),
+        Some("forecast") => print!("{}", Calibration::of(cases, "development").text()),
+        _ => {
+            let filter = arguments.get(2).cloned().unwrap_or_default();
+            print_table(cases, &filter, (number(3, 0), number(4, 0)));
+        }
+    }
+}
+
+fn print_table(cases: usize, filter: &str, (stacks, rounds): (usize, usize)) {
+    let wanted = |size: &Size| {
         (stacks == 0 || size.stacks == stacks) && (rounds == 0 || size.rounds == rounds)
-    }) {
+    };
+    println!("{}", HEAD.join(" | "));
+    for size in sizes().into_iter().filter(wanted) {
         for plan in [Plan::Fixed, Plan::Looks] {
-            let clean = Cell::of(&NOISES[0], size, plan, cases, &seeds);
-            for noise in NOISES.iter().filter(|noise| noise.name.contains(&filter)) {
-                let found = Cell::of(noise, size, plan, cases, &seeds);
-                println!("{}", found.line(noise, size, plan, &clean));
+            let noises = NOISES.iter().filter(|noise| noise.name.contains(filter));
+            for cells in of_plan(size, plan, noises, cases, "development") {
+                println!("{}", cells.line.join(" | "));
             }
         }
     }
+}
+
+/// A measured row and its raw results.
+struct Measured {
+    line: Vec<String>,
+    raw: Vec<String>,
+}
+
+/// The rows of one size and design; the clean noise is measured with them.
+fn of_plan<'a>(
+    size: Size,
+    plan: Plan,
+    noises: impl Iterator<Item = &'a Noise>,
+    cases: usize,
+    seeds: &str,
+) -> Vec<Measured> {
+    let clean = Cell::of(&NOISES[0], size, plan, cases, seeds);
+    let measured = |noise: &Noise| {
+        let found = Cell::of(noise, size, plan, cases, seeds);
+        Measured { line: found.line(noise, size, plan, &clean), raw: found.raw(noise, size, plan) }
+    };
+    noises.map(measured).collect()
+}
+
+/// Measures everything, two designs of a size at once, and writes it.
+fn keep(cases: usize) {
+    let (mut lines, mut raw) = (Vec::new(), vec![table::RAW_HEAD.to_owned()]);
+    for size in sizes() {
+        let design = |plan| of_plan(size, plan, NOISES.iter(), cases, SEEDS);
+        let both = std::thread::scope(|scope| {
+            let fixed = scope.spawn(|| design(Plan::Fixed));
+            let looks = design(Plan::Looks);
+            [fixed.join().expect("a design that does not panic"), looks]
+        });
+        for measured in both.into_iter().flatten() {
+            println!("{}", measured.line.join(" | "));
+            lines.push(measured.line);
+            raw.extend(measured.raw);
+        }
+    }
+    let folder = Path::new(FOLDER);
+    fs::create_dir_all(folder.join("raw")).expect("a writable folder");
+    let head: Vec<String> = HEAD.iter().map(|name| (*name).to_owned()).collect();
+    write_lines(&folder.join("table/noise.csv"), &head, &lines).expect("a writable table");
+    write_packed(&folder.join("raw/noise.csv.gz"), &raw).expect("a writable file");
+    let calibration = Calibration::of(4 * cases, SEEDS);
+    print!("{}", calibration.text());
+    let (head, lines) = calibration.lines();
+    write_lines(&folder.join("table/forecast.csv"), &head, &lines).expect("a writable table");
+    write_packed(&folder.join("raw/forecast.csv.gz"), &calibration.raw()).expect("a file");
 }
 
 fn sizes() -> Vec<Size> {
@@ -59,55 +130,4 @@ fn sizes() -> Vec<Size> {
         size(24, 10, 0.1),
         size(48, 20, 0.1),
     ]
-}
-
-struct Cell {
-    false_winners: f64,
-    certified: usize,
-    wrong: usize,
-    of: usize,
-    coverage: f64,
-    trials: f64,
-}
-
-impl Cell {
-    fn of(noise: &Noise, size: Size, plan: Plan, cases: usize, seeds: &str) -> Self {
-        let all = |truth: Truth| -> Vec<Ended> {
-            (0..cases).map(|case| run(noise, size, plan, truth, case, seeds)).collect()
-        };
-        let share = |all: &[Ended], is: fn(&Ended) -> bool| {
-            all.iter().filter(|one| is(one)).count() as f64 / all.len().max(1) as f64
-        };
-        let equal = all(Truth::Equal);
-        let unequal = all(Truth::Unequal);
-        let known: Vec<Ended> =
-            equal.iter().chain(&unequal).copied().filter(|one| one.covered.is_some()).collect();
-        let trials: usize = unequal.iter().map(|one| one.trials).sum();
-        Self {
-            false_winners: share(&equal, |one| one.winner),
-            certified: unequal.iter().filter(|one| one.certified).count(),
-            wrong: unequal.iter().filter(|one| one.wrong).count(),
-            of: cases,
-            coverage: share(&known, |one| one.covered == Some(true)),
-            trials: trials as f64 / cases.max(1) as f64,
-        }
-    }
-
-    fn line(&self, noise: &Noise, size: Size, plan: Plan, clean: &Self) -> String {
-        let percent = |part: usize, of: usize| 100.0 * part as f64 / of.max(1) as f64;
-        format!(
-            "{} | {} × {}, {:.0} % | {plan:?} | {:.1} % | {:.0} % ({:.0} %) | {:.1} % of {} | {:.0} % | {:.0}",
-            noise.name,
-            size.stacks,
-            size.rounds,
-            100.0 * size.spread,
-            100.0 * self.false_winners,
-            percent(self.certified, self.of),
-            percent(clean.certified, clean.of),
-            percent(self.wrong, self.certified),
-            self.certified,
-            100.0 * self.coverage,
-            self.trials
-        )
-    }
 }

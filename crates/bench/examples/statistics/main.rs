@@ -4,10 +4,10 @@
 //! cargo run --release -p seekwell-bench --example statistics -- COMMAND
 //!
 //! whole [PART…]    measure the kept table, all parts or some, write it with its raw results into
-//!                  benches/runs/statistics, and bring the table of docs/statistics.md up to date
+//!                  benches/runs/statistics, and bring docs/statistics-table.md up to date
 //! rehearse [PART…] the same by the seeds of development, only printed: for work on the method
 //! small [PART…]    the same with few cases
-//! table            only bring docs/statistics.md up to date
+//! table            only bring docs/statistics-table.md up to date
 //! replay FILE [METRIC higher|lower TIE [TIMES]]
 //!                  replay the race over recorded trials, and look at them critically
 //! ```
@@ -28,13 +28,13 @@ use std::fs;
 use std::path::Path;
 use suite::recorded::{self, Recorded};
 use suite::replay::{self, JUDGED, Replay, Rounds, TIE};
-use suite::row::{Row, Share, head, kept_table, markdown, with_table, write};
+use suite::row::{Row, Share, head, markdown, page, read_raw, write};
 use suite::{DEVELOPMENT, PARTS, Scale, each};
 
 /// Folder of the results.
 const FOLDER: &str = "benches/runs/statistics";
-/// Page that contains the table.
-const DOCUMENT: &str = "docs/statistics.md";
+/// The page of all tables.
+const DOCUMENT: &str = "docs/statistics-table.md";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -88,10 +88,7 @@ fn measure(scale: Scale, parts: &[&str], folder: Option<&Path>) -> Result<(), Bo
 
 /// Brings the document up to date.
 fn table() -> Result<(), Box<dyn Error>> {
-    let document = fs::read_to_string(DOCUMENT)?;
-    let table = kept_table(Path::new(FOLDER), &PARTS)?;
-    let new = with_table(&document, &table).ok_or("docs/statistics.md lost its markers")?;
-    Ok(fs::write(DOCUMENT, new)?)
+    Ok(fs::write(DOCUMENT, page(Path::new(FOLDER), &PARTS)?)?)
 }
 
 fn print_replay(
@@ -101,7 +98,7 @@ fn print_replay(
     tie: f64,
     times: usize,
 ) -> Result<(), Box<dyn Error>> {
-    let recorded = recorded::read(&fs::read_to_string(file)?, metric)?;
+    let recorded = recorded::read(&read_raw(Path::new(file))?, metric)?;
     let answer = replay::exhaustive(&recorded, better)?;
     let wide = tie.max(answer.resolves);
     println!("{} stacks, {} trials, {metric}", recorded.labels.len(), answer.trials);

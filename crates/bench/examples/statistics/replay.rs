@@ -1,12 +1,13 @@
 //! The race replayed over trials that were really run, against the exhaustive answer.
 
 use super::recorded::{Recorded, read};
-use super::row::{Raw, Row, Share};
+use super::row::{Raw, Row, Share, read_raw};
 use super::{Scale, each};
 use seekwell_stats::estimate::{mean, std_dev};
 use seekwell_stats::race::{Race, RaceConfig, Step, looks_for};
 use seekwell_stats::resolution::screen_rounds;
 use seekwell_stats::{Better, Question, Verdict, compare, derive_seed, seeded};
+use std::path::Path;
 
 /// Sources of the trials of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +133,7 @@ pub fn replay(
 
 /// The kept matrix.
 const MATRIX: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/runs/statistics/matrix/trials.csv");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/runs/statistics/matrix/trials.csv.gz");
 /// The metric that its lab judges, lower is better, and the tie width of the lab.
 pub const JUDGED: &str = "unpack.elapsed_durable";
 /// The tie width of its lab.
@@ -140,7 +141,7 @@ pub const TIE: f64 = 0.05;
 
 /// Rows about recorded trials.
 pub fn rows(scale: Scale, take: &mut impl FnMut(Row)) {
-    let text = std::fs::read_to_string(MATRIX).expect("the kept matrix");
+    let text = read_raw(Path::new(MATRIX)).expect("the kept matrix");
     let recorded = read(&text, JUDGED).expect("a readable matrix");
     for rounds in [Rounds::All, Rounds::Half] {
         take(row(scale, &recorded, rounds));

@@ -1,9 +1,11 @@
 //! A row of the table, and how it is written.
 
+use flate2::read::GzDecoder;
+use flate2::{Compression, GzBuilder};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A share of cases with the count behind it.
@@ -148,10 +150,57 @@ pub fn write(folder: &Path, part: &str, rows: &[Row]) -> io::Result<()> {
         }
     }
     for (name, text) in files {
-        fs::write(raw.join(format!("{name}.csv")), text)?;
+        let file = fs::File::create(raw.join(format!("{name}.csv.gz")))?;
+        let mut file = GzBuilder::new().mtime(0).write(file, Compression::best());
+        file.write_all(text.as_bytes())?;
+        file.finish()?;
     }
     Ok(())
 }
+
+/// The text of a file of raw results, which may be deflated.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read_raw(path: &Path) -> io::Result<String> {
+    if path.extension().is_none_or(|ending| ending != "gz") {
+        return fs::read_to_string(path);
+    }
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(path)?).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// A kept table of other columns in Markdown; nothing if it was not measured yet.
+fn other_table(path: &Path) -> io::Result<String> {
+    if !path.exists() {
+        return Ok("Not measured yet.".to_owned());
+    }
+    let text = fs::read_to_string(path)?;
+    let head: Vec<String> =
+        text.lines().take(1).flat_map(|line| read_csv(&format!("\n{line}"))).flatten().collect();
+    let rule = vec!["---".to_owned(); head.len()];
+    let lines = read_csv(&text);
+    let all: Vec<String> = [head, rule].iter().chain(&lines).map(|cells| markdown(cells)).collect();
+    Ok(all.join("\n"))
+}
+
+/// The page with all kept tables.
+///
+/// # Errors
+/// When a kept file cannot be read.
+pub fn page(folder: &Path, parts: &[&str]) -> io::Result<String> {
+    let verdicts = kept_table(folder, parts)?;
+    let noise = other_table(&folder.join("table/noise.csv"))?;
+    let forecast = other_table(&folder.join("table/forecast.csv"))?;
+    Ok(PAGE
+        .replace("{noise}", &noise)
+        .replace("{forecast}", &forecast)
+        .replace("{verdicts}", &verdicts))
+}
+
+/// The text around the tables.
+const PAGE: &str = include_str!("page.md");
 
 /// The whole kept table in Markdown; parts that were not measured yet are left out.
 ///
@@ -168,16 +217,4 @@ pub fn kept_table(folder: &Path, parts: &[&str]) -> io::Result<String> {
         }
     }
     Ok(text)
-}
-
-/// Start of the table in the page.
-pub const BEGIN: &str = "<!-- table: begin (written by `statistics -- table`) -->\n";
-/// End of the table in the page.
-pub const END: &str = "\n<!-- table: end -->";
-
-/// The document with its table replaced; `None` without the markers.
-pub fn with_table(document: &str, table: &str) -> Option<String> {
-    let (before, rest) = document.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}{table}{END}{after}"))
 }

@@ -1,0 +1,132 @@
+//! A row of the table, and the files it is kept in.
+
+use super::cell::{Ended, Plan, Size, Truth, run};
+use super::noises::Noise;
+use flate2::{Compression, GzBuilder};
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Columns of the table.
+pub const HEAD: [&str; 8] = [
+    "noise",
+    "stacks × rounds, σ",
+    "design",
+    "false winner",
+    "certified (clean)",
+    "wrong of certified (95 % bound)",
+    "coverage",
+    "trials",
+];
+
+/// Columns of the raw results: one line per simulated lab.
+pub const RAW_HEAD: &str =
+    "noise,stacks,rounds,sigma,design,truth,case,certified,winner,wrong,covered,trials";
+
+/// One cell of the table.
+pub struct Cell {
+    equal: Vec<Ended>,
+    unequal: Vec<Ended>,
+}
+
+impl Cell {
+    /// Simulates so many labs of equal and of unequal stacks.
+    pub fn of(noise: &Noise, size: Size, plan: Plan, cases: usize, seeds: &str) -> Self {
+        let all = |truth: Truth| -> Vec<Ended> {
+            (0..cases).map(|case| run(noise, size, plan, truth, case, seeds)).collect()
+        };
+        Self { equal: all(Truth::Equal), unequal: all(Truth::Unequal) }
+    }
+
+    fn certified(&self) -> f64 {
+        share(&self.unequal, |one| one.certified)
+    }
+
+    /// The row as it is shown.
+    pub fn line(&self, noise: &Noise, size: Size, plan: Plan, clean: &Self) -> Vec<String> {
+        let certified = self.unequal.iter().filter(|one| one.certified).count();
+        let wrong = self.unequal.iter().filter(|one| one.wrong).count();
+        let known: Vec<Ended> = self.equal.iter().chain(&self.unequal).copied().collect();
+        let covered = known.iter().filter(|one| one.covered == Some(true)).count();
+        let with_interval = known.iter().filter(|one| one.covered.is_some()).count();
+        let trials: usize = self.unequal.iter().map(|one| one.trials).sum();
+        let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+        let of = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        vec![
+            noise.name.to_owned(),
+            format!("{} × {}, {:.0} %", size.stacks, size.rounds, 100.0 * size.spread),
+            format!("{plan:?}").to_lowercase(),
+            percent(share(&self.equal, |one| one.winner)),
+            format!("{:.0} % ({:.0} %)", 100.0 * self.certified(), 100.0 * clean.certified()),
+            match certified {
+                0 => "no certificate".to_owned(),
+                _ => format!(
+                    "{} of {certified} (≤ {})",
+                    percent(of(wrong, certified)),
+                    percent(upper_bound(wrong, certified))
+                ),
+            },
+            percent(of(covered, with_interval)),
+            format!("{:.0}", trials as f64 / self.unequal.len().max(1) as f64),
+        ]
+    }
+
+    /// One line per lab.
+    pub fn raw(&self, noise: &Noise, size: Size, plan: Plan) -> Vec<String> {
+        let line = |truth: &str, (case, one): (usize, &Ended)| {
+            let covered = one.covered.map_or(String::new(), |covered| covered.to_string());
+            format!(
+                "\"{}\",{},{},{},{plan:?},{truth},{case},{},{},{},{covered},{}",
+                noise.name,
+                size.stacks,
+                size.rounds,
+                size.spread,
+                one.certified,
+                one.winner,
+                one.wrong,
+                one.trials
+            )
+        };
+        let equal = self.equal.iter().enumerate().map(|one| line("equal", one));
+        equal.chain(self.unequal.iter().enumerate().map(|one| line("unequal", one))).collect()
+    }
+}
+
+fn share(all: &[Ended], is: fn(&Ended) -> bool) -> f64 {
+    all.iter().filter(|one| is(one)).count() as f64 / all.len().max(1) as f64
+}
+
+/// One-sided 95 % bound of a share (Wilson 1927).
+fn upper_bound(hits: usize, of: usize) -> f64 {
+    const SCORE: f64 = 1.645;
+    let (n, p) = (of as f64, hits as f64 / of as f64);
+    let square = SCORE * SCORE;
+    let reach = SCORE * (p * (1.0 - p) / n + square / (4.0 * n * n)).sqrt();
+    (p + square / (2.0 * n) + reach) / (1.0 + square / n)
+}
+
+/// Writes lines of quoted comma-separated values.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_lines(path: &Path, head: &[String], lines: &[Vec<String>]) -> io::Result<()> {
+    let line = |cells: &[String]| {
+        let quoted: Vec<String> = cells.iter().map(|cell| format!("\"{cell}\"")).collect();
+        quoted.join(",") + "\n"
+    };
+    let all: String = lines.iter().map(|cells| line(cells)).collect();
+    fs::write(path, line(head) + &all)
+}
+
+/// Writes lines of text, deflated. The same lines give the same bytes.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_packed(path: &Path, lines: &[String]) -> io::Result<()> {
+    let mut file = GzBuilder::new().mtime(0).write(fs::File::create(path)?, Compression::best());
+    for line in lines {
+        writeln!(file, "{line}")?;
+    }
+    file.finish()?;
+    Ok(())
+}
