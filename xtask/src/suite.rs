@@ -74,7 +74,7 @@ pub fn command(root: &Path) -> Result<bool> {
     Ok(tally.is_good())
 }
 
-/// What every test finds in its environment.
+/// Environment variables of every test.
 fn environment() -> Vec<(String, OsString)> {
     // A snapshot that differs is a failure; it must not also be written into the checkout.
     let mut all = vec![("INSTA_UPDATE".to_owned(), "no".into())];

@@ -23,7 +23,7 @@ pub(super) struct Job {
     pub(super) command: Command,
 }
 
-/// Where the output and the counts of all lanes meet.
+/// Output and counts of all lanes.
 struct Desk<'a> {
     show: &'a mut (dyn Write + Send),
     tally: &'a mut Tally,
