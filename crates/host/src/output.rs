@@ -128,7 +128,7 @@ pub fn write(path: &Path, kind: Kind, bytes: &[u8], replace: Replace) -> Result<
 fn exists(path: &Path) -> Error {
     Error::Output {
         path: path.to_owned(),
-        why: "exists and is not overwritten".to_owned(),
+        why: "exists".to_owned(),
         remedy: "name another file, or remove it",
     }
 }

@@ -69,7 +69,7 @@ fn counters_of_a_device_come_in_lines_with_iostats_columns() {
 #[test]
 fn what_is_no_device_is_an_error_that_says_so() {
     let directory = tempfile::tempdir().unwrap();
-    for (device, expected) in [("/dev/null", "no kernel name"), ("nothere", "nothere")] {
+    for (device, expected) in [("/dev/null", "not the kernel name"), ("nothere", "nothere")] {
         let output = seekwell(directory.path()).args(["watch", device]).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(talk(&output).contains(expected), "{}", talk(&output));

@@ -162,7 +162,7 @@ fn a_new_file_replaces_nothing_and_a_lab_replaces_a_lab() {
     let lab = b"# a lab\n[lab]\nname = \"a\"\n";
     write(&path, Kind::Lab, lab, Replace::Nothing).unwrap();
     let error = write(&path, Kind::Lab, lab, Replace::Nothing).unwrap_err().to_string();
-    assert!(error.contains("exists and is not overwritten"), "{error}");
+    assert!(error.contains("exists and is not written"), "{error}");
     write(&path, Kind::Lab, b"[lab]\n", Replace::SameKind).unwrap();
     fs::remove_file(&path).unwrap();
     // Without the mark of this writer, by its content.
