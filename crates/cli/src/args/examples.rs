@@ -156,7 +156,8 @@ A doubtful result says why and what to do: served from a cache, too short, devic
     ),
     (
         "device",
-        r#"Examples:seekwell device list                 modelled devices, each with a description
+        r#"Examples:
+  seekwell device list                 modelled devices, each with a description
   seekwell device show wd-raptor       what it does: seeks, bandwidth, latency, writes
   seekwell device import ibm18es.diskspecs -o ibm18es.toml"#,
     ),
@@ -171,7 +172,8 @@ No other process should use the disk meanwhile."#,
     ),
     (
         "calibrate",
-        r#"Examples:seekwell calibrate                   prints the value for `run --cpu`"#,
+        r#"Examples:
+  seekwell calibrate                   prints the value for `run --cpu`"#,
     ),
     (
         "bench seek",
