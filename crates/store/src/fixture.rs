@@ -1,7 +1,7 @@
 //! A small plan and records for tests.
 
 use seekwell_fixtures::{mail, stack, step};
-use seekwell_model::lab::Effort;
+use seekwell_model::lab::{Effort, Lab};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::{Verdict, VerdictKind};
@@ -9,6 +9,8 @@ use seekwell_model::verdict::{Verdict, VerdictKind};
 /// Two stacks, one workload, six rounds.
 pub(crate) fn plan() -> Plan {
     let lab = seekwell_fixtures::lab("unpack.elapsed_durable", Effort::Rounds(6), vec![mail()]);
+    let question = "which stack unpacks fastest?".to_owned();
+    let lab = Lab { name: "mail".to_owned(), question, ..lab };
     seekwell_fixtures::plan(lab, vec![stack("ext4", "none"), stack("xfs", "none")], 6)
 }
 
