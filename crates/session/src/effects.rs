@@ -129,7 +129,7 @@ fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
 }
 
 impl Session {
-    /// Notes that a person has seen the effects of a plan.
+    /// Notes that a person has seen the effects of a plan, if they reach a disk.
     ///
     /// # Errors
     /// When the note cannot be written, as by an ordinary user.
@@ -147,6 +147,9 @@ impl Session {
 }
 
 fn note_seen(machine: &Machine, effects: &Effects) -> Result<(), SessionError> {
+    if effects.disks.is_empty() {
+        return Ok(());
+    }
     Ok(planned::note(&machine.planned(), &effects.lines())?)
 }
 

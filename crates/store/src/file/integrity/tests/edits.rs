@@ -36,8 +36,7 @@ fn fields(connection: &Connection) -> Vec<Field> {
     let mut fields = Vec::new();
     for (table, key) in TABLES {
         let mut query = connection.prepare(&format!("SELECT {key}, * FROM {table}")).unwrap();
-        let columns: Vec<String> =
-            query.column_names().skip(1).map(str::to_owned).collect();
+        let columns: Vec<String> = query.column_names().skip(1).map(str::to_owned).collect();
         let mut rows = query.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             let id: Value = row.get(0).unwrap();
