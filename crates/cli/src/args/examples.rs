@@ -165,7 +165,7 @@ A doubtful result says why and what to do: served from a cache, too short, devic
         "probe",
         r#"Examples:
   sudo seekwell probe /dev/sdb -o mine.toml      only reads; about five minutes
-  seekwell run lab.toml --place virtual --model mine.toml
+  seekwell device show mine.toml                 what the model of the file does
   seekwell probe --model wd-raptor-wd740gd       the same on a model, in a few seconds
 
 No other process should use the disk meanwhile."#,
