@@ -14,6 +14,7 @@ mod tests;
 const ASIDE: [&str; 15] = [
     "bench",
     "device",
+    "fixtures",
     "model",
     "replicate",
     "report",
