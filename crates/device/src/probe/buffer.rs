@@ -59,7 +59,7 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer, ProbeError> {
     };
     let Some(before) = read_ahead_after else { return Ok(none()) };
     let most = head.target.geometry().max_request_bytes / 512;
-    let large = most.min(32).max(BLOCK);
+    let large = most.clamp(BLOCK, 32);
     let large_ns = follow_up(head, before, large)?;
     let per_sector_ns = (large_ns - small_ns).max(1.0) / f64::from(large - BLOCK).max(1.0);
     let hit_ns = (small_ns - per_sector_ns * f64::from(BLOCK)).max(0.0);
