@@ -86,7 +86,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("host/src/facts/doctor.rs", "on ext4, xfs or tmpfs", "advice about the host's own disks"),
     ("host/src/filesystem/nodes_only.rs", "/dev/btrfs-control", "a device node of the kernel"),
     ("host/src/guard/signature.rs", "btrfs of several devices", "reads a signature on a disk"),
-    ("host/src/guard/tree.rs", "fs/btrfs", "members of a mounted filesystem in sysfs"),
+    ("host/src/tree.rs", "fs/btrfs", "members of a mounted filesystem in sysfs"),
     ("host/src/guard/usage.rs", "mounted btrfs", "members of a mounted filesystem in sysfs"),
     ("spec/src/draft.rs", "ext4, xfs and btrfs", "a question of `init`"),
     ("spec/src/draft.rs", "ext4 alone", "a question of `init`"),
@@ -147,8 +147,17 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let skipped =
-            ["tests", "tests.rs", "model", "testing", "bench", "examples", "benches", "fixture.rs"];
+        let skipped = [
+            "tests",
+            "tests.rs",
+            "model",
+            "testing",
+            "fixtures",
+            "bench",
+            "examples",
+            "benches",
+            "fixture.rs",
+        ];
         if skipped.contains(&name.as_str()) {
             continue;
         }
