@@ -29,9 +29,6 @@ const ASIDE: [&str; 15] = [
     "xtask",
 ];
 
-/// Tests of the command line of which the same is true: they start guests or read kept files.
-const ASIDE_OF_CLI: [&str; 3] = ["kept_verdicts", "virtual", "virtual_backend"];
-
 /// A test program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Program {
@@ -51,11 +48,13 @@ impl Program {
     /// Returns true if its tests may change what another test reads: devices, mounts, queues,
     /// control groups, claims. Such programs run one after another.
     pub(super) fn touches_the_machine(&self) -> bool {
-        let aside = match self.room() {
-            "cli" => ASIDE_OF_CLI.contains(&self.target.as_str()),
-            room => ASIDE.contains(&room),
-        };
-        !aside
+        match (self.room(), self.target.as_str()) {
+            // Attaches loop devices and RAM disks to measure on.
+            ("bench", "agreement") => true,
+            // Reads kept files.
+            ("cli", "kept_verdicts") => false,
+            (room, _) => !ASIDE.contains(&room),
+        }
     }
 
     /// The command that runs its tests, as cargo runs them.
