@@ -196,6 +196,13 @@ impl CallId {
         u16::try_from(at).ok().map(Self)
     }
 
+    /// The call with this number on `x86_64`.
+    #[must_use]
+    pub fn numbered(number: u16) -> Option<Self> {
+        let at = CALLS.iter().position(|call| call.number == number)?;
+        u16::try_from(at).ok().map(Self)
+    }
+
     /// The definition.
     #[must_use]
     pub fn call(self) -> &'static Call {

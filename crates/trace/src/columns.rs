@@ -240,6 +240,29 @@ impl Group<'_> {
         }
     }
 
+    /// A column without unknown values.
+    pub(crate) fn needed(&self, name: &'static str) -> std::result::Result<Vec<u64>, TraceError> {
+        self.convert(name, |value| Some(value.cast_unsigned()))
+    }
+
+    /// A column without unknown values, of numbers below 2³².
+    pub(crate) fn needed_small(
+        &self,
+        name: &'static str,
+    ) -> std::result::Result<Vec<u32>, TraceError> {
+        self.convert(name, |value| u32::try_from(value).ok())
+    }
+
+    fn convert<T>(
+        &self,
+        name: &'static str,
+        convert: impl Fn(i64) -> Option<T>,
+    ) -> std::result::Result<Vec<T>, TraceError> {
+        let values = self.whole(name)?.iter().map(|value| value.and_then(&convert));
+        let missing = || TraceError::Column { path: self.path.to_owned(), column: name };
+        values.collect::<Option<Vec<T>>>().ok_or_else(missing)
+    }
+
     pub(crate) fn text(
         &self,
         name: &'static str,

@@ -49,8 +49,8 @@ pub enum TraceError {
         /// Format of this program.
         known: &'static str,
     },
-    /// A column is missing or has another type.
-    #[error("{}: column {column} not found or of another type; the segment is not from a trace", path.display())]
+    /// A column is missing, has another type, or lacks a value that every row has.
+    #[error("{}: column {column} not found, of another type or incomplete; the segment is not from a trace", path.display())]
     Column {
         /// Segment.
         path: PathBuf,

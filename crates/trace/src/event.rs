@@ -88,6 +88,15 @@ pub struct FileEntry {
 }
 
 impl FileEntry {
+    /// Takes over what another row of the same file knows and this one does not.
+    pub(crate) fn add(&mut self, other: &mut Self) {
+        self.path = self.path.take().or_else(|| other.path.take());
+        self.device = self.device.or(other.device);
+        self.inode = self.inode.or(other.inode);
+        self.mode = self.mode.or(other.mode);
+        self.bytes = self.bytes.or(other.bytes);
+    }
+
     /// True for regular files; `None` when the type is not known.
     #[must_use]
     pub fn is_regular(&self) -> Option<bool> {

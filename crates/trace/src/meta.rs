@@ -31,6 +31,9 @@ pub struct Meta {
     /// Directories that the trace is limited to; empty for all.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// True when block requests were recorded, even if there were none.
+    #[serde(default)]
+    pub requests: bool,
     /// Events that were lost.
     #[serde(default)]
     pub lost: Vec<Lost>,
@@ -61,6 +64,7 @@ impl Meta {
             started_unix_ns: None,
             duration_ns: None,
             paths: Vec::new(),
+            requests: false,
             lost: Vec::new(),
             gaps: Vec::new(),
         }

@@ -41,39 +41,44 @@ impl Trace {
         Ok(entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|m| m.len()).sum())
     }
 
-    /// Calls in the order of their end.
+    /// Calls in the order of their end. Returns the number of calls that this version does not know;
+    /// they are skipped.
     ///
     /// # Errors
     /// When a segment is damaged, and those of `each`.
     pub fn events(
         &self,
         mut each: impl FnMut(Event) -> Result<(), TraceError>,
-    ) -> Result<(), TraceError> {
+    ) -> Result<u64, TraceError> {
+        let mut unknown = 0;
         self.groups("calls", &CALLS, &mut |group| {
             let whole = |name| group.whole(name);
-            let (start, duration) = (whole("start_ns")?, whole("duration_ns")?);
-            let (process, thread) = (whole("process")?, whole("thread")?);
+            let (start, duration) = (group.needed("start_ns")?, whole("duration_ns")?);
+            let (process, thread) = (group.needed_small("process")?, group.needed_small("thread")?);
             let (fd, file, to_file) = (whole("fd")?, whole("file")?, whole("to_file")?);
             let (offset, length) = (whole("offset")?, whole("length")?);
             let (result, flags) = (whole("result")?, whole("flags")?);
             let calls = group.text("call")?;
             let mut last: Option<(&[u8], CallId)> = None;
             for row in 0..group.rows() {
-                let Some(name) = calls[row].as_ref().map(ByteArray::data) else { continue };
+                let name = calls[row].as_ref().map_or(&[][..], ByteArray::data);
                 let call = match last {
                     Some((known, call)) if known == name => call,
                     // A call that a later version of the format added.
                     _ => match std::str::from_utf8(name).ok().and_then(CallId::named) {
                         Some(call) => call,
-                        None => continue,
+                        None => {
+                            unknown += 1;
+                            continue;
+                        }
                     },
                 };
                 last = Some((name, call));
                 each(Event {
-                    start_ns: number(start[row]).unwrap_or(0),
+                    start_ns: start[row],
                     duration_ns: number(duration[row]),
-                    process: small(process[row]).unwrap_or(0),
-                    thread: small(thread[row]).unwrap_or(0),
+                    process: process[row],
+                    thread: thread[row],
                     call,
                     fd: fd[row].and_then(|fd| i32::try_from(fd).ok()),
                     file: small(file[row]).map(FileId),
@@ -85,7 +90,8 @@ impl Trace {
                 })?;
             }
             Ok(())
-        })
+        })?;
+        Ok(unknown)
     }
 
     /// Block requests in the order of their completion.
@@ -98,21 +104,22 @@ impl Trace {
     ) -> Result<(), TraceError> {
         self.groups("requests", &REQUESTS, &mut |group| {
             let whole = |name| group.whole(name);
-            let (start, duration) = (whole("start_ns")?, whole("duration_ns")?);
-            let (process, device) = (whole("process")?, whole("device")?);
-            let (sector, bytes, depth) = (whole("sector")?, whole("bytes")?, whole("depth")?);
+            let (start, duration) = (group.needed("start_ns")?, whole("duration_ns")?);
+            let (process, device) = (whole("process")?, group.needed_small("device")?);
+            let (sector, bytes) = (group.needed("sector")?, group.needed("bytes")?);
+            let depth = whole("depth")?;
             let (operation, flags) = (group.text("operation")?, group.text("flags")?);
             for row in 0..group.rows() {
                 let word = text(operation[row].as_ref()).unwrap_or_default();
                 each(Request {
-                    start_ns: number(start[row]).unwrap_or(0),
+                    start_ns: start[row],
                     duration_ns: number(duration[row]),
                     process: small(process[row]),
-                    device: small(device[row]).unwrap_or(0),
+                    device: device[row],
                     operation: Operation::named(&word).unwrap_or(Operation::Other),
                     flags: RequestFlags::of(&text(flags[row].as_ref()).unwrap_or_default()),
-                    sector: number(sector[row]).unwrap_or(0),
-                    bytes: number(bytes[row]).unwrap_or(0),
+                    sector: sector[row],
+                    bytes: bytes[row],
                     depth: small(depth[row]),
                 })?;
             }
@@ -120,19 +127,19 @@ impl Trace {
         })
     }
 
-    /// Files by their number.
+    /// Files by their number. Rows of one file together hold all that is known about it.
     ///
     /// # Errors
     /// When a segment is damaged.
     pub fn files(&self) -> Result<Vec<FileEntry>, TraceError> {
         let mut files = Vec::new();
         self.groups("files", &FILES, &mut |group| {
-            let (file, device) = (group.whole("file")?, group.whole("device")?);
+            let (file, device) = (group.needed_small("file")?, group.whole("device")?);
             let (inode, mode) = (group.whole("inode")?, group.whole("mode")?);
             let (bytes, path) = (group.whole("bytes")?, group.text("path")?);
             for row in 0..group.rows() {
                 files.push(FileEntry {
-                    id: FileId(small(file[row]).unwrap_or(0)),
+                    id: FileId(file[row]),
                     path: text(path[row].as_ref()),
                     device: small(device[row]),
                     inode: number(inode[row]),
@@ -143,6 +150,13 @@ impl Trace {
             Ok(())
         })?;
         files.sort_by_key(|file| file.id);
+        files.dedup_by(|next, first| {
+            let same = next.id == first.id;
+            if same {
+                first.add(next);
+            }
+            same
+        });
         Ok(files)
     }
 
@@ -153,13 +167,13 @@ impl Trace {
     pub fn processes(&self) -> Result<Vec<ProcessEntry>, TraceError> {
         let mut processes = Vec::new();
         self.groups("processes", &PROCESSES, &mut |group| {
-            let (process, parent) = (group.whole("process")?, group.whole("parent")?);
-            let (start, name) = (group.whole("start_ns")?, group.text("name")?);
+            let (process, parent) = (group.needed_small("process")?, group.whole("parent")?);
+            let (start, name) = (group.needed("start_ns")?, group.text("name")?);
             for row in 0..group.rows() {
                 processes.push(ProcessEntry {
-                    process: small(process[row]).unwrap_or(0),
+                    process: process[row],
                     parent: small(parent[row]),
-                    start_ns: number(start[row]).unwrap_or(0),
+                    start_ns: start[row],
                     name: text(name[row].as_ref()),
                 });
             }

@@ -55,7 +55,7 @@ pub(crate) const REQUESTS: [Column; 9] = [
 /// Limits at which a segment is sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Size of the calls in it, bytes.
+    /// Size of its calls or requests, bytes.
     pub bytes: u64,
     /// Age.
     pub age: Duration,
@@ -126,10 +126,7 @@ impl TraceWriter {
         self.calls.push(event);
         if self.calls.len() >= self.limits.rows {
             self.write_calls()?;
-            let written = self.open_calls.as_ref().map_or(0, Segment::bytes);
-            if written >= self.limits.bytes {
-                self.seal()?;
-            }
+            self.seal_when_large()?;
         }
         Ok(())
     }
@@ -153,6 +150,15 @@ impl TraceWriter {
         self.requests.push(request);
         if self.requests.len() >= self.limits.rows {
             self.write_requests()?;
+            self.seal_when_large()?;
+        }
+        Ok(())
+    }
+
+    fn seal_when_large(&mut self) -> Result<(), TraceError> {
+        let open = [&self.open_calls, &self.open_requests];
+        if open.into_iter().flatten().any(|segment| segment.bytes() >= self.limits.bytes) {
+            self.seal()?;
         }
         Ok(())
     }
@@ -182,6 +188,14 @@ impl TraceWriter {
     pub fn finish(mut self, meta: &Meta) -> Result<(), TraceError> {
         self.seal()?;
         meta.write(&self.folder)
+    }
+
+    /// Takes back a trace that did not begin: removes the description and the folder, which stays if
+    /// it has other files.
+    pub fn abandon(self) {
+        // Nothing can be done for a folder that cannot be removed; the next start names it.
+        let _ = std::fs::remove_file(self.folder.join(crate::meta::FILE));
+        let _ = std::fs::remove_dir(&self.folder);
     }
 
     fn segment(&self, table: &str) -> PathBuf {
@@ -216,12 +230,8 @@ impl TraceWriter {
         if self.calls.is_empty() {
             return Ok(());
         }
-        let mut segment = match self.open_calls.take() {
-            Some(segment) => segment,
-            None => Segment::create(&self.segment("calls"), &CALLS)?,
-        };
-        segment.group(&call_columns(&self.calls))?;
-        self.open_calls = Some(segment);
+        let path = self.segment("calls");
+        append(&mut self.open_calls, &path, &CALLS, &call_columns(&self.calls))?;
         self.calls.clear();
         Ok(())
     }
@@ -230,15 +240,27 @@ impl TraceWriter {
         if self.requests.is_empty() {
             return Ok(());
         }
-        let mut segment = match self.open_requests.take() {
-            Some(segment) => segment,
-            None => Segment::create(&self.segment("requests"), &REQUESTS)?,
-        };
-        segment.group(&request_columns(&self.requests))?;
-        self.open_requests = Some(segment);
+        let path = self.segment("requests");
+        append(&mut self.open_requests, &path, &REQUESTS, &request_columns(&self.requests))?;
         self.requests.clear();
         Ok(())
     }
+}
+
+/// Adds rows to the segment that is open, or to a new one at `path`.
+fn append(
+    open: &mut Option<Segment>,
+    path: &Path,
+    columns: &[Column],
+    values: &[Values],
+) -> Result<(), TraceError> {
+    let mut segment = match open.take() {
+        Some(segment) => segment,
+        None => Segment::create(path, columns)?,
+    };
+    segment.group(values)?;
+    *open = Some(segment);
+    Ok(())
 }
 
 // Whole numbers keep all 64 bits: those above i64::MAX come back as they were.

@@ -142,3 +142,34 @@ fn a_newer_trace_and_a_folder_without_one_are_refused() {
     Meta { format: "2.0".to_owned(), ..Meta::new("test") }.write(folder.path()).unwrap();
     assert!(matches!(Trace::open(folder.path()), Err(TraceError::Newer { .. })));
 }
+
+#[test]
+fn rows_of_one_file_complete_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let path = Some("/srv/a".to_owned());
+    let named =
+        FileEntry { id: FileId(3), path, device: None, inode: None, mode: None, bytes: None };
+    let opened = FileEntry { path: None, inode: Some(7), bytes: Some(0), ..named.clone() };
+    writer.file(named.clone());
+    writer.file(opened);
+    writer.finish(&meta).unwrap();
+    let files = Trace::open(folder.path()).unwrap().files().unwrap();
+    assert_eq!(files, [FileEntry { inode: Some(7), bytes: Some(0), ..named }]);
+}
+
+#[test]
+fn a_row_without_a_time_is_an_error_and_not_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    Meta::new("test").write(folder.path()).unwrap();
+    let path = folder.path().join("processes-000000.parquet");
+    let mut segment = Segment::create(&path, &PROCESSES).unwrap();
+    let unknown = || Values::whole(std::iter::once(None));
+    let name = Values::text(std::iter::once(Some("sh")));
+    let process = Values::whole(std::iter::once(Some(7)));
+    segment.group(&[process, unknown(), unknown(), name]).unwrap();
+    segment.seal().unwrap();
+    let error = Trace::open(folder.path()).unwrap().processes().unwrap_err();
+    assert!(matches!(error, TraceError::Column { column: "start_ns", .. }), "{error}");
+}

@@ -1,0 +1,132 @@
+//! Cost of a capture, as CSV on standard output: `cargo bench -p seekwell-capture --bench cost`,
+//! as root on a quiet machine, with paths of tmpfs: `-- 5` is the number of rounds.
+//!
+//! Columns: round, case, seconds of the program from its start to its end, CPU seconds of the
+//! program, CPU seconds of this process, events, lost events, bytes of the trace, seconds of the whole
+//! capture.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program for developers")]
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "it prints its results")]
+
+use seekwell_capture::{Command, Options, Target, capture};
+use seekwell_trace::Trace;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+const FOLDER: &str = "/dev/shm/seekwell-cost";
+const FILES: u32 = 120_000;
+const READS: u32 = 2_000_000;
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    if let Some(at) = words.iter().position(|word| word == "reads") {
+        return reads(words[at + 1].parse().unwrap(), words[at + 2].parse().unwrap());
+    }
+    let rounds = words.iter().find_map(|word| word.parse().ok()).unwrap_or(3);
+    let _ = std::fs::remove_dir_all(FOLDER);
+    std::fs::create_dir_all(FOLDER).unwrap();
+    make_archive();
+    println!("round,case,program_s,program_cpu_s,own_cpu_s,events,lost,bytes,whole_s");
+    let own = std::env::current_exe().unwrap().to_string_lossy().into_owned();
+    let reads = |threads: &str| {
+        [own.as_str(), "reads", &READS.to_string(), threads].map(str::to_owned).to_vec()
+    };
+    let untar = ["tar", "xf", "files.tar", "-C", "out"].map(str::to_owned).to_vec();
+    let load = vec!["true".to_owned()];
+    let cases = [("load", load), ("untar", untar), ("reads", reads("1")), ("reads2", reads("2"))];
+    for round in 0..rounds {
+        for (name, words) in &cases {
+            // The order changes from round to round, so that neither side is always the first.
+            for traced in [round % 2 == 0, round % 2 == 1] {
+                measure(round, name, words, traced);
+            }
+        }
+    }
+    std::fs::remove_dir_all(FOLDER).unwrap();
+}
+
+fn make_archive() {
+    let script = "mkdir f out; for d in $(seq 0 119); do mkdir f/$d; \
+                  for n in $(seq 0 999); do echo $n > f/$d/$n; done; done; \
+                  tar cf files.tar f; rm -r f";
+    let made = std::process::Command::new("sh").args(["-c", script]).current_dir(FOLDER).status();
+    assert!(made.unwrap().success(), "{FILES} files");
+}
+
+/// Reads 4 KiB from the page cache, in each of some pinned threads.
+fn reads(count: u32, threads: usize) {
+    let path = Path::new(FOLDER).join("files.tar");
+    let work = |cpu: usize| {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(cpu);
+        rustix::thread::sched_setaffinity(None, &set).unwrap();
+        let file = File::open(&path).unwrap();
+        let mut page = [0; 4096];
+        for nth in 0..count {
+            file.read_exact_at(&mut page, u64::from(nth % 64) * 4096).unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        for cpu in 0..threads {
+            scope.spawn(move || work(cpu));
+        }
+    });
+}
+
+/// CPU time of this process, or of its children that have ended.
+fn cpu_s(who: libc::c_int) -> f64 {
+    // SAFETY: all zeros is a valid value of this plain structure.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure lives until the call returns.
+    assert_eq!(unsafe { libc::getrusage(who, &raw mut usage) }, 0);
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+fn measure(round: u32, name: &str, words: &[String], traced: bool) {
+    std::env::set_current_dir(FOLDER).unwrap();
+    let _ = std::fs::remove_dir_all("out");
+    std::fs::create_dir("out").unwrap();
+    let (child, own) = (cpu_s(libc::RUSAGE_CHILDREN), cpu_s(libc::RUSAGE_SELF));
+    let started = Instant::now();
+    if !traced {
+        let ended = std::process::Command::new(&words[0]).args(&words[1..]).status().unwrap();
+        assert!(ended.success());
+        let (s, cpu) = (started.elapsed().as_secs_f64(), cpu_s(libc::RUSAGE_CHILDREN) - child);
+        println!("{round},{name},{s:.4},{cpu:.4},,,,,");
+        return;
+    }
+    let words = words.iter().map(Into::into).collect();
+    let target = Target::Command(Command { words, ..Command::default() });
+    let output = Path::new(FOLDER).join("trace");
+    let _ = std::fs::remove_dir_all(&output);
+    let options =
+        Options { same_device: true, block: false, ..Options::new(output.clone(), target) };
+    let done = capture(&options, &AtomicBool::new(false)).unwrap();
+    let whole = started.elapsed().as_secs_f64();
+    let lost: u64 = done.lost.iter().map(|lost| lost.count).sum();
+    println!(
+        "{round},{name}-traced,{:.4},{:.4},{:.4},{},{lost},{},{whole:.4}",
+        program_s(&output),
+        cpu_s(libc::RUSAGE_CHILDREN) - child,
+        cpu_s(libc::RUSAGE_SELF) - own,
+        done.events,
+        Trace::open(&output).unwrap().bytes().unwrap(),
+    );
+}
+
+/// Time from the first exec to the last event.
+fn program_s(output: &Path) -> f64 {
+    let trace = Trace::open(output).unwrap();
+    let (mut first, mut last) = (u64::MAX, 0);
+    let each = |event: seekwell_trace::Event| {
+        first = first.min(event.start_ns);
+        last = last.max(event.start_ns + event.duration_ns.unwrap_or(0));
+        Ok(())
+    };
+    trace.events(each).unwrap();
+    last.saturating_sub(first) as f64 / 1e9
+}

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only
+//
+// Records file system calls and block requests of chosen threads.
+//
+// A call is stashed when it enters and becomes one record when it leaves. A file's path is walked
+// once, when it is opened. Nothing is included: the kernel's structures are read at offsets that
+// the loader looks up in the running kernel's BTF and writes into `AT`, so that one object fits
+// every kernel, and the compiler needs neither headers nor vmlinux.h.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static __attribute__((always_inline))
+
+// Map types and helpers by their numbers in the kernel's interface.
+#define MAP_HASH 1
+#define MAP_ARRAY 2
+#define MAP_PERCPU_ARRAY 6
+#define MAP_CGROUP_ARRAY 8
+#define MAP_ARRAY_OF_MAPS 12
+
+static void *(*map_lookup)(const void *map, const void *key) = (void *)1;
+static long (*map_update)(const void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*map_delete)(const void *map, const void *key) = (void *)3;
+static u64 (*time_ns)(void) = (void *)5;
+static u32 (*this_cpu)(void) = (void *)8;
+static u64 (*current_ids)(void) = (void *)14;
+static u64 (*current_task)(void) = (void *)35;
+static long (*under_cgroup)(const void *map, u32 index) = (void *)37;
+static long (*read_user)(void *to, u32 size, const void *from) = (void *)112;
+static long (*read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*read_user_str)(void *to, u32 size, const void *from) = (void *)114;
+static long (*read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static long (*ring_output)(void *ring, const void *data, u64 size, u64 flags) = (void *)130;
+static void *(*ring_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*ring_submit)(void *data, u64 flags) = (void *)132;
+
+// The consumer looks at the rings by itself; waking it for each record would cost more than the record.
+#define NO_WAKEUP 1
+
+#define EFAULT 14
+
+struct map_definition {
+	u32 type, key_size, value_size, max_entries;
+};
+
+struct thread {
+	u64 start_ns;
+	u64 args[6];
+	u32 number;
+	u32 inside;
+};
+
+enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6 };
+
+struct call_record {
+	u32 type, number;
+	u64 end_ns, start_ns;
+	u32 process, thread;
+	s64 result;
+	u64 position;
+	u64 args[6];
+};
+
+enum path_slot { OPENED = 0, FIRST = 1, SECOND = 2, DIRECTORY = 3 };
+
+#define PATH_BYTES 4096
+struct path_record {
+	u32 type, size;
+	u64 end_ns;
+	u32 process, thread;
+	u64 inode, file_bytes;
+	u32 device, mode;
+	u32 slot, complete;
+	// The other end of a pipe, or -1.
+	int fd, other_fd;
+	char bytes[PATH_BYTES + 256];
+};
+#define PATH_HEAD 64
+
+struct life_record {
+	u32 type, other_process;
+	u64 end_ns;
+	u32 process, thread;
+	u32 other_thread, unused;
+	char name[16];
+};
+
+struct block_record {
+	u32 type, flags;
+	u64 end_ns, start_ns;
+	u32 process, device;
+	u64 sector;
+	u32 bytes, depth;
+	s64 error;
+};
+
+
+struct request_start {
+	u64 start_ns;
+	u32 process, depth;
+};
+
+// What the catalogue of calls says about a call; the loader fills `calls`.
+#define TRACED 1
+#define OPENS 2
+#define POSITIONED 4
+#define CHANGES_DIRECTORY 8
+#define ONLY_FILES 16
+#define EXECUTES 32
+#define PIPES 64
+#define FIRST_PATH_SHIFT 8
+#define SECOND_PATH_SHIFT 12
+
+SEC("maps") struct map_definition threads = {MAP_HASH, 4, sizeof(struct thread), 65536};
+SEC("maps") struct map_definition calls = {MAP_ARRAY, 4, 4, 512};
+SEC("maps") struct map_definition rings = {MAP_ARRAY_OF_MAPS, 4, 4, 0};
+SEC("maps") struct map_definition losses = {MAP_PERCPU_ARRAY, 4, 8, 8};
+SEC("maps") struct map_definition scratch = {MAP_PERCPU_ARRAY, 4, 8192, 1};
+SEC("maps") struct map_definition cgroups = {MAP_CGROUP_ARRAY, 4, 4, 1};
+SEC("maps") struct map_definition requests = {MAP_HASH, 8, sizeof(struct request_start), 16384};
+SEC("maps") struct map_definition depths = {MAP_HASH, 4, 8, 256};
+
+// Offsets of the running kernel, and what to trace; the order is that of the loader.
+struct at {
+	u32 task_files, files_fdt, fdt_fd, file_position, file_inode, file_path, path_mount, path_dentry;
+	u32 dentry_parent, dentry_name, qstr_name, vfsmount_root, mount_vfsmount, mount_parent, mount_point;
+	u32 inode_number, inode_super, inode_mode, inode_size, super_device;
+	u32 task_fs, fs_directory, task_thread, task_process, task_name;
+	u32 request_sector, request_flags, request_queue, queue_disk, disk_major, disk_minor, program_name;
+	u32 select, self;
+};
+volatile const struct at AT = {};
+
+#define SELECT_CGROUP 1
+#define SELECT_SYSTEM 2
+
+enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5 };
+
+INLINE void lose(u32 kind)
+{
+	u64 *count = map_lookup(&losses, &kind);
+	if (count)
+		*count += 1;
+}
+
+INLINE void *ring(void)
+{
+	u32 cpu = this_cpu();
+	return map_lookup(&rings, &cpu);
+}
+
+INLINE u64 pointer(u64 base, u32 offset)
+{
+	u64 value = 0;
+	read_kernel(&value, sizeof(value), (void *)(base + offset));
+	return value;
+}
+
+INLINE u32 word(u64 base, u32 offset)
+{
+	u32 value = 0;
+	read_kernel(&value, sizeof(value), (void *)(base + offset));
+	return value;
+}
+
+INLINE u64 file_of(int fd)
+{
+	u64 files = pointer(current_task(), AT.task_files);
+	u64 table = pointer(pointer(files, AT.files_fdt), AT.fdt_fd);
+	return table ? pointer(table, (u32)fd * 8) : 0;
+}
+
+INLINE struct path_record *path_record(u64 ids, u64 end_ns, u32 slot)
+{
+	u32 zero = 0;
+	struct path_record *record = map_lookup(&scratch, &zero);
+	if (!record)
+		return 0;
+	record->type = PATH;
+	record->end_ns = end_ns;
+	record->process = ids >> 32;
+	record->thread = (u32)ids;
+	record->inode = 0;
+	record->file_bytes = 0;
+	record->device = 0;
+	record->mode = 0;
+	record->slot = slot;
+	record->complete = 0;
+	record->fd = -1;
+	record->other_fd = -1;
+	return record;
+}
+
+INLINE void send_path(struct path_record *record, u32 length)
+{
+	record->size = length;
+	void *to = ring();
+	u64 size = (PATH_HEAD + length) & 8191;
+	if (!to || ring_output(to, record, size, NO_WAKEUP))
+		lose(LOST_PATH);
+}
+
+// Names from the file up to the root of its mount namespace, each ended by a zero.
+INLINE void walk(u64 path, struct path_record *record)
+{
+	u64 mount = pointer(path, AT.path_mount);
+	u64 dentry = pointer(path, AT.path_dentry);
+	u64 top = pointer(mount, AT.vfsmount_root);
+	u32 at = 0;
+	for (int step = 0; step < 64; step++) {
+		u64 parent = pointer(dentry, AT.dentry_parent);
+		if (dentry == top) {
+			u64 whole = mount - AT.mount_vfsmount;
+			u64 above = pointer(whole, AT.mount_parent);
+			if (!above || above == whole) {
+				record->complete = 1;
+				break;
+			}
+			dentry = pointer(whole, AT.mount_point);
+			mount = above + AT.mount_vfsmount;
+			top = pointer(mount, AT.vfsmount_root);
+			continue;
+		}
+		u64 name = pointer(dentry, AT.dentry_name + AT.qstr_name);
+		if (at >= PATH_BYTES - 256)
+			break;
+		long length = read_kernel_str(record->bytes + (at & (PATH_BYTES - 1)), 256, (void *)name);
+		if (length <= 0)
+			break;
+		at += (u32)length & 511;
+		// A pipe or a socket has no parent but itself, and its mount no place.
+		if (parent == dentry || !parent)
+			break;
+		dentry = parent;
+	}
+	send_path(record, at & 8191);
+}
+
+// The file or the directory that the call made known. The walk is in the program once: the verifier
+// follows each copy anew.
+INLINE int send_walked(struct thread *thread, u32 flags, u64 ids, u64 end_ns, s64 result)
+{
+	int ends[2] = {-1, -1};
+	u64 path = 0, file = 0;
+	u32 slot = OPENED;
+	if (flags & OPENS) {
+		if (result < 0)
+			return 0;
+		ends[0] = (int)result;
+	} else if (flags & PIPES) {
+		if (result || read_user(ends, sizeof(ends), (void *)thread->args[0]))
+			return 1;
+	} else if (flags & CHANGES_DIRECTORY) {
+		if (result)
+			return 0;
+		slot = DIRECTORY;
+		path = pointer(current_task(), AT.task_fs) + AT.fs_directory;
+	} else {
+		return 0;
+	}
+	struct path_record *record = path_record(ids, end_ns, slot);
+	if (slot == OPENED) {
+		file = file_of(ends[0]);
+		path = file ? file + AT.file_path : 0;
+	}
+	if (!path || !record) {
+		lose(UNREADABLE_PATH);
+		return 1;
+	}
+	if (file) {
+		record->fd = ends[0];
+		record->other_fd = ends[1];
+		u64 inode = pointer(file, AT.file_inode);
+		record->inode = pointer(inode, AT.inode_number);
+		record->file_bytes = pointer(inode, AT.inode_size);
+		record->device = word(pointer(inode, AT.inode_super), AT.super_device);
+		record->mode = word(inode, AT.inode_mode) & 0xffff;
+	}
+	walk(path, record);
+	return 1;
+}
+
+INLINE void send_text(u64 ids, u64 end_ns, u64 text, u32 slot)
+{
+	struct path_record *record = path_record(ids, end_ns, slot);
+	if (!record)
+		return;
+	long length = 1;
+	record->bytes[0] = 0;
+	if (text)
+		length = read_user_str(record->bytes, PATH_BYTES, (void *)text);
+	if (length <= 0) {
+		lose(UNREADABLE_PATH);
+		return;
+	}
+	send_path(record, (u32)length & 8191);
+}
+
+INLINE struct thread *chosen(u64 ids)
+{
+	u32 thread = (u32)ids;
+	struct thread *known = map_lookup(&threads, &thread);
+	if (known || !AT.select)
+		return known;
+	if ((u32)(ids >> 32) == AT.self)
+		return 0;
+	if (AT.select == SELECT_CGROUP && under_cgroup(&cgroups, 0) != 1)
+		return 0;
+	struct thread fresh = {};
+	if (map_update(&threads, &thread, &fresh, 0)) {
+		lose(LOST_THREAD);
+		return 0;
+	}
+	return map_lookup(&threads, &thread);
+}
+
+struct registers {
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+};
+
+SEC("tp_btf/sys_enter")
+int sys_enter(u64 *context)
+{
+	u64 ids = current_ids();
+	struct thread *thread = chosen(ids);
+	if (!thread)
+		return 0;
+	u32 number = context[1];
+	u32 *flags = map_lookup(&calls, &number);
+	if (!flags || !*flags)
+		return 0;
+	struct registers *registers = (void *)context[0];
+	thread->args[0] = registers->di;
+	thread->args[1] = registers->si;
+	thread->args[2] = registers->dx;
+	thread->args[3] = registers->r10;
+	thread->args[4] = registers->r8;
+	thread->args[5] = registers->r9;
+	thread->number = number;
+	thread->inside = 1;
+	thread->start_ns = time_ns();
+	return 0;
+}
+
+INLINE void send_paths(struct thread *thread, u32 flags, u64 ids, u64 end_ns, s64 result)
+{
+	if (send_walked(thread, flags, ids, end_ns, result))
+		return;
+	// The program's own bad pointer; or its name went with its memory: `process_exec` sent it.
+	if (result == -EFAULT || ((flags & EXECUTES) && result == 0))
+		return;
+	u32 first = (flags >> FIRST_PATH_SHIFT) & 15;
+	if (first && first <= 6)
+		send_text(ids, end_ns, thread->args[first - 1], FIRST);
+	u32 second = (flags >> SECOND_PATH_SHIFT) & 15;
+	if (second && second <= 6)
+		send_text(ids, end_ns, thread->args[second - 1], SECOND);
+}
+
+SEC("tp_btf/sys_exit")
+int sys_exit(u64 *context)
+{
+	u64 ids = current_ids();
+	u32 id = (u32)ids;
+	struct thread *thread = map_lookup(&threads, &id);
+	if (!thread || !thread->inside)
+		return 0;
+	thread->inside = 0;
+	u32 number = thread->number;
+	u32 *known = map_lookup(&calls, &number);
+	if (!known)
+		return 0;
+	u32 flags = *known;
+	// Mappings of memory alone are not files.
+	if ((flags & ONLY_FILES) && (thread->args[3] & 0x20))
+		return 0;
+	u64 end_ns = time_ns();
+	s64 result = context[1];
+	u64 position = ~0ULL;
+	if ((flags & POSITIONED) && result >= 0) {
+		u64 file = file_of((int)thread->args[0]);
+		if (file)
+			position = pointer(file, AT.file_position);
+	}
+	if (flags & ~(u32)(TRACED | POSITIONED | ONLY_FILES | EXECUTES))
+		send_paths(thread, flags, ids, end_ns, result);
+	void *to = ring();
+	struct call_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
+	if (!record) {
+		lose(LOST_CALL);
+		return 0;
+	}
+	record->type = CALL;
+	record->number = number;
+	record->end_ns = end_ns;
+	record->start_ns = thread->start_ns;
+	record->process = ids >> 32;
+	record->thread = id;
+	record->result = result;
+	record->position = position;
+	for (int i = 0; i < 6; i++)
+		record->args[i] = thread->args[i];
+	ring_submit(record, NO_WAKEUP);
+	return 0;
+}
+
+INLINE void send_life(u32 type, u64 ids, u64 task)
+{
+	void *to = ring();
+	struct life_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
+	if (!record) {
+		lose(LOST_LIFE);
+		return;
+	}
+	record->type = type;
+	record->end_ns = time_ns();
+	record->process = ids >> 32;
+	record->thread = (u32)ids;
+	record->unused = 0;
+	record->other_process = word(task, AT.task_process);
+	record->other_thread = word(task, AT.task_thread);
+	read_kernel(record->name, 16, (void *)(task + AT.task_name));
+	ring_submit(record, NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_fork")
+int process_fork(u64 *context)
+{
+	u64 ids = current_ids();
+	if (!chosen(ids))
+		return 0;
+	u64 child = context[1];
+	u32 id = word(child, AT.task_thread);
+	struct thread fresh = {};
+	if (map_update(&threads, &id, &fresh, 0))
+		lose(LOST_THREAD);
+	send_life(FORK, ids, child);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int process_exec(u64 *context)
+{
+	u64 ids = current_ids();
+	u32 now = (u32)ids, before = (u32)context[1];
+	struct thread *thread = map_lookup(&threads, &before);
+	if (!thread)
+		return 0;
+	if (now != before) {
+		struct thread copy = *thread;
+		if (map_update(&threads, &now, &copy, 0))
+			lose(LOST_THREAD);
+		map_delete(&threads, &before);
+	}
+	send_life(EXEC, ids, context[0]);
+	struct path_record *record = path_record(ids, time_ns(), FIRST);
+	if (record) {
+		void *name = (void *)pointer(context[2], AT.program_name);
+		long length = read_kernel_str(record->bytes, PATH_BYTES, name);
+		if (length > 0)
+			send_path(record, (u32)length & 8191);
+		else
+			lose(UNREADABLE_PATH);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int process_exit(u64 *context)
+{
+	u64 ids = current_ids();
+	u32 id = (u32)ids;
+	if (!map_lookup(&threads, &id))
+		return 0;
+	send_life(EXIT, ids, context[0]);
+	map_delete(&threads, &id);
+	return 0;
+}
+
+INLINE u32 device_of(u64 request)
+{
+	u64 disk = pointer(pointer(request, AT.request_queue), AT.queue_disk);
+	return disk ? (word(disk, AT.disk_major) << 20) | word(disk, AT.disk_minor) : 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int block_issue(u64 *context)
+{
+	u64 request = context[0];
+	u32 device = device_of(request);
+	if (!device)
+		return 0;
+	u64 one = 1;
+	u64 *depth = map_lookup(&depths, &device);
+	// A request that the driver gave back is issued again.
+	if (map_lookup(&requests, &request))
+		return 0;
+	if (depth)
+		__sync_fetch_and_add(depth, 1);
+	else
+		map_update(&depths, &device, &one, 0);
+	struct request_start start = {};
+	start.start_ns = time_ns();
+	start.process = current_ids() >> 32;
+	start.depth = depth ? (u32)*depth : 1;
+	if (map_update(&requests, &request, &start, 0))
+		lose(LOST_BLOCK);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int block_complete(u64 *context)
+{
+	u64 request = context[0];
+	struct request_start *start = map_lookup(&requests, &request);
+	if (!start)
+		return 0;
+	u32 device = device_of(request);
+	u64 *depth = map_lookup(&depths, &device);
+	if (depth && *depth)
+		__sync_fetch_and_add(depth, -1);
+	void *to = ring();
+	struct block_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
+	if (!record) {
+		lose(LOST_BLOCK);
+	} else {
+		record->type = BLOCK;
+		record->flags = word(request, AT.request_flags);
+		record->end_ns = time_ns();
+		record->start_ns = start->start_ns;
+		record->process = start->process;
+		record->device = device;
+		record->sector = pointer(request, AT.request_sector);
+		record->bytes = (u32)context[2];
+		record->depth = start->depth;
+		record->error = (int)context[1];
+		ring_submit(record, NO_WAKEUP);
+	}
+	map_delete(&requests, &request);
+	return 0;
+}
+
+SEC("license") char terms[] = "Dual MIT/GPL";

@@ -1,0 +1,320 @@
+//! Loads the compiled programs: makes their maps, writes the kernel's offsets into their constants
+//! and attaches them to tracepoints.
+
+use crate::bpf;
+use crate::btf::{Btf, VMLINUX};
+use crate::error::CaptureError;
+use crate::ring::Ring;
+use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+use seekwell_trace::calls::{CALLS, Call};
+use std::collections::HashMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// The compiled programs; empty when the build had no clang.
+#[repr(align(8))]
+struct Aligned<T: ?Sized>(T);
+static OBJECT: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/capture.bpf.o")));
+
+/// Members whose offsets the programs read, in the order of `struct at`.
+const MEMBERS: [(&str, &str); 32] = [
+    ("task_struct", "files"),
+    ("files_struct", "fdt"),
+    ("fdtable", "fd"),
+    ("file", "f_pos"),
+    ("file", "f_inode"),
+    ("file", "f_path"),
+    ("path", "mnt"),
+    ("path", "dentry"),
+    ("dentry", "d_parent"),
+    ("dentry", "d_name"),
+    ("qstr", "name"),
+    ("vfsmount", "mnt_root"),
+    ("mount", "mnt"),
+    ("mount", "mnt_parent"),
+    ("mount", "mnt_mountpoint"),
+    ("inode", "i_ino"),
+    ("inode", "i_sb"),
+    ("inode", "i_mode"),
+    ("inode", "i_size"),
+    ("super_block", "s_dev"),
+    ("task_struct", "fs"),
+    ("fs_struct", "pwd"),
+    ("task_struct", "pid"),
+    ("task_struct", "tgid"),
+    ("task_struct", "comm"),
+    ("request", "__sector"),
+    ("request", "cmd_flags"),
+    ("request", "q"),
+    ("request_queue", "disk"),
+    ("gendisk", "major"),
+    ("gendisk", "first_minor"),
+    ("linux_binprm", "filename"),
+];
+
+/// Threads whose calls are recorded, besides those that are chosen one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Select {
+    Chosen,
+    Cgroup,
+    System,
+}
+
+/// Flags of a call in the map `calls`; they are those of the programs.
+fn flags(call: &Call) -> u32 {
+    const MMAP: u16 = 9;
+    let path = |index: Option<u8>| index.map_or(0, |index| u32::from(index) + 1);
+    1 | u32::from(call.opens) << 1
+        | u32::from(call.positioned) << 2
+        | u32::from(call.changes_directory) << 3
+        | u32::from(call.number == MMAP) << 4
+        | u32::from(matches!(call.name, "execve" | "execveat")) << 5
+        | path(call.path) << 8
+        | path(call.to_path) << 12
+}
+
+/// Calls that make descriptors of what is no file, so that these are not taken for an earlier file of
+/// the same number: `eventfd`, `accept`, `socket` and the like. They are not in the trace.
+const MAKERS: [u32; 15] = [41, 43, 213, 253, 282, 283, 284, 288, 289, 290, 291, 294, 298, 319, 434];
+/// `pipe` and `pipe2` make two.
+const PIPES: [u32; 2] = [22, 293];
+
+/// Loaded programs and their maps. Dropping it detaches them.
+pub(crate) struct Loaded {
+    maps: HashMap<String, OwnedFd>,
+    programs: Vec<OwnedFd>,
+    links: Vec<OwnedFd>,
+    /// The ring of each CPU.
+    pub(crate) rings: Vec<Ring>,
+}
+
+/// Loads the programs, not yet attached.
+///
+/// # Errors
+/// When the build has none, or the kernel lacks something or refuses.
+pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loaded, CaptureError> {
+    if OBJECT.0.is_empty() {
+        return Err(CaptureError::NotBuilt);
+    }
+    if !cfg!(target_arch = "x86_64") {
+        return Err(CaptureError::Architecture);
+    }
+    let vmlinux =
+        std::fs::read(VMLINUX).map_err(|_| CaptureError::Btf { problem: "it is not there" })?;
+    let btf = Btf::parse(&vmlinux)?;
+    let object = object::File::parse(&OBJECT.0).map_err(damaged)?;
+    raise_locked_memory();
+    let mut loaded =
+        Loaded { maps: HashMap::new(), programs: Vec::new(), links: Vec::new(), rings: Vec::new() };
+    loaded.make_maps(&object, ring_bytes)?;
+    loaded.fill_calls()?;
+    let constants = constants(&btf, select)?;
+    loaded.make_constants(&constants)?;
+    for section in object.sections() {
+        let name = section.name().map_err(damaged)?;
+        let Some(tracepoint) = name.strip_prefix("tp_btf/") else { continue };
+        if !block && tracepoint.starts_with("block_") {
+            continue;
+        }
+        let typedef = format!("btf_trace_{tracepoint}");
+        let id = btf
+            .typedef(&typedef)
+            .ok_or(CaptureError::Kernel { name: format!("tracepoint {tracepoint}") })?;
+        let instructions = loaded.relocate(&object, &section)?;
+        let program = bpf::program(&instructions, b"Dual MIT/GPL\0", id)
+            .map_err(CaptureError::bpf(format!("load the program for {tracepoint}")))?;
+        loaded.programs.push(program);
+    }
+    Ok(loaded)
+}
+
+fn damaged(error: object::Error) -> CaptureError {
+    CaptureError::Object { problem: error.to_string() }
+}
+
+/// Kernels before 5.11 count maps as locked memory.
+fn raise_locked_memory() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    // Later kernels do not need it; on earlier ones the map that does not fit says so.
+    let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
+}
+
+fn constants(btf: &Btf<'_>, select: Select) -> Result<Vec<u8>, CaptureError> {
+    let mut words = Vec::with_capacity(MEMBERS.len() + 2);
+    for (structure, member) in MEMBERS {
+        let offset = btf.offset(structure, member).ok_or_else(|| CaptureError::Kernel {
+            name: format!("member {member} of struct {structure}"),
+        })?;
+        words.push(offset);
+    }
+    words.push(match select {
+        Select::Chosen => 0,
+        Select::Cgroup => 1,
+        Select::System => 2,
+    });
+    words.push(std::process::id());
+    Ok(words.into_iter().flat_map(u32::to_ne_bytes).collect())
+}
+
+impl Loaded {
+    fn map(&self, name: &str) -> Result<&OwnedFd, CaptureError> {
+        self.maps
+            .get(name)
+            .ok_or_else(|| CaptureError::Object { problem: format!("map {name} not found") })
+    }
+
+    fn make_maps(
+        &mut self,
+        object: &object::File<'_>,
+        ring_bytes: u32,
+    ) -> Result<(), CaptureError> {
+        let section = object
+            .section_by_name("maps")
+            .ok_or_else(|| CaptureError::Object { problem: "section maps not found".to_owned() })?;
+        let (index, bytes) = (section.index(), section.data().map_err(damaged)?);
+        let cpus = u32::try_from(possible_cpus()).unwrap_or(1);
+        for symbol in object.symbols().filter(|symbol| symbol.section_index() == Some(index)) {
+            let name = symbol.name().map_err(damaged)?.to_owned();
+            let at = usize::try_from(symbol.address()).unwrap_or(usize::MAX);
+            let word = |nth: usize| {
+                let place = at.checked_add(4 * nth)?;
+                let four = bytes.get(place..place.checked_add(4)?)?;
+                four.try_into().ok().map(u32::from_ne_bytes)
+            };
+            let (Some(kind), Some(key), Some(value), Some(entries)) =
+                (word(0), word(1), word(2), word(3))
+            else {
+                continue;
+            };
+            let refused = || CaptureError::bpf(format!("make the map {name}"));
+            let fd = if kind == bpf::MAP_ARRAY_OF_MAPS {
+                let rings = (0..cpus).map(|_| bpf::map(bpf::MAP_RING, 0, 0, ring_bytes, 0, None));
+                let rings: Vec<_> = rings.collect::<Result<_, _>>().map_err(refused())?;
+                let outer = bpf::map(kind, key, value, cpus, 0, rings.first()).map_err(refused())?;
+                for (cpu, ring) in (0_u32..).zip(rings) {
+                    let inner = ring.as_raw_fd().to_ne_bytes();
+                    bpf::update(&outer, &cpu.to_ne_bytes(), &inner).map_err(refused())?;
+                    self.rings.push(Ring::open(ring, ring_bytes as usize).map_err(refused())?);
+                }
+                outer
+            } else {
+                bpf::map(kind, key, value, entries, 0, None).map_err(refused())?
+            };
+            self.maps.insert(name, fd);
+        }
+        Ok(())
+    }
+
+    fn fill_calls(&self) -> Result<(), CaptureError> {
+        let map = self.map("calls")?;
+        for call in CALLS {
+            let key = u32::from(call.number).to_ne_bytes();
+            bpf::update(map, &key, &flags(call).to_ne_bytes())
+                .map_err(CaptureError::bpf("fill the map calls"))?;
+        }
+        let makers = MAKERS.iter().map(|number| (number, 1_u32 | 1 << 1));
+        for (number, flags) in makers.chain(PIPES.iter().map(|number| (number, 1 | 1 << 6))) {
+            bpf::update(map, &number.to_ne_bytes(), &flags.to_ne_bytes())
+                .map_err(CaptureError::bpf("fill the map calls"))?;
+        }
+        Ok(())
+    }
+
+    fn make_constants(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let map = bpf::map(bpf::MAP_ARRAY, 4, length, 1, bpf::READ_ONLY_FOR_PROGRAMS, None)
+            .and_then(|map| {
+                bpf::update(&map, &0_u32.to_ne_bytes(), bytes)?;
+                bpf::freeze(&map)?;
+                Ok(map)
+            })
+            .map_err(CaptureError::bpf("make the map of constants"))?;
+        self.maps.insert("AT".to_owned(), map);
+        Ok(())
+    }
+
+    /// The instructions with the descriptors of their maps.
+    fn relocate(
+        &self,
+        object: &object::File<'_>,
+        section: &object::Section<'_, '_>,
+    ) -> Result<Vec<u8>, CaptureError> {
+        let mut code = section.data().map_err(damaged)?.to_vec();
+        for (at, relocation) in section.relocations() {
+            let RelocationTarget::Symbol(symbol) = relocation.target() else { continue };
+            let symbol = object.symbol_by_index(symbol).map_err(damaged)?;
+            let name = symbol.name().map_err(damaged)?;
+            let fd = self.map(name)?.as_raw_fd();
+            let outside =
+                || CaptureError::Object { problem: format!("relocation of {name} outside") };
+            let at = usize::try_from(at).map_err(|_| outside())?;
+            let place = code.get_mut(at..at + 16).ok_or_else(outside)?;
+            // A map itself is pseudo source 1; a value of a map is 2, and its offset, which the
+            // compiler left in the first half, belongs into the second.
+            if name == "AT" {
+                let (first, second) = place.split_at_mut(8);
+                second[4..8].copy_from_slice(&first[4..8]);
+                place[1] = (place[1] & 0x0f) | 0x20;
+            } else {
+                place[1] = (place[1] & 0x0f) | 0x10;
+            }
+            place[4..8].copy_from_slice(&fd.to_ne_bytes());
+        }
+        Ok(code)
+    }
+
+    /// Attaches every program; from here on calls are recorded.
+    pub(crate) fn attach(&mut self) -> Result<(), CaptureError> {
+        for program in &self.programs {
+            let link = bpf::attach(program).map_err(CaptureError::bpf("attach a program"))?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    /// Detaches the programs; the rings can still be read.
+    pub(crate) fn detach(&mut self) {
+        self.links.clear();
+    }
+
+    /// Records the calls of a thread.
+    pub(crate) fn choose(&self, thread: u32) -> Result<(), CaptureError> {
+        const THREAD_BYTES: usize = 64;
+        bpf::update(self.map("threads")?, &thread.to_ne_bytes(), &[0; THREAD_BYTES])
+            .map_err(CaptureError::bpf(format!("choose thread {thread}")))
+    }
+
+    /// Records no more calls of a thread.
+    pub(crate) fn leave(&self, thread: u32) -> Result<(), CaptureError> {
+        bpf::delete(self.map("threads")?, &thread.to_ne_bytes())
+            .map_err(CaptureError::bpf(format!("leave thread {thread}")))
+    }
+
+    /// Records the calls of every thread below this cgroup.
+    pub(crate) fn choose_cgroup(&self, folder: &OwnedFd) -> Result<(), CaptureError> {
+        let value = folder.as_raw_fd().to_ne_bytes();
+        bpf::update(self.map("cgroups")?, &0_u32.to_ne_bytes(), &value)
+            .map_err(CaptureError::bpf("choose the cgroup"))
+    }
+
+    /// Losses so far: for each kind, of each CPU.
+    pub(crate) fn losses(&self) -> Result<Vec<Vec<u64>>, CaptureError> {
+        let map = self.map("losses")?;
+        let mut all = Vec::new();
+        for kind in 0_u32..6 {
+            let mut bytes = vec![0; possible_cpus() * 8];
+            bpf::lookup(map, &kind.to_ne_bytes(), &mut bytes)
+                .map_err(CaptureError::bpf("read the map losses"))?;
+            let counts = bytes.as_chunks::<8>().0.iter().map(|eight| u64::from_ne_bytes(*eight));
+            all.push(counts.collect());
+        }
+        Ok(all)
+    }
+}
+
+/// CPUs that the machine can have: the kernel keeps a value of each in maps per CPU.
+fn possible_cpus() -> usize {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());
+    last.map_or(1, |last| last + 1)
+}

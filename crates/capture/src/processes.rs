@@ -1,0 +1,108 @@
+//! Processes as `/proc` shows them, and paths.
+
+use seekwell_trace::FileId;
+use std::collections::HashMap;
+
+/// A traced process.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Process {
+    pub(crate) directory: Option<String>,
+    pub(crate) descriptors: HashMap<i32, Descriptor>,
+}
+
+/// An open descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Descriptor {
+    pub(crate) file: Option<FileId>,
+    pub(crate) close_on_exec: bool,
+}
+
+/// A process that runs already.
+pub(crate) struct Seen {
+    pub(crate) name: Option<String>,
+    pub(crate) directory: Option<String>,
+    pub(crate) descriptors: Vec<OpenNow>,
+}
+
+/// A descriptor of a process that runs already.
+pub(crate) struct OpenNow {
+    pub(crate) fd: i32,
+    pub(crate) path: String,
+    pub(crate) close_on_exec: bool,
+}
+
+fn link(path: &str) -> Option<String> {
+    std::fs::read_link(path).ok().map(|target| target.to_string_lossy().into_owned())
+}
+
+/// The process as it is now; what has ended already has nothing.
+pub(crate) fn seen(process: u32) -> Seen {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok();
+    let folder = format!("/proc/{process}/fd");
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let descriptors = entries.filter_map(|entry| {
+        let fd: i32 = entry.file_name().to_str()?.parse().ok()?;
+        let path = link(&format!("{folder}/{fd}"))?;
+        Some(OpenNow { fd, path, close_on_exec: closes_on_exec(process, fd) })
+    });
+    Seen {
+        name: name.map(|name| name.trim_end().to_owned()),
+        directory: link(&format!("/proc/{process}/cwd")),
+        descriptors: descriptors.collect(),
+    }
+}
+
+fn closes_on_exec(process: u32, fd: i32) -> bool {
+    const O_CLOEXEC: u64 = 0o2_000_000;
+    let text = std::fs::read_to_string(format!("/proc/{process}/fdinfo/{fd}")).unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & O_CLOEXEC != 0)
+}
+
+/// Path of a descriptor as the kernel shows it now.
+pub(crate) fn descriptor(process: u32, fd: i32) -> Option<String> {
+    link(&format!("/proc/{process}/fd/{fd}"))
+}
+
+/// Threads of a process and of its descendants, each with its process.
+pub(crate) fn family(process: u32) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    let mut left = vec![process];
+    while let Some(process) = left.pop() {
+        let folder = format!("/proc/{process}/task");
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(thread) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+            found.push((process, thread));
+            let children = std::fs::read_to_string(format!("{folder}/{thread}/children"));
+            let children = children.unwrap_or_default();
+            left.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+    }
+    found
+}
+
+/// File type of what is no file: the kernel shows `pipe:[1]` and `socket:[1]`.
+pub(crate) fn mode_of(path: &str) -> Option<u32> {
+    [("pipe:", 0o010_000), ("socket:", 0o140_000), ("anon_inode:", 0o140_000)]
+        .into_iter()
+        .find(|(prefix, _)| path.starts_with(prefix))
+        .map(|(_, mode)| mode)
+}
+
+/// The path without `.`, `..` and doubled slashes. Links are not followed.
+pub(crate) fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,387 @@
+//! From records to the rows of a trace: which file a descriptor is, and the whole path of a name.
+
+use crate::processes::{self, Descriptor, Process};
+use crate::record::{BlockRecord, CallRecord, Life, LifeRecord, PathRecord, Record, Slot};
+use seekwell_trace::calls::{CALLS, Call, CallId};
+use seekwell_trace::{
+    Event, FileEntry, FileId, Operation, ProcessEntry, Request, RequestFlags, TraceError,
+    TraceWriter,
+};
+use std::collections::HashMap;
+
+const AT_FDCWD: i32 = -100;
+const O_CLOEXEC: u64 = 0o2_000_000;
+const F_DUPFD: u64 = 0;
+const F_SETFD: u64 = 2;
+const F_DUPFD_CLOEXEC: u64 = 1030;
+const CLOSE_RANGE_CLOEXEC: u64 = 4;
+
+/// State of the traced processes, followed call by call.
+pub(crate) struct Resolver {
+    origin_ns: u64,
+    own: u32,
+    /// Directories that the trace is limited to; empty for all.
+    limits: Vec<String>,
+    calls: HashMap<u32, CallId>,
+    processes: HashMap<u32, Process>,
+    pending: HashMap<u32, Vec<PathRecord>>,
+    files: HashMap<String, (FileId, Option<u64>)>,
+    /// Path of each file, and true when the trace is not limited to others.
+    entries: Vec<(String, bool)>,
+}
+
+/// Files that a call names.
+#[derive(Clone, Copy, Default)]
+struct Named {
+    fd: Option<i32>,
+    file: Option<FileId>,
+    to_file: Option<FileId>,
+}
+
+impl Resolver {
+    pub(crate) fn new(origin_ns: u64, own: u32, limits: Vec<String>) -> Self {
+        let calls = (0_u16..).zip(CALLS).map(|(id, call)| (call.number.into(), CallId(id)));
+        Self {
+            origin_ns,
+            own,
+            limits,
+            calls: calls.collect(),
+            processes: HashMap::new(),
+            pending: HashMap::new(),
+            files: HashMap::new(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Learns directory and descriptors of a process that runs already.
+    pub(crate) fn seed(&mut self, process: u32, writer: &mut TraceWriter) {
+        let seen = processes::seen(process);
+        let mut known = Process { directory: seen.directory, descriptors: HashMap::new() };
+        for open in seen.descriptors {
+            let file = self.file(&open.path, None, writer);
+            let descriptor = Descriptor { file, close_on_exec: open.close_on_exec };
+            known.descriptors.insert(open.fd, descriptor);
+        }
+        self.processes.insert(process, known);
+        if process != self.own {
+            writer.process(ProcessEntry { process, parent: None, start_ns: 0, name: seen.name });
+        }
+    }
+
+    /// Adds a record's row, if it has one.
+    pub(crate) fn add(
+        &mut self,
+        record: Record,
+        writer: &mut TraceWriter,
+    ) -> Result<(), TraceError> {
+        match record {
+            Record::Path(path) => {
+                self.pending.entry(path.thread).or_default().push(*path);
+                Ok(())
+            }
+            Record::Life(life) => {
+                self.life(&life, writer);
+                Ok(())
+            }
+            Record::Call(call) => self.call(&call, writer),
+            Record::Block(block) => writer.request(self.request(&block)),
+        }
+    }
+
+    fn since(&self, ns: u64) -> u64 {
+        ns.saturating_sub(self.origin_ns)
+    }
+
+    fn life(&mut self, life: &LifeRecord, writer: &mut TraceWriter) {
+        let start_ns = self.since(life.end_ns);
+        let name = Some(life.name.clone()).filter(|name| !name.is_empty());
+        match life.life {
+            Life::Fork if life.other_process != life.process => {
+                let copy = self.processes.get(&life.process).cloned();
+                self.processes.insert(life.other_process, copy.unwrap_or_default());
+                let (process, parent) = (life.other_process, Some(life.process));
+                writer.process(ProcessEntry { process, parent, start_ns, name });
+            }
+            Life::Exec => {
+                let process = self.processes.entry(life.process).or_default();
+                process.descriptors.retain(|_, descriptor| !descriptor.close_on_exec);
+                let (process, parent) = (life.process, None);
+                writer.process(ProcessEntry { process, parent, start_ns, name });
+            }
+            Life::Exit => {
+                self.pending.remove(&life.thread);
+                if life.thread == life.process {
+                    self.processes.remove(&life.process);
+                }
+            }
+            Life::Fork => {}
+        }
+    }
+
+    fn call(&mut self, record: &CallRecord, writer: &mut TraceWriter) -> Result<(), TraceError> {
+        let paths = self.pending.remove(&record.thread).unwrap_or_default();
+        if record.process == self.own {
+            return Ok(());
+        }
+        if !self.processes.contains_key(&record.process) {
+            self.seed(record.process, writer);
+        }
+        let Some(id) = self.calls.get(&record.number).copied() else {
+            self.made(record.process, &paths, writer);
+            return Ok(());
+        };
+        let call = id.call();
+        let arg = |index: Option<u8>| index.map(|at| record.args[usize::from(at) % 6]);
+        let named = self.named(call, record, &paths, writer);
+        self.follow(call, record, &paths, named);
+        let outside = |file: Option<FileId>| !file.is_some_and(|file| self.inside(file));
+        if !self.limits.is_empty() && outside(named.file) && outside(named.to_file) {
+            return Ok(());
+        }
+        let moved = u64::try_from(record.result).unwrap_or(0);
+        let before = record.position.map(|position| position.saturating_sub(moved));
+        writer.event(Event {
+            duration_ns: Some(record.end_ns.saturating_sub(record.start_ns)),
+            fd: named.fd,
+            file: named.file,
+            to_file: named.to_file,
+            offset: if call.positioned { before } else { arg(call.offset) },
+            length: arg(call.length),
+            result: Some(record.result),
+            flags: arg(call.flags),
+            ..Event::new(self.since(record.start_ns), record.process, record.thread, id)
+        })
+    }
+
+    /// Learns descriptors of pipes, sockets and the like.
+    fn made(&mut self, process: u32, paths: &[PathRecord], writer: &mut TraceWriter) {
+        for path in paths {
+            let file = self.file(&path.text, Some(path), writer);
+            let Some(known) = self.processes.get_mut(&process) else { continue };
+            // Those that survive an exec are looked up again.
+            let descriptor = Descriptor { file, close_on_exec: true };
+            let ends = [path.fd, path.other_fd].into_iter().flatten();
+            known.descriptors.extend(ends.map(|fd| (fd, descriptor)));
+        }
+    }
+
+    fn inside(&self, file: FileId) -> bool {
+        self.entries.get(file.0 as usize).is_some_and(|(_, inside)| *inside)
+    }
+
+    /// Descriptor and files of a call.
+    fn named(
+        &mut self,
+        call: &Call,
+        record: &CallRecord,
+        paths: &[PathRecord],
+        writer: &mut TraceWriter,
+    ) -> Named {
+        let number =
+            |index: Option<u8>| index.map(|at| descriptor(record.args[usize::from(at) % 6]));
+        let opened = paths.iter().find(|path| path.slot == Slot::Opened);
+        if let Some(path) = opened {
+            let file = self.file(&path.text, Some(path), writer);
+            return Named { fd: i32::try_from(record.result).ok(), file, to_file: None };
+        }
+        if let Some(path) = paths.iter().find(|path| path.slot == Slot::Directory) {
+            let file = self.file(&path.text, None, writer);
+            return Named { fd: number(call.fd), file, to_file: None };
+        }
+        let mut named = Named { fd: number(call.fd), ..Named::default() };
+        if let Some(fd) = named.fd {
+            // Mappings of memory alone have descriptor -1.
+            named.file = self.descriptor_file(record.process, fd, writer);
+        }
+        if call.class != seekwell_trace::calls::Class::Other
+            && let Some(fd) = number(call.to_fd)
+        {
+            named.to_file = self.descriptor_file(record.process, fd, writer);
+        }
+        for path in paths {
+            let directory = match path.slot {
+                Slot::First => number(call.directory),
+                _ => number(call.to_directory),
+            };
+            let whole = self.whole(record.process, directory, &path.text, writer);
+            let file = whole.and_then(|whole| self.file(&whole, None, writer));
+            match path.slot {
+                Slot::First => named.file = file,
+                _ => named.to_file = file,
+            }
+        }
+        named
+    }
+
+    /// Absolute path of a name that a program gave. Links in it are not followed.
+    fn whole(
+        &mut self,
+        process: u32,
+        directory: Option<i32>,
+        name: &str,
+        writer: &mut TraceWriter,
+    ) -> Option<String> {
+        if name.starts_with('/') {
+            return Some(processes::plain(name));
+        }
+        let base = match directory {
+            None | Some(AT_FDCWD) => self.processes.get(&process)?.directory.clone()?,
+            Some(fd) => {
+                let file = self.descriptor_file(process, fd, writer)?;
+                self.entries.get(file.0 as usize)?.0.clone()
+            }
+        };
+        Some(processes::plain(&format!("{base}/{name}")))
+    }
+
+    /// File of a descriptor; asks the kernel for those whose opening was not seen.
+    fn descriptor_file(
+        &mut self,
+        process: u32,
+        fd: i32,
+        writer: &mut TraceWriter,
+    ) -> Option<FileId> {
+        if fd < 0 {
+            return None;
+        }
+        if let Some(known) = self.processes.get(&process)?.descriptors.get(&fd) {
+            return known.file;
+        }
+        let path = processes::descriptor(process, fd);
+        let file = path.and_then(|path| self.file(&path, None, writer));
+        let descriptor = Descriptor { file, close_on_exec: false };
+        self.processes.get_mut(&process)?.descriptors.insert(fd, descriptor);
+        file
+    }
+
+    /// Number of the file at this path. A new inode at a path that was removed is a new file.
+    fn file(
+        &mut self,
+        path: &str,
+        opened: Option<&PathRecord>,
+        writer: &mut TraceWriter,
+    ) -> Option<FileId> {
+        let inode = opened.map(|opened| opened.inode);
+        let id = match self.files.get_mut(path) {
+            Some((id, known)) if inode.is_none() || *known == inode => return Some(*id),
+            // Named before it was opened.
+            Some((id, known @ None)) => {
+                *known = inode;
+                *id
+            }
+            _ => self.new_file(path, inode)?,
+        };
+        if !self.inside(id) {
+            return Some(id);
+        }
+        writer.file(FileEntry {
+            id,
+            path: Some(path.to_owned()),
+            device: opened.map(|opened| opened.device),
+            inode,
+            mode: opened.map(|opened| opened.mode).or_else(|| processes::mode_of(path)),
+            bytes: opened.map(|opened| opened.bytes),
+        });
+        Some(id)
+    }
+
+    fn new_file(&mut self, path: &str, inode: Option<u64>) -> Option<FileId> {
+        let id = FileId(u32::try_from(self.entries.len()).ok()?);
+        let under = |limit: &String| {
+            path.strip_prefix(limit.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || limit == "/")
+        };
+        let inside = self.limits.is_empty() || self.limits.iter().any(under);
+        self.entries.push((path.to_owned(), inside));
+        self.files.insert(path.to_owned(), (id, inode));
+        Some(id)
+    }
+
+    /// Keeps descriptors and directory of the process up to date.
+    fn follow(&mut self, call: &Call, record: &CallRecord, paths: &[PathRecord], named: Named) {
+        if record.result < 0 {
+            return;
+        }
+        let Some(process) = self.processes.get_mut(&record.process) else { return };
+        let result = i32::try_from(record.result).unwrap_or(-1);
+        let flags = call.flags.map_or(0, |at| record.args[usize::from(at) % 6]);
+        let table = &mut process.descriptors;
+        let mut copy = |to: i32, close_on_exec: bool| {
+            table.insert(to, Descriptor { file: named.file, close_on_exec });
+        };
+        match call.name {
+            _ if call.opens => copy(result, flags & O_CLOEXEC != 0),
+            "dup" | "dup2" => copy(result, false),
+            "dup3" => copy(result, flags & O_CLOEXEC != 0),
+            "fcntl" if flags == F_DUPFD => copy(result, false),
+            "fcntl" if flags == F_DUPFD_CLOEXEC => copy(result, true),
+            "fcntl" if flags == F_SETFD => {
+                if let Some(known) = named.fd.and_then(|fd| table.get_mut(&fd)) {
+                    known.close_on_exec = record.args[2] & 1 == 1;
+                }
+            }
+            "close" => drop(named.fd.and_then(|fd| table.remove(&fd))),
+            "close_range" => {
+                let range = record.args[0]..=record.args[1] & 0xffff_ffff;
+                let within = |fd: i32| u64::try_from(fd).is_ok_and(|fd| range.contains(&fd));
+                if flags & CLOSE_RANGE_CLOEXEC == 0 {
+                    table.retain(|fd, _| !within(*fd));
+                } else {
+                    let inside = table.iter_mut().filter(|(fd, _)| within(**fd));
+                    inside.for_each(|(_, known)| known.close_on_exec = true);
+                }
+            }
+            _ => {}
+        }
+        if let Some(path) = paths.iter().find(|path| path.slot == Slot::Directory) {
+            process.directory = Some(path.text.clone());
+        }
+    }
+
+    fn request(&self, block: &BlockRecord) -> Request {
+        Request {
+            start_ns: self.since(block.start_ns),
+            duration_ns: Some(block.end_ns.saturating_sub(block.start_ns)),
+            process: Some(block.process),
+            device: block.device,
+            operation: operation(block.flags),
+            flags: request_flags(block.flags),
+            sector: block.sector,
+            bytes: block.bytes.into(),
+            depth: Some(block.depth),
+        }
+    }
+}
+
+/// The kernel takes the lower half of the register.
+#[allow(clippy::cast_possible_truncation, reason = "that is what the kernel does")]
+fn descriptor(argument: u64) -> i32 {
+    argument as u32 as i32
+}
+
+/// Operations of `include/linux/blk_types.h`, `enum req_op`.
+fn operation(flags: u32) -> Operation {
+    match flags & 0xff {
+        0 => Operation::Read,
+        1 | 7 => Operation::Write,
+        2 => Operation::Flush,
+        3 | 5 | 9 => Operation::Discard,
+        _ => Operation::Other,
+    }
+}
+
+/// Flags of `include/linux/blk_types.h`, `enum req_flag_bits`.
+fn request_flags(flags: u32) -> RequestFlags {
+    let known = [
+        (11, RequestFlags::SYNC),
+        (12, RequestFlags::META),
+        (17, RequestFlags::FUA),
+        (18, RequestFlags::PREFLUSH),
+        (19, RequestFlags::AHEAD),
+    ];
+    let set = known.iter().filter(|(bit, _)| flags >> bit & 1 == 1);
+    set.fold(RequestFlags::default(), |all, (_, flag)| all.with(*flag))
+}
+
+#[cfg(test)]
+mod tests;

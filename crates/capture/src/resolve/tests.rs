@@ -1,0 +1,139 @@
+use super::*;
+use seekwell_trace::meta::Meta;
+use seekwell_trace::{Limits, Trace};
+
+fn call(name: &str, result: i64, args: [u64; 6]) -> Record {
+    let number = CallId::named(name).unwrap().call().number.into();
+    Record::Call(CallRecord {
+        number,
+        end_ns: 20,
+        start_ns: 15,
+        process: 70_000_000,
+        thread: 70_000_000,
+        result,
+        position: None,
+        args,
+    })
+}
+
+fn path(slot: Slot, text: &str, inode: u64) -> Record {
+    Record::Path(Box::new(PathRecord {
+        end_ns: 20,
+        thread: 70_000_000,
+        slot,
+        fd: None,
+        other_fd: None,
+        inode,
+        bytes: 10,
+        device: 1,
+        mode: 0o100_644,
+        text: text.to_owned(),
+    }))
+}
+
+/// Name, file and second file of each event of these records.
+fn rows(limits: &[&str], records: Vec<Record>) -> Vec<(&'static str, String, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let limits = limits.iter().map(|limit| (*limit).to_owned()).collect();
+    let mut resolver = Resolver::new(10, std::process::id(), limits);
+    for record in records {
+        resolver.add(record, &mut writer).unwrap();
+    }
+    writer.finish(&meta).unwrap();
+    let trace = Trace::open(folder.path()).unwrap();
+    let files = trace.files().unwrap();
+    let named = |file: Option<FileId>| {
+        let entry = file.and_then(|id| files.iter().find(|file| file.id == id));
+        entry.and_then(|entry| entry.path.clone()).unwrap_or_default()
+    };
+    let mut rows = Vec::new();
+    let each = |event: Event| {
+        rows.push((event.call.call().name, named(event.file), named(event.to_file)));
+        Ok(())
+    };
+    trace.events(each).unwrap();
+    rows
+}
+
+#[test]
+fn a_descriptor_keeps_its_file_through_dup_and_close() {
+    let found = rows(
+        &[],
+        vec![
+            path(Slot::Opened, "/a", 1),
+            call("openat", 3, [0; 6]),
+            call("dup2", 5, [3, 5, 0, 0, 0, 0]),
+            call("close", 0, [3, 0, 0, 0, 0, 0]),
+            call("pread64", 4, [5, 0, 4, 0, 0, 0]),
+            call("fsync", 0, [3, 0, 0, 0, 0, 0]),
+        ],
+    );
+    let files: Vec<&str> = found.iter().map(|(_, file, _)| file.as_str()).collect();
+    assert_eq!(files, ["/a", "/a", "/a", "/a", ""]);
+}
+
+#[test]
+fn names_are_relative_to_the_working_directory_and_to_descriptors() {
+    let here = (-100_i64).cast_unsigned();
+    let found = rows(
+        &[],
+        vec![
+            path(Slot::Directory, "/srv", 0),
+            call("chdir", 0, [0; 6]),
+            path(Slot::First, "x", 0),
+            path(Slot::Second, "../y", 0),
+            call("rename", 0, [0; 6]),
+            path(Slot::Opened, "/mail", 9),
+            call("openat", 4, [0; 6]),
+            path(Slot::First, "new", 0),
+            call("mkdirat", 0, [4, 0, 0, 0, 0, 0]),
+            path(Slot::First, "old", 0),
+            call("unlinkat", 0, [here, 0, 0, 0, 0, 0]),
+        ],
+    );
+    let expected =
+        [("/srv", ""), ("/srv/x", "/y"), ("/mail", ""), ("/mail/new", ""), ("/srv/old", "")];
+    let files: Vec<_> = found.iter().map(|(_, a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(files, expected);
+}
+
+#[test]
+fn a_limited_trace_holds_only_calls_below_its_directories() {
+    let records = vec![
+        path(Slot::Opened, "/srv/a", 1),
+        call("openat", 3, [0; 6]),
+        path(Slot::Opened, "/srvother/b", 2),
+        call("openat", 4, [0; 6]),
+        call("fsync", 0, [4, 0, 0, 0, 0, 0]),
+        call("fsync", 0, [3, 0, 0, 0, 0, 0]),
+    ];
+    let found = rows(&["/srv"], records);
+    let names: Vec<_> = found.iter().map(|(name, file, _)| (*name, file.as_str())).collect();
+    assert_eq!(names, [("openat", "/srv/a"), ("fsync", "/srv/a")]);
+}
+
+#[test]
+fn exec_closes_what_is_marked_and_a_child_has_its_parents_descriptors() {
+    let life = |life, process: u32, other_process: u32| {
+        let name = "x".to_owned();
+        let thread = process;
+        Record::Life(LifeRecord { life, end_ns: 21, process, thread, other_process, name })
+    };
+    let parent = 70_000_000;
+    let found = rows(
+        &[],
+        vec![
+            path(Slot::Opened, "/kept", 1),
+            call("openat", 3, [0; 6]),
+            path(Slot::Opened, "/closed", 2),
+            call("openat", 4, [0, 0, O_CLOEXEC, 0, 0, 0]),
+            life(Life::Exec, parent, parent),
+            call("fsync", 0, [3, 0, 0, 0, 0, 0]),
+            call("fsync", -9, [4, 0, 0, 0, 0, 0]),
+        ],
+    );
+    let files: Vec<&str> = found.iter().map(|(_, file, _)| file.as_str()).collect();
+    assert_eq!(files, ["/kept", "/closed", "/kept", ""]);
+}

@@ -1,0 +1,219 @@
+//! Processes and directories to trace.
+
+use crate::error::CaptureError;
+use crate::load::Loaded;
+use crate::recorder::Recorder;
+use crate::{Options, processes};
+use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+
+const CGROUPS: &str = "/sys/fs/cgroup";
+
+/// Processes to record, with all that they start.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A command that the capture starts.
+    Command(Command),
+    /// A process that runs, with its descendants.
+    Process(u32),
+    /// Every process in this cgroup and below: its directory, or its path below `/sys/fs/cgroup`.
+    Cgroup(PathBuf),
+    /// Every process but this one.
+    System,
+}
+
+/// A command to start.
+#[derive(Clone, Debug, Default)]
+pub struct Command {
+    /// Program and arguments.
+    pub words: Vec<std::ffi::OsString>,
+    /// User and group to run it as, where this is not the caller's: under sudo.
+    pub user: Option<(u32, u32)>,
+    /// Variables that differ from the caller's environment.
+    pub environment: Vec<(String, String)>,
+}
+
+/// A target that is being recorded.
+pub(crate) struct Running {
+    child: Option<Child>,
+    status: Option<ExitStatus>,
+    process: Option<u32>,
+}
+
+impl Running {
+    /// Attaches the programs and starts or finds the target.
+    pub(crate) fn start(
+        target: &Target,
+        loaded: &mut Loaded,
+        recorder: &mut Recorder,
+    ) -> Result<Self, CaptureError> {
+        let mut running = Self { child: None, status: None, process: None };
+        match target {
+            Target::Command(command) => {
+                // A child has its parent's descriptors and directory, and a child of a chosen
+                // thread is chosen: that of this thread, from its first instruction on.
+                recorder.resolver.seed(std::process::id(), &mut recorder.writer);
+                let own = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+                loaded.attach()?;
+                loaded.choose(own)?;
+                let started = start(command);
+                loaded.leave(own)?;
+                running.child = Some(started?);
+            }
+            Target::Process(process) => {
+                let path = PathBuf::from(format!("/proc/{process}"));
+                std::fs::metadata(&path).map_err(|source| CaptureError::Target { path, source })?;
+                loaded.attach()?;
+                choose_family(*process, loaded, recorder)?;
+                running.process = Some(*process);
+            }
+            Target::Cgroup(path) => {
+                loaded.choose_cgroup(&cgroup(path)?)?;
+                loaded.attach()?;
+            }
+            Target::System => loaded.attach()?,
+        }
+        Ok(running)
+    }
+
+    /// True when the command or the process has ended.
+    pub(crate) fn ended(&mut self) -> bool {
+        if let Some(child) = &mut self.child {
+            self.status = child.try_wait().ok().flatten();
+            return self.status.is_some();
+        }
+        let gone = |process| !Path::new("/proc").join(format!("{process}")).exists();
+        self.process.is_some_and(gone)
+    }
+
+    pub(crate) fn status(&self) -> Option<ExitStatus> {
+        self.status
+    }
+}
+
+/// Chooses the threads of a process and its descendants. Those that start meanwhile are met by the
+/// next look, or belong to a thread that is chosen already.
+fn choose_family(
+    process: u32,
+    loaded: &Loaded,
+    recorder: &mut Recorder,
+) -> Result<(), CaptureError> {
+    let mut chosen = HashSet::new();
+    loop {
+        let family = processes::family(process);
+        let new: Vec<_> = family.into_iter().filter(|member| !chosen.contains(member)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        for (member, thread) in new {
+            loaded.choose(thread)?;
+            chosen.insert((member, thread));
+            if member == thread {
+                recorder.resolver.seed(member, &mut recorder.writer);
+            }
+        }
+    }
+}
+
+fn start(command: &Command) -> Result<Child, CaptureError> {
+    let (program, arguments) = command.words.split_first().ok_or_else(|| {
+        let source = std::io::Error::other("no command was given");
+        CaptureError::Command { program: String::new(), source }
+    })?;
+    let mut process = std::process::Command::new(program);
+    process.args(arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
+    if let Some((user, group)) = command.user {
+        process.uid(user).gid(group);
+    }
+    process.spawn().map_err(|source| {
+        let program = program.to_string_lossy().into_owned();
+        CaptureError::Command { program, source }
+    })
+}
+
+fn cgroup(path: &Path) -> Result<OwnedFd, CaptureError> {
+    let below = Path::new(CGROUPS);
+    let path = if path.starts_with(below) {
+        path.to_owned()
+    } else {
+        below.join(path.strip_prefix("/").unwrap_or(path))
+    };
+    // Any other directory would be accepted here and match nothing.
+    std::fs::metadata(path.join("cgroup.procs"))
+        .and_then(|_| std::fs::File::open(&path))
+        .map(OwnedFd::from)
+        .map_err(|source| CaptureError::Target { path, source })
+}
+
+/// The cgroup of a systemd unit, by its name with or without `.service`, or of a container, by the
+/// first 12 or more digits of its id.
+///
+/// # Errors
+/// When there is none.
+pub fn cgroup_of(name: &str) -> Result<PathBuf, CaptureError> {
+    let service = format!("{name}.service");
+    let is_id = name.len() >= 12 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named = |found: &str| found == name || found == service || (is_id && found.contains(name));
+    let mut left = vec![PathBuf::from(CGROUPS)];
+    while let Some(folder) = left.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            if entry.file_name().to_str().is_some_and(named) {
+                return Ok(entry.path());
+            }
+            left.push(entry.path());
+        }
+    }
+    Err(CaptureError::NoCgroup { name: name.to_owned() })
+}
+
+/// The traced directories as absolute paths.
+///
+/// # Errors
+/// When one is not there, or the output is inside it or on its device.
+pub(crate) fn checked_paths(options: &Options) -> Result<Vec<String>, CaptureError> {
+    let output = std::path::absolute(&options.output).unwrap_or_else(|_| options.output.clone());
+    // The output does not exist yet; its nearest directory that does is resolved.
+    let existing = output.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let real = existing.canonicalize().unwrap_or_else(|_| existing.to_owned());
+    let device = std::fs::metadata(&real).map(|metadata| metadata.dev()).ok();
+    let mut paths = Vec::new();
+    for path in &options.paths {
+        let unusable = |source| CaptureError::Target { path: path.clone(), source };
+        paths.push(path.canonicalize().map_err(unusable)?);
+    }
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    let limits: Vec<String> = paths.iter().map(text).collect();
+    if options.same_device {
+        return Ok(limits);
+    }
+    let rest = output.strip_prefix(existing).unwrap_or(Path::new(""));
+    if let Some(traced) = paths.iter().find(|traced| real.join(rest).starts_with(traced)) {
+        return Err(CaptureError::OutputInside { output, traced: traced.clone() });
+    }
+    if paths.is_empty() {
+        paths.extend(working_directory(&options.target));
+    }
+    for traced in paths {
+        let of_traced = std::fs::metadata(&traced).map(|metadata| metadata.dev()).ok();
+        if of_traced.is_some() && device == of_traced {
+            return Err(CaptureError::SameDevice { output, traced });
+        }
+    }
+    Ok(limits)
+}
+
+/// The directory where a target without `--path` most likely works.
+fn working_directory(target: &Target) -> Option<PathBuf> {
+    match target {
+        Target::Command(_) => std::env::current_dir().ok(),
+        Target::Process(process) => std::fs::read_link(format!("/proc/{process}/cwd")).ok(),
+        Target::Cgroup(_) | Target::System => None,
+    }
+}

@@ -1,0 +1,208 @@
+//! Captures of real programs on this kernel. They need root and eBPF.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+use seekwell_capture::{CaptureError, Captured, Command, Options, Target, capture};
+use seekwell_trace::{Event, FileEntry, Trace};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// An event with the paths of its files.
+type Row = (Event, String, String);
+
+/// Captures, or counts a skip where this machine cannot.
+fn captured(test: &str, options: &Options) -> Option<Captured> {
+    if !seekwell_testing::root() {
+        seekwell_testing::skip(test, "needs root to load eBPF programs");
+        return None;
+    }
+    match capture(options, &AtomicBool::new(false)) {
+        Ok(captured) => Some(captured),
+        // Not for programs that the kernel does not accept: that is a failure.
+        Err(
+            error @ (CaptureError::NotBuilt | CaptureError::Btf { .. } | CaptureError::Bpf { .. }),
+        ) => {
+            seekwell_testing::skip(test, &error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn of_command(output: &Path, words: &[&str]) -> Options {
+    let words = words.iter().map(Into::into).collect();
+    let target = Target::Command(Command { words, ..Command::default() });
+    Options { ring_bytes: 4 << 20, same_device: true, ..Options::new(output.to_owned(), target) }
+}
+
+fn rows(trace: &Trace) -> Vec<Row> {
+    let files: Vec<FileEntry> = trace.files().unwrap();
+    let path = |id| {
+        let found = files.iter().find(|file| Some(file.id) == id);
+        found.and_then(|file| file.path.clone()).unwrap_or_default()
+    };
+    let mut rows = Vec::new();
+    let each = |event: Event| {
+        rows.push((event, path(event.file), path(event.to_file)));
+        Ok(())
+    };
+    trace.events(each).unwrap();
+    rows
+}
+
+#[test]
+fn a_copy_is_seen_with_paths_sizes_and_results() {
+    let test = "a_copy_is_seen_with_paths_sizes_and_results";
+    let work = tempfile::tempdir().unwrap();
+    let data = work.path().join("data");
+    std::fs::create_dir_all(data.join("sub")).unwrap();
+    std::fs::write(data.join("sub/from"), vec![7; 300_000]).unwrap();
+    std::os::unix::fs::symlink("sub", data.join("link")).unwrap();
+    let copy =
+        "dd if=from of=../to bs=64k conv=fsync 2>/dev/null; rm ../to; ! cat none 2>/dev/null";
+    let script = format!("cd {}/link && {copy}", data.display());
+    let mut options = of_command(&work.path().join("trace"), &["sh", "-c", &script]);
+    options.paths.push(data.clone());
+    let Some(captured) = captured(test, &options) else { return };
+    assert_eq!(captured.status.and_then(|status| status.code()), Some(0), "{script}");
+    assert_eq!(captured.lost, []);
+    let data = data.canonicalize().unwrap();
+    let at = |name: &str| data.join(name).to_string_lossy().into_owned();
+    let rows = rows(&Trace::open(&options.output).unwrap());
+    let of = |name: &str, path: &str| -> Vec<Event> {
+        let wanted = |row: &&Row| row.0.call.call().name == name && row.1 == path;
+        rows.iter().filter(wanted).map(|row| row.0).collect()
+    };
+    let read: Vec<_> = of("read", &at("sub/from"))
+        .iter()
+        .map(|event| (event.offset.unwrap(), event.result.unwrap()))
+        .collect();
+    let blocks = (0..4).map(|block| (block * 65_536, 65_536));
+    let expected: Vec<_> = blocks.chain([(262_144, 37_856), (300_000, 0)]).collect();
+    assert_eq!(read, expected);
+    let written: i64 = of("write", &at("to")).iter().filter_map(|event| event.result).sum();
+    assert_eq!(written, 300_000);
+    assert_eq!(of("fsync", &at("to")).len(), 1);
+    assert_eq!(of("unlinkat", &at("to")).len() + of("unlink", &at("to")).len(), 1);
+    assert!(rows.iter().any(|(event, path, _)| event.failed() && path.ends_with("/none")));
+}
+
+#[test]
+fn a_running_process_is_recorded_with_descriptors_that_were_open() {
+    let test = "a_running_process_is_recorded_with_descriptors_that_were_open";
+    let work = tempfile::tempdir().unwrap();
+    std::fs::write(work.path().join("log"), "").unwrap();
+    let script = "exec 7>>log; while :; do echo line >&7; sleep 0.02; done";
+    let mut shell = std::process::Command::new("sh");
+    let mut shell = shell.args(["-c", script]).current_dir(work.path()).spawn().unwrap();
+    let mut options = of_command(&work.path().join("trace"), &[]);
+    options.target = Target::Process(shell.id());
+    options.time = Some(Duration::from_millis(400));
+    let captured = captured(test, &options);
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    let Some(captured) = captured else { return };
+    assert_eq!(captured.status, None);
+    let log = work.path().canonicalize().unwrap().join("log").to_string_lossy().into_owned();
+    let rows = rows(&Trace::open(&options.output).unwrap());
+    let appended = rows.iter().filter(|(event, path, _)| {
+        event.call.call().name == "write" && *path == log && event.result == Some(5)
+    });
+    assert!(appended.count() > 3, "{}", rows.len());
+}
+
+#[test]
+fn a_ring_that_is_too_small_loses_events_and_counts_them() {
+    let test = "a_ring_that_is_too_small_loses_events_and_counts_them";
+    let work = tempfile::tempdir().unwrap();
+    let words = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=200000", "status=none"];
+    let mut options = of_command(&work.path().join("trace"), &words);
+    options.ring_bytes = 4096;
+    let Some(captured) = captured(test, &options) else { return };
+    let lost: u64 =
+        captured.lost.iter().filter(|lost| lost.kind == "calls").map(|lost| lost.count).sum();
+    assert!(lost > 0);
+    let trace = Trace::open(&options.output).unwrap();
+    assert_eq!(trace.meta().lost, captured.lost);
+    let moved = rows(&trace).iter().filter(|row| row.0.call.call().moves_data()).count() as u64;
+    assert!(moved + lost >= 400_000, "{moved} recorded, {lost} lost");
+}
+
+/// Calls of the program between its first and its last one, whose results do not depend on the run.
+fn between(rows: Vec<Row>, work: &Path) -> Vec<Row> {
+    let marks = |row: &Row, name: &str| row.0.call.call().name == "access" && row.1.ends_with(name);
+    let from = rows.iter().position(|row| marks(row, "/first")).expect("the first call");
+    let process = rows[from].0.process;
+    let to = rows.iter().position(|row| marks(row, "/last")).expect("the last call");
+    let root = work.canonicalize().unwrap().to_string_lossy().into_owned();
+    let relative = |path: String| {
+        let short = path.strip_prefix(&root).unwrap_or(&path).to_owned();
+        // Pipes have another number in each run.
+        short.split(':').next().unwrap_or_default().to_owned()
+    };
+    let own = rows.into_iter().take(to + 1).skip(from).filter(|row| row.0.process == process);
+    own.map(|(event, file, to)| (event, relative(file), relative(to))).collect()
+}
+
+/// A call as text, without what strace does not tell of it.
+fn comparable(row: &Row, theirs: &Row) -> String {
+    let (event, call) = (&row.0, row.0.call.call());
+    let named = ["mmap", "fork", "vfork", "clone", "clone3"];
+    let result = match event.result {
+        Some(result) if named.contains(&call.name) => i64::from(result > 0),
+        result => result.unwrap_or(i64::MIN),
+    };
+    let told = |own: Option<u64>, theirs: Option<u64>| own.filter(|_| theirs.is_some());
+    // Of a call that this strace does not know it tells no path.
+    let path =
+        |own: &str, theirs: &str| if theirs.is_empty() { String::new() } else { own.to_owned() };
+    format!(
+        "{} fd {:?} offset {:?} length {:?} flags {:?} result {result} {} {}",
+        call.name,
+        event.fd,
+        told(event.offset, theirs.0.offset),
+        told(event.length, theirs.0.length),
+        told(event.flags, theirs.0.flags),
+        path(&row.1, &theirs.1),
+        path(&row.2, &theirs.2),
+    )
+}
+
+#[test]
+fn every_call_is_recorded_as_strace_sees_it() {
+    let test = "every_call_is_recorded_as_strace_sees_it";
+    let (Some(cc), Some(strace)) = (seekwell_testing::tool("cc"), seekwell_testing::tool("strace"))
+    else {
+        return seekwell_testing::skip(test, "cc or strace is not installed");
+    };
+    let work = tempfile::tempdir().unwrap();
+    let program = work.path().join("every_call");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/every_call.c");
+    let built = std::process::Command::new(cc).arg("-o").args([&program, &source]).status();
+    assert!(built.unwrap().success());
+    let (ours, theirs) = (work.path().join("ours"), work.path().join("theirs"));
+    std::fs::create_dir(&ours).unwrap();
+    std::fs::create_dir(&theirs).unwrap();
+    let script = format!("cd {} && exec {}", ours.display(), program.display());
+    let options = of_command(&work.path().join("trace"), &["sh", "-c", &script]);
+    let Some(captured) = captured(test, &options) else { return };
+    assert_eq!(captured.lost, []);
+    let (log, imported) = (work.path().join("log"), work.path().join("imported"));
+    let mut run = std::process::Command::new(strace);
+    run.args(["-X", "raw", "-ttt", "-T", "-yy", "-o"]).arg(&log).arg(&program);
+    assert!(run.current_dir(&theirs).status().unwrap().success());
+    let read = seekwell_trace::import::strace(&log, &imported).unwrap();
+    assert_eq!(read.damaged, 0);
+
+    let open = |path: &Path| rows(&Trace::open(path).unwrap());
+    let ours = between(open(&options.output), &ours);
+    let theirs = between(open(&imported), &theirs);
+    for (own, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!(comparable(own, theirs), comparable(theirs, theirs));
+    }
+    assert_eq!(ours.len(), theirs.len());
+    let mut missing: Vec<_> = seekwell_trace::calls::CALLS.iter().map(|call| call.name).collect();
+    missing.retain(|name| !ours.iter().any(|row| row.0.call.call().name == *name));
+    assert_eq!(missing, [""; 0], "calls that the program does not make");
+}

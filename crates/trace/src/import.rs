@@ -1,0 +1,19 @@
+//! Traces from the records of other programs.
+
+mod constants;
+mod strace;
+mod strace_line;
+
+pub use strace::strace;
+
+/// Numbers of an import.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Calls and requests in the trace.
+    pub events: u64,
+    /// Records that were read but are of no use to a trace: signals, exits and calls that neither
+    /// touch files nor make processes.
+    pub other: u64,
+    /// Records that could not be read.
+    pub damaged: u64,
+}

@@ -1,0 +1,101 @@
+use super::*;
+use crate::read::Trace;
+
+struct Read {
+    imported: Imported,
+    rows: Vec<(Event, String, String)>,
+    trace: Trace,
+}
+
+fn import(text: &str) -> Result<Read, TraceError> {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("in"), folder.path().join("out"));
+    std::fs::write(&input, text).unwrap();
+    let imported = strace(&input, &output)?;
+    let trace = Trace::open(&output).unwrap();
+    let files = trace.files().unwrap();
+    let mut rows = Vec::new();
+    let path = |id: Option<FileId>| {
+        let found = id.and_then(|id| files.iter().find(|file| file.id == id));
+        found.and_then(|file| file.path.clone()).unwrap_or_default()
+    };
+    let each = |event: Event| {
+        rows.push((event, path(event.file), path(event.to_file)));
+        Ok(())
+    };
+    trace.events(each).unwrap();
+    // The folder is removed; nothing of it is read again.
+    Ok(Read { imported, rows, trace })
+}
+
+const FOLLOWED: &str = r#"100 1700000000.000000 execve("/bin/db", ["db"], 0x7ffd /* 9 vars */) = 0 <0.001000>
+100 1700000000.010000 openat(AT_FDCWD</srv>, "log", O_WRONLY|O_CREAT|O_DSYNC, 0644) = 3</srv/log> <0.000100>
+100 1700000000.020000 write(3</srv/log>, "x"..., 4096) = 4096 <0.005000>
+100 1700000000.030000 write(3</srv/log>,  <unfinished ...>
+101 1700000000.031000 read(0<pipe:[7]>, "", 10) = 0 <0.000010>
+100 1700000000.040000 <... write resumed>"y"..., 4096) = 4096 <0.010000>
+100 1700000000.050000 rename("log", "old") = 0 <0.000020>
+100 1700000000.051000 clone(child_stack=0x1, flags=CLONE_VM|CLONE_THREAD|0x100) = 102
+102 1700000000.052000 close(3</srv/log>) = 0 <0.000001>
+100 1700000000.060000 --- SIGCHLD {si_signo=SIGCHLD} ---
+100 1700000000.061000 brk(NULL) = 0x55 <0.000001>
+100 1700000000.062000 read(9, 
+100 1700000000.070000 +++ exited with 0 +++
+"#;
+
+#[test]
+fn calls_are_joined_and_paths_and_offsets_followed() {
+    let read = import(FOLLOWED).unwrap();
+    assert_eq!(read.imported, Imported { events: 8, other: 3, damaged: 1 });
+    assert_eq!(read.trace.meta().started_unix_ns, Some(1_700_000_000_000_000_000));
+    let named = |name: &str| -> Vec<_> {
+        let wanted = read.rows.iter().filter(|row| row.0.call.call().name == name);
+        wanted.map(|(event, file, to)| (*event, file.as_str(), to.as_str())).collect()
+    };
+    let writes: Vec<_> = named("write")
+        .iter()
+        .map(|(event, path, _)| {
+            (event.start_ns, event.duration_ns, event.offset, event.length, *path)
+        })
+        .collect();
+    let (ms, log) = (1_000_000, "/srv/log");
+    assert_eq!(
+        writes,
+        [
+            (20 * ms, Some(5 * ms), Some(0), Some(4096), log),
+            (30 * ms, Some(10 * ms), Some(4096), Some(4096), log),
+        ]
+    );
+    let (opened, path, _) = named("openat")[0];
+    assert_eq!((opened.fd, opened.flags, path), (Some(3), Some(0o10_101), log));
+    let (_, from, to) = named("rename")[0];
+    assert_eq!((from, to), (log, "/srv/old"), "the directory is that of the earlier openat");
+    let (closed, _, _) = named("close")[0];
+    assert_eq!((closed.process, closed.thread), (100, 102), "a thread of its process");
+}
+
+#[test]
+fn without_paths_descriptors_are_followed() {
+    let text = "0.000100 chdir(\"/srv\") = 0\n0.000100 open(\"a\", O_RDWR) = 3\n\
+                0.000100 dup(3) = 4\n0.000100 read(4, \"\", 10) = 0\n";
+    let read = import(text).unwrap();
+    let (event, path, _) = &read.rows[3];
+    assert_eq!((event.start_ns, path.as_str(), event.offset), (300_000, "/srv/a", None));
+    assert_eq!(event.duration_ns, None);
+}
+
+#[test]
+fn midnight_is_no_step_back() {
+    let text = "23:59:59.900000 close(3) = 0\n00:00:00.100000 close(4) = 0\n";
+    let read = import(text).unwrap();
+    assert_eq!(read.rows[1].0.start_ns, 200_000_000);
+}
+
+#[test]
+fn lines_without_time_are_refused_with_the_fix() {
+    let error = import("openat(AT_FDCWD, \"a\", O_RDONLY) = 3\n").err().unwrap().to_string();
+    assert!(
+        error.ends_with("in, line 1: no time; record with `strace -f -ttt -T -yy -o FILE`"),
+        "{error}"
+    );
+}

@@ -1,0 +1,221 @@
+//! The kind of load that a trace holds: three sentences, then numbers.
+
+mod histogram;
+mod measure;
+mod sentences;
+mod spans;
+mod text;
+
+use crate::error::TraceError;
+use crate::event::Operation;
+use crate::read::Trace;
+use serde::Serialize;
+
+pub use histogram::Spread;
+pub use text::text;
+
+/// Name of writes that return when the data is on the device.
+pub(crate) const SYNCED_WRITE: &str = "synced write";
+
+/// Numbers of a load. Times are nanoseconds, sizes bytes; `None` is unknown.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Length of the trace.
+    pub duration_ns: u64,
+    /// Calls.
+    pub calls: u64,
+    /// Calls that this version of Seekwell does not know; they are in no other number.
+    pub unknown_calls: u64,
+    /// Calls that failed.
+    pub failed: u64,
+    /// Processes with calls.
+    pub processes: u64,
+    /// Threads with calls.
+    pub threads: u64,
+    /// Files and directories that calls name.
+    pub files: u64,
+    /// Events that were lost, of all kinds.
+    pub lost: u64,
+    /// Time in which at least one thread was in a call on files.
+    pub calling_ns: u64,
+    /// Time in calls on files, of all threads together.
+    pub in_calls_ns: u64,
+    /// Time in calls on pipes, sockets, terminals and locks, of all threads together.
+    pub elsewhere_ns: u64,
+    /// Time between the first and last call of each thread, all together.
+    pub thread_ns: u64,
+    /// Calls on files by purpose, the longest time first.
+    pub classes: Vec<ClassSummary>,
+    /// Reads of files.
+    pub reads: Transfer,
+    /// Writes of files.
+    pub writes: Transfer,
+    /// Mean bytes written between two syncs; `None` without syncs.
+    pub bytes_between_syncs: Option<u64>,
+    /// Files that were opened with the wish to create them.
+    pub created: u64,
+    /// Names that were removed.
+    pub removed: u64,
+    /// Most calls in a tenth of a second.
+    pub peak_calls_per_tenth: u64,
+    /// Block requests; `None` when the trace has none.
+    pub device: Option<DeviceSummary>,
+    /// True when a MiB of files or more was mapped shared: its page faults are not in the trace.
+    pub shared_mapping: bool,
+    /// Files with the longest time in calls.
+    pub top_files: Vec<Share>,
+    /// Directories of the files with the longest time in calls.
+    pub top_directories: Vec<Share>,
+    /// Processes with the longest time in calls.
+    pub top_processes: Vec<Share>,
+    /// Kinds of load that the source could not show.
+    pub gaps: Vec<String>,
+}
+
+/// Calls of one purpose.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassSummary {
+    /// Purpose.
+    pub class: &'static str,
+    /// Calls.
+    pub count: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Time in them, of all threads.
+    pub time_ns: u64,
+    /// Durations.
+    pub durations: Spread,
+}
+
+/// Data that calls move.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Transfer {
+    /// Calls that moved data.
+    pub count: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Calls whose offset is known.
+    pub located: u64,
+    /// Of those, the ones that begin where the last one of the file ended.
+    pub sequential: u64,
+    /// Of those, the ones whose offset and length are multiples of 4 KiB.
+    pub aligned: u64,
+    /// Sizes.
+    pub sizes: Spread,
+}
+
+/// Block requests of all devices and processes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct DeviceSummary {
+    /// Time with at least one request at a device.
+    pub busy_ns: u64,
+    /// Part of it in which a call on files was in progress.
+    pub busy_in_calls_ns: u64,
+    /// Requests by operation.
+    pub operations: Vec<OperationSummary>,
+    /// Writes that wait for the medium (FUA) or flush before (preflush).
+    pub forced: u64,
+    /// Requests for which a process waits.
+    pub sync: u64,
+    /// Requests for metadata of the filesystem.
+    pub meta: u64,
+    /// Mean number of requests at the device when one is issued.
+    pub mean_depth: Option<f64>,
+}
+
+/// Block requests of one operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationSummary {
+    /// Operation.
+    pub operation: &'static str,
+    /// Requests.
+    pub count: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Requests that begin where the last one of the device ended.
+    pub sequential: u64,
+    /// Sizes.
+    pub sizes: Spread,
+    /// Durations.
+    pub durations: Spread,
+}
+
+/// Part of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// File, directory or process.
+    pub name: String,
+    /// Calls.
+    pub calls: u64,
+    /// Time in them.
+    pub time_ns: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+}
+
+impl Summary {
+    /// Reads the trace once, as a stream.
+    ///
+    /// # Errors
+    /// When a segment is damaged.
+    pub fn of(trace: &Trace) -> Result<Self, TraceError> {
+        measure::measure(trace)
+    }
+
+    /// Time of one purpose as a share of the time in all calls on files.
+    pub(crate) fn share(&self, wanted: &[&str]) -> f64 {
+        let named = |class: &&ClassSummary| wanted.contains(&class.class);
+        let time_ns: u64 = self.classes.iter().filter(named).map(|class| class.time_ns).sum();
+        ratio(time_ns, self.in_calls_ns)
+    }
+
+    /// The longest time that a device without any delay could save, and what limits it.
+    #[must_use]
+    pub fn bound(&self) -> Bound {
+        match &self.device {
+            Some(device) if self.shared_mapping => Bound { ns: device.busy_ns, by: By::Device },
+            Some(device) => Bound { ns: device.busy_in_calls_ns, by: By::DeviceInCalls },
+            None => Bound { ns: self.calling_ns, by: By::Calls },
+        }
+    }
+
+    /// Three sentences: what the load waits for, what a faster device could gain at most, and which
+    /// axes can matter.
+    #[must_use]
+    pub fn sentences(&self) -> [String; 3] {
+        sentences::sentences(self)
+    }
+
+    pub(crate) fn operation(&self, wanted: Operation) -> Option<&OperationSummary> {
+        let device = self.device.as_ref()?;
+        device.operations.iter().find(|found| found.operation == wanted.name())
+    }
+}
+
+/// Upper limit of what a faster device saves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Time.
+    pub ns: u64,
+    /// Origin.
+    pub by: By,
+}
+
+/// Origin of a [`Bound`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Time in which a device was busy: page faults of mapped files need no call.
+    Device,
+    /// Time in which a device was busy while a call was in progress.
+    DeviceInCalls,
+    /// Time in calls: the trace has no block requests.
+    Calls,
+}
+
+#[allow(clippy::cast_precision_loss, reason = "shares are printed with two digits")]
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests;

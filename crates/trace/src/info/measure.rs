@@ -1,0 +1,399 @@
+//! One pass over a trace.
+
+use super::histogram::Histogram;
+use super::spans::Spans;
+use super::{
+    ClassSummary, DeviceSummary, OperationSummary, SYNCED_WRITE, Share, Summary, Transfer,
+};
+use crate::calls::Class;
+use crate::error::TraceError;
+use crate::event::{Event, FileEntry, FileId, Operation, Request, RequestFlags};
+use crate::read::Trace;
+use std::collections::{HashMap, HashSet};
+
+/// Spans kept for a union: 64 MiB.
+const SPANS: usize = 4 << 20;
+/// Rows of the tables of files, directories and processes.
+const TOP: usize = 10;
+const PAGE: u64 = 4096;
+const TENTH_NS: u64 = 100_000_000;
+/// A trace of a day has this many tenths of a second; calls after it do not count for the peak.
+const TENTHS: usize = 864_000;
+const O_CREAT: u64 = 0o100;
+const O_DSYNC: u64 = 0o10_000;
+/// `RWF_DSYNC` and `RWF_SYNC` of `pwritev2`.
+const RWF_SYNCS: u64 = 2 | 4;
+const MAP_SHARED: u64 = 1;
+const MAP_SHARED_VALIDATE: u64 = 3;
+const MAP_TYPE: u64 = 0xf;
+/// Less mapped data than this cannot cost a noticeable number of page faults.
+const MAPPED: u64 = 1 << 20;
+/// Class of writes that return when the data is on the device, after [`Class::ALL`].
+const SYNCED: usize = Class::ALL.len();
+/// Trees of which nothing is on a device.
+const ELSEWHERE: [&str; 6] = ["/dev/", "/proc/", "/sys/", "pipe:", "socket:", "anon_inode:"];
+const S_IFMT: u32 = 0o170_000;
+const ON_DISK: [u32; 4] = [0o100_000, 0o040_000, 0o120_000, 0o060_000];
+
+pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
+    let files = trace.files()?;
+    let mut calls = Calls::new(&files);
+    calls.sum.unknown_calls = trace.events(|event| {
+        calls.add(&event);
+        Ok(())
+    })?;
+    let mut requests = Requests::new();
+    trace.requests(|request| {
+        requests.add(&request);
+        Ok(())
+    })?;
+    let names =
+        trace.processes()?.into_iter().filter_map(|entry| Some((entry.process, entry.name?)));
+    let names: HashMap<u32, String> = names.collect();
+    let mut summary = calls.summary(&files, &names);
+    summary.duration_ns = trace.meta().duration_ns.unwrap_or(calls.last_ns.max(requests.last_ns));
+    summary.lost = trace.meta().lost_events();
+    summary.gaps.clone_from(&trace.meta().gaps);
+    summary.device = requests.summary(&calls.calling, trace.meta().requests);
+    Ok(summary)
+}
+
+/// True when calls on the file can reach a device.
+fn on_disk(file: &FileEntry) -> bool {
+    let typed = file.mode.is_none_or(|mode| ON_DISK.contains(&(mode & S_IFMT)));
+    let elsewhere = |path: &String| ELSEWHERE.iter().any(|prefix| path.starts_with(prefix));
+    typed && !file.path.as_ref().is_some_and(elsewhere)
+}
+
+#[derive(Clone, Default)]
+struct OfClass {
+    count: u64,
+    failed: u64,
+    time_ns: u64,
+    durations: Histogram,
+}
+
+#[derive(Default)]
+struct Moves {
+    transfer: Transfer,
+    sizes: Histogram,
+}
+
+impl Moves {
+    fn add(&mut self, event: &Event, bytes: u64, ends: &mut HashMap<FileId, u64>) {
+        self.transfer.count += 1;
+        self.transfer.bytes += bytes;
+        self.sizes.add(bytes);
+        let (Some(file), Some(offset)) = (event.file, event.offset) else { return };
+        self.transfer.located += 1;
+        // The first one of a file is sequential when it begins at its start.
+        let before = ends.insert(file, offset.saturating_add(bytes)).unwrap_or(0);
+        self.transfer.sequential += u64::from(before == offset);
+        self.transfer.aligned +=
+            u64::from(offset.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE));
+    }
+
+    fn finish(&mut self) -> Transfer {
+        self.transfer.sizes = self.sizes.spread();
+        std::mem::take(&mut self.transfer)
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Total {
+    calls: u64,
+    time_ns: u64,
+    bytes: u64,
+}
+
+impl Total {
+    fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.time_ns += other.time_ns;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Everything about calls.
+struct Calls {
+    on_disk: Vec<bool>,
+    calling: Spans,
+    last_ns: u64,
+    classes: [OfClass; SYNCED + 1],
+    /// Files that were opened with `O_SYNC` or `O_DSYNC`.
+    synced: HashSet<FileId>,
+    mapped: u64,
+    threads: HashMap<u32, (u64, u64)>,
+    files: HashMap<FileId, Total>,
+    processes: HashMap<u32, Total>,
+    reads: Moves,
+    writes: Moves,
+    read_ends: HashMap<FileId, u64>,
+    write_ends: HashMap<FileId, u64>,
+    tenths: Vec<u32>,
+    sum: Summary,
+}
+
+impl Calls {
+    fn new(files: &[FileEntry]) -> Self {
+        let mut known = Vec::new();
+        for file in files {
+            let at = file.id.0 as usize;
+            if known.len() <= at {
+                known.resize(at + 1, true);
+            }
+            known[at] = on_disk(file);
+        }
+        Self {
+            on_disk: known,
+            calling: Spans::new(SPANS),
+            last_ns: 0,
+            classes: Default::default(),
+            synced: HashSet::new(),
+            mapped: 0,
+            threads: HashMap::new(),
+            files: HashMap::new(),
+            processes: HashMap::new(),
+            reads: Moves::default(),
+            writes: Moves::default(),
+            read_ends: HashMap::new(),
+            write_ends: HashMap::new(),
+            tenths: Vec::new(),
+            sum: Summary::default(),
+        }
+    }
+
+    /// Calls of programs and locks wait for other programs, those on pipes and terminals too.
+    fn reaches_files(&self, event: &Event) -> bool {
+        let call = event.call.call();
+        let waits_for_others =
+            ["clone", "fork", "vfork", "clone3", "flock", "fcntl"].contains(&call.name);
+        let elsewhere =
+            |file: FileId| self.on_disk.get(file.0 as usize).is_some_and(|on_disk| !on_disk);
+        !waits_for_others && !event.file.is_some_and(elsewhere)
+    }
+
+    fn add(&mut self, event: &Event) {
+        let duration_ns = event.duration_ns.unwrap_or(0);
+        let end_ns = event.start_ns.saturating_add(duration_ns);
+        self.sum.calls += 1;
+        self.sum.failed += u64::from(event.failed());
+        self.last_ns = self.last_ns.max(end_ns);
+        let thread = self.threads.entry(event.thread).or_insert((event.start_ns, end_ns));
+        thread.1 = thread.1.max(end_ns);
+        if let Ok(tenth) = usize::try_from(event.start_ns / TENTH_NS)
+            && tenth < TENTHS
+        {
+            if self.tenths.len() <= tenth {
+                self.tenths.resize(tenth + 1, 0);
+            }
+            self.tenths[tenth] += 1;
+        }
+        if !self.reaches_files(event) {
+            self.processes.entry(event.process).or_default().calls += 1;
+            self.sum.elsewhere_ns += duration_ns;
+            return;
+        }
+        self.calling.add(event.start_ns, end_ns);
+        self.sum.in_calls_ns += duration_ns;
+        self.add_on_files(event, duration_ns);
+    }
+
+    fn add_on_files(&mut self, event: &Event, duration_ns: u64) {
+        let call = event.call.call();
+        let synced = self.is_synced(event);
+        let class = &mut self.classes[if synced { SYNCED } else { call.class as usize }];
+        class.count += 1;
+        class.failed += u64::from(event.failed());
+        class.time_ns += duration_ns;
+        if event.duration_ns.is_some() {
+            class.durations.add(duration_ns);
+        }
+        let moved = event.moved_bytes();
+        match (call.class, moved) {
+            (Class::Read, Some(bytes)) => self.reads.add(event, bytes, &mut self.read_ends),
+            (Class::Write, Some(bytes)) => self.writes.add(event, bytes, &mut self.write_ends),
+            _ => {}
+        }
+        let total = Total { calls: 1, time_ns: duration_ns, bytes: moved.unwrap_or(0) };
+        self.processes.entry(event.process).or_default().add(total);
+        if let Some(file) = event.file {
+            self.files.entry(file).or_default().add(total);
+        }
+        let flags = event.flags.unwrap_or(0);
+        let succeeded = !event.failed();
+        match call.name {
+            "creat" => self.sum.created += u64::from(succeeded),
+            "open" | "openat" if succeeded => {
+                self.sum.created += u64::from(flags & O_CREAT != 0);
+                self.synced.extend(event.file.filter(|_| flags & O_DSYNC != 0));
+            }
+            "unlink" | "unlinkat" | "rmdir" => self.sum.removed += u64::from(succeeded),
+            "mmap"
+                if succeeded
+                    && event.file.is_some()
+                    && [MAP_SHARED, MAP_SHARED_VALIDATE].contains(&(flags & MAP_TYPE)) =>
+            {
+                self.mapped = self.mapped.saturating_add(event.length.unwrap_or(MAPPED));
+            }
+            _ => {}
+        }
+    }
+
+    /// True for writes that return when the data is on the device.
+    fn is_synced(&self, event: &Event) -> bool {
+        let call = event.call.call();
+        let asked = call.name == "pwritev2" && event.flags.unwrap_or(0) & RWF_SYNCS != 0;
+        let opened = event.file.is_some_and(|file| self.synced.contains(&file));
+        call.class == Class::Write && (asked || opened)
+    }
+
+    fn summary(&mut self, files: &[FileEntry], names: &HashMap<u32, String>) -> Summary {
+        let mut summary = std::mem::take(&mut self.sum);
+        summary.processes = self.processes.len() as u64;
+        summary.threads = self.threads.len() as u64;
+        summary.files = files.len() as u64;
+        summary.calling_ns = self.calling.length();
+        summary.thread_ns = self.threads.values().map(|(first, last)| last - first).sum();
+        summary.classes = self.class_rows();
+        let syncs = self.classes[Class::Sync as usize].count + self.classes[SYNCED].count;
+        summary.shared_mapping = self.mapped >= MAPPED;
+        summary.reads = self.reads.finish();
+        summary.writes = self.writes.finish();
+        summary.bytes_between_syncs = (syncs > 0).then(|| summary.writes.bytes / syncs.max(1));
+        summary.peak_calls_per_tenth = self.tenths.iter().copied().max().unwrap_or(0).into();
+        let path = |id: FileId| {
+            let at = files.binary_search_by_key(&id, |file| file.id).ok()?;
+            files[at].path.clone()
+        };
+        let mut directories: HashMap<String, Total> = HashMap::new();
+        let mut named = Vec::new();
+        for (id, total) in &self.files {
+            let path = path(*id).unwrap_or_else(|| format!("file {}", id.0));
+            let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+            directories.entry(format!("{directory}/")).or_default().add(*total);
+            named.push((path, *total));
+        }
+        summary.top_files = top(named);
+        summary.top_directories = top(directories.into_iter().collect());
+        let processes = self.processes.iter().map(|(process, total)| {
+            let name = names.get(process).map_or("", String::as_str);
+            (format!("{process} {name}").trim_end().to_owned(), *total)
+        });
+        summary.top_processes = top(processes.collect());
+        summary
+    }
+
+    fn class_rows(&self) -> Vec<ClassSummary> {
+        let mut rows: Vec<ClassSummary> = Class::ALL
+            .into_iter()
+            .map(Class::name)
+            .chain([SYNCED_WRITE])
+            .zip(&self.classes)
+            .filter(|(_, of)| of.count > 0)
+            .map(|(class, of)| ClassSummary {
+                class,
+                count: of.count,
+                failed: of.failed,
+                time_ns: of.time_ns,
+                durations: of.durations.spread(),
+            })
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.time_ns));
+        rows
+    }
+}
+
+/// The longest times; equal ones by name.
+fn top(all: Vec<(String, Total)>) -> Vec<Share> {
+    let mut rows: Vec<Share> = all
+        .into_iter()
+        .filter(|(_, total)| total.calls > 0)
+        .map(|(name, total)| Share {
+            name,
+            calls: total.calls,
+            time_ns: total.time_ns,
+            bytes: total.bytes,
+        })
+        .collect();
+    rows.sort_by(|one, two| two.time_ns.cmp(&one.time_ns).then_with(|| one.name.cmp(&two.name)));
+    rows.truncate(TOP);
+    rows
+}
+
+#[derive(Clone, Default)]
+struct OfOperation {
+    count: u64,
+    bytes: u64,
+    sequential: u64,
+    sizes: Histogram,
+    durations: Histogram,
+}
+
+/// Everything about block requests.
+struct Requests {
+    busy: Spans,
+    last_ns: u64,
+    operations: [OfOperation; Operation::ALL.len()],
+    ends: HashMap<(u32, Operation), u64>,
+    depths: (u64, u64),
+    sum: DeviceSummary,
+}
+
+impl Requests {
+    fn new() -> Self {
+        Self {
+            busy: Spans::new(SPANS),
+            last_ns: 0,
+            operations: Default::default(),
+            ends: HashMap::new(),
+            depths: (0, 0),
+            sum: DeviceSummary::default(),
+        }
+    }
+
+    fn add(&mut self, request: &Request) {
+        let duration_ns = request.duration_ns.unwrap_or(0);
+        let end_ns = request.start_ns.saturating_add(duration_ns);
+        self.last_ns = self.last_ns.max(end_ns);
+        self.busy.add(request.start_ns, end_ns);
+        let of = &mut self.operations[request.operation as usize];
+        of.count += 1;
+        of.bytes += request.bytes;
+        of.sizes.add(request.bytes);
+        if request.duration_ns.is_some() {
+            of.durations.add(duration_ns);
+        }
+        let end = request.sector.saturating_add(request.bytes / 512);
+        let before = self.ends.insert((request.device, request.operation), end);
+        of.sequential += u64::from(before == Some(request.sector));
+        let forced = [RequestFlags::FUA, RequestFlags::PREFLUSH];
+        self.sum.forced += u64::from(forced.iter().any(|flag| request.flags.has(*flag)));
+        self.sum.sync += u64::from(request.flags.has(RequestFlags::SYNC));
+        self.sum.meta += u64::from(request.flags.has(RequestFlags::META));
+        if let Some(depth) = request.depth {
+            self.depths.0 += u64::from(depth);
+            self.depths.1 += 1;
+        }
+    }
+
+    fn summary(mut self, calling: &Spans, recorded: bool) -> Option<DeviceSummary> {
+        let rows = Operation::ALL.into_iter().zip(&self.operations);
+        self.sum.operations = rows
+            .filter(|(_, of)| of.count > 0)
+            .map(|(operation, of)| OperationSummary {
+                operation: operation.name(),
+                count: of.count,
+                bytes: of.bytes,
+                sequential: of.sequential,
+                sizes: of.sizes.spread(),
+                durations: of.durations.spread(),
+            })
+            .collect();
+        self.sum.busy_ns = self.busy.length();
+        self.sum.busy_in_calls_ns = self.busy.shared(calling);
+        self.sum.mean_depth =
+            (self.depths.1 > 0).then(|| super::ratio(self.depths.0, self.depths.1));
+        (recorded || !self.sum.operations.is_empty()).then_some(self.sum)
+    }
+}

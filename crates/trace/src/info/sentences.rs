@@ -1,0 +1,154 @@
+//! Three sentences about a load.
+
+use super::text::{bytes, percent, time};
+use super::{By, SYNCED_WRITE, Summary, ratio};
+use crate::calls::Class;
+use crate::event::Operation;
+
+/// Smaller shares of the time are not worth a change.
+const NOTICEABLE: f64 = 0.05;
+/// Larger shares of the time in calls decide which axes matter.
+const LARGE: f64 = 0.2;
+/// Larger shares of requests that follow one another make a load sequential.
+const SEQUENTIAL: f64 = 0.5;
+/// Mean requests at the device from which on a scheduler has something to choose from.
+const DEEP: f64 = 2.0;
+
+pub(super) fn sentences(summary: &Summary) -> [String; 3] {
+    if summary.calls == 0 {
+        return [
+            "The trace holds no calls.".to_owned(),
+            "It cannot tell what a faster device could gain.".to_owned(),
+            "It cannot tell which axes can matter.".to_owned(),
+        ];
+    }
+    [waits_for(summary), gain(summary), axes(summary)]
+}
+
+fn waits_for(summary: &Summary) -> String {
+    let calling = ratio(summary.calling_ns, summary.duration_ns);
+    let share = percent(calling);
+    let largest = summary.classes.first().map_or_else(String::new, |class| {
+        let of_calls = percent(ratio(class.time_ns, summary.in_calls_ns));
+        format!(", {of_calls} of that time in {}", plural(class.class))
+    });
+    if calling >= NOTICEABLE {
+        return format!("It waits for files {share} of the time{largest}.");
+    }
+    format!(
+        "It hardly waits for files: calls on them take {share} of the time; the rest is computing \
+         or waiting for other programs and the network."
+    )
+}
+
+fn plural(class: &str) -> &'static str {
+    match class {
+        "open" => "opening files",
+        "close" => "closing files",
+        "read" => "reads",
+        "write" => "writes",
+        "sync" => "syncs (fsync and the like)",
+        SYNCED_WRITE => "writes that wait for the device (O_SYNC, O_DSYNC)",
+        "stat" => "asking for attributes and names",
+        "name" => "creating, renaming and removing names",
+        "change" => "changing attributes and sizes",
+        "async" => "asynchronous I/O",
+        _ => "other calls",
+    }
+}
+
+fn gain(summary: &Summary) -> String {
+    let bound = summary.bound();
+    let share = percent(ratio(bound.ns, summary.duration_ns));
+    let origin = match bound.by {
+        By::Device => {
+            "the time in which a device was busy; files are mapped, so that it may wait without a call"
+        }
+        By::DeviceInCalls => "the time in which a device was busy during a call on files",
+        By::Calls => {
+            "the time in calls on files; without block requests the trace cannot tell how much of it \
+             the page cache served"
+        }
+    };
+    let lost = if summary.lost == 0 {
+        String::new()
+    } else {
+        format!("; with {} lost events it may be more", super::text::count(summary.lost))
+    };
+    format!(
+        "A device without any delay would save at most {} of {} ({share}): {origin}{lost}.",
+        time(bound.ns),
+        time(summary.duration_ns),
+    )
+}
+
+fn axes(summary: &Summary) -> String {
+    let calling = ratio(summary.calling_ns, summary.duration_ns);
+    let device = ratio(summary.bound().ns, summary.duration_ns);
+    if calling < NOTICEABLE && device < NOTICEABLE {
+        return "No axis of storage can matter: look at the program, the CPU or the network first."
+            .to_owned();
+    }
+    let mut axes = Vec::new();
+    if summary.share(&[Class::Sync.name(), SYNCED_WRITE]) >= LARGE {
+        let each = summary.bytes_between_syncs.map(|mean| format!(" every {}", bytes(mean)));
+        axes.push(format!(
+            "journal placement, filesystem and the device's flushes (it syncs{})",
+            each.unwrap_or_default()
+        ));
+    }
+    let of_names = [Class::Open, Class::Close, Class::Stat, Class::Name, Class::Change];
+    let names = summary.share(&of_names.map(Class::name));
+    if names >= LARGE {
+        axes.push(format!(
+            "filesystem with its mkfs and mount options ({} of the time in calls is about names and \
+             attributes)",
+            percent(names)
+        ));
+    }
+    if device >= NOTICEABLE && summary.device.is_some() {
+        axes.extend(of_device(summary));
+    }
+    if axes.is_empty() {
+        axes.push("filesystem and memory (calls are served from the page cache)".to_owned());
+    }
+    let listed = match axes.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{}; and {last}", others.join("; ")),
+        None => String::new(),
+    };
+    let hardly = if device < NOTICEABLE && summary.device.is_some() {
+        " Device and I/O scheduler hardly matter."
+    } else {
+        ""
+    };
+    format!("These axes can matter: {listed}.{hardly}")
+}
+
+/// Axes of a device that is busy.
+fn of_device(summary: &Summary) -> Vec<String> {
+    let mut axes = Vec::new();
+    for (operation, plural) in [(Operation::Read, "reads"), (Operation::Write, "writes")] {
+        let Some(found) = summary.operation(operation) else { continue };
+        let all: u64 = [Operation::Read, Operation::Write]
+            .into_iter()
+            .filter_map(|operation| summary.operation(operation))
+            .map(|found| found.bytes)
+            .sum();
+        if ratio(found.bytes, all) < LARGE {
+            continue;
+        }
+        let size = found.sizes.p50.map_or_else(String::new, bytes);
+        if ratio(found.sequential, found.count) >= SEQUENTIAL {
+            let ahead = if operation == Operation::Read { " and read-ahead" } else { "" };
+            axes.push(format!("bandwidth of the device{ahead} (sequential {plural} of {size})"));
+        } else {
+            axes.push(format!("latency of the device (scattered {plural} of {size})"));
+        }
+    }
+    let depth = summary.device.as_ref().and_then(|device| device.mean_depth);
+    if let Some(depth) = depth.filter(|depth| *depth >= DEEP) {
+        axes.push(format!("I/O scheduler (queue depth {depth:.1})"));
+    }
+    axes
+}

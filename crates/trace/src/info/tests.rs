@@ -1,0 +1,152 @@
+use super::*;
+use crate::calls::CallId;
+use crate::event::{Event, FileEntry, FileId, ProcessEntry, Request, RequestFlags};
+use crate::meta::{Lost, Meta};
+use crate::write::{Limits, TraceWriter};
+use std::path::Path;
+
+const MS: u64 = 1_000_000;
+
+fn event(call: &str, start_ms: u64, ms: u64, file: u32, result: i64) -> Event {
+    Event {
+        duration_ns: Some(ms * MS),
+        file: Some(FileId(file)),
+        result: Some(result),
+        ..Event::new(start_ms * MS, 100, 100, CallId::named(call).unwrap())
+    }
+}
+
+fn file(id: u32, path: &str, mode: u32) -> FileEntry {
+    FileEntry {
+        id: FileId(id),
+        path: Some(path.to_owned()),
+        device: None,
+        inode: None,
+        mode: Some(mode),
+        bytes: None,
+    }
+}
+
+fn request(operation: Operation, start_ms: u64, ms: u64, sector: u64, bytes: u64) -> Request {
+    Request {
+        start_ns: start_ms * MS,
+        duration_ns: Some(ms * MS),
+        process: Some(100),
+        device: 8 << 20,
+        operation,
+        flags: RequestFlags::SYNC,
+        sector,
+        bytes,
+        depth: Some(1),
+    }
+}
+
+fn summary(meta: &Meta, events: &[Event], requests: &[Request]) -> Summary {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), meta, events, requests);
+    Summary::of(&Trace::open(folder.path()).unwrap()).unwrap()
+}
+
+fn write(folder: &Path, meta: &Meta, events: &[Event], requests: &[Request]) {
+    let mut writer = TraceWriter::create(folder, meta, Limits::default()).unwrap();
+    writer.file(file(0, "/srv/db/log", 0o100_600));
+    writer.file(file(1, "pipe:[7]", 0o010_000));
+    writer.file(file(2, "/srv/db/table", 0o100_600));
+    let name = Some("db".to_owned());
+    writer.process(ProcessEntry { process: 100, parent: None, start_ns: 0, name });
+    events.iter().for_each(|event| writer.event(*event).unwrap());
+    requests.iter().for_each(|request| writer.request(*request).unwrap());
+    writer.finish(meta).unwrap();
+}
+
+fn meta(duration_ms: u64, requests: bool) -> Meta {
+    Meta { duration_ns: Some(duration_ms * MS), requests, ..Meta::new("test") }
+}
+
+/// Ten commits in a second: a write of 8 KiB, then an fsync of 50 ms of which the device is busy 40.
+fn commits() -> (Vec<Event>, Vec<Request>) {
+    let (mut events, mut requests) = (Vec::new(), Vec::new());
+    for nth in 0..10 {
+        let at = nth * 100;
+        let write = event("pwrite64", at, 1, 0, 8192);
+        events.push(Event { offset: Some(nth * 8192), length: Some(8192), ..write });
+        events.push(event("fsync", at + 1, 50, 0, 0));
+        requests.push(request(Operation::Write, at + 5, 40, nth * 1000, 8192));
+    }
+    events.push(event("read", 960, 30, 1, 10));
+    (events, requests)
+}
+
+#[test]
+fn commits_wait_for_syncs() {
+    let (events, requests) = commits();
+    let summary = summary(&meta(1000, true), &events, &requests);
+    assert_eq!(summary.calling_ns, 510 * MS);
+    assert_eq!(summary.elsewhere_ns, 30 * MS);
+    assert_eq!(summary.bound(), Bound { ns: 400 * MS, by: By::DeviceInCalls });
+    assert_eq!(summary.bytes_between_syncs, Some(8192));
+    assert_eq!((summary.writes.sequential, summary.writes.aligned), (10, 10));
+    insta::assert_snapshot!("commits", text(&summary));
+}
+
+#[test]
+fn without_requests_the_bound_is_the_time_in_calls() {
+    let (events, _) = commits();
+    let summary = summary(&meta(1000, false), &events, &[]);
+    assert_eq!(summary.bound(), Bound { ns: 510 * MS, by: By::Calls });
+}
+
+#[test]
+fn a_device_that_had_nothing_to_do_can_gain_nothing() {
+    let (events, _) = commits();
+    let summary = summary(&meta(1000, true), &events, &[]);
+    assert_eq!(summary.bound(), Bound { ns: 0, by: By::DeviceInCalls });
+    assert!(summary.sentences()[2].ends_with("Device and I/O scheduler hardly matter."));
+}
+
+#[test]
+fn a_shared_mapping_makes_the_bound_the_devices_time() {
+    let (mut events, mut requests) = commits();
+    events.push(Event { flags: Some(1), ..event("mmap", 995, 1, 2, 4096) });
+    requests.push(request(Operation::Read, 750, 20, 50_000, 4096));
+    let summary = summary(&meta(1000, true), &events, &requests);
+    assert_eq!(summary.bound(), Bound { ns: 420 * MS, by: By::Device });
+}
+
+#[test]
+fn losses_are_in_the_second_sentence() {
+    let (events, requests) = commits();
+    let mut meta = meta(1000, true);
+    meta.lost.push(Lost { cpu: Some(1), kind: "calls".to_owned(), count: 1234 });
+    let second = &summary(&meta, &events, &requests).sentences()[1];
+    assert!(second.ends_with("with 1,234 lost events it may be more."), "{second}");
+}
+
+#[test]
+fn a_program_that_computes_is_told_so() {
+    let events = [event("read", 10, 1, 0, 100)];
+    let sentences = summary(&meta(1000, true), &events, &[]).sentences();
+    insta::assert_snapshot!("computing", sentences.join("\n"));
+}
+
+#[test]
+fn an_empty_trace_claims_nothing() {
+    insta::assert_snapshot!("empty", text(&summary(&meta(1000, true), &[], &[])));
+}
+
+#[test]
+fn scattered_reads_name_the_devices_latency_and_the_scheduler() {
+    let read = |nth: u64| Request {
+        depth: Some(8),
+        ..request(Operation::Read, nth * 10, 10, nth * 7919 % 1000 * 64, 4096)
+    };
+    let requests: Vec<Request> = (0..50).map(read).collect();
+    let events: Vec<Event> = (0..50)
+        .map(|nth| Event {
+            offset: Some(nth * 7919 % 1000 * 4096),
+            ..event("pread64", nth * 10, 10, 2, 4096)
+        })
+        .collect();
+    let third = summary(&meta(1000, true), &events, &requests).sentences()[2].clone();
+    insta::assert_snapshot!("scattered", third);
+}

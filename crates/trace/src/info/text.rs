@@ -1,0 +1,277 @@
+//! A summary as text for the terminal.
+
+use super::{OperationSummary, Share, Spread, Summary, Transfer, ratio};
+use std::fmt::Write as _;
+
+const UNKNOWN: &str = "-";
+
+/// The summary as text: three sentences, then tables. Lines are not wrapped.
+#[must_use]
+pub fn text(summary: &Summary) -> String {
+    let mut out = String::new();
+    for sentence in summary.sentences() {
+        line(&mut out, &sentence);
+    }
+    line(&mut out, "");
+    overview(&mut out, summary);
+    classes(&mut out, summary);
+    transfers(&mut out, summary);
+    device(&mut out, summary);
+    shares(&mut out, "file", &summary.top_files);
+    shares(&mut out, "directory", &summary.top_directories);
+    shares(&mut out, "process", &summary.top_processes);
+    if !summary.gaps.is_empty() {
+        line(&mut out, "Not in the trace");
+        summary.gaps.iter().for_each(|gap| line(&mut out, &format!("  - {gap}")));
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    let _ = writeln!(out, "{}", text.trim_end());
+}
+
+fn overview(out: &mut String, summary: &Summary) {
+    let peak = summary.peak_calls_per_tenth.saturating_mul(10);
+    let rows = [
+        ("length", time(summary.duration_ns)),
+        (
+            "calls",
+            format!(
+                "{} ({} failed), {} a second, {} in the busiest tenth of a second",
+                count(summary.calls),
+                count(summary.failed),
+                count(rate(summary.calls, summary.duration_ns)),
+                count(peak),
+            ),
+        ),
+        ("lost events", count(summary.lost)),
+        ("unknown calls", count(summary.unknown_calls)),
+        (
+            "processes",
+            format!("{} with {} threads", count(summary.processes), count(summary.threads)),
+        ),
+        ("files", count(summary.files)),
+        ("created, removed", format!("{}, {}", count(summary.created), count(summary.removed))),
+        (
+            "time in calls",
+            format!(
+                "{} on files, {} on pipes, sockets, terminals, locks and new processes",
+                time(summary.in_calls_ns),
+                time(summary.elsewhere_ns),
+            ),
+        ),
+        (
+            "think time",
+            time(
+                summary
+                    .thread_ns
+                    .saturating_sub(summary.in_calls_ns)
+                    .saturating_sub(summary.elsewhere_ns),
+            ) + " between the calls of the threads",
+        ),
+        (
+            "concurrency",
+            match summary.calling_ns {
+                0 => UNKNOWN.to_owned(),
+                calling_ns => format!(
+                    "{:.2} calls on files at a time while there are any",
+                    ratio(summary.in_calls_ns, calling_ns)
+                ),
+            },
+        ),
+    ];
+    for (name, value) in rows {
+        line(out, &format!("{name:<18}{value}"));
+    }
+    line(out, "");
+}
+
+fn classes(out: &mut String, summary: &Summary) {
+    if summary.classes.is_empty() {
+        return;
+    }
+    line(
+        out,
+        &format!(
+            "{:<13}{:>11}{:>10}{:>12}{:>8}{:>11}{:>11}{:>11}",
+            "calls", "count", "failed", "time", "share", "p50", "p99", "max"
+        ),
+    );
+    for class in &summary.classes {
+        let share = percent(ratio(class.time_ns, summary.in_calls_ns));
+        line(
+            out,
+            &format!(
+                "{:<13}{:>11}{:>10}{:>12}{share:>8}{}",
+                class.class,
+                count(class.count),
+                count(class.failed),
+                time(class.time_ns),
+                spread(class.durations, time),
+            ),
+        );
+    }
+    line(out, "");
+}
+
+fn spread(of: Spread, form: fn(u64) -> String) -> String {
+    let cell = |value: Option<u64>| value.map_or_else(|| UNKNOWN.to_owned(), form);
+    format!("{:>11}{:>11}{:>11}", cell(of.p50), cell(of.p99), cell(of.max))
+}
+
+fn transfers(out: &mut String, summary: &Summary) {
+    let title = "data";
+    line(
+        out,
+        &format!(
+            "{title:<10}{:>12}{:>12}{:>12}{:>10}{:>11}{:>11}{:>11}",
+            "count", "bytes", "sequential", "aligned", "p50", "p99", "max"
+        ),
+    );
+    for (name, of) in [("reads", &summary.reads), ("writes", &summary.writes)] {
+        line(out, &transfer(name, of));
+    }
+    if let Some(mean) = summary.bytes_between_syncs {
+        line(out, &format!("{:<18}{}", "written per sync", bytes(mean)));
+    }
+    line(out, "");
+}
+
+fn transfer(name: &str, of: &Transfer) -> String {
+    let part = |part: u64| {
+        if of.located == 0 { UNKNOWN.to_owned() } else { percent(ratio(part, of.located)) }
+    };
+    format!(
+        "{name:<10}{:>12}{:>12}{:>12}{:>10}{}",
+        count(of.count),
+        bytes(of.bytes),
+        part(of.sequential),
+        part(of.aligned),
+        spread(of.sizes, bytes),
+    )
+}
+
+fn device(out: &mut String, summary: &Summary) {
+    let Some(device) = &summary.device else { return };
+    let busy = percent(ratio(device.busy_ns, summary.duration_ns));
+    let during = percent(ratio(device.busy_in_calls_ns, summary.duration_ns));
+    line(
+        out,
+        &format!(
+            "Block requests of all devices and programs: busy {busy} of the time, during calls on \
+             files {during}"
+        ),
+    );
+    if device.operations.is_empty() {
+        line(out, "");
+        return;
+    }
+    line(
+        out,
+        &format!(
+            "{:<10}{:>12}{:>12}{:>12}{:>11}{:>11}{:>11}{:>11}",
+            "requests", "count", "bytes", "sequential", "size p50", "p50", "p99", "max"
+        ),
+    );
+    device.operations.iter().for_each(|of| line(out, &operation(of)));
+    let depth = device.mean_depth.map_or_else(|| UNKNOWN.to_owned(), |depth| format!("{depth:.1}"));
+    line(
+        out,
+        &format!(
+            "queue depth {depth}, {} awaited by a process, {} of metadata, {} forced to the medium",
+            count(device.sync),
+            count(device.meta),
+            count(device.forced),
+        ),
+    );
+    line(out, "");
+}
+
+fn operation(of: &OperationSummary) -> String {
+    format!(
+        "{:<10}{:>12}{:>12}{:>12}{:>11}{}",
+        of.operation,
+        count(of.count),
+        bytes(of.bytes),
+        if of.bytes == 0 { UNKNOWN.to_owned() } else { percent(ratio(of.sequential, of.count)) },
+        of.sizes.p50.map_or_else(|| UNKNOWN.to_owned(), bytes),
+        spread(of.durations, time),
+    )
+}
+
+fn shares(out: &mut String, title: &str, rows: &[Share]) {
+    if rows.is_empty() {
+        return;
+    }
+    line(out, &format!("{:>12}{:>12}{:>12}  {title}", "time", "calls", "bytes"));
+    for row in rows {
+        let (time, calls, bytes) = (time(row.time_ns), count(row.calls), bytes(row.bytes));
+        line(out, &format!("{time:>12}{calls:>12}{bytes:>12}  {}", row.name));
+    }
+    line(out, "");
+}
+
+fn rate(events: u64, ns: u64) -> u64 {
+    let per_second = u128::from(events) * 1_000_000_000 / u128::from(ns.max(1));
+    u64::try_from(per_second).unwrap_or(u64::MAX)
+}
+
+/// Three significant digits.
+fn three(value: f64) -> String {
+    match value {
+        value if value >= 99.95 => format!("{value:.0}"),
+        value if value >= 9.995 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+/// A duration with its unit.
+pub(super) fn time(ns: u64) -> String {
+    let seconds = ratio(ns, 1_000_000_000);
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{} µs", three(seconds * 1e6)),
+        1_000_000..1_000_000_000 => format!("{} ms", three(seconds * 1e3)),
+        _ if seconds < 600.0 => format!("{} s", three(seconds)),
+        _ => format!("{} min", three(seconds / 60.0)),
+    }
+}
+
+/// A size with its unit, a power of 1024.
+pub(super) fn bytes(bytes: u64) -> String {
+    let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let found = units.into_iter().find(|(unit, _)| bytes >= *unit);
+    match found {
+        Some((unit, name)) if bytes.is_multiple_of(unit) => format!("{} {name}", bytes / unit),
+        Some((unit, name)) => format!("{} {name}", three(ratio(bytes, unit))),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// A count with separators.
+pub(super) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A share in per cent.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        0.0 => "0 %".to_owned(),
+        percent if percent < 0.01 => "<0.01 %".to_owned(),
+        percent if percent < 1.0 => format!("{percent:.2} %"),
+        percent if percent < 10.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
