@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz kills edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: fuzz kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,6 +36,12 @@ fuzz: packages ## give every parser of foreign files mutated input for ten minut
 
 kills: packages ## kill -9 at 200 seeded pairs of a point and processes, as root (15 minutes)
 	SEEKWELL_KILLS=0..200 $(CARGO) test --locked --package seekwell --test kill seeded -- --nocapture
+
+situations: packages ## try every hostile situation with its canary: outputs, inputs, names, arguments (2 minutes)
+	SEEKWELL_SITUATIONS=all $(CARGO) test --locked --package seekwell --test situations -- --nocapture
+
+run-file-cuts: packages ## cut the power 1,000 times while a run file is written to ext4, xfs and btrfs, and resume each; needs a lab kernel (10 minutes)
+	$(CARGO) run --locked --profile test --package seekwell-bench --example run_file_cuts -- 1000 > run-file-cuts.csv
 
 edits: packages ## try five kinds of edits of every field of a run file; verify has to notice each (10 seconds)
 	$(CARGO) test --locked --package seekwell-store edits -- --ignored --nocapture

@@ -224,7 +224,7 @@ fn demo(code: u8) -> (Place, Output) {
         "seekwell",
         &format!(
             "#!/bin/sh\necho \"$*\" >>calls\ncase $1 in\nrun) echo new >\"$4\"; exit {code} ;;\n\
-             report) cat \"$2\" >\"$4\" ;;\nesac\n"
+             report) [ $# -lt 4 ] && exec cat \"$2\"; cat \"$2\" >\"$4\" ;;\nesac\n"
         ),
     );
     let program = place.path("bin/seekwell");
@@ -238,13 +238,15 @@ fn the_demo_replaces_an_older_run_when_it_is_complete() {
     for code in [0, 4] {
         let (place, output) = demo(code);
         assert!(output.status.success(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "new\n", "the report of what stays");
         assert_eq!(place.read("demo.seekwell").as_deref(), Some("new\n"));
         assert_eq!(place.read("demo.html").as_deref(), Some("new\n"));
         assert_eq!(place.read("demo.new.seekwell"), None);
         assert_eq!(
             place.read("calls").as_deref(),
             Some(
-                "run labs/demo.toml -o demo.new.seekwell\nreport demo.seekwell --html demo.html\n"
+                "run labs/demo.toml -o demo.new.seekwell\nreport demo.seekwell\n\
+                 report demo.seekwell --html demo.html\n"
             )
         );
     }

@@ -11,8 +11,17 @@ use seekwell_model::record::Record;
 /// Stage of parts that go down.
 pub(crate) const TEARDOWN: &str = "teardown";
 
-/// Hears the name of each step that begins.
-pub type Say<'a> = dyn FnMut(&str) + 'a;
+/// Hears what a trial says while it runs.
+pub type Say<'a> = dyn FnMut(Saying<'_>) + 'a;
+
+/// A message of a trial under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saying<'a> {
+    /// A step of this name begins.
+    Step(&'a str),
+    /// This is on the device, as the kernel says: a promise of [`crate::endurance`].
+    Synced(&'a str),
+}
 
 /// A trial under way: the request, and everything that its parts share and fill.
 pub struct Trial<'a, 's> {
@@ -28,7 +37,7 @@ pub struct Trial<'a, 's> {
     pub undo: Undo,
     /// CPUs that agent and workload are pinned to.
     pub cpus: Vec<u32>,
-    /// Hears the name of each step that begins.
+    /// Hears each step that begins, and what is synced.
     pub say: &'s mut Say<'s>,
 }
 
@@ -60,7 +69,7 @@ impl Trial<'_, '_> {
         name: &str,
         work: impl FnOnce(&mut Self) -> Result<T, Fault>,
     ) -> Result<T, TrialError> {
-        (self.say)(name);
+        (self.say)(Saying::Step(name));
         self.stage(name, work)
     }
 }

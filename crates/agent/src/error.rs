@@ -38,6 +38,9 @@ pub enum Fault {
     /// The device of the request is something else.
     #[error("{} is not a block device", .0.display())]
     NotABlockDevice(PathBuf),
+    /// A text of the request names nothing that could have been synced.
+    #[error("'{0}' is no promise of synced data; runner and agent must be the same release")]
+    NoPromise(String),
     /// Settings could not be put back.
     #[error("{}", .0.join("; "))]
     NotRestored(Vec<String>),

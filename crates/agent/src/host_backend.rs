@@ -394,6 +394,7 @@ impl HostBackend {
             ram: self.ram,
             undo: Some(self.undo.clone()),
             work: self.work.clone(),
+            synced: vec![],
         };
         let input = request_file(&request).map_err(process("cannot write the agent's request"))?;
         let pipe = || {

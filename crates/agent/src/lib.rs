@@ -8,6 +8,7 @@
 
 pub mod context;
 pub mod crash;
+pub mod endurance;
 pub mod error;
 pub mod guardian;
 pub mod host_backend;

@@ -1,5 +1,6 @@
 //! The agent as a process: one request in, messages out, one JSON object per line.
 
+use crate::context::Saying;
 use crate::trial;
 use seekwell_model::FORMAT;
 use seekwell_model::FormatVersion;
@@ -56,8 +57,11 @@ pub fn read_request(mut input: impl Read) -> Result<TrialRequest, ProcessError> 
 /// [`ProcessError::Write`]; a trial that fails is a record, not an error.
 pub fn run_trial(request: &TrialRequest, mut output: impl Write) -> Result<(), ProcessError> {
     let mut broken = None;
-    let record = trial::run(request, &mut |name: &str| {
-        let message = AgentMessage::Step { name: name.to_owned() };
+    let record = trial::run(request, &mut |saying| {
+        let message = match saying {
+            Saying::Step(name) => AgentMessage::Step { name: name.to_owned() },
+            Saying::Synced(what) => AgentMessage::Synced { what: what.to_owned() },
+        };
         if let Err(error) = send(&mut output, &message) {
             broken = Some(error);
         }

@@ -1,7 +1,8 @@
 //! One trial: the stack is brought up, the steps run, the stack is taken down.
 
-use crate::context::Trial;
-use crate::error::TrialError;
+use crate::context::{Saying, Trial};
+use crate::endurance::{self, Promises};
+use crate::error::{Fault, TrialError};
 use crate::measure::{beside_record, latency_ratio};
 use crate::stack::attached::Attached;
 use crate::stack::limits::{Memory, Queues};
@@ -17,12 +18,14 @@ use seekwell_model::agent::{TrialPart, TrialRequest};
 use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::{Record, Status, StepRecord};
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::{CacheState, StepOutline};
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_stats::derive_seed;
 use seekwell_workload::{Beside, Step};
 
 pub use crate::context::Say;
+use seekwell_model::power_cut::{ENDURE, ROUNDS, SURVEY};
 
 const SETUP: &str = "setup";
 /// Stage of the background workload.
@@ -105,17 +108,49 @@ fn on_filesystem(
 ) -> Result<(), TrialError> {
     let part = trial.request.part;
     let made = match part {
-        TrialPart::Measure | TrialPart::Made => Made::already(definition, attached),
-        _ => Made::make(trial, definition, attached)?,
+        TrialPart::Measure | TrialPart::Made | TrialPart::Endure | TrialPart::Survey => {
+            Made::already(definition, attached)
+        }
+        TrialPart::Whole | TrialPart::Prepare | TrialPart::Make => {
+            Made::make(trial, definition, attached)?
+        }
     };
     if part == TrialPart::Make {
         return Ok(());
     }
     let mounted = Mounted::mount(trial, made)?;
     standing(trial, mounted, |trial, mounted| {
-        mounted.read_back(trial)?;
+        match part {
+            TrialPart::Endure => return endure(trial, mounted),
+            TrialPart::Survey => return survey(trial, mounted),
+            _ => mounted.read_back(trial)?,
+        }
         let mut ready = Ready::mounted(trial, attached, mounted, sector_bytes);
         run_workload(&mut ready, trial)
+    })
+}
+
+/// Writes what a power cut will be measured by, and says what is synced.
+fn endure(trial: &mut Trial<'_, '_>, mounted: &mut Mounted<'_>) -> Result<(), TrialError> {
+    let top = mounted.mount_mut().directory();
+    trial.step(ENDURE, |trial| {
+        endurance::write(&top, ROUNDS, &mut |what| (trial.say)(Saying::Synced(what)))
+            .map_err(Fault::io("write files for the power cuts"))
+    })
+}
+
+/// Looks for everything that was synced before a power cut; what is lost is a warning.
+fn survey(trial: &mut Trial<'_, '_>, mounted: &mut Mounted<'_>) -> Result<(), TrialError> {
+    let top = mounted.mount_mut().directory();
+    trial.step(SURVEY, |trial| {
+        let mut promises = Promises::default();
+        if let Some(unknown) = trial.request.synced.iter().find(|text| !promises.take(text)) {
+            return Err(Fault::NoPromise(unknown.clone()));
+        }
+        if let Some(lost) = promises.broken(&top) {
+            trial.record.add_warning(Warning::new(WarningCode::SyncedDataLost, lost));
+        }
+        Ok(())
     })
 }
 
@@ -227,7 +262,7 @@ fn prepare_beside(ready: &Ready<'_>, trial: &mut Trial<'_, '_>) -> Result<Vec<Be
     let mut all = Vec::new();
     let directory = ready.directory();
     for (index, params) in trial.request.workload.beside.iter().enumerate() {
-        (trial.say)(&format!("{} {BESIDE}", params.kind_name()));
+        (trial.say)(Saying::Step(&format!("{} {BESIDE}", params.kind_name())));
         trial.stage(BESIDE, |trial| {
             let context = ready.context(directory.as_deref());
             let (beside, prepared) = Beside::prepare(params, index, &context)?;

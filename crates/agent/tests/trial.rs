@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
+use seekwell_agent::context::Saying;
 use seekwell_agent::trial;
 use seekwell_host::image;
 use seekwell_host::sysfs::System;
@@ -85,6 +86,7 @@ fn run_changed(
             fsck_torn: true,
             freeze: false,
             make_once: false,
+            power_cut: 0,
         },
         defaults: QueueDefaults::default(),
         device: DeviceHandle::Image { fd: image.as_raw_fd(), sector: Bytes(512), layout },
@@ -92,6 +94,7 @@ fn run_changed(
         ram: None,
         undo: None,
         work: work.path().to_owned(),
+        synced: vec![],
     };
     change(&mut request);
     let trial = std::thread::spawn(move || {
@@ -101,7 +104,11 @@ fn run_changed(
             | rustix::mount::MountPropagationFlags::REC;
         rustix::mount::mount_change("/", private).unwrap();
         let mut said = vec![];
-        let record = trial::run(&request, &mut |name| said.push(name.to_owned()));
+        let record = trial::run(&request, &mut |saying| {
+            if let Saying::Step(name) = saying {
+                said.push(name.to_owned());
+            }
+        });
         (said, record)
     });
     let done = trial.join().unwrap();

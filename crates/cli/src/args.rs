@@ -1,6 +1,11 @@
 //! The arguments, one definition each: help, usage and completions come from here.
 
 mod examples;
+mod traces;
+
+pub use traces::{
+    CaptureArgs, TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs,
+};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -38,6 +43,11 @@ pub enum Command {
     Report(ReportArgs),
     /// Show live what a block device does: iostat's columns, latencies, queue, sizes, seeks
     Watch(WatchArgs),
+    /// Record the file system calls and block requests of running programs
+    Capture(CaptureArgs),
+    /// Tell what kind of load a trace holds
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// Compare two runs of one lab stack by stack, such as before and after an update
     Compare(CompareArgs),
     /// Run the experiments of published studies, and compare the results with the published ones
@@ -80,9 +90,14 @@ pub struct BackendArgs {
     /// modelled disks in virtual time, needs no root, and gives the same result on every machine
     #[arg(long, default_value = "host", value_parser = PossibleValuesParser::new(backends::names()))]
     pub place: String,
-    /// Virtual backend: replace the lab's devices by this modelled one
-    #[arg(long, value_name = "NAME")]
+    /// Virtual backend: replace the lab's devices by this modelled one: a name from `device list`, or
+    /// the path of a device file
+    #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
+    /// Virtual backend: run the lab on this modelled device instead of its own; given more than once, the
+    /// device is an axis of the verdict
+    #[arg(long, value_name = "MODEL", conflicts_with = "model")]
+    pub on: Vec<String>,
     /// Virtual backend: the lab kernel to run [default: that of `kernel build`]
     #[arg(long, value_name = "ID")]
     pub kernel: Option<String>,
@@ -109,6 +124,7 @@ impl BackendArgs {
             device: self.device.clone(),
             journal_device: self.journal_device.clone(),
             model: self.model.clone(),
+            on: self.on.clone(),
             kernel: self.kernel.clone(),
             bring: self.bring.clone(),
             changes: self.changes.clone(),
@@ -599,11 +615,11 @@ pub fn command() -> clap::Command {
     examples_first(all, "seekwell").mut_subcommands(|command| {
         let name = command.get_name().to_owned();
         let command = examples_first(command, &name);
-        if name != "bench" {
+        if name != "bench" && name != "trace" {
             return command;
         }
         command.mut_subcommands(|kind| {
-            let name = format!("bench {}", kind.get_name());
+            let name = format!("{name} {}", kind.get_name());
             examples_first(kind, &name)
         })
     })

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod calibrate;
+pub mod capture;
 pub mod claim;
 pub mod compare;
 mod deadline;
@@ -17,6 +18,7 @@ pub mod repair;
 pub mod replicate;
 pub mod report;
 pub mod run;
+pub mod trace;
 pub mod tried;
 pub mod verify;
 pub mod watch;

@@ -11,6 +11,7 @@ mod machine;
 mod output;
 mod progress;
 mod screen;
+mod stop;
 mod terminal;
 
 use clap::FromArgMatches;
@@ -58,6 +59,8 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Extract(arguments) => commands::extract::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Repair(arguments) => commands::repair::run(&arguments),
+        Command::Capture(arguments) => commands::capture::run(&arguments),
+        Command::Trace(command) => commands::trace::run(&command),
         Command::Screen => progress::live::run(),
         Command::Completions(arguments) => commands::documents::completions(&arguments),
         Command::Documents(arguments) => commands::documents::documents(&arguments),
@@ -86,6 +89,8 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Extract(_)
         | Command::Verify(_)
         | Command::Repair(_)
+        | Command::Capture(_)
+        | Command::Trace(_)
         | Command::Screen
         | Command::Completions(_)
         | Command::Documents(_) => Ok(Exit::Done),

@@ -47,7 +47,7 @@ pub fn new(path: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
 /// # Errors
 /// When a file has this name.
 pub fn refuse_existing(path: &Path) -> Result<(), Failure> {
-    if path.is_file() {
+    if path.symlink_metadata().is_ok() {
         return Err(Failure::Error(format!(
             "{} exists and is not overwritten; name another file, or remove it",
             path.display()

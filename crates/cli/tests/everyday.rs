@@ -5,6 +5,8 @@
 
 #[path = "everyday/book.rs"]
 mod book;
+#[path = "everyday/capture.rs"]
+mod capture;
 #[path = "everyday/compare.rs"]
 mod compare;
 #[path = "everyday/device.rs"]

@@ -146,6 +146,52 @@ fn a_model_replaces_the_devices_of_any_lab_and_commands_are_brought() {
 }
 
 #[test]
+fn a_device_file_of_ones_own_is_a_device_everywhere() {
+    let test = "a_device_file_of_ones_own_is_a_device_everywhere";
+    if !can_run(test, &["mkfs.ext4"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shipped = std::fs::read_to_string(root.join("devices/maxtor-6y080l0.toml")).unwrap();
+    let own = shipped.replace("name = \"maxtor-6y080l0\"", "name = \"mine\"");
+    std::fs::create_dir(here.join("disks")).unwrap();
+    std::fs::write(here.join("disks/own.toml"), &own).unwrap();
+
+    std::fs::write(here.join("lab.toml"), lab(DEVICE)).unwrap();
+    let of_shipped = fingerprints(&run(here, &["-o", "shipped.seekwell"]));
+    let device = DEVICE.replace("maxtor-6y080l0", "disks/own.toml");
+    std::fs::write(here.join("lab.toml"), lab(&device)).unwrap();
+    let named = run(here, &["-o", "lab.seekwell"]);
+    assert_eq!(fingerprints(&named), of_shipped);
+    assert_eq!(named["environment"]["device_files"]["mine"], own);
+    for options in [["--model", "disks/own.toml"], ["--set", "mine:rotating.rpm=7100"]] {
+        let mut plan = seekwell(here);
+        plan.args(["plan", "lab.toml", "--place", "virtual", "--json"]).args(options);
+        let output = plan.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+        assert!(data(&output).contains("\"mine\""), "{options:?}");
+    }
+
+    let mut several = seekwell(here);
+    several.args(["plan", "lab.toml", "--place", "virtual", "--json"]);
+    let output = several.args(["--on", "disks/own.toml", "--on", "ram"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plan["stacks"].as_array().unwrap().len(), 4);
+
+    // The run file is complete without the device file.
+    std::fs::remove_dir_all(here.join("disks")).unwrap();
+    let again = seekwell(here)
+        .args(["run", "--resume", "-o", "lab.seekwell", "--place", "virtual", "--json"])
+        .output()
+        .unwrap();
+    assert!(matches!(again.status.code(), Some(0 | 4)), "{}", talk(&again));
+    assert_eq!(fingerprints(&serde_json::from_slice(&again.stdout).unwrap()), of_shipped);
+}
+
+#[test]
 fn an_ordinary_user_runs_a_lab_in_guests() {
     let test = "an_ordinary_user_runs_a_lab_in_guests";
     if !can_run(test, &["mkfs.ext4"]) || !seekwell_testing::root() {
@@ -210,6 +256,14 @@ fn what_the_virtual_backend_does_not_take_is_said_in_words() {
     assert_eq!(
         said(DEVICE, &["--model", "floppy"]),
         "seekwell: error: disk names the modelled device 'floppy', which does not exist; list the models with: seekwell device list\n"
+    );
+    let own = DEVICE.replace("maxtor-6y080l0", "own.toml");
+    std::fs::write(here.join("own.toml"), "name = \"own\"\nkind = 3\n").unwrap();
+    assert_eq!(
+        said(&own, &[]),
+        format!(
+            "seekwell: error: own.toml, line 2: kind: invalid type: unit variant, expected string only\n"
+        )
     );
     assert_eq!(
         said(DEVICE, &[]),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::amount::bytes;
 use crate::build::build;
-use crate::draw::bytes;
 use crate::error::DeviceError;
 use crate::file::{DeviceFile, Parameters, load};
 use crate::truth;
@@ -19,12 +19,16 @@ macro_rules! files {
 }
 
 /// Name and text of every file, by name.
-const FILES: [(&str, &str); 19] = files![
+const FILES: [(&str, &str); 27] = files![
     "cf-duracell-300x",
     "cf-kingston-24x",
     "cf-lexar-233x",
     "cf-transcend-133x",
+    "cloud-gp2-100gb",
+    "cloud-gp3-100gb",
     "fixed",
+    "hdd-8tb-7200",
+    "hdd-8tb-7200-no-cache",
     "ibm-ddys-t18350n",
     "ide-40gb-2005",
     "maxtor-6y080l0",
@@ -34,8 +38,12 @@ const FILES: [(&str, &str); 19] = files![
     "sata-2tb-7200",
     "sata-500gb-7200",
     "sd-card-4mib",
+    "ssd-nvme-1920gb-plp",
+    "ssd-nvme-3840gb-plp",
     "ssd-nvme-512gb",
     "ssd-sata-250gb",
+    "ssd-sata-4tb-qlc",
+    "ssd-sata-960gb-plp",
     "usb2-stick-128mb",
     "usb2-stick-512mb",
     "wd-raptor-wd740gd",

@@ -4,17 +4,15 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// It is not TOML, or a value is missing, unknown or of the wrong kind.
-    #[error("device file{}: {}{reason}", at_line(*.line), of_key(.key))]
+    #[error("{}{reason}", of_key(.key))]
     Syntax {
         /// Dotted key; empty when the text is not TOML at all.
         key: String,
-        /// Line in the text, counted from 1, if known.
-        line: Option<usize>,
         /// Problem.
         reason: String,
     },
     /// A value that cannot be.
-    #[error("device file: {key} = {value}: {reason}")]
+    #[error("{key} = {value}: {reason}")]
     Value {
         /// Dotted key.
         key: String,
@@ -24,15 +22,13 @@ pub enum DeviceError {
         reason: String,
     },
     /// A value without a source.
-    #[error("device file: {key} has no source; say in [sources] where the value comes from")]
+    #[error("{key} has no source; say in [sources] where the value comes from")]
     NoSource {
         /// Dotted key.
         key: String,
     },
     /// A source or a range for a value that is not there.
-    #[error(
-        "device file: {place} names {key}, which the file does not have; remove it or correct its name"
-    )]
+    #[error("{place} names {key}, which the file does not have; remove it or correct its name")]
     NoSuchKey {
         /// Source of the name: `[sources]`, `[ranges]` or a requested change.
         place: &'static str,
@@ -48,17 +44,21 @@ pub enum DeviceError {
         change: String,
     },
     /// A bus that the file does not have.
-    #[error("device file: unknown bus '{name}'; it has {known}")]
+    #[error("unknown bus '{name}'; it has {known}")]
     NoSuchBus {
         /// Requested name.
         name: String,
         /// Known names, as text.
         known: String,
     },
-}
-
-fn at_line(line: Option<usize>) -> String {
-    line.map_or_else(String::new, |line| format!(" line {line}"))
+    /// A mistake with its line in the text.
+    #[error("line {line}: {mistake}")]
+    At {
+        /// Line in the text, counted from 1.
+        line: usize,
+        /// The mistake.
+        mistake: Box<DeviceError>,
+    },
 }
 
 fn of_key(key: &str) -> String {
@@ -75,6 +75,15 @@ impl DeviceError {
             Self::NoSource { key } | Self::NoSuchKey { key, .. } => Some(key),
             Self::NoSuchBus { .. } => Some("bus"),
             Self::NotAChange { .. } => None,
+            Self::At { mistake, .. } => mistake.key(),
+        }
+    }
+
+    /// The same mistake with this line, if one is known.
+    pub(crate) fn at(self, line: Option<usize>) -> Self {
+        match line {
+            Some(line) => Self::At { line, mistake: Box::new(self) },
+            None => self,
         }
     }
 }

@@ -105,15 +105,18 @@ impl Kind {
 ///
 /// # Errors
 ///
-/// [`DeviceError`] names the key and the reason: a text that is not TOML, a missing or unknown key, a value that
+/// [`DeviceError`] names the line, the key and the reason: a text that is not TOML, a missing or unknown key, a value that
 /// cannot be, a value without a source.
 pub fn load(text: &str) -> Result<DeviceFile, DeviceError> {
-    let table: Table = text.parse().map_err(|error: toml::de::Error| DeviceError::Syntax {
-        key: String::new(),
-        line: error.span().map(|span| line_of(text, span.start)),
-        reason: first_line(error.message()),
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let reason = first_line(error.message());
+        let line = error.span().map(|span| line_of(text, span.start));
+        DeviceError::Syntax { key: String::new(), reason }.at(line)
     })?;
-    DeviceFile::from_table(table, None).map_err(|error| error.with_line(text))
+    DeviceFile::from_table(table, None).map_err(|error| {
+        let line = provenance::line_of_error(text, &error);
+        error.at(line)
+    })
 }
 
 fn line_of(text: &str, position: usize) -> usize {
@@ -124,14 +127,11 @@ fn first_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }
 
-impl DeviceError {
-    /// Adds the line of the key, where the key can be found in the text.
-    fn with_line(mut self, text: &str) -> Self {
-        if let Self::Syntax { key, line, .. } = &mut self {
-            *line = provenance::line_of_key(text, key);
-        }
-        self
-    }
+/// Returns true if a device may be called so: small letters, digits and '-'.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !text.is_empty() && text.chars().all(fits)
 }
 
 impl DeviceFile {
@@ -139,14 +139,12 @@ impl DeviceFile {
         let raw: Raw = serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(
             |error: serde_path_to_error::Error<toml::de::Error>| DeviceError::Syntax {
                 key: error.path().to_string(),
-                line: None,
                 reason: first_line(error.inner().message()),
             },
         )?;
         provenance::check(&table, &raw.sources, &raw.ranges)?;
         let name = raw.name.clone();
-        let well_named = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if name.is_empty() || !name.chars().all(well_named) {
+        if !is_name(&name) {
             return Err(refuse("name", name, "use small letters, digits and '-'"));
         }
         raw.presented.check()?;
@@ -184,6 +182,12 @@ impl DeviceFile {
     #[must_use]
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// True for memory and for a fixed latency, which stand for no device that could be bought.
+    #[must_use]
+    pub fn is_abstract(&self) -> bool {
+        matches!(self.parameters, Parameters::Ram(_) | Parameters::Fixed(_))
     }
 
     /// The way to the host that was chosen; `None` when the file names none.
@@ -273,7 +277,7 @@ impl DeviceFile {
 
     fn check(&self) -> Result<(), DeviceError> {
         let mut figures = self.published.iter().enumerate();
-        figures.try_for_each(|(index, published)| published.check(index))?;
+        figures.try_for_each(|(index, published)| published.check(index, &self.buses))?;
         let has_bus = matches!(
             self.parameters,
             Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)

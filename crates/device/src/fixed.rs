@@ -26,6 +26,24 @@ pub struct FixedParameters {
     pub mb_per_s: f64,
     /// Requests whose latencies pass at the same time.
     pub parallel: u32,
+    /// Limit of requests a second; absent when there is none.
+    pub limit: Option<LimitParameters>,
+}
+
+/// A limit of requests a second, as volumes of clouds have: a bucket of credits that fills at one rate and is emptied at
+/// most at another.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitParameters {
+    /// Requests a second in the long run.
+    pub per_second: f64,
+    /// Requests a second while there are credits; absent when there are none.
+    pub burst_per_second: Option<f64>,
+    /// Requests beyond the long run that may be made, once the bucket is full, as it is at the start.
+    #[serde(default)]
+    pub credits: f64,
+    /// Size up to which a read or write counts as one request, in KiB; a longer one counts as several.
+    pub unit_kib: u32,
 }
 
 /// Parameters of memory used as a disk.
@@ -42,7 +60,18 @@ impl FixedParameters {
         within("fixed.write_latency_us", self.write_latency_us, 0.0, 1e9)?;
         within("fixed.flush_latency_us", self.flush_latency_us, 0.0, 1e9)?;
         within("fixed.mb_per_s", self.mb_per_s, 1e-3, 1e6)?;
-        within("fixed.parallel", self.parallel.into(), 1.0, 65536.0)
+        within("fixed.parallel", self.parallel.into(), 1.0, 65536.0)?;
+        self.limit.as_ref().map_or(Ok(()), LimitParameters::check)
+    }
+}
+
+impl LimitParameters {
+    fn check(&self) -> Result<(), DeviceError> {
+        within("fixed.limit.per_second", self.per_second, 1.0, 1e9)?;
+        within("fixed.limit.credits", self.credits, 0.0, 1e9)?;
+        within("fixed.limit.unit_kib", self.unit_kib.into(), 1.0, 65536.0)?;
+        let burst = self.burst_per_second.unwrap_or(self.per_second);
+        within("fixed.limit.burst_per_second", burst, self.per_second, 1e9)
     }
 }
 
@@ -59,7 +88,46 @@ impl RamParameters {
             flush_latency_us: 0.0,
             mb_per_s: self.mb_per_s,
             parallel: 1,
+            limit: None,
         }
+    }
+}
+
+/// The bucket of credits as a generic cell rate algorithm (ITU-T I.371): the time at which it would be full again
+/// tells how many credits are left.
+#[derive(Clone, Debug)]
+struct Limit {
+    unit_sectors: u64,
+    per_request_ns: u64,
+    per_burst_ns: u64,
+    /// Time that all credits take to come back.
+    credit_ns: u64,
+    full_ns: u64,
+    last_ns: Option<u64>,
+}
+
+impl Limit {
+    fn new(parameters: &LimitParameters) -> Self {
+        let each_ns = |per_second: f64| (1e9 / per_second) as u64;
+        let per_request_ns = each_ns(parameters.per_second);
+        Self {
+            unit_sectors: u64::from(parameters.unit_kib) * 2,
+            per_request_ns,
+            per_burst_ns: each_ns(parameters.burst_per_second.unwrap_or(parameters.per_second)),
+            credit_ns: (parameters.credits * per_request_ns as f64) as u64,
+            full_ns: 0,
+            last_ns: None,
+        }
+    }
+
+    /// The time at which a request of so many sectors may start.
+    fn admit(&mut self, now_ns: u64, sectors: u64) -> u64 {
+        let count = sectors.div_ceil(self.unit_sectors).max(1);
+        let credited_ns = self.full_ns.saturating_sub(self.credit_ns);
+        let start_ns = now_ns.max(credited_ns).max(self.last_ns.unwrap_or(0));
+        self.full_ns = self.full_ns.max(start_ns).saturating_add(count * self.per_request_ns);
+        self.last_ns = Some(start_ns.saturating_add(count * self.per_burst_ns));
+        start_ns
     }
 }
 
@@ -74,6 +142,7 @@ pub(crate) struct Fixed {
     /// Time at which each place is free again.
     places: Vec<u64>,
     link_free_ns: u64,
+    limit: Option<Limit>,
 }
 
 impl Fixed {
@@ -86,6 +155,7 @@ impl Fixed {
             rate: Rate::from_mb_per_s(parameters.mb_per_s),
             places: vec![0; parameters.parallel as usize],
             link_free_ns: 0,
+            limit: parameters.limit.as_ref().map(Limit::new),
         }
     }
 }
@@ -100,7 +170,7 @@ impl Model for Fixed {
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) -> Result<(), Refused> {
-        let Self { desk, places, link_free_ns, rate, .. } = self;
+        let Self { desk, places, link_free_ns, rate, limit, .. } = self;
         let (latency_ns, bytes) = match request.operation {
             Operation::Read => (self.read_ns, u64::from(request.sectors) * 512),
             Operation::Write => (self.write_ns, u64::from(request.sectors) * 512),
@@ -108,6 +178,8 @@ impl Model for Fixed {
             Operation::Discard | Operation::WriteZeroes => (self.write_ns, 0),
         };
         desk.submit(now_ns, request, || {
+            let counted = limit.as_mut().filter(|_| bytes > 0);
+            let now_ns = counted.map_or(now_ns, |limit| limit.admit(now_ns, bytes / 512));
             let free = places.iter_mut().min_by_key(|free_ns| **free_ns);
             let ready_ns = free.map_or(now_ns, |free_ns| {
                 *free_ns = now_ns.max(*free_ns) + latency_ns;

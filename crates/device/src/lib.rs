@@ -56,6 +56,7 @@ pub mod rotating;
 pub mod ssd;
 pub mod truth;
 
+mod amount;
 mod build;
 mod clock;
 mod draw;

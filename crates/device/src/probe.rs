@@ -25,7 +25,7 @@ mod tests;
 
 pub use accuracy::{Accuracy, ClassAccuracy};
 pub use buffer::Buffer;
-pub use describe::device_file;
+pub use describe::{Label, device_file};
 pub use report::summary;
 pub use seek::SeekPoint;
 pub use simulated::Simulated;
@@ -44,6 +44,11 @@ pub trait Target {
 
     /// Lets time pass until `at_ns`; returns at once when it is over.
     fn wait_until(&mut self, at_ns: u64);
+
+    /// Requests of other programs since the device was opened, with a remedy; `None` if there were none.
+    fn disturbance(&self) -> Option<String> {
+        None
+    }
 
     /// Reads past every cache of the host, `depth` requests at a time, in this order; start and end of each, in the
     /// order of `requests`.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::amount::bytes as amount;
 use crate::error::{DeviceError, refuse, within};
 
 /// Quantity measured.
@@ -16,20 +17,41 @@ pub enum Figure {
     ReadMean,
     /// Sequential writing at the start of the device.
     WriteStart,
-    /// Random reads of 4 KiB a second over the whole device, `depth` at a time.
+    /// Sequential writing, nine places over the whole device together.
+    WriteMean,
+    /// Sequential writing after twice as much as a cache of faster cells takes.
+    WriteAfterCache,
+    /// Writes of `bytes` to `places` erase units in turn, in 10^6 bytes a second.
+    WritesInTurn,
+    /// Random reads of `bytes` a second over the whole device, `depth` at a time.
     RandomReads,
-    /// Random writes of 4 KiB a second in steady state, `depth` at a time.
+    /// Random writes of `bytes` a second in steady state, `depth` at a time.
     RandomWrites,
-    /// A flush after `dirty` random writes of 4 KiB, in milliseconds.
+    /// Random writes of `bytes` a second to a device that holds nothing yet.
+    RandomWritesEmpty,
+    /// Random writes of `bytes` a second, each followed by a flush.
+    SyncedWrites,
+    /// Latency of random reads that `percentile` per cent do not exceed, in milliseconds.
+    ReadLatency,
+    /// A flush after `dirty` random writes of `bytes`, in milliseconds.
     Flush,
 }
 
 impl Figure {
     pub(crate) const fn unit(self) -> &'static str {
         match self {
-            Self::ReadStart | Self::ReadEnd | Self::ReadMean | Self::WriteStart => "MB/s",
-            Self::RandomReads | Self::RandomWrites => "/s",
-            Self::Flush => "ms",
+            Self::ReadStart
+            | Self::ReadEnd
+            | Self::ReadMean
+            | Self::WriteStart
+            | Self::WriteMean
+            | Self::WriteAfterCache
+            | Self::WritesInTurn => "MB/s",
+            Self::RandomReads
+            | Self::RandomWrites
+            | Self::RandomWritesEmpty
+            | Self::SyncedWrites => "/s",
+            Self::ReadLatency | Self::Flush => "ms",
         }
     }
 }
@@ -43,6 +65,16 @@ pub struct Published {
     /// Requests at a time; 1 when absent.
     #[serde(default = "one")]
     pub depth: u32,
+    /// Bytes of a request; when absent 4096 of a random one and 131,072 of a sequential one.
+    pub bytes: Option<u32>,
+    /// Erase units written in turn; 1 when absent.
+    #[serde(default = "one")]
+    pub places: u32,
+    /// Per cent of the requests; 50 when absent.
+    #[serde(default = "half")]
+    pub percentile: f64,
+    /// Bus on which it was measured; the first when absent.
+    pub bus: Option<String>,
     /// Writes before a flush; 1 when absent.
     #[serde(default = "one")]
     pub dirty: u32,
@@ -59,28 +91,62 @@ const fn one() -> u32 {
     1
 }
 
+const fn half() -> f64 {
+    50.0
+}
+
 impl Published {
-    pub(crate) fn check(&self, index: usize) -> Result<(), DeviceError> {
+    pub(crate) fn check(&self, index: usize, buses: &[String]) -> Result<(), DeviceError> {
         let key = |name: &str| format!("published.{index}.{name}");
         within(&key("value"), self.value, 1e-6, 1e12)?;
         within(&key("depth"), self.depth.into(), 1.0, 1024.0)?;
         within(&key("dirty"), self.dirty.into(), 1.0, 4096.0)?;
+        within(&key("places"), self.places.into(), 1.0, 1024.0)?;
+        within(&key("percentile"), self.percentile, 0.0, 100.0)?;
+        if let Some(bytes) = self.bytes.filter(|bytes| *bytes == 0 || bytes % 512 != 0) {
+            return Err(refuse(&key("bytes"), bytes, "must be a multiple of 512"));
+        }
+        if let Some(bus) = self.bus.as_ref().filter(|bus| !buses.contains(bus)) {
+            return Err(refuse(&key("bus"), bus, format!("must be one of {}", buses.join(", "))));
+        }
         if self.source.trim().is_empty() {
             return Err(refuse(&key("source"), "''", "must say where the figure is published"));
         }
         Ok(())
     }
 
-    /// Name for people, with the depth where it matters.
+    /// Bytes of a random request.
+    pub(crate) fn random_bytes(&self) -> u32 {
+        self.bytes.unwrap_or(4096)
+    }
+
+    /// Bytes of a sequential request.
+    pub(crate) fn stream_bytes(&self) -> u32 {
+        self.bytes.unwrap_or(128 << 10)
+    }
+
+    /// Name for people, with the size, depth and bus where they matter.
     pub(crate) fn name(&self) -> String {
-        match self.figure {
-            Figure::ReadStart => "sequential read, start".to_owned(),
-            Figure::ReadEnd => "sequential read, end".to_owned(),
-            Figure::ReadMean => "sequential read, mean".to_owned(),
-            Figure::WriteStart => "sequential write, start".to_owned(),
-            Figure::RandomReads => format!("random reads, depth {}", self.depth),
-            Figure::RandomWrites => format!("random writes, depth {}", self.depth),
-            Figure::Flush => format!("flush after {} random writes", self.dirty),
-        }
+        let depth = self.depth;
+        let size = self.bytes.map_or(String::new(), |size| format!(" of {}", amount(size.into())));
+        let deep = if depth > 1 { format!(", depth {depth}") } else { String::new() };
+        let name = match self.figure {
+            Figure::ReadStart => format!("sequential read{size}, start{deep}"),
+            Figure::ReadEnd => format!("sequential read{size}, end{deep}"),
+            Figure::ReadMean => format!("sequential read{size}, mean{deep}"),
+            Figure::WriteStart => format!("sequential write{size}, start{deep}"),
+            Figure::WriteMean => format!("sequential write{size}, mean{deep}"),
+            Figure::WriteAfterCache => format!("sequential write{size}, behind the cache{deep}"),
+            Figure::WritesInTurn => format!("writes{size} to {} units in turn", self.places),
+            Figure::RandomReads => format!("random reads{size}, depth {depth}"),
+            Figure::RandomWrites => format!("random writes{size}, depth {depth}"),
+            Figure::RandomWritesEmpty => {
+                format!("random writes{size} to the empty device, depth {depth}")
+            }
+            Figure::SyncedWrites => format!("random writes{size} with a flush each"),
+            Figure::ReadLatency => format!("random read{size}, percentile {}", self.percentile),
+            Figure::Flush => format!("flush after {} random writes{size}", self.dirty),
+        };
+        self.bus.as_ref().map_or(name.clone(), |bus| format!("{name}, on {bus}"))
     }
 }

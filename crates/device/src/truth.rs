@@ -7,9 +7,9 @@
 use std::fmt::Write as _;
 
 use crate::build::build;
-use crate::draw::{Load, Places, Trial, showable, stream};
-use crate::file::DeviceFile;
-use crate::model::Operation;
+use crate::draw::{Load, Places, Stream, Trial, showable, stream};
+use crate::file::{DeviceFile, Parameters};
+use crate::model::{Model, Operation};
 use crate::published::{Figure, Published};
 
 #[cfg(test)]
@@ -34,6 +34,12 @@ impl Row {
         self.modelled / self.published.value - 1.0
     }
 
+    /// The larger of the two figures over the smaller.
+    fn factor(&self) -> f64 {
+        let ratio = self.modelled / self.published.value;
+        ratio.max(ratio.recip())
+    }
+
     /// True when the model is farther away than [`TOLERANCE`].
     #[must_use]
     pub fn is_off(&self) -> bool {
@@ -51,57 +57,160 @@ pub fn rows(file: &DeviceFile) -> Vec<Row> {
     file.published().iter().filter_map(row).collect()
 }
 
+/// The model's figure, in the unit of the published one; `None` if the model takes no such load.
 fn measure(file: &DeviceFile, published: &Published) -> Option<f64> {
     const BYTES: u64 = 64 << 20;
+    let on_bus = published.bus.as_ref().map(|bus| file.on_bus(bus).ok());
+    let file = &on_bus.unwrap_or_else(|| Some(file.clone()))?;
     let sectors = build(file, 1).geometry().sectors_512;
-    let depth = published.depth;
-    let read = |lba: u64| stream(&mut *build(file, 1), Operation::Read, lba, BYTES);
+    let rate = |operation, lba, bytes| {
+        let size = published.stream_bytes();
+        let load = Stream { operation, lba, bytes, size, depth: published.depth };
+        stream(&mut *build(file, 1), load)
+    };
+    let mean = |operation, bytes| {
+        let seconds: Option<f64> =
+            (0..9).map(|nth| rate(operation, sectors / 8 * nth, bytes).map(f64::recip)).sum();
+        seconds.map(|seconds| 9.0 / seconds)
+    };
     match published.figure {
-        Figure::ReadStart => read(0),
-        Figure::ReadEnd => read(sectors),
-        Figure::ReadMean => {
-            let seconds: Option<f64> =
-                (0..9).map(|nth| read(sectors / 8 * nth).map(f64::recip)).sum();
-            Some(9.0 / seconds?)
+        Figure::ReadStart => rate(Operation::Read, 0, BYTES),
+        Figure::ReadEnd => rate(Operation::Read, sectors, BYTES),
+        Figure::ReadMean => mean(Operation::Read, BYTES),
+        Figure::WriteStart => rate(Operation::Write, 0, filling(file).max(BYTES)),
+        Figure::WriteMean => mean(Operation::Write, filling(file).max(BYTES)),
+        Figure::WriteAfterCache => after_cache(file, published),
+        Figure::WritesInTurn => in_turn(file, published),
+        Figure::RandomReads => random(filled(file), Operation::Read, published, [200, 4000]),
+        Figure::RandomWrites => {
+            let before = u32::try_from(filling(file) / 4 / 4096).unwrap_or(u32::MAX).max(7000);
+            random(worn(file), Operation::Write, published, [before, before / 2])
         }
-        Figure::WriteStart => stream(&mut *build(file, 1), Operation::Write, 0, 4 * BYTES),
-        Figure::RandomReads => random(file, Operation::Read, depth, [200, 4000]),
-        Figure::RandomWrites => random(file, Operation::Write, depth, [7000, 3000]),
-        Figure::Flush => flush_ms(file, published.dirty),
+        Figure::RandomWritesEmpty => {
+            random(build(file, 1), Operation::Write, published, [2000, 4000])
+        }
+        Figure::SyncedWrites => synced(file, published),
+        Figure::ReadLatency => read_latency_ms(file, published),
+        Figure::Flush => flush_ms(file, published),
     }
 }
 
-/// Requests of 4 KiB a second anywhere on the device, after some that are not counted.
+/// Bytes of a stream of writes whose first quarter, which is not counted, is twice what the device's buffer takes.
+fn filling(file: &DeviceFile) -> u64 {
+    let buffer_kib = match file.parameters() {
+        Parameters::Rotating(disk) => disk.buffer.write_kib,
+        Parameters::Ssd(drive) => drive.buffer_kib,
+        _ => 0,
+    };
+    8 * u64::from(buffer_kib) * 1024
+}
+
+/// The model as [`showable`] makes it: a solid-state disk that is smaller and holds data everywhere, as cells that were
+/// never written need no reading.
+fn filled(file: &DeviceFile) -> Box<dyn Model> {
+    build(&showable(file).0, 1)
+}
+
+/// As [`filled`], with random writes before that bring a solid-state disk to its steady state.
+fn worn(file: &DeviceFile) -> Box<dyn Model> {
+    let (mut shown, _) = showable(file);
+    if let Parameters::Ssd(parameters) = &mut shown.parameters {
+        parameters.preconditioned = if parameters.prefilled { 2.0 } else { 0.0 };
+    }
+    build(&shown, 1)
+}
+
+/// Random requests a second anywhere on the device, after some that are not counted.
 fn random(
-    file: &DeviceFile,
+    model: Box<dyn Model>,
     operation: Operation,
-    depth: u32,
+    published: &Published,
     [before, count]: [u32; 2],
 ) -> Option<f64> {
-    let (shown, _) = showable(file);
-    let mut trial = Trial::new(build(&shown, 1));
+    let mut trial = Trial::new(model);
     let places = Places::Random { sectors: trial.geometry().sectors_512 };
-    let load = |count| Load { operation, bytes: 4096, depth, count };
+    let (bytes, depth) = (published.random_bytes(), published.depth);
+    let load = |count| Load { operation, bytes, depth, count };
     trial.run(load(before), places)?;
     trial.run(load(count), places).map(|found| found.per_second())
 }
 
-/// Mean of flushes, each after so many random writes of 4 KiB at once.
-fn flush_ms(file: &DeviceFile, dirty: u32) -> Option<f64> {
-    const TIMES: u32 = 20;
-    let (shown, _) = showable(file);
-    let mut trial = Trial::new(build(&shown, 1));
+/// Latency of random reads that so many per cent do not exceed.
+fn read_latency_ms(file: &DeviceFile, published: &Published) -> Option<f64> {
+    const COUNT: u32 = 4000;
+    let mut trial = Trial::new(filled(file));
     let places = Places::Random { sectors: trial.geometry().sectors_512 };
-    let mut sum = 0.0;
-    for _ in 0..TIMES {
-        trial.run(
-            Load { operation: Operation::Write, bytes: 4096, depth: 1, count: dirty },
-            places,
-        )?;
-        let flush = Load { operation: Operation::Flush, bytes: 0, depth: 1, count: 1 };
-        sum += trial.run(flush, places)?.mean_ms();
+    let (bytes, depth) = (published.random_bytes(), published.depth);
+    let mut latencies = Vec::new();
+    for count in [200, COUNT] {
+        latencies =
+            trial.latencies(Load { operation: Operation::Read, bytes, depth, count }, places)?;
     }
-    Some(sum / f64::from(TIMES))
+    latencies.sort_unstable();
+    let rank = (f64::from(COUNT) * published.percentile / 100.0).ceil() as usize;
+    latencies.get(rank.max(1) - 1).map(|latency_ns| *latency_ns as f64 / 1e6)
+}
+
+/// Rate of writes to places in turn, each an erase unit of its own.
+fn in_turn(file: &DeviceFile, published: &Published) -> Option<f64> {
+    const ROUNDS: u32 = 16;
+    let mut trial = Trial::new(build(file, 1));
+    // Far apart, so that no two of them share a unit.
+    let apart = trial.geometry().sectors_512 / u64::from(published.places + 1) / 8192 * 8192;
+    let load = Load {
+        operation: Operation::Write,
+        bytes: published.random_bytes(),
+        depth: 1,
+        count: published.places * ROUNDS,
+    };
+    trial.run(load, Places::InTurn { count: published.places, apart }).map(|found| found.mb_per_s())
+}
+
+/// Rate of sequential writes once the cache of faster cells is full.
+fn after_cache(file: &DeviceFile, published: &Published) -> Option<f64> {
+    let (shown, _) = showable(file);
+    let Parameters::Ssd(parameters) = shown.parameters() else { return None };
+    let cache = u64::from(parameters.slc.as_ref()?.mib) << 20;
+    // The first quarter is not counted.
+    let bytes = (8 * cache + filling(file)).min(shown.presented.sectors * 512);
+    let (size, depth) = (published.stream_bytes(), published.depth);
+    let load = Stream { operation: Operation::Write, lba: 0, bytes, size, depth };
+    stream(&mut *build(&shown, 1), load)
+}
+
+/// Random writes a second, each with a flush behind it.
+fn synced(file: &DeviceFile, published: &Published) -> Option<f64> {
+    const TIMES: u32 = 200;
+    let mut trial = Trial::new(filled(file));
+    let places = Places::Random { sectors: trial.geometry().sectors_512 };
+    let write =
+        Load { operation: Operation::Write, bytes: published.random_bytes(), depth: 1, count: 1 };
+    let flush = Load { operation: Operation::Flush, bytes: 0, depth: 1, count: 1 };
+    let mut sum_ms = 0.0;
+    for _ in 0..TIMES {
+        sum_ms += trial.run(write, places)?.mean_ms() + trial.run(flush, places)?.mean_ms();
+    }
+    Some(f64::from(TIMES) / sum_ms * 1000.0)
+}
+
+/// Mean of flushes, each after so many random writes at once.
+fn flush_ms(file: &DeviceFile, published: &Published) -> Option<f64> {
+    const TIMES: u32 = 20;
+    let mut trial = Trial::new(filled(file));
+    let places = Places::Random { sectors: trial.geometry().sectors_512 };
+    let write = Load {
+        operation: Operation::Write,
+        bytes: published.random_bytes(),
+        depth: 1,
+        count: published.dirty,
+    };
+    let flush = Load { operation: Operation::Flush, bytes: 0, depth: 1, count: 1 };
+    let mut sum_ms = 0.0;
+    for _ in 0..TIMES {
+        trial.run(write, places)?;
+        sum_ms += trial.run(flush, places)?.mean_ms();
+    }
+    Some(sum_ms / f64::from(TIMES))
 }
 
 /// The figures of a device as text, a line each; empty when none is published.
@@ -134,21 +243,44 @@ fn three_digits(value: f64) -> String {
     format!("{value:.*}", usize::try_from(2 - digits).unwrap_or(0))
 }
 
-/// Every device with its published figures and the model's, as a document.
+/// The rows of a device in one sentence for reports: which figures its model misses. `None` if it misses none and
+/// has at least one.
 #[must_use]
-pub fn document<'a>(files: impl Iterator<Item = &'a DeviceFile>) -> String {
+pub fn warning(file: &DeviceFile, rows: &[Row]) -> Option<String> {
+    let name = file.name();
+    if rows.is_empty() {
+        let text = "has no published figures to compare it with; its absolute times may be far from those of the device";
+        return Some(format!("the model {name} {text}"));
+    }
+    let off: Vec<&Row> = rows.iter().filter(|row| row.is_off()).collect();
+    let worst = off.iter().max_by(|one, other| one.factor().total_cmp(&other.factor()))?;
+    let Published { value, .. } = worst.published;
+    Some(format!(
+        "the model {name} misses {} of {} published figures by more than 10 %, most of all \"{}\": {value} {unit}, \
+         model {} {unit}; what a workload gains or loses there is as uncertain",
+        off.len(),
+        rows.len(),
+        worst.published.name(),
+        three_digits(worst.modelled),
+        unit = worst.published.figure.unit(),
+    ))
+}
+
+/// Devices with their published figures and the model's, as a document.
+#[must_use]
+pub fn document<'a>(devices: impl Iterator<Item = (&'a DeviceFile, Vec<Row>)>) -> String {
     let mut text = "# Device models and published figures\n\n\
         Every figure that was published for a device, compared with its model under the same load. **Off** marks \
         a model that is more than 10 % away. *Calibrated* marks a figure by which a number of the device file was \
         chosen: it shows that the file is consistent, not that the model predicts. Devices without a row have \
-        no published figure that can be compared.\n\n\
+        no published figure that can be compared. Solid-state disks are compared at a smaller capacity, filled, \
+        with the same amplification of writes; figures of an empty or new device are compared with the whole one.\n\n\
         Generated by `SEEKWELL_UPDATE_DOCS=1 cargo test -p seekwell-device --test devices published`.\n\n\
         | device | figure | published | model | difference | | source |\n\
         | --- | --- | ---: | ---: | ---: | --- | --- |\n"
         .to_owned();
     let mut without = Vec::new();
-    for file in files {
-        let rows = rows(file);
+    for (file, rows) in devices {
         if rows.is_empty() {
             without.push(file.name());
         }

@@ -2,7 +2,7 @@
 //!
 //! A program of a workload gets a mount namespace in which no filesystem honours set-user-ID bits or
 //! device nodes, a `/dev` with the devices given and no other block device, a `/proc` of its own PID
-//! namespace, and the capabilities of [`WORKLOAD`] at most. An agent keeps [`AGENT`].
+//! namespace, settings of the kernel and of devices that it can read alone, and the capabilities of [`WORKLOAD`] at most. An agent keeps [`AGENT`].
 
 use crate::error::{Error, Result};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -205,8 +205,6 @@ pub fn keep_only(kept: CapabilitySet) -> Result<()> {
         source,
         remedy: "run as root, or without any capability",
     };
-    if !own_capabilities()?.effective.contains(CapabilitySet::SETPCAP) {
-        return Ok(());
-    }
-    enter::drop_capabilities(kept, true).map_err(failed)
+    let may_bound = own_capabilities()?.effective.contains(CapabilitySet::SETPCAP);
+    enter::drop_capabilities(kept, may_bound).map_err(failed)
 }

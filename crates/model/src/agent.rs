@@ -65,6 +65,11 @@ pub enum TrialPart {
     Make,
     /// All of it but the filesystem, which another agent has made.
     Made,
+    /// Mounts the filesystem that another agent has made, and writes files whose synced bytes are known,
+    /// for power cuts.
+    Endure,
+    /// Mounts what a power cut left, looks for what was synced, and checks the filesystem.
+    Survey,
 }
 
 /// One trial for an agent.
@@ -99,6 +104,9 @@ pub struct TrialRequest {
     pub undo: Option<PathBuf>,
     /// An empty directory for mount points, made by the runner.
     pub work: PathBuf,
+    /// Said to be synced before the power cut that [`TrialPart::Survey`] looks at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub synced: Vec<String>,
 }
 
 /// Queue settings made equal across the stacks compared.
@@ -126,6 +134,11 @@ pub enum AgentMessage {
     Step {
         /// Its name.
         name: String,
+    },
+    /// The kernel says that this is on the device ([`TrialPart::Endure`]).
+    Synced {
+        /// The promise.
+        what: String,
     },
     /// The trial is over; the last message.
     Record(Box<Record>),

@@ -80,6 +80,9 @@ pub struct RunComparison {
     pub first: String,
     /// The second run.
     pub second: String,
+    /// Name of the backend of both runs; empty in files of earlier versions.
+    #[serde(default)]
+    pub backend: String,
     /// `STEP.METRIC` that is compared.
     pub metric: String,
     /// Direction in which the metric is better.

@@ -15,6 +15,7 @@ pub mod filesystems;
 pub mod lab;
 pub mod metrics;
 pub mod plan;
+pub mod power_cut;
 pub mod record;
 pub mod replication;
 pub mod stack;

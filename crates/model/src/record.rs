@@ -277,6 +277,12 @@ pub struct Record {
     pub fingerprint: Option<String>,
     /// Wall time from the agent's first to its last instruction.
     pub elapsed_ns: u64,
+    /// Part of the run's budget that the trial used, ns ([`Backend::cost_ns`]); `None` in files of
+    /// earlier versions.
+    ///
+    /// [`Backend::cost_ns`]: crate::backend::Backend::cost_ns
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_ns: Option<u64>,
     /// Doubts about the trial as a whole.
     pub warnings: Vec<Warning>,
 }
@@ -296,6 +302,7 @@ impl Record {
             block_events: None,
             fingerprint: None,
             elapsed_ns: 0,
+            cost_ns: None,
             warnings: vec![],
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::lab::Better;
 use crate::plan::Outlook;
+use crate::power_cut::CutCounts;
 use serde::{Deserialize, Serialize};
 
 /// The three kinds of verdict.
@@ -72,6 +73,10 @@ pub enum Basis {
     /// nothing.
     Screen,
 }
+
+/// Version of the method by which verdicts are made. It rises with every change that may change a
+/// verdict; 0 stands for verdicts made before versions were kept, and 1 also for those of method 2.
+pub const METHOD: u32 = 3;
 
 /// Answer of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -350,6 +355,9 @@ pub struct StackDurability {
     pub class: DurabilityClass,
     /// Reasons, one entry each; what a power cut would take.
     pub reasons: Vec<String>,
+    /// Power cuts of all its trials; `None` if its power was not cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuts: Option<CutCounts>,
 }
 
 impl Evidence {
@@ -357,6 +365,12 @@ impl Evidence {
     #[must_use]
     pub fn durability_of(&self, stack: &str) -> Option<&StackDurability> {
         self.durability.iter().find(|one| one.stack == stack)
+    }
+
+    /// Returns true if the power of any stack was cut.
+    #[must_use]
+    pub fn has_cuts(&self) -> bool {
+        self.durability.iter().any(|one| one.cuts.is_some())
     }
 
     /// Returns true if the stacks are of several classes.

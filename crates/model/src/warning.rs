@@ -237,6 +237,15 @@ warnings! {
     NotTorn "not-torn" Stack Missing
         "The crash of `fsck_torn` could not be simulated on this stack."
         "use it on ext3, ext4 or xfs, or cut the power on the virtual backend"
+    SyncedDataLost "synced-data-lost" Stack Doubt
+        "A power cut on the virtual backend lost data for which a sync had returned, or the filesystem with it."
+        "do not keep data on this stack that a power cut must not lose"
+    PowerCutDamage "power-cut-damage" Stack Doubt
+        "The filesystem's checker found damage after a power cut and the mount that recovers from it."
+        "run the checker before mounting this stack after a power cut"
+    NoPowerCuts "no-power-cuts" Stack Missing
+        "The power of this stack could not be cut."
+        "see the reason; raw stacks and stacks whose files do not fit have no power cuts"
     ImageChanged "image-changed" Stack NotRanked
         "The layout of a scratch image changed during the trial. The trial measured the filesystem below the image too."
         "use a scratch directory whose filesystem writes in place, and no discard unless it is the axis"

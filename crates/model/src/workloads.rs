@@ -206,6 +206,15 @@ pub const COUNTED_METRICS: &[&str] = &[
 pub const HOUSEKEEPING_STEPS: &[&str] =
     &["mkfs", "mount", "umount", "fsck", "mount_torn", "fsck_torn"];
 
+/// Returns true if the step belongs to the stack and not to the workload.
+#[must_use]
+pub fn is_housekeeping(step: &str) -> bool {
+    step == WRITE_BACK_STEP || HOUSEKEEPING_STEPS.contains(&step)
+}
+
+/// The step in which the agent writes a layer in memory back to the device; it is not judged.
+pub const WRITE_BACK_STEP: &str = "write_back";
+
 impl StepOutline {
     /// Returns true if the step reports this metric.
     #[must_use]

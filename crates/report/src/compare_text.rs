@@ -1,10 +1,10 @@
 //! Two runs compared.
 
 use crate::number::{DASH, Scale, exact_percent, ratio, unit_of};
+use crate::terminal::warnings_below;
 use crate::text::{Ink, Palette, Table, harmless, paragraph};
 use seekwell_model::comparison::{Change, Difference, RunComparison, StackComparison, Threshold};
 use seekwell_model::lab::Better;
-use seekwell_model::warning::Warning;
 
 /// Labels listed of a difference before "and N more".
 const STACKS_NAMED: usize = 3;
@@ -28,21 +28,8 @@ pub fn compare_text(found: &RunComparison, width: usize, colour: bool) -> String
     for (doubts, name) in
         [(&found.first_doubts, &found.first), (&found.second_doubts, &found.second)]
     {
-        out.push_str(&doubts_of(name, doubts, width, palette));
-    }
-    out
-}
-
-/// Doubts about one of the runs: they are doubts about every ratio.
-fn doubts_of(run: &str, doubts: &[Warning], width: usize, palette: Palette) -> String {
-    if doubts.is_empty() {
-        return String::new();
-    }
-    let title = harmless(&format!("Doubts about {run}"));
-    let mut out = format!("\n{}\n", palette.paint(Ink::Doubt, &title));
-    for doubt in doubts {
-        let text = format!("{}: {}", doubt.code, doubt.text);
-        out.push_str(&paragraph("  ! ", &harmless(&text), width));
+        let title = harmless(&format!("Doubts about {name}"));
+        out.push_str(&warnings_below(&title, doubts, width, palette));
     }
     out
 }
@@ -129,7 +116,8 @@ fn conclusion(found: &RunComparison) -> String {
         found.stacks.len(),
         number(Change::Same),
     );
-    if better + worse > 0 {
+    // In virtual time the machine has no part in the result.
+    if better + worse > 0 && found.backend != "virtual" {
         text.push_str(
             " One run per side cannot tell a change of the setup from a change of the machine: to \
              blame the setup, make at least three runs per side, in turn.",

@@ -6,6 +6,7 @@ use crate::number::percent;
 use crate::sentence::{factor, list};
 use crate::view::{RunView, count};
 use seekwell_model::lab::Better;
+use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{
     AxisFound, Beside, CheckFound, ControlFound, DurabilityClass, Evidence, InteractionFound,
     RaceCourse, StackDurability,
@@ -157,11 +158,48 @@ pub(crate) fn class_words(class: DurabilityClass) -> &'static str {
     }
 }
 
-/// Only where the classes differ: then the table has a mark, and here is what it means.
+/// Only where the classes differ or power was cut: then the table has a mark, and here is what it means.
 fn durability(evidence: &Evidence) -> Vec<String> {
-    if !evidence.durability_differs() {
-        return vec![];
+    let mut said = cuts(evidence);
+    if evidence.durability_differs() {
+        said.extend(classes(evidence));
     }
+    said
+}
+
+/// The stacks that may lose synced data, by the power cuts of the run.
+fn cuts(evidence: &Evidence) -> Vec<String> {
+    let counts: Vec<(&str, CutCounts)> = evidence
+        .durability
+        .iter()
+        .filter_map(|stack| Some((stack.stack.as_str(), stack.cuts?)))
+        .collect();
+    let lossy = || counts.iter().filter(|(_, counts)| counts.losses() > 0);
+    let whole = || counts.iter().filter(|(_, counts)| counts.losses() == 0);
+    let mut said: Vec<String> = lossy()
+        .map(|(stack, counts)| {
+            format!(
+                "{stack} may lose synced data: {} of {} power cuts lost some",
+                counts.losses(),
+                counts.cuts
+            )
+        })
+        .collect();
+    let cuts: u64 = whole().map(|(_, counts)| counts.cuts).sum();
+    if cuts > 0 {
+        let stacks = few(whole().map(|(stack, _)| *stack));
+        said.push(format!("No synced data was lost in {cuts} power cuts: {stacks}"));
+    }
+    for (stack, counts) in counts.iter().filter(|(_, counts)| counts.damaged > 0) {
+        said.push(format!(
+            "{stack} needs its checker after a power cut: it found damage after {} of {}",
+            counts.damaged, counts.cuts
+        ));
+    }
+    said
+}
+
+fn classes(evidence: &Evidence) -> Vec<String> {
     let mut classes: Vec<DurabilityClass> =
         evidence.durability.iter().map(|stack| stack.class).collect();
     classes.sort_unstable();

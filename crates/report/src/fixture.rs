@@ -139,6 +139,7 @@ pub(crate) fn view(stacks: Vec<Stack>, seconds: &[f64], verdict: Verdict) -> Run
             "ram": 25_769_803_776_u64,
         }),
         warnings: vec![],
+        is_over: true,
         host_ns: None,
     }
 }

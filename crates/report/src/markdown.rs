@@ -3,7 +3,7 @@
 use crate::evidence_text::{sections, weaker_leader};
 use crate::permanent::permanent;
 use crate::sentence::{kind_word, verdict_sentences};
-use crate::stack_table::{StackTable, direction};
+use crate::stack_table::{CUTS, StackTable, direction};
 use crate::terminal::grouped;
 use crate::text::harmless;
 use crate::uncontrolled::uncontrolled;
@@ -56,6 +56,7 @@ fn stacks(view: &RunView, out: &mut String) {
         "trials".to_owned(),
     ];
     titles.extend(stacks.power_cut.then(|| "power cut".to_owned()));
+    titles.extend(stacks.cuts.then(|| CUTS.to_owned()));
     let others =
         stacks.others.iter().map(|(column, scale)| format!("{} {}", column.metric, scale.symbol()));
     titles.extend(others);
@@ -66,6 +67,7 @@ fn stacks(view: &RunView, out: &mut String) {
         let mut cells =
             vec![&row.ratio.stack, &row.median, &row.ratio_text, &row.interval, &row.trials];
         cells.extend(stacks.power_cut.then_some(&row.power_cut));
+        cells.extend(stacks.cuts.then_some(&row.cuts));
         cells.extend(&row.others);
         line(cells.into_iter().map(String::as_str), out);
     }

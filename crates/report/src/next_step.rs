@@ -3,7 +3,7 @@
 use crate::number::percent;
 use crate::text::harmless;
 use crate::view::RunView;
-use seekwell_model::verdict::VerdictKind;
+use seekwell_model::verdict::{METHOD, VerdictKind};
 use std::path::Path;
 
 const MINUTE_NS: f64 = 60e9;
@@ -14,22 +14,35 @@ const LONGEST_NS: f64 = 7.0 * 24.0 * 3600e9;
 /// More than the expected time, because the cost of a round is an estimate.
 const MARGIN: f64 = 1.25;
 
-/// The command that completes an interrupted run.
+/// The command that completes an interrupted run, with the options that its environment names. Files
+/// of earlier versions name the backend alone.
 #[must_use]
-pub fn resume_command(path: &Path, backend: &str) -> String {
-    let option = if backend == "virtual" { " --place virtual" } else { "" };
-    format!("seekwell run --resume -o {}{option}", quoted(path))
+pub fn resume_command(path: &Path, environment: &serde_json::Value) -> String {
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let backend = environment.get("place").and_then(serde_json::Value::as_str);
+    let of_backend = || match backend {
+        Some("virtual") => vec!["--place".to_owned(), "virtual".to_owned()],
+        _ => vec![],
+    };
+    let kept = environment.get("options").and_then(serde_json::Value::as_array);
+    let options = kept.map_or_else(of_backend, |all| all.iter().filter_map(text).collect());
+    let words: String = options.iter().map(|word| format!(" {}", quoted(word))).collect();
+    format!("seekwell run --resume -o {}{words}", quoted(&path.display().to_string()))
 }
 
 /// One line with the command that would decide an open verdict, and behind `#` how likely that is
-/// and how long it takes on this machine. `None` if the verdict is clear, or more rounds would not
-/// help.
+/// and how long it takes on this machine; for a run whose rounds are not over, the command that
+/// completes it. `None` if the verdict is clear, or more rounds would not help.
 #[must_use]
 pub fn next_command(view: &RunView, path: &Path) -> Option<String> {
     let verdict = &view.verdict;
-    let is_old_race = view.plan.race.as_ref().is_some_and(|race| race.method == 0);
+    let is_old_race = view.plan.race.as_ref().is_some_and(|race| race.method != METHOD);
     if verdict.kind != VerdictKind::Unresolved || view.is_recording() || is_old_race {
         return None;
+    }
+    let resume = resume_command(path, &view.environment);
+    if !view.is_over && view.plan.race.is_none() && view.plan.prolonged.is_none() {
+        return Some(harmless(&resume));
     }
     let needed = verdict.evidence.needed.as_ref()?;
     let expected_ns = view.on_host(needed.more_ns).unwrap_or(needed.more_ns) as f64;
@@ -41,8 +54,7 @@ pub fn next_command(view: &RunView, path: &Path) -> Option<String> {
         format!("decides with a probability of {}, in ", percent(probability))
     });
     Some(harmless(&format!(
-        "{} --until-decided --at-most {}  # {chance}about {}",
-        resume_command(path, &view.backend),
+        "{resume} --until-decided --at-most {}  # {chance}about {}",
         short(at_most),
         rough(expected_ns)
     )))
@@ -64,12 +76,11 @@ fn rough(ns: f64) -> String {
     }
 }
 
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
+/// A word as a shell takes it.
+fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@%,:".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
-        return text;
+        return text.to_owned();
     }
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -5,6 +5,7 @@ use crate::number::percent;
 use crate::view::RunView;
 use seekwell_model::record::{Record, Sample, Status, StepRecord};
 use seekwell_model::stack::Backing;
+use seekwell_model::workloads::is_housekeeping;
 use seekwell_stats::estimate::{mean, median};
 use seekwell_stats::special::{f_upper_tail, t_upper_tail};
 
@@ -23,7 +24,8 @@ const FEWEST_TRIALS: usize = 12;
 /// The judged value of a trial with what was seen during it.
 #[derive(Clone, Debug, PartialEq)]
 struct Trial {
-    stack: usize,
+    /// Stack and workload.
+    candidate: usize,
     round: usize,
     /// Natural logarithm of the value.
     value: f64,
@@ -78,10 +80,9 @@ fn trials(view: &RunView) -> Vec<Trial> {
         let place = places.entry(trial.round).or_insert(0_u32);
         *place += 1;
         let value = record.metric(metric).filter(|value| *value > 0.0 && value.is_finite())?;
-        let candidate = view.plan.candidates.get(trial.candidate as usize)?;
         let step = record.steps.iter().find(|one| one.name == step)?;
         (record.status == Status::Ok).then(|| Trial {
-            stack: candidate.stack as usize,
+            candidate: trial.candidate as usize,
             round: trial.round as usize,
             value: value.ln(),
             cpu: cpu_pressure(&record.timeline, step),
@@ -110,11 +111,11 @@ fn per_request(step: &StepRecord) -> Option<f64> {
 
 /// Returns the size of the noise, what goes with it, and what would help most.
 fn budget(trials: &[Trial], step_s: Option<f64>) -> Vec<String> {
-    let by_stack = |trial: &Trial| trial.stack;
+    let by_candidate = |trial: &Trial| trial.candidate;
     let by_round = |trial: &Trial| trial.round;
     let values: Vec<f64> = trials.iter().map(|trial| trial.value).collect();
-    let of_stack = centred(trials, &values, by_stack);
-    let stacks = groups(trials, by_stack).len();
+    let of_stack = centred(trials, &values, by_candidate);
+    let stacks = groups(trials, by_candidate).len();
     let freedom = trials.len().saturating_sub(stacks);
     let total = squares(&of_stack) / freedom.max(1) as f64;
     if total <= 0.0 {
@@ -205,7 +206,7 @@ fn squares(values: &[f64]) -> f64 {
 /// explains it.
 fn common(trials: &[Trial], values: &[f64]) -> Option<f64> {
     let rounds = groups(trials, |trial| trial.round);
-    let stacks = groups(trials, |trial| trial.stack).len();
+    let stacks = groups(trials, |trial| trial.candidate).len();
     let between_df = rounds.len().checked_sub(1).filter(|df| *df > 0)?;
     let within_df = trials.len().checked_sub(stacks + between_df).filter(|df| *df > 0)?;
     let within = squares(&centred(trials, values, |trial| trial.round));
@@ -221,12 +222,12 @@ fn common(trials: &[Trial], values: &[f64]) -> Option<f64> {
 /// trials, or if chance explains it.
 fn explained(trials: &[Trial], rest: &[f64], read: impl Fn(&Trial) -> Option<f64>) -> Option<f64> {
     let seen: Vec<f64> = trials.iter().map(read).collect::<Option<_>>()?;
-    let of_stack = centred(trials, &seen, |trial| trial.stack);
+    let of_stack = centred(trials, &seen, |trial| trial.candidate);
     let x = centred(trials, &of_stack, |trial| trial.round);
     let both: f64 = x.iter().zip(rest).map(|(x, y)| x * y).sum();
     let share = both * both / (squares(&x) * squares(rest));
     let used =
-        groups(trials, |trial| trial.stack).len() + groups(trials, |trial| trial.round).len();
+        groups(trials, |trial| trial.candidate).len() + groups(trials, |trial| trial.round).len();
     let df = trials.len().checked_sub(used).filter(|df| *df > 0)? as f64;
     if !share.is_finite() || share >= 1.0 {
         return None;
@@ -241,7 +242,11 @@ fn step_seconds(view: &RunView) -> Option<f64> {
     let step = view.verdict.metric.split_once('.')?.0;
     median(&times(view, |record| {
         let step = record.steps.iter().find(|one| one.name == step)?;
-        Some(step.ended_ns.saturating_sub(step.started_ns) as f64 / 1e9)
+        let took = step.ended_ns.saturating_sub(step.started_ns) as f64 / 1e9;
+        // With the write-back, where that is judged.
+        let durable = view.verdict.metric.ends_with(".elapsed_durable");
+        let judged = record.metric(&view.verdict.metric).filter(|_| durable);
+        (took > 0.0).then(|| judged.unwrap_or(took))
     }))
     .filter(|seconds| *seconds > 0.0)
 }
@@ -255,21 +260,19 @@ fn times(view: &RunView, read: impl Fn(&Record) -> Option<f64>) -> Vec<f64> {
 fn cost(view: &RunView) -> Option<String> {
     let judged = step_seconds(view)?;
     let trial = median(&times(view, |record| Some(record.elapsed_ns as f64 / 1e9)))?;
-    let named = |names: &[&str]| {
+    let judged_step = view.verdict.metric.split_once('.')?.0;
+    let beside = |housekeeping: bool| {
         median(&times(view, |record| {
-            let of = record.steps.iter().filter(|step| names.contains(&step.name.as_str()));
+            let of = record.steps.iter().filter(|step| {
+                step.name != judged_step && is_housekeeping(&step.name) == housekeeping
+            });
             Some(of.map(|step| step.ended_ns.saturating_sub(step.started_ns) as f64 / 1e9).sum())
         }))
     };
-    let steps = median(&times(view, |record| {
-        let all = record.steps.iter();
-        Some(all.map(|step| step.ended_ns.saturating_sub(step.started_ns) as f64 / 1e9).sum())
-    }))?;
-    let made = named(&["mkfs", "mount", "umount"])?;
+    let (made, others) = (beside(true)?, beside(false)?);
     Some(format!(
-        "A trial takes {trial:.2} s, {} of it in the judged step: {judged:.2} s judged, {:.2} s in other steps of the workload, {made:.2} s for mkfs, mount and umount, {:.2} s for devices, settings and caches",
+        "A trial takes {trial:.2} s, {} of it in the judged step: {judged:.2} s judged, {others:.2} s in other steps of the workload, {made:.2} s for making, mounting and checking the filesystem, {:.2} s for devices, settings and caches",
         percent(judged / trial),
-        (steps - judged - made).max(0.0),
-        (trial - steps).max(0.0)
+        (trial - judged - made - others).max(0.0)
     ))
 }

@@ -3,6 +3,7 @@
 use crate::number::{DASH, Scale, ratio, unit_of};
 use crate::view::{Counts, RunView, StepColumn};
 use seekwell_model::lab::Better;
+use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
 
 /// One row per stack, best first.
@@ -13,6 +14,8 @@ pub(crate) struct StackTable {
     pub(crate) others: Vec<(StepColumn, Scale)>,
     /// True if the durability classes differ: each row shows its class.
     pub(crate) power_cut: bool,
+    /// True if the power of a stack was cut: each row shows how many cuts it survived.
+    pub(crate) cuts: bool,
     /// True if a ratio is an estimate from the screen of a race.
     pub(crate) estimates: bool,
     pub(crate) rows: Vec<StackRow>,
@@ -30,6 +33,8 @@ pub(crate) struct StackRow {
     pub(crate) interval: String,
     pub(crate) trials: String,
     pub(crate) power_cut: String,
+    /// `99 of 100`.
+    pub(crate) cuts: String,
     pub(crate) others: Vec<String>,
 }
 
@@ -52,7 +57,8 @@ impl StackTable {
         let estimates = ratios.iter().any(|row| row.basis == Basis::Screen);
         let rows = ratios.into_iter().map(|row| StackRow::of(view, row, scale, &others)).collect();
         let power_cut = verdict.evidence.durability_differs();
-        Self { scale, others, power_cut, estimates, rows }
+        let cuts = verdict.evidence.has_cuts();
+        Self { scale, others, power_cut, cuts, estimates, rows }
     }
 }
 
@@ -70,10 +76,18 @@ impl StackRow {
             interval: interval(&row, verdict.baseline.as_deref()),
             trials: trials(view.counts(&row.stack)),
             power_cut: class.map_or(DASH, |stack| stack.class.word()).to_owned(),
+            cuts: class.and_then(|stack| stack.cuts).map_or(DASH.to_owned(), survived),
             others: medians.collect(),
             ratio: row,
         }
     }
+}
+
+/// Title of the column with the power cuts.
+pub(crate) const CUTS: &str = "cuts survived";
+
+fn survived(counts: CutCounts) -> String {
+    format!("{} of {}", counts.survived, counts.cuts)
 }
 
 /// The direction of the judged metric.

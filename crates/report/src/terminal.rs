@@ -3,7 +3,7 @@
 use crate::evidence_text::{sections, weaker_leader};
 use crate::permanent::{Permanent, permanent};
 use crate::sentence::{kind_word, verdict_sentences};
-use crate::stack_table::{StackTable, direction};
+use crate::stack_table::{CUTS, StackTable, direction};
 use crate::text::{Ink, Palette, Table, facts, harmless, paragraph};
 use crate::uncontrolled::uncontrolled;
 use crate::view::{RunView, count};
@@ -55,6 +55,9 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
     if stacks.power_cut {
         table.column("power cut", "", false);
     }
+    if stacks.cuts {
+        table.column(CUTS, "", true);
+    }
     for (column, scale) in &stacks.others {
         table.column(column.title(), scale.symbol(), true);
     }
@@ -67,10 +70,11 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
             row.trials.clone(),
         ];
         cells.extend(stacks.power_cut.then(|| row.power_cut.clone()));
+        cells.extend(stacks.cuts.then(|| row.cuts.clone()));
         cells.extend(row.others.iter().cloned());
         table.row(row.best.then_some(Ink::Good), cells);
     }
-    let fixed = FIXED_COLUMNS + usize::from(stacks.power_cut);
+    let fixed = FIXED_COLUMNS + usize::from(stacks.power_cut) + usize::from(stacks.cuts);
     let (text, left_out) = table.render(width, fixed, palette);
     let title = title(view, &stacks, left_out < stacks.others.len());
     let mut out = paragraph("", &harmless(&title), width);
@@ -147,10 +151,20 @@ pub(crate) fn grouped(warnings: &[Warning]) -> Vec<(&Warning, Vec<&str>)> {
 
 /// Also for plans and benchmarks.
 pub(crate) fn warnings(warnings: &[Warning], width: usize, palette: Palette) -> String {
+    warnings_below("Warnings", warnings, width, palette)
+}
+
+/// Warnings below a title; nothing without a warning.
+pub(crate) fn warnings_below(
+    title: &str,
+    warnings: &[Warning],
+    width: usize,
+    palette: Palette,
+) -> String {
     if warnings.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n{}\n", palette.paint(Ink::Doubt, "Warnings"));
+    let mut out = format!("\n{}\n", palette.paint(Ink::Doubt, title));
     for (warning, texts) in grouped(warnings) {
         for (number, text) in texts.iter().take(TEXTS_OF_A_GROUP).enumerate() {
             let code = if number == 0 { format!("{}: ", warning.code) } else { String::new() };

@@ -17,6 +17,8 @@ pub struct RunView {
     pub records: Vec<(PlannedTrial, Record)>,
     /// The verdict.
     pub verdict: Verdict,
+    /// True if the run file holds the verdict; false for a run that is interrupted or under way.
+    pub is_over: bool,
     /// Name of the backend.
     pub backend: String,
     /// Environment of the run, an object; the texts use `kernel`, `cpu`, `ram` (a size in bytes or

@@ -150,6 +150,7 @@ pub fn compare(
         format: seekwell_model::FORMAT.to_string(),
         first: first.name.to_owned(),
         second: second.name.to_owned(),
+        backend: first.backend.to_owned(),
         metric: judge.metric.clone(),
         better: judge.better,
         confidence: judge.confidence,

@@ -114,9 +114,9 @@ impl<'a> Execution<'a> {
     /// A run of this plan that continues with these kept records.
     #[must_use]
     pub fn new(plan: &'a Plan, kept: Records) -> Self {
-        let times = || kept.values().map(|(_, record)| record.elapsed_ns);
-        let (spent_ns, longest_ns) = (times().sum(), times().max().unwrap_or(0));
-        Self { plan, records: kept, spent_ns, longest_ns }
+        let spent_ns = kept.values().map(|(_, record)| spent_ns(record)).sum();
+        let longest_ns = kept.values().map(|(_, record)| without_images_ns(record)).max();
+        Self { plan, records: kept, spent_ns, longest_ns: longest_ns.unwrap_or(0) }
     }
 
     /// All records, kept before or made now.
@@ -220,15 +220,13 @@ impl<'a> Execution<'a> {
             .run(self.plan, trial, &mut progress)
             .map_err(|source| RunError::Backend { index, source })?;
         steady::mark(self.plan, trial, &mut record);
+        // The agent's own time leaves out its start and the writing of images.
+        let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        record.cost_ns = Some(backend.cost_ns(&record, wall_ns));
         keeper.keep(trial, &record).map_err(|source| RunError::Keep { index, source })?;
         on_event(Event::Ended { trial, record: &record });
-        // The agent's own time leaves out its start, the writing of images and the record's way to
-        // disk.
-        let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let cost_ns = backend.cost_ns(&record, wall_ns);
-        self.spent_ns += cost_ns;
-        // The first trial waits for its image, which the next need not.
-        self.longest_ns = self.longest_ns.max(cost_ns.min(record.elapsed_ns));
+        self.spent_ns += spent_ns(&record);
+        self.longest_ns = self.longest_ns.max(without_images_ns(&record));
         self.records.insert(index, (*trial, record));
         if let (true, Some((_, record))) =
             (is_quarantined(&self.records, trial.candidate, index + 1), self.records.get(&index))
@@ -287,6 +285,16 @@ impl<'a> Execution<'a> {
         };
         left.max(1)
     }
+}
+
+/// Part of the budget that a kept trial used. A record of an earlier version tells its own time alone.
+fn spent_ns(record: &Record) -> u64 {
+    record.cost_ns.unwrap_or(record.elapsed_ns)
+}
+
+/// The same without the writing of images: the first trial waits for its image, later ones do not.
+fn without_images_ns(record: &Record) -> u64 {
+    spent_ns(record).min(record.elapsed_ns)
 }
 
 /// Progress of a run.

@@ -11,7 +11,7 @@ mod race;
 mod short;
 
 use crate::outlook::rounds_outlook;
-use crate::question::{METHOD, question};
+use crate::question::question;
 use crate::records::Records;
 use crate::values::{self, common_workloads, judged_trials, judged_values, judged_workloads};
 use decision::Words;
@@ -19,6 +19,7 @@ use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::units::Nanos;
+use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{
     Basis, Decision, DependenceFound, Evidence, Needed, OutStack, Ratio, Verdict, VerdictKind,
 };
@@ -69,6 +70,8 @@ pub fn interim(plan: &Plan, records: &Records) -> Verdict {
         verdict.sentence = Words::new(plan).not_over();
         verdict.rounds = whole_rounds(plan, records);
         verdict.evidence.out.clear();
+        // Rounds that the plan still has come first.
+        verdict.evidence.needed = None;
         // Nothing is out before the end, least of all what has not run yet.
         verdict.stacks =
             plan.stacks[..plan.ranked()].iter().map(|stack| stack.label.clone()).collect();
@@ -274,7 +277,7 @@ fn with_doubts(plan: &Plan, comparison: &Comparison, mut reason: String) -> Stri
     if !failing.is_empty() {
         reason.push_str(
             "; failed trials count as the best or worst possible result, whichever speaks against \
-             the verdict:  ",
+             the verdict: ",
         );
         reason.push_str(&failing.join(", "));
     }
@@ -355,7 +358,7 @@ fn tie_reason(plan: &Plan, not_better: &[String]) -> String {
     let width = percent(plan.lab.judge.tie);
     let mut text = format!("no other is better by more than the tie width of {width}");
     if !not_better.is_empty() {
-        text.push_str("; these are not better by more than that, and may be equal or worse:  ");
+        text.push_str("; these are not better by more than that, and may be equal or worse: ");
         text.push_str(&not_better.join(", "));
     }
     text

@@ -6,7 +6,7 @@
 
 use crate::axes::axes;
 use crate::predict;
-use crate::question::{METHOD, is_exact, question};
+use crate::question::{is_exact, question};
 use crate::steady;
 use seekwell_model::lab::{Effort, Lab, Method, RACE_ABOVE};
 use seekwell_model::plan::{
@@ -14,6 +14,7 @@ use seekwell_model::plan::{
 };
 use seekwell_model::stack::Stack;
 use seekwell_model::units::Nanos;
+use seekwell_model::verdict::METHOD;
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{SNIA, WorkloadParams};
 use seekwell_stats::race::{RaceConfig, looks_for};

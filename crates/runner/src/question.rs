@@ -5,10 +5,6 @@ use seekwell_model::plan::Plan;
 use seekwell_model::stack::Backing;
 use seekwell_stats::question::{self, Question};
 
-/// Version of the method by which verdicts are made. It rises with every change that may change a
-/// verdict; 0 stands for verdicts made before versions were kept.
-pub const METHOD: u32 = 1;
-
 /// Question for the comparison.
 #[must_use]
 pub fn question(plan: &Plan) -> Question {

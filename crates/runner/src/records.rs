@@ -23,16 +23,19 @@ pub fn is_quarantined(records: &Records, candidate: u32, before: u32) -> bool {
     failed == FAILURES_BEFORE_QUARANTINE as usize
 }
 
-/// Trials that need not run again when a run is resumed. A failed trial is run again, except in a
-/// race, where later trials depend on its failure, and in a run that was judged.
+/// Trials that need not run again when a run is resumed. A failed trial is run again, except where
+/// its failure has counted already: in a race, where later trials depend on it, and in a verdict that
+/// more rounds are added to (`extends_verdict`).
 #[must_use]
-pub fn worth_keeping(plan: &Plan, records: Vec<(PlannedTrial, Record)>) -> Records {
+pub fn worth_keeping(
+    plan: &Plan,
+    records: Vec<(PlannedTrial, Record)>,
+    extends_verdict: bool,
+) -> Records {
+    let has_counted = plan.race.is_some() || plan.prolonged.is_some() || extends_verdict;
     records
         .into_iter()
-        .filter(|(_, record)| {
-            let was_judged = plan.race.is_some() || plan.prolonged.is_some();
-            was_judged || !matches!(record.status, Status::Failed { .. })
-        })
+        .filter(|(_, record)| has_counted || !matches!(record.status, Status::Failed { .. }))
         .map(|(trial, record)| (trial.index, (trial, record)))
         .collect()
 }

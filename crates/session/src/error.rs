@@ -71,6 +71,43 @@ pub enum SessionError {
     /// A built-in device file is wrong.
     #[error(transparent)]
     Catalogue(DeviceError),
+    /// A device file of the user's own cannot be read.
+    #[error("cannot read the device file {}: {source}; give the path of a file that probe or device import wrote", path.display())]
+    ReadDevice {
+        /// Its path.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A mistake in a device file of the user's own.
+    #[error("{}, {source}", path.display())]
+    DeviceFile {
+        /// Its path, or that of the run file that holds it.
+        path: PathBuf,
+        /// The mistake.
+        source: DeviceError,
+    },
+    /// A device file has the name of another device.
+    #[error("{}: name = \"{name}\" is the name of another modelled device; give it another name", path.display())]
+    SameName {
+        /// Its path.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// Bus or changes after the name of a device do not suit it.
+    #[error("{name}: {source}")]
+    NamedDevice {
+        /// The device as it was named.
+        name: String,
+        /// Cause.
+        source: DeviceError,
+    },
+    /// A modelled device that does not exist.
+    #[error(
+        "modelled device '{0}' not found; list the devices with seekwell device list, or give the path of a .toml file"
+    )]
+    NoDevice(String),
     /// A change names a device that does not exist.
     #[error("--set {change}: modelled device '{}' not found; list the devices with seekwell device list", change.device)]
     ChangedDevice {
@@ -84,6 +121,14 @@ pub enum SessionError {
         change: Box<Change>,
         /// Cause.
         source: DeviceError,
+    },
+    /// A lab that cuts the power of real disks.
+    #[error(
+        "[trial] power_cut = {cuts}: the host backend cannot cut the power of a disk; run the lab with --place virtual, or leave power_cut out"
+    )]
+    PowerCut {
+        /// Cuts that the lab asks for.
+        cuts: u32,
     },
     /// The lab's devices do not suit the virtual backend.
     #[error(transparent)]

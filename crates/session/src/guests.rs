@@ -1,12 +1,12 @@
 //! The virtual backend: guests with a lab kernel on modelled disks, in virtual time.
 
+use crate::devices::Devices;
 use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::machine::{self, Machine};
-use crate::options::{Change, Options};
+use crate::options::Options;
 use crate::setup::{Opened, Setup};
 use rustix::thread::{CpuSet, sched_getaffinity};
-use seekwell_device::DeviceFile;
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{BackendFacts, Plan};
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Guests {
     machine: Machine,
     options: Options,
-    /// Modelled devices by name, with the requested changes.
-    devices: BTreeMap<String, DeviceFile>,
+    /// Modelled devices; those of the user's own and the requested changes come with the lab.
+    devices: Devices,
     kernel: OnceCell<Kernel>,
 }
 
@@ -32,7 +32,7 @@ impl Guests {
         Ok(Box::new(Self {
             machine: session.machine().clone(),
             options: options.clone(),
-            devices: changed(session.devices()?, &options.changes)?,
+            devices: Devices::new(session.devices()?),
             kernel: OnceCell::new(),
         }))
     }
@@ -56,7 +56,7 @@ impl Guests {
         let options = VirtualOptions {
             kernel: self.kernel(lab)?.clone(),
             program: self.machine.program.clone(),
-            devices: self.devices.clone(),
+            devices: self.devices.files().clone(),
             bring: bring.collect::<Result<_, _>>()?,
             scratch: self.options.scratch.clone().unwrap_or(self.machine.temporary.clone()),
             charge: self.charge(),
@@ -68,18 +68,32 @@ impl Guests {
 }
 
 impl Setup for Guests {
-    fn adapt(&self, lab: &mut Lab) -> Result<(), SessionError> {
-        if let Some(model) = &self.options.model {
-            labs::use_model(lab, model);
+    fn adapt(&mut self, lab: &mut Lab, directory: &Path) -> Result<(), SessionError> {
+        let on = self.options.on.iter().map(|word| self.devices.named(word, Path::new("")));
+        let on = on.collect::<Result<Vec<String>, _>>()?;
+        match &self.options.model {
+            _ if !on.is_empty() => labs::use_models(lab, &on)?,
+            Some(model) => labs::use_model(lab, &self.devices.named(model, Path::new(""))?),
+            None => self.devices.of_lab(lab, directory)?,
         }
+        self.devices.change(&self.options.changes)?;
         // Copies of one filesystem would all report the time that making it took.
         lab.trial.make_once &= !lab.judge.metric.starts_with("mkfs.");
-        Ok(labs::check(lab, &self.devices)?)
+        Ok(labs::check(lab, self.devices.files())?)
+    }
+
+    fn recall(
+        &mut self,
+        environment: &serde_json::Value,
+        run_file: &Path,
+    ) -> Result<(), SessionError> {
+        self.devices.of_run(environment, run_file)?;
+        self.devices.change(&self.options.changes)
     }
 
     fn facts(&self, lab: &Lab) -> Result<BackendFacts, SessionError> {
         let has = |name: &str| self.machine.find(name).is_some();
-        Ok(labs::facts(lab, self.kernel(lab)?, &self.devices, &has))
+        Ok(labs::facts(lab, self.kernel(lab)?, self.devices.files(), &has))
     }
 
     fn cannot_run(&self, workload: &Workload) -> Option<String> {
@@ -95,8 +109,9 @@ impl Setup for Guests {
             "kernel": format!("{} ({} set, {})", kernel.version, kernel.set, kernel.id),
             "kernel_source": kernel.source,
             "cpu": charge_text(self.charge()),
-            "models": labs::models(lab, &self.devices),
+            "models": labs::models(lab, self.devices.files()),
         });
+        self.devices.keep(&mut facts);
         if !self.options.changes.is_empty() {
             let changes = self.options.changes.iter().map(ToString::to_string).collect::<Vec<_>>();
             facts["changed"] = serde_json::Value::from(changes);
@@ -118,28 +133,11 @@ impl Setup for Guests {
     fn open(&self, plan: &Plan, _run_file: &Path) -> Result<Opened, SessionError> {
         let backend = self.backend(&plan.lab)?;
         let mut environment = self.environment(&plan.lab)?;
-        add_image(&mut environment, backend.root());
+        add_image(&mut environment, backend.root(), labs::misses(&plan.lab, self.devices.files()));
         let lanes = Lanes::new(backend, plan, &cpus(self.options.jobs))?;
         let notes = lanes.note().map(|note| format!("note: {note}")).into_iter().collect();
         Ok(Opened { backend: Box::new(lanes), environment, notes })
     }
-}
-
-/// The catalogue's devices with these parameters changed.
-fn changed(
-    catalogue: &BTreeMap<String, DeviceFile>,
-    changes: &[Change],
-) -> Result<BTreeMap<String, DeviceFile>, SessionError> {
-    let mut devices = catalogue.clone();
-    for change in changes {
-        let Some(file) = devices.get_mut(&change.device) else {
-            return Err(SessionError::ChangedDevice { change: change.clone() });
-        };
-        *file = file
-            .changed(&change.number)
-            .map_err(|source| SessionError::Change { change: Box::new(change.clone()), source })?;
-    }
-    Ok(devices)
 }
 
 /// The kernel whose id begins with `id`, or the best kernel of this version: with every
@@ -158,9 +156,7 @@ fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, Se
             ))),
         };
     }
-    // A tree of the user's own is used only by name.
-    let suits = |kernel: &Kernel| kernel.is_current() && kernel.source == kernel::DEBIAN_TARBALL;
-    kernels.into_iter().filter(suits).min_by_key(|kernel| kernel.set).ok_or_else(|| {
+    kernel::usual(kernels).ok_or_else(|| {
         let text = "no lab kernel of this version found; build one: seekwell kernel build";
         let faster = if labs::reduced_is_enough(lab) {
             ", or faster, with all that this lab needs: seekwell kernel build --set reduced"
@@ -191,14 +187,14 @@ fn charge_text(charge: CpuCharge) -> String {
     format!("CPU time charged: {call} ns a system call, {kib} ns a KiB copied")
 }
 
-/// The programs of the guests. They differ with every build; nothing else of this machine affects
+/// The programs of the guests and what the models miss. Programs differ with every build; nothing else of this machine affects
 /// results.
-fn add_image(environment: &mut serde_json::Value, root: &RootImage) {
+fn add_image(environment: &mut serde_json::Value, root: &RootImage, misses: Vec<String>) {
     let manifest: BTreeMap<&str, &str> =
         root.manifest().iter().map(|entry| (entry.path.as_str(), entry.sha256.as_str())).collect();
     environment["image"] = root.hash().into();
     environment["image_files"] = serde_json::json!(manifest);
-    environment["uncontrolled"] = serde_json::json!([
-        "CPU time other than what is charged, and all hardware other than disks: virtual time does not model it"
-    ]);
+    let cpu = "CPU time other than what is charged, and all hardware other than disks: virtual time does not model it";
+    let uncontrolled: Vec<String> = std::iter::once(cpu.to_owned()).chain(misses).collect();
+    environment["uncontrolled"] = serde_json::json!(uncontrolled);
 }

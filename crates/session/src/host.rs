@@ -45,7 +45,10 @@ impl Host {
 }
 
 impl Setup for Host {
-    fn adapt(&self, lab: &mut Lab) -> Result<(), SessionError> {
+    fn adapt(&mut self, lab: &mut Lab, _directory: &Path) -> Result<(), SessionError> {
+        if lab.trial.power_cut > 0 {
+            return Err(SessionError::PowerCut { cuts: lab.trial.power_cut });
+        }
         // Copies exist of modelled disks alone.
         lab.trial.make_once = false;
         let Some(device) = &self.device else { return Ok(()) };

@@ -20,6 +20,7 @@
 //! shown (`report`, `cli`).
 
 pub mod backends;
+mod devices;
 mod effects;
 mod error;
 mod guests;

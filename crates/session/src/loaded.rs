@@ -1,10 +1,12 @@
 //! A session: its machine, and the data loaded once for all of its labs.
 
+use crate::devices::Devices;
 use crate::error::SessionError;
 use crate::machine::Machine;
 use seekwell_device::DeviceFile;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A session of one process: its machine, and the data loaded once for all of its labs.
 pub struct Session {
@@ -35,5 +37,15 @@ impl Session {
         }
         let devices = seekwell_device::catalogue().map_err(SessionError::Catalogue)?;
         Ok(self.devices.get_or_init(|| devices))
+    }
+    /// A modelled device by name, `NAME@BUS`, or the path of a device file, with changes of its numbers as labs write
+    /// them.
+    ///
+    /// # Errors
+    /// When there is no such device, or its file cannot be read or is wrong.
+    pub fn device(&self, word: &str) -> Result<DeviceFile, SessionError> {
+        let mut devices = Devices::new(self.devices()?);
+        let name = devices.named(word, Path::new(""))?;
+        devices.find(&name)?.ok_or_else(|| SessionError::NoDevice(word.to_owned()))
     }
 }

@@ -16,6 +16,8 @@ pub struct Options {
     pub journal_device: Option<String>,
     /// Virtual: replaces the lab's devices by this modelled one.
     pub model: Option<String>,
+    /// Virtual: runs the lab on each of these modelled devices instead of its own.
+    pub on: Vec<String>,
     /// Virtual: the lab kernel, by the start of its id; `None` takes the current one.
     pub kernel: Option<String>,
     /// Virtual: further programs of this machine for the guests.
@@ -54,6 +56,7 @@ impl Options {
             ("device", self.device.is_some()),
             ("journal-device", self.journal_device.is_some()),
             ("model", self.model.is_some()),
+            ("on", !self.on.is_empty()),
             ("kernel", self.kernel.is_some()),
             ("bring", !self.bring.is_empty()),
             ("set", !self.changes.is_empty()),
@@ -62,6 +65,19 @@ impl Options {
             ("check", self.check),
         ];
         all.into_iter().filter_map(|(name, given)| given.then_some(name))
+    }
+
+    /// The options that a run needs again to be continued, as words of a command line. What the plan
+    /// holds already (devices, models) is not among them. `usual` is the backend that need not be named.
+    pub(crate) fn needed_again(&self, usual: &str) -> Vec<String> {
+        let place = (self.backend != usual).then(|| ("--place", self.backend.clone()));
+        let kernel = self.kernel.clone().map(|id| ("--kernel", id));
+        let bring = self.bring.iter().map(|path| ("--bring", path.display().to_string()));
+        let set = self.changes.iter().map(|change| ("--set", change.to_string()));
+        let cpu = self.cpu.map(|charge| ("--cpu", charge.to_string()));
+        let pairs = place.into_iter().chain(kernel).chain(bring).chain(set).chain(cpu);
+        let check = self.check.then(|| "--check".to_owned());
+        pairs.flat_map(|(name, value)| [name.to_owned(), value]).chain(check).collect()
     }
 
     /// Directory of scratch images: the given one, else the run file's.

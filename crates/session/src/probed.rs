@@ -12,7 +12,7 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::{io, thread};
 
 /// Most reads in flight.
@@ -50,6 +50,17 @@ pub struct ProbedDevice {
     geometry: Geometry,
     scheduler: Option<String>,
     buffers: Vec<Aligned>,
+    /// Counters of the whole disk, which other programs share.
+    stat: PathBuf,
+    begun: Counters,
+    own_sectors: AtomicU64,
+}
+
+/// Requests of a disk since it was attached, as its `stat` counts them.
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    sectors_read: u64,
+    writes: u64,
 }
 
 impl ProbedDevice {
@@ -88,7 +99,10 @@ impl ProbedDevice {
         };
         let buffer = |_| Aligned::zeroed(geometry.max_request_bytes.into());
         let buffers = (0..geometry.queue_depth).map(buffer).collect();
-        Ok(Self { file, geometry, scheduler: settings.scheduler, buffers })
+        let stat = system.block(&whole).join("stat");
+        let begun = counters(&stat)?;
+        let (scheduler, own_sectors) = (settings.scheduler, AtomicU64::new(0));
+        Ok(Self { file, geometry, scheduler, buffers, stat, begun, own_sectors })
     }
 
     /// I/O scheduler in force; it reorders waiting reads before the device can.
@@ -116,8 +130,23 @@ impl Target for ProbedDevice {
         }
     }
 
+    fn disturbance(&self) -> Option<String> {
+        let now = counters(&self.stat).ok()?;
+        let read = now.sectors_read.saturating_sub(self.begun.sectors_read);
+        let read = read.saturating_sub(self.own_sectors.load(Ordering::Relaxed));
+        let writes = now.writes.saturating_sub(self.begun.writes);
+        let text = format!(
+            "other programs read {} KiB from the disk and made {writes} writes meanwhile, which spoils the times; \
+             unmount its filesystems and probe it again",
+            read / 2
+        );
+        (read + writes > 0).then_some(text)
+    }
+
     fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
         let file = &self.file;
+        let sectors = requests.iter().map(|span| u64::from(span.sectors)).sum();
+        self.own_sectors.fetch_add(sectors, Ordering::Relaxed);
         if depth <= 1 || requests.len() <= 1 {
             let Some(buffer) = self.buffers.first_mut() else { return Ok(Vec::new()) };
             return requests.iter().map(|span| read(file, buffer, *span)).collect();
@@ -145,6 +174,13 @@ impl Target for ProbedDevice {
         })?;
         Ok(times.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
+}
+
+fn counters(stat: &Path) -> Result<Counters, seekwell_host::Error> {
+    let text = sysfs::read(stat)?;
+    let mut fields = text.split_whitespace().map(|field| field.parse().unwrap_or(0));
+    // Reads, merged reads, sectors read, milliseconds of reading, writes.
+    Ok(Counters { sectors_read: fields.nth(2).unwrap_or(0), writes: fields.nth(1).unwrap_or(0) })
 }
 
 fn take(next: &AtomicUsize, requests: &[Span]) -> Option<(usize, Span)> {

@@ -69,7 +69,8 @@ fn agent_process(input: impl Read, output: impl Write) -> Result<(), ServeError>
         WorkloadParams::Command(command) => command.privileged,
         _ => false,
     };
-    if !request.workload.parts.iter().any(privileged) {
+    let workload = &request.workload;
+    if !workload.parts.iter().chain(&workload.beside).any(privileged) {
         confine::keep_only(confine::AGENT)?;
     }
     Ok(run_trial(&request, output)?)

@@ -13,7 +13,7 @@ use seekwell_store::RunFile;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Text of a lab.
 pub struct LabText<'a> {
@@ -21,6 +21,8 @@ pub struct LabText<'a> {
     pub name: String,
     /// Content of the file.
     pub bytes: Cow<'a, [u8]>,
+    /// Directory at which paths of device files start.
+    pub directory: PathBuf,
 }
 
 impl LabText<'static> {
@@ -34,7 +36,8 @@ impl LabText<'static> {
         let file = File::open(path).map_err(wrong)?;
         // One byte more than is allowed, so that the reader sees that it is too much.
         file.take(MAX_LAB_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(wrong)?;
-        Ok(Self { name: path.display().to_string(), bytes: Cow::Owned(bytes) })
+        let directory = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { name: path.display().to_string(), bytes: Cow::Owned(bytes), directory })
     }
 }
 
@@ -42,7 +45,8 @@ impl<'a> LabText<'a> {
     /// A lab's text under this name.
     #[must_use]
     pub fn new(name: impl Into<String>, text: &'a str) -> Self {
-        Self { name: name.into(), bytes: Cow::Borrowed(text.as_bytes()) }
+        let bytes = Cow::Borrowed(text.as_bytes());
+        Self { name: name.into(), bytes, directory: PathBuf::new() }
     }
 }
 
@@ -52,9 +56,9 @@ impl Session {
     /// # Errors
     /// A mistake in options or lab, or something that the backend lacks.
     pub fn resolve(&self, lab: &LabText<'_>, options: &Options) -> Result<Resolved, SessionError> {
-        let backend = backends::choose(self, options)?;
+        let mut backend = backends::choose(self, options)?;
         let mut file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name)?;
-        backend.adapt(&mut file.lab)?;
+        backend.adapt(&mut file.lab, &lab.directory)?;
         let facts = backend.facts(&file.lab)?;
         Ok(Resolved { file, facts, backend, options: options.clone() })
     }
@@ -64,8 +68,10 @@ impl Session {
     /// # Errors
     /// A mistake in the options, or a file that cannot be read.
     pub fn reopen(&self, path: &Path, options: &Options) -> Result<Planned, SessionError> {
-        let backend = backends::choose(self, options)?;
-        let plan = RunFile::open(path)?.plan()?;
+        let mut backend = backends::choose(self, options)?;
+        let file = RunFile::open(path)?;
+        backend.recall(&file.environment()?, path)?;
+        let plan = file.plan()?;
         Ok(Planned::new(plan, backend, options.clone()))
     }
 }

@@ -1,5 +1,6 @@
 //! From a plan to its verdict: the run file is created or continued, and the trials are run.
 
+use crate::backends;
 use crate::effects::Effects;
 use crate::error::SessionError;
 use crate::kept::{self, Standing};
@@ -11,12 +12,15 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::{Verdict, VerdictKind};
 use seekwell_runner::execute::{Ended, Event, Execution, Keeper, RunError};
-use seekwell_runner::judge::prolong;
+use seekwell_runner::judge::prolong::{self, NoMore};
 use seekwell_runner::order;
 use seekwell_runner::records::{self, Records};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+
+/// Key of a run file's environment: the options that the run needs again to be continued.
+const OPTIONS: &str = "options";
 
 /// A plan and the backend that is set up for it. Nothing has been touched yet.
 pub struct Planned {
@@ -124,9 +128,11 @@ impl Planned {
         file: &dyn Fn(&Plan, &serde_json::Value) -> Result<RunFile, SessionError>,
         is_new: bool,
     ) -> Result<Run, SessionError> {
-        let Opened { backend, environment, notes } = self.backend.open(&self.plan, path)?;
+        let Opened { backend, mut environment, notes } = self.backend.open(&self.plan, path)?;
+        environment[OPTIONS] = self.options.needed_again(backends::BACKENDS[0].name).into();
         let opened = file(&self.plan, &environment).and_then(|file| {
-            let kept = records::worth_keeping(&self.plan, file.records()?);
+            let extends_verdict = self.options.more.is_some() && file.verdict()?.is_some();
+            let kept = records::worth_keeping(&self.plan, file.records()?, extends_verdict);
             Ok((file, kept))
         });
         let (file, kept) = match opened {
@@ -174,6 +180,14 @@ pub struct Done {
     pub file: RunFile,
     /// The verdict.
     pub verdict: Verdict,
+    /// Reason why rounds that were asked for could not be added.
+    pub no_more: Option<NoMore>,
+}
+
+/// A run that ended as it should: its verdict, and why it could have no more rounds.
+struct Judged {
+    verdict: Verdict,
+    no_more: Option<NoMore>,
 }
 
 struct KeepInFile<'a>(&'a mut RunFile);
@@ -215,15 +229,17 @@ impl Run {
     ) -> Result<Finished, SessionError> {
         let ended = self.until_over(stop, on_event);
         let put_back = self.backend.finish();
-        let verdict = ended.inspect_err(|_| {
+        let judged = ended.inspect_err(|_| {
             if self.is_new {
                 leave_nothing_empty(&self.file);
             }
         })?;
         // Only now: a setting that stays changed must not cost the verdict of hours.
         put_back.map_err(SessionError::PutBack)?;
-        Ok(match verdict {
-            Some(verdict) => Finished::Complete(Box::new(Done { file: self.file, verdict })),
+        Ok(match judged {
+            Some(Judged { verdict, no_more }) => {
+                Finished::Complete(Box::new(Done { file: self.file, verdict, no_more }))
+            }
             None => Finished::Stopped(self.file.path().to_owned()),
         })
     }
@@ -233,7 +249,7 @@ impl Run {
         &mut self,
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Option<Verdict>, SessionError> {
+    ) -> Result<Option<Judged>, SessionError> {
         loop {
             let ended = self.leg(stop, on_event)?;
             if ended == Ended::Stopped && self.plan.prolonged.is_none() {
@@ -246,12 +262,22 @@ impl Run {
             }
             let is_enough =
                 |more: More| more.until_decided && verdict.kind != VerdictKind::Unresolved;
-            if self.more.is_none_or(is_enough)
-                || !prolong::prolong(&mut self.plan, &self.kept, &verdict)
-            {
-                return Ok(Some(verdict));
+            if self.more.is_none_or(is_enough) {
+                return Ok(Some(Judged { verdict, no_more: None }));
+            }
+            if let Err(no_more) = prolong::prolong(&mut self.plan, &self.kept, &verdict) {
+                return Ok(Some(Judged { verdict, no_more: Some(no_more) }));
             }
             self.file.replace_plan(&self.plan)?;
+        }
+    }
+
+    /// True for a race that was judged, and for a continued one of which no more rounds are wanted:
+    /// only whoever says how long continues it.
+    fn is_over(&self) -> Result<bool, SessionError> {
+        match self.plan.prolonged {
+            Some(_) => Ok(self.more.is_none()),
+            None => Ok(self.file.verdict()?.is_some()),
         }
     }
 
@@ -261,8 +287,7 @@ impl Run {
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, SessionError> {
-        if self.more.is_none() && self.plan.prolonged.is_some() && self.plan.race.is_some() {
-            // The race has no end of its own any more: only whoever says how long continues it.
+        if self.plan.race.is_some() && self.is_over()? {
             return Ok(Ended::Complete);
         }
         let mut execution = Execution::new(&self.plan, std::mem::take(&mut self.kept));

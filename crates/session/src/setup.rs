@@ -9,11 +9,23 @@ use std::path::Path;
 /// A backend as it is configured, before there is a plan. Nothing is touched until [`Self::open`].
 pub trait Setup {
     /// Replaces the lab's devices by the requested ones, and checks that the backend has all of
-    /// them.
+    /// them. Files that the lab names are relative to `directory`, that of the lab.
     ///
     /// # Errors
     /// When a device of the lab cannot be used here.
-    fn adapt(&self, lab: &mut Lab) -> Result<(), SessionError>;
+    fn adapt(&mut self, lab: &mut Lab, directory: &Path) -> Result<(), SessionError>;
+
+    /// Takes from the environment of an earlier run what its lab does not say, to continue it.
+    ///
+    /// # Errors
+    /// When the run holds a device that cannot be used here.
+    fn recall(
+        &mut self,
+        _environment: &serde_json::Value,
+        _run_file: &Path,
+    ) -> Result<(), SessionError> {
+        Ok(())
+    }
 
     /// Returns the facts about the backend that a plan depends on.
     ///

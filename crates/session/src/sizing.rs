@@ -2,6 +2,7 @@
 
 use seekwell_model::record::Record;
 use seekwell_model::units::Nanos;
+use seekwell_model::workloads::is_housekeeping;
 
 #[cfg(test)]
 mod tests;
@@ -16,9 +17,6 @@ const FEWEST_ROUNDS: u64 = 6;
 /// A judged step lasts this long at least, where there is time: interrupts, timer ticks and
 /// write-back are a small share of it.
 const ENOUGH_NS: u64 = 500_000_000;
-
-/// Steps of a trial that are not of its workload.
-const BESIDE_WORK: [&str; 5] = ["mkfs", "mount", "umount", "fsck", "write_back"];
 
 /// The amounts of work that may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +48,7 @@ impl Seen {
         };
         Self {
             trial_ns: record.elapsed_ns,
-            work_ns: took(&|name| !BESIDE_WORK.contains(&name)),
+            work_ns: took(&|name| !is_housekeeping(name)),
             step_ns: took(&|name| name == judged),
         }
     }

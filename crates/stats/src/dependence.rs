@@ -1,12 +1,17 @@
 //! Correlation of successive rounds, and its effect on an interval.
 //!
-//! A stack whose slow trials come in a row has fewer independent rounds than rounds. The
-//! correlation of a stack's trials with those of the round before is estimated from the residuals
-//! after removing stack and round. Few rounds estimate it badly, so each correlation is shrunk towards
-//! the common one, and that towards 0, in proportion to their uncertainty. Intervals assume the
-//! estimate and a margin for its error.
+//! A stack whose slow trials come in a row has fewer independent rounds than rounds. Few rounds do not
+//! tell how correlated they are, so no single estimate is taken: a handful of [shapes](SHAPES), from
+//! independent rounds over the correlation of neighbours to spells of many rounds, are weighed by how
+//! likely they make what was seen ([likelihood](crate::dependence::likelihood)). All stacks together
+//! say what is common, and each stack may be an exception. The interval is as wide as the weighted
+//! chance of error over all shapes demands: what is not excluded widens it as far as it is likely.
 
-use crate::estimate::{mean, variance};
+mod likelihood;
+
+use crate::estimate::mean;
+use crate::special::{normal_cdf, normal_quantile};
+use likelihood::log_likelihood;
 
 /// Correlation taken where too little is known to estimate it: twice the width of the interval.
 pub const WORST: f64 = 0.6;
@@ -18,43 +23,67 @@ pub const STACKS_THAT_TELL: usize = 5;
 /// a round after its mean is taken out is one value fewer than its stacks.
 pub const ROUNDS_THAT_TELL: usize = 20;
 
-/// Rounds of a stack below which nothing is estimated.
-const FEWEST: usize = 6;
+/// A shape of dependence: this share of the variance is first-order autoregressive, and the rest
+/// independent from round to round. All of the variance: the correlation of neighbours. A part with a
+/// correlation near 1: spells of many rounds.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    share: f64,
+    correlation: f64,
+    /// Weight before anything is known.
+    prior: f64,
+}
 
-/// Variance of correlations between runs, before anything is known.
-const BETWEEN_RUNS: f64 = 0.4 * 0.4;
+/// The shapes that are weighed.
+const SHAPES: [Shape; 6] = [
+    Shape { share: 0.0, correlation: 0.0, prior: 0.5 },
+    Shape { share: 1.0, correlation: 0.3, prior: 0.1 },
+    Shape { share: 1.0, correlation: 0.6, prior: 0.25 },
+    Shape { share: 1.0, correlation: 0.85, prior: 0.03 },
+    Shape { share: 0.4, correlation: 0.875, prior: 0.1 },
+    Shape { share: 0.7, correlation: 0.875, prior: 0.02 },
+];
 
-/// Variance of correlations between the stacks of a run.
-const BETWEEN_STACKS: f64 = 0.15 * 0.15;
+/// Shape that is assumed at least where too little is known.
+const ASSUMED: Shape = Shape { share: 1.0, correlation: WORST, prior: 0.0 };
 
-/// Margin on the estimate below [`ROUNDS_THAT_TELL`] rounds, in standard deviations of its error.
-/// From there on a margin makes wrong certificates no rarer under any noise that was tried, and costs
-/// identical stacks 15 of 100 ties.
-const MARGIN_OF_FEW: f64 = 0.7;
+/// Chance that a stack is unlike the others.
+const EXCEPTION: f64 = 0.1;
 
-/// Slow waves of a stack's series that are looked at for spells that last for many rounds.
-const WAVES: usize = 4;
+/// Least chance of error at which the shapes are averaged. Further out the worst shape would decide
+/// alone, however unlikely it is.
+const AVERAGED_AT: f64 = 0.01;
 
-/// Degrees of freedom with which slow waves are taken to be as weak as in independent rounds.
-const CALM: f64 = 6.0;
+/// Largest chance of error that is asked for.
+const MOST_ERROR: f64 = 0.4;
 
-/// Largest correlation that is reckoned with.
-const LARGEST: f64 = 0.95;
+/// Precision of a widening, as a part of it.
+const WIDENING_TO: f64 = 1e-3;
+
+/// Steps towards a widening at most.
+const MOST_STEPS: usize = 8;
+
+/// Weight below which a shape widens nothing.
+const NEGLIGIBLE: f64 = 1e-6;
+
+type Weights = [f64; SHAPES.len()];
 
 /// Serial correlation of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dependence {
-    /// The correlation of successive rounds that all stacks have in common; `None` where too few
-    /// rounds were run to estimate one.
-    pub common: Option<f64>,
-    /// Correlation that intervals assume, by stack.
-    pub assumed: Vec<f64>,
-    /// Variance of slow waves over the series against that of single rounds, at least 1: what spells
-    /// of many rounds add beyond the correlation of neighbours.
-    pub waves: f64,
+    /// Belief about what all stacks have in common.
+    pub common: Belief,
+    /// Belief about each stack.
+    pub stacks: Vec<Belief>,
+    /// True if any stack had rounds enough to say something.
+    pub estimated: bool,
     /// True if there are enough rounds to estimate it; otherwise at least [`WORST`] is assumed.
     pub told: bool,
 }
+
+/// Weights of the shapes of dependence, which sum to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Belief(Weights);
 
 /// True if so many rounds of so many stacks tell the correlation.
 #[must_use]
@@ -64,115 +93,215 @@ pub fn tells(stacks: usize, rounds: usize) -> bool {
         || stacks.saturating_sub(1) * rounds >= ROUNDS_THAT_TELL
 }
 
-/// Estimates the correlation at lag 1 from `residuals[stack][round]`.
+/// Weighs the shapes by `residuals[stack][round]`.
 #[must_use]
 pub fn estimate(residuals: &[Vec<Option<f64>>]) -> Dependence {
-    let found: Vec<Option<(f64, f64)>> = residuals.iter().map(|row| of_stack(row)).collect();
+    let found: Vec<Option<Weights>> = residuals
+        .iter()
+        .map(|row| {
+            let scored = likelihood::Scored::of(row)?;
+            Some(SHAPES.map(|shape| log_likelihood(&scored, shape)))
+        })
+        .collect();
     let known = found.iter().flatten().count();
     let longest = residuals.iter().map(|row| row.iter().flatten().count()).max().unwrap_or(0);
-    let told = tells(known, longest);
-    // What is left after the rounds are taken out sums to 0: one stack fewer is independent.
-    let independent = (known.max(1) as f64 - 1.0) / known.max(1) as f64;
-    let (mut weight, mut total) = (1.0 / BETWEEN_RUNS, 0.0);
-    for (correlation, error) in found.iter().flatten() {
-        let each = independent / (error + BETWEEN_STACKS);
-        weight += each;
-        total += each * correlation;
+    let independent = independent_parts(residuals);
+    let likely: Vec<Option<Weights>> = found
+        .iter()
+        .zip(&independent)
+        .map(|(logs, part)| logs.map(|logs| tempered(&logs, *part)))
+        .collect();
+    let with_exceptions: Vec<Option<Weights>> =
+        likely.iter().map(|likely| likely.map(|likely| as_exception(&likely))).collect();
+    let mut total = prior().map(f64::ln);
+    for logs in with_exceptions.iter().flatten() {
+        add(&mut total, logs, 1.0);
     }
-    let (common, error) = (total / weight, 1.0 / weight);
-    let margin = if longest < ROUNDS_THAT_TELL { MARGIN_OF_FEW } else { 0.0 };
-    let assumed = |found: &Option<(f64, f64)>| {
-        let prior = error + BETWEEN_STACKS;
-        let (own, own_error) = found.unwrap_or((common, f64::INFINITY));
-        let trust = prior / (prior + own_error);
-        let centre = common + trust * (own - common);
-        let upper = (centre + margin * ((1.0 - trust) * prior).sqrt()).clamp(0.0, LARGEST);
-        if told { upper } else { upper.max(WORST) }
+    let common = Belief(normalized(&total));
+    let of_stack = |stack: usize| match (&likely[stack], &with_exceptions[stack]) {
+        (Some(likely), Some(own)) => {
+            let mut others = total;
+            add(&mut others, own, -1.0);
+            common.or_worse(Belief::of_stack(&normalized(&others), likely))
+        }
+        _ => common,
     };
     Dependence {
-        common: (known > 0).then_some(common),
-        assumed: found.iter().map(assumed).collect(),
-        waves: waves(residuals, independent),
-        told,
+        stacks: (0..residuals.len()).map(of_stack).collect(),
+        common,
+        estimated: known > 0,
+        told: tells(known, longest),
     }
 }
 
-/// Correlation of a stack's successive rounds without its bias (Kendall 1954), and the variance of
-/// its error. Independent of single wild values: they count no more than the next smaller ones.
-fn of_stack(row: &[Option<f64>]) -> Option<(f64, f64)> {
-    let mut sorted: Vec<f64> = row.iter().flatten().copied().collect();
-    let count = sorted.len();
-    if count < FEWEST {
-        return None;
-    }
-    sorted.sort_unstable_by(f64::total_cmp);
-    let cut = count.div_ceil(10);
-    let (low, high) = (sorted[cut], sorted[count - 1 - cut]);
-    let clipped: Vec<Option<f64>> = row.iter().map(|v| v.map(|v| v.clamp(low, high))).collect();
-    let present: Vec<f64> = clipped.iter().flatten().copied().collect();
-    let centre = mean(&present)?;
-    let squares = variance(&present)? * (count as f64 - 1.0);
-    if squares <= 0.0 {
-        return None;
-    }
-    let products: f64 =
-        clipped.windows(2).filter_map(|pair| Some((pair[0]? - centre) * (pair[1]? - centre))).sum();
-    let n = count as f64;
-    let correlation = (n * products / squares + 1.0) / (n - 4.0);
-    Some((correlation, n / ((n - 4.0) * (n - 4.0))))
-}
-
-/// Strength of slow waves over all stacks (Müller 2007), drawn towards that of independent rounds.
-fn waves(residuals: &[Vec<Option<f64>>], independent: f64) -> f64 {
-    let strengths: Vec<f64> = residuals
-        .iter()
-        .filter_map(|row| slow_part(&row.iter().flatten().copied().collect::<Vec<_>>()))
-        .collect();
-    let freedom = (WAVES * strengths.len()) as f64 * independent;
-    let Some(typical) = mean(&strengths) else { return 1.0 };
-    ((freedom * typical + CALM) / (freedom + CALM)).max(1.0)
-}
-
-/// Mean square of the slowest cosine waves of a series, relative to its variance.
-fn slow_part(series: &[f64]) -> Option<f64> {
-    if series.len() < ROUNDS_THAT_TELL {
-        return None;
-    }
-    let (n, centre, variance) = (series.len() as f64, mean(series)?, variance(series)?);
-    let wave = |number: usize| {
-        let turn = std::f64::consts::PI * number as f64 / n;
-        let sum: f64 = series
-            .iter()
-            .enumerate()
-            .map(|(at, value)| (value - centre) * (turn * (at as f64 + 0.5)).cos())
-            .sum();
-        2.0 * sum * sum / n
+/// Part of each stack's values that is independent of the other stacks: what is left of a round after
+/// its mean is taken out sums to 0, so that of two stacks one is the mirror image of the other.
+fn independent_parts(residuals: &[Vec<Option<f64>>]) -> Vec<f64> {
+    let rounds = residuals.iter().map(Vec::len).max().unwrap_or(0);
+    let of_round = |round: usize| {
+        let present = residuals.iter().filter(|row| row.get(round).is_some_and(Option::is_some));
+        let stacks = present.count().max(1) as f64;
+        (stacks - 1.0) / stacks
     };
-    let strength = (1..=WAVES).map(wave).sum::<f64>() / WAVES as f64;
-    (variance > 0.0).then(|| strength / variance)
+    let parts: Vec<f64> = (0..rounds).map(of_round).collect();
+    let of_stack = |row: &Vec<Option<f64>>| {
+        let own: Vec<f64> =
+            row.iter().zip(&parts).filter_map(|(value, part)| value.map(|_| *part)).collect();
+        mean(&own).unwrap_or(0.0)
+    };
+    residuals.iter().map(of_stack).collect()
 }
 
-/// Variance of a mean of so many values with this correlation, relative to what their own variance
-/// says of independent ones: first-order autoregressive, exact for few values.
-#[must_use]
-pub fn inflation(correlation: f64, count: usize) -> f64 {
-    if correlation <= 0.0 || count < 2 {
-        return 1.0;
-    }
-    let n = count as f64;
-    let (mut power, mut total) = (1.0, 1.0);
-    for lag in 1..count {
-        power *= correlation;
-        total += 2.0 * (1.0 - lag as f64 / n) * power;
-    }
-    total * (n - 1.0) / (n - total).max(0.5)
+fn prior() -> Weights {
+    SHAPES.map(|shape| shape.prior)
 }
 
-/// Degrees of freedom that are left of a variance of values with this correlation.
+fn add(total: &mut Weights, logs: &Weights, sign: f64) {
+    for (total, log) in total.iter_mut().zip(logs) {
+        *total += sign * log;
+    }
+}
+
+/// Likelihoods relative to the largest.
+fn tempered(logs: &Weights, power: f64) -> Weights {
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logs.map(|log| (power * (log - most)).exp())
+}
+
+/// Logarithm of the likelihood of what is common, when the stack may be an exception.
+fn as_exception(likely: &Weights) -> Weights {
+    let exception: f64 = likely.iter().zip(prior()).map(|(one, prior)| one * prior).sum();
+    likely.map(|one| ((1.0 - EXCEPTION) * one + EXCEPTION * exception).ln())
+}
+
+fn normalized(logs: &Weights) -> Weights {
+    let weights = tempered(logs, 1.0);
+    let sum: f64 = weights.iter().sum();
+    weights.map(|weight| weight / sum)
+}
+
+impl Dependence {
+    /// The largest correlation of neighbours that intervals assume of a stack.
+    #[must_use]
+    pub fn assumed(&self) -> f64 {
+        let least = if self.told { 0.0 } else { WORST };
+        self.stacks.iter().map(Belief::correlation).fold(least, f64::max)
+    }
+}
+
+impl Belief {
+    /// Belief about a stack with these likelihoods: it is like the others, or an exception.
+    fn of_stack(others: &Weights, likely: &Weights) -> Self {
+        let weight = |shape: usize| {
+            let before = (1.0 - EXCEPTION) * others[shape] + EXCEPTION * SHAPES[shape].prior;
+            before * likely[shape]
+        };
+        let weights: Weights = std::array::from_fn(weight);
+        let sum: f64 = weights.iter().sum();
+        Self(weights.map(|weight| weight / sum))
+    }
+
+    /// The belief that makes errors larger: a stack that looks calmer than all others is a lucky one.
+    fn or_worse(self, own: Self) -> Self {
+        let error = |belief: &Self| belief.inflation(ROUNDS_THAT_TELL);
+        if error(&own) > error(&self) { own } else { self }
+    }
+
+    /// Independent rounds, for certain.
+    #[must_use]
+    pub fn independent() -> Self {
+        Self(SHAPES.map(|shape| if shape.share > 0.0 { 0.0 } else { 1.0 }))
+    }
+
+    /// Belief about a value that is made of two, of which the first has this share of the variance.
+    #[must_use]
+    pub fn mixed(&self, other: &Self, share: f64) -> Self {
+        Self(std::array::from_fn(|at| share * self.0[at] + (1.0 - share) * other.0[at]))
+    }
+
+    /// Correlation of neighbours, on average over the shapes.
+    #[must_use]
+    pub fn correlation(&self) -> f64 {
+        self.average(|shape| shape.share * shape.correlation)
+    }
+
+    /// Variance of a mean of so many values, relative to what their own variance says of independent
+    /// ones; on average over the shapes.
+    #[must_use]
+    pub fn inflation(&self, count: usize) -> f64 {
+        self.average(|shape| shape.inflation(count))
+    }
+
+    /// Factor by which an interval of a mean of so many values is wider, such that the chance to miss
+    /// it on one side is `error` on average over the shapes. Below an error of 1 in 100 it is as wide
+    /// as there, or as the geometric mean of the shapes demands.
+    #[must_use]
+    pub fn widening(&self, count: usize, error: f64) -> f64 {
+        let parts = self.0.iter().zip(&SHAPES).filter(|(weight, _)| **weight > NEGLIGIBLE);
+        let parts: Vec<(f64, f64)> =
+            parts.map(|(weight, shape)| (*weight, shape.inflation(count).sqrt())).collect();
+        let asked = -normal_quantile(error.min(MOST_ERROR));
+        let usual = -normal_quantile(error.clamp(AVERAGED_AT, MOST_ERROR));
+        let mut wider = self.inflation(count).sqrt();
+        // The factor that is right at a distance changes little with it, so this settles quickly.
+        for _ in 0..MOST_STEPS {
+            let reach = wider * usual;
+            let missed = parts.iter().map(|(weight, factor)| weight * normal_cdf(-reach / factor));
+            let next = reach / -normal_quantile(missed.sum());
+            let settled = (next / wider - 1.0).abs() < WIDENING_TO;
+            wider = next;
+            if settled {
+                break;
+            }
+        }
+        let typical: f64 = parts.iter().map(|(weight, factor)| weight * factor.ln()).sum();
+        typical.exp().max(wider * usual / asked)
+    }
+
+    /// The belief after so many times the rounds, if they speak as those so far do.
+    #[must_use]
+    pub fn after(&self, times: f64) -> Self {
+        let grown = |shape: usize| {
+            let prior = SHAPES[shape].prior.ln();
+            prior + times * (self.0[shape].max(f64::MIN_POSITIVE).ln() - prior)
+        };
+        Self(normalized(&std::array::from_fn(grown)))
+    }
+
+    /// Degrees of freedom that are left of a variance of such values.
+    #[must_use]
+    pub fn remaining_freedom(&self, freedom: f64) -> f64 {
+        let left = self.average(|shape| {
+            let square = shape.correlation * shape.correlation;
+            1.0 / (1.0 + 2.0 * shape.share * shape.share * square / (1.0 - square))
+        });
+        (freedom * left).max(1.0)
+    }
+
+    fn average(&self, of: impl Fn(&Shape) -> f64) -> f64 {
+        self.0.iter().zip(&SHAPES).map(|(weight, shape)| weight * of(shape)).sum()
+    }
+}
+
+/// Variance of a mean of so many values, relative to what their own variance says of independent
+/// ones, where too little is known of their correlation.
 #[must_use]
-pub fn remaining_freedom(correlation: f64, freedom: f64) -> f64 {
-    let square = correlation.max(0.0).powi(2);
-    (freedom * (1.0 - square) / (1.0 + square)).max(1.0)
+pub fn worst_inflation(count: usize) -> f64 {
+    ASSUMED.inflation(count)
+}
+
+impl Shape {
+    /// Exact for few values, whose own variance is too small by the same correlation.
+    fn inflation(&self, count: usize) -> f64 {
+        if self.share <= 0.0 || count < 2 {
+            return 1.0;
+        }
+        let (n, rho) = (count as f64, self.correlation);
+        let away = 1.0 - rho;
+        let lags = rho / away - rho * (1.0 - rho.powi(count as i32)) / (n * away * away);
+        let total = 1.0 + 2.0 * self.share * lags;
+        total * (n - 1.0) / (n - total).max(0.5)
+    }
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@
 //! - *Failures.* A trial without a value was perhaps the one that matters. For one end of the
 //!   interval it counts as the best trial that anybody had, for the other as the worst possible.
 //! - *Granularity.* Half a step of what was measured is added for each stack.
-//! - *Dependence.* The variance grows by what successive rounds share.
+//! - *Dependence.* The error grows by what successive rounds may share.
 //! - *Few rounds.* A variance of six values is itself uncertain: it is drawn towards that of all
 //!   pairs, as far as they are alike (Smyth 2004).
 //! - *Noise.* Where the error is larger than the tie, a certificate comes by luck or not at all, and
 //!   the interval is widened until those by luck are rare among all.
 
 use crate::additive::stack_effects;
-use crate::dependence::{Dependence, estimate, inflation, remaining_freedom, tells};
+use crate::dependence::{Belief, Dependence, estimate, tells, worst_inflation};
 use crate::estimate::mean;
 use crate::granularity::half_steps;
 use crate::interval::{Interval, Method};
@@ -109,9 +109,8 @@ pub struct Pair {
     /// With every failure turned in favour of the stack, and against it.
     ends: [Option<Typical>; 2],
     half_step: f64,
-    correlation: f64,
+    belief: Belief,
     told: bool,
-    waves: f64,
     prior: Option<VariancePrior>,
     tie: f64,
     exact: bool,
@@ -238,9 +237,8 @@ impl Field {
             failed,
             ends,
             half_step: self.half_steps[stack] + self.half_steps[leader],
-            correlation: self.correlation(stack, leader),
-            told: self.dependence.told,
-            waves: if self.exact { 1.0 } else { self.dependence.waves },
+            belief: self.belief(stack, leader),
+            told: self.exact || self.dependence.told,
             prior: self.prior,
             tie: self.tie,
             exact: self.exact,
@@ -262,10 +260,9 @@ impl Field {
         let taking_part = (0..self.stacks()).filter(|stack| self.has_value(*stack)).count() as f64;
         // A round's mean is taken out of it, and with that a part of each value's own noise.
         let whole = self.spreads[stack] * taking_part / (taking_part - 1.0).max(1.0);
-        let dependent = inflation(self.expected_correlation(rounds), rounds);
-        let waves = if self.exact { 1.0 } else { self.dependence.waves };
+        let dependent = if self.exact { 1.0 } else { self.dependence.common.inflation(rounds) };
         let is_run = self.logs[stack].last().is_some_and(|cell| *cell != Cell::NotRun);
-        Some(Known { effect, variance: whole * dependent.max(waves), rounds, is_run })
+        Some(Known { effect, variance: whole * dependent, rounds, is_run })
     }
 
     /// Reach of the interval of a pair when it has so many rounds, if they are like those so far:
@@ -274,18 +271,14 @@ impl Field {
     pub fn reach_after(&self, stack: usize, leader: usize, rounds: usize, error: f64) -> f64 {
         let mut pair = self.pair(stack, leader);
         if !pair.told && tells(self.stacks(), rounds) {
-            (pair.correlation, pair.told) = (self.expected_correlation(rounds), true);
+            pair.told = true;
+        }
+        let so_far = pair.worse_by.len();
+        if !self.exact && rounds > so_far && so_far > 0 {
+            pair.belief = pair.belief.after(rounds as f64 / so_far as f64);
         }
         typical(&pair.worse_by)
             .map_or(f64::INFINITY, |found| pair.reach_after(&found, rounds, error))
-    }
-
-    /// The correlation that is likely, without a margin for what is not known of it.
-    fn expected_correlation(&self, rounds: usize) -> f64 {
-        if self.exact || rounds < 2 {
-            return 0.0;
-        }
-        self.dependence.common.unwrap_or(0.0).max(0.0)
     }
 
     /// Logarithms of two stacks, the larger the worse, in the rounds in which both have a value.
@@ -295,18 +288,15 @@ impl Field {
         self.logs[a].iter().zip(&self.logs[b]).filter_map(both).unzip()
     }
 
-    /// The correlation assumed of a pair: that of the noisier stack counts more.
-    fn correlation(&self, a: usize, b: usize) -> f64 {
+    /// Belief about the dependence of a pair: that of the noisier stack counts more.
+    fn belief(&self, a: usize, b: usize) -> Belief {
         if self.exact {
-            return 0.0;
+            return Belief::independent();
         }
-        let assumed = &self.dependence.assumed;
+        let known = &self.dependence.stacks;
         let (wa, wb) = (self.spreads[a], self.spreads[b]);
-        if wa + wb > 0.0 {
-            (wa * assumed[a] + wb * assumed[b]) / (wa + wb)
-        } else {
-            assumed[a].max(assumed[b])
-        }
+        let share = if wa + wb > 0.0 { wa / (wa + wb) } else { 0.5 };
+        known[a].mixed(&known[b], share)
     }
 
     /// Prior of the variances of all pairs.
@@ -432,8 +422,9 @@ impl Pair {
     /// The same, as large as dependent rounds make it count.
     #[must_use]
     pub fn inflated_spread(&self) -> Option<f64> {
-        let factor = inflation(self.correlation, self.worse_by.len()).max(self.waves);
-        self.spread().map(|spread| spread * factor.sqrt())
+        let rounds = self.worse_by.len();
+        let worst = if self.told { 1.0 } else { worst_inflation(rounds) };
+        self.spread().map(|spread| spread * self.belief.inflation(rounds).max(worst).sqrt())
     }
 
     /// Returns true if the resolution of the values is unknown, because all are the same.
@@ -501,14 +492,16 @@ impl Pair {
     fn reach_after(&self, found: &Typical, rounds: usize, error: f64) -> f64 {
         let (variance, freedom) = self.moderated(found);
         let freedom = freedom + rounds.saturating_sub(found.count) as f64;
-        let inflated = variance * inflation(self.correlation, rounds).max(self.waves);
-        let standard_error = (inflated / rounds as f64).sqrt();
+        let mut wider = self.belief.widening(rounds, error);
+        if !self.told {
+            wider = wider.max(worst_inflation(rounds).sqrt());
+        }
+        let standard_error = wider * (variance / rounds as f64).sqrt();
         if standard_error == 0.0 {
             return self.half_step;
         }
         // Where the correlation is not known the worst is assumed, which is margin enough.
-        let known = if self.told { self.correlation } else { 0.0 };
-        let freedom = remaining_freedom(known, freedom);
+        let freedom = if self.told { self.belief.remaining_freedom(freedom) } else { freedom };
         let strict = if self.exact { 1.0 } else { self.strictness(error, standard_error) };
         t_quantile_upper(error, freedom) * strict * standard_error + self.half_step
     }

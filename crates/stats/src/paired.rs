@@ -404,8 +404,8 @@ fn against(
     let verdict = judge.decide(&rows, &pairs);
     let known = field.dependence();
     let dependence = (!question.exact).then(|| Dependent {
-        correlation: known.common,
-        assumed: known.assumed.iter().copied().fold(0.0, f64::max),
+        correlation: known.estimated.then(|| known.common.correlation()),
+        assumed: known.assumed(),
         told: known.told,
     });
     Comparison { baseline: Some(leader), rows, verdict, dependence }

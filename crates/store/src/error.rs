@@ -54,8 +54,9 @@ pub enum StoreError {
     },
     /// The file is cut off or changed.
     #[error(
-        "{} is damaged: {problem}; restore it from a copy, or see what is left with \
-         'sqlite3 FILE .recover'",
+        "{} is damaged: {problem}; restore it from a copy, or save its whole trials with: seekwell \
+         repair {}",
+        path.display(),
         path.display()
     )]
     Damaged {

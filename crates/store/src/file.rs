@@ -118,6 +118,18 @@ impl RunFile {
 
     /// Keeps a record with the time at which it was first written.
     fn append_at(&mut self, trial: &PlannedTrial, record: &Record, written_at: &str) -> Result<()> {
+        self.insert(trial, record, written_at).map_err(|error| {
+            // SQLite calls a file that the disk does not give it damaged, and one without its journal missing.
+            match (&error, fault_of_disk(&self.path)) {
+                (StoreError::Damaged { .. } | StoreError::Sqlite { .. }, Some(source)) => {
+                    StoreError::Io { action: "append to", path: self.path.clone(), source }
+                }
+                _ => error,
+            }
+        })
+    }
+
+    fn insert(&mut self, trial: &PlannedTrial, record: &Record, written_at: &str) -> Result<()> {
         self.writable()?;
         let encode = |source| self.encode("a record", source);
         let parts = Parts::of(record).map_err(encode)?;
@@ -522,13 +534,31 @@ fn sqlite_error(path: &Path, action: &'static str, source: rusqlite::Error) -> S
     }
 }
 
+/// The error with which the disk of a run file answers, if it fails or became read-only: that of a nameless file
+/// next to it, because closing the run file a second time would drop SQLite's locks.
+fn fault_of_disk(path: &Path) -> Option<std::io::Error> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let written = rustix::fs::open(folder_of(path), flags, Mode::from_raw_mode(0o600))
+        .map_err(std::io::Error::from)
+        .and_then(|file| {
+            let mut file = File::from(file);
+            file.write_all(&[0]).and_then(|()| file.sync_all())
+        });
+    written.err().filter(|error| matches!(error.raw_os_error(), Some(libc::EIO | libc::EROFS)))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Puts the bytes under `path`, whole and durable or not at all, and takes the writer's lock
 /// before anyone can see the file.
 fn publish(path: &Path, image: &[u8]) -> Result<WriterLock> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     let failed = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_owned() },
         std::io::ErrorKind::StorageFull => StoreError::Full { path: path.to_owned() },
@@ -554,8 +584,11 @@ fn write_nameless(folder: &Path, path: &Path, image: &[u8]) -> std::io::Result<W
     file.write_all(image)?;
     file.sync_all()?;
     let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let again = file.try_clone()?;
     let lock = WriterLock::take(file)?.ok_or(std::io::ErrorKind::WouldBlock)?;
     rustix::fs::linkat(CWD, &nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+    // btrfs logs no file without a name: after a power cut the one synced above would be empty.
+    again.sync_all()?;
     Ok(lock)
 }
 

@@ -1,5 +1,6 @@
 //! The virtual backend: runs the trials of a plan, each in a guest of its own.
 
+mod power_cut;
 mod transcript;
 
 use std::cell::Cell;
@@ -24,6 +25,7 @@ use seekwell_stats::derive_seed;
 
 use crate::check::{Difference, difference};
 use crate::content::Keeping;
+use crate::cuts::CutError;
 use crate::end::End;
 use crate::kernel::Kernel;
 use crate::machine::{
@@ -90,6 +92,14 @@ pub enum VirtualBackendError {
     /// This machine could not run a guest.
     #[error("cannot start a guest")]
     Machine(#[from] MachineError),
+    /// The disk after a power cut could not be made.
+    #[error("cannot cut the power of {label}")]
+    Cut {
+        /// The stack.
+        label: String,
+        /// Cause.
+        source: CutError,
+    },
     /// A model does not fit the lab.
     #[error("the model of {name} cannot be built")]
     Model {
@@ -231,14 +241,28 @@ impl VirtualBackend {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, VirtualBackendError> {
         let guest = Guest { plan, trial, lane, part: TrialPart::Whole };
-        if plan.lab.trial.freeze {
-            return self.run_prepared(&guest, progress);
+        let mut record = self.run_steps(&guest, progress)?;
+        if plan.lab.trial.power_cut > 0 {
+            self.cut_power(&guest, &mut record, progress)?;
         }
-        if plan.lab.trial.make_once && !guest.is_raw() {
-            return self.run_made(&guest, progress);
+        Ok(record)
+    }
+
+    /// Runs a trial without power cuts.
+    fn run_steps(
+        &self,
+        guest: &Guest<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, VirtualBackendError> {
+        let trial_settings = &guest.plan.lab.trial;
+        if trial_settings.freeze {
+            return self.run_prepared(guest, progress);
         }
-        let disks = |settings: &Settings| self.disks(guest.stack(), trial.seed, settings);
-        Ok(self.repeatably(&guest, &disks, progress)?.0)
+        if trial_settings.make_once && !guest.is_raw() {
+            return self.run_made(guest, progress);
+        }
+        let disks = |settings: &Settings| self.disks(guest.stack(), guest.trial.seed, settings);
+        Ok(self.repeatably(guest, &disks, progress)?.0)
     }
 
     /// Runs a trial from a copy of the stack with its files.
@@ -304,10 +328,11 @@ impl VirtualBackend {
         self.preparations.start(&self.depends_on(&guest)?, &keeping, || {
             let disks = |settings: &Settings| self.disks(guest.stack(), trial.seed, settings);
             let (record, outcome) = self.repeatably(&guest, &disks, progress)?;
+            let is_final = outcome.end == End::Finished { status: 0 };
             let frozen = |disk: DiskOutcome| (disk.role, disk.parts.freeze());
             let failed = matches!(record.status, Status::Failed { .. });
             let disks = (!failed).then(|| outcome.disks.into_iter().map(frozen).collect());
-            Ok(Prepared { disks, record })
+            Ok(Prepared { disks, record, is_final })
         })
     }
 
@@ -362,7 +387,24 @@ impl VirtualBackend {
     ) -> Result<(Record, Outcome), VirtualBackendError> {
         let settings = self.settings(guest);
         let disks = disks(&settings)?;
-        let input = serde_json::to_vec(&guest.request(disks.len() > 1))?;
+        let request = guest.request(disks.len() > 1);
+        let (mut record, outcome) = self.run_agent(&request, disks, settings, progress)?;
+        record.in_force.memory_limit = Some(memory(guest.stack()));
+        if self.options.charge == CpuCharge::default() {
+            record.warnings.push(cpu_is_free());
+        }
+        Ok((record, outcome))
+    }
+
+    /// Runs a guest whose agent gets this request.
+    fn run_agent(
+        &self,
+        request: &TrialRequest,
+        disks: Vec<DiskSetup>,
+        settings: Settings,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(Record, Outcome), VirtualBackendError> {
+        let input = serde_json::to_vec(request)?;
         let mut transcript = Transcript::default();
         let outcome = run(
             Trial {
@@ -378,11 +420,7 @@ impl VirtualBackend {
         if outcome.end == End::CalledOff {
             return Err(VirtualBackendError::CalledOff);
         }
-        let mut record = transcript::record(transcript, &outcome);
-        record.in_force.memory_limit = Some(memory(guest.stack()));
-        if self.options.charge == CpuCharge::default() {
-            record.warnings.push(cpu_is_free());
-        }
+        let record = transcript::record(transcript, &outcome);
         Ok((record, outcome))
     }
 
@@ -488,6 +526,7 @@ impl<'a> Guest<'a> {
             ram: Some(memory(stack)),
             undo: None,
             work: PathBuf::from(WORK),
+            synced: Vec::new(),
         }
     }
 }

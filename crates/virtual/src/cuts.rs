@@ -105,8 +105,8 @@ impl Recording {
         &self.completions
     }
 
-    /// Returns the content after a power cut at completion number `after`, counted from 1.
-    /// `content` and `model` are those from before the recording.
+    /// Returns the content after a power cut at completion number `after`, counted from 1; 0 is a cut before
+    /// anything was submitted. `content` and `model` are those from before the recording.
     ///
     /// All that the device completes at that same instant is complete.
     ///
@@ -119,6 +119,9 @@ impl Recording {
         mut content: Content,
         after: u64,
     ) -> Result<Cut, CutError> {
+        if after == 0 {
+            return Ok(Cut { content, lost: LostWrites::default(), at_ns: 0, submitted: 0 });
+        }
         let (at_ns, submitted) = self.play(&mut *model, after)?;
         let lost = model.power_cut(at_ns);
         for recorded in &self.requests[..submitted] {

@@ -115,6 +115,12 @@ impl DiskParts {
         Self { model, content, damaged: Vec::new(), recording: None, age_ns: 0, next_id: 0 }
     }
 
+    /// Nanoseconds that the disk has lived when it is switched on.
+    #[must_use]
+    pub fn age_ns(&self) -> u64 {
+        self.age_ns
+    }
+
     /// Ends all change; what was recorded is dropped.
     #[must_use]
     pub fn freeze(self) -> FrozenDisk {

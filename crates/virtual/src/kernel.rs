@@ -43,6 +43,14 @@ impl Kernel {
     }
 }
 
+/// The kernel of a run that names none: of this version, from the distribution's source, with the most
+/// filesystems. A kernel of the user's own source is used by name only.
+#[must_use]
+pub fn usual(kernels: Vec<Kernel>) -> Option<Kernel> {
+    let suits = |kernel: &Kernel| kernel.is_current() && kernel.source == DEBIAN_TARBALL;
+    kernels.into_iter().filter(suits).min_by_key(|kernel| kernel.set)
+}
+
 /// Progress of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {

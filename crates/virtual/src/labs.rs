@@ -1,13 +1,13 @@
 //! Requirements that a lab must meet to run on the virtual backend, and what the backend offers to
 //! a lab.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use seekwell_device::{DeviceError, DeviceFile, build, catalogue};
+use seekwell_device::{DeviceError, DeviceFile, build, catalogue, truth};
 use seekwell_model::filesystems::{FILESYSTEMS, filesystem, names_of};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::BackendFacts;
-use seekwell_model::stack::Backing;
+use seekwell_model::stack::{Backing, Device};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{WORKLOAD_KINDS, WorkloadParams};
 
@@ -43,6 +43,22 @@ pub enum LabError {
         name: String,
         /// The model.
         model: String,
+    },
+    /// A journal on a device of its own, which would have to be replaced for each model.
+    #[error(
+        "the journal {name} has a device of its own, so --on cannot replace the lab's devices; remove it from the lab, or write the models into the lab"
+    )]
+    OutsideJournal {
+        /// The journal.
+        name: String,
+    },
+    /// A rule of the lab about a device that would be replaced.
+    #[error(
+        "a rule of the lab names the device {name}, which --on replaces; remove the rule, or write the models into the lab"
+    )]
+    NamedInRule {
+        /// The device.
+        name: String,
     },
     /// A bus that the model has not.
     #[error("{name} names a modelled device that cannot be built")]
@@ -89,6 +105,46 @@ pub fn use_model(lab: &mut Lab, model: &str) {
     });
 }
 
+/// Puts these modelled devices in the place of the lab's own, so that the device becomes an axis of the verdict. Sizes and
+/// settings stay, RAM stays RAM, and devices are named like their models.
+///
+/// # Errors
+///
+/// [`LabError::OutsideJournal`], [`LabError::NamedInRule`].
+pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
+    if let Some(journal) = lab.journals.iter().find(|journal| journal.external.is_some()) {
+        return Err(LabError::OutsideJournal { name: journal.name.clone() });
+    }
+    let rules = lab.exclusions.iter().chain(&lab.stacks);
+    if let Some(name) = rules.filter_map(|rule| rule.device.as_ref()).next() {
+        return Err(LabError::NamedInRule { name: name.clone() });
+    }
+    let (ram, own): (Vec<Device>, Vec<Device>) = std::mem::take(&mut lab.devices)
+        .into_iter()
+        .partition(|device| matches!(device.backing, Backing::Ram { .. }));
+    let alone = own.iter().all(|device| own.first().is_some_and(|first| first.base == device.base));
+    for model in models {
+        let mut kept: Vec<Device> = Vec::new();
+        for device in &own {
+            let base = if alone { model.clone() } else { format!("{model}-{}", device.base) };
+            let suffix = device.name.strip_prefix(&device.base).unwrap_or_default();
+            let backing = Backing::Model { model: model.clone(), size: device.backing.size() };
+            let is_new =
+                |other: &Device| (&other.backing, &other.settings) != (&backing, &device.settings);
+            if kept.iter().all(is_new) {
+                let name = format!("{base}{suffix}");
+                kept.push(Device { name, backing, base, settings: device.settings.clone() });
+            }
+        }
+        lab.devices.extend(kept);
+    }
+    lab.devices.extend(ram.into_iter().map(|device| Device {
+        backing: Backing::Model { model: RAM.to_owned(), size: device.backing.size() },
+        ..device
+    }));
+    Ok(())
+}
+
 /// Checks that every device of a lab is a model that there is a file of.
 ///
 /// # Errors
@@ -126,6 +182,24 @@ pub fn models(
         _ => None,
     });
     values.collect()
+}
+
+/// The published figures that the models of a lab miss, a sentence for each model.
+#[must_use]
+pub fn misses(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Vec<String> {
+    let words: BTreeSet<&String> = backings(lab)
+        .filter_map(|(_, backing)| match backing {
+            Backing::Model { model, .. } => Some(model),
+            _ => None,
+        })
+        .collect();
+    let files = words.into_iter().filter_map(|word| catalogue::find(devices, word).ok().flatten());
+    // Memory and a fixed latency stand for no device.
+    let real = files.filter(|file| !file.published().is_empty() || !file.is_abstract());
+    let mut said: Vec<String> =
+        real.filter_map(|file| truth::warning(&file, &truth::rows(&file))).collect();
+    said.dedup();
+    said
 }
 
 /// Returns what the backend offers: filesystems of the kernel whose programs `find` finds, the

@@ -20,6 +20,9 @@ pub(crate) struct Prepared {
     pub(crate) disks: Option<Vec<(String, FrozenDisk)>>,
     /// The record of preparing.
     pub(crate) record: Record,
+    /// True if the guest ended by itself, so that every guest would end so. One that died or took too
+    /// long may have done so for a reason of the host.
+    pub(crate) is_final: bool,
 }
 
 /// The state that a trial starts from.
@@ -44,7 +47,7 @@ impl Preparations {
     ///
     /// # Errors
     ///
-    /// Those of `prepare`; the next one tries again.
+    /// Those of `prepare`; the next one tries again, as it does where the result is not final.
     pub(crate) fn start<E>(
         &self,
         key: &str,
@@ -54,14 +57,17 @@ impl Preparations {
         let slot = self.slot(key);
         // What a preparation that panicked left behind is nothing.
         let mut prepared = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let Prepared { disks, record } = match &mut *prepared {
-            Some(known) => known,
-            none => none.insert(prepare()?),
+        let start = |prepared: &Prepared| Start {
+            disks: prepared.disks.as_deref().map(|disks| thaw(disks, keeping)),
+            record: prepared.record.clone(),
         };
-        Ok(Start {
-            disks: disks.as_deref().map(|disks| thaw(disks, keeping)),
-            record: record.clone(),
-        })
+        if let Some(known) = &*prepared {
+            return Ok(start(known));
+        }
+        let made = prepare()?;
+        let first = start(&made);
+        *prepared = made.is_final.then_some(made);
+        Ok(first)
     }
 
     fn slot(&self, key: &str) -> Slot {

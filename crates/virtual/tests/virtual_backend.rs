@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use seekwell_model::plan::{BackendFacts, Candidate, Plan, PlannedTrial};
+use seekwell_model::power_cut::CutCounts;
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::Backing;
 use seekwell_virtual::kernel::Kernel;
@@ -83,14 +84,37 @@ fn value(record: &Record, step: &str, metric: &str) -> f64 {
     })
 }
 
+/// Returns true if all these programs are installed; counts a skip otherwise.
+fn has_tools(test: &str, tools: &[&str]) -> bool {
+    let missing = tools.iter().find(|tool| seekwell_testing::tool(tool).is_none());
+    if let Some(tool) = missing {
+        seekwell_testing::skip(test, &format!("{tool} is not installed"));
+    }
+    missing.is_none()
+}
+
+/// A trial of a plan with another seed, which goes well; and the steps that it told of.
+fn run_with_seed(
+    backend: &VirtualBackend,
+    plan: &Plan,
+    index: usize,
+    seed: u64,
+) -> (Record, Vec<String>) {
+    let trial = PlannedTrial { seed, ..plan.trials[index] };
+    let mut told = Vec::new();
+    let record = backend
+        .run_trial(plan, &trial, &Lane::default(), &mut |name| told.push(name.to_owned()))
+        .unwrap();
+    assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
+    (record, told)
+}
+
 #[test]
 fn the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same() {
     let test = "the_agent_unpacks_a_mail_store_in_a_guest_and_twice_the_same";
     let Some(kernel) = common::lab_kernel(test) else { return };
-    for tool in ["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"] {
-        if seekwell_testing::tool(tool).is_none() {
-            return seekwell_testing::skip(test, &format!("{tool} is not installed"));
-        }
+    if !has_tools(test, &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"]) {
+        return;
     }
     let scratch = tempfile::tempdir().unwrap();
     let backend = backend(kernel, scratch.path());
@@ -117,10 +141,8 @@ fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
     let test = "a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept";
     let Some(kernel) = common::lab_kernel(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    for tool in ["mkfs.ext4", "e2fsck"] {
-        if seekwell_testing::tool(tool).is_none() {
-            return seekwell_testing::skip(test, &format!("{tool} is not installed"));
-        }
+    if !has_tools(test, &["mkfs.ext4", "e2fsck"]) {
+        return;
     }
     let seek = |size: &str| {
         let rest = format!(
@@ -130,13 +152,7 @@ fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
     };
     let (small, large) = (seek("512B"), seek("4KiB"));
     let run = |backend: &VirtualBackend, plan: &Plan, index: usize, seed: u64| {
-        let trial = PlannedTrial { seed, ..plan.trials[index] };
-        let mut said = Vec::new();
-        let record = backend.run_trial(plan, &trial, &Lane::default(), &mut |name| {
-            said.push(name.to_owned());
-        });
-        let record = record.unwrap();
-        assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
+        let (record, said) = run_with_seed(backend, plan, index, seed);
         assert!(record.warnings.iter().any(|warning| warning.code == "frozen-populate"));
         (record, said.contains(&"seek-populate".to_owned()))
     };
@@ -165,10 +181,8 @@ fn a_frozen_stack_is_the_same_whether_it_was_just_made_or_kept() {
 fn a_filesystem_that_was_made_once_gives_the_records_of_one_that_was_just_made() {
     let test = "a_filesystem_that_was_made_once_gives_the_records_of_one_that_was_just_made";
     let Some(kernel) = common::lab_kernel(test) else { return };
-    for tool in ["mkfs.ext4", "mkfs.xfs"] {
-        if seekwell_testing::tool(tool).is_none() {
-            return seekwell_testing::skip(test, &format!("{tool} is not installed"));
-        }
+    if !has_tools(test, &["mkfs.ext4", "mkfs.xfs"]) {
+        return;
     }
     let scratch = tempfile::tempdir().unwrap();
     let mail = |once: bool| {
@@ -180,13 +194,7 @@ fn a_filesystem_that_was_made_once_gives_the_records_of_one_that_was_just_made()
     let (once, anew) = (mail(true), mail(false));
     for index in 0..once.trials.len() {
         let run = |backend: &VirtualBackend, plan: &Plan, seed: u64| {
-            let trial = PlannedTrial { seed, ..plan.trials[index] };
-            let mut said = Vec::new();
-            let record = backend.run_trial(plan, &trial, &Lane::default(), &mut |name| {
-                said.push(name.to_owned());
-            });
-            let record = record.unwrap();
-            assert_eq!(record.status, Status::Ok, "{:?}", record.warnings);
+            let (record, said) = run_with_seed(backend, plan, index, seed);
             (record, said.contains(&"mkfs".to_owned()))
         };
         let kept = backend(kernel.clone(), scratch.path());
@@ -308,4 +316,32 @@ fn what_a_modelled_device_did_is_in_its_steps() {
     assert!((programmed / written / per_byte - 1.0).abs() < 1e-9, "{programmed} {written}");
     let filled = value(&card, "seek-populate", "programmed_per_byte");
     assert!((1.0..1.2).contains(&filled), "{filled}");
+}
+
+/// The same stack with barriers and without, on a disk with a write cache.
+#[test]
+fn power_cuts_find_the_stack_that_loses_what_was_synced() {
+    let test = "power_cuts_find_the_stack_that_loses_what_was_synced";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    if !has_tools(test, &["mkfs.ext4", "e2fsck"]) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let backend = backend(kernel, scratch.path());
+    let rest = "[trial]\npower_cut = 3\n[[workload]]\nkind = \"mail\"\nfiles = 20\n[judge]\nmetric = \"unpack.elapsed\"\n";
+    let mut plan = plan(&["ext4", "ext4-nojournal"], "ide-40gb-2005", rest);
+    let Some(unsafe_stack) = plan.stacks.get_mut(1) else { panic!("two stacks") };
+    unsafe_stack.filesystem.kind = "ext4".to_owned();
+    unsafe_stack.filesystem.mount = vec!["nobarrier".to_owned()];
+    let found: Vec<Record> = plan
+        .trials
+        .iter()
+        .map(|trial| backend.run_trial(&plan, trial, &Lane::default(), &mut |_| {}).unwrap())
+        .collect();
+    let counts: Vec<CutCounts> =
+        found.iter().map(|record| CutCounts::of(&record.steps).unwrap()).collect();
+    assert_eq!((counts[0].cuts, counts[0].survived), (3, 3), "{:?}", found[0].warnings);
+    assert!(counts[1].lost_synced > 0, "{counts:?}");
+    let told = |record: &Record| record.warnings.iter().any(|one| one.code == "synced-data-lost");
+    assert_eq!(found.iter().map(told).collect::<Vec<_>>(), [false, true]);
 }

@@ -28,13 +28,14 @@ struct Skip {
 }
 
 impl Tally {
-    /// Takes in what the test program `name` printed, and its exit: one that fails without a failed
-    /// test in its result has died.
+    /// Takes in what the test program `name` printed, and its exit. One that prints no result, or
+    /// fails without a failed test in its result, has died or ended itself inside a test.
     pub(super) fn add_program(&mut self, name: &str, printed: &str, success: bool) {
         let failed_before = self.failed;
         self.repeating = false;
         printed.lines().for_each(|line| self.add_line(line));
-        if !success && self.failed == failed_before {
+        let has_result = printed.lines().any(|line| line.contains("test result: "));
+        if !has_result || (!success && self.failed == failed_before) {
             self.fail(name, "the test program ended without a result");
         }
     }

@@ -154,6 +154,8 @@ impl Listener {
                     on_message(&message);
                     match message {
                         AgentMessage::Step { name } => heard.step = Some(name),
+                        // Said to the virtual backend alone.
+                        AgentMessage::Synced { .. } => {}
                         AgentMessage::Record(record) => heard.record = Some(record),
                     }
                 }

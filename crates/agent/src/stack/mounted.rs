@@ -13,8 +13,8 @@ use seekwell_model::agent::TrialPart;
 use seekwell_model::filesystems::names_of;
 use seekwell_model::record::StepRecord;
 use seekwell_model::warning::{Warning, WarningCode};
+use seekwell_model::workloads::WRITE_BACK_STEP;
 
-const WRITE_BACK: &str = "write_back";
 /// Mounting, and checking, after a simulated crash.
 const MOUNT_TORN: &str = "mount_torn";
 const FSCK_TORN: &str = "fsck_torn";
@@ -76,9 +76,10 @@ impl<'d> Mounted<'d> {
             return Ok(());
         }
         let devices = self.made.devices;
-        trial.step(WRITE_BACK, |trial| {
+        trial.step(WRITE_BACK_STEP, |trial| {
             let observer = devices.observer(trial.origin_ns);
-            let step = observer.housekeeping(WRITE_BACK, || Ok(self.mount.write_back()?), None)?;
+            let step =
+                observer.housekeeping(WRITE_BACK_STEP, || Ok(self.mount.write_back()?), None)?;
             devices.flush()?;
             let elapsed = step.metrics.get("elapsed").copied().unwrap_or_default();
             let durable = |step: &mut StepRecord| {

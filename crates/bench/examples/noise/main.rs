@@ -4,8 +4,9 @@
 //! cargo run --release -p seekwell-bench --example noise -- COMMAND
 //!
 //! table [CASES [NOISE [STACKS [ROUNDS]]]]   print the table
-//! keep [CASES]                              measure the kept table with its raw results into
-//!                                           benches/runs/statistics
+//! keep [CASES [TRIALS]]                     measure the kept table with its raw results into
+//!                                           benches/runs/statistics; fewer cases of many stacks,
+//!                                           none of labs of more than so many trials
 //! forecast [CASES]                          print how often forecasts come true
 //! ```
 //!
@@ -29,7 +30,10 @@ use std::path::Path;
 use table::{Cell, HEAD, write_lines, write_packed};
 
 /// Seeds of the kept table; development used others.
-const SEEDS: &str = "reported noise, method 2";
+const SEEDS: &str = "reported noise, method 3";
+
+/// Stacks of a lab that is small.
+const SMALL: usize = 8;
 
 /// Directory of the kept results.
 const FOLDER: &str = "benches/runs/statistics";
@@ -41,7 +45,7 @@ fn main() {
     };
     let cases = number(1, 400);
     match arguments.first().map(String::as_str) {
-        Some("keep") => keep(cases),
+        Some("keep") => keep(cases, number(2, usize::MAX)),
         Some("forecast") => print!("{}", Calibration::of(cases, "development").text()),
         _ => {
             let filter = arguments.get(2).cloned().unwrap_or_default();
@@ -87,15 +91,18 @@ fn of_plan<'a>(
     noises.map(measured).collect()
 }
 
-/// Measures everything, two designs of a size at once, and writes it.
-fn keep(cases: usize) {
+/// Measures everything, two halves of the noises at once, and writes it.
+fn keep(cases: usize, trials: usize) {
     let (mut lines, mut raw) = (Vec::new(), vec![table::RAW_HEAD.to_owned()]);
-    for size in sizes() {
-        let design = |plan| of_plan(size, plan, NOISES.iter(), cases, SEEDS);
+    let sizes = sizes().into_iter().filter(|size| size.stacks * size.rounds <= trials);
+    for (size, plan) in sizes.flat_map(|size| [(size, Plan::Fixed), (size, Plan::Looks)]) {
+        let cases = cases_of(size, cases);
+        let half = |noises: &'static [Noise]| of_plan(size, plan, noises.iter(), cases, SEEDS);
+        let (first, second) = NOISES.split_at(NOISES.len() / 2);
         let both = std::thread::scope(|scope| {
-            let fixed = scope.spawn(|| design(Plan::Fixed));
-            let looks = design(Plan::Looks);
-            [fixed.join().expect("a design that does not panic"), looks]
+            let first = scope.spawn(|| half(first));
+            let second = half(second);
+            [first.join().expect("noises that do not panic"), second]
         });
         for measured in both.into_iter().flatten() {
             println!("{}", measured.line.join(" | "));
@@ -113,6 +120,11 @@ fn keep(cases: usize) {
     let (head, lines) = calibration.lines();
     write_lines(&folder.join("table/forecast.csv"), &head, &lines).expect("a writable table");
     write_packed(&folder.join("raw/forecast.csv.gz"), &calibration.raw()).expect("a file");
+}
+
+/// Labs of this size when so many are simulated of small ones: many stacks take their time.
+fn cases_of(size: Size, cases: usize) -> usize {
+    cases * SMALL / size.stacks.max(SMALL)
 }
 
 fn sizes() -> Vec<Size> {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Columns of the table.
-pub const HEAD: [&str; 8] = [
+pub const HEAD: [&str; 9] = [
     "noise",
     "stacks × rounds, σ",
     "design",
@@ -17,11 +17,13 @@ pub const HEAD: [&str; 8] = [
     "wrong of certified (95 % bound)",
     "coverage",
     "trials",
+    "labs",
 ];
 
-/// Columns of the raw results: one line per simulated lab.
-pub const RAW_HEAD: &str =
-    "noise,stacks,rounds,sigma,design,truth,case,certified,winner,wrong,covered,trials";
+/// Columns of the raw results: one line per cell and truth, with one letter per simulated lab in
+/// `labs`. The letter is the one so many after `A`: 1 if anything was certified, plus 2 if it was a
+/// winner, plus 4 if it was wrong, plus 8 if the interval contains the truth, 16 if it does not.
+pub const RAW_HEAD: &str = "noise,stacks,rounds,sigma,design,truth,trials on average,labs";
 
 /// One cell of the table.
 pub struct Cell {
@@ -68,28 +70,30 @@ impl Cell {
             },
             percent(of(covered, with_interval)),
             format!("{:.0}", trials as f64 / self.unequal.len().max(1) as f64),
+            self.unequal.len().to_string(),
         ]
     }
 
-    /// One line per lab.
+    /// One line per truth.
     pub fn raw(&self, noise: &Noise, size: Size, plan: Plan) -> Vec<String> {
-        let line = |truth: &str, (case, one): (usize, &Ended)| {
-            let covered = one.covered.map_or(String::new(), |covered| covered.to_string());
+        let line = |truth: &str, all: &[Ended]| {
+            let trials: usize = all.iter().map(|one| one.trials).sum();
+            let labs: String = all.iter().map(letter).collect();
+            let Size { stacks, rounds, spread, .. } = size;
+            let trials = trials as f64 / all.len().max(1) as f64;
             format!(
-                "\"{}\",{},{},{},{plan:?},{truth},{case},{},{},{},{covered},{}",
-                noise.name,
-                size.stacks,
-                size.rounds,
-                size.spread,
-                one.certified,
-                one.winner,
-                one.wrong,
-                one.trials
+                "\"{}\",{stacks},{rounds},{spread},{plan:?},{truth},{trials:.2},{labs}",
+                noise.name
             )
         };
-        let equal = self.equal.iter().enumerate().map(|one| line("equal", one));
-        equal.chain(self.unequal.iter().enumerate().map(|one| line("unequal", one))).collect()
+        vec![line("equal", &self.equal), line("unequal", &self.unequal)]
     }
+}
+
+fn letter(one: &Ended) -> char {
+    let covered = one.covered.map_or(0, |covered| if covered { 8 } else { 16 });
+    let flags = [one.certified, one.winner, one.wrong].map(u8::from);
+    char::from(b'A' + flags[0] + 2 * flags[1] + 4 * flags[2] + covered)
 }
 
 fn share(all: &[Ended], is: fn(&Ended) -> bool) -> f64 {

@@ -85,6 +85,42 @@ The columns are those of iostat -x. Latency, queue depth, request sizes and plac
 kernel's block events, which need root and tracefs; without them only the counters are shown."#,
     ),
     (
+        "capture",
+        r#"Examples:
+  sudo seekwell capture -o /dev/shm/build.trace -- make -j4
+  sudo seekwell capture -o /dev/shm/db.trace --unit postgresql --for 5min
+  sudo seekwell capture -o /dev/shm/mail.trace --pid 1234 --path /var/mail --for 60s
+  seekwell trace info /dev/shm/db.trace
+
+Needs root or CAP_BPF, CAP_PERFMON and CAP_SYS_RESOURCE, and a kernel with BTF. Paths, sizes,
+results and times are recorded, never contents or arguments."#,
+    ),
+    (
+        "trace",
+        r#"Examples:
+  seekwell trace info db.trace         three sentences, then numbers
+  seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
+  seekwell trace import strace log -o db.trace"#,
+    ),
+    (
+        "trace filter",
+        r#"Examples:
+  seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
+  seekwell trace filter db.trace --path /var/lib/db/wal -o wal.trace"#,
+    ),
+    (
+        "trace import",
+        r#"Examples:
+  strace -f -ttt -T -yy -o log make    as any user, without eBPF; slows the program down
+  seekwell trace import strace log -o make.trace"#,
+    ),
+    (
+        "trace info",
+        r#"Examples:
+  seekwell trace info db.trace         three sentences, then numbers
+  seekwell trace info db.trace --json | jq .classes"#,
+    ),
+    (
         "compare",
         r#"Examples:
   seekwell compare before.seekwell after.seekwell

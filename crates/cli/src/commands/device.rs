@@ -3,7 +3,6 @@
 use crate::args::{DeviceCommand, DeviceImportArgs};
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
-use seekwell_device::DeviceFile;
 use seekwell_host::output::Kind;
 use seekwell_session::Session;
 use std::io::Read as _;
@@ -20,7 +19,7 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
             terminal::data(&seekwell_device::catalogue::table(devices.values()));
         }
         DeviceCommand::Show { name } => {
-            let file = named(session, name)?;
+            let file = session.device(name)?;
             terminal::data(&terminal::harmless(&seekwell_device::draw(&file)));
             terminal::data(&terminal::harmless(&seekwell_device::catalogue::origins(&file)));
         }
@@ -62,23 +61,4 @@ fn text_of(path: &Path) -> std::io::Result<String> {
     let most = seekwell_device::diskspecs::MOST_BYTES as u64 + 1;
     std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A device by name, name and bus, or the path of a file of the user's own.
-///
-/// # Errors
-/// When there is no such device, or its file is wrong.
-pub fn named(session: &Session, name: &str) -> Result<DeviceFile, Failure> {
-    let found = seekwell_device::catalogue::find(session.devices()?, name);
-    if let Some(file) = found.map_err(|error| Failure::from_error(&error))? {
-        return Ok(file);
-    }
-    if !name.ends_with(".toml") {
-        return Err(Failure::Error(format!(
-            "modelled device '{name}' not found; list the devices with seekwell device list, or give the path of a .toml file"
-        )));
-    }
-    let text = std::fs::read_to_string(Path::new(name))
-        .map_err(|error| Failure::Error(format!("cannot read {name}: {error}")))?;
-    seekwell_device::load(&text).map_err(|error| Failure::Error(format!("{name}: {error}")))
 }

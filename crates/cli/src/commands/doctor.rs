@@ -4,7 +4,7 @@ use crate::failure::{Exit, Failure};
 use crate::terminal;
 use seekwell_host::facts::{self, Finding, State};
 use seekwell_session::Machine;
-use seekwell_virtual::kernel::{self, Kernel, KernelError};
+use seekwell_virtual::kernel;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -22,11 +22,8 @@ pub fn run(machine: &Machine) -> Result<Exit, Failure> {
 /// The kernel of the virtual backend.
 fn lab_kernel(machine: &Machine) -> Finding {
     let listed = machine.kernels.as_deref().map(kernel::list);
-    let newest = listed.map(|kernels| {
-        let current = kernels?.into_iter().filter(Kernel::is_current);
-        Ok::<_, KernelError>(current.min_by_key(|kernel| kernel.set))
-    });
-    let (state, detail, remedy) = match newest {
+    let usual = listed.map(|kernels| kernels.map(kernel::usual));
+    let (state, detail, remedy) = match usual {
         Some(Ok(Some(kernel))) => {
             let detail = format!("{} with the {} set of filesystems", kernel.version, kernel.set);
             (State::Ready, detail, None)

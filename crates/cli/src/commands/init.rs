@@ -85,9 +85,10 @@ fn fitting(session: &Session, name: &str, answers: &Answers) -> Draft {
 fn measure(session: &Session, name: &str, answers: &Answers, draft: &mut Draft, run_file: &Path) {
     let Some(scale) = draft::scale(answers).filter(|_| answers.device == "scratch") else { return };
     let brief = draft::lab_text(name, answers, draft.frugality, Some(scale.brief));
-    // A trial as brief as this needs no more, and a smaller image is written sooner.
-    let brief =
+    // A smaller image is written sooner; some work needs the whole one.
+    let small =
         brief.replace("loop = \"2GiB\"", MEASURED_ON).replace("loop = \"4GiB\"", MEASURED_ON);
+    let brief = if least_ns(session, &small).is_some() { small } else { brief };
     terminal::talk("measuring one trial, to choose how much work it takes to compare");
     let (seen, stacks) = match one_trial(session, &brief, scale.step, run_file) {
         Ok(measured) => measured,

@@ -17,12 +17,13 @@ pub fn run(session: &Session, arguments: &PlanArgs) -> Result<Exit, Failure> {
     if arguments.json {
         let text =
             serde_json::to_string_pretty(plan).map_err(|error| Failure::from_error(&error))?;
+        // Without the effects on the machine: the plan still counts as not seen.
         terminal::data(&text);
     } else {
         show(&planned)?;
+        // An ordinary user cannot keep the note; then a run as root shows the plan once more.
+        let _ = session.note_seen(&planned.effects()?);
     }
-    // An ordinary user cannot keep the note; then a run as root shows the plan once more.
-    let _ = session.note_seen(&planned.effects()?);
     planned.check_devices()?;
     Ok(Exit::Done)
 }

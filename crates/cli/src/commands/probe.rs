@@ -1,10 +1,9 @@
 //! `seekwell probe`: a device file from a disk itself.
 
-use super::device;
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
-use seekwell_device::probe::{self, Simulated, Stage, Target};
+use seekwell_device::probe::{self, Label, Simulated, Stage, Target};
 use seekwell_host::output::Kind;
 use seekwell_session::{ProbedDevice, Session};
 
@@ -23,16 +22,21 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     let (mut target, title) = target(session, arguments)?;
     let begun_ns = target.now_ns();
     let mut tell = |stage: Stage| terminal::talk(&format!("probing: {}", stage.name()));
-    let findings = probe::probe(&mut *target, arguments.seed, &mut tell)
-        .map_err(|error| Failure::from_error(&error))?;
-    tell(Stage::Accuracy);
-    let accuracy = probe::judge(&mut *target, &findings, arguments.seed ^ WITHHELD)
-        .map_err(|error| Failure::from_error(&error))?;
+    let probed = probe::probe(&mut *target, arguments.seed, &mut tell).and_then(|findings| {
+        tell(Stage::Accuracy);
+        let accuracy = probe::judge(&mut *target, &findings, arguments.seed ^ WITHHELD)?;
+        Ok((findings, accuracy))
+    });
+    if let Some(disturbance) = target.disturbance() {
+        terminal::talk(&format!("warning: {disturbance}"));
+    }
+    let (findings, accuracy) = probed.map_err(|error| Failure::from_error(&error))?;
     let took_s = (target.now_ns() - begun_ns) / 1_000_000_000;
     terminal::talk(probe::summary(&findings, &accuracy).trim_end());
     terminal::talk(&format!("{:<22}{took_s} s", "time of the device"));
     let source = format!("probe of {title}");
-    let file = probe::device_file(&arguments.name, &title, &source, &findings, Some(&accuracy));
+    let label = Label { name: &arguments.name, title: &title, source: &source };
+    let file = probe::device_file(label, &findings, Some(&accuracy));
     seekwell_device::load(&file).map_err(|error| {
         Failure::Error(format!("the findings make no device that can be modelled: {error}"))
     })?;
@@ -45,8 +49,7 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
 
 /// Refuses a name before minutes of reading, not after them.
 fn check_name(name: &str) -> Result<(), Failure> {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if !name.is_empty() && name.chars().all(is_plain) {
+    if seekwell_device::file::is_name(name) {
         return Ok(());
     }
     Err(Failure::Error(format!(
@@ -57,7 +60,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
 /// The device to probe, and its title for people.
 fn target(session: &Session, arguments: &ProbeArgs) -> Result<(Box<dyn Target>, String), Failure> {
     if let Some(name) = &arguments.model {
-        let file = device::named(session, name)?;
+        let file = session.device(name)?;
         let model = seekwell_device::build(&file, arguments.seed);
         return Ok((Box::new(Simulated::new(model)), format!("the model {name}")));
     }

@@ -1,6 +1,7 @@
 //! `seekwell repair`: saves the good trials of a damaged run file into a new one.
 
 use crate::args::RepairArgs;
+use crate::commands::run;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, terminal};
 use seekwell_store::RunFile;
@@ -23,10 +24,10 @@ pub fn run(arguments: &RepairArgs) -> Result<Exit, Failure> {
     }
     terminal::data(&format!(
         "{} trials saved; wrote {}. Plan and environment of a damaged file have no checksum: read \
-         them. Run what is missing with: seekwell run --resume -o {}",
+         them. Run what is missing with: {}",
         done.saved,
         target.display(),
-        target.display()
+        run::continuing(&target)?
     ));
     Ok(Exit::Done)
 }

@@ -80,7 +80,9 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
     let by_index =
         records.iter().map(|(trial, record)| (trial.index, (*trial, record.clone()))).collect();
     let mut warnings = integrity(&file.verify().map_err(wrong)?);
-    let verdict = match file.verdict().map_err(wrong)? {
+    let stored = file.verdict().map_err(wrong)?;
+    let is_over = stored.is_some();
+    let verdict = match stored {
         Some(verdict) => {
             warnings.extend(other_verdict(&verdict, &prolong::judged(&plan, &by_index)));
             verdict
@@ -96,6 +98,7 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
         plan,
         records,
         verdict,
+        is_over,
     })
 }
 

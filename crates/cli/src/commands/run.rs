@@ -22,25 +22,28 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     let options = arguments.options();
     let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;
-    if arguments.lab.is_some() && !path.exists() {
-        check_seen(session, &planned)?;
-    }
+    check_seen(session, &planned)?;
     let mut is_over = |event: &Event<'_>| {
         deadline.as_mut().is_some_and(|deadline| deadline.is_over(event, Instant::now()))
     };
     let finished = execute(planned, &path, arguments.resume, !arguments.no_screen, &mut is_over)?;
     let is_late = deadline.is_some_and(|deadline| deadline.is_reached());
     match finished {
-        Finished::Complete(_) => {}
+        Finished::Complete(done) => {
+            if let Some(reason) = done.no_more {
+                terminal::talk(&format!("no rounds could be added: {reason}"));
+            }
+        }
         Finished::Stopped(_) if is_late => {
             terminal::talk("time is up; every completed trial is kept")
         }
-        Finished::Stopped(path) => return Err(interrupted(&path, &arguments.at.place)),
+        Finished::Stopped(path) => return Err(interrupted(&path)),
     }
     conclude(&path, arguments.json)
 }
 
-/// Shows the plan of a lab that writes a disk whole, instead of a run, if no one has seen it yet.
+/// Shows the plan of a run that writes a disk whole, instead of running it, if no one has seen it yet
+/// on this machine: a lab, or a run file to be continued.
 fn check_seen(session: &Session, planned: &Planned) -> Result<(), Failure> {
     let effects = planned.effects()?;
     // What the guard refuses needs no plan to be seen.
@@ -52,7 +55,7 @@ fn check_seen(session: &Session, planned: &Planned) -> Result<(), Failure> {
     session.note_seen(&effects)?;
     let disks: Vec<String> = effects.disks.iter().map(|disk| disk.display().to_string()).collect();
     Err(Failure::Refused(format!(
-        "this lab writes {} whole, and its plan was never shown; read it above, then run the same \
+        "this run writes {} whole, and its plan was never shown; read it above, then run the same \
          command again to start",
         disks.join(" and ")
     )))
@@ -87,10 +90,9 @@ pub fn carry_out(
     resume: bool,
     on_screen: bool,
 ) -> Result<Done, Failure> {
-    let backend = planned.options().backend.clone();
     match execute(planned, path, resume, on_screen, &mut |_| false)? {
         Finished::Complete(done) => Ok(*done),
-        Finished::Stopped(path) => Err(interrupted(&path, &backend)),
+        Finished::Stopped(path) => Err(interrupted(&path)),
     }
 }
 
@@ -131,11 +133,32 @@ fn exit_of(kind: VerdictKind) -> Exit {
 }
 
 /// The message of a run that was stopped.
-pub fn interrupted(path: &Path, backend: &str) -> Failure {
-    Failure::Error(format!(
-        "stopped; completed trials are saved. Continue with: {}",
-        seekwell_report::resume_command(path, backend)
-    ))
+pub fn interrupted(path: &Path) -> Failure {
+    let kept = RunFile::open(path).and_then(|file| file.completed());
+    let saved = match kept.map(|trials| trials.len()) {
+        Ok(0) => "no trial was complete".to_owned(),
+        Ok(1) => "1 completed trial is saved".to_owned(),
+        Ok(trials) => format!("{trials} completed trials are saved"),
+        Err(error) => return Failure::from_error(&error),
+    };
+    match continuing(path) {
+        Ok(command) => Failure::Error(format!("stopped; {saved}. Continue with: {command}")),
+        Err(failure) => failure,
+    }
+}
+
+/// The command that continues the run of this file. A race that was continued beyond its end has no
+/// end of its own any more.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn continuing(path: &Path) -> Result<String, Failure> {
+    let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
+    let plan = file.plan().map_err(|error| Failure::from_error(&error))?;
+    let environment = file.environment().map_err(|error| Failure::from_error(&error))?;
+    let has_no_end = plan.race.is_some() && plan.prolonged.is_some();
+    let more = if has_no_end { " --until-decided --at-most TIME" } else { "" };
+    Ok(format!("{}{more}", seekwell_report::resume_command(path, &environment)))
 }
 
 /// Path of the run file and the plan, from the lab or, without one, from the run file.

@@ -37,7 +37,7 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
         Finished::Stopped(_) if deadline.is_reached() => {
             terminal::talk("time is up; every completed trial counts");
         }
-        Finished::Stopped(path) => return Err(run::interrupted(&path, &arguments.at.place)),
+        Finished::Stopped(path) => return Err(run::interrupted(&path)),
     }
     let exit = run::conclude(&path, arguments.json)?;
     write_lab(&lab, &text, arguments.at.device.as_deref())?;

@@ -9,7 +9,7 @@ mod view;
 use crate::args::WatchArgs;
 use crate::failure::{Exit, Failure};
 use crate::screen::{self, Screen};
-use crate::terminal;
+use crate::{stop, terminal};
 use events::Events;
 use record::Recorder;
 use seekwell_model::units::Nanos;
@@ -19,7 +19,6 @@ use seekwell_observe::watched::Watched;
 use seekwell_session::Machine;
 use seen::Seen;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -37,7 +36,7 @@ const SHORTEST: Duration = Duration::from_millis(10);
 pub fn run(machine: &Machine, arguments: &WatchArgs) -> Result<Exit, Failure> {
     let watched = Watched::find(Path::new("/"), &arguments.device)
         .map_err(|error| Failure::from_error(&error))?;
-    let stop = stop_flag()?;
+    let stop = stop::flag()?;
     let recorder = arguments
         .record
         .as_deref()
@@ -56,17 +55,6 @@ pub fn run(machine: &Machine, arguments: &WatchArgs) -> Result<Exit, Failure> {
         recorder.finish(seen, lost, monotonic_ns().saturating_sub(origin_ns))?;
     }
     looked.map(|()| Exit::Done)
-}
-
-/// Raised by Ctrl-C, SIGTERM and the end of the terminal.
-fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| Failure::Error(format!("cannot listen for signals: {error}")))?;
-    }
-    Ok(stop)
 }
 
 /// The counters, the events if they are available, and the measurements so far.

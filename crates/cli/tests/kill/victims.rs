@@ -164,8 +164,10 @@ impl Run {
 
     /// Kills these at once. Who is not there at this moment, as the agent between two trials, is
     /// not killed.
-    pub fn kill(&mut self, who: &[Who]) {
-        self.processes(who).into_iter().for_each(kill);
+    pub fn kill(&mut self, who: &[Who]) -> usize {
+        let pids = self.processes(who);
+        pids.iter().copied().for_each(kill);
+        pids.len()
     }
 
     /// Stops these for a time, as `SIGSTOP`, a debugger or a frozen group does; returns how many.

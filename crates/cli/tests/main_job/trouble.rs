@@ -1,7 +1,8 @@
-//! Trouble while running: a full disk, a device that vanishes, an interrupt.
+//! Trouble while running: a full or failing disk, a device that vanishes, an interrupt.
 
 use super::{SMALL_LAB, can_run, data, seekwell, talk};
 use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -88,6 +89,100 @@ fn a_full_disk_ends_the_run_with_a_clear_error_and_keeps_what_was_there() {
         seekwell(directory.path()).args(["run", "--resume", "-o"]).arg(&run_file).output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 4)), "{}", talk(&output));
     assert_eq!(kept_trials(directory.path(), &run_file), 12);
+}
+
+/// A filesystem on an image that can be made to fail, for the run file.
+struct FailingDisk {
+    image: PathBuf,
+    at: PathBuf,
+}
+
+impl FailingDisk {
+    fn make(directory: &Path) -> Self {
+        let (image, at) = (directory.join("image"), directory.join("failing"));
+        File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
+        assert!(made.unwrap().success());
+        std::fs::create_dir(&at).unwrap();
+        let disk = Self { image, at };
+        disk.mount();
+        disk
+    }
+
+    fn mount(&self) {
+        let status =
+            Command::new("mount").args(["-o", "loop"]).arg(&self.image).arg(&self.at).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// As after an error of the medium: the kernel makes the filesystem read-only.
+    fn become_read_only(&self) {
+        let status = Command::new("mount").args(["-o", "remount,abort"]).arg(&self.at).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Every access fails with EIO from now on.
+    fn fail(&self) {
+        // `EXT4_IOC_SHUTDOWN`, without its log.
+        const SHUTDOWN: libc::c_ulong = 0x8004_587D;
+        let top = File::open(&self.at).unwrap();
+        let how: u32 = 2;
+        // SAFETY: the call reads one number, which lives as long as it takes.
+        let result = unsafe { libc::ioctl(top.as_raw_fd(), SHUTDOWN, &raw const how) };
+        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    }
+
+    /// Repaired: mounted anew.
+    fn mount_again(&self) {
+        assert!(Command::new("umount").arg(&self.at).status().unwrap().success());
+        self.mount();
+    }
+}
+
+impl Drop for FailingDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.at).status();
+    }
+}
+
+/// Runs a lab whose run file's disk fails in trial 3; what was kept before stays, and the run goes on once the disk
+/// is repaired. Gives what the run said.
+fn with_failing_disk(fail: impl FnOnce(&FailingDisk)) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("lab.toml"), SMALL_LAB).unwrap();
+    let disk = FailingDisk::make(directory.path());
+    let run_file = disk.at.join("run.seekwell");
+    let child = start(directory.path(), &["run", "lab.toml", "-o", run_file.to_str().unwrap()]);
+    wait_for_trial(directory.path(), 3);
+    fail(&disk);
+    let output = child.wait_with_output().unwrap();
+    let said = said_in(directory.path());
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("run.seekwell"), "{said}");
+    disk.mount_again();
+    let kept = kept_trials(directory.path(), &run_file);
+    assert!((2..12).contains(&kept), "{kept} trials kept:\n{said}");
+    let output =
+        seekwell(directory.path()).args(["run", "--resume", "-o"]).arg(&run_file).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", talk(&output));
+    assert_eq!(kept_trials(directory.path(), &run_file), 12);
+    said
+}
+
+#[test]
+fn a_disk_that_becomes_read_only_ends_the_run_and_keeps_what_was_there() {
+    let test = "a_disk_that_becomes_read_only_ends_the_run_and_keeps_what_was_there";
+    let Some(_alone) = can_run(test, &["mkfs.ext4", "mount", "umount"]) else { return };
+    let said = with_failing_disk(FailingDisk::become_read_only);
+    assert!(said.contains("Read-only file system") && !said.contains("damaged"), "{said}");
+}
+
+#[test]
+fn a_disk_that_answers_with_eio_ends_the_run_and_keeps_what_was_there() {
+    let test = "a_disk_that_answers_with_eio_ends_the_run_and_keeps_what_was_there";
+    let Some(_alone) = can_run(test, &["mkfs.ext4", "mount", "umount"]) else { return };
+    let said = with_failing_disk(FailingDisk::fail);
+    assert!(said.contains("Input/output error") && !said.contains("damaged"), "{said}");
 }
 
 /// Descriptors of the runner that are images without a name.

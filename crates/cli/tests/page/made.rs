@@ -177,6 +177,7 @@ fn record(wanted: &Wanted, trial: &PlannedTrial, stack: u32, text: &str) -> Reco
         block_events: wanted.single.then(|| events(duration_ns)),
         fingerprint: Some(text.to_owned()),
         elapsed_ns: duration_ns.max(1),
+        cost_ns: None,
         warnings: if wanted.single { vec![warning()] } else { vec![] },
     }
 }

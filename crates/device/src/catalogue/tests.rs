@@ -55,7 +55,7 @@ fn numbers_are_changed_behind_the_name() {
     );
     assert_eq!(
         refused("flash.no_such=1"),
-        "device file: the change names flash.no_such, which the file does not have; remove it or correct its name"
+        "the change names flash.no_such, which the file does not have; remove it or correct its name"
     );
     assert!(refused("flash.open_units=0").contains("flash.open_units"));
     assert!(find(&devices, "no-such-disk,flash.open_units=1").unwrap().is_none());

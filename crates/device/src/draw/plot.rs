@@ -73,22 +73,6 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Bytes in the largest unit that leaves a readable number.
-pub(crate) fn bytes(count: u64) -> String {
-    for (unit, size) in [("TiB", 1_u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
-    {
-        if count >= size {
-            let value = count as f64 / size as f64;
-            return if count.is_multiple_of(size) {
-                format!("{} {unit}", count / size)
-            } else {
-                format!("{value:.1} {unit}")
-            };
-        }
-    }
-    format!("{count} B")
-}
-
 fn trim_ends(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

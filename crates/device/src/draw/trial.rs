@@ -71,12 +71,20 @@ impl Trial {
     /// Runs a load, from the end of the previous one; `None` if the model takes no such request or none
     /// fits.
     pub(crate) fn run(&mut self, load: Load, places: Places) -> Option<Found> {
-        let sectors = load.bytes / 512;
         let start_ns = self.now_ns;
+        let latency_ns = self.latencies(load, places)?.iter().sum();
+        let bytes = u64::from(load.count) * u64::from(load.bytes);
+        Some(Found { requests: load.count, bytes, latency_ns, elapsed_ns: self.now_ns - start_ns })
+    }
+
+    /// As [`Trial::run`]; the latency of each request in nanoseconds, in the order of completion.
+    pub(crate) fn latencies(&mut self, load: Load, places: Places) -> Option<Vec<u64>> {
+        let sectors = load.bytes / 512;
         let mut waiting = BTreeMap::new();
-        let (mut sent, mut done, mut latency_ns) = (0_u32, 0_u32, 0);
+        let mut sent = 0_u32;
+        let mut latencies_ns = Vec::new();
         let mut completions: Vec<Completion> = Vec::new();
-        while done < load.count {
+        while latencies_ns.len() < load.count as usize {
             while sent < load.count && waiting.len() < load.depth as usize {
                 let lba = Lba(place(places, sectors.into(), sent, &mut self.random)?);
                 let id = self.last_id + 1;
@@ -89,12 +97,10 @@ impl Trial {
             self.now_ns = self.model.next_event_ns()?;
             self.model.advance(self.now_ns, &mut completions);
             for completion in completions.drain(..) {
-                latency_ns += completion.at_ns - waiting.remove(&completion.id)?;
-                done += 1;
+                latencies_ns.push(completion.at_ns - waiting.remove(&completion.id)?);
             }
         }
-        let bytes = u64::from(load.count) * u64::from(load.bytes);
-        Some(Found { requests: load.count, bytes, latency_ns, elapsed_ns: self.now_ns - start_ns })
+        Some(latencies_ns)
     }
 }
 
@@ -114,33 +120,44 @@ fn place(places: Places, sectors: u64, sent: u32, random: &mut Xoshiro256PlusPlu
     }
 }
 
-/// Rate in 10^6 bytes a second of reading or writing `bytes` from `lba` on, in the longest requests the device takes; the first
-/// quarter, in which a disk finds its place, is not counted.
-pub(crate) fn stream(
-    model: &mut dyn Model,
-    operation: Operation,
-    lba: u64,
-    bytes: u64,
-) -> Option<f64> {
+/// Sequential requests of one kind, of `size` bytes or the longest that the device takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream {
+    pub(crate) operation: Operation,
+    pub(crate) lba: u64,
+    pub(crate) bytes: u64,
+    pub(crate) size: u32,
+    pub(crate) depth: u32,
+}
+
+/// Rate of a stream in 10^6 bytes a second; the first quarter, in which a disk finds its place, is not counted. `None` if
+/// the model takes no such request or the stream does not fit.
+pub(crate) fn stream(model: &mut dyn Model, load: Stream) -> Option<f64> {
     let geometry = model.geometry();
-    let sectors = (geometry.max_request_bytes / 512).min(256);
-    let count = bytes / 512 / u64::from(sectors);
-    let lba = lba.min(geometry.sectors_512.checked_sub(bytes / 512)?) / 8 * 8;
-    let (mut now_ns, mut start_ns, mut counted) = (0, 0, 0);
-    let mut done = Vec::new();
-    for index in 0..count {
-        if index == count / 4 {
-            (start_ns, counted) = (now_ns, 0);
+    let sectors = (geometry.max_request_bytes / 512).min(load.size / 512).max(1);
+    let count = load.bytes / 512 / u64::from(sectors);
+    let lba = load.lba.min(geometry.sectors_512.checked_sub(load.bytes / 512)?) / 8 * 8;
+    let depth = u64::from(load.depth.min(geometry.queue_depth).max(1));
+    let (mut now_ns, mut start_ns) = (0, 0);
+    let (mut sent, mut done) = (0_u64, 0_u64);
+    let mut completions = Vec::new();
+    while done < count {
+        while sent < count && sent - done < depth {
+            let place = Lba(lba + sent * u64::from(sectors));
+            sent += 1;
+            let request =
+                Request { id: sent, operation: load.operation, lba: place, sectors, fua: false };
+            model.submit(now_ns, request).ok()?;
         }
-        let place = Lba(lba + index * u64::from(sectors));
-        let request = Request { id: index + 1, operation, lba: place, sectors, fua: false };
-        model.submit(now_ns, request).ok()?;
-        done.clear();
-        while done.is_empty() {
-            now_ns = model.next_event_ns()?;
-            model.advance(now_ns, &mut done);
+        now_ns = model.next_event_ns()?;
+        model.advance(now_ns, &mut completions);
+        for _ in completions.drain(..) {
+            done += 1;
+            if done == count / 4 {
+                start_ns = now_ns;
+            }
         }
-        counted += u64::from(sectors) * 512;
     }
+    let counted = (count - count / 4) * u64::from(sectors) * 512;
     (now_ns > start_ns).then(|| counted as f64 / (now_ns - start_ns) as f64 * 1e3)
 }

@@ -95,31 +95,51 @@ pub(super) fn number_at<'t>(table: &'t mut Table, key: &str) -> Option<&'t mut V
     (value.is_float() || value.is_integer()).then_some(value)
 }
 
-/// The line, counted from 1, on which the value of a dotted key is written; of its table when only that is there.
-pub(super) fn line_of_key(text: &str, key: &str) -> Option<usize> {
-    let key = key.replace('[', ".").replace(']', "");
-    let (parent, last) = key.rsplit_once('.').unwrap_or(("", key.as_str()));
-    let mut table = String::new();
-    let mut fallback = None;
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if let Some(header) = line.strip_prefix('[').filter(|_| !line.contains('=')) {
-            table = header.trim_matches(['[', ']']).to_owned();
-            if table == key || (table == parent && fallback.is_none()) {
-                fallback = Some(index + 1);
-            }
+/// The line, counted from 1, of a mistake.
+pub(super) fn line_of_error(text: &str, error: &DeviceError) -> Option<usize> {
+    match error {
+        DeviceError::NoSuchKey { place, key } => {
+            line_of_key(text, &format!("{}.{key}", place.trim_matches(['[', ']'])))
         }
-        let name = line.split('=').next().unwrap_or_default().trim();
-        let is_here = table == parent || numberless(parent) == table;
-        if is_here && line.contains('=') && name == last {
-            return Some(index + 1);
-        }
+        other => line_of_key(text, other.key()?),
     }
-    fallback
 }
 
-/// The key without the numbers of array elements, as headers write it.
-fn numberless(key: &str) -> String {
-    let parts: Vec<&str> = key.split('.').filter(|part| part.parse::<usize>().is_err()).collect();
-    parts.join(".")
+/// The line, counted from 1, on which the value of a dotted key is written; of its table when only that is there.
+fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    let key = key.replace('[', ".").replace(']', "");
+    let mut table = String::new();
+    let mut arrays: BTreeMap<String, usize> = BTreeMap::new();
+    let mut nearest = None;
+    for (index, line) in text.lines().enumerate() {
+        let written = match header(line) {
+            Some((name, false)) => {
+                table = name;
+                table.clone()
+            }
+            Some((name, true)) => {
+                let number = arrays.entry(name.clone()).or_default();
+                table = format!("{name}.{number}");
+                *number += 1;
+                table.clone()
+            }
+            None => {
+                let Some((name, _)) = line.split_once('=') else { continue };
+                let name = name.trim().trim_matches(['"', '\'']);
+                if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
+            }
+        };
+        let is_nearer = nearest.is_none_or(|(length, _)| length < written.len());
+        if is_nearer && speaks_for(&written, &key) {
+            nearest = Some((written.len(), index + 1));
+        }
+    }
+    nearest.map(|(_, line)| line)
+}
+
+/// The name of a table that the line opens, and true when it is one of an array.
+fn header(line: &str) -> Option<(String, bool)> {
+    let inner = line.split('#').next()?.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let of_array = inner.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+    Some((of_array.unwrap_or(inner).trim().to_owned(), of_array.is_some()))
 }

@@ -51,22 +51,22 @@ fn one_message_for_each_mistake() {
         refusal("[sources]", "[ranges]\n\"fixed.color\" = [3, 8]\n[sources]"),
     ];
     insta::assert_snapshot!(messages.join("\n"), @r#"
-    device file line 10: unclosed table, expected `]` [no key]
-    device file line 7: presented.queue_depht: unknown field `queue_depht`, expected one of `sectors`, `logical_block`, `physical_block`, `queue_depth`, `max_request_kib`, `max_discard_kib`, `max_write_zeroes_kib`, `rotational` [presented.queue_depht]
-    device file line 10: fixed: missing field `parallel` [fixed]
-    device file line 6: presented.sectors: invalid type: string "many", expected u64 [presented.sectors]
-    device file line 14: fixed.parallel: invalid value: integer `-2`, expected u32 [fixed.parallel]
-    device file line 3: kind: unknown variant `floppy`, expected one of `rotating`, `flash`, `ssd`, `ram`, `fixed`, `measured` [kind]
-    device file: fixed = […]: belongs to another kind of device; this one is 'ram' [fixed]
-    device file: fixed.mb_per_s = 0: must be between 0.001 and 1000000 [fixed.mb_per_s]
-    device file: presented.sectors = 4095: must be a positive whole number of logical blocks, below 2^50 sectors [presented.sectors]
-    device file: presented.physical_block = 600: must be a power of two from 512 to 65536 bytes [presented.physical_block]
-    device file: name = Fixed Disk: use small letters, digits and '-' [name]
-    device file: fixed.parallel has no source; say in [sources] where the value comes from [fixed.parallel]
-    device file: sources.fixed.parallel = '': must say where the value comes from [sources.fixed.parallel]
-    device file: [sources] names fixed.speed, which the file does not have; remove it or correct its name [fixed.speed]
-    device file: fixed.parallel = 2: must be between 3 and 8 [fixed.parallel]
-    device file: [ranges] names fixed.color, which the file does not have; remove it or correct its name [fixed.color]
+    line 10: unclosed table, expected `]` [no key]
+    line 7: presented.queue_depht: unknown field `queue_depht`, expected one of `sectors`, `logical_block`, `physical_block`, `queue_depth`, `max_request_kib`, `max_discard_kib`, `max_write_zeroes_kib`, `rotational` [presented.queue_depht]
+    line 10: fixed: missing field `parallel` [fixed]
+    line 6: presented.sectors: invalid type: string "many", expected u64 [presented.sectors]
+    line 14: fixed.parallel: invalid value: integer `-2`, expected u32 [fixed.parallel]
+    line 3: kind: unknown variant `floppy`, expected one of `rotating`, `flash`, `ssd`, `ram`, `fixed`, `measured` [kind]
+    line 10: fixed = […]: belongs to another kind of device; this one is 'ram' [fixed]
+    line 13: fixed.mb_per_s = 0: must be between 0.001 and 1000000 [fixed.mb_per_s]
+    line 6: presented.sectors = 4095: must be a positive whole number of logical blocks, below 2^50 sectors [presented.sectors]
+    line 7: presented.physical_block = 600: must be a power of two from 512 to 65536 bytes [presented.physical_block]
+    line 1: name = Fixed Disk: use small letters, digits and '-' [name]
+    line 14: fixed.parallel has no source; say in [sources] where the value comes from [fixed.parallel]
+    line 19: sources.fixed.parallel = '': must say where the value comes from [sources.fixed.parallel]
+    line 18: [sources] names fixed.speed, which the file does not have; remove it or correct its name [fixed.speed]
+    line 14: fixed.parallel = 2: must be between 3 and 8 [fixed.parallel]
+    line 17: [ranges] names fixed.color, which the file does not have; remove it or correct its name [fixed.color]
     "#);
 }
 
@@ -118,10 +118,10 @@ fn bus_errors_name_the_bus() {
         load(&fixed).unwrap_err().to_string(),
     ];
     insta::assert_snapshot!(messages.join("\n"), @r"
-    device file: bus.1.name = a: is used twice
-    device file: unknown bus 'usb3'; it has a, b
-    device file: unknown bus 'usb3'; it has none
-    device file: bus = a: this kind of device has no bus; its rate includes it
+    line 13: bus.1.name = a: is used twice
+    unknown bus 'usb3'; it has a, b
+    unknown bus 'usb3'; it has none
+    bus = a: this kind of device has no bus; its rate includes it
     ");
 }
 

@@ -65,3 +65,34 @@ fn a_cut_loses_what_is_not_done_and_nothing_else() {
     model.submit(200_000, request(3, Operation::Read, 0, 2)).unwrap();
     assert_eq!(done(&mut *model, 1_000_000), [(3, 320)]);
 }
+
+#[test]
+fn a_limit_lets_credits_pass_fast_and_the_rest_at_its_rate() {
+    let text = |limit: &str| {
+        format!(
+            "name = \"volume\"\ntitle = \"t\"\nkind = \"fixed\"\n[presented]\nsectors = 4096\nqueue_depth = 8\n\
+             max_request_kib = 32\n[fixed]\nread_latency_us = 100\nwrite_latency_us = 70\nmb_per_s = 51.2\n\
+             parallel = 8\n[fixed.limit]\nper_second = 1000\nunit_kib = 1\n{limit}\n[sources]\npresented = \"t\"\n\
+             fixed = \"t\"\n"
+        )
+    };
+    // One and two credits beyond the first request, 0.1 ms apart, then a request each millisecond.
+    let mut model = build(&load(&text("burst_per_second = 10_000\ncredits = 2")).unwrap(), 1);
+    for id in 1..=5 {
+        model.submit(0, request(id, Operation::Read, id * 8, 2)).unwrap();
+    }
+    assert_eq!(done(&mut *model, 3_000_000), [(1, 120), (2, 220), (3, 320), (4, 1120), (5, 2120)]);
+    // After 4 ms all but one credit have come back; a flush needs none, and 4 KiB count as four requests.
+    model.submit(4_000_000, request(6, Operation::Flush, 0, 0)).unwrap();
+    model.submit(4_000_000, request(7, Operation::Read, 0, 8)).unwrap();
+    model.submit(4_000_000, request(8, Operation::Read, 0, 2)).unwrap();
+    assert_eq!(done(&mut *model, 1 << 30), [(6, 4000), (7, 4180), (8, 7120)]);
+
+    let mut steady = build(&load(&text("")).unwrap(), 1);
+    for id in 1..=3 {
+        steady.submit(0, request(id, Operation::Read, id * 8, 2)).unwrap();
+    }
+    assert_eq!(done(&mut *steady, 1 << 30), [(1, 120), (2, 1120), (3, 2120)]);
+    let slow = load(&text("burst_per_second = 500")).unwrap_err();
+    assert_eq!(slow.key(), Some("fixed.limit.burst_per_second"));
+}

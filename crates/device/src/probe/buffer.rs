@@ -13,12 +13,16 @@ const IDLE_NS: u64 = 120_000_000;
 const MOST_SECTORS: u64 = 32 << 11;
 const MOST_SEGMENTS: usize = 64;
 
+/// Most segments that a device file may have.
+const ANY_SEGMENTS: f64 = 65_536.0;
+
 /// The buffer, as far as reads tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Buffer {
     /// Command and electronics of a read that the buffer serves, in nanoseconds; `None` when it served none.
     pub hit_ns: Option<Interval>,
-    /// Rate at which data moves, in 10^6 bytes a second; `None` without hits.
+    /// Rate at which data moves, in 10^6 bytes a second; `None` without hits, or when hits of different length take the
+    /// same time.
     pub mb_per_s: Option<Interval>,
     /// Reads in a row before it reads ahead: 0 or 1; `None` without read-ahead.
     pub read_ahead_after: Option<u32>,
@@ -33,10 +37,8 @@ pub struct Buffer {
 impl Buffer {
     /// Time below which a read of a block comes from the buffer; 0 when the buffer serves none.
     pub(super) fn hit_below_ns(&self) -> u64 {
-        match (self.hit_ns, self.mb_per_s) {
-            (Some(hit), Some(rate)) => below(hit.value + f64::from(BLOCK) * 512e3 / rate.value),
-            _ => 0,
-        }
+        let moving_ns = self.mb_per_s.map_or(0.0, |rate| f64::from(BLOCK) * 512e3 / rate.value);
+        self.hit_ns.map_or(0, |hit| below(hit.value + moving_ns))
     }
 }
 
@@ -52,24 +54,32 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer, ProbeError> {
     let after_two = follow_up(head, 1, BLOCK)?;
     // A read of the medium waits half a turn on average, so a quarter of it tells the two apart.
     let limit = head.turn_ns / 4.0;
-    let (read_ahead_after, small_ns) = match (after_one < limit, after_two < limit) {
-        (true, _) => (Some(0), after_one),
-        (false, true) => (Some(1), after_two),
-        (false, false) => (None, f64::INFINITY),
+    let (before, small) = match (after_one.value < limit, after_two.value < limit) {
+        (true, _) => (0, after_one),
+        (false, true) => (1, after_two),
+        (false, false) => return Ok(none()),
     };
-    let Some(before) = read_ahead_after else { return Ok(none()) };
     let most = head.target.geometry().max_request_bytes / 512;
     let large = most.clamp(BLOCK, 32);
-    let large_ns = follow_up(head, before, large)?;
-    let per_sector_ns = (large_ns - small_ns).max(1.0) / f64::from(large - BLOCK).max(1.0);
-    let hit_ns = (small_ns - per_sector_ns * f64::from(BLOCK)).max(0.0);
-    let mb_per_s = 512e3 / per_sector_ns;
-    head.hit_below_ns = below(small_ns);
+    let sectors = f64::from(large.saturating_sub(BLOCK));
+    let per_sector_ns = per_sector(small, follow_up(head, before, large)?, sectors);
+    let moving_ns = per_sector_ns.map_or(0.0, |ns| ns.value * f64::from(BLOCK));
+    let mb_per_s = per_sector_ns.map(|ns| Interval {
+        value: 512e3 / ns.value,
+        low: 512e3 / ns.high,
+        high: 512e3 / ns.low,
+    });
+    head.hit_below_ns = below(small.value);
     let read_ahead_sectors = read_ahead(head, before)?;
+    let hit = |ns: f64| (ns - moving_ns).max(0.0);
     Ok(Buffer {
-        hit_ns: Some(around(hit_ns, 0.02)),
-        mb_per_s: Some(around(mb_per_s, 0.05)),
-        read_ahead_after,
+        hit_ns: Some(Interval {
+            value: hit(small.value),
+            low: hit(small.low),
+            high: hit(small.high),
+        }),
+        mb_per_s,
+        read_ahead_after: Some(before),
         read_ahead_sectors,
         segments: segments(head, before)?,
         keeps_delivered: keeps_delivered(head)?,
@@ -83,13 +93,21 @@ fn none() -> Buffer {
         mb_per_s: None,
         read_ahead_after: None,
         read_ahead_sectors: Interval { value: 0.0, low: 0.0, high: 0.0 },
-        segments: Interval { value: 1.0, low: 1.0, high: MOST_SEGMENTS as f64 },
+        segments: Interval { value: 1.0, low: 1.0, high: ANY_SEGMENTS },
         keeps_delivered: false,
     }
 }
 
-fn around(value: f64, part: f64) -> Interval {
-    Interval { value, low: value * (1.0 - part), high: value * (1.0 + part) }
+/// Time of one further sector, from hits of a block and of `sectors` more; `None` when their times cannot be told apart.
+fn per_sector(small: Interval, large: Interval, sectors: f64) -> Option<Interval> {
+    if sectors < 1.0 || large.low <= small.high {
+        return None;
+    }
+    Some(Interval {
+        value: (large.value - small.value) / sectors,
+        low: (large.low - small.high) / sectors,
+        high: (large.high - small.low) / sectors,
+    })
 }
 
 /// Reads one block and `more` behind it at a new place; the sector behind them.
@@ -102,16 +120,21 @@ fn start(head: &mut Head<'_>, more: u32) -> Result<u64, ProbeError> {
     Ok(lba + u64::from((more + 1) * BLOCK))
 }
 
-/// Time of a read of `sectors` behind one block and `more`, made after an idle time, in nanoseconds.
-fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<f64, ProbeError> {
+/// Time of a read of `sectors` behind one block and `more`, made after an idle time, in nanoseconds: the median, and the
+/// second smallest and second largest of nine, between which it lies with a probability of 0.96.
+fn follow_up(head: &mut Head<'_>, more: u32, sectors: u32) -> Result<Interval, ProbeError> {
     let mut times = Vec::with_capacity(TIMES);
     for _ in 0..TIMES {
         let next = start(head, more)?;
         head.wait(IDLE_NS);
         times.push(head.read(next, sectors)?.took_ns() as f64);
     }
+    times.sort_by(f64::total_cmp);
     let reason = "no read came to an end";
-    median(times).ok_or(ProbeError::Unclear { quantity: "the cost of a command", reason })
+    let unclear = ProbeError::Unclear { quantity: "the cost of a command", reason };
+    let (low, high) = (times.get(1).copied(), times.get(TIMES - 2).copied());
+    let value = median(times).ok_or(unclear)?;
+    Ok(Interval { value, low: low.unwrap_or(value), high: high.unwrap_or(value) })
 }
 
 /// Sectors read ahead after an idle time, by bisection: each step at a new place.
@@ -150,6 +173,11 @@ fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
     while gone - kept > 1 {
         let middle = usize::midpoint(kept, gone);
         if is_kept(middle)? { kept = middle } else { gone = middle }
+    }
+    // Only here the upper end was never tried.
+    if gone == MOST_SEGMENTS && is_kept(MOST_SEGMENTS)? {
+        let low = MOST_SEGMENTS as f64 + 1.0;
+        return Ok(Interval { value: low, low, high: ANY_SEGMENTS });
     }
     let (low, high) = (kept as f64 + 1.0, gone as f64);
     Ok(Interval { value: low, low, high })

@@ -6,24 +6,28 @@ use super::{Accuracy, Findings, Interval};
 use crate::file::{DeviceFile, load};
 
 /// Name of the file that is only built to compare with.
-const UNNAMED: &str = "probed";
+const UNNAMED: Label = Label { name: "probed", title: "probed", source: "probed" };
 
 /// Sectors of a block.
 const BLOCK: f64 = 8.0;
 
+/// Names of a device file.
+#[derive(Clone, Copy, Debug)]
+pub struct Label<'a> {
+    /// Its name, as [`crate::file::is_name`] takes it.
+    pub name: &'a str,
+    /// Its title, for people.
+    pub title: &'a str,
+    /// The source of its numbers, for people.
+    pub source: &'a str,
+}
+
 /// The text of a device file.
 ///
-/// `name` is made of small letters, digits and '-'; `title` and `source` are for people. The measured rates of
-/// `accuracy` become published figures, so that `device show` compares them with the model.
+/// The measured rates of `accuracy` become published figures, so that `device show` compares them with the model.
 #[must_use]
-pub fn device_file(
-    name: &str,
-    title: &str,
-    source: &str,
-    findings: &Findings,
-    accuracy: Option<&Accuracy>,
-) -> String {
-    let text = text(name, title, source, findings, accuracy);
+pub fn device_file(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> String {
+    let text = text(label, findings, accuracy);
     match load(&text) {
         // Skews that do not cover the change of track are a fact about this disk, not a slip.
         Err(error) if error.key().is_some_and(|key| key.contains("skew")) => {
@@ -35,7 +39,7 @@ pub fn device_file(
 
 /// The device of the findings.
 pub(super) fn built(findings: &Findings) -> Option<DeviceFile> {
-    load(&device_file(UNNAMED, UNNAMED, UNNAMED, findings, None)).ok()
+    load(&device_file(UNNAMED, findings, None)).ok()
 }
 
 /// The same with a number of waiting reads to sort.
@@ -43,13 +47,8 @@ pub(super) fn with_window(findings: &Findings, window: u32) -> Option<DeviceFile
     built(&Findings { window: Some([window, window]), ..findings.clone() })
 }
 
-fn text(
-    name: &str,
-    title: &str,
-    source: &str,
-    findings: &Findings,
-    accuracy: Option<&Accuracy>,
-) -> String {
+fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> String {
+    let Label { name, title, source } = label;
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(

@@ -3,12 +3,12 @@
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{ReadFailed, Span, Target, Timed};
+use super::{ProbeError, ReadFailed, Span, Target, Timed};
 
 /// Sectors of one read of the medium: 4 KiB, a block of every disk.
 pub(super) const BLOCK: u32 = 8;
 
-/// Reads elsewhere that push a place out of the disk's buffer: more than any disk has segments.
+/// Reads elsewhere that push a place out of the buffer of most disks; the search for the rotation finds when it takes more.
 const EVICTING: usize = 72;
 
 /// Attempts at a read that does not come from the buffer.
@@ -21,13 +21,15 @@ pub(super) struct Head<'t> {
     pub(super) turn_ns: f64,
     /// Reads that take less come from the buffer; 0 until it is known.
     pub(super) hit_below_ns: u64,
+    /// Reads elsewhere that push a place out of the disk's buffer.
+    pub(super) evicting: usize,
     random: Xoshiro256PlusPlus,
 }
 
 impl<'t> Head<'t> {
     pub(super) fn new(target: &'t mut dyn Target, seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { target, turn_ns: 0.0, hit_below_ns: 0, random }
+        Self { target, turn_ns: 0.0, hit_below_ns: 0, evicting: EVICTING, random }
     }
 
     pub(super) fn sectors(&self) -> u64 {
@@ -73,7 +75,7 @@ impl<'t> Head<'t> {
 
     /// Fills the disk's buffer with other places.
     pub(super) fn evict(&mut self) -> Result<(), ReadFailed> {
-        for _ in 0..EVICTING {
+        for _ in 0..self.evicting {
             let lba = self.anywhere();
             self.read(lba, BLOCK)?;
         }
@@ -81,20 +83,22 @@ impl<'t> Head<'t> {
     }
 
     /// A read from the medium; one that the buffer served is repeated after other places were read.
-    pub(super) fn medium(&mut self, lba: u64, sectors: u32) -> Result<Timed, ReadFailed> {
-        let mut found = self.read(lba, sectors)?;
-        for _ in 1..ATTEMPTS {
-            if found.took_ns() >= self.hit_below_ns {
-                break;
+    pub(super) fn medium(&mut self, lba: u64, sectors: u32) -> Result<Timed, ProbeError> {
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                self.evict()?;
             }
-            self.evict()?;
-            found = self.read(lba, sectors)?;
+            let found = self.read(lba, sectors)?;
+            if found.took_ns() >= self.hit_below_ns {
+                return Ok(found);
+            }
         }
-        Ok(found)
+        let reason = "the disk's buffer serves it even after other places were read";
+        Err(ProbeError::Unclear { quantity: "the angle of a sector", reason })
     }
 
     /// The angle at which a block ends, as a time below one turn, in nanoseconds.
-    pub(super) fn angle(&mut self, lba: u64) -> Result<f64, ReadFailed> {
+    pub(super) fn angle(&mut self, lba: u64) -> Result<f64, ProbeError> {
         let end_ns = self.medium(lba, BLOCK)?.end_ns;
         Ok(self.phase(end_ns))
     }

@@ -49,7 +49,11 @@ pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
             line("command", between_us(hit));
             line("bus", format!("{:.0} MB/s ({:.0} to {:.0})", rate.value, rate.low, rate.high));
         }
-        _ => line("command", "not told apart: the buffer served no read".to_owned()),
+        (Some(hit), None) => {
+            line("command", between_us(hit));
+            line("bus", "too fast to tell apart from the command".to_owned());
+        }
+        (None, _) => line("command", "not told apart: the buffer served no read".to_owned()),
     }
     line("read-ahead", format!("{:.0} KiB", buffer.read_ahead_sectors.value / 2.0));
     line("segments", format!("{:.0} to {:.0}", buffer.segments.low, buffer.segments.high));

@@ -6,9 +6,16 @@ use std::f64::consts::TAU;
 use super::head::{BLOCK, Head};
 use super::{Interval, ProbeError};
 
-/// Places that are read again and again, in two halves: each half is more than any disk has segments, so that every
-/// read reaches the medium.
+/// Places that are read again and again, in two halves: each half is more than most disks have segments, so that every
+/// read reaches the medium. When the buffer serves reads all the same, more places are read, up to the most.
 const PLACES: usize = 144;
+const MOST_PLACES: usize = 16 * PLACES;
+
+/// Part of the median of first reads below which a read comes from the buffer.
+const HIT: f64 = 0.2;
+
+/// Part of repeated reads that may come from the buffer, or seem to because the sector happened to be under the head.
+const FEW_HITS: f64 = 0.1;
 
 /// Times that each place is read in the search, and again after a pause for the exact value.
 const ROUNDS: usize = 4;
@@ -19,7 +26,7 @@ const TURNS_PER_S: [f64; 2] = [50.0, 334.0];
 /// Part of the largest coherence from which a frequency counts; a multiple of the rotation is as coherent as itself.
 const ENOUGH: f64 = 0.9;
 
-/// Coherence below which there is no rotation. A place read four times at random reaches 0.47 on average.
+/// Coherence below which there is no rotation. A place read four times at random reaches 0.449 on average.
 const LEAST: f64 = 0.75;
 
 /// Mean time of a read anywhere below which nothing rotates: half of the half turn that a read waits on average on
@@ -34,14 +41,9 @@ type Ends = Vec<Vec<f64>>;
 
 /// Finds the time of a turn in nanoseconds.
 pub(super) fn find(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
-    let places: Vec<u64> = (0..PLACES).map(|_| head.anywhere()).collect();
-    let begun_ns = head.target.now_ns();
-    let mut ends = vec![Vec::new(); PLACES];
-    for _ in 0..ROUNDS {
-        round(head, &places, begun_ns, &mut ends)?;
-    }
+    let Rounds { places, begun_ns, mut ends } = rounds(head)?;
     let span_s = seconds(head.target.now_ns() - begun_ns);
-    if span_s < LEAST_MEAN_S * (ROUNDS * PLACES) as f64 {
+    if span_s < LEAST_MEAN_S * (ROUNDS * places.len()) as f64 {
         return Err(ProbeError::NoRotation);
     }
     let mut turns_per_s = search(&ends, span_s).ok_or(ProbeError::NoRotation)?;
@@ -64,22 +66,59 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
+/// Places and when their reads ended.
+struct Rounds {
+    places: Vec<u64>,
+    begun_ns: u64,
+    ends: Ends,
+}
+
+/// Rounds of reads at so many places that the disk's buffer serves few of them.
+fn rounds(head: &mut Head<'_>) -> Result<Rounds, ProbeError> {
+    let mut count = PLACES;
+    loop {
+        let places: Vec<u64> = (0..count).map(|_| head.anywhere()).collect();
+        let begun_ns = head.target.now_ns();
+        let mut ends = vec![Vec::new(); count];
+        let mut took = round(head, &places, begun_ns, &mut ends)?;
+        took.sort_unstable();
+        let typical_ns = took.get(took.len() / 2).copied().unwrap_or(0) as f64;
+        let mut hits = 0;
+        for _ in 1..ROUNDS {
+            let took = round(head, &places, begun_ns, &mut ends)?;
+            hits += took.iter().filter(|ns| (**ns as f64) < HIT * typical_ns).count();
+        }
+        if (hits as f64) < FEW_HITS * ((ROUNDS - 1) * count) as f64 {
+            head.evicting = head.evicting.max(count / 2);
+            return Ok(Rounds { places, begun_ns, ends });
+        }
+        count *= 4;
+        if count > MOST_PLACES {
+            let reason = "the disk's buffer serves reads of 1,152 other places later; turn its read cache off, if it can be";
+            return Err(ProbeError::Unclear { quantity: "the rotation", reason });
+        }
+    }
+}
+
+/// Reads all places in a random order; the time of each read in nanoseconds.
 fn round(
     head: &mut Head<'_>,
     places: &[u64],
     begun_ns: u64,
     ends: &mut Ends,
-) -> Result<(), ProbeError> {
+) -> Result<Vec<u64>, ProbeError> {
+    let mut took = Vec::with_capacity(places.len());
     let mut order: Vec<usize> = (0..places.len()).collect();
     for half in order.chunks_mut(places.len() / 2) {
         head.shuffle(half);
     }
     for index in order {
         let (Some(lba), Some(list)) = (places.get(index), ends.get_mut(index)) else { continue };
-        let end_ns = head.read(*lba, BLOCK)?.end_ns;
-        list.push(seconds(end_ns - begun_ns));
+        let read = head.read(*lba, BLOCK)?;
+        list.push(seconds(read.end_ns - begun_ns));
+        took.push(read.took_ns());
     }
-    Ok(())
+    Ok(took)
 }
 
 /// Mean over the places of how well the ends of their reads agree at a frequency: 1 when each always ends at the same

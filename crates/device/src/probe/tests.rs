@@ -1,5 +1,6 @@
 use super::{
-    Findings, ProbeError, ReadFailed, Simulated, Span, Target, Timed, device_file, judge, probe,
+    Findings, Label, ProbeError, ReadFailed, Simulated, Span, Target, Timed, device_file, judge,
+    probe,
 };
 use crate::bus::Link;
 use crate::catalogue;
@@ -84,7 +85,8 @@ fn predicts(name: &str, target: &mut Simulated, findings: &Findings) {
         println!("{name}: {} at {}: {:.1} %", class.name, class.depth, off * 100.0);
         assert!(class.is_believed() && off.abs() < 0.1, "{name}: {class:?}");
     }
-    let text = device_file("mine", "My \"disk\"", "probe", findings, Some(&accuracy));
+    let label = Label { name: "mine", title: "My \"disk\"", source: "probe" };
+    let text = device_file(label, findings, Some(&accuracy));
     let file = load(&text).unwrap();
     assert_eq!(file.title(), "My \"disk\"");
     assert!(!file.published().is_empty(), "{text}");
@@ -103,6 +105,20 @@ fn a_disk_that_sorts_waiting_reads_is_found() {
 #[test]
 fn a_disk_with_eight_heads_is_found() {
     is_found("sata-2tb-5400");
+}
+
+#[test]
+fn a_disk_that_remembers_256_places_rotates_all_the_same() {
+    let text = std::fs::read_to_string("../../devices/sata-2tb-7200.toml").unwrap();
+    let text = text.replace("read_segments = 32", "read_segments = 256");
+    let file =
+        load(&text.replace("segment_kib = 1024", "segment_kib = 1024\nkeeps_delivered = true"))
+            .unwrap();
+    let mut target = Simulated::new(crate::build(&file, 7));
+    let mut head = super::Head::new(&mut target, 11);
+    let turn_ns = super::rotation::find(&mut head).unwrap().value;
+    assert!((turn_ns / (60e9 / 7200.0) - 1.0).abs() < 1e-4, "{turn_ns}");
+    assert!(head.evicting > 256, "{}", head.evicting);
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn skews_too_small_for_a_track_change_are_refused_with_the_number_to_use() {
     let message = load(&settle(250)).unwrap_err().to_string();
     assert_eq!(
         message,
-        "device file: rotating.layout.track_skew_us = 500: a turn would be lost at every track: changing heads takes \
+        "line 21: rotating.layout.track_skew_us = 500: a turn would be lost at every track: changing heads takes \
          400 us and settling for a write 250 us; use at least 650, leave it out, or set loses_turns = true if the \
          drive is known to lose turns"
     );
@@ -343,4 +343,42 @@ fn a_cached_write_is_lost_until_its_last_sector_is_on_the_medium() {
     for count in 1..8 {
         assert_eq!(kept.iter().filter(|kept| **kept == count).count(), 2, "{kept:?}");
     }
+}
+
+#[test]
+fn a_read_that_stops_reading_ahead_starts_from_the_track_under_the_head() {
+    // One sector of track 0, then reading ahead: the rest of it and the first 17 sectors of track 1.
+    let ahead = "read_segments = 4\nsegment_kib = 64\nread_ahead_kib = 40\nwrite_back = false\nwrite_kib = 64\n\
+                 destage_run_kib = 64";
+    let mechanics = mechanics();
+    let (mut from_first, mut from_second) = (0, 0);
+    // A target on the second track, where it matters which head reads, and one five cylinders away.
+    for target in [127_u64, 5 * 192 + 7] {
+        for later_ns in (0..10_000_000).step_by(130_000) {
+            let mut model = disk(ahead, 2);
+            model.submit(0, request(1, Operation::Read, 0, 1)).unwrap();
+            let first = wait_for(&mut *model, 1)[0];
+            let begun_ns =
+                mechanics.approach(Arm::default(), BUS_COMMAND + 150_000, 0, false, 0).at_ns;
+            let cursor = Cursor { lba: 0, at_ns: begun_ns };
+            let (track_end_ns, end_ns) =
+                (mechanics.end_ns(cursor, 64, false), mechanics.end_ns(cursor, 81, false));
+            model.submit(first.at_ns + later_ns, request(2, Operation::Read, target, 1)).unwrap();
+            let done_ns = wait_for(&mut *model, 1)[0].at_ns;
+
+            let stopped_ns = first.at_ns + later_ns + BUS_COMMAND + 150_000;
+            let head = u32::from(stopped_ns >= track_end_ns);
+            (from_first, from_second) = (from_first + (1 - head), from_second + head);
+            let arm = Arm { cylinder: 0, head };
+            let arrived_ns = mechanics.approach(arm, stopped_ns, target, false, 0).at_ns;
+            let passed_ns =
+                mechanics.end_ns(Cursor { lba: target, at_ns: arrived_ns }, target + 1, false);
+            assert_eq!(
+                done_ns,
+                passed_ns + BUS_SECTOR,
+                "{target}, {later_ns} ns later; reading ahead ends at {end_ns}"
+            );
+        }
+    }
+    assert!(from_first > 20 && from_second > 20, "{from_first} {from_second}");
 }

@@ -1,4 +1,4 @@
-use super::{Figure, document, lines, rows, three_digits};
+use super::{Figure, document, lines, rows, three_digits, warning};
 use crate::load;
 
 fn fixed(published: &str) -> String {
@@ -30,7 +30,14 @@ fn figures_stand_beside_what_the_model_does() {
          random writes, depth 1: 4000 /s, model 5000 (+25 %)  ! off by more than 10 %: b\n  \
          flush after 3 random writes: 0.5 ms, model 0.500 (+0 %): c\n"
     );
-    let text = document([file].iter());
+    let found = rows(&file);
+    assert_eq!(
+        warning(&file, &found).unwrap(),
+        "the model fixed misses 1 of 3 published figures by more than 10 %, most of all \"random writes, depth 1\": \
+         4000 /s, model 5000 /s; what a workload gains or loses there is as uncertain"
+    );
+    assert_eq!(warning(&file, &found[..1]), None);
+    let text = document([(&file, found)].into_iter());
     assert!(
         text.contains(
             "| fixed | random writes, depth 1 | 4000 /s | 5000 /s | +25 % | **off** | b |"
@@ -48,11 +55,54 @@ fn a_figure_without_a_source_is_refused() {
 fn a_device_without_figures_says_nothing() {
     let file = load(&fixed("")).unwrap();
     assert_eq!(lines(&file), "");
-    assert!(document([file].iter()).ends_with("\nNo published figure: fixed.\n"));
+    assert!(warning(&file, &[]).unwrap().contains("no published figures"));
+    assert!(document([(&file, vec![])].into_iter()).ends_with("\nNo published figure: fixed.\n"));
 }
 
 #[test]
 fn numbers_have_three_digits() {
     let shown = [0.0123, 1.234, 98.76, 143.2, 98_765.4].map(three_digits);
     assert_eq!(shown, ["0.0123", "1.23", "98.8", "143", "98765"]);
+}
+
+#[test]
+fn figures_are_compared_under_the_load_they_name() {
+    let file = load(&fixed(
+        "[[published]]\nfigure = \"read-latency\"\npercentile = 99\nvalue = 0.1\nsource = \"a\"\n\
+         [[published]]\nfigure = \"random-reads\"\nbytes = 512\ndepth = 2\nvalue = 20000\nsource = \"a\"\n\
+         [[published]]\nfigure = \"synced-writes\"\nvalue = 1428.57\nsource = \"a\"\n\
+         [[published]]\nfigure = \"read-start\"\nbytes = 65536\ndepth = 4\nvalue = 512\nsource = \"a\"\n\
+         [[published]]\nfigure = \"writes-in-turn\"\nplaces = 2\nvalue = 20.5\nsource = \"a\"\n\
+         [[published]]\nfigure = \"write-after-cache\"\nvalue = 1\nsource = \"a\"",
+    ))
+    .unwrap();
+    let found: Vec<(String, f64)> =
+        rows(&file).iter().map(|row| (row.published.name(), row.modelled)).collect();
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    // A device without a cache of faster cells has no rate behind it.
+    assert_eq!(
+        names,
+        [
+            "random read, percentile 99",
+            "random reads of 512 B, depth 2",
+            "random writes with a flush each",
+            "sequential read of 64 KiB, start, depth 4",
+            "writes to 2 units in turn"
+        ]
+    );
+    // 92 us, and 1 us for each sector; 192 us and 500 us for a flush.
+    let expected = [0.1, 2.0 / 93e-6, 1.0 / 700e-6, 512.0, 4096.0 / 200.0];
+    for ((name, modelled), expected) in found.iter().zip(expected) {
+        assert!((modelled / expected - 1.0).abs() < 0.01, "{name}: {modelled}, not {expected}");
+    }
+}
+
+#[test]
+fn a_figure_of_a_bus_that_is_not_there_is_refused() {
+    let text =
+        fixed("[[published]]\nfigure = \"read-start\"\nbus = \"usb9\"\nvalue = 1\nsource = \"a\"");
+    assert_eq!(load(&text).unwrap_err().key(), Some("published.0.bus"));
+    let odd =
+        fixed("[[published]]\nfigure = \"read-start\"\nbytes = 700\nvalue = 1\nsource = \"a\"");
+    assert_eq!(load(&odd).unwrap_err().key(), Some("published.0.bytes"));
 }

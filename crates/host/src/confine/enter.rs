@@ -13,13 +13,13 @@ use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 /// A step of the confinement, in words for its failure.
 type Step = &'static str;
 
 /// Words of each step; a message names one by its position.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     "make a mount namespace (this needs root)",
     "set nosuid and nodev on all mounts (this needs Linux 5.12)",
     "keep a directory of /dev",
@@ -28,6 +28,7 @@ const STEPS: [Step; 9] = [
     "mount the new /dev",
     "mount a /proc",
     "show the directory as /mnt",
+    "make the settings of the kernel read-only",
     "drop capabilities",
 ];
 const NAMESPACE: usize = 0;
@@ -38,7 +39,8 @@ const FILL: usize = 4;
 const SHOW_DEV: usize = 5;
 const PROC: usize = 6;
 const MNT: usize = 7;
-const CAPABILITIES: usize = 8;
+const SETTINGS: usize = 8;
+const CAPABILITIES: usize = 9;
 
 /// A message to the parent: position of the failed step or [`ENTERED`], then the time.
 pub(super) const MESSAGE_BYTES: usize = 9;
@@ -69,6 +71,11 @@ const KEPT: [(&CStr, &CStr); 4] = [
     (c"/dev/mqueue", c"mqueue"),
     (c"/dev/hugepages", c"hugepages"),
 ];
+
+/// Settings of the machine, which files of root's change without any capability: a helper named in
+/// `core_pattern` would run with all of them, and a queue has no owner but root.
+const SETTINGS_OF_THE_MACHINE: [&CStr; 5] =
+    [c"/proc/sys", c"/proc/sysrq-trigger", c"/proc/irq", c"/proc/bus", c"/sys"];
 
 /// Highest capability number that a kernel could have.
 const CAPABILITY_BITS: u32 = 64;
@@ -118,13 +125,14 @@ impl Plan {
                 tree => Some(tree.map_err(at(KEEP))?),
             };
         }
+        without_devices().map_err(at(FLAGS))?;
         let shown = match &self.confinement.shown {
             Some(path) => Some(open_tree(CWD, path.as_c_str(), clone).map_err(at(MNT))?),
             None => None,
         };
-        without_devices().map_err(at(FLAGS))?;
         self.dev(&kept)?;
         proc()?;
+        settings().map_err(at(SETTINGS))?;
         match shown {
             Some(tree) => attach(&tree, c"/mnt").map_err(at(MNT)),
             None => Ok(()),
@@ -198,19 +206,45 @@ struct MountAttributes {
 /// No mount of this namespace honours device nodes or set-user-ID bits any more.
 fn without_devices() -> Result<(), Errno> {
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    add_attributes(CWD, c"/", flags)
+}
+
+/// Settings of the kernel and of devices can be read and not changed.
+fn settings() -> Result<(), Errno> {
+    let clone = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    for path in SETTINGS_OF_THE_MACHINE {
+        let tree = match open_tree(CWD, path, clone) {
+            Err(Errno::NOENT) => continue,
+            tree => tree?,
+        };
+        add_attributes(tree.as_fd(), c"", MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+        attach(&tree, path)?;
+    }
+    Ok(())
+}
+
+/// Adds attributes to a mount and to all below it.
+fn add_attributes(
+    directory: BorrowedFd<'_>,
+    path: &CStr,
+    flags: MountAttrFlags,
+) -> Result<(), Errno> {
     let attributes = MountAttributes {
         set: u64::from(flags.bits()),
         clear: 0,
         propagation: 0,
         user_namespace: 0,
     };
+    let all = AtFlags::EMPTY_PATH | AtFlags::from_bits_retain(libc::AT_RECURSIVE as u32);
     // SAFETY: the path is NUL-terminated, and the struct outlives the call and has the size given.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            libc::AT_FDCWD,
-            c"/".as_ptr(),
-            AtFlags::from_bits_retain(libc::AT_RECURSIVE as u32).bits(),
+            directory.as_raw_fd(),
+            path.as_ptr(),
+            all.bits(),
             &raw const attributes,
             size_of::<MountAttributes>(),
         )

@@ -91,6 +91,30 @@ fn nodes_made_or_found_elsewhere_open_no_device() {
     assert!(!output(Confinement::new(&[]).unwrap(), &mount).is_empty());
     let flags = "awk '$5 != \"/dev\" && $5 !~ \"^/dev/\" && ($6 !~ /nosuid/ || $6 !~ /nodev/)' /proc/self/mountinfo";
     assert_eq!(output(Confinement::new(&[]).unwrap(), flags), "");
+    let shown = Confinement::new(&[]).unwrap().with_mnt(folder.path()).unwrap();
+    assert_eq!(output(shown, flags), "");
+}
+
+#[test]
+fn settings_of_the_machine_are_read_only() {
+    if skipped("settings_of_the_machine_are_read_only") {
+        return;
+    }
+    // Opened to append and nothing written: should one ever open, it stays as it is.
+    let settings = "/proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger";
+    let queues = "/sys/block/*/queue/scheduler";
+    let script = format!(
+        "for file in {settings} {queues}; do if [ -e $file ]; then (: >> $file) && echo $file; fi; done"
+    );
+    let seen = output(Confinement::new(&[]).unwrap(), &script);
+    let tried = seen.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    assert!(tried.len() > 2, "{seen}");
+    assert!(tried.iter().all(|line| line.contains("Read-only file system")), "{seen}");
+    let read = output(Confinement::new(&[]).unwrap(), "cat /proc/sys/kernel/core_pattern");
+    assert!(!read.trim().is_empty());
+    // What belongs to the program itself stays its own.
+    let own = "echo 500 > /proc/self/oom_score_adj && cat /proc/self/oom_score_adj";
+    assert_eq!(output(Confinement::new(&[]).unwrap(), own).trim(), "500");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use seekwell_model::warning::Warning;
 use seekwell_model::warning::WarningCode;
 
 fn stack(name: &str, ratio: f64, change: Change, threshold: Option<Threshold>) -> StackComparison {
@@ -18,6 +19,7 @@ fn stack(name: &str, ratio: f64, change: Change, threshold: Option<Threshold>) -
 
 fn comparison() -> RunComparison {
     RunComparison {
+        backend: "host".to_owned(),
         format: "1.0".to_owned(),
         first: "before.seekwell".to_owned(),
         second: "after.seekwell".to_owned(),

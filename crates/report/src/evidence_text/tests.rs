@@ -39,7 +39,7 @@ fn axes() -> Vec<AxisFound> {
 
 fn stack(label: &str, class: DurabilityClass, reasons: &[&str]) -> StackDurability {
     let reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
-    StackDurability { stack: label.to_owned(), class, reasons }
+    StackDurability { stack: label.to_owned(), class, reasons, cuts: None }
 }
 
 /// The winner of the fixtures with everything that can stand beside it.
@@ -157,4 +157,27 @@ fn a_race_keeps_those_who_left_in_sight_and_apart() {
     assert_eq!(json["trials"][0]["part"], "pilot");
     assert_eq!(json["trials"][23]["part"], "final");
     assert_eq!(json["verdict"]["evidence"]["race"]["dropped"][0]["part"], "screen");
+}
+
+#[test]
+fn stacks_that_lose_synced_data_in_power_cuts_are_named() {
+    let mut view = view();
+    let counts = |survived: u64, lost_synced: u64, damaged: u64| {
+        let cuts = survived + lost_synced + damaged;
+        Some(CutCounts { cuts, survived, lost_synced, damaged, unmountable: 0 })
+    };
+    let durability = &mut view.verdict.evidence.durability;
+    durability[0].cuts = counts(100, 0, 0);
+    durability[1].cuts = counts(97, 3, 0);
+    durability[2].cuts = counts(95, 0, 5);
+    let all = sections(&view);
+    let section = all.iter().find(|section| section.title == "After a power cut").unwrap();
+    insta::assert_snapshot!(section.sentences[..3].join("\n"), @r"
+    xfs/none may lose synced data: 3 of 100 power cuts lost some
+    No synced data was lost in 200 power cuts: ext4/none and xfs/bfq
+    xfs/bfq needs its checker after a power cut: it found damage after 5 of 100
+    ");
+    assert!(terminal(&view, 200, false).contains("cuts survived"));
+    assert!(terminal(&view, 200, false).contains("97 of 100"));
+    assert!(crate::markdown(&view).contains("| cuts survived |"));
 }

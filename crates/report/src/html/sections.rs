@@ -6,7 +6,7 @@ use crate::evidence_text::{self, weaker_leader};
 use crate::number::{Scale, unit_of};
 use crate::page::Page;
 use crate::sentence::{kind_word, verdict_sentences};
-use crate::stack_table::{StackRow, StackTable, direction, trials as trials_text};
+use crate::stack_table::{CUTS, StackRow, StackTable, direction, trials as trials_text};
 use crate::terminal::grouped;
 use crate::view::RunView;
 use seekwell_model::metrics::Unit;
@@ -81,6 +81,9 @@ pub(super) fn stacks(page: &mut Page, view: &RunView) {
     if stacks.power_cut {
         page.raw("<th>power cut</th>");
     }
+    if stacks.cuts {
+        page.element("<th class=\"number\">", CUTS, "</th>");
+    }
     for (column, scale) in &stacks.others {
         let metric = &column.metric;
         metric_head(page, metric, &format!("{metric} {}", scale.symbol()));
@@ -122,6 +125,9 @@ fn stack_row(page: &mut Page, view: &RunView, stacks: &StackTable, row: &StackRo
     page.element("<td class=\"number\">", &row.trials, "</td>");
     if stacks.power_cut {
         page.element("<td>", &row.power_cut, "</td>");
+    }
+    if stacks.cuts {
+        page.element("<td class=\"number\">", &row.cuts, "</td>");
     }
     for ((column, _), median) in stacks.others.iter().zip(&row.others) {
         metric_cell(page, &column.metric, median);

@@ -25,7 +25,7 @@ fn an_open_verdict_has_a_command_with_probability_and_time() {
 #[test]
 fn virtual_time_is_told_as_time_of_the_host() {
     let mut view = open(3600, None);
-    view.backend = "virtual".to_owned();
+    view.environment = serde_json::json!({ "place": "virtual" });
     let trials: u64 = view.records.iter().map(|(_, record)| record.elapsed_ns).sum();
     view.host_ns = Some(trials / 60);
     let line = next_command(&view, Path::new("a")).unwrap();
@@ -38,4 +38,18 @@ fn a_clear_verdict_has_none_and_neither_has_one_of_years() {
     view.verdict.kind = VerdictKind::Winner;
     assert_eq!(next_command(&view, Path::new("a")), None);
     assert_eq!(next_command(&open(100_000_000, None), Path::new("a")), None);
+}
+
+#[test]
+fn a_run_whose_rounds_are_not_over_is_completed_with_the_options_that_it_had() {
+    let mut view = open(600, Some(0.7));
+    view.is_over = false;
+    view.environment = serde_json::json!({
+        "place": "virtual",
+        "options": ["--place", "virtual", "--set", "sata-2tb-5400:rotating.rpm=5900", "--bring", "/a b"],
+    });
+    assert_eq!(
+        next_command(&view, Path::new("a.seekwell")).unwrap(),
+        "seekwell run --resume -o a.seekwell --place virtual --set sata-2tb-5400:rotating.rpm=5900 --bring '/a b'"
+    );
 }

@@ -9,7 +9,7 @@ fn trials(more: impl Fn(&Trial, f64) -> f64) -> Vec<Trial> {
         let of_round = random.normal();
         for stack in 0..8 {
             let mut trial = Trial {
-                stack,
+                candidate: stack,
                 round,
                 value: 0.1 * stack as f64 + 0.03 * random.normal(),
                 cpu: Some(20.0 + 10.0 * random.normal()),
@@ -54,7 +54,7 @@ fn a_busy_cpu_is_named_with_its_share_and_the_way_out() {
 
 fn rest(trials: &[Trial]) -> Vec<f64> {
     let values: Vec<f64> = trials.iter().map(|trial| trial.value).collect();
-    let of_stack = centred(trials, &values, |trial| trial.stack);
+    let of_stack = centred(trials, &values, |trial| trial.candidate);
     centred(trials, &of_stack, |trial| trial.round)
 }
 

@@ -165,3 +165,33 @@ fn time_left_shrinks_as_trials_end() {
     execution.run(&mut backend, &mut Kept::default(), &stop, &mut watch).unwrap();
     assert_eq!(left[1..], (1..12).map(|done| (done, 12, 12 - done)).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_resumed_run_has_spent_what_its_trials_cost_and_not_what_their_own_clock_says() {
+    let plan = fixture::plan(&["a", "b"], Effort::Budget(Nanos::seconds(30)));
+    // 30 s of the trial's own time, 1 s of the budget, as in virtual time.
+    let cheap =
+        Record { elapsed_ns: 30_000_000_000, cost_ns: Some(1_000_000_000), ..fixture::record(1.0) };
+    let trials = (0..6).flat_map(|round| order::round_order(plan.lab.seed, 2, round));
+    let kept: Records = trials.map(|trial| (trial.index, (trial, cheap.clone()))).collect();
+    let resumed = Execution::new(&plan, kept);
+    assert_eq!(resumed.spent_ns, 12_000_000_000);
+    assert!(resumed.another_round(6));
+    // A record of an earlier version tells its own time alone.
+    let old = Record { cost_ns: None, ..cheap };
+    let trial = order::round_order(plan.lab.seed, 2, 0)[0];
+    let of_old = Execution::new(&plan, Records::from([(trial.index, (trial, old))]));
+    assert_eq!(of_old.spent_ns, 30_000_000_000);
+}
+
+#[test]
+fn every_kept_record_says_what_it_cost() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let mut execution = Execution::new(&plan, Records::new());
+    run(&mut execution, |_| Ok(fixture::record(1.0))).0.unwrap();
+    let costs: Vec<_> = execution.records().values().map(|(_, record)| record.cost_ns).collect();
+    assert!(costs.iter().all(|cost| cost.is_some_and(|ns| ns >= 1_000_000_000)), "{costs:?}");
+    let again = Execution::new(&plan, execution.records().clone());
+    assert_eq!(again.spent_ns, execution.spent_ns);
+    assert_eq!(again.longest_ns, execution.longest_ns);
+}

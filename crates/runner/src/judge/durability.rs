@@ -2,11 +2,13 @@
 //! and the settings in force.
 //!
 //! A stack that may lose acknowledged data can be faster; it is not comparable with one that may not.
-//! The class says which stacks are comparable. It follows from rules, not from a test of the device.
+//! The class says which stacks are comparable. It follows from rules, and from the power cuts of a lab that
+//! asks for them: a rule cannot make up for data that a cut lost.
 
 use crate::records::Records;
 use seekwell_model::filesystems::{AfterPowerCut, filesystem};
 use seekwell_model::plan::Plan;
+use seekwell_model::power_cut::CutCounts;
 use seekwell_model::record::InForce;
 use seekwell_model::stack::{Backing, DataMode, Stack, WriteCache};
 use seekwell_model::verdict::{DurabilityClass, StackDurability};
@@ -25,8 +27,41 @@ pub(super) fn of_plan(plan: &Plan, records: &Records) -> Vec<StackDurability> {
     plan.stacks[..plan.ranked()]
         .iter()
         .enumerate()
-        .map(|(index, stack)| of_stack(stack, in_force(index)))
+        .map(|(index, stack)| {
+            with_cuts(of_stack(stack, in_force(index)), cuts(plan, records, index))
+        })
         .collect()
+}
+
+/// The power cuts of a stack, of all its trials.
+fn cuts(plan: &Plan, records: &Records, stack: usize) -> Option<CutCounts> {
+    let of_stack = records
+        .values()
+        .filter(|(trial, _)| plan.candidates[trial.candidate as usize].stack as usize == stack);
+    let counts = of_stack.filter_map(|(_, record)| CutCounts::of(&record.steps));
+    counts.reduce(|mut sum, counts| {
+        sum.add_all(counts);
+        sum
+    })
+}
+
+/// Lowers the class to what the power cuts found.
+fn with_cuts(mut found: StackDurability, cuts: Option<CutCounts>) -> StackDurability {
+    found.cuts = cuts;
+    let Some(counts) = cuts else { return found };
+    let all = counts.cuts;
+    let outcomes = [
+        (counts.lost_synced, DurabilityClass::Unsafe, "lost data that a sync had returned for"),
+        (counts.unmountable, DurabilityClass::Unsafe, "left a filesystem that cannot be used"),
+        (counts.damaged, DurabilityClass::Unordered, "left damage that the checker finds"),
+    ];
+    for (count, class, what) in outcomes {
+        if count > 0 {
+            found.class = found.class.max(class);
+            found.reasons.push(format!("{count} of {all} power cuts {what}"));
+        }
+    }
+    found
 }
 
 /// The class of one stack; `in_force` is what a trial of it read back.
@@ -58,6 +93,7 @@ fn of_stack(stack: &Stack, in_force: Option<&InForce>) -> StackDurability {
         stack: stack.label.clone(),
         class,
         reasons: found.into_iter().map(|(_, reason)| reason).collect(),
+        cuts: None,
     }
 }
 

@@ -12,18 +12,39 @@
 
 use super::{add_evidence, interim, judge, laboratory, of_rounds};
 use crate::order::{self, MOST_ROUNDS};
-use crate::question::METHOD;
 use crate::records::Records;
 use crate::values::{self, judged_trials};
 use seekwell_model::plan::{Plan, Prolonged};
-use seekwell_model::verdict::Verdict;
+use seekwell_model::verdict::METHOD;
+use seekwell_model::verdict::{Verdict, VerdictKind};
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
 use seekwell_stats::race::looks_for;
 
+/// Reasons why a run can have no more rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoMore {
+    /// A race ends with its decision.
+    #[error(
+        "the race is decided, and a decided race has no further looks; for more rounds run its lab with rounds = N"
+    )]
+    Decided,
+    /// An earlier version chose the looks of the race and left none.
+    #[error(
+        "an earlier version of seekwell judged this race and left no further looks; run its lab again with -o NEW.seekwell"
+    )]
+    EarlierMethod,
+    /// The most rounds that a run may have.
+    #[error("a run has at most {MOST_ROUNDS} rounds, and this one has them")]
+    MostRounds,
+}
+
 /// Gives a run that was judged the rounds up to its next look, in a race as many as it may ever
-/// have. Returns false if the run can have no more.
-pub fn prolong(plan: &mut Plan, records: &Records, verdict: &Verdict) -> bool {
+/// have.
+///
+/// # Errors
+/// [`NoMore`], and the plan stays as it was.
+pub fn prolong(plan: &mut Plan, records: &Records, verdict: &Verdict) -> Result<(), NoMore> {
     let done = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0);
     let prolonged = plan.prolonged.unwrap_or(Prolonged {
         rounds: 0,
@@ -32,7 +53,9 @@ pub fn prolong(plan: &mut Plan, records: &Records, verdict: &Verdict) -> bool {
         method: verdict.method,
     });
     match &mut plan.race {
-        Some(race) if race.method == 0 || prolonged.rounds >= MOST_ROUNDS => return false,
+        Some(race) if race.method != METHOD => return Err(NoMore::EarlierMethod),
+        Some(_) if verdict.kind != VerdictKind::Unresolved => return Err(NoMore::Decided),
+        Some(_) if prolonged.rounds >= MOST_ROUNDS => return Err(NoMore::MostRounds),
         Some(race) => {
             race.looks =
                 looks_for(MOST_ROUNDS as usize).into_iter().map(|look| look as u32).collect();
@@ -42,14 +65,14 @@ pub fn prolong(plan: &mut Plan, records: &Records, verdict: &Verdict) -> bool {
             let rounds = next_look(&prolonged, done);
             let candidates = plan.candidates.len() as u32;
             if rounds > MOST_ROUNDS || candidates == 0 {
-                return false;
+                return Err(NoMore::MostRounds);
             }
             let round = |round| order::round_order(plan.lab.seed, candidates, round);
             plan.trials = (0..rounds).flat_map(round).collect();
             plan.prolonged = Some(Prolonged { rounds, ..prolonged });
         }
     }
-    true
+    Ok(())
 }
 
 /// Rounds at the first look of a continued run of fixed rounds behind `done` rounds.

@@ -11,6 +11,7 @@ use crate::staged::{Ended, Staged};
 use crate::values::{self, judged_trials, round_values};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedRace};
+use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{Basis, ControlFound, DroppedStack, RaceCourse, Ratio, Verdict};
 use seekwell_stats::paired::{Unresolved, Verdict as Found};
 use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
@@ -18,7 +19,7 @@ use seekwell_stats::shrink::Estimate;
 
 /// The verdict of a race as far as its records go.
 pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> Verdict {
-    if planned.method == 0 {
+    if planned.method != METHOD {
         return earlier(plan, planned, records, end);
     }
     let staged = Staged::replay(plan, planned, records);
@@ -37,7 +38,7 @@ pub(super) fn verdict(plan: &Plan, planned: &PlannedRace, records: &Records, end
     verdict
 }
 
-/// The verdict of a race of a program that decided otherwise who runs on: a single look at the
+/// The verdict of a race whose method decided otherwise which stacks run on: a single look at the
 /// rounds of its final, with the share of the error that one of its looks had.
 fn earlier(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> Verdict {
     let before = planned.pilot_rounds as usize + planned.screen.len();

@@ -1,5 +1,6 @@
 use super::*;
 use crate::machine::Machine;
+use crate::resolved::LabText;
 use seekwell_host::sysfs::System;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
         device: Some("ram:64MiB".to_owned()),
         journal_device: Some("ram:64MiB".to_owned()),
         model: Some("ram".to_owned()),
+        on: vec!["ram".to_owned()],
         kernel: Some("0".to_owned()),
         bring: vec![PathBuf::from("/bin/true")],
         changes: vec!["ram:fixed.parallel=1".parse().unwrap()],
@@ -57,8 +59,14 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
 fn a_change_that_no_modelled_device_takes_is_reported_before_any_kernel() {
     let with =
         |change: &str| Options { changes: vec![change.parse().unwrap()], ..Options::of("virtual") };
-    assert!(message(&with("no-such:a.b=1")).contains("modelled device 'no-such' not found"));
-    assert!(message(&with("ram:a.b=1")).starts_with("--set ram:a.b=1: "));
+    let lab = "[lab]\nname = \"t\"\n[[device]]\nmodel = \"ram\"\n[[filesystem]]\ntype = \"ext4\"\n\
+               [[workload]]\nkind = \"mail\"\n[judge]\nmetric = \"unpack.elapsed_durable\"\nrounds = 6\n";
+    let message = |change: &str| {
+        let resolved = session().resolve(&LabText::new("t.toml", lab), &with(change));
+        resolved.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert!(message("no-such:a.b=1").contains("modelled device 'no-such' not found"));
+    assert!(message("ram:a.b=1").starts_with("--set ram:a.b=1: "));
 }
 
 #[test]

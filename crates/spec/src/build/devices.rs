@@ -108,10 +108,21 @@ fn backing(table: &Checked) -> Result<Option<(Backing, &'static str)>, Problem> 
         "partition" => Backing::Partition { path: stable_path(inner, false)? },
         _ => {
             let name = inner.values.text("name").unwrap_or_default();
-            Backing::Model { model: name_checked(name, inner.place("name"))?, size }
+            Backing::Model { model: model_checked(name, inner.place("name"))?, size }
         }
     };
     Ok(Some((made, kind)))
+}
+
+/// The name of a modelled device, or the path of a device file: no label shows it, so it may have directories.
+fn model_checked(name: &str, span: Option<Span>) -> Result<String, Problem> {
+    let (directories, last) = name.rsplit_once('/').unwrap_or(("", name));
+    if !last.contains(".toml") {
+        return name_checked(name, span);
+    }
+    name_checked(&directories.replace('/', "-"), span)?;
+    name_checked(last, span)?;
+    Ok(name.to_owned())
 }
 
 fn image_size(table: &Checked) -> Result<Bytes, Problem> {

@@ -33,6 +33,7 @@ pub(super) fn trial(table: Option<&Checked>) -> Result<TrialSettings, Problem> {
         fsck_torn: table.values.bool("fsck_torn"),
         freeze: table.values.bool("freeze"),
         make_once: table.values.bool("make_once"),
+        power_cut: narrow(table.values.integer("power_cut")).unwrap_or(0),
     })
 }
 

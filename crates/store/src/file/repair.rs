@@ -43,7 +43,7 @@ impl RunFile {
         let (plan, environment) = known(&connection).map_err(damaged)?;
         let (kept, lost) = attempts(&connection, &plan).map_err(failed)?;
         if kept.is_empty() {
-            let problem = format!("no trial of {} can be saved", lost.len());
+            let problem = format!("no trial can be saved: {}", lost.join("; "));
             return Err(StoreError::Damaged { path: path.to_owned(), problem });
         }
         let mut file = Self::create(target, &plan, &environment)?;
@@ -57,11 +57,12 @@ impl RunFile {
 /// The bytes of the file as a database in memory that is read as far as it goes.
 fn in_memory(path: &Path) -> Result<Connection> {
     let failed = |source| sqlite_error(path, "repair", source);
-    let bytes = std::fs::read(path).map_err(|source| StoreError::Io {
-        action: "read",
-        path: path.to_owned(),
-        source,
-    })?;
+    let unread = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
+    if !std::fs::metadata(path).map_err(unread)?.is_file() {
+        // A device or a pipe may have no end.
+        return Err(StoreError::NotARun { path: path.to_owned(), what: "no regular file" });
+    }
+    let bytes = std::fs::read(path).map_err(unread)?;
     let mut connection = Connection::open_in_memory().map_err(failed)?;
     connection
         .deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)

@@ -49,6 +49,27 @@ fn everything_comes_back_after_closing() {
     chrono::DateTime::parse_from_rfc3339(&file.created_at().unwrap()).unwrap();
 }
 
+/// The fake clock steps back by years, stops, and leaps ahead: attempts keep the order in which they were written.
+#[test]
+fn a_clock_that_steps_changes_no_trial_and_not_which_attempt_counts() {
+    let folder = folder();
+    let mut file = create(&folder);
+    let clock = ["2026-11-23T01:00:00Z", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z"];
+    let mut failed = record(1);
+    failed.status =
+        Status::Failed { stage: "mount".to_owned(), reason: "tried before the step".to_owned() };
+    file.append_at(&trial(1), &failed, "2099-01-01T00:00:00Z").unwrap();
+    for (index, now) in (0..).zip(clock) {
+        file.append_at(&trial(index), &record(index), now).unwrap();
+    }
+    drop(file);
+    let file = RunFile::open(&folder.path().join("mail.seekwell")).unwrap();
+    let expected: Vec<_> = (0..3).map(|index| (trial(index), record(index))).collect();
+    assert_eq!(file.records().unwrap(), expected);
+    assert_eq!(file.completed().unwrap(), BTreeSet::from([0, 1, 2]));
+    assert!(matches!(file.verify().unwrap(), crate::Integrity::Intact { .. }));
+}
+
 #[test]
 fn blobs_and_odd_numbers_survive() {
     let folder = folder();

@@ -1,7 +1,7 @@
 //! The transcript of a guest's agent, and the record made of it.
 
 use seekwell_model::agent::AgentMessage;
-use seekwell_model::record::{InForce, Record, Status};
+use seekwell_model::record::Record;
 
 use crate::end::{End, last_lines};
 use crate::machine::Outcome;
@@ -39,6 +39,8 @@ impl Transcript {
                     self.record = Some(record);
                     self.words.push(Word { ends_at: self.taken, step: None });
                 }
+                // Power cuts read it from the output, with its time.
+                Ok(AgentMessage::Synced { .. }) => {}
                 Err(_) => self.garbled = Some(String::from_utf8_lossy(&line).trim().to_owned()),
             }
         }
@@ -61,19 +63,7 @@ pub(super) fn record(transcript: Transcript, outcome: &Outcome) -> Record {
         _ => {
             let stage = transcript.step().unwrap_or("setup").to_owned();
             let reason = why(&outcome.end, transcript.garbled.as_deref(), outcome);
-            Record {
-                status: Status::Failed { stage, reason },
-                in_force: InForce::default(),
-                steps: Vec::new(),
-                timeline: Vec::new(),
-                journal_timeline: Vec::new(),
-                clock_cost_ns: None,
-                smart: None,
-                block_events: None,
-                fingerprint,
-                elapsed_ns: outcome.virtual_ns,
-                warnings: Vec::new(),
-            }
+            Record { fingerprint, elapsed_ns: outcome.virtual_ns, ..Record::failed(stage, reason) }
         }
     }
 }

@@ -72,6 +72,31 @@ fn a_model_takes_the_place_of_every_device() {
 }
 
 #[test]
+fn several_models_become_an_axis() {
+    let models = ["maxtor-6y080l0".to_owned(), "ssd-sata-250gb".to_owned()];
+    let mut lab = with_devices(
+        "[[device]]\nname = \"one\"\nloop = \"1GiB\"\n[[device]]\nname = \"memory\"\nram = \"1GiB\"",
+    );
+    use_models(&mut lab, &models).unwrap();
+    let names =
+        |lab: &Lab| lab.devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&lab), ["maxtor-6y080l0", "ssd-sata-250gb", "memory"]);
+    let size = Some(Bytes::gib(1));
+    assert_eq!(lab.devices[1].backing, Backing::Model { model: "ssd-sata-250gb".to_owned(), size });
+    check(&lab, &all_devices().unwrap()).unwrap();
+
+    let mut two = with_devices(
+        "[[device]]\nname = \"small\"\nloop = \"1GiB\"\n[[device]]\nname = \"large\"\nloop = \"2GiB\"",
+    );
+    use_models(&mut two, &models[..1]).unwrap();
+    assert_eq!(names(&two), ["maxtor-6y080l0-small", "maxtor-6y080l0-large"]);
+
+    let outside = "[[device]]\nname = \"one\"\nloop = \"1GiB\"\n[[journal]]\nname = \"outside\"\nloop = \"128MiB\"";
+    let error = use_models(&mut with_devices(outside), &models).unwrap_err().to_string();
+    assert!(error.starts_with("the journal outside has a device of its own"), "{error}");
+}
+
+#[test]
 fn the_place_offers_what_kernel_and_programs_give() {
     let lab = with_devices("[[device]]\nmodel = \"maxtor-6y080l0\"");
     let devices = all_devices().unwrap();

@@ -17,7 +17,11 @@ fn prepared(byte: u8) -> Prepared {
     let mut content = Content::new(64, keeping());
     content.write(8, &[byte; 512]).unwrap();
     let disk = DiskParts::new(Box::new(Instant::new(64)), content).freeze();
-    Prepared { disks: Some(vec![("data".to_owned(), disk)]), record: record(u64::from(byte)) }
+    Prepared {
+        disks: Some(vec![("data".to_owned(), disk)]),
+        record: record(u64::from(byte)),
+        is_final: true,
+    }
 }
 
 fn byte(start: &Start) -> u8 {
@@ -58,9 +62,21 @@ fn an_error_is_told_and_the_next_one_tries_again() {
 #[test]
 fn a_stack_that_cannot_be_prepared_says_so_to_everyone() {
     let all = Preparations::default();
-    let prepare = || Ok::<_, Infallible>(Prepared { disks: None, record: record(5) });
+    let prepare =
+        || Ok::<_, Infallible>(Prepared { disks: None, record: record(5), is_final: true });
     all.start("one", &keeping(), prepare).unwrap();
     let again = all.start("one", &keeping(), prepare).unwrap();
     assert!(again.disks.is_none());
     assert_eq!(again.record.elapsed_ns, 5);
+}
+
+#[test]
+fn a_guest_that_died_is_not_the_result_of_later_trials() {
+    let all = Preparations::default();
+    let died = Prepared { disks: None, record: record(5), is_final: false };
+    let start = all.start("one", &keeping(), || Ok::<_, Infallible>(died)).unwrap();
+    assert!(start.disks.is_none());
+    assert_eq!(start.record.elapsed_ns, 5);
+    let next = all.start("one", &keeping(), || Ok::<_, Infallible>(prepared(4))).unwrap();
+    assert_eq!(byte(&next), 4);
 }

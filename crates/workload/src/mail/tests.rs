@@ -1,22 +1,9 @@
 use super::*;
 use seekwell_model::units::Bytes;
-use seekwell_model::workloads::CacheState;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn params(files: u64, directories: u64) -> MailParams {
-    MailParams {
-        compressible: 0,
-        repeated: 0,
-        files,
-        directories,
-        largest: None,
-        median_size: Bytes::kib(4),
-        spread: 1.2,
-        tar: None,
-        steps: ["read_archive", "read_directory", "remove"].map(str::to_owned).to_vec(),
-        cache: CacheState::Cold,
-        pipe: false,
-    }
+    MailParams { files, directories, ..seekwell_fixtures::mail_params() }
 }
 
 fn context(directory: &Path) -> StepContext<'_> {

@@ -14,13 +14,13 @@ fn lanes_run_side_by_side_and_a_lane_in_its_order() {
     // Each end of the pipe waits for the other.
     let result = "test result: ok. 1 passed; 0 failed;";
     let first = vec![
-        shell("first", "cat meet; touch seen", folder.path()),
+        shell("first", &format!("cat meet; touch seen; echo '{result}'"), folder.path()),
         shell("second", &format!("test -e seen && echo '{result}'"), folder.path()),
     ];
-    let beside = vec![shell("beside", &format!("echo '{result}' > meet"), folder.path())];
+    let beside = vec![shell("beside", &format!("echo here > meet; echo '{result}'"), folder.path())];
     let (mut shown, mut tally) = (Vec::new(), Tally::default());
     run([first, beside], &mut shown, &mut tally).unwrap();
-    assert_eq!(tally.to_string(), "2 passed, 0 failed, 0 skipped\n");
+    assert_eq!(tally.to_string(), "3 passed, 0 failed, 0 skipped\n");
     let shown = String::from_utf8(shown).unwrap();
     let place = |name: &str| shown.find(name).unwrap();
     assert!(place("== first: ") < place("== second: "), "{shown}");

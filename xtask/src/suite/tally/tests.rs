@@ -137,4 +137,8 @@ fn a_program_that_dies_without_a_result_is_a_failure() {
     assert!(
         tally.to_string().contains("FAILED: cli kill: the test program ended without a result\n")
     );
+    // A test that calls exit(0) takes the tests behind it along.
+    let mut tally = self::tally(GOOD, "");
+    tally.add_program("cli kill", "running 2 tests\ntest a ... ", true);
+    assert!(!tally.is_good());
 }

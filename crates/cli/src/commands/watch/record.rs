@@ -124,6 +124,7 @@ fn record(seen: Seen, lost: u64, elapsed_ns: u64) -> Record {
         block_events: events,
         fingerprint: None,
         elapsed_ns,
+        cost_ns: None,
         warnings: vec![],
     }
 }

@@ -1,4 +1,5 @@
-use super::{Axis, bytes, plot, table};
+use super::{Axis, plot, table};
+use crate::amount::bytes;
 
 #[test]
 fn a_plot_starts_at_zero_and_labels_both_ends() {

@@ -1,4 +1,4 @@
-use super::{Load, Places, Trial, stream};
+use super::{Load, Places, Stream, Trial, stream};
 use crate::model::Operation;
 use crate::{build, load};
 
@@ -59,7 +59,9 @@ fn what_does_not_fit_gives_nothing() {
 #[test]
 fn streams_are_counted_after_their_start() {
     // 128 KiB take 100 us and 256.
-    let rate = stream(&mut *trial().model, Operation::Read, 0, 4 << 20).unwrap();
+    let load =
+        |bytes| Stream { operation: Operation::Read, lba: 0, bytes, size: 128 << 10, depth: 1 };
+    let rate = stream(&mut *trial().model, load(4 << 20)).unwrap();
     assert!((rate - 131_072.0 / 356.0).abs() < 1e-6, "{rate}");
-    assert_eq!(stream(&mut *trial().model, Operation::Read, 0, 1 << 40), None);
+    assert_eq!(stream(&mut *trial().model, load(1 << 40)), None);
 }

@@ -90,3 +90,43 @@ fn what_was_in_force_counts_as_well() {
         DurabilityClass::Unsafe
     );
 }
+
+fn cut(survived: u64, lost_synced: u64, unmountable: u64, damaged: u64) -> CutCounts {
+    let cuts = survived + lost_synced + unmountable + damaged;
+    CutCounts { cuts, survived, lost_synced, unmountable, damaged }
+}
+
+#[test]
+fn a_loss_in_a_power_cut_outweighs_every_rule() {
+    use DurabilityClass::{Synced, Unordered, Unsafe};
+    let synced = || of_stack(&stack("ext4", &[]), None);
+    let cases = [
+        (cut(100, 0, 0, 0), Synced, vec![]),
+        (
+            cut(99, 1, 0, 0),
+            Unsafe,
+            vec!["1 of 100 power cuts lost data that a sync had returned for"],
+        ),
+        (
+            cut(99, 0, 1, 0),
+            Unsafe,
+            vec!["1 of 100 power cuts left a filesystem that cannot be used"],
+        ),
+        (
+            cut(98, 0, 0, 2),
+            Unordered,
+            vec!["2 of 100 power cuts left damage that the checker finds"],
+        ),
+    ];
+    for (counts, class, reasons) in cases {
+        let found = with_cuts(synced(), Some(counts));
+        assert_eq!(
+            (found.class, found.reasons),
+            (class, reasons.into_iter().map(str::to_owned).collect())
+        );
+        assert_eq!(found.cuts, Some(counts));
+    }
+    let volatile = StackDurability { class: DurabilityClass::Volatile, ..synced() };
+    assert_eq!(with_cuts(volatile, Some(cut(0, 9, 0, 0))).class, DurabilityClass::Volatile);
+    assert_eq!(with_cuts(synced(), None), synced());
+}

@@ -29,7 +29,7 @@ fn finished(rounds: u32) -> (Plan, Records, Verdict) {
 fn a_continued_plan_begins_with_the_same_trials_and_keeps_its_lab() {
     let (plan, records, verdict) = finished(6);
     let mut longer = plan.clone();
-    assert!(prolong(&mut longer, &records, &verdict));
+    prolong(&mut longer, &records, &verdict).unwrap();
     assert_eq!(longer.rounds(), 7);
     assert_eq!(longer.trials[..plan.trials.len()], plan.trials[..]);
     assert_eq!(longer.lab, plan.lab);
@@ -58,7 +58,7 @@ fn looks_are_a_quarter_apart_and_each_has_a_share_of_its_own() {
 #[test]
 fn rounds_between_two_looks_wait_for_the_next() {
     let (mut plan, first, verdict) = finished(20);
-    prolong(&mut plan, &first, &verdict);
+    prolong(&mut plan, &first, &verdict).unwrap();
     // At the end of the planned rounds the stacks differ; later they do not.
     let later = |candidate: u32, round: u32| if round < 20 { clear(candidate, round) } else { 1.0 };
     let all = records(&plan, later);
@@ -74,7 +74,7 @@ fn rounds_between_two_looks_wait_for_the_next() {
 #[test]
 fn a_run_of_an_older_method_is_judged_on_its_new_rounds_alone() {
     let (mut plan, first, verdict) = finished(6);
-    prolong(&mut plan, &first, &Verdict { method: 0, ..verdict });
+    prolong(&mut plan, &first, &Verdict { method: 0, ..verdict }).unwrap();
     assert_eq!(plan.rounds(), 12);
     // The old rounds say the opposite.
     let later = |candidate: u32, round: u32| {
@@ -89,21 +89,26 @@ fn a_run_of_an_older_method_is_judged_on_its_new_rounds_alone() {
 fn a_race_is_continued_at_its_planned_looks() {
     let mut race = fixture::race(4, 3, |_| {});
     let verdict = Verdict { rounds: 6, ..judge(&race, &Records::new()) };
-    assert!(prolong(&mut race, &Records::new(), &verdict));
+    prolong(&mut race, &Records::new(), &verdict).unwrap();
     let looks = &race.race.as_ref().unwrap().looks;
     assert!(looks.starts_with(&[6, 8, 10]) && looks.last() == Some(&MOST_ROUNDS), "{looks:?}");
     assert_eq!(race.effort(), Effort::Rounds(MOST_ROUNDS));
-    assert!(!prolong(&mut race, &Records::new(), &verdict), "it may have no more than all");
-    race.race.as_mut().unwrap().method = 0;
+    assert_eq!(prolong(&mut race, &Records::new(), &verdict), Err(NoMore::MostRounds));
     race.prolonged = None;
-    assert!(!prolong(&mut race, &Records::new(), &verdict), "an older race cannot be continued");
+    let decided = Verdict { kind: VerdictKind::Tie, ..verdict.clone() };
+    let before = race.clone();
+    assert_eq!(prolong(&mut race, &Records::new(), &decided), Err(NoMore::Decided));
+    assert_eq!(race, before);
+    race.race.as_mut().unwrap().method = 0;
+    assert_eq!(prolong(&mut race, &Records::new(), &verdict), Err(NoMore::EarlierMethod));
 }
 
 #[test]
 fn failed_trials_of_a_judged_run_are_not_tried_again() {
     let (mut plan, first, verdict) = finished(6);
     let failed: Vec<_> = first.values().map(|(trial, _)| (*trial, fixture::failed("x"))).collect();
-    assert_eq!(worth_keeping(&plan, failed.clone()).len(), 0);
-    prolong(&mut plan, &first, &verdict);
-    assert_eq!(worth_keeping(&plan, failed).len(), 12);
+    assert_eq!(worth_keeping(&plan, failed.clone(), false).len(), 0);
+    assert_eq!(worth_keeping(&plan, failed.clone(), true).len(), 12, "more rounds are asked for");
+    prolong(&mut plan, &first, &verdict).unwrap();
+    assert_eq!(worth_keeping(&plan, failed, false).len(), 12);
 }

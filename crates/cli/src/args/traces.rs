@@ -1,0 +1,109 @@
+//! Arguments of `capture` and `trace`.
+
+use clap::{ArgGroup, Args, Subcommand};
+use seekwell_model::units::Nanos;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Arguments of `capture`.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("target").required(true))]
+pub struct CaptureArgs {
+    /// Folder of the trace to write; it must not exist or be empty
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Command to start and record, with all that it starts; under sudo it runs as the user who
+    /// called sudo
+    #[arg(last = true, value_name = "COMMAND", group = "target")]
+    pub command: Vec<OsString>,
+    /// Record a process that runs already, with its descendants
+    #[arg(long, value_name = "PID", group = "target")]
+    pub pid: Option<u32>,
+    /// Record every process of a cgroup: its path below /sys/fs/cgroup
+    #[arg(long, value_name = "DIR", group = "target")]
+    pub cgroup: Option<PathBuf>,
+    /// Record every process of a systemd unit
+    #[arg(long, value_name = "NAME", group = "target")]
+    pub unit: Option<String>,
+    /// Record every process of a container, by the first 12 or more digits of its id
+    #[arg(long, value_name = "ID", group = "target")]
+    pub container: Option<String>,
+    /// Record every process but this one
+    #[arg(long, group = "target")]
+    pub system: bool,
+    /// Keep only calls on files below this directory; may be given more than once
+    #[arg(long = "path", value_name = "DIR")]
+    pub paths: Vec<PathBuf>,
+    /// End after this time [default: with the command or process, or at Ctrl-C]
+    #[arg(long = "for", alias = "time", value_name = "TIME")]
+    pub time: Option<Nanos>,
+    /// Leave out block requests
+    #[arg(long)]
+    pub no_block: bool,
+    /// Allow the trace inside a traced directory or on its device; it adds to the load there
+    #[arg(long)]
+    pub same_device: bool,
+}
+
+/// Actions on traces.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Tell what kind of load a trace holds: three sentences, then numbers
+    Info(TraceInfoArgs),
+    /// Keep a time, directories or processes of a trace as a new trace
+    Filter(TraceFilterArgs),
+    /// Make a trace from the records of another program
+    Import(TraceImportArgs),
+}
+
+/// Arguments of `trace info`.
+#[derive(Args, Debug)]
+pub struct TraceInfoArgs {
+    /// Folder of the trace
+    pub trace: PathBuf,
+    /// Print the numbers as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `trace import`.
+#[derive(Args, Debug)]
+pub struct TraceImportArgs {
+    /// Program that wrote the records
+    #[arg(value_enum)]
+    pub format: TraceFormat,
+    /// File with the records
+    pub input: PathBuf,
+    /// Folder of the trace to write; it must not exist or be empty
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// Records that can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TraceFormat {
+    /// Output of `strace -f -ttt -T -yy -o FILE COMMAND`; -t, -tt and -r are read too
+    Strace,
+}
+
+/// Arguments of `trace filter`.
+#[derive(Args, Debug)]
+pub struct TraceFilterArgs {
+    /// Folder of the trace; it stays as it is
+    pub trace: PathBuf,
+    /// Folder of the trace to write; it must not exist or be empty
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Leave out what began before this time of the trace
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<Nanos>,
+    /// Leave out what began at this time of the trace or later
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<Nanos>,
+    /// Keep only calls on files below this directory; may be given more than once
+    #[arg(long = "path", value_name = "DIR")]
+    pub paths: Vec<String>,
+    /// Keep only this process; may be given more than once
+    #[arg(long = "process", value_name = "PID")]
+    pub processes: Vec<u32>,
+}

@@ -1,0 +1,95 @@
+//! `seekwell capture`: records a live load.
+
+use crate::args::CaptureArgs;
+use crate::failure::{Exit, Failure};
+use crate::{stop, terminal};
+use seekwell_capture::{CaptureError, Captured, Command, Options, Target};
+use std::path::Path;
+
+/// Records until the target ends, the time is over or Ctrl-C.
+///
+/// # Errors
+/// When the kernel, the target or the output cannot be used.
+pub fn run(arguments: &CaptureArgs) -> Result<Exit, Failure> {
+    let stop = stop::flag()?;
+    let options = Options {
+        paths: arguments.paths.clone(),
+        time: arguments.time.map(seekwell_model::units::Nanos::to_duration),
+        block: !arguments.no_block,
+        same_device: arguments.same_device,
+        ..Options::new(arguments.output.clone(), target(arguments).map_err(failure)?)
+    };
+    if !matches!(options.target, Target::Command(_)) && options.time.is_none() {
+        terminal::talk("recording; end with Ctrl-C");
+    }
+    let captured = seekwell_capture::capture(&options, &stop).map_err(failure)?;
+    terminal::talk(terminal::harmless(&told(&arguments.output, &captured)).trim_end());
+    Ok(Exit::Done)
+}
+
+fn failure(error: CaptureError) -> Failure {
+    if error.is_refusal() { Failure::from_refusal(&error) } else { Failure::from_error(&error) }
+}
+
+fn target(arguments: &CaptureArgs) -> Result<Target, CaptureError> {
+    if let Some(process) = arguments.pid {
+        return Ok(Target::Process(process));
+    }
+    if let Some(path) = &arguments.cgroup {
+        return Ok(Target::Cgroup(path.clone()));
+    }
+    if let Some(name) = arguments.unit.as_ref().or(arguments.container.as_ref()) {
+        return Ok(Target::Cgroup(seekwell_capture::cgroup_of(name)?));
+    }
+    if arguments.system {
+        return Ok(Target::System);
+    }
+    Ok(Target::Command(command(arguments)))
+}
+
+/// The command; under sudo as the user who called it, with that user's names and home.
+fn command(arguments: &CaptureArgs) -> Command {
+    let words = arguments.command.clone();
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let is_root = rustix::process::geteuid().is_root();
+    let (Some(user), Some(group), true) = (number("SUDO_UID"), number("SUDO_GID"), is_root) else {
+        return Command { words, ..Command::default() };
+    };
+    let mut environment = Vec::new();
+    if let Ok(name) = std::env::var("SUDO_USER") {
+        environment.extend(["USER", "LOGNAME"].map(|variable| (variable.to_owned(), name.clone())));
+    }
+    environment.extend(home(user).map(|home| ("HOME".to_owned(), home)));
+    Command { words, user: Some((user, group)), environment }
+}
+
+fn home(user: u32) -> Option<String> {
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
+    let mine = users.lines().map(fields).find(|fields| {
+        fields.get(2).and_then(|number| number.parse().ok()) == Some(user) && fields.len() > 5
+    })?;
+    mine.get(5).cloned()
+}
+
+/// Numbers of a capture, losses and the next command.
+fn told(output: &Path, captured: &Captured) -> String {
+    let trace = output.display();
+    let seconds = captured.duration.as_secs_f64();
+    let mut text = format!("wrote {trace}: {} events in {seconds:.2} s", captured.events);
+    if captured.lost.is_empty() {
+        text.push_str(", none lost\n");
+    } else {
+        text.push('\n');
+        for lost in &captured.lost {
+            let cpu = lost.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
+            text.push_str(&format!("lost: {} of {}{cpu}\n", lost.count, lost.kind));
+        }
+        text.push_str("the trace is incomplete; its summary says what that limits\n");
+    }
+    if let Some(status) = captured.status.filter(|status| !status.success()) {
+        text.push_str(&format!("the command ended with {status}\n"));
+    }
+    text.push_str(&format!("see what kind of load it is: seekwell trace info {trace}\n"));
+    text
+}

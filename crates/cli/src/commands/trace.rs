@@ -1,0 +1,64 @@
+//! `seekwell trace`: reads traces.
+
+use crate::args::{TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs};
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use seekwell_trace::filter::Filter;
+use seekwell_trace::info::{Summary, text};
+use seekwell_trace::{Trace, import};
+
+/// Runs an action on a trace.
+///
+/// # Errors
+/// When the trace cannot be read.
+pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
+    match command {
+        TraceCommand::Info(arguments) => info(arguments),
+        TraceCommand::Filter(arguments) => filter(arguments),
+        TraceCommand::Import(arguments) => import(arguments),
+    }
+}
+
+fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
+    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
+    let summary = Summary::of(&trace).map_err(|error| Failure::from_error(&error))?;
+    if arguments.json {
+        let json = serde_json::to_string_pretty(&summary)
+            .map_err(|error| Failure::Error(format!("cannot write JSON: {error}")))?;
+        terminal::data(&json);
+    } else {
+        terminal::data(&terminal::harmless(&text(&summary)));
+    }
+    Ok(Exit::Done)
+}
+
+fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {
+    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
+    let filter = Filter {
+        from_ns: arguments.from.map_or(0, |from| from.0),
+        to_ns: arguments.to.map(|to| to.0),
+        paths: arguments.paths.clone(),
+        processes: arguments.processes.clone(),
+    };
+    let events = seekwell_trace::filter::filter(&trace, &arguments.output, &filter)
+        .map_err(|error| Failure::from_error(&error))?;
+    let output = arguments.output.display();
+    terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
+    Ok(Exit::Done)
+}
+
+fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
+    let (input, output) = (&arguments.input, &arguments.output);
+    let imported = match arguments.format {
+        TraceFormat::Strace => import::strace(input, output),
+    };
+    let imported = imported.map_err(|error| Failure::from_error(&error))?;
+    terminal::talk(&terminal::harmless(&format!(
+        "wrote {}: {} events; {} records of other kinds, {} unreadable",
+        output.display(),
+        imported.events,
+        imported.other,
+        imported.damaged
+    )));
+    Ok(Exit::Done)
+}

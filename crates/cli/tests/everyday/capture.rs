@@ -1,0 +1,173 @@
+//! `seekwell capture` and `seekwell trace` from outside. Captures need root and eBPF.
+
+use super::{data, seekwell, talk};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The output of a capture, or `None` with a counted skip where this machine cannot.
+fn possible(test: &str, output: &Output) -> Option<()> {
+    let said = talk(output);
+    // Not for programs that the kernel does not accept: that is a failure.
+    let impossible =
+        ["this build has no capture", "cannot use the kernel's types", "Operation not permitted"];
+    match impossible.iter().find(|reason| said.contains(**reason)) {
+        Some(_) => {
+            seekwell_testing::skip(test, said.trim());
+            None
+        }
+        None => Some(()),
+    }
+}
+
+#[test]
+fn a_recorded_command_is_summarized() {
+    let test = "a_recorded_command_is_summarized";
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = seekwell(directory.path());
+    command.args(["capture", "--same-device", "--no-block", "-o", "t.trace", "--", "sh", "-c"]);
+    let output = command.arg("echo hello > greeting; sync greeting; exit 3").output().unwrap();
+    if possible(test, &output).is_none() {
+        return;
+    }
+    let said = talk(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.starts_with("wrote t.trace: "), "{said}");
+    assert!(
+        said.ends_with(
+            ", none lost\nthe command ended with exit status: 3\n\
+             see what kind of load it is: seekwell trace info t.trace\n"
+        ),
+        "{said}"
+    );
+    let shown = seekwell(directory.path()).args(["trace", "info", "t.trace"]).output().unwrap();
+    let shown = data(&shown);
+    assert!(shown.contains("\nA device without any delay would save at most "), "{shown}");
+    assert!(shown.contains(" of that time in "), "{shown}");
+    let greeting = directory.path().canonicalize().unwrap().join("greeting");
+    assert!(shown.contains(&*greeting.to_string_lossy()), "{shown}");
+    let mut json = seekwell(directory.path());
+    let json = data(&json.args(["trace", "info", "--json", "t.trace"]).output().unwrap());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["created"], 1);
+}
+
+#[test]
+fn a_trace_on_the_traced_device_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("data")).unwrap();
+    let refused = |arguments: &[&str]| {
+        let mut command = seekwell(directory.path());
+        let output = command.arg("capture").args(arguments).args(["--", "true"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", talk(&output));
+        let root = directory.path().canonicalize().unwrap();
+        talk(&output).replace(&*root.to_string_lossy(), "DIR")
+    };
+    assert_eq!(
+        refused(&["-o", "t"]),
+        "seekwell: refused: the output DIR/t is on the device of the traced directory DIR and \
+         would add to its load; write it elsewhere with -o, or accept that with --same-device\n"
+    );
+    assert_eq!(
+        refused(&["-o", "data/t", "--path", "data"]),
+        "seekwell: refused: the output DIR/data/t is inside the traced directory DIR/data; write \
+         it elsewhere with -o, or accept that with --same-device\n"
+    );
+    assert!(!directory.path().join("t").exists());
+}
+
+#[test]
+fn mistakes_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let failed = |arguments: &[&str]| {
+        let output = seekwell(directory.path()).args(arguments).output().unwrap();
+        (output.status.code(), talk(&output))
+    };
+    let (code, said) = failed(&["trace", "info", "."]);
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        said,
+        "seekwell: error: . is not a trace: trace.json not found; give the folder that capture or \
+         import wrote\n"
+    );
+    let (code, said) = failed(&["capture", "-o", "t"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("required arguments were not provided"), "{said}");
+    let (code, said) = failed(&["capture", "-o", "t", "--unit", "no-such-unit"]);
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with("seekwell: error: no cgroup of no-such-unit below "), "{said}");
+}
+
+/// Numbers of the links that a process holds.
+fn links(process: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{process}/fdinfo")).into_iter().flatten();
+    let texts = entries.flatten().filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
+    let number = |text: String| {
+        let line = text.lines().find_map(|line| line.strip_prefix("link_id:"))?;
+        line.trim().parse().ok()
+    };
+    texts.filter_map(number).collect()
+}
+
+/// True when the kernel has a link with this number.
+fn is_attached(link: u32) -> bool {
+    const LINK_BY_ID: i64 = 30;
+    let mut attributes = [0_u32; 38];
+    attributes[0] = link;
+    // SAFETY: the attributes are 152 bytes that live until the call returns.
+    let fd = unsafe { libc::syscall(libc::SYS_bpf, LINK_BY_ID, attributes.as_ptr(), 152) };
+    if fd >= 0 {
+        // SAFETY: the kernel just made this descriptor, and nothing else owns it.
+        unsafe { libc::close(i32::try_from(fd).unwrap()) };
+    }
+    fd >= 0
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !done() {
+        assert!(started.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn nothing_stays_attached_when_a_capture_is_killed() {
+    let test = "nothing_stays_attached_when_a_capture_is_killed";
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = seekwell(directory.path());
+    command.args(["capture", "--same-device", "-o", "t.trace", "--", "sleep", "20"]);
+    let errors = std::fs::File::create(directory.path().join("said")).unwrap();
+    let mut capture = command.stderr(Stdio::from(errors)).spawn().unwrap();
+    let mut held = Vec::new();
+    until("the programs are attached", || {
+        held = links(capture.id());
+        held.len() >= 5 || capture.try_wait().unwrap().is_some()
+    });
+    if let Some(status) = capture.try_wait().unwrap() {
+        let stderr = std::fs::read(directory.path().join("said")).unwrap();
+        let output = Output { status, stdout: Vec::new(), stderr };
+        assert!(possible(test, &output).is_none(), "{}", talk(&output));
+        return;
+    }
+    assert!(held.iter().all(|link| is_attached(*link)));
+    let slept = children(capture.id());
+    capture.kill().unwrap();
+    capture.wait().unwrap();
+    until("nothing is attached", || !held.iter().any(|link| is_attached(*link)));
+    assert_eq!(slept.len(), 1, "the command lives on without its recorder");
+    assert!(Path::new(&format!("/proc/{}", slept[0])).exists());
+    let ended = Command::new("kill").arg(slept[0].to_string()).status().unwrap();
+    assert!(ended.success());
+}
+
+fn children(process: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    until("the command runs", || {
+        let path = format!("/proc/{process}/task/{process}/children");
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        found = text.split_whitespace().filter_map(|child| child.parse().ok()).collect();
+        !found.is_empty()
+    });
+    found
+}

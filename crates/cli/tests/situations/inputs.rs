@@ -1,0 +1,82 @@
+//! Files of others that are no runs, reports, labs, jobs or devices, given to the commands that read such.
+
+use super::{CANARY, Place, bring, difference, snapshot, try_family};
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+const READERS: [(&str, &[&str]); 9] = [
+    ("report", &["report", "IN", "--json"]),
+    ("verify", &["verify", "IN"]),
+    ("repair", &["repair", "IN", "-o", "new"]),
+    ("extract", &["extract", "IN", "-o", "new"]),
+    ("compare", &["compare", "IN", "run.seekwell"]),
+    ("compare with", &["compare", "run.seekwell", "IN"]),
+    ("resume", &["run", "--resume", "-o", "IN"]),
+    ("plan", &["plan", "IN"]),
+    ("import", &["device", "import", "IN"]),
+];
+
+type Make = fn(&Path);
+
+const INPUTS: [(&str, Make); 16] = [
+    ("nothing", |_| {}),
+    ("an empty file", |path| drop(File::create(path).unwrap())),
+    ("a text", |path| fs::write(path, CANARY).unwrap()),
+    ("a directory", |path| fs::create_dir(path).unwrap()),
+    ("a link to itself", |path| symlink("in", path).unwrap()),
+    ("a dangling link", |path| symlink("../others/new", path).unwrap()),
+    ("a link to a canary", |path| symlink("../others/canary", path).unwrap()),
+    ("endless zeroes", |path| symlink("/dev/zero", path).unwrap()),
+    ("endless noise", |path| symlink("/dev/urandom", path).unwrap()),
+    ("its own memory", |path| symlink("/proc/self/mem", path).unwrap()),
+    ("a socket", |path| drop(UnixListener::bind(path).unwrap())),
+    ("a hole of 1 TiB", |path| File::create(path).unwrap().set_len(1 << 40).unwrap()),
+    ("a head of SQLite", |path| fs::write(path, b"SQLite format 3\0\x04\0\x01\x01").unwrap()),
+    ("zeroes behind a head", |path| {
+        let mut bytes = b"SQLite format 3\0".to_vec();
+        bytes.resize(1 << 16, 0);
+        fs::write(path, bytes).unwrap();
+    }),
+    ("deep brackets", |path| fs::write(path, "[".repeat(200_000)).unwrap()),
+    ("control characters", |path| {
+        fs::write(path, "\u{1b}]0;title\u{7}\u{1b}[2J = \"\u{202e}").unwrap()
+    }),
+];
+
+#[test]
+fn inputs_stay_as_they_are() {
+    let all = READERS.iter().flat_map(|reader| INPUTS.iter().map(move |input| (reader, input)));
+    try_family("inputs", all.collect(), |((name, arguments), (what, make))| {
+        attempt(arguments, *make).map_err(|why| format!("{name} {what}: {why}"))
+    });
+}
+
+fn attempt(arguments: &[&str], make: Make) -> Result<(), String> {
+    let place = Place::new();
+    bring(&place, &["run.seekwell"]);
+    let input = place.home().join("in");
+    make(&input);
+    let hole = fs::metadata(&input).is_ok_and(|about| about.len() > 1 << 30);
+    let (others, home) =
+        (snapshot(&place.others()), if hole { None } else { Some(snapshot(&place.home())) });
+    let words: Vec<&str> =
+        arguments.iter().map(|word| if *word == "IN" { "in" } else { *word }).collect();
+    let told = place.run(&words)?;
+    if let Some(what) = difference(&others, &snapshot(&place.others()), true) {
+        return Err(what);
+    }
+    match home {
+        Some(home) => {
+            if let Some(what) = difference(&home, &snapshot(&place.home()), true) {
+                return Err(what);
+            }
+        }
+        None if fs::metadata(&input).unwrap().len() != 1 << 40 => {
+            return Err("the hole has another size".to_owned());
+        }
+        None => {}
+    }
+    if told.code == 0 { Err(format!("it ends well: {:.300}", told.text)) } else { Ok(()) }
+}

@@ -1,0 +1,139 @@
+//! The modelled devices of a run: those that come with the program, and files of the user's own.
+
+use crate::error::SessionError;
+use crate::options::Change;
+use seekwell_device::{DeviceFile, catalogue};
+use seekwell_model::lab::Lab;
+use seekwell_model::stack::Backing;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+#[cfg(test)]
+mod tests;
+
+/// End of the name of a device file.
+const SUFFIX: &str = ".toml";
+
+/// Longest device file that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Key of the device files in the environment of a run.
+const TEXTS: &str = "device_files";
+
+/// Modelled devices by the names that labs use.
+#[derive(Clone, Debug)]
+pub(crate) struct Devices {
+    files: BTreeMap<String, DeviceFile>,
+    /// Texts of the user's own files, by the name of their device.
+    texts: BTreeMap<String, String>,
+}
+
+impl Devices {
+    /// The devices that come with the program.
+    pub(crate) fn new(shipped: &BTreeMap<String, DeviceFile>) -> Self {
+        Self { files: shipped.clone(), texts: BTreeMap::new() }
+    }
+
+    /// Every device by name.
+    pub(crate) fn files(&self) -> &BTreeMap<String, DeviceFile> {
+        &self.files
+    }
+
+    /// The device of a word such as `NAME`, `NAME@BUS,KEY=NUMBER` or `FILE.toml@BUS`; `None` if no device has the
+    /// name.
+    pub(crate) fn find(&self, word: &str) -> Result<Option<DeviceFile>, SessionError> {
+        catalogue::find(&self.files, word)
+            .map_err(|source| SessionError::NamedDevice { name: word.to_owned(), source })
+    }
+
+    /// Loads the device file that a word names, if it names one, and returns the word with the device's name instead
+    /// of the path. Paths start at this directory.
+    pub(crate) fn named(&mut self, word: &str, directory: &Path) -> Result<String, SessionError> {
+        let Some((path, rest)) = own_file(word) else { return Ok(word.to_owned()) };
+        let path = directory.join(path);
+        let text = text_of(&path)
+            .map_err(|source| SessionError::ReadDevice { path: path.clone(), source })?;
+        let name = self.add(&text, &path)?;
+        Ok(format!("{name}{rest}"))
+    }
+
+    /// Loads every device file that a lab names, and names the devices instead.
+    pub(crate) fn of_lab(&mut self, lab: &mut Lab, directory: &Path) -> Result<(), SessionError> {
+        let devices = lab.devices.iter_mut().map(|device| &mut device.backing);
+        let outside = lab.journals.iter_mut().filter_map(|journal| journal.external.as_mut());
+        for backing in devices.chain(outside) {
+            if let Backing::Model { model, .. } = backing {
+                *model = self.named(model, directory)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads the device files that the environment of a run has kept.
+    pub(crate) fn of_run(&mut self, environment: &Value, run: &Path) -> Result<(), SessionError> {
+        let Some(kept) = environment.get(TEXTS).and_then(Value::as_object) else { return Ok(()) };
+        for text in kept.values().filter_map(Value::as_str) {
+            self.add(text, run)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the texts of the user's own files to the environment of a run, so that the run is complete without them.
+    pub(crate) fn keep(&self, environment: &mut Value) {
+        if !self.texts.is_empty() {
+            environment[TEXTS] = serde_json::json!(self.texts);
+        }
+    }
+
+    /// Changes numbers of devices. A change names a device as a lab does, or by the path of its file.
+    pub(crate) fn change(&mut self, changes: &[Change]) -> Result<(), SessionError> {
+        for change in changes {
+            let name = self.named(&change.device, Path::new(""))?;
+            let Some(file) = self.files.get_mut(&name) else {
+                return Err(SessionError::ChangedDevice { change: change.clone() });
+            };
+            *file = file.changed(&change.number).map_err(|source| SessionError::Change {
+                change: Box::new(change.clone()),
+                source,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Adds the device of a text that comes from this path, and returns its name.
+    fn add(&mut self, text: &str, path: &Path) -> Result<String, SessionError> {
+        let file = seekwell_device::load(text)
+            .map_err(|source| SessionError::DeviceFile { path: path.to_owned(), source })?;
+        let name = file.name().to_owned();
+        let known = self.texts.get(&name);
+        if known.is_some_and(|known| known != text)
+            || (known.is_none() && self.files.get(&name).is_some_and(|shipped| *shipped != file))
+        {
+            return Err(SessionError::SameName { path: path.to_owned(), name });
+        }
+        if known.is_none() {
+            self.texts.insert(name.clone(), text.to_owned());
+            self.files.insert(name.clone(), file);
+        }
+        Ok(name)
+    }
+}
+
+/// Path of a device file at the start of a word, and the rest of the word: a bus and changes.
+fn own_file(word: &str) -> Option<(&str, &str)> {
+    let ends = word.match_indices(SUFFIX).map(|(at, _)| at + SUFFIX.len());
+    ends.map(|end| word.split_at(end))
+        .find(|(_, rest)| rest.is_empty() || rest.starts_with(['@', ',']))
+}
+
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(std::io::Error::other("longer than 1 MiB"));
+    }
+    Ok(text)
+}
