@@ -35,6 +35,8 @@ pub struct Wanted {
     pub tunables: BTreeMap<String, String>,
     /// `nr_requests`.
     pub nr_requests: Option<u32>,
+    /// `nr_requests` where nobody asked for a number: a device with fewer tags keeps its own.
+    pub usual_requests: Option<u32>,
     /// `read_ahead_kb`.
     pub read_ahead_kb: Option<u32>,
     /// `max_sectors_kb`.
@@ -56,10 +58,8 @@ impl Wanted {
         Self {
             scheduler: Some(scheduler.kind.clone()),
             tunables: scheduler.tunables.clone(),
-            nr_requests: scheduler
-                .nr_requests
-                .or(device.nr_requests)
-                .or(Some(defaults.nr_requests)),
+            nr_requests: scheduler.nr_requests.or(device.nr_requests),
+            usual_requests: Some(defaults.nr_requests),
             read_ahead_kb: scheduler
                 .read_ahead_kb
                 .or(device.read_ahead_kb)
@@ -126,7 +126,10 @@ pub fn apply(
         setter.switch(scheduler)?;
     }
     let text = |number: Option<u32>| number.map(|value| value.to_string());
-    setter.set(NR_REQUESTS, text(wanted.nr_requests))?;
+    match wanted.nr_requests {
+        Some(asked) => setter.set(NR_REQUESTS, Some(asked.to_string()))?,
+        None => setter.set_where_possible(NR_REQUESTS, text(wanted.usual_requests))?,
+    }
     for (name, value) in &wanted.tunables {
         setter.tune(name, value)?;
     }
@@ -246,6 +249,15 @@ impl Setter<'_> {
         }
         self.undo.record(&self.target(attribute))?;
         self.write(attribute, &path, &value);
+        Ok(())
+    }
+
+    /// Sets what makes queues comparable. Without a scheduler a queue is no longer than the tags of
+    /// its device (32 of a SATA disk): the record has the number in force, and nobody asked for more.
+    fn set_where_possible(&mut self, attribute: &str, value: Option<String>) -> Result<()> {
+        let said = self.warnings.len();
+        self.set(attribute, value)?;
+        self.warnings.truncate(said);
         Ok(())
     }
 

@@ -31,7 +31,8 @@ fn a_schedulers_settings_come_before_the_devices_before_the_defaults() {
     assert_eq!(wanted.hdparm, ["-B254", "-M128"]);
 
     let plain = Wanted::new(&DeviceSettings::default(), &Scheduler::plain("none"), &defaults);
-    assert_eq!((plain.nr_requests, plain.read_ahead_kb), (Some(128), Some(128)));
+    assert_eq!((plain.nr_requests, plain.usual_requests), (None, Some(128)));
+    assert_eq!(plain.read_ahead_kb, Some(128));
     assert_eq!(plain.rotational, None);
 }
 
@@ -161,6 +162,29 @@ fn what_the_kernel_changes_is_a_warning() {
             .iter()
             .all(|warning| warning.code == "queue-setting" && !warning.remedy.is_empty())
     );
+}
+
+#[test]
+fn a_queue_shorter_than_the_usual_is_no_warning_and_one_shorter_than_asked_is() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(
+            "a_queue_shorter_than_the_usual",
+            "needs root to attach a loop device",
+        );
+    }
+    let system = System::host();
+    let (_image, device) = fixture::ram_device(1);
+    let name = device.kernel_name();
+    let mut undo = Undo::in_memory(&system);
+    // Without a scheduler a loop device has as many requests as tags, 128.
+    let usual = Wanted { usual_requests: Some(4096), ..wanted("none") };
+    let unsaid = apply(&system, name, &usual, &mut undo).unwrap();
+    let asked = Wanted { nr_requests: Some(4096), ..wanted("none") };
+    let said = apply(&system, name, &asked, &mut undo).unwrap();
+    restore(&system, name, &mut undo).unwrap();
+    assert_eq!(unsaid, []);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].text.contains("nr_requests = 4096 was requested"), "{}", said[0].text);
 }
 
 #[test]

@@ -93,6 +93,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
                 .collect(),
             scheduler: scheduler.map(str::to_owned),
             nr_requests: requests,
+            usual_requests: None,
             read_ahead_kb: ahead,
             max_sectors_kb: sectors,
             rotational,
