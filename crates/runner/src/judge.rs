@@ -27,9 +27,7 @@ use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
 use seekwell_stats::outlook::Outlook;
-use seekwell_stats::paired::{
-    self, Comparison, ErrorShare, Row, Standing, Unresolved, Verdict as Found,
-};
+use seekwell_stats::paired::{self, Comparison, ErrorShare, Finding, Row, Standing, Unresolved};
 use seekwell_stats::race::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -193,15 +191,15 @@ fn verdict(
     }
     let words = Words::new(plan);
     let mut needed = None;
-    let (kind, set, reason) = match &comparison.verdict {
-        Found::Winner { stack } => {
+    let (kind, set, reason) = match &comparison.finding {
+        Finding::Winner { stack } => {
             (VerdictKind::Winner, vec![label(stack)], winner_reason(plan, comparison))
         }
-        Found::Tie { set, not_better } => {
+        Finding::Tie { set, not_better } => {
             let also: Vec<String> = not_better.iter().map(label).collect();
             (VerdictKind::Tie, set.iter().map(label).collect(), tie_reason(plan, &also))
         }
-        Found::Unresolved { candidates, reason, rounds_needed } => {
+        Finding::Unresolved { candidates, reason, rounds_needed } => {
             needed = ahead
                 .map(|ahead| needed::cost(ahead, blank.rounds, round_ns))
                 .or_else(|| needs(*rounds_needed, blank.rounds, round_ns));
@@ -212,7 +210,7 @@ fn verdict(
             )
         }
     };
-    let decision = decision::of(&comparison.verdict);
+    let decision = decision::of(&comparison.finding);
     let out = out(plan, comparison);
     let mut ratios: Vec<Ratio> = comparison
         .rows
@@ -242,9 +240,9 @@ fn verdict(
 fn out(plan: &Plan, comparison: &Comparison) -> Vec<OutStack> {
     let Some(leader) = comparison.baseline else { return vec![] };
     let leader = &plan.stacks[leader].label;
-    let possible: &[usize] = match &comparison.verdict {
-        Found::Unresolved { candidates, .. } => candidates,
-        Found::Winner { .. } | Found::Tie { .. } => return vec![],
+    let possible: &[usize] = match &comparison.finding {
+        Finding::Unresolved { candidates, .. } => candidates,
+        Finding::Winner { .. } | Finding::Tie { .. } => return vec![],
     };
     let reason = |row: &Row| match (row.standing, row.joint) {
         (Standing::Failing, _) => Some(format!("{} of its trials failed", row.failed)),

@@ -13,13 +13,13 @@
 //! leads, how every other compares, and whether that is a winner, a tie or inconclusive:
 //!
 //! ```
-//! use seekwell_stats::{Better, Question, Verdict, compare};
+//! use seekwell_stats::{Better, Question, Finding, compare};
 //!
 //! // Seconds of two stacks in six rounds; the second is about 10 % slower in every one.
 //! let ext4 = [10.0, 10.4, 9.8, 10.1, 11.0, 10.2].map(Some).to_vec();
 //! let xfs = [11.1, 11.4, 10.7, 11.2, 12.0, 11.3].map(Some).to_vec();
 //! let found = compare(&[ext4, xfs], &Question::new(Better::Lower, 0.02, 0.95))?;
-//! assert_eq!(found.verdict, Verdict::Winner { stack: 0 });
+//! assert_eq!(found.finding, Finding::Winner { stack: 0 });
 //! let ratio = found.rows[1].ratio.expect("six shared rounds");
 //! assert!(ratio.low > 1.0 && ratio.centre > 1.09 && ratio.centre < 1.12);
 //! # Ok::<(), seekwell_stats::PairedError>(())
@@ -54,6 +54,6 @@ pub mod typical;
 
 pub use histogram::{Histogram, HistogramError};
 pub use interval::{Interval, Method};
-pub use paired::{Comparison, PairedError, Row, Standing, Unresolved, Verdict, compare};
+pub use paired::{Comparison, Finding, PairedError, Row, Standing, Unresolved, compare};
 pub use question::{Better, Question};
 pub use rng::{Rng, derive_seed, seeded};

@@ -74,7 +74,7 @@ pub struct Comparison {
     /// One row per stack, in the order given.
     pub rows: Vec<Row>,
     /// The decision.
-    pub verdict: Verdict,
+    pub finding: Finding,
     /// Correlation of successive rounds, if the rounds suffice to estimate it.
     pub dependence: Option<Dependent>,
 }
@@ -152,7 +152,7 @@ pub enum Standing {
 
 /// The decision about all stacks.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum Finding {
     /// One stack is better than every other by more than the tie width.
     Winner {
         /// Its index.
@@ -390,25 +390,25 @@ fn against(
     let Some(leader) = leader else {
         let rows =
             (0..field.stacks()).map(|stack| Row::empty(stack, 0, Standing::Absent)).collect();
-        let verdict = Verdict::Unresolved {
+        let finding = Finding::Unresolved {
             candidates: Vec::new(),
             reason: Unresolved::NoData,
             rounds_needed: None,
         };
-        return Comparison { baseline: None, rows, verdict, dependence: None };
+        return Comparison { baseline: None, rows, finding, dependence: None };
     };
     let judge = Judge { field, question, each: share.each(), leader };
     let pairs: Vec<Pair> = (0..field.stacks()).map(|stack| field.pair(stack, leader)).collect();
     let rows: Vec<Row> =
         pairs.iter().enumerate().map(|(stack, pair)| judge.row(stack, pair)).collect();
-    let verdict = judge.decide(&rows, &pairs);
+    let finding = judge.decide(&rows, &pairs);
     let known = field.dependence();
     let dependence = (!question.exact).then(|| Dependent {
         correlation: known.estimated.then(|| known.common.correlation()),
         assumed: known.assumed(),
         told: known.told,
     });
-    Comparison { baseline: Some(leader), rows, verdict, dependence }
+    Comparison { baseline: Some(leader), rows, finding, dependence }
 }
 
 struct Judge<'a> {
@@ -469,7 +469,7 @@ impl Judge<'_> {
             Standing::Open
         }
     }
-    fn decide(&self, rows: &[Row], pairs: &[Pair]) -> Verdict {
+    fn decide(&self, rows: &[Row], pairs: &[Pair]) -> Finding {
         let leader = self.leader;
         let with = |wanted: &[Standing]| -> Vec<usize> {
             rows.iter().filter(|row| wanted.contains(&row.standing)).map(|row| row.stack).collect()
@@ -484,11 +484,11 @@ impl Judge<'_> {
         }
         let near = with(&[Standing::Within, Standing::NotBetter]);
         if near.is_empty() {
-            return Verdict::Winner { stack: leader };
+            return Finding::Winner { stack: leader };
         }
         let set = self.equivalent(&with(&[Standing::Within]), rows);
         let not_better = near.into_iter().filter(|stack| !set.contains(stack)).collect();
-        Verdict::Tie { set, not_better }
+        Finding::Tie { set, not_better }
     }
 
     /// The leader and those of `within` that may be taken as well as it: no stack is better than one
@@ -542,7 +542,7 @@ impl Judge<'_> {
         pairs: &[Pair],
         open: &[usize],
         reason: Unresolved,
-    ) -> Verdict {
+    ) -> Finding {
         let possible = |row: &&Row| {
             let taking_part = !matches!(row.standing, Standing::Absent | Standing::Failing);
             row.stack != self.leader && taking_part && !row.is_worse(self.question.better)
@@ -555,7 +555,7 @@ impl Judge<'_> {
         };
         let rounds_needed =
             matches!(reason, Unresolved::TooWide | Unresolved::TooFewRounds { .. }).then(needed);
-        Verdict::Unresolved {
+        Finding::Unresolved {
             candidates: std::iter::once(self.leader).chain(rest).collect(),
             reason,
             rounds_needed: rounds_needed.flatten(),

@@ -18,7 +18,7 @@ use crate::design::Design;
 use crate::interval::Interval;
 use crate::looks;
 use crate::outlook::Outlook;
-use crate::paired::{Comparison, PairedError, Unresolved, Verdict};
+use crate::paired::{Comparison, Finding, PairedError, Unresolved};
 use crate::question::{Better, Question};
 use crate::rng::{derive_seed, seeded};
 use crate::shrink::{Estimate, Round};
@@ -220,8 +220,8 @@ pub struct Control {
 /// Findings of a race so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The decision. [`Verdict::Unresolved`] before the first look of the final.
-    pub verdict: Verdict,
+    /// The decision. [`Finding::Unresolved`] before the first look of the final.
+    pub finding: Finding,
     /// True if the A/A control separated, so that the verdict must not be used.
     pub withdrawn: bool,
     /// The stack to choose if one must be chosen now, certified or not: the leader of the last look,
@@ -395,9 +395,9 @@ impl Race {
             (None, Some(finals)) => screen::best_of(finals.ranked(), &estimates),
             (None, None) => screen::best_of(self.screen.survivors(), &estimates),
         };
-        let verdict = look.map_or_else(|| self.not_yet(best_guess), |c| c.verdict.clone());
+        let finding = look.map_or_else(|| self.not_yet(best_guess), |c| c.finding.clone());
         Outcome {
-            verdict,
+            finding,
             withdrawn: control.is_some_and(|c| c.separated),
             best_guess,
             comparison: look.cloned(),
@@ -431,7 +431,7 @@ impl Race {
     }
 
     /// The verdict before any look.
-    fn not_yet(&self, best_guess: Option<usize>) -> Verdict {
+    fn not_yet(&self, best_guess: Option<usize>) -> Finding {
         let (mut candidates, have) = match &self.finals {
             Some(finals) => (finals.ranked().to_vec(), finals.rounds()),
             None => (self.screen.survivors().to_vec(), 0),
@@ -442,7 +442,7 @@ impl Race {
         }
         let need = self.config.looks[0];
         let reason = Unresolved::TooFewRounds { have, need };
-        Verdict::Unresolved { candidates, reason, rounds_needed: Some(need as u64) }
+        Finding::Unresolved { candidates, reason, rounds_needed: Some(need as u64) }
     }
 
     fn enter_final_if_ready(&mut self) {

@@ -11,7 +11,7 @@ use seekwell_stats::race::{Race, RaceConfig, Step};
 use seekwell_stats::resolution::{PilotTrial, evaluate, pilot_stacks, plan_race};
 use seekwell_stats::sensitivity::{Sees, response};
 use seekwell_stats::steady::WindowRule;
-use seekwell_stats::{Better, Question, Verdict, compare};
+use seekwell_stats::{Better, Finding, Question, compare};
 
 fn question() -> Question {
     Question { exact: true, ..Question::new(Better::Lower, 0.02, 0.95) }
@@ -27,12 +27,12 @@ fn equal_numbers_are_an_exact_tie_and_unequal_ones_an_exact_difference() {
     let rounds = |value: f64| vec![Some(value); 6];
     for value in [1e-9, 0.1, 3.0, 7e11] {
         let tie = compare(&[rounds(value), rounds(value)], &question()).unwrap();
-        assert_eq!(tie.verdict, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
+        assert_eq!(tie.finding, Finding::Tie { set: vec![0, 1], not_better: vec![] });
         let ratio = tie.rows[1].joint.unwrap();
         assert_eq!((ratio.low, ratio.centre, ratio.high), (1.0, 1.0, 1.0));
         assert_eq!(ratio.method, Method::Exact);
         let apart = compare(&[rounds(2.0 * value), rounds(value)], &question()).unwrap();
-        assert_eq!(apart.verdict, Verdict::Winner { stack: 1 });
+        assert_eq!(apart.finding, Finding::Winner { stack: 1 });
         let ratio = apart.rows[0].ratio.unwrap();
         assert!((ratio.low - 2.0).abs() < 1e-12 && ratio.low == ratio.high);
         assert_eq!((apart.rows[0].a12, apart.rows[0].autocorrelated), (Some(0.0), false));
@@ -42,10 +42,10 @@ fn equal_numbers_are_an_exact_tie_and_unequal_ones_an_exact_difference() {
 #[test]
 fn an_exact_difference_that_does_not_matter_is_a_tie_and_none_at_all_with_tie_width_zero() {
     let values = [vec![Some(1.0); 6], vec![Some(1.01); 6]];
-    let tie = compare(&values, &question()).unwrap().verdict;
-    assert_eq!(tie, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
+    let tie = compare(&values, &question()).unwrap().finding;
+    assert_eq!(tie, Finding::Tie { set: vec![0, 1], not_better: vec![] });
     let strict = Question { tie_width: 0.0, ..question() };
-    assert_eq!(compare(&values, &strict).unwrap().verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(compare(&values, &strict).unwrap().finding, Finding::Winner { stack: 0 });
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_race_of_exact_stacks_ends_at_its_first_look() {
         }
     }
     let outcome = race.outcome();
-    assert_eq!(outcome.verdict, Verdict::Tie { set: (0..8).collect(), not_better: vec![] });
+    assert_eq!(outcome.finding, Finding::Tie { set: (0..8).collect(), not_better: vec![] });
     assert_eq!((outcome.looked_at, outcome.screening_risk), (6, 0.0));
     assert_eq!(outcome.dropped.len(), 16);
     for gone in &outcome.dropped {
@@ -77,7 +77,7 @@ fn a_race_of_one_number_is_a_tie_of_the_finalists() {
     while let Step::Run(plan) = race.next_round() {
         race.record(&plan.order.iter().map(|&s| (s, Some(0.25))).collect::<Vec<_>>()).unwrap();
     }
-    let Verdict::Tie { set, not_better } = race.outcome().verdict else { panic!("not a tie") };
+    let Finding::Tie { set, not_better } = race.outcome().finding else { panic!("not a tie") };
     assert_eq!((set.len(), not_better.len()), (8, 0));
 }
 

@@ -12,7 +12,7 @@ use seekwell_stats::linear::weighted_least_squares;
 use seekwell_stats::paired::Standing;
 use seekwell_stats::special::{f_upper_tail, t_quantile_upper, t_upper_tail};
 use seekwell_stats::steady::{FioCriterion, Steady, WindowRule};
-use seekwell_stats::{Better, Question, Verdict, compare};
+use seekwell_stats::{Better, Finding, Question, compare};
 
 /// Intercept and slope of the best line through (0, y0), (1, y1)…, by the normal equations.
 fn line(values: &[f64]) -> (f64, f64) {
@@ -271,16 +271,16 @@ proptest! {
         let expected: Vec<Standing> = rivals.clone().filter_map(|stack| standings[stack]).collect();
         let rows: Vec<Standing> = rivals.map(|stack| found.rows[stack].standing).collect();
         prop_assert_eq!(rows, expected.clone());
-        match found.verdict {
-            Verdict::Winner { stack } => {
+        match found.finding {
+            Finding::Winner { stack } => {
                 prop_assert_eq!(stack, leader);
                 prop_assert!(expected.iter().all(|s| *s == Standing::Worse));
             }
-            Verdict::Tie { .. } => {
+            Finding::Tie { .. } => {
                 prop_assert!(!expected.contains(&Standing::Open));
                 prop_assert!(expected.iter().any(|s| *s != Standing::Worse));
             }
-            Verdict::Unresolved { .. } => prop_assert!(expected.contains(&Standing::Open)),
+            Finding::Unresolved { .. } => prop_assert!(expected.contains(&Standing::Open)),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::noises::{Noise, Setting, Values};
 use seekwell_stats::design::Design;
 use seekwell_stats::race::{Race, RaceConfig, Step, looks_for};
-use seekwell_stats::{Better, Comparison, Question, Rng, Verdict, compare, derive_seed, seeded};
+use seekwell_stats::{Better, Comparison, Finding, Question, Rng, compare, derive_seed, seeded};
 
 /// Size of a laboratory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,9 +103,9 @@ fn by_looks(
 }
 
 fn ended(found: Option<&Comparison>, truth: &[f64], size: Size, trials: usize) -> Ended {
-    let named: Vec<usize> = match found.map(|found| &found.verdict) {
-        Some(Verdict::Winner { stack }) => vec![*stack],
-        Some(Verdict::Tie { set, .. }) => set.clone(),
+    let named: Vec<usize> = match found.map(|found| &found.finding) {
+        Some(Finding::Winner { stack }) => vec![*stack],
+        Some(Finding::Tie { set, .. }) => set.clone(),
         _ => vec![],
     };
     let best = truth.iter().copied().fold(f64::INFINITY, f64::min);
@@ -117,7 +117,7 @@ fn ended(found: Option<&Comparison>, truth: &[f64], size: Size, trials: usize) -
     });
     Ended {
         certified: !named.is_empty(),
-        winner: matches!(found.map(|found| &found.verdict), Some(Verdict::Winner { .. })),
+        winner: matches!(found.map(|found| &found.finding), Some(Finding::Winner { .. })),
         wrong: named.iter().any(bad),
         covered,
         trials,

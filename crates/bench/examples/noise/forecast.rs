@@ -4,7 +4,7 @@ use super::noises::{NOISES, Setting};
 use seekwell_stats::design::Design;
 use seekwell_stats::outlook::Outlook;
 use seekwell_stats::race::{Race, RaceConfig, Step, looks_for};
-use seekwell_stats::{Better, Question, Rng, Verdict, derive_seed, seeded};
+use seekwell_stats::{Better, Finding, Question, Rng, derive_seed, seeded};
 
 /// Rounds after which a future ends.
 const LAST: usize = 160;
@@ -134,7 +134,7 @@ fn one(case: usize, seeds: &str) -> Option<Forecast> {
             plan.order.iter().map(|stack| (*stack, values[*stack][plan.round])).collect();
         race.record(&row).expect("the stacks asked for");
         let decided =
-            race.last_look().is_some_and(|l| !matches!(l.verdict, Verdict::Unresolved { .. }));
+            race.last_look().is_some_and(|l| !matches!(l.finding, Finding::Unresolved { .. }));
         let reached = made.is_some_and(|made| plan.round as u64 + 1 >= made.rounds);
         if decided || reached {
             let Outlook { rounds, probability } = made?;

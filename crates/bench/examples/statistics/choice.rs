@@ -5,7 +5,7 @@ use super::row::{Raw, Row, Share};
 use super::{Scale, each};
 use seekwell_stats::estimate::{mean, median, quantile};
 use seekwell_stats::race::{Race, RaceConfig, Step};
-use seekwell_stats::{Better, Question, Verdict, derive_seed, seeded};
+use seekwell_stats::{Better, Finding, Question, derive_seed, seeded};
 
 /// A choice within this share of the best rate is good.
 const GOOD: f64 = 0.02;
@@ -69,10 +69,10 @@ impl Cell {
         let chosen = outcome.best_guess.expect("every lab has stacks");
         let finalists = outcome.comparison.iter().flat_map(|c| &c.rows);
         let screen_loss = finalists.map(|row| lab.loss(row.stack)).fold(1.0, f64::min);
-        let kind = match outcome.verdict {
-            Verdict::Winner { .. } => "winner",
-            Verdict::Tie { .. } => "tie",
-            Verdict::Unresolved { .. } => "unresolved",
+        let kind = match outcome.finding {
+            Finding::Winner { .. } => "winner",
+            Finding::Tie { .. } => "tie",
+            Finding::Unresolved { .. } => "unresolved",
         };
         let (trials, risk) = (outcome.trials, outcome.screening_risk);
         Run { loss: lab.loss(chosen), kind, trials, screen_loss, risk }

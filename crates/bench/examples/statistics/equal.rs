@@ -7,17 +7,17 @@ use seekwell_stats::design::Design;
 use seekwell_stats::estimate::{mean, variance};
 use seekwell_stats::race::{Race, RaceConfig, Step, Stop, looks_for};
 use seekwell_stats::special::t_upper_tail;
-use seekwell_stats::{Better, Question, Rng, Verdict, compare, derive_seed, seeded};
+use seekwell_stats::{Better, Finding, Question, Rng, compare, derive_seed, seeded};
 
 fn question() -> Question {
     Question::new(Better::Higher, 0.02, 0.95)
 }
 
-fn kind(verdict: &Verdict) -> &'static str {
+fn kind(verdict: &Finding) -> &'static str {
     match verdict {
-        Verdict::Winner { .. } => "winner",
-        Verdict::Tie { .. } => "tie",
-        Verdict::Unresolved { .. } => "unresolved",
+        Finding::Winner { .. } => "winner",
+        Finding::Tie { .. } => "tie",
+        Finding::Unresolved { .. } => "unresolved",
     }
 }
 
@@ -37,7 +37,7 @@ fn race(
     looks: Vec<usize>,
     seed: u64,
     stop_after: usize,
-) -> (Vec<&'static str>, Verdict) {
+) -> (Vec<&'static str>, Finding) {
     let config = RaceConfig { looks, ..RaceConfig::new(question(), seed) };
     let mut race = Race::new(lab.design.clone(), config).expect("a sound configuration");
     let mut seen = Vec::new();
@@ -48,9 +48,9 @@ fn race(
         }
         let values = lab.round(&plan.order);
         race.record(&values).expect("the stacks asked for");
-        seen.push(race.last_look().map_or("unresolved", |look| kind(&look.verdict)));
+        seen.push(race.last_look().map_or("unresolved", |look| kind(&look.finding)));
     }
-    (seen, race.outcome().verdict)
+    (seen, race.outcome().finding)
 }
 
 fn real_difference(scale: Scale, take: &mut impl FnMut(Row)) {
@@ -62,9 +62,9 @@ fn real_difference(scale: Scale, take: &mut impl FnMut(Row)) {
             let mut lab = Lab::plain(&truth, 0.03, derive_seed(seed, "real difference"));
             let (seen, verdict) = race(&mut lab, looks_for(40), seed, usize::MAX);
             let right = match &verdict {
-                Verdict::Winner { stack } => *stack == 0,
-                Verdict::Tie { set, .. } => *set == [0],
-                Verdict::Unresolved { .. } => false,
+                Finding::Winner { stack } => *stack == 0,
+                Finding::Tie { set, .. } => *set == [0],
+                Finding::Unresolved { .. } => false,
             };
             (kind(&verdict), seen.len(), right)
         });
@@ -164,9 +164,9 @@ fn drifted(seed: u64, drift: f64) -> Drifted {
         rounds[first].push(Some(pair[0].exp()));
         rounds[1 - first].push(Some(pair[1].exp()));
     }
-    let single = compare(&rounds, &question()).expect("positive values").verdict;
+    let single = compare(&rounds, &question()).expect("positive values").finding;
     Drifted {
-        race: kind(&race.outcome().verdict),
+        race: kind(&race.outcome().finding),
         single: kind(&single),
         grouped: welch(&logs[..half], &logs[half..]).is_some_and(|p| p < 0.05),
     }

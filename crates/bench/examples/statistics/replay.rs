@@ -6,7 +6,7 @@ use super::{Scale, each};
 use seekwell_stats::estimate::{mean, std_dev};
 use seekwell_stats::race::{Race, RaceConfig, Step, looks_for};
 use seekwell_stats::resolution::screen_rounds;
-use seekwell_stats::{Better, Question, Verdict, compare, derive_seed, seeded};
+use seekwell_stats::{Better, Finding, Question, compare, derive_seed, seeded};
 use std::path::Path;
 
 /// Sources of the trials of a replay.
@@ -122,10 +122,10 @@ pub fn replay(
     let outcome = race.outcome();
     let choice = outcome.best_guess.ok_or("no stack was chosen")?;
     let (centres, ranked) = ranking(recorded, better, &answer);
-    let kind = match outcome.verdict {
-        Verdict::Winner { .. } => "winner",
-        Verdict::Tie { .. } => "tie",
-        Verdict::Unresolved { .. } => "unresolved",
+    let kind = match outcome.finding {
+        Finding::Winner { .. } => "winner",
+        Finding::Tie { .. } => "tie",
+        Finding::Unresolved { .. } => "unresolved",
     };
     let worse_by = (centres[choice] - centres[ranked[0]]).exp_m1();
     Ok(Replay { choice, worse_by, kind, trials: outcome.trials })

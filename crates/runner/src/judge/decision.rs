@@ -4,18 +4,18 @@ use seekwell_model::lab::Better;
 use seekwell_model::metrics::{Unit, metric};
 use seekwell_model::plan::Plan;
 use seekwell_model::verdict::{Basis, Decision, Ratio};
-use seekwell_stats::paired::Verdict as Found;
+use seekwell_stats::paired::Finding;
 
 /// Stacks named in a sentence at most.
 const NAMED: usize = 4;
 
 /// The decision of a comparison.
-pub(super) fn of(found: &Found) -> Decision {
+pub(super) fn of(found: &Finding) -> Decision {
     match found {
-        Found::Winner { .. } => Decision::Winner,
-        Found::Tie { set, .. } if set.len() > 1 => Decision::EquivalentSet,
-        Found::Tie { .. } => Decision::BestChoice,
-        Found::Unresolved { .. } => Decision::Inconclusive,
+        Finding::Winner { .. } => Decision::Winner,
+        Finding::Tie { set, .. } if set.len() > 1 => Decision::EquivalentSet,
+        Finding::Tie { .. } => Decision::BestChoice,
+        Finding::Unresolved { .. } => Decision::Inconclusive,
     }
 }
 

@@ -6,7 +6,7 @@ use seekwell_model::verdict::Needed;
 use seekwell_stats::field::{Field, Observed};
 use seekwell_stats::looks;
 use seekwell_stats::outlook::{LookAhead, Outlook, outlook};
-use seekwell_stats::paired::{Comparison, ErrorShare, Unresolved, Verdict as Found};
+use seekwell_stats::paired::{Comparison, ErrorShare, Finding, Unresolved};
 use seekwell_stats::question::Question;
 
 /// Looks are planned ahead up to so many times the rounds so far; more is seldom bought.
@@ -18,8 +18,8 @@ const AT_LEAST: usize = 80;
 /// True if more rounds may decide this comparison.
 pub(super) fn may_help(comparison: &Comparison) -> bool {
     matches!(
-        &comparison.verdict,
-        Found::Unresolved { reason: Unresolved::TooWide | Unresolved::TooFewRounds { .. }, .. }
+        &comparison.finding,
+        Finding::Unresolved { reason: Unresolved::TooWide | Unresolved::TooFewRounds { .. }, .. }
     )
 }
 

@@ -13,7 +13,7 @@ use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedRace};
 use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{Basis, ControlFound, DroppedStack, RaceCourse, Ratio, Verdict};
-use seekwell_stats::paired::{Unresolved, Verdict as Found};
+use seekwell_stats::paired::{Finding, Unresolved};
 use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
 use seekwell_stats::shrink::Estimate;
 
@@ -111,7 +111,8 @@ fn of_race(
         Some(comparison) => with_doubts(plan, comparison, reason),
         None => reason,
     };
-    if let (None, Found::Unresolved { candidates, .. }) = (&outcome.comparison, &outcome.verdict) {
+    if let (None, Finding::Unresolved { candidates, .. }) = (&outcome.comparison, &outcome.finding)
+    {
         verdict.stacks = candidates.iter().map(|stack| label(*stack)).collect();
         verdict.sentence = Words::new(plan).not_over();
         verdict.baseline = outcome.best_guess.map(label);
@@ -123,7 +124,7 @@ fn of_race(
     best_first(&mut paired, plan.lab.judge.better);
     best_first(&mut rest, plan.lab.judge.better);
     verdict.ratios = paired.into_iter().chain(rest).collect();
-    if matches!(outcome.verdict, Found::Unresolved { .. }) {
+    if matches!(outcome.finding, Finding::Unresolved { .. }) {
         let recommended = recommended(plan, &outcome, &verdict.ratios);
         verdict.reason.push_str(&recommended);
     }
@@ -151,20 +152,20 @@ fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> S
             risk_words(outcome.screening_risk)
         ),
     };
-    match &outcome.verdict {
-        Found::Winner { .. } => {
+    match &outcome.finding {
+        Finding::Winner { .. } => {
             let rivals = verdict.ratios.iter().filter(|row| row.pairs > 0).count();
             format!(
                 "better than each of the {} others by more than the tie width of {tie} in paired rounds, at {sure} confidence for all of them and all looks together{risk}",
                 rivals.saturating_sub(1)
             )
         }
-        Found::Tie { not_better, .. } => {
+        Finding::Tie { not_better, .. } => {
             let also: Vec<String> =
                 not_better.iter().map(|stack| plan.stacks[*stack].label.clone()).collect();
             format!("{}{risk}", tie_reason(plan, &also))
         }
-        Found::Unresolved { reason, .. } => unresolved(plan, ended, outcome, *reason, verdict),
+        Finding::Unresolved { reason, .. } => unresolved(plan, ended, outcome, *reason, verdict),
     }
 }
 

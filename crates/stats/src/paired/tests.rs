@@ -31,7 +31,7 @@ fn noisy(seed: u64, effects: &[f64], rounds: usize, spread: f64) -> Vec<Vec<Opti
 #[test]
 fn a_clear_difference_has_a_winner_and_its_ratio() {
     let found = compare(&noisy(1, &[0.2, 0.0, 0.4], 8, 0.01), &question(0.02)).unwrap();
-    assert_eq!(found.verdict, Verdict::Winner { stack: 1 });
+    assert_eq!(found.finding, Finding::Winner { stack: 1 });
     assert_eq!(found.baseline, Some(1));
     let ratio = found.rows[0].ratio.unwrap();
     assert!(ratio.contains(0.2f64.exp()), "{ratio:?}");
@@ -49,21 +49,21 @@ fn a_clear_difference_has_a_winner_and_its_ratio() {
 fn higher_is_better_turns_the_leader_not_the_ratio() {
     let values = noisy(2, &[0.0, 0.3], 8, 0.01);
     let found = compare(&values, &Question::new(Better::Higher, 0.02, 0.95)).unwrap();
-    assert_eq!(found.verdict, Verdict::Winner { stack: 1 });
+    assert_eq!(found.finding, Finding::Winner { stack: 1 });
     let ratio = found.rows[0].ratio.unwrap();
     assert!((ratio.centre / (-0.3f64).exp() - 1.0).abs() < 0.02, "stack over leader");
     assert!(ratio.low < ratio.centre && ratio.centre < ratio.high);
     assert!((found.rows[0].hodges_lehmann.unwrap() / (-0.3f64).exp() - 1.0).abs() < 0.02);
     let turned = compare(&values, &question(0.02)).unwrap();
-    assert_eq!(turned.verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(turned.finding, Finding::Winner { stack: 0 });
 }
 
 #[test]
 fn five_rounds_never_decide() {
     let values = noisy(3, &[0.0, 1.0], 5, 0.001);
     let found = compare(&values, &question(0.02)).unwrap();
-    let Verdict::Unresolved { candidates, reason, rounds_needed } = found.verdict else {
-        panic!("{:?}", found.verdict)
+    let Finding::Unresolved { candidates, reason, rounds_needed } = found.finding else {
+        panic!("{:?}", found.finding)
     };
     assert_eq!(candidates, vec![0], "what is wholly worse is out");
     assert_eq!(reason, Unresolved::TooFewRounds { have: 5, need: 6 });
@@ -71,8 +71,8 @@ fn five_rounds_never_decide() {
     assert!(found.rows[1].ratio.is_some(), "the interval is shown all the same");
     let equal = stacks(&[&[1.0; 5], &[1.0; 5]]);
     assert!(matches!(
-        compare(&equal, &exact(0.02)).unwrap().verdict,
-        Verdict::Unresolved { reason: Unresolved::TooFewRounds { have: 5, need: 6 }, .. }
+        compare(&equal, &exact(0.02)).unwrap().finding,
+        Finding::Unresolved { reason: Unresolved::TooFewRounds { have: 5, need: 6 }, .. }
     ));
 }
 
@@ -81,11 +81,11 @@ fn a_lower_minimum_than_six_is_not_taken() {
     let mut lax = question(0.02);
     lax.min_rounds = 2;
     let found = compare(&noisy(3, &[0.0, 1.0], 5, 0.001), &lax).unwrap();
-    assert!(matches!(found.verdict, Verdict::Unresolved { .. }));
+    assert!(matches!(found.finding, Finding::Unresolved { .. }));
     let mut strict = question(0.02);
     strict.min_rounds = 9;
     let found = compare(&noisy(3, &[0.0, 1.0], 8, 0.001), &strict).unwrap();
-    assert!(matches!(found.verdict, Verdict::Unresolved { rounds_needed: Some(9), .. }));
+    assert!(matches!(found.finding, Finding::Unresolved { rounds_needed: Some(9), .. }));
 }
 
 #[test]
@@ -96,32 +96,32 @@ fn incomplete_rounds_do_not_count() {
     values[1][6] = None;
     let found = compare(&values, &question(0.02)).unwrap();
     assert_eq!(found.rows[1].rounds, 5);
-    assert!(matches!(found.verdict, Verdict::Unresolved { .. }));
+    assert!(matches!(found.finding, Finding::Unresolved { .. }));
 }
 
 #[test]
 fn zero_variance_is_an_exact_tie_or_an_exact_difference() {
     let tie = compare(&stacks(&[&[3.0; 6], &[3.0; 6]]), &exact(0.0)).unwrap();
-    assert_eq!(tie.verdict, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
+    assert_eq!(tie.finding, Finding::Tie { set: vec![0, 1], not_better: vec![] });
     let ratio = tie.rows[1].ratio.unwrap();
     assert_eq!((ratio.low, ratio.centre, ratio.high), (1.0, 1.0, 1.0));
     assert_eq!(ratio.method, Method::Exact);
 
     let values = stacks(&[&[3.0; 6], &[2.0; 6]]);
     let winner = compare(&values, &exact(0.02)).unwrap();
-    assert_eq!(winner.verdict, Verdict::Winner { stack: 1 });
+    assert_eq!(winner.finding, Finding::Winner { stack: 1 });
     let ratio = winner.rows[0].joint.unwrap();
     assert!((ratio.low - 1.5).abs() < 1e-15 && ratio.low == ratio.high);
 
     // Small but exact: inside the stated width it does not matter, and is called a tie.
     let small = compare(&stacks(&[&[1.0; 6], &[1.01; 6]]), &exact(0.02)).unwrap();
-    assert_eq!(small.verdict, Verdict::Tie { set: vec![0, 1], not_better: vec![] });
+    assert_eq!(small.finding, Finding::Tie { set: vec![0, 1], not_better: vec![] });
 }
 
 #[test]
 fn equal_stacks_with_little_noise_tie() {
     let found = compare(&noisy(5, &[0.0, 0.0, 0.0, 0.5], 40, 0.01), &question(0.02)).unwrap();
-    let Verdict::Tie { mut set, not_better } = found.verdict else { panic!("{:?}", found.verdict) };
+    let Finding::Tie { mut set, not_better } = found.finding else { panic!("{:?}", found.finding) };
     assert_eq!(Some(set[0]), found.baseline, "the leader comes first");
     set.sort_unstable();
     assert_eq!(set, vec![0, 1, 2]);
@@ -141,14 +141,14 @@ fn not_better_is_neither_beaten_nor_tied() {
         &base.map(|v: f64| (v + 0.001).exp()),
     ]);
     let found = compare(&values, &exact(0.02)).unwrap();
-    assert_eq!(found.verdict, Verdict::Tie { set: vec![0, 2], not_better: vec![1] });
+    assert_eq!(found.finding, Finding::Tie { set: vec![0, 2], not_better: vec![1] });
 }
 
 #[test]
 fn much_noise_is_not_resolved_and_says_how_much_more() {
     let found = compare(&noisy(6, &[0.0, 0.0], 6, 0.1), &question(0.02)).unwrap();
-    let Verdict::Unresolved { candidates, reason, rounds_needed } = found.verdict else {
-        panic!("{:?}", found.verdict)
+    let Finding::Unresolved { candidates, reason, rounds_needed } = found.finding else {
+        panic!("{:?}", found.finding)
     };
     assert_eq!(candidates.len(), 2);
     assert_eq!(reason, Unresolved::TooWide);
@@ -161,7 +161,7 @@ fn a_stack_without_values_takes_no_part() {
     let mut values = noisy(7, &[0.0, 0.5, 0.0], 8, 0.01);
     values[2] = vec![None; 8];
     let found = compare(&values, &question(0.02)).unwrap();
-    assert_eq!(found.verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(found.finding, Finding::Winner { stack: 0 });
     assert_eq!(found.rows[2].standing, Standing::Absent);
     assert_eq!(found.rows[2].ratio, None);
 }
@@ -170,11 +170,11 @@ fn a_stack_without_values_takes_no_part() {
 fn one_stack_or_none_has_no_verdict() {
     let none = compare(&[vec![None; 8]], &question(0.02)).unwrap();
     assert_eq!(none.baseline, None);
-    assert!(matches!(none.verdict, Verdict::Unresolved { reason: Unresolved::NoData, .. }));
+    assert!(matches!(none.finding, Finding::Unresolved { reason: Unresolved::NoData, .. }));
     let empty = compare(&[], &question(0.02)).unwrap();
-    assert!(matches!(empty.verdict, Verdict::Unresolved { reason: Unresolved::NoData, .. }));
+    assert!(matches!(empty.finding, Finding::Unresolved { reason: Unresolved::NoData, .. }));
     let one = compare(&stacks(&[&[1.0; 8]]), &question(0.02)).unwrap();
-    assert!(matches!(one.verdict, Verdict::Unresolved { reason: Unresolved::OneStack, .. }));
+    assert!(matches!(one.finding, Finding::Unresolved { reason: Unresolved::OneStack, .. }));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn what_is_no_positive_number_is_a_failed_trial_and_spoils_nothing() {
     }
     let found = compare(&values, &question(0.02)).unwrap();
     assert_eq!((found.rows[1].rounds, found.rows[1].failed), (14, 2));
-    assert_eq!(found.verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(found.finding, Finding::Winner { stack: 0 });
 }
 
 #[test]
@@ -210,10 +210,10 @@ fn a_stack_whose_slow_trials_fail_does_not_win_on_the_rest() {
             *value = (noise < 0.043).then(|| (0.1 * round as f64 + noise - 0.08).exp());
         }
         let found = compare(&values, &question(0.02)).unwrap();
-        named += usize::from(found.verdict == Verdict::Winner { stack: 0 });
+        named += usize::from(found.finding == Finding::Winner { stack: 0 });
         open += usize::from(matches!(
-            found.verdict,
-            Verdict::Unresolved { reason: Unresolved::Failures { .. }, .. }
+            found.finding,
+            Finding::Unresolved { reason: Unresolved::Failures { .. }, .. }
         ));
     }
     assert_eq!(named, 0);
@@ -225,13 +225,13 @@ fn values_in_steps_decide_nothing_within_a_step() {
     // Three ticks and four ticks: the truth of each may lie half a tick beside.
     let ticks = stacks(&[&[0.03; 12], &[0.04; 12]]);
     let found = compare(&ticks, &question(0.02)).unwrap();
-    assert!(matches!(found.verdict, Verdict::Unresolved { .. }), "{:?}", found.verdict);
+    assert!(matches!(found.finding, Finding::Unresolved { .. }), "{:?}", found.finding);
     // Ten and twenty are told apart by the same clock.
     let far = stacks(&[&[0.10; 12], &[0.20; 12], &[0.21; 12]]);
-    assert_eq!(compare(&far, &question(0.02)).unwrap().verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(compare(&far, &question(0.02)).unwrap().finding, Finding::Winner { stack: 0 });
     let same = compare(&stacks(&[&[0.1; 12], &[0.1; 12]]), &question(0.02)).unwrap();
     let reason = Unresolved::Identical;
-    assert!(matches!(same.verdict, Verdict::Unresolved { reason: r, .. } if r == reason));
+    assert!(matches!(same.finding, Finding::Unresolved { reason: r, .. } if r == reason));
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn identical_stacks_rarely_have_a_winner() {
     let wrong = (0..runs)
         .filter(|&seed| {
             let found = compare(&noisy(seed, &[0.0, 0.0], 10, 0.05), &question(0.02)).unwrap();
-            matches!(found.verdict, Verdict::Winner { .. })
+            matches!(found.finding, Finding::Winner { .. })
         })
         .count();
     assert!(wrong as f64 / (runs as f64) <= 0.06, "{wrong} of {runs}");
@@ -268,16 +268,16 @@ fn verdicts_among_close_stacks_are_rarely_wrong() {
     for seed in 0..runs {
         let found = compare(&noisy(seed, &effects, 12, 0.012), &question(0.02)).unwrap();
         let leader = found.baseline.unwrap();
-        match found.verdict {
-            Verdict::Winner { .. } => {
+        match found.finding {
+            Finding::Winner { .. } => {
                 decided += 1;
                 wrong += 1;
             }
-            Verdict::Tie { .. } => {
+            Finding::Tie { .. } => {
                 decided += 1;
                 wrong += u32::from(effects[leader] > 0.02);
             }
-            Verdict::Unresolved { .. } => {}
+            Finding::Unresolved { .. } => {}
         }
         all_right += u32::from(found.rows.iter().all(|row| {
             let truth = (effects[row.stack] - effects[leader]).exp();
@@ -310,7 +310,7 @@ proptest! {
             .collect();
         let a = compare(&values, &question(0.02)).unwrap();
         let b = compare(&scaled, &question(0.02)).unwrap();
-        prop_assert_eq!(a.verdict, b.verdict);
+        prop_assert_eq!(a.finding, b.finding);
         for (a, b) in a.rows.iter().zip(&b.rows) {
             let (a, b) = (a.ratio.unwrap(), b.ratio.unwrap());
             prop_assert!((a.low / b.low - 1.0).abs() < 1e-9);
@@ -328,7 +328,7 @@ proptest! {
             .map(|row| row.into_iter().map(|v| v.map(f64::from)).collect())
             .collect();
         let found = compare(&values, &question(tie)).unwrap();
-        if let Verdict::Winner { stack } = found.verdict {
+        if let Finding::Winner { stack } = found.finding {
             for row in found.rows.iter().filter(|row| row.stack != stack) {
                 let out = matches!(row.standing, Standing::Absent | Standing::Failing);
                 prop_assert!(out || row.rounds + row.failed >= 6);
@@ -363,7 +363,7 @@ fn what_is_wholly_worse_is_not_still_possible() {
     for seed in 0..200 {
         let values = noisy(seed, &[0.0, 0.0, 0.4], 8, 0.03);
         let found = compare(&values, &question(0.02)).unwrap();
-        let Verdict::Unresolved { candidates, .. } = &found.verdict else { continue };
+        let Finding::Unresolved { candidates, .. } = &found.finding else { continue };
         for row in &found.rows {
             let low = row.joint.map_or(0.0, |joint| joint.low);
             let possible = candidates.contains(&row.stack);

@@ -5,7 +5,7 @@ use crate::field::{Field, Observed, Proven};
 use crate::looks;
 use crate::outlook::{LookAhead, Outlook, outlook};
 use crate::paired::{
-    Comparison, ErrorShare, Row, Standing, Verdict, compare_again, compare_led_by, rounds_for,
+    Comparison, ErrorShare, Finding, Row, Standing, compare_again, compare_led_by, rounds_for,
 };
 use crate::question::Question;
 use crate::shrink::Round;
@@ -173,7 +173,7 @@ impl Finals {
 
     /// The rounds that probably decide: each planned look up to `most` rounds.
     pub(super) fn outlook(&self, config: &RaceConfig, most: usize) -> Option<Outlook> {
-        let decided = |look: &Comparison| !matches!(look.verdict, Verdict::Unresolved { .. });
+        let decided = |look: &Comparison| !matches!(look.finding, Finding::Unresolved { .. });
         if self.rounds < 2 || self.last.as_ref().is_some_and(decided) {
             return None;
         }
@@ -209,13 +209,13 @@ impl Finals {
         for row in &mut comparison.rows {
             row.stack = self.ranked[row.stack];
         }
-        match &mut comparison.verdict {
-            Verdict::Winner { stack } => *stack = self.ranked[*stack],
-            Verdict::Tie { set, not_better } => {
+        match &mut comparison.finding {
+            Finding::Winner { stack } => *stack = self.ranked[*stack],
+            Finding::Tie { set, not_better } => {
                 all(set);
                 all(not_better);
             }
-            Verdict::Unresolved { candidates, .. } => all(candidates),
+            Finding::Unresolved { candidates, .. } => all(candidates),
         }
         comparison
     }

@@ -32,7 +32,7 @@ fn few_stacks_go_straight_to_the_final_and_are_placed() {
     assert_eq!(race.next_round(), Step::Run(plan), "asking changes nothing");
     run(&mut race, &mut seeded(1), &[0.12, 0.0, 0.6], 0.03);
     let outcome = race.outcome();
-    assert_eq!(outcome.verdict, Verdict::Winner { stack: 1 });
+    assert_eq!(outcome.finding, Finding::Winner { stack: 1 });
     assert_eq!(outcome.best_guess, Some(1));
     assert_eq!(outcome.screening_risk, 0.0);
     let far = outcome.dropped.iter().find(|gone| gone.stack == 2).unwrap();
@@ -61,8 +61,8 @@ fn a_large_field_is_halved_and_every_loser_listed() {
     assert_eq!(outcome.dropped.len(), 40);
     assert_eq!(outcome.trials, 84);
     assert!(matches!(
-        outcome.verdict,
-        Verdict::Unresolved { reason: Unresolved::TooFewRounds { have: 0, need: 6 }, .. }
+        outcome.finding,
+        Finding::Unresolved { reason: Unresolved::TooFewRounds { have: 0, need: 6 }, .. }
     ));
     for gone in &outcome.dropped {
         assert!(matches!(gone.reason, DropReason::NotInBetterHalf { .. }));
@@ -86,7 +86,7 @@ fn large_fields_are_decided() {
         run(&mut race, &mut seeded(seed), &effects, 0.02);
         let outcome = race.outcome();
         assert!(effects[outcome.best_guess.unwrap()] < 0.02);
-        decided += usize::from(!matches!(outcome.verdict, Verdict::Unresolved { .. }));
+        decided += usize::from(!matches!(outcome.finding, Finding::Unresolved { .. }));
     }
     assert!(decided >= 7, "{decided} of 8");
 }
@@ -97,8 +97,8 @@ fn identical_stacks_end_in_a_tie_mostly_of_several() {
     for seed in 0..20 {
         let mut race = Race::new(Design::unstructured(4), config(seed)).unwrap();
         run(&mut race, &mut seeded(seed), &[0.0; 4], 0.01);
-        let Verdict::Tie { set, not_better } = race.outcome().verdict else {
-            panic!("{:?}", race.outcome().verdict)
+        let Finding::Tie { set, not_better } = race.outcome().finding else {
+            panic!("{:?}", race.outcome().finding)
         };
         assert_eq!(set.len() + not_better.len(), 4);
         several += usize::from(set.len() > 1);
@@ -117,7 +117,7 @@ fn exact_values_need_one_look() {
         race.record(&values).unwrap();
     }
     let outcome = race.outcome();
-    assert_eq!(outcome.verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(outcome.finding, Finding::Winner { stack: 0 });
     assert_eq!(outcome.rounds, 6);
     assert!((outcome.dropped[0].ratio.unwrap().low - 1.25).abs() < 1e-12);
 }
@@ -153,7 +153,7 @@ fn an_interruption_keeps_the_last_look_and_a_spent_budget_holds_one() {
     interrupted.stop(Stop::Interrupted).unwrap();
     assert_eq!(interrupted.next_round(), Step::Done);
     assert_eq!(interrupted.outcome().looked_at, 6);
-    assert!(matches!(interrupted.outcome().verdict, Verdict::Unresolved { .. }));
+    assert!(matches!(interrupted.outcome().finding, Finding::Unresolved { .. }));
     let mut spent = prepare();
     spent.stop(Stop::Budget).unwrap();
     assert_eq!(spent.outcome().looked_at, 7);
@@ -172,8 +172,8 @@ fn a_budget_of_five_rounds_decides_nothing() {
     }
     race.stop(Stop::Budget).unwrap();
     assert!(matches!(
-        race.outcome().verdict,
-        Verdict::Unresolved { reason: Unresolved::TooFewRounds { have: 5, need: 6 }, .. }
+        race.outcome().finding,
+        Finding::Unresolved { reason: Unresolved::TooFewRounds { have: 5, need: 6 }, .. }
     ));
 }
 
@@ -190,7 +190,7 @@ fn a_failing_stack_is_dropped_and_does_not_block() {
         race.record(&values).unwrap();
     }
     let outcome = race.outcome();
-    assert_eq!(outcome.verdict, Verdict::Winner { stack: 0 });
+    assert_eq!(outcome.finding, Finding::Winner { stack: 0 });
     let failed = outcome.dropped.iter().find(|d| d.stack == 2).unwrap();
     assert_eq!(failed.reason, DropReason::Failed { failed: 3, of: 3 });
     assert_eq!(failed.ratio, None);
@@ -219,7 +219,7 @@ fn a_field_in_which_everything_fails_ends() {
     }
     assert_eq!(rounds, 1, "nothing is left to run");
     assert_eq!(race.outcome().dropped.len(), 20);
-    assert!(matches!(race.outcome().verdict, Verdict::Unresolved { .. }));
+    assert!(matches!(race.outcome().finding, Finding::Unresolved { .. }));
 }
 
 #[test]

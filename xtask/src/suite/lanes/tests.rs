@@ -17,7 +17,8 @@ fn lanes_run_side_by_side_and_a_lane_in_its_order() {
         shell("first", &format!("cat meet; touch seen; echo '{result}'"), folder.path()),
         shell("second", &format!("test -e seen && echo '{result}'"), folder.path()),
     ];
-    let beside = vec![shell("beside", &format!("echo here > meet; echo '{result}'"), folder.path())];
+    let beside =
+        vec![shell("beside", &format!("echo here > meet; echo '{result}'"), folder.path())];
     let (mut shown, mut tally) = (Vec::new(), Tally::default());
     run([first, beside], &mut shown, &mut tally).unwrap();
     assert_eq!(tally.to_string(), "3 passed, 0 failed, 0 skipped\n");
