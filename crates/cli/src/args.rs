@@ -277,8 +277,8 @@ pub struct RunArgs {
     /// With --resume: add rounds until the verdict is clear, even to a finished run
     #[arg(long, requires = "resume", requires = "at_most")]
     pub until_decided: bool,
-    /// Longest time of --until-decided
-    #[arg(long, value_name = "TIME", requires = "until_decided")]
+    /// Longest time of --until-decided, which it implies
+    #[arg(long, value_name = "TIME", requires = "resume", conflicts_with = "time")]
     pub at_most: Option<Nanos>,
     /// Backend.
     #[command(flatten)]
@@ -314,7 +314,7 @@ impl RunArgs {
             cpu: self.cpu,
             check: self.check,
             scratch: self.scratch.clone(),
-            more: self.longest().map(|_| More { until_decided: self.until_decided }),
+            more: self.longest().map(|_| More { until_decided: self.at_most.is_some() }),
             ..self.at.options()
         }
     }

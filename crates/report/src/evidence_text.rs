@@ -3,7 +3,7 @@
 
 use crate::noise::noise;
 use crate::number::percent;
-use crate::sentence::{factor, list};
+use crate::sentence::{capital, factor, list};
 use crate::view::{RunView, count};
 use seekwell_model::lab::Better;
 use seekwell_model::power_cut::CutCounts;
@@ -260,14 +260,18 @@ pub(crate) fn weaker_leader(view: &RunView) -> Option<String> {
 
 fn course(race: &RaceCourse) -> Vec<String> {
     let rounds = |number: u32| count(number as usize, "round");
-    let mut said = vec![format!(
-        "Pilot of {}, screen of {}, final of {} among {}, judged after {}",
-        rounds(race.pilot_rounds),
-        rounds(race.screen_rounds),
+    // A race of few stacks begins with its final.
+    let parts = [("pilot", race.pilot_rounds), ("screen", race.screen_rounds)];
+    let parts = parts.iter().filter(|(_, held)| *held > 0);
+    let mut parts: Vec<String> =
+        parts.map(|(part, held)| format!("{part} of {}", rounds(*held))).collect();
+    parts.push(format!(
+        "final of {} among {}, judged after {}",
         rounds(race.final_rounds),
         count(race.finalists.len(), "stack"),
         if race.looked_at == 0 { "no rounds yet".to_owned() } else { rounds(race.looked_at) },
-    )];
+    ));
+    let mut said = vec![capital(&parts.join(", "))];
     let left = |part: &'static str| race.dropped.iter().filter(move |dropped| dropped.part == part);
     let screened: Vec<&str> = left("screen").map(|dropped| dropped.stack.as_str()).collect();
     if !screened.is_empty() {

@@ -27,7 +27,7 @@ pub(crate) fn verdict_sentences(view: &RunView) -> Vec<String> {
     said
 }
 
-fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }

@@ -1,9 +1,13 @@
 //! A lab from a few arguments, for a question that does not need a lab file.
 
 use crate::error::SessionError;
+use crate::loaded::Session;
+use crate::options::Options;
+use crate::resolved::{LabText, Resolved};
 use crate::sizing::{Amounts, Seen};
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::workload_kind;
+use seekwell_spec::Diagnostic;
 use std::fmt::Write as _;
 
 #[cfg(test)]
@@ -69,20 +73,43 @@ impl Tried {
         KINDS.iter().find(|kind| kind.name == self.work)
     }
 
-    /// Checks that the amount of the work can be chosen, which the reader of labs cannot check.
+    /// Checks the work, which the reader of labs cannot: that its amount can be chosen, and that a
+    /// single word is a kind or a program. `is_program` tells programs by name.
     ///
     /// # Errors
     /// [`SessionError::Tried`].
-    pub fn check(&self) -> Result<(), SessionError> {
-        if self.kind().is_some() || workload_kind(&self.work).is_none() {
-            return Ok(());
-        }
+    pub fn check(&self, is_program: impl Fn(&str) -> bool) -> Result<(), SessionError> {
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        Err(SessionError::Tried(format!(
-            "try has no kind '{}'; write {} or a command, or write a lab",
-            self.work,
-            known.join(", ")
-        )))
+        let known = known.join(", ");
+        let work = &self.work;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+        let problem = if self.kind().is_some() {
+            return Ok(());
+        } else if workload_kind(work).is_some() {
+            format!("try has no kind '{work}'; write {known} or a command, or write a lab")
+        } else if work.chars().all(is_name) && !is_program(work) {
+            format!("'{work}' is neither a kind of work nor a program; write {known} or a command")
+        } else {
+            return Ok(());
+        };
+        Err(SessionError::Tried(problem))
+    }
+
+    /// Resolves `text`, a lab that [`Self::lab_text`] made and `name` names. A mistake in it is told
+    /// by the option that it came from: no one has written its lines.
+    ///
+    /// # Errors
+    /// As [`Session::resolve`].
+    pub fn resolve(
+        session: &Session,
+        name: String,
+        text: &str,
+        options: &Options,
+    ) -> Result<Resolved, SessionError> {
+        session.resolve(&LabText::new(name, text), options).map_err(|error| match error {
+            SessionError::Lab(mistake) => SessionError::Tried(by_option(text, &mistake)),
+            other => other,
+        })
     }
 
     /// The amount of work of a brief first trial; `None` for a command, whose length is fixed.
@@ -151,6 +178,25 @@ impl Tried {
         );
         text
     }
+}
+
+/// A mistake in a line of `text`, told by the option of `try` that wrote the line.
+fn by_option(text: &str, mistake: &Diagnostic) -> String {
+    const OPTIONS: [(&str, &str); 4] = [
+        ("[[device]]", "--size"),
+        ("[[filesystem]]", "--fs"),
+        ("[scheduler]", "--sched"),
+        ("[judge]", "--for"),
+    ];
+    let lines = text.lines().take(mistake.line as usize);
+    let table = lines.filter(|line| line.starts_with('[')).last().unwrap_or_default();
+    let option = OPTIONS.iter().find(|(name, _)| *name == table).map(|(_, option)| option);
+    let Some(option) = option else { return format!("{}; {}", mistake.message, mistake.remedy) };
+    let mut remedy = mistake.remedy.clone();
+    for field in ["type = ", "choose = ", "loop = "] {
+        remedy = remedy.replace(field, "");
+    }
+    format!("{option}: {}; {remedy}", mistake.message.replace("`loop`", "the device"))
 }
 
 /// A duration as labs write it, in whole seconds.

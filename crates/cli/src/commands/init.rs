@@ -172,6 +172,8 @@ impl<R: BufRead, W: Write> Asker<R, W> {
             let read = self.input.read_line(&mut line);
             match read {
                 Ok(0) => {
+                    // The question ends in a prompt without a line end.
+                    self.say("\n");
                     return Err(Failure::Usage(format!(
                         "no answer to the question '{}'; give it with --{} ANSWER, or take \
                          all defaults with --defaults",

@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_host::output::Kind;
 use seekwell_model::record::Status;
-use seekwell_session::{Finished, LabText, Options, Seen, Session, Tried};
+use seekwell_session::{Finished, Options, Seen, Session, Tried};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -21,13 +21,12 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let path = arguments.output.clone().unwrap_or_else(free_name);
     let options = arguments.at.options();
     let mut tried = arguments.tried();
-    tried.check()?;
+    tried.check(|name| session.machine().find(name).is_some())?;
     let amount = amount(session, &mut tried, &options, &path, &deadline)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let text = tried.lab_text(&lab_name(&name), amount);
     let lab = path.with_extension("toml");
-    let planned = session.resolve(&LabText::new(lab.display().to_string(), &text), &options)?;
-    let planned = planned.plan()?;
+    let planned = Tried::resolve(session, lab.display().to_string(), &text, &options)?.plan()?;
     planned.notes().iter().for_each(|note| terminal::talk(note));
     let finished = run::execute(planned, &path, false, !arguments.no_screen, &mut |event| {
         deadline.is_over(event, Instant::now())
@@ -56,7 +55,7 @@ fn amount(
     let Some(brief) = tried.brief() else { return Ok(None) };
     terminal::talk("measuring one trial to see how much work fits the time");
     let text = tried.lab_text("brief", Some(brief));
-    let planned = session.resolve(&LabText::new("the lab of try", &text), options)?.plan()?;
+    let planned = Tried::resolve(session, "the lab of try".to_owned(), &text, options)?.plan()?;
     let record = planned.first_trial(path)?;
     tried.time = deadline.left(Instant::now());
     if let Status::Failed { stage, reason } = &record.status {

@@ -28,7 +28,7 @@ fn a_command_becomes_a_lab_with_whatever_it_quotes() {
 fn every_kind_becomes_a_lab_of_the_amount_that_fits() {
     for kind in &KINDS {
         let tried = tried(kind.name);
-        tried.check().unwrap();
+        tried.check(|_| false).unwrap();
         assert_eq!(tried.brief(), Some(kind.amounts[0]));
         let text = tried.lab_text("try", Some(1_000));
         assert!(text.contains("1000"), "{text}");
@@ -58,8 +58,35 @@ fn the_amount_is_that_of_all_stacks_and_fits_the_device() {
 
 #[test]
 fn a_kind_without_an_amount_is_refused_and_a_word_may_be_a_command() {
-    let error = tried("bonnie").check().unwrap_err();
+    let error = tried("bonnie").check(|_| true).unwrap_err();
     assert_eq!(error.kind(), crate::Kind::Usage);
     assert!(error.to_string().contains("write mail, seek, stream or a command"), "{error}");
-    tried("sync").check().unwrap();
+    tried("sync").check(|word| word == "sync").unwrap();
+    tried("echo x > {dir}/y").check(|_| false).unwrap();
+    let error = tried("mial").check(|_| false).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "'mial' is neither a kind of work nor a program; write mail, seek, stream or a command"
+    );
+}
+
+#[test]
+fn a_mistake_names_the_option_that_it_came_from() {
+    let told = |tried: Tried| {
+        let text = tried.lab_text("try", None);
+        by_option(&text, &read_lab(&text, "try.toml").unwrap_err())
+    };
+    let work = || tried("true");
+    let mistakes = [
+        told(Tried { filesystems: vec!["etx4".to_owned()], ..work() }),
+        told(Tried { schedulers: vec!["b f q".to_owned()], ..work() }),
+        told(Tried { size: Bytes(512), ..work() }),
+    ];
+    let expected = [
+        "--fs: unknown filesystem \"etx4\"; write \"ext4\"",
+        "--sched: unknown scheduler \"b f q\"; write one of \"none\", \"mq-deadline\", \"kyber\", \
+         \"bfq\", \"adios\"",
+        "--size: the device takes a size from 1MiB to 1024TiB, not \"512B\"; write \"1MiB\" or more",
+    ];
+    assert_eq!(mistakes, expected);
 }

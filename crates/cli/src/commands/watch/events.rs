@@ -63,7 +63,7 @@ impl Events {
         match self {
             Self::None(reason) => Some(reason.clone()),
             Self::Opening(_) => {
-                Some("counters only so far: the kernel is slow with events".to_owned())
+                Some("counters only, until the kernel has opened its events".to_owned())
             }
             Self::Open(_) => None,
         }
