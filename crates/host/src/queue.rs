@@ -35,7 +35,7 @@ pub struct Wanted {
     pub tunables: BTreeMap<String, String>,
     /// `nr_requests`.
     pub nr_requests: Option<u32>,
-    /// `nr_requests` where nobody asked for a number: a device with fewer tags keeps its own.
+    /// `nr_requests` if the lab gives no number; a device with fewer tags keeps its own.
     pub usual_requests: Option<u32>,
     /// `read_ahead_kb`.
     pub read_ahead_kb: Option<u32>,

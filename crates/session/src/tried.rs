@@ -95,8 +95,8 @@ impl Tried {
         Err(SessionError::Tried(problem))
     }
 
-    /// Resolves `text`, a lab that [`Self::lab_text`] made and `name` names. A mistake in it is told
-    /// by the option that it came from: no one has written its lines.
+    /// Resolves `text`, a lab that [`Self::lab_text`] made and `name` names. An error names the option
+    /// that a mistake came from: no one has written its line.
     ///
     /// # Errors
     /// As [`Session::resolve`].
