@@ -1,10 +1,13 @@
 //! Traces from the records of other programs.
 
 mod constants;
+mod lines;
 mod strace;
 mod strace_line;
+mod table;
 
 pub use strace::strace;
+pub use table::{Table, table};
 
 /// Numbers of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

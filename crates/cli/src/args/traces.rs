@@ -84,6 +84,16 @@ pub struct TraceImportArgs {
 pub enum TraceFormat {
     /// Output of `strace -f -ttt -T -yy -o FILE COMMAND`; -t, -tt and -r are read too
     Strace,
+    /// Block trace of MSR Cambridge: filetime,host,disk,Read|Write,offset,bytes,response time
+    Msr,
+    /// Block trace of Alibaba (2020): device,R|W,offset,bytes,microseconds
+    Alibaba,
+    /// Block trace of Tencent: seconds,sector,sectors,0|1,volume
+    Tencent,
+    /// Block trace in the form of SPC, as those of UMass: unit,sector,bytes,r|w,seconds
+    Spc,
+    /// Block trace of MQSim: nanoseconds, device, sector, sectors, 0 for a write or 1 for a read
+    Mqsim,
 }
 
 /// Arguments of `trace filter`.

@@ -3,9 +3,10 @@
 use crate::args::{TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
+use seekwell_trace::Trace;
 use seekwell_trace::filter::Filter;
+use seekwell_trace::import::{self, Table};
 use seekwell_trace::info::{Summary, text};
-use seekwell_trace::{Trace, import};
 
 /// Runs an action on a trace.
 ///
@@ -51,6 +52,11 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
     let (input, output) = (&arguments.input, &arguments.output);
     let imported = match arguments.format {
         TraceFormat::Strace => import::strace(input, output),
+        TraceFormat::Msr => import::table(Table::Msr, input, output),
+        TraceFormat::Alibaba => import::table(Table::Alibaba, input, output),
+        TraceFormat::Tencent => import::table(Table::Tencent, input, output),
+        TraceFormat::Spc => import::table(Table::Spc, input, output),
+        TraceFormat::Mqsim => import::table(Table::Mqsim, input, output),
     };
     let imported = imported.map_err(|error| Failure::from_error(&error))?;
     terminal::talk(&terminal::harmless(&format!(

@@ -19,10 +19,18 @@ pub struct Spread {
     pub max: Option<u64>,
 }
 
+/// Values of a bucket.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    count: u64,
+    low: u64,
+    high: u64,
+}
+
 /// Counts of values, by logarithmic buckets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
-    counts: Vec<u64>,
+    counts: Vec<Bucket>,
     total: u64,
     max: u64,
 }
@@ -31,22 +39,26 @@ impl Histogram {
     pub(crate) fn add(&mut self, value: u64) {
         let at = bucket(value);
         if self.counts.len() <= at {
-            self.counts.resize(at + 1, 0);
+            self.counts.resize(at + 1, Bucket { count: 0, low: u64::MAX, high: 0 });
         }
-        self.counts[at] += 1;
+        let bucket = &mut self.counts[at];
+        bucket.count += 1;
+        bucket.low = bucket.low.min(value);
+        bucket.high = bucket.high.max(value);
         self.total += 1;
         self.max = self.max.max(value);
     }
 
-    /// Smallest bucket that has `percent` of the values at or below it; its middle.
+    /// Middle of the values in the smallest bucket that has `percent` of all at or below it: exact
+    /// where all its values are equal, as sizes of requests often are.
     fn percentile(&self, percent: u64) -> Option<u64> {
         let wanted = self.total.saturating_mul(percent).div_ceil(100).max(1);
         let mut seen = 0;
-        let at = self.counts.iter().position(|count| {
-            seen += count;
+        let bucket = self.counts.iter().find(|bucket| {
+            seen += bucket.count;
             seen >= wanted
         })?;
-        Some(middle(at).min(self.max))
+        Some(bucket.low.midpoint(bucket.high))
     }
 
     pub(crate) fn spread(&self) -> Spread {
@@ -66,16 +78,6 @@ fn bucket(value: u64) -> usize {
     }
     let doubling = value.ilog2() - STEP_BITS;
     ((u64::from(doubling) + 1) * STEPS + (value >> doubling) - STEPS) as usize
-}
-
-fn middle(at: usize) -> u64 {
-    let at = at as u64;
-    if at < STEPS {
-        return at;
-    }
-    let doubling = at / STEPS - 1;
-    let low = (STEPS + at % STEPS) << doubling;
-    low + ((1 << doubling) >> 1)
 }
 
 #[cfg(test)]

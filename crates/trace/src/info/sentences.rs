@@ -1,7 +1,7 @@
 //! Three sentences about a load.
 
-use super::text::{bytes, percent, time};
-use super::{By, SYNCED_WRITE, Summary, ratio};
+use super::text::{bytes, count, percent, time};
+use super::{By, DeviceSummary, SYNCED_WRITE, Summary, ratio};
 use crate::calls::Class;
 use crate::event::Operation;
 
@@ -16,6 +16,10 @@ const DEEP: f64 = 2.0;
 
 pub(super) fn sentences(summary: &Summary) -> [String; 3] {
     if summary.calls == 0 {
+        if let Some(device) = summary.device.as_ref().filter(|device| !device.operations.is_empty())
+        {
+            return of_requests(summary, device);
+        }
         return [
             "The trace holds no calls.".to_owned(),
             "It cannot tell what a faster device could gain.".to_owned(),
@@ -23,6 +27,53 @@ pub(super) fn sentences(summary: &Summary) -> [String; 3] {
         ];
     }
     [waits_for(summary), gain(summary), axes(summary)]
+}
+
+/// Sentences about requests without calls: what waited for them is not known.
+fn of_requests(summary: &Summary, device: &DeviceSummary) -> [String; 3] {
+    let counted: u64 = device.operations.iter().map(|found| found.count).sum();
+    let reads = summary.operation(Operation::Read).map_or(0, |found| found.count);
+    let seconds = ratio(summary.duration_ns, 1_000_000_000);
+    let rate = if seconds > 0.0 {
+        format!(", {:.0} a second", ratio(counted, 1) / seconds)
+    } else {
+        String::new()
+    };
+    let load = format!(
+        "The trace holds block requests alone: {}{rate}, {} of them reads.",
+        count(counted),
+        percent(ratio(reads, counted))
+    );
+    let gain = if device.busy_ns == 0 {
+        "It cannot tell what a faster device could gain: the time of its requests is unknown."
+            .to_owned()
+    } else {
+        format!(
+            "A device without any delay would save at most {} of {} ({}): the time in which a \
+             device was busy; how much of it a program waited is unknown.",
+            time(device.busy_ns),
+            time(summary.duration_ns),
+            percent(ratio(device.busy_ns, summary.duration_ns))
+        )
+    };
+    let axes = of_device(summary);
+    let axes = match axes.as_slice() {
+        [] => "It cannot tell which axes can matter.".to_owned(),
+        axes => format!(
+            "These axes can matter: {}. Without calls it cannot tell about filesystem and journal.",
+            list(axes)
+        ),
+    };
+    [load, gain, axes]
+}
+
+/// A list as a part of a sentence, between semicolons.
+fn list(parts: &[String]) -> String {
+    match parts.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{}; and {last}", others.join("; ")),
+        None => String::new(),
+    }
 }
 
 fn waits_for(summary: &Summary) -> String {
@@ -73,7 +124,7 @@ fn gain(summary: &Summary) -> String {
     let lost = if summary.lost == 0 {
         String::new()
     } else {
-        format!("; with {} lost events it may be more", super::text::count(summary.lost))
+        format!("; with {} lost events it may be more", count(summary.lost))
     };
     format!(
         "A device without any delay would save at most {} of {} ({share}): {origin}{lost}.",
@@ -112,11 +163,7 @@ fn axes(summary: &Summary) -> String {
     if axes.is_empty() {
         axes.push("filesystem and memory (calls are served from the page cache)".to_owned());
     }
-    let listed = match axes.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{}; and {last}", others.join("; ")),
-        None => String::new(),
-    };
+    let listed = list(&axes);
     let hardly = if device < NOTICEABLE && summary.device.is_some() {
         " Device and I/O scheduler hardly matter."
     } else {

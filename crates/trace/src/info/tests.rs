@@ -150,3 +150,28 @@ fn scattered_reads_name_the_devices_latency_and_the_scheduler() {
     let third = summary(&meta(1000, true), &events, &requests).sentences()[2].clone();
     insta::assert_snapshot!("scattered", third);
 }
+
+#[test]
+fn a_trace_of_requests_alone_says_what_a_device_does() {
+    let meta = Meta { requests: true, duration_ns: Some(1_000 * MS), ..Meta::new("msr") };
+    let reads = (0..8).map(|n| request(Operation::Read, n * 100, 50, n * 5_000, 4096));
+    let writes = (0..2).map(|n| request(Operation::Write, n * 100 + 50, 10, n * 80, 4096));
+    let requests: Vec<Request> = reads.chain(writes).collect();
+    assert_eq!(
+        summary(&meta, &[], &requests).sentences(),
+        [
+            "The trace holds block requests alone: 10, 10 a second, 80 % of them reads.",
+            "A device without any delay would save at most 420 ms of 1.00 s (42 %): the time in \
+             which a device was busy; how much of it a program waited is unknown.",
+            "These axes can matter: latency of the device (scattered reads of 4 KiB); and latency \
+             of the device (scattered writes of 4 KiB). Without calls it cannot tell about \
+             filesystem and journal.",
+        ]
+    );
+    let untimed: Vec<Request> =
+        requests.iter().map(|request| Request { duration_ns: None, ..*request }).collect();
+    assert_eq!(
+        summary(&meta, &[], &untimed).sentences()[1],
+        "It cannot tell what a faster device could gain: the time of its requests is unknown."
+    );
+}
