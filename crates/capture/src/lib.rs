@@ -8,13 +8,16 @@
 mod bpf;
 mod btf;
 mod error;
+mod hash;
 mod load;
+mod parts;
 mod processes;
 mod record;
 mod recorder;
 mod resolve;
 mod ring;
 mod target;
+mod walk;
 
 pub use error::CaptureError;
 pub use target::{Command, Target, cgroup_of};
@@ -24,14 +27,15 @@ use recorder::Recorder;
 use resolve::Resolver;
 use rustix::time::{ClockId, clock_gettime};
 use seekwell_trace::meta::{Lost, Meta};
-use seekwell_trace::{Limits, TraceWriter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use target::Running;
 
 /// Time between two looks at the rings. At a million calls a second a ring gets 2.1 MiB in it.
 const LOOK: Duration = Duration::from_millis(20);
+/// Looks at the rings between two looks at the free space: a second.
+const LOOKS_AT_SPACE: u32 = 50;
 /// A record may arrive in its ring this much later than its time says.
 const LATE_NS: u64 = 2_000_000;
 /// Names of losses, in the order of the programs' `enum loss`.
@@ -53,8 +57,41 @@ pub struct Options {
     pub block: bool,
     /// Allow the output on the device of a traced directory.
     pub same_device: bool,
+    /// Record the state of the traced directories before the start; of the working directory of a
+    /// command without any.
+    pub walk: bool,
+    /// Replace names by words without meaning.
+    pub anonymize: bool,
+    /// Cut the trace into parts, each a whole trace in a folder of its own in `output`.
+    pub rotate: Option<Rotate>,
+    /// End when the trace has this size, bytes.
+    pub max_bytes: Option<u64>,
     /// Size of each CPU's ring, bytes: a power of two.
     pub ring_bytes: u32,
+}
+
+/// Parts of a long trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rotate {
+    /// Size at which the next part begins, bytes.
+    pub bytes: u64,
+    /// Newest parts that are kept; the others are removed.
+    pub keep: usize,
+}
+
+/// Reason why a capture ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The command or process ended.
+    Target,
+    /// The time is over.
+    Time,
+    /// The caller asked for it.
+    Stopped,
+    /// The trace has its largest size.
+    Size,
+    /// The filesystem of the trace has less than 5 % of free space.
+    Space,
 }
 
 impl Options {
@@ -68,6 +105,10 @@ impl Options {
             time: None,
             block: true,
             same_device: false,
+            walk: true,
+            anonymize: false,
+            rotate: None,
+            max_bytes: None,
             ring_bytes: 64 << 20,
         }
     }
@@ -82,6 +123,8 @@ pub struct Captured {
     pub lost: Vec<Lost>,
     /// Length.
     pub duration: Duration,
+    /// Reason of the end.
+    pub ended: Ended,
     /// Exit status of the command; `None` for other targets and when it still runs.
     pub status: Option<std::process::ExitStatus>,
 }
@@ -98,47 +141,92 @@ pub fn capture(options: &Options, stop: &AtomicBool) -> Result<Captured, Capture
         Target::System => Select::System,
     };
     let mut loaded = load::load(select, options.ring_bytes, options.block)?;
-    let origin_ns = now_ns();
-    let mut meta = description(options, &paths);
-    let writer = TraceWriter::create(&options.output, &meta, Limits::default())?;
-    let resolver = Resolver::new(origin_ns, std::process::id(), paths);
-    let mut recorder = Recorder::new(resolver, writer);
-    let started = Instant::now();
-    let mut running = match Running::start(&options.target, &mut loaded, &mut recorder) {
-        Ok(running) => running,
+    let resolver = Resolver::new(now_ns(), std::process::id(), paths.clone());
+    let mut recorder = Recorder::create(options, resolver, description(options, &paths))?;
+    let (started, mut running) = match begin(options, stop, &mut loaded, &mut recorder) {
+        Ok(begun) => begun,
         Err(error) => {
             recorder.writer.abandon();
+            // Of a trace in parts; with anything else in it, it stays.
+            let _ = std::fs::remove_dir(&options.output);
             return Err(error);
         }
     };
-    let over = |running: &mut Running| {
-        stop.load(Ordering::Relaxed)
-            || options.time.is_some_and(|time| started.elapsed() >= time)
-            || running.ended()
-    };
-    let rows = recorder.start(meta.clone());
-    while !over(&mut running) {
+    let rows = recorder.start();
+    let mut looks = 0_u32;
+    let ended = loop {
+        let is_due = looks.is_multiple_of(LOOKS_AT_SPACE);
+        if let Some(ended) = over(options, stop, started, &mut running, rows.bytes(), is_due) {
+            break ended;
+        }
+        looks = looks.wrapping_add(1);
         let until_ns = now_ns().saturating_sub(LATE_NS);
         let lost = lost(&loaded)?;
         if !rows.take(&mut loaded, until_ns, lost) {
-            break;
+            // The thread of the rows has an error, which its end tells.
+            break Ended::Stopped;
         }
         std::thread::sleep(LOOK);
-    }
+    };
     loaded.detach();
-    let duration = started.elapsed();
+    let (duration, end_ns) = (started.elapsed(), now_ns());
     std::thread::sleep(Duration::from_nanos(LATE_NS));
-    meta.lost = lost(&loaded)?;
-    rows.take(&mut loaded, u64::MAX, meta.lost.clone());
-    let recorder = rows.finish(meta.lost.clone())?;
-    meta.duration_ns = Some(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
-    let events = recorder.writer.events();
-    recorder.writer.finish(&meta)?;
-    Ok(Captured { events, lost: meta.lost, duration, status: running.status() })
+    let lost = lost(&loaded)?;
+    rows.take(&mut loaded, u64::MAX, lost.clone());
+    let events = rows.finish(lost.clone())?.finish(end_ns)?;
+    Ok(Captured { events, lost, duration, ended, status: running.status() })
+}
+
+/// Walks the trees, then starts or finds the target.
+fn begin(
+    options: &Options,
+    stop: &AtomicBool,
+    loaded: &mut Loaded,
+    recorder: &mut Recorder,
+) -> Result<(Instant, Running), CaptureError> {
+    if options.walk {
+        recorder.walk(&target::walked(options), &options.output, stop)?;
+    }
+    recorder.begin(now_ns(), since_1970_ns());
+    let started = Instant::now();
+    Ok((started, Running::start(&options.target, loaded, recorder)?))
+}
+
+fn since_1970_ns() -> Option<u64> {
+    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since_1970.ok().and_then(|time| u64::try_from(time.as_nanos()).ok())
+}
+
+/// The reason to end now, if there is one.
+fn over(
+    options: &Options,
+    stop: &AtomicBool,
+    started: Instant,
+    running: &mut Running,
+    bytes: u64,
+    look_at_space: bool,
+) -> Option<Ended> {
+    if running.ended() {
+        return Some(Ended::Target);
+    }
+    let reasons = [
+        (stop.load(Ordering::Relaxed), Ended::Stopped),
+        (options.time.is_some_and(|time| started.elapsed() >= time), Ended::Time),
+        (options.max_bytes.is_some_and(|most| bytes >= most), Ended::Size),
+        (look_at_space && is_nearly_full(&options.output), Ended::Space),
+    ];
+    reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, ended)| ended)
+}
+
+/// True when less than 5 % of the filesystem is free for everyone.
+fn is_nearly_full(folder: &Path) -> bool {
+    const LEAST_PERCENT: u128 = 5;
+    rustix::fs::statvfs(folder).is_ok_and(|space| {
+        u128::from(space.f_bavail) * 100 < u128::from(space.f_blocks) * LEAST_PERCENT
+    })
 }
 
 fn description(options: &Options, paths: &[String]) -> Meta {
-    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let mut gaps = vec![
         "page faults of mapped files are not recorded, only mmap, msync and munmap".to_owned(),
         "io_uring and libaio: the calls that submit and await are recorded, not the single \
@@ -154,13 +242,18 @@ fn description(options: &Options, paths: &[String]) -> Meta {
                 .to_owned(),
         );
     }
+    if options.anonymize {
+        gaps.push(
+            "names are replaced by words without meaning, equal names by equal words".to_owned(),
+        );
+    }
     if !options.block {
         gaps.push("block requests were left out".to_owned());
     }
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     Meta {
         kernel: Some(kernel),
-        started_unix_ns: since_1970.ok().and_then(|time| u64::try_from(time.as_nanos()).ok()),
+        started_unix_ns: since_1970_ns(),
         paths: paths.to_vec(),
         requests: options.block,
         gaps,

@@ -1,13 +1,15 @@
 //! Processes as `/proc` shows them, and paths.
 
+use crate::hash::FastMap;
 use seekwell_trace::FileId;
-use std::collections::HashMap;
 
 /// A traced process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Process {
+    pub(crate) name: Option<String>,
+    pub(crate) parent: Option<u32>,
     pub(crate) directory: Option<String>,
-    pub(crate) descriptors: HashMap<i32, Descriptor>,
+    pub(crate) descriptors: FastMap<i32, Descriptor>,
 }
 
 /// An open descriptor.
@@ -93,6 +95,10 @@ pub(crate) fn mode_of(path: &str) -> Option<u32> {
 
 /// The path without `.`, `..` and doubled slashes. Links are not followed.
 pub(crate) fn plain(path: &str) -> String {
+    let is_name = |part: &str| !matches!(part, "" | "." | "..");
+    if path.strip_prefix('/').is_some_and(|names| names.split('/').all(is_name)) {
+        return path.to_owned();
+    }
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

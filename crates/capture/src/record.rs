@@ -4,7 +4,7 @@
 #[derive(Clone, Debug)]
 pub(crate) enum Record {
     Call(CallRecord),
-    Path(Box<PathRecord>),
+    Path(PathRecord),
     Life(LifeRecord),
     Block(BlockRecord),
 }
@@ -32,7 +32,6 @@ pub(crate) enum Slot {
 
 #[derive(Clone, Debug)]
 pub(crate) struct PathRecord {
-    pub(crate) end_ns: u64,
     pub(crate) thread: u32,
     pub(crate) slot: Slot,
     /// Descriptor, of what was opened.
@@ -75,62 +74,79 @@ pub(crate) struct BlockRecord {
     pub(crate) depth: u32,
 }
 
-impl Record {
-    /// End of what it records, `CLOCK_MONOTONIC`.
-    pub(crate) fn end_ns(&self) -> u64 {
-        match self {
-            Self::Call(record) => record.end_ns,
-            Self::Path(record) => record.end_ns,
-            Self::Life(record) => record.end_ns,
-            Self::Block(record) => record.end_ns,
-        }
+/// End of what the record in these bytes says, `CLOCK_MONOTONIC`; `None` for bytes that are no record.
+pub(crate) fn end_ns(bytes: &[u8]) -> Option<u64> {
+    bytes.get(8..16)?.try_into().ok().map(u64::from_ne_bytes)
+}
+
+/// Fields of a record at fixed places, all of them inside.
+struct Fields<'a, const SIZE: usize>(&'a [u8; SIZE]);
+
+impl<'a, const SIZE: usize> Fields<'a, SIZE> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        bytes.first_chunk().map(Self)
     }
 
+    fn word(&self, at: usize) -> u32 {
+        let mut four = [0; 4];
+        four.copy_from_slice(&self.0[at..at + 4]);
+        u32::from_ne_bytes(four)
+    }
+
+    fn long(&self, at: usize) -> u64 {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&self.0[at..at + 8]);
+        u64::from_ne_bytes(eight)
+    }
+}
+
+impl Record {
     /// The record in these bytes; `None` for bytes that are not a record.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-        Some(match word(0)? {
-            1 => {
-                let mut args = [0; 6];
-                for (nth, arg) in args.iter_mut().enumerate() {
-                    *arg = long(48 + 8 * nth)?;
-                }
-                Self::Call(CallRecord {
-                    number: word(4)?,
-                    end_ns: long(8)?,
-                    start_ns: long(16)?,
-                    process: word(24)?,
-                    thread: word(28)?,
-                    result: long(32)?.cast_signed(),
-                    position: Some(long(40)?).filter(|position| *position != u64::MAX),
-                    args,
+        Some(match Fields::<4>::of(bytes)?.word(0) {
+            1 => Self::Call(call(&Fields::of(bytes)?)),
+            2 => Self::Path(path(bytes)?),
+            kind @ 3..=5 => Self::Life(life(kind, &Fields::of(bytes)?)),
+            6 => {
+                let fields = Fields::<48>::of(bytes)?;
+                Self::Block(BlockRecord {
+                    flags: fields.word(4),
+                    end_ns: fields.long(8),
+                    start_ns: fields.long(16),
+                    process: fields.word(24),
+                    device: fields.word(28),
+                    sector: fields.long(32),
+                    bytes: fields.word(40),
+                    depth: fields.word(44),
                 })
             }
-            2 => Self::Path(Box::new(path(bytes)?)),
-            kind @ 3..=5 => {
-                let name = bytes.get(32..48)?.split(|byte| *byte == 0).next()?;
-                Self::Life(LifeRecord {
-                    life: [Life::Fork, Life::Exec, Life::Exit][kind as usize - 3],
-                    other_process: word(4)?,
-                    end_ns: long(8)?,
-                    process: word(16)?,
-                    thread: word(20)?,
-                    name: String::from_utf8_lossy(name).into_owned(),
-                })
-            }
-            6 => Self::Block(BlockRecord {
-                flags: word(4)?,
-                end_ns: long(8)?,
-                start_ns: long(16)?,
-                process: word(24)?,
-                device: word(28)?,
-                sector: long(32)?,
-                bytes: word(40)?,
-                depth: word(44)?,
-            }),
             _ => return None,
         })
+    }
+}
+
+fn call(fields: &Fields<'_, 96>) -> CallRecord {
+    CallRecord {
+        number: fields.word(4),
+        end_ns: fields.long(8),
+        start_ns: fields.long(16),
+        process: fields.word(24),
+        thread: fields.word(28),
+        result: fields.long(32).cast_signed(),
+        position: Some(fields.long(40)).filter(|position| *position != u64::MAX),
+        args: [48, 56, 64, 72, 80, 88].map(|at| fields.long(at)),
+    }
+}
+
+fn life(kind: u32, fields: &Fields<'_, 48>) -> LifeRecord {
+    let name = fields.0[32..].split(|byte| *byte == 0).next().unwrap_or_default();
+    LifeRecord {
+        life: [Life::Fork, Life::Exec, Life::Exit][(kind as usize - 3) % 3],
+        other_process: fields.word(4),
+        end_ns: fields.long(8),
+        process: fields.word(16),
+        thread: fields.word(20),
+        name: String::from_utf8_lossy(name).into_owned(),
     }
 }
 
@@ -140,37 +156,41 @@ const S_IFSOCK: u32 = 0o140_000;
 
 fn path(bytes: &[u8]) -> Option<PathRecord> {
     const HEAD: usize = 64;
-    let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    let size = word(4)? as usize;
+    let fields = Fields::<HEAD>::of(bytes)?;
+    let size = fields.word(4) as usize;
     let text = bytes.get(HEAD..HEAD.checked_add(size)?)?;
-    let slot = match word(48)? {
+    let slot = match fields.word(48) {
         0 => Slot::Opened,
         1 => Slot::First,
         2 => Slot::Second,
         _ => Slot::Directory,
     };
-    let complete = word(52)? == 1;
-    let (inode, mode) = (long(24)?, word(44)?);
-    let nameless = !complete && text.iter().all(|byte| *byte == 0);
+    let complete = fields.word(52) == 1;
+    let (inode, mode) = (fields.long(24), fields.word(44));
+    let is = |kind: u32| {
+        slot == Slot::Opened
+            && mode & S_IFMT == kind
+            && !complete
+            && text.iter().all(|byte| *byte == 0)
+    };
     let text = match slot {
         // As the kernel shows them in /proc.
-        Slot::Opened if nameless && mode & S_IFMT == S_IFIFO => format!("pipe:[{inode}]"),
-        Slot::Opened if nameless && mode & S_IFMT == S_IFSOCK => format!("socket:[{inode}]"),
+        _ if is(S_IFIFO) => format!("pipe:[{inode}]"),
+        _ if is(S_IFSOCK) => format!("socket:[{inode}]"),
         Slot::Opened | Slot::Directory => walked(text, complete),
         Slot::First | Slot::Second => {
             String::from_utf8_lossy(text.split(|byte| *byte == 0).next()?).into_owned()
         }
     };
+    let descriptor = |at: usize| Some(fields.word(at).cast_signed()).filter(|fd| *fd >= 0);
     Some(PathRecord {
-        end_ns: long(8)?,
-        thread: word(20)?,
+        thread: fields.word(20),
         slot,
-        fd: Some(word(56)?.cast_signed()).filter(|fd| *fd >= 0),
-        other_fd: Some(word(60)?.cast_signed()).filter(|fd| *fd >= 0),
+        fd: descriptor(56),
+        other_fd: descriptor(60),
         inode,
-        bytes: long(32)?,
-        device: word(40)?,
+        bytes: fields.long(32),
+        device: fields.word(40),
         mode,
         text,
     })
@@ -180,7 +200,8 @@ fn path(bytes: &[u8]) -> Option<PathRecord> {
 /// to be walked, begins with `…/`.
 fn walked(names: &[u8], complete: bool) -> String {
     let names = names.strip_suffix(&[0]).unwrap_or(names);
-    let mut path = String::from(if complete { "" } else { "…" });
+    let mut path = String::with_capacity(names.len() + 4);
+    path.push_str(if complete { "" } else { "…" });
     for name in names.split(|byte| *byte == 0).rev().filter(|name| !name.is_empty()) {
         path.push('/');
         path.push_str(&String::from_utf8_lossy(name));

@@ -3,12 +3,15 @@
 
 use crate::error::CaptureError;
 use crate::load::Loaded;
-use crate::record::Record;
+use crate::parts::Parts;
+use crate::record::{self, Record};
 use crate::resolve::Resolver;
+use crate::{Options, walk};
 use seekwell_trace::TraceWriter;
 use seekwell_trace::meta::{Lost, Meta};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -20,8 +23,15 @@ const WAITING: usize = 1 << 30;
 pub(crate) struct Recorder {
     pub(crate) resolver: Resolver,
     pub(crate) writer: TraceWriter,
-    /// Records whose turn has not come: another CPU may still have earlier ones.
-    waiting: Vec<Record>,
+    /// Records whose turn has not come, each with its length before it: another CPU may still have
+    /// earlier ones.
+    waiting: Vec<u8>,
+    /// End of each record at hand and its place: in `waiting`, and after that in the batch.
+    order: Vec<(u64, usize)>,
+    meta: Meta,
+    parts: Parts,
+    /// Bytes of the trace, for the thread that empties the rings.
+    bytes: Arc<AtomicU64>,
 }
 
 /// Records of all rings at one look.
@@ -36,70 +46,166 @@ struct Batch {
 /// The thread that makes rows, seen from the one that empties the rings.
 pub(crate) struct Rows {
     batches: Sender<Batch>,
+    /// Used buffers: memory that is new has to be cleared by the kernel.
+    spare: Receiver<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
+    bytes: Arc<AtomicU64>,
     thread: JoinHandle<Result<Recorder, CaptureError>>,
 }
 
 impl Recorder {
-    pub(crate) fn new(resolver: Resolver, writer: TraceWriter) -> Self {
-        Self { resolver, writer, waiting: Vec::new() }
+    /// Makes the trace, or its first part.
+    ///
+    /// # Errors
+    /// When the output cannot be made.
+    pub(crate) fn create(
+        options: &Options,
+        resolver: Resolver,
+        meta: Meta,
+    ) -> Result<Self, CaptureError> {
+        let (parts, writer) = Parts::create(options, resolver.origin_ns(), &meta)?;
+        Ok(Self {
+            resolver,
+            writer,
+            waiting: Vec::new(),
+            order: Vec::new(),
+            meta,
+            parts,
+            bytes: Arc::new(AtomicU64::new(0)),
+        })
+    }
+
+    /// Writes the state of these trees, from before the start.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub(crate) fn walk(
+        &mut self,
+        roots: &[PathBuf],
+        output: &Path,
+        stop: &AtomicBool,
+    ) -> Result<(), CaptureError> {
+        self.meta.initial = walk::walk(roots, output, stop, &mut self.writer)?;
+        Ok(())
+    }
+
+    /// Sets the start of the capture: on the clock of the records, and since 1970.
+    pub(crate) fn begin(&mut self, origin_ns: u64, since_1970_ns: Option<u64>) {
+        self.resolver.begin(origin_ns);
+        self.parts.begin(origin_ns);
+        self.meta.started_unix_ns = since_1970_ns;
     }
 
     /// Starts the thread that makes rows.
-    pub(crate) fn start(self, meta: Meta) -> Rows {
+    pub(crate) fn start(self) -> Rows {
         let (batches, receiver) = channel();
+        let (used, spare) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let left = Arc::clone(&waiting);
-        let thread = std::thread::spawn(move || self.rows(meta, &receiver, &left));
-        Rows { batches, waiting, thread }
+        let (left, bytes) = (Arc::clone(&waiting), Arc::clone(&self.bytes));
+        let thread = std::thread::spawn(move || self.rows(&receiver, &used, &left));
+        Rows { batches, spare, waiting, bytes, thread }
     }
 
     fn rows(
         mut self,
-        mut meta: Meta,
         batches: &Receiver<Batch>,
+        used: &Sender<Vec<u8>>,
         left: &AtomicUsize,
     ) -> Result<Self, CaptureError> {
         for batch in batches {
-            let mut bytes = batch.bytes.as_slice();
-            while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
-                let length = u32::from_ne_bytes(*length) as usize;
-                let (record, rest) = rest.split_at(length.min(rest.len()));
-                self.waiting.extend(Record::parse(record));
-                bytes = rest;
-            }
+            self.add(&batch.bytes, batch.until_ns)?;
             left.fetch_sub(batch.bytes.len(), Ordering::Relaxed);
-            self.write_until(batch.until_ns)?;
-            meta.lost = batch.lost;
-            self.writer.keep_up(&meta)?;
+            // It is not received after the last look.
+            let _ = used.send(batch.bytes);
+            self.meta.lost = batch.lost;
+            self.writer.keep_up(&self.parts.description(&self.meta, None))?;
+            if batch.until_ns < u64::MAX {
+                self.parts.turn(
+                    batch.until_ns,
+                    &self.meta,
+                    &mut self.writer,
+                    &mut self.resolver,
+                )?;
+            }
+            self.bytes.store(self.parts.kept() + self.writer.bytes(), Ordering::Relaxed);
         }
         Ok(self)
     }
 
-    fn write_until(&mut self, until_ns: u64) -> Result<(), CaptureError> {
-        // Stable: a call's paths come before it in its ring and have its time.
-        self.waiting.sort_by_key(Record::end_ns);
-        let ready = self.waiting.partition_point(|record| record.end_ns() <= until_ns);
-        for record in self.waiting.drain(..ready) {
-            self.resolver.add(record, &mut self.writer)?;
+    /// Seals the trace, which ended at `end_ns`. Returns the number of its events.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub(crate) fn finish(self, end_ns: u64) -> Result<u64, CaptureError> {
+        let events = self.parts.events() + self.writer.events();
+        self.writer.finish(&self.parts.description(&self.meta, Some(end_ns)))?;
+        Ok(events)
+    }
+
+    /// Writes records that end by `until_ns` in the order of their ends, and keeps the others.
+    pub(crate) fn add(&mut self, batch: &[u8], until_ns: u64) -> Result<(), CaptureError> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut order = std::mem::take(&mut self.order);
+        for (from, bytes) in [(0, waiting.as_slice()), (waiting.len(), batch)] {
+            let mut at = 0;
+            while let Some(record) = record_at(bytes, at) {
+                order.extend(record::end_ns(record).map(|end_ns| (end_ns, from + at)));
+                at += LENGTH + record.len();
+            }
         }
+        // Stable: a call's paths come before it in its ring and have its time.
+        order.sort_by_key(|(end_ns, _)| *end_ns);
+        let ready = order.partition_point(|(end_ns, _)| *end_ns <= until_ns);
+        let bytes = |at: usize| match at.checked_sub(waiting.len()) {
+            Some(at) => record_at(batch, at),
+            None => record_at(&waiting, at),
+        };
+        for (_, at) in &order[..ready] {
+            if let Some(record) = bytes(*at).and_then(Record::parse) {
+                self.resolver.add(record, &mut self.writer)?;
+            }
+        }
+        for (_, at) in &order[ready..] {
+            push(&mut self.waiting, bytes(*at).unwrap_or_default());
+        }
+        order.clear();
+        self.order = order;
         Ok(())
     }
 }
 
+/// Bytes of a record's length.
+const LENGTH: usize = 4;
+
+/// Adds a record with its length before it.
+pub(crate) fn push(bytes: &mut Vec<u8>, record: &[u8]) {
+    let length = u32::try_from(record.len()).unwrap_or(0);
+    bytes.extend_from_slice(&length.to_ne_bytes());
+    bytes.extend_from_slice(record);
+}
+
+/// The record whose length is at this place; `None` at the end.
+fn record_at(bytes: &[u8], at: usize) -> Option<&[u8]> {
+    let (length, rest) = bytes.get(at..)?.split_first_chunk::<LENGTH>()?;
+    rest.get(..u32::from_ne_bytes(*length) as usize)
+}
+
 impl Rows {
-    /// Empties the rings for the other thread; `until_ns` is `u64::MAX` at the last look. False when that thread has ended, which is an error.
+    /// Bytes of the trace so far, without the rows that wait in memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Empties the rings for the other thread; `until_ns` is `u64::MAX` at the last look. False when
+    /// that thread has ended, which is an error.
     pub(crate) fn take(&self, loaded: &mut Loaded, until_ns: u64, lost: Vec<Lost>) -> bool {
-        let mut bytes = Vec::new();
+        let mut bytes = self.spare.try_recv().unwrap_or_default();
+        bytes.clear();
         // The last look takes everything.
         let is_last = until_ns == u64::MAX;
         if is_last || self.waiting.load(Ordering::Relaxed) < WAITING {
             for ring in &mut loaded.rings {
-                ring.drain(|record| {
-                    let length = u32::try_from(record.len()).unwrap_or(0);
-                    bytes.extend_from_slice(&length.to_ne_bytes());
-                    bytes.extend_from_slice(record);
-                });
+                ring.drain(|record| push(&mut bytes, record));
             }
         }
         // What is still in the rings may be earlier than this look.

@@ -1,5 +1,6 @@
 //! From records to the rows of a trace: which file a descriptor is, and the whole path of a name.
 
+use crate::hash::FastMap;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{BlockRecord, CallRecord, Life, LifeRecord, PathRecord, Record, Slot};
 use seekwell_trace::calls::{CALLS, Call, CallId};
@@ -7,7 +8,7 @@ use seekwell_trace::{
     Event, FileEntry, FileId, Operation, ProcessEntry, Request, RequestFlags, TraceError,
     TraceWriter,
 };
-use std::collections::HashMap;
+use std::sync::Arc;
 
 const AT_FDCWD: i32 = -100;
 const O_CLOEXEC: u64 = 0o2_000_000;
@@ -22,12 +23,61 @@ pub(crate) struct Resolver {
     own: u32,
     /// Directories that the trace is limited to; empty for all.
     limits: Vec<String>,
-    calls: HashMap<u32, CallId>,
-    processes: HashMap<u32, Process>,
-    pending: HashMap<u32, Vec<PathRecord>>,
-    files: HashMap<String, (FileId, Option<u64>)>,
-    /// Path of each file, and true when the trace is not limited to others.
-    entries: Vec<(String, bool)>,
+    /// Calls by their number.
+    calls: Vec<Option<Known>>,
+    processes: FastMap<u32, Process>,
+    /// Paths whose call has not come: those of one call follow one another and have its thread.
+    pending: Vec<PathRecord>,
+    files: FastMap<Arc<str>, (FileId, Option<u64>)>,
+    entries: Vec<Entry>,
+    /// Number of the part that is written.
+    part: u32,
+}
+
+/// A file that was met.
+struct Entry {
+    path: Arc<str>,
+    /// True when the trace is not limited to others.
+    inside: bool,
+    /// The last part that has it.
+    part: u32,
+    device: Option<u32>,
+    inode: Option<u64>,
+    mode: Option<u32>,
+}
+
+/// A call of the catalogue.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    id: CallId,
+    call: &'static Call,
+    effect: Effect,
+}
+
+/// Change of a process's descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    None,
+    Opens,
+    Dup,
+    Dup3,
+    Control,
+    Close,
+    CloseRange,
+}
+
+impl Effect {
+    fn of(call: &Call) -> Self {
+        match call.name {
+            _ if call.opens => Self::Opens,
+            "dup" | "dup2" => Self::Dup,
+            "dup3" => Self::Dup3,
+            "fcntl" => Self::Control,
+            "close" => Self::Close,
+            "close_range" => Self::CloseRange,
+            _ => Self::None,
+        }
+    }
 }
 
 /// Files that a call names.
@@ -40,23 +90,72 @@ struct Named {
 
 impl Resolver {
     pub(crate) fn new(origin_ns: u64, own: u32, limits: Vec<String>) -> Self {
-        let calls = (0_u16..).zip(CALLS).map(|(id, call)| (call.number.into(), CallId(id)));
+        let mut calls = vec![None; 512];
+        for (id, call) in (0_u16..).zip(CALLS) {
+            let known = Known { id: CallId(id), call, effect: Effect::of(call) };
+            if let Some(place) = calls.get_mut(usize::from(call.number)) {
+                *place = Some(known);
+            }
+        }
         Self {
             origin_ns,
             own,
             limits,
-            calls: calls.collect(),
-            processes: HashMap::new(),
-            pending: HashMap::new(),
-            files: HashMap::new(),
+            calls,
+            processes: FastMap::default(),
+            pending: Vec::new(),
+            files: FastMap::default(),
             entries: Vec::new(),
+            part: 0,
         }
+    }
+
+    /// Start of the part that is written, `CLOCK_MONOTONIC`.
+    pub(crate) fn origin_ns(&self) -> u64 {
+        self.origin_ns
+    }
+
+    /// Sets the start of the capture.
+    pub(crate) fn begin(&mut self, origin_ns: u64) {
+        self.origin_ns = origin_ns;
+    }
+
+    /// Begins a part: it gets the processes that run, and each file again once a call names it.
+    pub(crate) fn next_part(&mut self, origin_ns: u64, writer: &mut TraceWriter) {
+        self.origin_ns = origin_ns;
+        self.part += 1;
+        for (process, known) in &self.processes {
+            if *process != self.own {
+                let (parent, name) = (known.parent, known.name.clone());
+                writer.process(ProcessEntry { process: *process, parent, start_ns: 0, name });
+            }
+        }
+    }
+
+    /// Writes the entry of a file that this part does not have.
+    fn write_again(&mut self, file: Option<FileId>, writer: &mut TraceWriter) {
+        let Some(id) = file else { return };
+        let Some(entry) = self.entries.get_mut(id.0 as usize) else { return };
+        if entry.part == self.part || !entry.inside {
+            return;
+        }
+        entry.part = self.part;
+        writer.file(FileEntry {
+            id,
+            path: Some(entry.path.to_string()),
+            device: entry.device,
+            inode: entry.inode,
+            mode: entry.mode,
+            // It was so when the first part met the file.
+            bytes: None,
+        });
     }
 
     /// Learns directory and descriptors of a process that runs already.
     pub(crate) fn seed(&mut self, process: u32, writer: &mut TraceWriter) {
         let seen = processes::seen(process);
-        let mut known = Process { directory: seen.directory, descriptors: HashMap::new() };
+        let mut known =
+            Process { name: seen.name.clone(), directory: seen.directory, ..Process::default() };
         for open in seen.descriptors {
             let file = self.file(&open.path, None, writer);
             let descriptor = Descriptor { file, close_on_exec: open.close_on_exec };
@@ -76,7 +175,7 @@ impl Resolver {
     ) -> Result<(), TraceError> {
         match record {
             Record::Path(path) => {
-                self.pending.entry(path.thread).or_default().push(*path);
+                self.pending.push(path);
                 Ok(())
             }
             Record::Life(life) => {
@@ -88,6 +187,14 @@ impl Resolver {
         }
     }
 
+    /// Takes the paths of this thread's call.
+    fn paths_of(&mut self, thread: u32) -> Vec<PathRecord> {
+        if self.pending.iter().all(|path| path.thread == thread) {
+            return std::mem::take(&mut self.pending);
+        }
+        self.pending.extract_if(.., |path| path.thread == thread).collect()
+    }
+
     fn since(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.origin_ns)
     }
@@ -97,19 +204,20 @@ impl Resolver {
         let name = Some(life.name.clone()).filter(|name| !name.is_empty());
         match life.life {
             Life::Fork if life.other_process != life.process => {
-                let copy = self.processes.get(&life.process).cloned();
-                self.processes.insert(life.other_process, copy.unwrap_or_default());
+                let copy = self.processes.get(&life.process).cloned().unwrap_or_default();
                 let (process, parent) = (life.other_process, Some(life.process));
+                self.processes.insert(process, Process { parent, name: name.clone(), ..copy });
                 writer.process(ProcessEntry { process, parent, start_ns, name });
             }
             Life::Exec => {
                 let process = self.processes.entry(life.process).or_default();
                 process.descriptors.retain(|_, descriptor| !descriptor.close_on_exec);
+                process.name.clone_from(&name);
                 let (process, parent) = (life.process, None);
                 writer.process(ProcessEntry { process, parent, start_ns, name });
             }
             Life::Exit => {
-                self.pending.remove(&life.thread);
+                self.pending.retain(|path| path.thread != life.thread);
                 if life.thread == life.process {
                     self.processes.remove(&life.process);
                 }
@@ -119,25 +227,27 @@ impl Resolver {
     }
 
     fn call(&mut self, record: &CallRecord, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        let paths = self.pending.remove(&record.thread).unwrap_or_default();
+        let paths = self.paths_of(record.thread);
         if record.process == self.own {
             return Ok(());
         }
         if !self.processes.contains_key(&record.process) {
             self.seed(record.process, writer);
         }
-        let Some(id) = self.calls.get(&record.number).copied() else {
+        let known = self.calls.get(record.number as usize).copied().flatten();
+        let Some(Known { id, call, effect }) = known else {
             self.made(record.process, &paths, writer);
             return Ok(());
         };
-        let call = id.call();
         let arg = |index: Option<u8>| index.map(|at| record.args[usize::from(at) % 6]);
         let named = self.named(call, record, &paths, writer);
-        self.follow(call, record, &paths, named);
+        self.follow(effect, call, record, &paths, named);
         let outside = |file: Option<FileId>| !file.is_some_and(|file| self.inside(file));
         if !self.limits.is_empty() && outside(named.file) && outside(named.to_file) {
             return Ok(());
         }
+        self.write_again(named.file, writer);
+        self.write_again(named.to_file, writer);
         let moved = u64::try_from(record.result).unwrap_or(0);
         let before = record.position.map(|position| position.saturating_sub(moved));
         writer.event(Event {
@@ -166,7 +276,7 @@ impl Resolver {
     }
 
     fn inside(&self, file: FileId) -> bool {
-        self.entries.get(file.0 as usize).is_some_and(|(_, inside)| *inside)
+        self.entries.get(file.0 as usize).is_some_and(|entry| entry.inside)
     }
 
     /// Descriptor and files of a call.
@@ -228,7 +338,7 @@ impl Resolver {
             None | Some(AT_FDCWD) => self.processes.get(&process)?.directory.clone()?,
             Some(fd) => {
                 let file = self.descriptor_file(process, fd, writer)?;
-                self.entries.get(file.0 as usize)?.0.clone()
+                self.entries.get(file.0 as usize)?.path.to_string()
             }
         };
         Some(processes::plain(&format!("{base}/{name}")))
@@ -271,17 +381,22 @@ impl Resolver {
             }
             _ => self.new_file(path, inode)?,
         };
-        if !self.inside(id) {
-            return Some(id);
+        let part = self.part;
+        let entry = self.entries.get_mut(id.0 as usize)?;
+        entry.part = part;
+        entry.device = opened.map(|opened| opened.device);
+        entry.inode = inode;
+        entry.mode = opened.map(|opened| opened.mode).or_else(|| processes::mode_of(path));
+        if entry.inside {
+            writer.file(FileEntry {
+                id,
+                path: Some(path.to_owned()),
+                device: entry.device,
+                inode,
+                mode: entry.mode,
+                bytes: opened.map(|opened| opened.bytes),
+            });
         }
-        writer.file(FileEntry {
-            id,
-            path: Some(path.to_owned()),
-            device: opened.map(|opened| opened.device),
-            inode,
-            mode: opened.map(|opened| opened.mode).or_else(|| processes::mode_of(path)),
-            bytes: opened.map(|opened| opened.bytes),
-        });
         Some(id)
     }
 
@@ -292,14 +407,29 @@ impl Resolver {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || limit == "/")
         };
         let inside = self.limits.is_empty() || self.limits.iter().any(under);
-        self.entries.push((path.to_owned(), inside));
-        self.files.insert(path.to_owned(), (id, inode));
+        let path: Arc<str> = path.into();
+        self.entries.push(Entry {
+            path: Arc::clone(&path),
+            inside,
+            part: self.part,
+            device: None,
+            inode: None,
+            mode: None,
+        });
+        self.files.insert(path, (id, inode));
         Some(id)
     }
 
     /// Keeps descriptors and directory of the process up to date.
-    fn follow(&mut self, call: &Call, record: &CallRecord, paths: &[PathRecord], named: Named) {
-        if record.result < 0 {
+    fn follow(
+        &mut self,
+        effect: Effect,
+        call: &Call,
+        record: &CallRecord,
+        paths: &[PathRecord],
+        named: Named,
+    ) {
+        if record.result < 0 || (effect == Effect::None && !call.changes_directory) {
             return;
         }
         let Some(process) = self.processes.get_mut(&record.process) else { return };
@@ -309,19 +439,18 @@ impl Resolver {
         let mut copy = |to: i32, close_on_exec: bool| {
             table.insert(to, Descriptor { file: named.file, close_on_exec });
         };
-        match call.name {
-            _ if call.opens => copy(result, flags & O_CLOEXEC != 0),
-            "dup" | "dup2" => copy(result, false),
-            "dup3" => copy(result, flags & O_CLOEXEC != 0),
-            "fcntl" if flags == F_DUPFD => copy(result, false),
-            "fcntl" if flags == F_DUPFD_CLOEXEC => copy(result, true),
-            "fcntl" if flags == F_SETFD => {
+        match effect {
+            Effect::Opens | Effect::Dup3 => copy(result, flags & O_CLOEXEC != 0),
+            Effect::Dup => copy(result, false),
+            Effect::Control if flags == F_DUPFD => copy(result, false),
+            Effect::Control if flags == F_DUPFD_CLOEXEC => copy(result, true),
+            Effect::Control if flags == F_SETFD => {
                 if let Some(known) = named.fd.and_then(|fd| table.get_mut(&fd)) {
                     known.close_on_exec = record.args[2] & 1 == 1;
                 }
             }
-            "close" => drop(named.fd.and_then(|fd| table.remove(&fd))),
-            "close_range" => {
+            Effect::Close => drop(named.fd.and_then(|fd| table.remove(&fd))),
+            Effect::CloseRange => {
                 let range = record.args[0]..=record.args[1] & 0xffff_ffff;
                 let within = |fd: i32| u64::try_from(fd).is_ok_and(|fd| range.contains(&fd));
                 if flags & CLOSE_RANGE_CLOEXEC == 0 {
@@ -331,7 +460,7 @@ impl Resolver {
                     inside.for_each(|(_, known)| known.close_on_exec = true);
                 }
             }
-            _ => {}
+            Effect::None | Effect::Control => {}
         }
         if let Some(path) = paths.iter().find(|path| path.slot == Slot::Directory) {
             process.directory = Some(path.text.clone());

@@ -209,6 +209,14 @@ pub(crate) fn checked_paths(options: &Options) -> Result<Vec<String>, CaptureErr
     Ok(limits)
 }
 
+/// Directories whose state is recorded before the start.
+pub(crate) fn walked(options: &Options) -> Vec<PathBuf> {
+    if options.paths.is_empty() && matches!(options.target, Target::Command(_)) {
+        return working_directory(&options.target).into_iter().collect();
+    }
+    options.paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
+}
+
 /// The directory where a target without `--path` most likely works.
 fn working_directory(target: &Target) -> Option<PathBuf> {
     match target {

@@ -2,54 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
-use seekwell_capture::{CaptureError, Captured, Command, Options, Target, capture};
-use seekwell_trace::{Event, FileEntry, Trace};
+mod common;
+
+use common::{Row, captured, of_command, rows};
+use seekwell_capture::{Ended, Rotate, Target};
+use seekwell_trace::{Event, Trace};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// An event with the paths of its files.
-type Row = (Event, String, String);
-
-/// Captures, or counts a skip where this machine cannot.
-fn captured(test: &str, options: &Options) -> Option<Captured> {
-    if !seekwell_testing::root() {
-        seekwell_testing::skip(test, "needs root to load eBPF programs");
-        return None;
-    }
-    match capture(options, &AtomicBool::new(false)) {
-        Ok(captured) => Some(captured),
-        // Not for programs that the kernel does not accept: that is a failure.
-        Err(
-            error @ (CaptureError::NotBuilt | CaptureError::Btf { .. } | CaptureError::Bpf { .. }),
-        ) => {
-            seekwell_testing::skip(test, &error.to_string());
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
-fn of_command(output: &Path, words: &[&str]) -> Options {
-    let words = words.iter().map(Into::into).collect();
-    let target = Target::Command(Command { words, ..Command::default() });
-    Options { ring_bytes: 4 << 20, same_device: true, ..Options::new(output.to_owned(), target) }
-}
-
-fn rows(trace: &Trace) -> Vec<Row> {
-    let files: Vec<FileEntry> = trace.files().unwrap();
-    let path = |id| {
-        let found = files.iter().find(|file| Some(file.id) == id);
-        found.and_then(|file| file.path.clone()).unwrap_or_default()
-    };
-    let mut rows = Vec::new();
-    let each = |event: Event| {
-        rows.push((event, path(event.file), path(event.to_file)));
-        Ok(())
-    };
-    trace.events(each).unwrap();
-    rows
-}
 
 #[test]
 fn a_copy_is_seen_with_paths_sizes_and_results() {
@@ -127,6 +86,85 @@ fn a_ring_that_is_too_small_loses_events_and_counts_them() {
     assert_eq!(trace.meta().lost, captured.lost);
     let moved = rows(&trace).iter().filter(|row| row.0.call.call().moves_data()).count() as u64;
     assert!(moved + lost >= 400_000, "{moved} recorded, {lost} lost");
+}
+
+#[test]
+fn parts_of_a_long_trace_are_whole_traces_and_the_newest_are_kept() {
+    let test = "parts_of_a_long_trace_are_whole_traces_and_the_newest_are_kept";
+    let work = tempfile::tempdir().unwrap();
+    let words = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=250000", "status=none"];
+    let mut options = of_command(&work.path().join("trace"), &words);
+    options.ring_bytes = 32 << 20;
+    options.walk = false;
+    // Less than one group of rows, so that each is a part.
+    options.rotate = Some(Rotate { bytes: 1000, keep: 2 });
+    let Some(captured) = captured(test, &options) else { return };
+    assert_eq!((captured.lost.clone(), captured.ended), (Vec::new(), Ended::Target));
+    let parts = std::fs::read_dir(&options.output).unwrap().map(|entry| entry.unwrap().path());
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort();
+    assert_eq!(parts.len(), 2, "{parts:?}");
+    assert!(!parts[0].ends_with("part-000001"), "{parts:?}");
+    let mut events = 0;
+    for part in &parts {
+        let trace = Trace::open(part).unwrap();
+        let rows = rows(&trace);
+        let moves: Vec<&Row> = rows.iter().filter(|row| row.0.call.call().moves_data()).collect();
+        assert!(moves.iter().all(|row| row.1 == "/dev/zero" || row.1 == "/dev/null"), "{part:?}");
+        let name = trace.processes().unwrap().last().and_then(|process| process.name.clone());
+        assert_eq!(name.as_deref(), Some("dd"));
+        let last_ns = rows.iter().map(|row| row.0.start_ns).max().unwrap();
+        assert!(last_ns <= trace.meta().duration_ns.unwrap());
+        events += rows.len() as u64;
+    }
+    assert!(captured.events > 500_000 && captured.events > events, "{}", captured.events);
+}
+
+#[test]
+fn an_anonymous_trace_has_no_names() {
+    let test = "an_anonymous_trace_has_no_names";
+    let work = tempfile::tempdir().unwrap();
+    let script = format!("cd {}; echo x >secretfile; cat secretfile", work.path().display());
+    let mut options = of_command(&work.path().join("trace"), &["sh", "-c", &script]);
+    options.paths.push(work.path().to_owned());
+    options.anonymize = true;
+    std::fs::write(work.path().join("secretfile"), "before").unwrap();
+    if captured(test, &options).is_none() {
+        return;
+    }
+    let trace = Trace::open(&options.output).unwrap();
+    let mut initial = Vec::new();
+    let each = |entry| {
+        initial.push(entry);
+        Ok(())
+    };
+    trace.initial(each).unwrap();
+    let (files, processes) = (trace.files().unwrap(), trace.processes().unwrap());
+    let text = format!("{files:?} {processes:?} {initial:?} {:?}", trace.meta());
+    let folder = work.path().file_name().unwrap().to_str().unwrap();
+    for name in ["secretfile", "\"sh\"", "\"cat\"", folder] {
+        assert!(!text.contains(name), "{name} in {text}");
+    }
+    // The same file has the same name in both tables.
+    assert_eq!((initial.len(), initial[1].bytes), (2, 6));
+    assert!(files.iter().any(|file| file.path.as_ref() == Some(&initial[1].path)));
+}
+
+#[test]
+fn a_capture_ends_at_its_largest_size() {
+    let test = "a_capture_ends_at_its_largest_size";
+    let work = tempfile::tempdir().unwrap();
+    let mut dd = std::process::Command::new("dd");
+    let mut dd = dd.args(["if=/dev/zero", "of=/dev/null", "bs=1"]).spawn().unwrap();
+    let mut options = of_command(&work.path().join("trace"), &[]);
+    options.target = Target::Process(dd.id());
+    options.max_bytes = Some(1000);
+    options.time = Some(Duration::from_secs(60));
+    let captured = captured(test, &options);
+    dd.kill().unwrap();
+    dd.wait().unwrap();
+    let Some(captured) = captured else { return };
+    assert_eq!(captured.ended, Ended::Size);
 }
 
 /// Calls of the program between its first and its last one, whose results do not depend on the run.

@@ -1,10 +1,12 @@
 //! Tables of columns as Parquet segments: written group by group, read group by group.
 
+use crate::encode::{self, Numbers, Words};
 use crate::error::TraceError;
 use crate::meta::private_file;
+use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::ColumnReader;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
@@ -30,16 +32,17 @@ pub(crate) enum Kind {
 /// Name and type of a column.
 pub(crate) type Column = (&'static str, Kind);
 
-/// Values of a column; `None` is unknown.
+/// Values of a column to write; `None` is unknown.
 #[derive(Clone, Debug)]
-pub(crate) enum Values {
-    Whole(Vec<Option<i64>>),
+pub(crate) enum Stored {
+    Numbers(Numbers),
+    Words(Words),
     Text(Vec<Option<ByteArray>>),
 }
 
-impl Values {
+impl Stored {
     pub(crate) fn whole(values: impl Iterator<Item = Option<i64>>) -> Self {
-        Self::Whole(values.collect())
+        Self::Numbers(Numbers::of(values))
     }
 
     pub(crate) fn text<T: Into<ByteArray>>(values: impl Iterator<Item = Option<T>>) -> Self {
@@ -47,9 +50,17 @@ impl Values {
     }
 }
 
+/// Values of a column that was read; `None` is unknown.
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    Whole(Vec<Option<i64>>),
+    Text(Vec<Option<ByteArray>>),
+}
+
 /// A segment that is being written. It has its name only once it is complete.
 pub(crate) struct Segment {
     writer: SerializedFileWriter<File>,
+    columns: Vec<Column>,
     open: PathBuf,
     path: PathBuf,
 }
@@ -63,17 +74,24 @@ impl Segment {
         let writer = schema(columns)
             .and_then(|schema| SerializedFileWriter::new(file, schema, properties(columns)))
             .map_err(TraceError::segment("create", path))?;
-        Ok(Self { writer, open, path: path.to_owned() })
+        Ok(Self { writer, columns: columns.to_vec(), open, path: path.to_owned() })
     }
 
-    pub(crate) fn group(&mut self, columns: &[Values]) -> std::result::Result<(), TraceError> {
+    /// Adds a row group.
+    pub(crate) fn group(&mut self, values: &[Stored]) -> std::result::Result<(), TraceError> {
         let write = |writer: &mut SerializedFileWriter<File>| -> Result<()> {
+            let described: Vec<_> = writer.schema_descr().columns().to_vec();
             let mut group = writer.next_row_group()?;
-            for values in columns {
-                match values {
-                    Values::Whole(all) => column::<Int64Type>(&mut group, all)?,
-                    Values::Text(all) => column::<ByteArrayType>(&mut group, all)?,
-                }
+            for ((values, (_, kind)), column) in values.iter().zip(&self.columns).zip(&described) {
+                let chunk = match values {
+                    Stored::Numbers(all) => encode::numbers(column, all, *kind == Kind::Few)?,
+                    Stored::Words(all) => encode::words(column, all)?,
+                    Stored::Text(all) => {
+                        texts(&mut group, all)?;
+                        continue;
+                    }
+                };
+                group.append_column(&Bytes::from(chunk.bytes), chunk.close)?;
             }
             group.close().map(drop)
         };
@@ -85,11 +103,13 @@ impl Segment {
         self.writer.bytes_written() as u64
     }
 
-    /// Writes the footer, syncs, and gives the segment its name.
-    pub(crate) fn seal(self) -> std::result::Result<(), TraceError> {
+    /// Writes the footer, syncs, and gives the segment its name. Returns its bytes.
+    pub(crate) fn seal(self) -> std::result::Result<u64, TraceError> {
         let file = self.writer.into_inner().map_err(TraceError::segment("seal", &self.path))?;
         file.sync_all().map_err(TraceError::io("sync", &self.open))?;
-        std::fs::rename(&self.open, &self.path).map_err(TraceError::io("rename", &self.open))
+        let bytes = file.metadata().map_err(TraceError::io("read", &self.open))?.len();
+        std::fs::rename(&self.open, &self.path).map_err(TraceError::io("rename", &self.open))?;
+        Ok(bytes)
     }
 }
 
@@ -113,6 +133,8 @@ fn properties(columns: &[Column]) -> Arc<WriterProperties> {
     let mut builder = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_writer_version(WriterVersion::PARQUET_2_0)
+        // Chunks of [`encode`] have none, and a file has it for all columns or for none.
+        .set_offset_index_disabled(true)
         .set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk);
     for (name, kind) in columns {
         let path = ColumnPath::from(*name);
@@ -129,14 +151,14 @@ fn properties(columns: &[Column]) -> Arc<WriterProperties> {
     Arc::new(builder.build())
 }
 
-fn column<T: DataType>(
+fn texts(
     group: &mut SerializedRowGroupWriter<'_, File>,
-    values: &[Option<T::T>],
+    values: &[Option<ByteArray>],
 ) -> Result<()> {
     let Some(mut writer) = group.next_column()? else { return Ok(()) };
     let present: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-    let there: Vec<T::T> = values.iter().flatten().cloned().collect();
-    writer.typed::<T>().write_batch(&there, Some(&present), None)?;
+    let there: Vec<ByteArray> = values.iter().flatten().cloned().collect();
+    writer.typed::<ByteArrayType>().write_batch(&there, Some(&present), None)?;
     writer.close()
 }
 

@@ -104,6 +104,78 @@ impl FileEntry {
     }
 }
 
+/// A file or directory as it was before the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitialEntry {
+    /// Absolute path.
+    pub path: String,
+    /// Device with the filesystem: major number << 20 | minor number.
+    pub device: Option<u32>,
+    /// Inode number; equal ones of a device are one file with several names.
+    pub inode: Option<u64>,
+    /// Type and permissions, as in `st_mode`.
+    pub mode: u32,
+    /// User who owns it.
+    pub owner: Option<u32>,
+    /// Group that owns it.
+    pub group: Option<u32>,
+    /// Size, bytes.
+    pub bytes: u64,
+    /// Allocated room, bytes: less than the size in files with holes.
+    pub allocated_bytes: u64,
+    /// Kind of content; `None` for what is no regular file, empty, or was not sampled.
+    pub content: Option<Content>,
+}
+
+/// Kind of a file's content, told from samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Zeros alone.
+    Zero,
+    /// Snappy compresses it to this many per cent.
+    Compressible(u8),
+    /// Snappy compresses it by less than a tenth.
+    Random,
+}
+
+impl Content {
+    /// Content of which these bytes are samples; `None` without bytes.
+    #[must_use]
+    pub fn of(sample: &[u8]) -> Option<Self> {
+        const HARDLY: usize = 90;
+        if sample.is_empty() {
+            return None;
+        }
+        if sample.iter().all(|byte| *byte == 0) {
+            return Some(Self::Zero);
+        }
+        let compressed = snap::raw::Encoder::new().compress_vec(sample).ok()?;
+        let percent = (compressed.len() * 100).div_ceil(sample.len());
+        Some(match u8::try_from(percent) {
+            Ok(small) if percent < HARDLY => Self::Compressible(small),
+            _ => Self::Random,
+        })
+    }
+
+    /// Name in tables, and the percentage of compressible content.
+    pub(crate) fn stored(self) -> (&'static str, Option<u8>) {
+        match self {
+            Self::Zero => ("zero", None),
+            Self::Compressible(percent) => ("compressible", Some(percent)),
+            Self::Random => ("random", None),
+        }
+    }
+
+    pub(crate) fn read(name: &str, percent: Option<u8>) -> Option<Self> {
+        match (name, percent) {
+            ("zero", _) => Some(Self::Zero),
+            ("compressible", Some(percent)) => Some(Self::Compressible(percent)),
+            ("random", _) => Some(Self::Random),
+            _ => None,
+        }
+    }
+}
+
 /// A process of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessEntry {

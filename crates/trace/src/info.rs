@@ -1,5 +1,6 @@
 //! The kind of load that a trace holds: three sentences, then numbers.
 
+mod before;
 mod histogram;
 mod measure;
 mod sentences;
@@ -56,6 +57,10 @@ pub struct Summary {
     pub created: u64,
     /// Names that were removed.
     pub removed: u64,
+    /// Files and directories whose state before the trace is in it.
+    pub known_before: u64,
+    /// Files that were overwritten, removed or replaced before their state could be seen.
+    pub unknown_before: u64,
     /// Most calls in a tenth of a second.
     pub peak_calls_per_tenth: u64,
     /// Block requests; `None` when the trace has none.

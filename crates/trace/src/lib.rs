@@ -4,8 +4,10 @@
 //! writes, cuts and summarizes it, and imports the records of other programs. It records nothing
 //! itself: that is the room `capture`.
 
+mod anonymous;
 pub mod calls;
 mod columns;
+mod encode;
 mod error;
 mod event;
 pub mod filter;
@@ -15,7 +17,10 @@ pub mod meta;
 mod read;
 mod write;
 
+pub use anonymous::Anonymizer;
 pub use error::TraceError;
-pub use event::{Event, FileEntry, FileId, Operation, ProcessEntry, Request, RequestFlags};
+pub use event::{
+    Content, Event, FileEntry, FileId, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
+};
 pub use read::Trace;
 pub use write::{Limits, TraceWriter};

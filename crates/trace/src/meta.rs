@@ -34,12 +34,27 @@ pub struct Meta {
     /// True when block requests were recorded, even if there were none.
     #[serde(default)]
     pub requests: bool,
+    /// Directory trees whose state before the start is in the trace.
+    #[serde(default)]
+    pub initial: Vec<Tree>,
+    /// True when names were replaced by words without meaning.
+    #[serde(default)]
+    pub anonymous: bool,
     /// Events that were lost.
     #[serde(default)]
     pub lost: Vec<Lost>,
     /// Kinds of load that the source cannot show, in words.
     #[serde(default)]
     pub gaps: Vec<String>,
+}
+
+/// A directory tree as it was before the start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tree {
+    /// Its root.
+    pub root: String,
+    /// True when everything in it was seen; false when it was too large.
+    pub complete: bool,
 }
 
 /// Lost events of one kind on one CPU.
@@ -65,6 +80,8 @@ impl Meta {
             duration_ns: None,
             paths: Vec::new(),
             requests: false,
+            initial: Vec::new(),
+            anonymous: false,
             lost: Vec::new(),
             gaps: Vec::new(),
         }

@@ -3,9 +3,11 @@
 use crate::calls::CallId;
 use crate::columns::{Group, Kind, Reading};
 use crate::error::TraceError;
-use crate::event::{Event, FileEntry, FileId, Operation, ProcessEntry, Request, RequestFlags};
+use crate::event::{
+    Content, Event, FileEntry, FileId, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
+};
 use crate::meta::Meta;
-use crate::write::{CALLS, FILES, PROCESSES, REQUESTS};
+use crate::write::{CALLS, FILES, INITIAL, PROCESSES, REQUESTS};
 use parquet::data_type::ByteArray;
 use std::path::{Path, PathBuf};
 
@@ -158,6 +160,40 @@ impl Trace {
             same
         });
         Ok(files)
+    }
+
+    /// Files and directories as they were before the start, in the order of the walk.
+    ///
+    /// # Errors
+    /// When a segment is damaged, and those of `each`.
+    pub fn initial(
+        &self,
+        mut each: impl FnMut(InitialEntry) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        self.groups("initial", &INITIAL, &mut |group| {
+            let whole = |name| group.whole(name);
+            let (path, device, inode) = (group.text("path")?, whole("device")?, whole("inode")?);
+            let (mode, bytes) = (group.needed_small("mode")?, group.needed("bytes")?);
+            let (owner, owners) = (whole("owner")?, whole("group")?);
+            let allocated = group.needed("allocated_bytes")?;
+            let (content, percent) = (group.text("content")?, whole("compressed_percent")?);
+            for row in 0..group.rows() {
+                let percent = percent[row].and_then(|percent| u8::try_from(percent).ok());
+                let name = text(content[row].as_ref()).unwrap_or_default();
+                each(InitialEntry {
+                    path: text(path[row].as_ref()).unwrap_or_default(),
+                    device: small(device[row]),
+                    inode: number(inode[row]),
+                    mode: mode[row],
+                    owner: small(owner[row]),
+                    group: small(owners[row]),
+                    bytes: bytes[row],
+                    allocated_bytes: allocated[row],
+                    content: Content::read(&name, percent),
+                })?;
+            }
+            Ok(())
+        })
     }
 
     /// Processes in the order they were met.

@@ -1,9 +1,14 @@
 //! Writes a trace: rows gather in memory, groups of them go into open segments, and segments are
 //! sealed by size and age.
 
-use crate::columns::{Column, Kind, Segment, Values};
+use crate::anonymous::Anonymizer;
+use crate::calls;
+use crate::columns::{Column, Kind, Segment, Stored};
+use crate::encode::{Numbers, Words};
 use crate::error::TraceError;
-use crate::event::{Event, FileEntry, ProcessEntry, Request};
+use crate::event::{
+    Content, Event, FileEntry, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
+};
 use crate::meta::Meta;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -31,6 +36,19 @@ pub(crate) const FILES: [Column; 6] = [
     ("inode", Kind::Many),
     ("mode", Kind::Few),
     ("bytes", Kind::Many),
+];
+
+pub(crate) const INITIAL: [Column; 10] = [
+    ("path", Kind::Text),
+    ("device", Kind::Few),
+    ("inode", Kind::Many),
+    ("mode", Kind::Few),
+    ("owner", Kind::Few),
+    ("group", Kind::Few),
+    ("bytes", Kind::Many),
+    ("allocated_bytes", Kind::Many),
+    ("content", Kind::Word),
+    ("compressed_percent", Kind::Few),
 ];
 
 pub(crate) const PROCESSES: [Column; 4] = [
@@ -70,16 +88,114 @@ impl Default for Limits {
     }
 }
 
+/// Rows in memory, column by column.
+struct Rows<const COLUMNS: usize> {
+    columns: [Stored; COLUMNS],
+    count: usize,
+}
+
+impl<const COLUMNS: usize> Rows<COLUMNS> {
+    fn of(columns: &[Column; COLUMNS]) -> Self {
+        let empty = |(name, kind): &Column| match (*name, kind) {
+            ("call", _) => Stored::Words(Words::new(calls::CALLS.iter().map(|c| c.name).collect())),
+            ("operation", _) => {
+                Stored::Words(Words::new(Operation::ALL.map(Operation::name).to_vec()))
+            }
+            (_, Kind::Word | Kind::Text) => Stored::Text(Vec::new()),
+            _ => Stored::Numbers(Numbers::default()),
+        };
+        Self { columns: columns.each_ref().map(empty), count: 0 }
+    }
+
+    /// Adds a row: numbers and words in the order of the columns.
+    fn add(&mut self, row: [Cell; COLUMNS]) {
+        for (column, cell) in self.columns.iter_mut().zip(row) {
+            match (column, cell) {
+                (Stored::Numbers(all), Cell::Number(value)) => all.push(value),
+                (Stored::Words(all), Cell::Word(word)) => all.push(word),
+                (Stored::Text(all), Cell::Flags(flags)) => {
+                    all.push(Some(flags.letters().into_bytes().into()));
+                }
+                _ => debug_assert!(false, "the row is not in the order of the columns"),
+            }
+        }
+        self.count += 1;
+    }
+
+    fn clear(&mut self) {
+        for column in &mut self.columns {
+            match column {
+                Stored::Numbers(all) => all.clear(),
+                Stored::Words(all) => all.clear(),
+                Stored::Text(all) => all.clear(),
+            }
+        }
+        self.count = 0;
+    }
+}
+
+/// Value of a column in a row.
+enum Cell {
+    Number(Option<i64>),
+    Word(usize),
+    Flags(RequestFlags),
+}
+
+// Whole numbers keep all 64 bits: those above i64::MAX come back as they were.
+fn whole(value: impl Into<Option<u64>>) -> Cell {
+    Cell::Number(value.into().map(u64::cast_signed))
+}
+
+impl Rows<12> {
+    #[inline]
+    fn call(&mut self, row: &Event) {
+        self.add([
+            whole(row.start_ns),
+            whole(row.duration_ns),
+            whole(u64::from(row.process)),
+            whole(u64::from(row.thread)),
+            Cell::Word(row.call.0.into()),
+            Cell::Number(row.fd.map(i64::from)),
+            whole(row.file.map(|file| file.0.into())),
+            whole(row.to_file.map(|file| file.0.into())),
+            whole(row.offset),
+            whole(row.length),
+            Cell::Number(row.result),
+            whole(row.flags),
+        ]);
+    }
+}
+
+impl Rows<9> {
+    fn request(&mut self, row: &Request) {
+        self.add([
+            whole(row.start_ns),
+            whole(row.duration_ns),
+            whole(row.process.map(u64::from)),
+            whole(u64::from(row.device)),
+            Cell::Word(row.operation as usize),
+            Cell::Flags(row.flags),
+            whole(row.sector),
+            whole(row.bytes),
+            whole(row.depth.map(u64::from)),
+        ]);
+    }
+}
+
 /// A trace that is being written.
 pub struct TraceWriter {
     folder: PathBuf,
     limits: Limits,
+    anonymizer: Option<Anonymizer>,
     number: u32,
+    /// Bytes of sealed segments.
+    sealed: u64,
     opened: Instant,
-    calls: Vec<Event>,
+    calls: Rows<12>,
     files: Vec<FileEntry>,
+    initial: Vec<InitialEntry>,
     processes: Vec<ProcessEntry>,
-    requests: Vec<Request>,
+    requests: Rows<9>,
     open_calls: Option<Segment>,
     open_requests: Option<Segment>,
     events: u64,
@@ -91,6 +207,19 @@ impl TraceWriter {
     /// # Errors
     /// When something is there already, or the folder cannot be made.
     pub fn create(folder: &Path, meta: &Meta, limits: Limits) -> Result<Self, TraceError> {
+        Self::create_anonymous(folder, meta, limits, None)
+    }
+
+    /// The same, with words for the names of everything that is written.
+    ///
+    /// # Errors
+    /// Those of [`Self::create`].
+    pub fn create_anonymous(
+        folder: &Path,
+        meta: &Meta,
+        limits: Limits,
+        anonymizer: Option<Anonymizer>,
+    ) -> Result<Self, TraceError> {
         match std::fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
             Ok(true) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -101,20 +230,31 @@ impl TraceWriter {
                 return Err(TraceError::Exists { path: folder.to_owned() });
             }
         }
-        meta.write(folder)?;
-        Ok(Self {
+        let writer = Self {
             folder: folder.to_owned(),
             limits,
+            anonymizer,
             number: 0,
+            sealed: 0,
             opened: Instant::now(),
-            calls: Vec::new(),
+            calls: Rows::of(&CALLS),
             files: Vec::new(),
+            initial: Vec::new(),
             processes: Vec::new(),
-            requests: Vec::new(),
+            requests: Rows::of(&REQUESTS),
             open_calls: None,
             open_requests: None,
             events: 0,
-        })
+        };
+        writer.describe(meta)?;
+        Ok(writer)
+    }
+
+    fn describe(&self, meta: &Meta) -> Result<(), TraceError> {
+        match &self.anonymizer {
+            Some(anonymizer) => anonymizer.meta(meta).write(&self.folder),
+            None => meta.write(&self.folder),
+        }
     }
 
     /// Adds a call.
@@ -123,8 +263,8 @@ impl TraceWriter {
     /// When the segment cannot be written.
     pub fn event(&mut self, event: Event) -> Result<(), TraceError> {
         self.events += 1;
-        self.calls.push(event);
-        if self.calls.len() >= self.limits.rows {
+        self.calls.call(&event);
+        if self.calls.count >= self.limits.rows {
             self.write_calls()?;
             self.seal_when_large()?;
         }
@@ -133,12 +273,30 @@ impl TraceWriter {
 
     /// Adds a file. It is in the same segment as the first event that names it, or an earlier one.
     pub fn file(&mut self, file: FileEntry) {
-        self.files.push(file);
+        self.files.push(match &self.anonymizer {
+            Some(anonymizer) => anonymizer.file(file),
+            None => file,
+        });
+    }
+
+    /// Adds a file or directory as it was before the start.
+    ///
+    /// # Errors
+    /// When the segment cannot be written.
+    pub fn initial(&mut self, entry: InitialEntry) -> Result<(), TraceError> {
+        self.initial.push(match &self.anonymizer {
+            Some(anonymizer) => anonymizer.initial(entry),
+            None => entry,
+        });
+        if self.initial.len() >= self.limits.rows { self.seal() } else { Ok(()) }
     }
 
     /// Adds a process.
     pub fn process(&mut self, process: ProcessEntry) {
-        self.processes.push(process);
+        self.processes.push(match &self.anonymizer {
+            Some(anonymizer) => anonymizer.process(process),
+            None => process,
+        });
     }
 
     /// Adds a block request.
@@ -147,8 +305,8 @@ impl TraceWriter {
     /// When the segment cannot be written.
     pub fn request(&mut self, request: Request) -> Result<(), TraceError> {
         self.events += 1;
-        self.requests.push(request);
-        if self.requests.len() >= self.limits.rows {
+        self.requests.request(&request);
+        if self.requests.count >= self.limits.rows {
             self.write_requests()?;
             self.seal_when_large()?;
         }
@@ -169,6 +327,13 @@ impl TraceWriter {
         self.events
     }
 
+    /// Bytes of the segments so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let open = [&self.open_calls, &self.open_requests];
+        self.sealed + open.into_iter().flatten().map(Segment::bytes).sum::<u64>()
+    }
+
     /// Seals the open segments when they are old enough, and writes the description.
     ///
     /// # Errors
@@ -178,16 +343,17 @@ impl TraceWriter {
             return Ok(());
         }
         self.seal()?;
-        meta.write(&self.folder)
+        self.describe(meta)
     }
 
-    /// Seals the last segments and writes the description.
+    /// Seals the last segments and writes the description. Returns the bytes of the segments.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn finish(mut self, meta: &Meta) -> Result<(), TraceError> {
+    pub fn finish(mut self, meta: &Meta) -> Result<u64, TraceError> {
         self.seal()?;
-        meta.write(&self.folder)
+        self.describe(meta)?;
+        Ok(self.sealed)
     }
 
     /// Takes back a trace that did not begin: removes the description and the folder, which stays if
@@ -206,20 +372,26 @@ impl TraceWriter {
     fn seal(&mut self) -> Result<(), TraceError> {
         self.write_calls()?;
         self.write_requests()?;
+        if !self.initial.is_empty() {
+            let mut segment = Segment::create(&self.segment("initial"), &INITIAL)?;
+            segment.group(&initial_columns(&self.initial))?;
+            self.sealed += segment.seal()?;
+            self.initial.clear();
+        }
         if !self.files.is_empty() {
             let mut segment = Segment::create(&self.segment("files"), &FILES)?;
             segment.group(&file_columns(&self.files))?;
-            segment.seal()?;
+            self.sealed += segment.seal()?;
             self.files.clear();
         }
         if !self.processes.is_empty() {
             let mut segment = Segment::create(&self.segment("processes"), &PROCESSES)?;
             segment.group(&process_columns(&self.processes))?;
-            segment.seal()?;
+            self.sealed += segment.seal()?;
             self.processes.clear();
         }
         for segment in [self.open_calls.take(), self.open_requests.take()].into_iter().flatten() {
-            segment.seal()?;
+            self.sealed += segment.seal()?;
         }
         self.number += 1;
         self.opened = Instant::now();
@@ -227,21 +399,21 @@ impl TraceWriter {
     }
 
     fn write_calls(&mut self) -> Result<(), TraceError> {
-        if self.calls.is_empty() {
+        if self.calls.count == 0 {
             return Ok(());
         }
         let path = self.segment("calls");
-        append(&mut self.open_calls, &path, &CALLS, &call_columns(&self.calls))?;
+        append(&mut self.open_calls, &path, &CALLS, &self.calls.columns)?;
         self.calls.clear();
         Ok(())
     }
 
     fn write_requests(&mut self) -> Result<(), TraceError> {
-        if self.requests.is_empty() {
+        if self.requests.count == 0 {
             return Ok(());
         }
         let path = self.segment("requests");
-        append(&mut self.open_requests, &path, &REQUESTS, &request_columns(&self.requests))?;
+        append(&mut self.open_requests, &path, &REQUESTS, &self.requests.columns)?;
         self.requests.clear();
         Ok(())
     }
@@ -252,7 +424,7 @@ fn append(
     open: &mut Option<Segment>,
     path: &Path,
     columns: &[Column],
-    values: &[Values],
+    values: &[Stored],
 ) -> Result<(), TraceError> {
     let mut segment = match open.take() {
         Some(segment) => segment,
@@ -263,35 +435,13 @@ fn append(
     Ok(())
 }
 
-// Whole numbers keep all 64 bits: those above i64::MAX come back as they were.
-fn whole<T: Copy>(rows: &[T], value: impl Fn(T) -> Option<u64>) -> Values {
-    Values::whole(rows.iter().map(|row| value(*row).map(u64::cast_signed)))
-}
-
-fn call_columns(rows: &[Event]) -> [Values; 12] {
-    [
-        whole(rows, |row| Some(row.start_ns)),
-        whole(rows, |row| row.duration_ns),
-        whole(rows, |row| Some(row.process.into())),
-        whole(rows, |row| Some(row.thread.into())),
-        Values::text(rows.iter().map(|row| Some(row.call.call().name))),
-        Values::whole(rows.iter().map(|row| row.fd.map(i64::from))),
-        whole(rows, |row| row.file.map(|file| file.0.into())),
-        whole(rows, |row| row.to_file.map(|file| file.0.into())),
-        whole(rows, |row| row.offset),
-        whole(rows, |row| row.length),
-        Values::whole(rows.iter().map(|row| row.result)),
-        whole(rows, |row| row.flags),
-    ]
-}
-
-fn file_columns(rows: &[FileEntry]) -> [Values; 6] {
+fn file_columns(rows: &[FileEntry]) -> [Stored; 6] {
     let number = |value: fn(&FileEntry) -> Option<u64>| {
-        Values::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
+        Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
     };
     [
         number(|row| Some(row.id.0.into())),
-        Values::text(rows.iter().map(|row| row.path.as_deref())),
+        Stored::text(rows.iter().map(|row| row.path.as_deref())),
         number(|row| row.device.map(Into::into)),
         number(|row| row.inode),
         number(|row| row.mode.map(Into::into)),
@@ -299,29 +449,34 @@ fn file_columns(rows: &[FileEntry]) -> [Values; 6] {
     ]
 }
 
-fn process_columns(rows: &[ProcessEntry]) -> [Values; 4] {
+fn initial_columns(rows: &[InitialEntry]) -> [Stored; 10] {
+    let number = |value: fn(&InitialEntry) -> Option<u64>| {
+        Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
+    };
+    let content = |row: &InitialEntry| row.content.map(Content::stored);
+    [
+        Stored::text(rows.iter().map(|row| Some(row.path.as_str()))),
+        number(|row| row.device.map(Into::into)),
+        number(|row| row.inode),
+        number(|row| Some(row.mode.into())),
+        number(|row| row.owner.map(Into::into)),
+        number(|row| row.group.map(Into::into)),
+        number(|row| Some(row.bytes)),
+        number(|row| Some(row.allocated_bytes)),
+        Stored::text(rows.iter().map(|row| content(row).map(|(name, _)| name))),
+        Stored::whole(rows.iter().map(|row| content(row)?.1.map(i64::from))),
+    ]
+}
+
+fn process_columns(rows: &[ProcessEntry]) -> [Stored; 4] {
     let number = |value: fn(&ProcessEntry) -> Option<u64>| {
-        Values::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
+        Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
     };
     [
         number(|row| Some(row.process.into())),
         number(|row| row.parent.map(Into::into)),
         number(|row| Some(row.start_ns)),
-        Values::text(rows.iter().map(|row| row.name.as_deref())),
-    ]
-}
-
-fn request_columns(rows: &[Request]) -> [Values; 9] {
-    [
-        whole(rows, |row| Some(row.start_ns)),
-        whole(rows, |row| row.duration_ns),
-        whole(rows, |row| row.process.map(Into::into)),
-        whole(rows, |row| Some(row.device.into())),
-        Values::text(rows.iter().map(|row| Some(row.operation.name()))),
-        Values::text(rows.iter().map(|row| Some(row.flags.letters().into_bytes()))),
-        whole(rows, |row| Some(row.sector)),
-        whole(rows, |row| Some(row.bytes)),
-        whole(rows, |row| row.depth.map(Into::into)),
+        Stored::text(rows.iter().map(|row| row.name.as_deref())),
     ]
 }
 

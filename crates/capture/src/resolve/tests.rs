@@ -17,8 +17,7 @@ fn call(name: &str, result: i64, args: [u64; 6]) -> Record {
 }
 
 fn path(slot: Slot, text: &str, inode: u64) -> Record {
-    Record::Path(Box::new(PathRecord {
-        end_ns: 20,
+    Record::Path(PathRecord {
         thread: 70_000_000,
         slot,
         fd: None,
@@ -28,7 +27,7 @@ fn path(slot: Slot, text: &str, inode: u64) -> Record {
         device: 1,
         mode: 0o100_644,
         text: text.to_owned(),
-    }))
+    })
 }
 
 /// Name, file and second file of each event of these records.

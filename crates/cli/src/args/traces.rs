@@ -1,7 +1,7 @@
 //! Arguments of `capture` and `trace`.
 
 use clap::{ArgGroup, Args, Subcommand};
-use seekwell_model::units::Nanos;
+use seekwell_model::units::{Bytes, Nanos};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -43,6 +43,23 @@ pub struct CaptureArgs {
     /// Allow the trace inside a traced directory or on its device; it adds to the load there
     #[arg(long)]
     pub same_device: bool,
+    /// Leave out the state of the traced directories (without --path: of the working directory of a
+    /// command) before the start
+    #[arg(long)]
+    pub no_walk: bool,
+    /// Write words without meaning for the names of files and programs; they cannot be guessed
+    #[arg(long)]
+    pub anonymize: bool,
+    /// End when the trace has this size
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<Bytes>,
+    /// Write parts of this size, each a trace in a folder of its own: DIR/part-000001 and so on
+    #[arg(long, value_name = "SIZE")]
+    pub rotate: Option<Bytes>,
+    /// Keep this many of the newest parts and remove the others
+    #[arg(long, value_name = "N", requires = "rotate", default_value_t = 10,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: u32,
 }
 
 /// Actions on traces.

@@ -3,8 +3,7 @@
 use crate::args::CaptureArgs;
 use crate::failure::{Exit, Failure};
 use crate::{stop, terminal};
-use seekwell_capture::{CaptureError, Captured, Command, Options, Target};
-use std::path::Path;
+use seekwell_capture::{CaptureError, Captured, Command, Ended, Options, Rotate, Target};
 
 /// Records until the target ends, the time is over or Ctrl-C.
 ///
@@ -17,13 +16,20 @@ pub fn run(arguments: &CaptureArgs) -> Result<Exit, Failure> {
         time: arguments.time.map(seekwell_model::units::Nanos::to_duration),
         block: !arguments.no_block,
         same_device: arguments.same_device,
+        walk: !arguments.no_walk,
+        anonymize: arguments.anonymize,
+        max_bytes: arguments.max_size.map(|size| size.0),
+        rotate: arguments.rotate.map(|size| Rotate {
+            bytes: size.0,
+            keep: usize::try_from(arguments.keep).unwrap_or(usize::MAX),
+        }),
         ..Options::new(arguments.output.clone(), target(arguments).map_err(failure)?)
     };
     if !matches!(options.target, Target::Command(_)) && options.time.is_none() {
         terminal::talk("recording; end with Ctrl-C");
     }
     let captured = seekwell_capture::capture(&options, &stop).map_err(failure)?;
-    terminal::talk(terminal::harmless(&told(&arguments.output, &captured)).trim_end());
+    terminal::talk(terminal::harmless(&told(&options, &captured)).trim_end());
     Ok(Exit::Done)
 }
 
@@ -73,8 +79,10 @@ fn home(user: u32) -> Option<String> {
 }
 
 /// Numbers of a capture, losses and the next command.
-fn told(output: &Path, captured: &Captured) -> String {
-    let trace = output.display();
+fn told(options: &Options, captured: &Captured) -> String {
+    let trace = options.output.display();
+    let is_command = matches!(options.target, Target::Command(_));
+    let in_parts = options.rotate.is_some();
     let seconds = captured.duration.as_secs_f64();
     let mut text = format!("wrote {trace}: {} events in {seconds:.2} s", captured.events);
     if captured.lost.is_empty() {
@@ -87,9 +95,20 @@ fn told(output: &Path, captured: &Captured) -> String {
         }
         text.push_str("the trace is incomplete; its summary says what that limits\n");
     }
+    match captured.ended {
+        Ended::Size => text.push_str("ended: the trace has the size of --max-size\n"),
+        Ended::Space => {
+            text.push_str("ended: the filesystem of the trace has less than 5 % of free space\n")
+        }
+        Ended::Target | Ended::Time | Ended::Stopped => {}
+    }
+    if is_command && captured.status.is_none() {
+        text.push_str("the command still runs\n");
+    }
     if let Some(status) = captured.status.filter(|status| !status.success()) {
         text.push_str(&format!("the command ended with {status}\n"));
     }
-    text.push_str(&format!("see what kind of load it is: seekwell trace info {trace}\n"));
+    let part = if in_parts { "/part-…" } else { "" };
+    text.push_str(&format!("see what kind of load it is: seekwell trace info {trace}{part}\n"));
     text
 }

@@ -1,5 +1,6 @@
 //! One pass over a trace.
 
+use super::before::Before;
 use super::histogram::Histogram;
 use super::spans::Spans;
 use super::{
@@ -38,8 +39,11 @@ const ON_DISK: [u32; 4] = [0o100_000, 0o040_000, 0o120_000, 0o060_000];
 pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     let files = trace.files()?;
     let mut calls = Calls::new(&files);
+    let mut before = Before::read(trace)?;
     calls.sum.unknown_calls = trace.events(|event| {
-        calls.add(&event);
+        if calls.add(&event) {
+            before.add(&event, &files);
+        }
         Ok(())
     })?;
     let mut requests = Requests::new();
@@ -51,6 +55,8 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
         trace.processes()?.into_iter().filter_map(|entry| Some((entry.process, entry.name?)));
     let names: HashMap<u32, String> = names.collect();
     let mut summary = calls.summary(&files, &names);
+    summary.known_before = before.known;
+    summary.unknown_before = before.unknown;
     summary.duration_ns = trace.meta().duration_ns.unwrap_or(calls.last_ns.max(requests.last_ns));
     summary.lost = trace.meta().lost_events();
     summary.gaps.clone_from(&trace.meta().gaps);
@@ -173,7 +179,8 @@ impl Calls {
         !waits_for_others && !event.file.is_some_and(elsewhere)
     }
 
-    fn add(&mut self, event: &Event) {
+    /// Adds a call; true when it can reach files.
+    fn add(&mut self, event: &Event) -> bool {
         let duration_ns = event.duration_ns.unwrap_or(0);
         let end_ns = event.start_ns.saturating_add(duration_ns);
         self.sum.calls += 1;
@@ -192,11 +199,12 @@ impl Calls {
         if !self.reaches_files(event) {
             self.processes.entry(event.process).or_default().calls += 1;
             self.sum.elsewhere_ns += duration_ns;
-            return;
+            return false;
         }
         self.calling.add(event.start_ns, end_ns);
         self.sum.in_calls_ns += duration_ns;
         self.add_on_files(event, duration_ns);
+        true
     }
 
     fn add_on_files(&mut self, event: &Event, duration_ns: u64) {

@@ -86,6 +86,17 @@ fn overview(out: &mut String, summary: &Summary) {
     for (name, value) in rows {
         line(out, &format!("{name:<18}{value}"));
     }
+    if summary.known_before + summary.unknown_before > 0 {
+        line(
+            out,
+            &format!(
+                "{:<18}{} files and directories known, {} overwritten or removed unseen",
+                "before the start",
+                count(summary.known_before),
+                count(summary.unknown_before),
+            ),
+        );
+    }
     line(out, "");
 }
 

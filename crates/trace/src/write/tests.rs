@@ -165,9 +165,9 @@ fn a_row_without_a_time_is_an_error_and_not_the_start() {
     Meta::new("test").write(folder.path()).unwrap();
     let path = folder.path().join("processes-000000.parquet");
     let mut segment = Segment::create(&path, &PROCESSES).unwrap();
-    let unknown = || Values::whole(std::iter::once(None));
-    let name = Values::text(std::iter::once(Some("sh")));
-    let process = Values::whole(std::iter::once(Some(7)));
+    let unknown = || Stored::whole(std::iter::once(None));
+    let name = Stored::text(std::iter::once(Some("sh")));
+    let process = Stored::whole(std::iter::once(Some(7)));
     segment.group(&[process, unknown(), unknown(), name]).unwrap();
     segment.seal().unwrap();
     let error = Trace::open(folder.path()).unwrap().processes().unwrap_err();

@@ -1,0 +1,135 @@
+//! The state of directory trees before a capture, so that it can be rebuilt.
+
+use crate::error::CaptureError;
+use seekwell_trace::meta::Tree;
+use seekwell_trace::{Content, InitialEntry, TraceWriter};
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Most entries of all trees.
+const ENTRIES: u64 = 1_000_000;
+/// Longest time of all trees.
+const TIME: Duration = Duration::from_secs(20);
+/// Longest time until contents are no longer sampled: cold files cost a seek each.
+const SAMPLING: Duration = Duration::from_secs(10);
+/// Size of a sample. One is taken at the start, one in the middle and one at the end.
+const SAMPLE: usize = 4096;
+const O_NOATIME: i32 = 0o1_000_000;
+
+/// Limits that are shared by the trees of a capture.
+struct Walk<'a> {
+    started: Instant,
+    left: u64,
+    stop: &'a AtomicBool,
+    /// Folder of the trace; it is not a part of the load.
+    output: &'a Path,
+}
+
+/// Writes what is in these trees. Mounts in them are left out, unless they are roots themselves.
+///
+/// # Errors
+/// Those of the writer.
+pub(crate) fn walk(
+    roots: &[PathBuf],
+    output: &Path,
+    stop: &AtomicBool,
+    writer: &mut TraceWriter,
+) -> Result<Vec<Tree>, CaptureError> {
+    let output = output.canonicalize().unwrap_or_else(|_| output.to_owned());
+    let mut walk = Walk { started: Instant::now(), left: ENTRIES, stop, output: &output };
+    let mut trees = Vec::new();
+    for root in roots {
+        let complete = walk.tree(root, writer)?;
+        trees.push(Tree { root: root.to_string_lossy().into_owned(), complete });
+    }
+    Ok(trees)
+}
+
+impl Walk<'_> {
+    /// Writes a tree; true when all of it was seen.
+    fn tree(&mut self, root: &Path, writer: &mut TraceWriter) -> Result<bool, CaptureError> {
+        let Ok(top) = root.symlink_metadata() else { return Ok(false) };
+        let device = top.dev();
+        let mut complete = true;
+        let mut left = vec![root.to_owned()];
+        writer.initial(self.entry(root, &top))?;
+        while let Some(folder) = left.pop() {
+            let Ok(entries) = std::fs::read_dir(&folder) else {
+                complete &= folder.symlink_metadata().is_ok_and(|found| !found.is_dir());
+                continue;
+            };
+            for entry in entries {
+                if self.is_over() {
+                    return Ok(false);
+                }
+                // A name that vanished meanwhile was not there at the start of the capture.
+                let Ok(entry) = entry else {
+                    complete = false;
+                    continue;
+                };
+                let Ok(metadata) = entry.metadata() else { continue };
+                let path = entry.path();
+                if metadata.dev() != device || path == self.output {
+                    continue;
+                }
+                self.left -= 1;
+                writer.initial(self.entry(&path, &metadata))?;
+                if metadata.is_dir() {
+                    left.push(path);
+                }
+            }
+        }
+        Ok(complete)
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0 || self.started.elapsed() > TIME || self.stop.load(Ordering::Relaxed)
+    }
+
+    fn entry(&self, path: &Path, metadata: &Metadata) -> InitialEntry {
+        let is_sampled =
+            metadata.is_file() && metadata.len() > 0 && self.started.elapsed() < SAMPLING;
+        InitialEntry {
+            path: path.to_string_lossy().into_owned(),
+            device: device(metadata.dev()),
+            inode: Some(metadata.ino()),
+            mode: metadata.mode(),
+            owner: Some(metadata.uid()),
+            group: Some(metadata.gid()),
+            bytes: metadata.len(),
+            allocated_bytes: metadata.blocks() * 512,
+            content: is_sampled.then(|| content(path, metadata.len())).flatten(),
+        }
+    }
+}
+
+/// The device as the kernel keeps it: major number << 20 | minor number.
+fn device(number: u64) -> Option<u32> {
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    (minor < 1 << 20 && major < 1 << 12).then_some(major << 20 | minor)
+}
+
+/// Kind of the file's content. Three pages at most get into the page cache, without read-ahead.
+fn content(path: &Path, bytes: u64) -> Option<Content> {
+    let open =
+        |flags| OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | flags).open(path);
+    let file: File = open(O_NOATIME).or_else(|_| open(0)).ok()?;
+    let advice = rustix::fs::Advice::Random;
+    let _ = rustix::fs::fadvise(&file, 0, None, advice);
+    let last = bytes.saturating_sub(1) / SAMPLE as u64;
+    let mut places = vec![0, last / 2, last];
+    places.dedup();
+    let mut sample = Vec::with_capacity(places.len() * SAMPLE);
+    for place in places {
+        let mut page = [0; SAMPLE];
+        let read = file.read_at(&mut page, place * SAMPLE as u64).ok()?;
+        sample.extend_from_slice(&page[..read]);
+    }
+    Content::of(&sample)
+}
+
+#[cfg(test)]
+mod tests;

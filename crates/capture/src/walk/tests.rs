@@ -1,0 +1,65 @@
+use super::*;
+use seekwell_trace::meta::Meta;
+use seekwell_trace::{Limits, Trace};
+
+/// The entries of a tree by their names, and its description.
+fn walked(root: &Path, output: &Path, stop: bool) -> (Vec<(String, InitialEntry)>, Vec<Tree>) {
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(output, &meta, Limits::default()).unwrap();
+    let trees = walk(&[root.to_owned()], output, &AtomicBool::new(stop), &mut writer).unwrap();
+    writer.finish(&meta).unwrap();
+    let mut entries = Vec::new();
+    let each = |entry: InitialEntry| {
+        let name = entry.path.strip_prefix(root.to_str().unwrap()).unwrap().to_owned();
+        entries.push((name, entry));
+        Ok(())
+    };
+    Trace::open(output).unwrap().initial(each).unwrap();
+    entries.sort_by(|one, two| one.0.cmp(&two.0));
+    (entries, trees)
+}
+
+#[test]
+fn a_tree_is_written_with_sizes_owners_allocation_and_contents() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(root.join("sub")).unwrap();
+    std::fs::write(root.join("sub/zeros"), vec![0; 9000]).unwrap();
+    std::fs::write(root.join("sub/text"), "the same line\n".repeat(3000)).unwrap();
+    // The finaliser of SplitMix64: its bytes do not repeat.
+    let noise = (1..=20_000_u64).map(|nth| {
+        let mixed = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31).to_le_bytes()[0]
+    });
+    std::fs::write(root.join("noise"), noise.collect::<Vec<u8>>()).unwrap();
+    std::fs::write(root.join("empty"), "").unwrap();
+    File::create(root.join("hole")).unwrap().set_len(1 << 20).unwrap();
+    std::os::unix::fs::symlink("noise", root.join("link")).unwrap();
+    let (entries, trees) = walked(&root, &root.join("trace"), false);
+    let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
+    let expected = ["", "/empty", "/hole", "/link", "/noise", "/sub", "/sub/text", "/sub/zeros"];
+    assert_eq!(names, expected);
+    assert_eq!(trees, [Tree { root: root.to_string_lossy().into_owned(), complete: true }]);
+    let of = |name: &str| &entries.iter().find(|(found, _)| found == name).unwrap().1;
+    assert_eq!(of("/sub/zeros").content, Some(Content::Zero));
+    assert_eq!(of("/noise").content, Some(Content::Random));
+    assert_eq!(of("/hole").content, Some(Content::Zero));
+    assert!(matches!(of("/sub/text").content, Some(Content::Compressible(1..10))));
+    assert_eq!((of("/empty").content, of("/link").content), (None, None));
+    assert_eq!((of("/noise").bytes, of("/hole").bytes), (20_000, 1 << 20));
+    assert!(of("/hole").allocated_bytes < 1 << 20);
+    let metadata = root.join("noise").metadata().unwrap();
+    assert_eq!(of("/noise").inode, Some(metadata.ino()));
+    assert_eq!((of("/noise").owner, of("/noise").mode), (Some(metadata.uid()), metadata.mode()));
+}
+
+#[test]
+fn a_walk_that_was_stopped_is_not_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::write(root.join("a"), "a").unwrap();
+    let (_, trees) = walked(&root, &root.join("trace"), true);
+    assert!(!trees[0].complete);
+}

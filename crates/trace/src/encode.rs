@@ -1,0 +1,443 @@
+//! Column chunks of Parquet, encoded without generality: one data page in a row group, differences
+//! or a dictionary. The crate `parquet` writes the pages' headers and the footer, and reads them.
+//!
+//! Encodings are those of the format's `Encodings.md`: `DELTA_BINARY_PACKED`, `RLE_DICTIONARY`, and
+//! the RLE and bit-packing hybrid.
+
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::ByteArray;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+
+/// Entries of a dictionary; a column with more is stored as differences.
+const DICTIONARY: usize = 1 << 15;
+const BLOCK: usize = 128;
+const MINIBLOCK: usize = 32;
+
+/// Whole numbers of a column; `None` is unknown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbers {
+    /// Those that are known.
+    values: Vec<i64>,
+    /// 1 for each row with a value, else 0; empty while every row has one.
+    present: Vec<u8>,
+}
+
+impl Numbers {
+    pub(crate) fn push(&mut self, value: Option<i64>) {
+        match value {
+            Some(value) if self.present.is_empty() => self.values.push(value),
+            Some(value) => {
+                self.values.push(value);
+                self.present.push(1);
+            }
+            None => {
+                if self.present.is_empty() {
+                    // A capacity is taken once: rows of all groups are about as many.
+                    self.present.reserve(self.values.capacity());
+                    self.present.resize(self.values.len(), 1);
+                }
+                self.present.push(0);
+            }
+        }
+    }
+
+    pub(crate) fn of(values: impl Iterator<Item = Option<i64>>) -> Self {
+        let mut all = Self::default();
+        values.for_each(|value| all.push(value));
+        all
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.present.clear();
+    }
+
+    fn rows(&self) -> usize {
+        if self.present.is_empty() { self.values.len() } else { self.present.len() }
+    }
+}
+
+/// Words of a column by their index in a list; every row has one.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    list: Vec<&'static str>,
+    /// Place in this group's dictionary of each word of the list, [`u32::MAX`] for none.
+    places: Vec<u32>,
+    dictionary: Vec<&'static str>,
+    indices: Vec<u32>,
+}
+
+impl Words {
+    pub(crate) fn new(list: Vec<&'static str>) -> Self {
+        let places = vec![u32::MAX; list.len()];
+        Self { list, places, dictionary: Vec::new(), indices: Vec::new() }
+    }
+
+    /// Adds the word at this place of the list; the first one when the list is shorter.
+    pub(crate) fn push(&mut self, word: usize) {
+        let word = if word < self.list.len() { word } else { 0 };
+        if self.places[word] == u32::MAX {
+            self.places[word] = length(self.dictionary.len());
+            self.dictionary.push(self.list[word]);
+        }
+        self.indices.push(self.places[word]);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.places.fill(u32::MAX);
+        self.dictionary.clear();
+        self.indices.clear();
+    }
+}
+
+/// An encoded chunk.
+pub(crate) struct Chunk {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) close: ColumnCloseResult,
+}
+
+/// Pages of a chunk before their headers.
+struct Pages {
+    /// Plain values, and their number.
+    dictionary: Option<(Vec<u8>, usize)>,
+    /// Levels of presence.
+    levels: Vec<u8>,
+    data: Vec<u8>,
+    rows: usize,
+    nulls: usize,
+    statistics: Statistics,
+}
+
+/// Encodes whole numbers, with a dictionary if `few` differ.
+pub(crate) fn numbers(column: &ColumnDescPtr, values: &Numbers, few: bool) -> Result<Chunk> {
+    let rows = values.rows();
+    let nulls = rows - values.values.len();
+    let mut levels = Vec::new();
+    if nulls == 0 {
+        run(&mut levels, rows, 1, 1);
+    } else {
+        hybrid(&mut levels, &values.present, 1, |level| u32::from(*level));
+    }
+    let bounds = values.values.iter().fold(None, |bounds: Option<(i64, i64)>, value| {
+        let (low, high) = bounds.unwrap_or((*value, *value));
+        Some((low.min(*value), high.max(*value)))
+    });
+    let dictionary = if few { dictionary(&values.values) } else { None };
+    let (dictionary, data) = match dictionary {
+        Some((distinct, indices)) => {
+            let plain: Vec<u8> = distinct.iter().flat_map(|value| value.to_le_bytes()).collect();
+            (Some((plain, distinct.len())), indexed(&indices, distinct.len()))
+        }
+        None => (None, differences(&values.values)),
+    };
+    let (low, high) = (bounds.map(|bounds| bounds.0), bounds.map(|bounds| bounds.1));
+    let statistics = Statistics::new(low, high, None, Some(nulls as u64), false);
+    pages(column, Pages { dictionary, levels, data, rows, nulls, statistics })
+}
+
+/// Encodes words.
+pub(crate) fn words(column: &ColumnDescPtr, values: &Words) -> Result<Chunk> {
+    let rows = values.indices.len();
+    let mut levels = Vec::new();
+    run(&mut levels, rows, 1, 1);
+    let mut plain = Vec::new();
+    for word in &values.dictionary {
+        plain.extend(length(word.len()).to_le_bytes());
+        plain.extend(word.as_bytes());
+    }
+    let low = values.dictionary.iter().min().map(|word| ByteArray::from(*word));
+    let high = values.dictionary.iter().max().map(|word| ByteArray::from(*word));
+    let statistics = Statistics::new(low, high, None, Some(0), false);
+    let distinct = values.dictionary.len();
+    let data = indexed(&values.indices, distinct);
+    let dictionary = Some((plain, distinct));
+    pages(column, Pages { dictionary, levels, data, rows, nulls: 0, statistics })
+}
+
+fn compressed(bytes: &[u8]) -> Result<Vec<u8>> {
+    snap::raw::Encoder::new()
+        .compress_vec(bytes)
+        .map_err(|error| ParquetError::External(Box::new(error)))
+}
+
+fn pages(column: &ColumnDescPtr, pages: Pages) -> Result<Chunk> {
+    let mut sink = TrackedWrite::new(Vec::with_capacity(pages.data.len() / 2 + 1024));
+    let mut writer = SerializedPageWriter::new(&mut sink);
+    let (mut uncompressed, mut dictionary_offset) = (0, None);
+    let mut encodings = vec![Encoding::RLE];
+    let encoding = match pages.dictionary {
+        Some((plain, count)) => {
+            let page = Page::DictionaryPage {
+                buf: compressed(&plain)?.into(),
+                num_values: length(count),
+                encoding: Encoding::PLAIN,
+                is_sorted: false,
+            };
+            let spec = writer.write_page(CompressedPage::new(page, plain.len()))?;
+            uncompressed += spec.uncompressed_size;
+            dictionary_offset = Some(0);
+            encodings.extend([Encoding::PLAIN, Encoding::RLE_DICTIONARY]);
+            Encoding::RLE_DICTIONARY
+        }
+        None => {
+            encodings.push(Encoding::DELTA_BINARY_PACKED);
+            Encoding::DELTA_BINARY_PACKED
+        }
+    };
+    // Levels stay as they are in pages of version 2.
+    let whole = pages.levels.len() + pages.data.len();
+    let small = compressed(&pages.data)?;
+    let is_compressed = small.len() < pages.data.len();
+    let mut bytes = pages.levels;
+    let levels = length(bytes.len());
+    bytes.extend(if is_compressed { small } else { pages.data });
+    let page = Page::DataPageV2 {
+        buf: bytes.into(),
+        num_values: length(pages.rows),
+        encoding,
+        num_nulls: length(pages.nulls),
+        num_rows: length(pages.rows),
+        def_levels_byte_len: levels,
+        rep_levels_byte_len: 0,
+        is_compressed,
+        statistics: None,
+    };
+    let spec = writer.write_page(CompressedPage::new(page, whole))?;
+    uncompressed += spec.uncompressed_size;
+    let data_offset = spec.offset;
+    let bytes = sink.into_inner()?;
+    let metadata = ColumnChunkMetaData::builder(column.clone())
+        .set_compression(Compression::SNAPPY)
+        .set_encodings(encodings)
+        .set_num_values(signed(pages.rows))
+        .set_total_compressed_size(signed(bytes.len()))
+        .set_total_uncompressed_size(signed(uncompressed))
+        .set_data_page_offset(data_offset.cast_signed())
+        .set_dictionary_page_offset(dictionary_offset)
+        .set_statistics(pages.statistics)
+        .build()?;
+    let close = ColumnCloseResult {
+        bytes_written: bytes.len() as u64,
+        rows_written: pages.rows as u64,
+        metadata,
+        bloom_filter: None,
+        column_index: None,
+        offset_index: None,
+    };
+    Ok(Chunk { bytes, close })
+}
+
+/// The format counts in 32 bits; a group has far fewer rows.
+fn length(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+fn signed(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    out.push(value.to_le_bytes()[0]);
+}
+
+fn zigzag(value: i64) -> u64 {
+    (value.wrapping_shl(1) ^ (value >> 63)).cast_unsigned()
+}
+
+/// Packs values of `width` bits, lowest bits first.
+struct Packer {
+    bits: u128,
+    count: u32,
+}
+
+impl Packer {
+    fn new() -> Self {
+        Self { bits: 0, count: 0 }
+    }
+
+    fn push(&mut self, out: &mut Vec<u8>, value: u64, width: u32) {
+        self.bits |= u128::from(value) << self.count;
+        self.count += width;
+        if self.count >= 64 {
+            out.extend_from_slice(&self.bits.to_le_bytes()[..8]);
+            self.bits >>= 64;
+            self.count -= 64;
+        }
+    }
+
+    fn finish(self, out: &mut Vec<u8>) {
+        let bytes = self.count.div_ceil(8) as usize;
+        out.extend_from_slice(&self.bits.to_le_bytes()[..bytes]);
+    }
+}
+
+/// `DELTA_BINARY_PACKED`: differences, in miniblocks of as few bits as they need.
+fn differences(values: &[i64]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(values.len() * 2 + 64);
+    varint(&mut out, BLOCK as u64);
+    varint(&mut out, (BLOCK / MINIBLOCK) as u64);
+    varint(&mut out, values.len() as u64);
+    varint(&mut out, zigzag(values.first().copied().unwrap_or(0)));
+    let mut block = [0_i64; BLOCK];
+    let mut at = 1;
+    while at < values.len() {
+        let count = BLOCK.min(values.len() - at);
+        let pairs = values[at - 1..at + count].windows(2);
+        for (delta, pair) in block.iter_mut().zip(pairs) {
+            *delta = pair[1].wrapping_sub(pair[0]);
+        }
+        difference_block(&mut out, &block[..count]);
+        at += count;
+    }
+    out
+}
+
+fn difference_block(out: &mut Vec<u8>, deltas: &[i64]) {
+    let low = deltas.iter().copied().min().unwrap_or(0);
+    varint(out, zigzag(low));
+    let above = |delta: &i64| delta.wrapping_sub(low).cast_unsigned();
+    let mut widths = [0_u8; BLOCK / MINIBLOCK];
+    for (width, part) in widths.iter_mut().zip(deltas.chunks(MINIBLOCK)) {
+        let all = part.iter().fold(0, |all, delta| all | above(delta));
+        *width = (u64::BITS - all.leading_zeros()).to_le_bytes()[0];
+    }
+    out.extend_from_slice(&widths);
+    for (width, part) in widths.iter().zip(deltas.chunks(MINIBLOCK)) {
+        let width = u32::from(*width);
+        let mut packer = Packer::new();
+        part.iter().for_each(|delta| packer.push(out, above(delta), width));
+        // The last miniblock is padded to its full length.
+        (part.len()..MINIBLOCK).for_each(|_| packer.push(out, 0, width));
+        packer.finish(out);
+    }
+}
+
+/// Distinct values in the order of their first row, and the place of each row's among them; `None`
+/// if they are too many.
+fn dictionary(values: &[i64]) -> Option<(Vec<i64>, Vec<u32>)> {
+    const EMPTY: u32 = u32::MAX;
+    let mut slots = vec![EMPTY; 1024];
+    let mut distinct: Vec<i64> = Vec::new();
+    let mut indices = Vec::with_capacity(values.len());
+    let mut last: Option<(i64, u32)> = None;
+    for value in values {
+        if let Some((known, index)) = last
+            && known == *value
+        {
+            indices.push(index);
+            continue;
+        }
+        let mut slot = place(*value, slots.len());
+        let index = loop {
+            let index = slots[slot];
+            if index == EMPTY {
+                break EMPTY;
+            }
+            if distinct[index as usize] == *value {
+                break index;
+            }
+            slot = (slot + 1) & (slots.len() - 1);
+        };
+        let index = if index == EMPTY {
+            let index = length(distinct.len());
+            // Each distinct value costs eight bytes more than its difference does.
+            if distinct.len() >= DICTIONARY || distinct.len() > values.len() / 4 + 64 {
+                return None;
+            }
+            distinct.push(*value);
+            slots[slot] = index;
+            if distinct.len() * 2 > slots.len() {
+                slots = grown(&distinct, slots.len() * 4);
+            }
+            index
+        } else {
+            index
+        };
+        indices.push(index);
+        last = Some((*value, index));
+    }
+    Some((distinct, indices))
+}
+
+/// Slots of a hash table with room for more.
+fn grown(distinct: &[i64], size: usize) -> Vec<u32> {
+    let mut slots = vec![u32::MAX; size];
+    for (index, value) in (0_u32..).zip(distinct) {
+        let mut slot = place(*value, size);
+        while slots[slot] != u32::MAX {
+            slot = (slot + 1) & (size - 1);
+        }
+        slots[slot] = index;
+    }
+    slots
+}
+
+/// First slot of a value, in a table whose size is a power of two.
+#[allow(clippy::cast_possible_truncation, reason = "reduced to the size of the table")]
+fn place(value: i64, size: usize) -> usize {
+    let mixed = value.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 32) as usize & (size - 1)
+}
+
+/// `RLE_DICTIONARY`: the width of the indices, then the hybrid of runs and packed bits.
+fn indexed(indices: &[u32], distinct: usize) -> Vec<u8> {
+    let width = usize::BITS - distinct.saturating_sub(1).leading_zeros();
+    let mut out = Vec::with_capacity(indices.len() * width as usize / 8 + 64);
+    out.push(width.to_le_bytes()[0]);
+    hybrid(&mut out, indices, width, |index| *index);
+    out
+}
+
+/// A run of equal values.
+fn run(out: &mut Vec<u8>, count: usize, value: u32, width: u32) {
+    if count > 0 {
+        varint(out, (count as u64) << 1);
+        out.extend_from_slice(&value.to_le_bytes()[..width.div_ceil(8) as usize]);
+    }
+}
+
+/// The hybrid: runs of 16 or more equal values, all others packed in groups of eight.
+fn hybrid<T>(out: &mut Vec<u8>, values: &[T], width: u32, number: impl Fn(&T) -> u32) {
+    const RUN: usize = 16;
+    let mut packed_from = 0;
+    let mut at = 0;
+    while at < values.len() {
+        let value = number(&values[at]);
+        let same = values[at..].iter().take_while(|next| number(next) == value).count();
+        // Packed groups before a run have to be full: they take its first values.
+        let missing = (at - packed_from).next_multiple_of(8) - (at - packed_from);
+        if same >= RUN + missing {
+            packed(out, &values[packed_from..at + missing], width, &number);
+            run(out, same - missing, value, width);
+            packed_from = at + same;
+        }
+        at += same;
+    }
+    packed(out, &values[packed_from..], width, &number);
+}
+
+/// Groups of eight, the last one padded.
+fn packed<T>(out: &mut Vec<u8>, values: &[T], width: u32, number: impl Fn(&T) -> u32) {
+    if values.is_empty() {
+        return;
+    }
+    let groups = values.len().div_ceil(8);
+    varint(out, (groups as u64) << 1 | 1);
+    let mut packer = Packer::new();
+    values.iter().for_each(|value| packer.push(out, number(value).into(), width));
+    (values.len()..groups * 8).for_each(|_| packer.push(out, 0, width));
+    packer.finish(out);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use crate::columns::{Column, Kind, Reading, Segment, Stored};
+use crate::encode::{Numbers, Words};
+use proptest::prelude::*;
+
+const COLUMNS: [Column; 3] = [("few", Kind::Few), ("many", Kind::Many), ("word", Kind::Word)];
+const LIST: [&str; 5] = ["read", "write", "fsync", "openat", ""];
+
+/// Writes groups of one segment and reads them back.
+fn roundtrip(groups: &[Vec<Option<i64>>]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table-000000.parquet");
+    let mut segment = Segment::create(&path, &COLUMNS).unwrap();
+    let word = |value: &Option<i64>| value.unwrap_or(2).unsigned_abs() as usize % LIST.len();
+    for rows in groups {
+        let numbers = || Stored::Numbers(Numbers::of(rows.iter().copied()));
+        let mut words = Words::new(LIST.to_vec());
+        rows.iter().for_each(|value| words.push(word(value)));
+        segment.group(&[numbers(), numbers(), Stored::Words(words)]).unwrap();
+    }
+    segment.seal().unwrap();
+    let reading = Reading::open(&path).unwrap();
+    assert_eq!(reading.groups(), groups.len());
+    for (at, rows) in groups.iter().enumerate() {
+        let group = reading.group(at, &COLUMNS).unwrap();
+        assert_eq!(group.whole("few").unwrap(), rows.as_slice());
+        assert_eq!(group.whole("many").unwrap(), rows.as_slice());
+        let words: Vec<&[u8]> =
+            group.text("word").unwrap().iter().flatten().map(|word| word.data()).collect();
+        let expected: Vec<&[u8]> = rows.iter().map(|value| LIST[word(value)].as_bytes()).collect();
+        assert_eq!(words, expected);
+    }
+}
+
+/// Runs and single values, of few and of many different ones, known and not.
+fn rows() -> impl Strategy<Value = Vec<Option<i64>>> {
+    let value = prop_oneof![
+        3 => (0_i64..4).prop_map(Some),
+        2 => Just(None),
+        2 => any::<i64>().prop_map(Some),
+        1 => prop_oneof![Just(i64::MIN), Just(i64::MAX)].prop_map(Some),
+    ];
+    let run = (value, prop_oneof![3 => 1_usize..4, 1 => 14_usize..40]);
+    proptest::collection::vec(run, 1..60).prop_map(|runs| {
+        runs.into_iter().flat_map(|(value, count)| std::iter::repeat_n(value, count)).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_column_comes_back(groups in proptest::collection::vec(rows(), 1..3)) {
+        roundtrip(&groups);
+    }
+}
+
+#[test]
+fn every_length_comes_back() {
+    let group = |count: i64| (0..count).map(|nth| Some(nth * nth % 17)).collect();
+    roundtrip(&(1..300).map(group).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_dictionary_grows_and_gives_up() {
+    for distinct in [255, 256, 257, 5_000, 40_000] {
+        roundtrip(&[(0..60_000).map(|nth| Some(nth % distinct * 1_000_003)).collect()]);
+    }
+}
+
+#[test]
+fn groups_without_any_value_come_back() {
+    roundtrip(&[vec![None; 1], vec![None; 1000], vec![Some(5); 1000]]);
+}

@@ -1,0 +1,65 @@
+use crate::calls::CallId;
+use crate::event::{Event, FileEntry, FileId, InitialEntry};
+use crate::info::Summary;
+use crate::meta::{Meta, Tree};
+use crate::read::Trace;
+use crate::write::{Limits, TraceWriter};
+
+#[test]
+fn what_is_overwritten_or_removed_unseen_is_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = |root: &str, complete| Tree { root: root.to_owned(), complete };
+    let meta =
+        Meta { initial: vec![tree("/whole", true), tree("/part", false)], ..Meta::new("test") };
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    for path in ["/whole/a", "/part/a"] {
+        let entry = InitialEntry {
+            path: path.to_owned(),
+            device: None,
+            inode: None,
+            mode: 0o100_644,
+            owner: None,
+            group: None,
+            bytes: 1,
+            allocated_bytes: 4096,
+            content: None,
+        };
+        writer.initial(entry).unwrap();
+    }
+    let paths =
+        ["/whole/a", "/whole/new", "/part/a", "/part/b", "/else/cut", "/else/fresh", "/else/read"];
+    for (id, path) in (0..).zip(paths) {
+        writer.file(FileEntry {
+            id: FileId(id),
+            path: Some((*path).to_owned()),
+            device: None,
+            inode: None,
+            mode: None,
+            bytes: None,
+        });
+    }
+    let call = |name: &str, file: u32, flags: u64| Event {
+        file: Some(FileId(file)),
+        result: Some(0),
+        flags: Some(flags),
+        ..Event::new(0, 1, 1, CallId::named(name).unwrap())
+    };
+    let cut = super::O_CREAT | super::O_TRUNC;
+    let rename = Event { to_file: Some(FileId(3)), ..call("rename", 1, 0) };
+    let failed = Event { result: Some(-2), ..call("unlink", 4, 0) };
+    let events = [
+        call("openat", 0, cut),
+        call("openat", 1, cut),
+        call("unlink", 2, 0),
+        rename, // over /part/b: unknown
+        failed,
+        call("openat", 4, cut), // unknown
+        call("openat", 5, cut | super::O_EXCL),
+        call("openat", 6, 0),
+        call("unlink", 6, 0),
+    ];
+    events.into_iter().for_each(|event| writer.event(event).unwrap());
+    writer.finish(&meta).unwrap();
+    let summary = Summary::of(&Trace::open(folder.path()).unwrap()).unwrap();
+    assert_eq!((summary.known_before, summary.unknown_before), (2, 2));
+}
