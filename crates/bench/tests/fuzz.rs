@@ -12,6 +12,9 @@ use seekwell_report::extract;
 use seekwell_spec::read_lab_bytes;
 use seekwell_store::RunFile;
 use seekwell_testing::fuzz::{fuzz, mutated};
+use seekwell_trace::import::{self, Imported};
+use seekwell_trace::info::Summary;
+use seekwell_trace::{Trace, TraceError};
 use seekwell_virtual::memory::{GuestMemory, OutOfRange};
 use seekwell_virtual::ring::{LONGEST_CHAIN, Ring, RingLayout};
 use seekwell_virtual::vhost;
@@ -189,6 +192,78 @@ fn archives() {
         std::fs::write(&path, bytes).unwrap();
         let _ = archive::scan(&path);
     });
+}
+
+/// Imports each input; an import that succeeds has to be a trace with as many events as it says.
+fn fuzz_import(
+    name: &str,
+    corpus: &[&[u8]],
+    few: u64,
+    import: fn(&Path, &Path) -> Result<Imported, TraceError>,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("input"), folder.path().join("trace"));
+    fuzz(name, corpus, few, |bytes| {
+        std::fs::write(&input, bytes).unwrap();
+        let _ = std::fs::remove_dir_all(&output);
+        let Ok(imported) = import(&input, &output) else { return };
+        let trace = Trace::open(&output).unwrap();
+        let mut events = 0;
+        trace
+            .events(|_| {
+                events += 1;
+                Ok(())
+            })
+            .unwrap();
+        trace
+            .requests(|_| {
+                events += 1;
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(events, imported.events);
+        let summary = Summary::of(&trace).unwrap();
+        assert!(summary.sentences().iter().all(|sentence| !sentence.is_empty()));
+    });
+}
+
+#[test]
+fn records_of_strace() {
+    let log = b"7 1690000000.000001 openat(AT_FDCWD</srv>, \"a\", O_RDWR|O_CREAT, 0666) = 3</srv/a> <0.000050>\n\
+        7 1690000000.000100 write(3</srv/a>, \"x\\n\"..., 4096) = 4096 <0.000011>\n\
+        7 1690000000.000200 fsync(3</srv/a> <unfinished ...>\n\
+        8 1690000000.000250 clone3({flags=CLONE_VM|CLONE_THREAD, stack=0x7f}, 88) = 9\n\
+        7 1690000000.000900 <... fsync resumed>) = -1 EIO (Input/output error) <0.000700>\n\
+        7 1690000000.001000 close(3) = 0 <0.000004>\n7 1690000000.002000 +++ exited with 0 +++\n";
+    fuzz_import("strace", &[log], 300, import::strace);
+}
+
+#[test]
+fn records_of_blktrace() {
+    let mut binary = Vec::new();
+    for (time, action, sector, bytes) in
+        [(1_u64, 1_u32 << 26, 0_u64, 0_u32), (5, 2 << 16 | 7, 64, 4096), (9, 2 << 16 | 8, 64, 4096)]
+    {
+        binary.extend([0x07, 0x74, 0x61, 0x65, 1, 0, 0, 0]);
+        binary.extend(time.to_le_bytes());
+        binary.extend(sector.to_le_bytes());
+        [bytes, action, 77, 8 << 20, 0].map(|word| binary.extend(word.to_le_bytes()));
+        binary.extend([0, 0, 3, 0, b'd', b'd', 0]);
+    }
+    fuzz_import("blktrace", &[&binary], 300, import::blktrace);
+    let text = b"  8,16   1        1     5.000000000  1234  Q  WS 2048 + 8 [sqlite]\n\
+        8,16   1        3     5.000002000  1234  D  FWFSM 2048 + 8 [sqlite]\n\
+        8,16   1        4     5.000052000     0  C  FWFSM 2048 + 8 [0]\n\
+        8,16   1        5     5.000060000  1234  D  FN [sqlite]\nCPU0 (sdb):\n Reads Queued: 1\n\
+        You have 37 ( 0.1%) dropped events\n";
+    fuzz_import("blkparse", &[text], 300, import::blkparse);
+}
+
+#[test]
+fn logs_of_fio() {
+    let second = b"fio version 2 iolog\n/d/a add\n/d/a open\n/d/a write 0 4096\nwait 250\n/d/a trim 0 4096\n/d/a sync 0 0\n";
+    let third = b"fio version 3 iolog\n100 /d/a add\n120 /d/a open\n170 /d/a read 8192 100\n180 /d/a close\n";
+    fuzz_import("iolog", &[second, third], 300, import::iolog);
 }
 
 #[test]

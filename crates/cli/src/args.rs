@@ -4,7 +4,8 @@ mod examples;
 mod traces;
 
 pub use traces::{
-    CaptureArgs, TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs,
+    CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
+    TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
 };
 
 use clap::builder::PossibleValuesParser;

@@ -1,11 +1,18 @@
 //! Traces from the records of other programs.
 
+mod blkparse;
+mod blktrace;
+mod block;
 mod constants;
+mod iolog;
 mod lines;
 mod strace;
 mod strace_line;
 mod table;
 
+pub use blkparse::blkparse;
+pub use blktrace::blktrace;
+pub use iolog::iolog;
 pub use strace::strace;
 pub use table::{Table, table};
 

@@ -71,6 +71,10 @@ pub enum TraceCommand {
     Filter(TraceFilterArgs),
     /// Make a trace from the records of another program
     Import(TraceImportArgs),
+    /// Write a trace as records of another program
+    Export(TraceExportArgs),
+    /// Make one trace of several: parts of a long one, or traces of several machines
+    Merge(TraceMergeArgs),
 }
 
 /// Arguments of `trace info`.
@@ -101,6 +105,12 @@ pub struct TraceImportArgs {
 pub enum TraceFormat {
     /// Output of `strace -f -ttt -T -yy -o FILE COMMAND`; -t, -tt and -r are read too
     Strace,
+    /// Binary files of blktrace: one of them, or their name without .blktrace.N
+    Blktrace,
+    /// Text of `blkparse -i DEVICE`
+    Blkparse,
+    /// I/O log of fio, version 2 or 3 (write_iolog)
+    Iolog,
     /// Block trace of MSR Cambridge: filetime,host,disk,Read|Write,offset,bytes,response time
     Msr,
     /// Block trace of Alibaba (2020): device,R|W,offset,bytes,microseconds
@@ -111,6 +121,41 @@ pub enum TraceFormat {
     Spc,
     /// Block trace of MQSim: nanoseconds, device, sector, sectors, 0 for a write or 1 for a read
     Mqsim,
+}
+
+/// Arguments of `trace export`.
+#[derive(Args, Debug)]
+pub struct TraceExportArgs {
+    /// Form of the records
+    #[arg(value_enum)]
+    pub format: TraceExportFormat,
+    /// Folder of the trace
+    pub trace: PathBuf,
+    /// File to write; it must not exist
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Records that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TraceExportFormat {
+    /// I/O log of fio, version 3 (fio 3.31 and later): reads, writes and syncs of files
+    Iolog,
+    /// Calls as CSV
+    Csv,
+    /// Block requests as CSV
+    RequestsCsv,
+}
+
+/// Arguments of `trace merge`.
+#[derive(Args, Debug)]
+pub struct TraceMergeArgs {
+    /// Folders of the traces
+    #[arg(required = true, num_args = 2.., value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// Folder of the trace to write; it must not exist or be empty
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 /// Arguments of `trace filter`.

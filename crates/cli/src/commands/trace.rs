@@ -1,12 +1,16 @@
 //! `seekwell trace`: reads traces.
 
-use crate::args::{TraceCommand, TraceFilterArgs, TraceFormat, TraceImportArgs, TraceInfoArgs};
+use crate::args::{
+    TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
+    TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
+};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use seekwell_trace::Trace;
+use seekwell_trace::export::{self, Table as Exporting};
 use seekwell_trace::filter::Filter;
 use seekwell_trace::import::{self, Table};
 use seekwell_trace::info::{Summary, text};
+use seekwell_trace::{Trace, merge};
 
 /// Runs an action on a trace.
 ///
@@ -17,6 +21,8 @@ pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
         TraceCommand::Info(arguments) => info(arguments),
         TraceCommand::Filter(arguments) => filter(arguments),
         TraceCommand::Import(arguments) => import(arguments),
+        TraceCommand::Export(arguments) => export(arguments),
+        TraceCommand::Merge(arguments) => merge(arguments),
     }
 }
 
@@ -52,6 +58,9 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
     let (input, output) = (&arguments.input, &arguments.output);
     let imported = match arguments.format {
         TraceFormat::Strace => import::strace(input, output),
+        TraceFormat::Blktrace => import::blktrace(input, output),
+        TraceFormat::Blkparse => import::blkparse(input, output),
+        TraceFormat::Iolog => import::iolog(input, output),
         TraceFormat::Msr => import::table(Table::Msr, input, output),
         TraceFormat::Alibaba => import::table(Table::Alibaba, input, output),
         TraceFormat::Tencent => import::table(Table::Tencent, input, output),
@@ -66,5 +75,34 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
         imported.other,
         imported.damaged
     )));
+    Ok(Exit::Done)
+}
+
+fn export(arguments: &TraceExportArgs) -> Result<Exit, Failure> {
+    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
+    let output = &arguments.output;
+    let exported = match arguments.format {
+        TraceExportFormat::Iolog => export::iolog(&trace, output),
+        TraceExportFormat::Csv => export::csv(&trace, Exporting::Calls, output),
+        TraceExportFormat::RequestsCsv => export::csv(&trace, Exporting::Requests, output),
+    };
+    let exported = exported.map_err(|error| Failure::from_error(&error))?;
+    terminal::talk(&terminal::harmless(&format!(
+        "wrote {}: {} events; {} cannot be said in this form",
+        output.display(),
+        exported.events,
+        exported.left_out
+    )));
+    Ok(Exit::Done)
+}
+
+fn merge(arguments: &TraceMergeArgs) -> Result<Exit, Failure> {
+    let opened: Result<Vec<Trace>, _> =
+        arguments.traces.iter().map(|trace| Trace::open(trace)).collect();
+    let traces = opened.map_err(|error| Failure::from_error(&error))?;
+    let events =
+        merge::merge(&traces, &arguments.output).map_err(|error| Failure::from_error(&error))?;
+    let output = arguments.output.display();
+    terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
     Ok(Exit::Done)
 }

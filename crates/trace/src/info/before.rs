@@ -55,7 +55,9 @@ impl Before {
             let flags = event.flags.unwrap_or(0);
             let cut = match name {
                 "creat" => true,
-                "open" | "openat" => flags & O_TRUNC != 0 && flags & (O_CREAT | O_EXCL) != O_CREAT | O_EXCL,
+                "open" | "openat" => {
+                    flags & O_TRUNC != 0 && flags & (O_CREAT | O_EXCL) != O_CREAT | O_EXCL
+                }
                 _ => matches!(name, "unlink" | "unlinkat" | "truncate"),
             };
             self.unknown += u64::from(cut && !self.is_known(file, files));

@@ -1,0 +1,117 @@
+use super::*;
+use crate::calls::CallId;
+use crate::event::{FileEntry, Operation, ProcessEntry, RequestFlags};
+use crate::filter::{Filter, filter};
+
+fn file(id: u32, path: &str, inode: u64) -> FileEntry {
+    FileEntry {
+        id: FileId(id),
+        path: Some(path.to_owned()),
+        device: Some(1),
+        inode: Some(inode),
+        mode: None,
+        bytes: None,
+    }
+}
+
+fn trace(folder: &Path, started_unix_ns: u64, files: &[FileEntry], times: &[u64]) -> Trace {
+    let meta = Meta {
+        started_unix_ns: Some(started_unix_ns),
+        duration_ns: Some(1000),
+        gaps: vec!["the same gap".to_owned()],
+        ..Meta::new("test")
+    };
+    let mut writer = TraceWriter::create(folder, &meta, Limits::default()).unwrap();
+    files.iter().for_each(|file| writer.file(file.clone()));
+    writer.process(ProcessEntry { process: 5, parent: None, start_ns: 0, name: None });
+    for (nth, time) in (0_u32..).zip(times) {
+        let file = Some(FileId(nth % u32::try_from(files.len()).unwrap()));
+        let call = CallId::named("read").unwrap();
+        writer
+            .event(Event { file, duration_ns: Some(1), ..Event::new(*time, 5, 5, call) })
+            .unwrap();
+        let request = Request {
+            start_ns: *time,
+            duration_ns: None,
+            process: None,
+            device: 1,
+            operation: Operation::Read,
+            flags: RequestFlags::default(),
+            sector: 0,
+            bytes: 512,
+            depth: None,
+        };
+        writer.request(request).unwrap();
+    }
+    writer.finish(&meta).unwrap();
+    Trace::open(folder).unwrap()
+}
+
+fn rows(trace: &Trace) -> Vec<(u64, String)> {
+    let files = trace.files().unwrap();
+    let mut rows = Vec::new();
+    let each = |event: Event| {
+        let path = files[event.file.unwrap().0 as usize].path.clone().unwrap();
+        rows.push((event.start_ns, path));
+        Ok(())
+    };
+    trace.events(each).unwrap();
+    rows
+}
+
+#[test]
+fn traces_are_joined_by_time_and_files_by_path_and_inode() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let one = trace(&path("1"), 5_000, &[file(0, "/a", 1), file(1, "/b", 2)], &[0, 10, 700]);
+    let two = trace(&path("2"), 5_600, &[file(0, "/b", 2), file(1, "/a", 9)], &[0, 50, 200]);
+    assert_eq!(merge(&[two, one], &path("both")).unwrap(), 12);
+    let both = Trace::open(&path("both")).unwrap();
+    let named = |time, path: &str| (time, path.to_owned());
+    let expected = [
+        named(0, "/a"),
+        named(10, "/b"),
+        named(600, "/b"),
+        named(650, "/a"),
+        named(700, "/a"),
+        named(800, "/b"),
+    ];
+    assert_eq!(rows(&both), expected);
+    // /a is two files: another inode.
+    assert_eq!(both.files().unwrap().len(), 3);
+    assert_eq!((both.meta().started_unix_ns, both.meta().duration_ns), (Some(5_000), Some(1600)));
+    assert_eq!(both.meta().gaps, ["the same gap"]);
+    let mut requests = Vec::new();
+    let each = |request: Request| {
+        requests.push(request.start_ns);
+        Ok(())
+    };
+    both.requests(each).unwrap();
+    assert_eq!(requests, [0, 10, 600, 650, 700, 800]);
+}
+
+#[test]
+fn halves_of_a_trace_become_the_whole_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let times: Vec<u64> = (0..9000).map(|nth| nth * 3).collect();
+    let whole = trace(&path("whole"), 1, &[file(0, "/a", 1)], &times);
+    let half = |name: &str, from_ns, to_ns| {
+        let part = Filter { from_ns, to_ns, ..Filter::default() };
+        filter(&whole, &path(name), &part).unwrap();
+        Trace::open(&path(name)).unwrap()
+    };
+    let (first, second) = (half("first", 0, Some(13_000)), half("second", 13_000, None));
+    merge(&[first, second], &path("again")).unwrap();
+    assert_eq!(rows(&Trace::open(&path("again")).unwrap()), rows(&whole));
+}
+
+#[test]
+fn a_damaged_trace_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let one = trace(&path("1"), 1, &[file(0, "/a", 1)], &[1, 2]);
+    let two = trace(&path("2"), 1, &[file(0, "/a", 1)], &[1, 2]);
+    std::fs::write(path("2").join("calls-000000.parquet"), b"PAR1").unwrap();
+    assert!(matches!(merge(&[one, two], &path("out")), Err(TraceError::Segment { .. })));
+}
