@@ -247,7 +247,9 @@ fn records_of_blktrace() {
         binary.extend([0x07, 0x74, 0x61, 0x65, 1, 0, 0, 0]);
         binary.extend(time.to_le_bytes());
         binary.extend(sector.to_le_bytes());
-        [bytes, action, 77, 8 << 20, 0].map(|word| binary.extend(word.to_le_bytes()));
+        for word in [bytes, action, 77, 8 << 20, 0_u32] {
+            binary.extend(word.to_le_bytes());
+        }
         binary.extend([0, 0, 3, 0, b'd', b'd', 0]);
     }
     fuzz_import("blktrace", &[&binary], 300, import::blktrace);
@@ -366,4 +368,31 @@ fn nesting_ends_in_an_error() {
         assert!(parse_formula(&deep).is_err(), "{open}");
     }
     assert!(!mutated(&[b"a"], 1).is_empty() || !mutated(&[b"a"], 2).is_empty());
+}
+
+#[test]
+fn tables_of_requests() {
+    let tables: [(&str, &[u8], fn(&Path, &Path) -> Result<Imported, TraceError>); 5] = [
+        (
+            "msr",
+            b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
+              128166372003061629,usr,0,Read,7014609920,24576,41286\n",
+            |input, output| import::table(import::Table::Msr, input, output),
+        ),
+        ("alibaba", b"419,W,8792731648,16384,1577808144360767\n", |input, output| {
+            import::table(import::Table::Alibaba, input, output)
+        }),
+        ("tencent", b"1538323200,12910952,128,0,1063\n", |input, output| {
+            import::table(import::Table::Tencent, input, output)
+        }),
+        ("spc", b"0,303567,3584,w,0.000000\n1,55590,3072,R,0.026214,9\n", |input, output| {
+            import::table(import::Table::Spc, input, output)
+        }),
+        ("mqsim", b"4587200 0 2048 16 1\n4587300 0 8 8 0\n", |input, output| {
+            import::table(import::Table::Mqsim, input, output)
+        }),
+    ];
+    for (name, row, import) in tables {
+        fuzz_import(name, &[row], 40, import);
+    }
 }
