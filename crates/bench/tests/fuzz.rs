@@ -194,13 +194,11 @@ fn archives() {
     });
 }
 
+/// Import of a file into a folder.
+type Import = fn(&Path, &Path) -> Result<Imported, TraceError>;
+
 /// Imports each input; an import that succeeds has to be a trace with as many events as it says.
-fn fuzz_import(
-    name: &str,
-    corpus: &[&[u8]],
-    few: u64,
-    import: fn(&Path, &Path) -> Result<Imported, TraceError>,
-) {
+fn fuzz_import(name: &str, corpus: &[&[u8]], few: u64, import: Import) {
     let folder = tempfile::tempdir().unwrap();
     let (input, output) = (folder.path().join("input"), folder.path().join("trace"));
     fuzz(name, corpus, few, |bytes| {
@@ -372,7 +370,7 @@ fn nesting_ends_in_an_error() {
 
 #[test]
 fn tables_of_requests() {
-    let tables: [(&str, &[u8], fn(&Path, &Path) -> Result<Imported, TraceError>); 5] = [
+    let tables: [(&str, &[u8], Import); 5] = [
         (
             "msr",
             b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
