@@ -196,6 +196,12 @@ impl HostBackend {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, HostBackendError> {
         let (stack, _) = plan.pair(trial);
+        if !stack.layers.is_empty() {
+            return Err(HostBackendError::Stack(format!(
+                "the host backend does not run layers such as {}; run the lab with --place virtual",
+                stack.layers.name
+            )));
+        }
         for bond in disks(stack).filter_map(|path| self.bonds.get(path)) {
             bond.check(&self.system)?;
         }
@@ -390,6 +396,8 @@ impl HostBackend {
             settings: plan.lab.trial.clone(),
             defaults: QueueDefaults::default(),
             device,
+            members: vec![],
+            fast: vec![],
             journal,
             ram: self.ram,
             undo: Some(self.undo.clone()),

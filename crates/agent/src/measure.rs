@@ -4,7 +4,7 @@
 use crate::error::Fault;
 use seekwell_engine::SingleOperation;
 use seekwell_model::lab::ALONE;
-use seekwell_model::record::{SingleIo, StepRecord};
+use seekwell_model::record::{DeviceTotals, SingleIo, StepRecord};
 use seekwell_model::workloads::StepOutline;
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_observe::counters::{DeviceCounters, totals_between};
@@ -20,6 +20,8 @@ pub struct Observer {
     pub device: String,
     /// Kernel name of the external journal device.
     pub journal: Option<String>,
+    /// Kernel names of the devices below the layers; empty without layers.
+    pub members: Vec<String>,
     /// `CLOCK_MONOTONIC` when the trial began.
     pub origin_ns: u64,
 }
@@ -27,6 +29,7 @@ pub struct Observer {
 struct Counters {
     device: Option<DeviceCounters>,
     journal: Option<DeviceCounters>,
+    members: Vec<Option<DeviceCounters>>,
 }
 
 /// Brings what a step wrote onto the device.
@@ -35,7 +38,11 @@ pub type MakeDurable<'a> = dyn FnMut() -> Result<(), Fault> + 'a;
 impl Observer {
     fn counters(&self) -> Counters {
         let read = |name: &String| DeviceCounters::read(Path::new("/"), name).ok();
-        Counters { device: read(&self.device), journal: self.journal.as_ref().and_then(read) }
+        Counters {
+            device: read(&self.device),
+            journal: self.journal.as_ref().and_then(read),
+            members: self.members.iter().map(read).collect(),
+        }
     }
 
     fn now(&self) -> u64 {
@@ -150,10 +157,17 @@ impl Observer {
         };
         record.device = between(&before.device, &after.device);
         record.journal = between(&before.journal, &after.journal);
-        let read = record.device.as_ref().map(|totals| totals.read_bytes as f64);
-        let written = record.device.as_ref().map(|totals| {
+        let pairs = before.members.iter().zip(&after.members);
+        record.members = pairs.filter_map(|(before, after)| between(before, after)).collect();
+        let known = record.members.len() == self.members.len();
+        let sum = |bytes: fn(&DeviceTotals) -> u64| match (&self.members[..], &record.device) {
+            ([], device) => device.as_ref().map(bytes),
+            _ => known.then(|| record.members.iter().map(bytes).sum()),
+        };
+        let read = sum(|totals| totals.read_bytes).map(|bytes| bytes as f64);
+        let written = sum(|totals| totals.written_bytes).map(|bytes| {
             let journal = record.journal.as_ref().map_or(0, |journal| journal.written_bytes);
-            (totals.written_bytes + journal) as f64
+            (bytes + journal) as f64
         });
         insert_some(record, "device_read_bytes", read);
         insert_some(record, "device_written_bytes", written);

@@ -96,7 +96,7 @@ fn on_raw(
 ) -> Result<(), TrialError> {
     let mut ready = trial.stage(SETUP, |trial| Ready::raw(trial, attached, sector_bytes))?;
     let done = run_workload(&mut ready, trial);
-    end_strays();
+    end_strays(&trial.request.stack);
     done
 }
 

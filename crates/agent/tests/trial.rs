@@ -37,6 +37,7 @@ fn stack(filesystem: &str, size: Bytes) -> Stack {
             base: "scratch".into(),
             settings: DeviceSettings::default(),
         },
+        layers: Default::default(),
         journal: Journal::internal(),
         filesystem: Filesystem {
             name: filesystem.into(),
@@ -90,6 +91,8 @@ fn run_changed(
         },
         defaults: QueueDefaults::default(),
         device: DeviceHandle::Image { fd: image.as_raw_fd(), sector: Bytes(512), layout },
+        members: vec![],
+        fast: vec![],
         journal: None,
         ram: None,
         undo: None,

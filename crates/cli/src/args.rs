@@ -164,6 +164,8 @@ pub enum KernelSetArg {
     Full,
     /// ext2, ext3, ext4, xfs and btrfs: built faster
     Reduced,
+    /// The full set, with LUKS, zram and other layers that charge CPU time
+    Layers,
 }
 
 /// Actions on modelled devices.

@@ -86,6 +86,8 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
         schedulers: schedulers(system),
         kernel_filesystems,
         programs,
+        // What a killed agent would leave of them is not on any undo list yet.
+        layers: Vec::new(),
         ram: memory::ram(system).ok().flatten(),
         disk_sizes: disks.iter().filter_map(size).collect(),
     }

@@ -25,6 +25,7 @@ pub mod guard;
 mod hdparm;
 pub mod identity;
 pub mod image;
+pub mod layers;
 pub mod loop_device;
 mod loop_status;
 pub mod memory;

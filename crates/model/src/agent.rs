@@ -96,6 +96,12 @@ pub struct TrialRequest {
     pub defaults: QueueDefaults,
     /// The data device.
     pub device: DeviceHandle,
+    /// The further devices that the stack's layers join, each like the data device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<DeviceHandle>,
+    /// The second devices of caches, see [`crate::layers::Layers::fast`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fast: Vec<DeviceHandle>,
     /// The external journal device.
     pub journal: Option<DeviceHandle>,
     /// RAM of the machine, for a memory limit of a quarter.

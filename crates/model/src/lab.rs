@@ -2,6 +2,7 @@
 
 pub use crate::metrics::Better;
 
+use crate::layers::Layers;
 use crate::stack::{Device, Filesystem, Journal, Memory, Scheduler};
 use crate::units::Nanos;
 use crate::workloads::{Company, HOUSEKEEPING_STEPS, StepOutline, WorkloadParams};
@@ -18,6 +19,9 @@ pub struct Lab {
     pub seed: u64,
     /// Axis: block devices, settings already expanded into variants.
     pub devices: Vec<Device>,
+    /// Axis: layers between device and filesystem. Labs of earlier versions have none.
+    #[serde(default = "no_layers", skip_serializing_if = "are_no_layers")]
+    pub layers: Vec<Layers>,
     /// Axis: journal placements.
     pub journals: Vec<Journal>,
     /// Axis: filesystems with their mkfs and mount options.
@@ -41,6 +45,16 @@ pub struct Lab {
     pub trial: TrialSettings,
 }
 
+/// The layer axis of a lab that names no layer.
+#[must_use]
+pub fn no_layers() -> Vec<Layers> {
+    vec![Layers::default()]
+}
+
+fn are_no_layers(layers: &[Layers]) -> bool {
+    matches!(layers, [only] if only.is_default())
+}
+
 /// The scheduler axis: a list, or all that the kernel offers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SchedulerAxis {
@@ -55,6 +69,9 @@ pub enum SchedulerAxis {
 pub struct Match {
     /// Device name.
     pub device: Option<String>,
+    /// Name of the layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<String>,
     /// Journal name.
     pub journal: Option<String>,
     /// Filesystem name.
@@ -72,6 +89,7 @@ impl Match {
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let axes = [
             ("device", &self.device),
+            ("layer", &self.layer),
             ("journal", &self.journal),
             ("filesystem", &self.filesystem),
             ("scheduler", &self.scheduler),

@@ -1,18 +1,20 @@
 //! The nouns of Seekwell as plain data.
 //!
 //! Here live the units, the lab, the stack, the plan, the trial's request and record, the verdict,
-//! and three catalogues: filesystems, workload kinds and metrics. Everything that two rooms must
+//! and four catalogues: filesystems, layers, workload kinds and metrics. Everything that two rooms must
 //! agree on is here, so that the rooms need not know each other.
 //!
 //! This room never does I/O, reads no clock, and decides nothing.
 
 pub mod agent;
 pub mod backend;
+pub mod backing;
 pub mod bench;
 pub mod comparison;
 pub mod field;
 pub mod filesystems;
 pub mod lab;
+pub mod layers;
 pub mod metrics;
 pub mod plan;
 pub mod power_cut;

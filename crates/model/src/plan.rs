@@ -15,6 +15,9 @@ pub struct BackendFacts {
     pub kernel_filesystems: Vec<String>,
     /// Programs that were found, of those that the catalogue names.
     pub programs: Vec<String>,
+    /// Kinds of layers that the backend's kernel has.
+    #[serde(default)]
+    pub layers: Vec<String>,
     /// RAM of the machine.
     pub ram: Option<Bytes>,
     /// Sizes of named disks in bytes, by path as the lab names them; absent when not readable.

@@ -83,6 +83,12 @@ pub struct InForce {
     pub device: DeviceInForce,
     /// Journal device, where there is an external one.
     pub journal: Option<DeviceInForce>,
+    /// Devices below the layers, the second devices of caches last; empty without layers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<DeviceInForce>,
+    /// The commands that made the layers, one text each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<String>,
     /// The mkfs command lines that were run, one text each.
     pub mkfs: Vec<String>,
     /// Mount options as `/proc/self/mountinfo` shows them.
@@ -195,8 +201,12 @@ pub struct StepRecord {
     /// Latency histograms by operation kind (`read`, `write`, `fsync`, `create`, `unlink` …), as
     /// HDR histogram V2 bytes, values in nanoseconds.
     pub histograms: BTreeMap<String, Vec<u8>>,
-    /// Counters of the data device over the step, durability included.
+    /// Counters of the data device over the step, durability included. Of a stack with layers those
+    /// of the uppermost layer.
     pub device: Option<DeviceTotals>,
+    /// Counters of the devices below the layers, as in [`InForce::members`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<DeviceTotals>,
     /// Counters of the external journal device.
     pub journal: Option<DeviceTotals>,
     /// Doubts about this step.

@@ -1,66 +1,10 @@
 //! The stack: one storage configuration, and the values of the axes it is made of.
 
+pub use crate::backing::Backing;
+use crate::layers::Layers;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-
-/// The origin of a block device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backing {
-    /// A loop device with direct I/O on an image that was written in full once.
-    Loop {
-        /// Size of the image.
-        size: Bytes,
-        /// Directory for the nameless image; `None` is the run's scratch directory.
-        directory: Option<PathBuf>,
-        /// Logical sector size, 512 or 4096.
-        sector: Bytes,
-    },
-    /// A loop device with direct I/O on an image in tmpfs: the upper bound.
-    Ram {
-        /// Size of the image.
-        size: Bytes,
-        /// Logical sector size, 512 or 4096.
-        sector: Bytes,
-    },
-    /// A whole disk by stable path (`/dev/disk/by-id/…`), claimed.
-    Disk {
-        /// Stable path.
-        path: PathBuf,
-    },
-    /// A partition by stable path, claimed.
-    Partition {
-        /// Stable path.
-        path: PathBuf,
-    },
-    /// A modelled device of the virtual backend.
-    Model {
-        /// Name of a device file.
-        model: String,
-        /// Size, when it is not to be the model's own.
-        size: Option<Bytes>,
-    },
-}
-
-impl Backing {
-    /// Returns true if the runner makes an image for it.
-    #[must_use]
-    pub fn is_image(&self) -> bool {
-        matches!(self, Self::Loop { .. } | Self::Ram { .. })
-    }
-
-    /// Size, where the lab states it.
-    #[must_use]
-    pub fn size(&self) -> Option<Bytes> {
-        match self {
-            Self::Loop { size, .. } | Self::Ram { size, .. } => Some(*size),
-            Self::Model { size, .. } => *size,
-            Self::Disk { .. } | Self::Partition { .. } => None,
-        }
-    }
-}
 
 /// Volatile write cache of a device as the kernel presents it (`queue/write_cache`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,6 +194,9 @@ pub struct Stack {
     pub label: String,
     /// Block device.
     pub device: Device,
+    /// Layers between the device and the filesystem.
+    #[serde(default, skip_serializing_if = "Layers::is_default")]
+    pub layers: Layers,
     /// Journal placement.
     pub journal: Journal,
     /// Filesystem.

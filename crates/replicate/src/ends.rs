@@ -90,10 +90,11 @@ pub fn merged(base: &Run, end: &Run, device: &str) -> Run {
 }
 
 /// Names on all axes.
-fn axes(plan: &Plan, trial: &PlannedTrial) -> [String; 6] {
+fn axes(plan: &Plan, trial: &PlannedTrial) -> [String; 7] {
     let (stack, workload) = plan.pair(trial);
     [
         &stack.device.name,
+        &stack.layers.name,
         &stack.journal.name,
         &stack.filesystem.name,
         &stack.scheduler.name,

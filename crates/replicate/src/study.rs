@@ -275,6 +275,7 @@ struct RawCurve {
 #[serde(deny_unknown_fields)]
 struct Axes {
     device: Option<String>,
+    layer: Option<String>,
     journal: Option<String>,
     filesystem: Option<String>,
     scheduler: Option<String>,
@@ -322,6 +323,7 @@ impl From<Axes> for Match {
     fn from(axes: Axes) -> Self {
         Self {
             device: axes.device,
+            layer: axes.layer,
             journal: axes.journal,
             filesystem: axes.filesystem,
             scheduler: axes.scheduler,

@@ -3,6 +3,7 @@
 
 use crate::view::RunView;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
+use seekwell_model::layers::{Below, Lasting};
 use seekwell_model::record::{DeviceInForce, Record, Status};
 use seekwell_model::stack::{
     Backing, DeviceSettings, MemoryLimit, Overlay, Stack, WriteBack, WriteCache,
@@ -12,6 +13,10 @@ use std::path::Path;
 
 /// Stands for a disk where the run had an image.
 const DISK: &str = "/dev/DISK";
+/// Begin of the nodes of mapped devices in trials.
+const MAPPED: &str = "/dev/mapper/seekwell-";
+/// Stands for the second device of a cache.
+const FAST_DISK: &str = "/dev/FAST-DISK";
 /// Stands for the journal's disk where the run had an image.
 const JOURNAL_DISK: &str = "/dev/JOURNAL-DISK";
 const RULES: &str = "/etc/udev/rules.d/60-seekwell.rules";
@@ -44,30 +49,63 @@ pub(crate) fn permanent(view: &RunView) -> Vec<Permanent> {
         .collect()
 }
 
-/// The two devices as the lines name them.
+/// The devices as the lines name them.
 struct Names {
+    /// The device of the filesystem; with layers the uppermost.
     device: String,
     journal: Option<String>,
+    /// Lines that make the layers, below first.
+    layers: Vec<Lasting>,
 }
 
 impl Names {
-    fn of(stack: &Stack) -> Self {
+    fn of(stack: &Stack, record: &Record) -> Self {
         let name = |backing: &Backing, stand_in: &str| match backing {
             Backing::Disk { path } | Backing::Partition { path } => quote(&path.to_string_lossy()),
             Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => {
                 stand_in.to_owned()
             }
         };
+        let (layers, top) = layers(stack, record).unwrap_or_default();
+        let device = if top.is_empty() { name(&stack.device.backing, DISK) } else { top };
         Self {
-            device: name(&stack.device.backing, DISK),
+            device,
+            layers,
             journal: stack.journal.external.as_ref().map(|backing| name(backing, JOURNAL_DISK)),
         }
     }
 }
 
+/// Lines that make the layers of a stack, and the node of the uppermost.
+fn layers(stack: &Stack, record: &Record) -> Option<(Vec<Lasting>, String)> {
+    if stack.layers.is_empty() {
+        return None;
+    }
+    let size = |position: usize| record.in_force.members.get(position).map(|one| one.size.0 / 512);
+    let below =
+        |position: usize, node: String| Below { node, sectors: size(position).unwrap_or_default() };
+    let count = stack.layers.devices() as usize;
+    let device = |position: usize| match count {
+        1 => below(position, DISK.to_owned()),
+        _ => below(position, format!("{DISK}-{}", position + 1)),
+    };
+    let devices: Vec<Below> = (0..count).map(device).collect();
+    let fast = stack.layers.fast().len();
+    let fast: Vec<Below> = (0..fast)
+        .map(|position| match fast {
+            1 => below(count, FAST_DISK.to_owned()),
+            _ => below(count + position, format!("{FAST_DISK}-{}", position + 1)),
+        })
+        .collect();
+    seekwell_model::layers::lasting(&stack.layers, &devices, &fast)
+}
+
 fn of_stack(stack: &Stack, record: &Record) -> Permanent {
-    let names = Names::of(stack);
+    let names = Names::of(stack, record);
     let mut permanent = Permanent { stack: stack.label.clone(), ..Permanent::default() };
+    for layer in &names.layers {
+        permanent.steps.extend(layer.steps.clone());
+    }
     if let Some(definition) = filesystem(&stack.filesystem.kind).filter(|found| !found.is_raw()) {
         let mkfs: Vec<String> =
             record.in_force.mkfs.iter().map(|line| mkfs_line(line, record, &names)).collect();
@@ -82,6 +120,9 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
                 .to_owned(),
         );
     }
+    // Layers go from above to below, after the filesystem.
+    let of_layers = names.layers.iter().rev().flat_map(|layer| layer.back.clone());
+    permanent.back.extend(of_layers);
     permanent.steps.extend(udev_steps(stack, record, &names));
     permanent.back.push(format!(
         "rm {RULES}, then restart: the kernel then chooses scheduler and queue settings as before"
@@ -127,8 +168,10 @@ fn has_value(next: Option<&String>) -> bool {
 fn rename(word: &str, device: &DeviceInForce, name: &str) -> String {
     let is_ours = |part: &str| {
         let path = Path::new(part);
+        // The node of a mapped device has the name that the trial gave it.
+        let mapped = device.kernel_name.starts_with("dm-") && part.starts_with(MAPPED);
         path.is_absolute()
-            && path.file_name().is_some_and(|last| last == device.kernel_name.as_str())
+            && (mapped || path.file_name().is_some_and(|last| last == device.kernel_name.as_str()))
     };
     let parts = word.split_inclusive(['=', ',']).map(|part| {
         let plain = part.trim_end_matches(['=', ',']);
@@ -216,11 +259,14 @@ fn fstab_line(
 }
 
 fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static str, Vec<String>)> {
-    let mut rules = vec![udev_rule(stack, &record.in_force.device, false)];
+    // The settings are those of the devices below the layers, which are alike.
+    let in_force = &record.in_force;
+    let disk = in_force.members.first().unwrap_or(&in_force.device);
+    let mut rules = vec![udev_rule(stack, disk, false)];
     if let Some(journal) = &record.in_force.journal {
         rules.push(udev_rule(stack, journal, true));
     }
-    let device = &names.device;
+    let device = if names.layers.is_empty() { names.device.as_str() } else { DISK };
     vec![
         ("udev rule, in /etc/udev/rules.d/60-seekwell.rules", rules),
         (
@@ -320,7 +366,10 @@ fn notes(stack: &Stack) -> Vec<String> {
         |backing: &Backing| !matches!(backing, Backing::Disk { .. } | Backing::Partition { .. });
     let mut stand_ins = Vec::new();
     if image(&stack.device.backing) {
-        stand_ins.push("DISK");
+        stand_ins.push(if stack.layers.devices() > 1 { "each DISK" } else { "DISK" });
+    }
+    if !stack.layers.fast().is_empty() {
+        stand_ins.push("FAST-DISK");
     }
     if stack.journal.external.as_ref().is_some_and(image) {
         stand_ins.push("JOURNAL-DISK");
@@ -337,6 +386,8 @@ fn notes(stack: &Stack) -> Vec<String> {
             "the trials had {limit} of memory, page cache included; the winner may be another with a different amount"
         ));
     }
+    let lost = stack.layers.power_cut();
+    notes.extend(lost.into_iter().map(|text| format!("{}: {text}", stack.layers.name)));
     if let Some(overlay) = &stack.filesystem.overlay {
         notes.push(overlay_note(overlay));
     }

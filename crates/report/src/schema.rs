@@ -47,9 +47,19 @@ fn registry() -> serde_reflection::Result<Registry> {
     tracer.registry()
 }
 
+/// Fields of stacks with layers, which other stacks do not have.
+const OF_LAYERS: [(&str, &str); 3] =
+    [("Stack", "layers"), ("InForce", "members"), ("InForce", "layers")];
+
 fn schema(registry: &Registry) -> Value {
     let mut definitions: Map<String, Value> =
         registry.iter().map(|(name, container)| (name.clone(), of_container(container))).collect();
+    for (name, field) in OF_LAYERS {
+        let required = definitions.get_mut(name).and_then(|one| one["required"].as_array_mut());
+        if let Some(required) = required {
+            required.retain(|known| known != field);
+        }
+    }
     definitions.insert("Trial".to_owned(), trial());
     definitions.insert("Step".to_owned(), step());
     definitions.insert("Latency".to_owned(), latency());

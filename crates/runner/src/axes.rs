@@ -7,7 +7,7 @@ use seekwell_stats::design::Design;
 /// An axis with the names of its values, in the order in which the stacks have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// `device`, `journal`, `filesystem`, `scheduler` or `memory`.
+    /// `device`, `layer`, `journal`, `filesystem`, `scheduler` or `memory`.
     pub name: &'static str,
     /// Names of the values.
     pub values: Vec<String>,
@@ -15,8 +15,9 @@ pub struct Axis {
 
 type Name = fn(&Stack) -> &str;
 
-const AXES: [(&str, Name); 5] = [
+const AXES: [(&str, Name); 6] = [
     ("device", |stack| &stack.device.name),
+    ("layer", |stack| &stack.layers.name),
     ("journal", |stack| &stack.journal.name),
     ("filesystem", |stack| &stack.filesystem.name),
     ("scheduler", |stack| &stack.scheduler.name),
@@ -28,7 +29,9 @@ const AXES: [(&str, Name); 5] = [
 pub fn axes(plan: &Plan, stacks: usize) -> (Vec<Axis>, Design) {
     let mut axes = Vec::new();
     let mut levels = vec![Vec::new(); stacks];
-    for (name, of) in AXES {
+    // An axis of labs that name a layer: no other verdict has it.
+    let named = plan.stacks.iter().any(|stack| !stack.layers.is_default());
+    for (name, of) in AXES.into_iter().filter(|(name, _)| named || *name != "layer") {
         let mut values: Vec<String> = Vec::new();
         for (stack, row) in plan.stacks.iter().zip(&mut levels) {
             let value = of(stack);

@@ -10,7 +10,9 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{BackendFacts, Plan};
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
-use seekwell_virtual::{CpuCharge, Lanes, RootImage, VirtualBackend, VirtualOptions, labs};
+use seekwell_virtual::{
+    CpuCharge, Lanes, RootImage, VirtualBackend, VirtualOptions, WorkCharge, labs,
+};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,6 +46,10 @@ impl Guests {
         }
         let cache = self.machine.kernels.as_deref().ok_or(SessionError::NoHome)?;
         let chosen = choose_kernel(cache, self.options.kernel.as_deref(), lab)?;
+        if self.charge().work != WorkCharge::default() && chosen.set != KernelSet::Layers {
+            let text = "only a lab kernel of the set layers charges the work of layers; build one: seekwell kernel build --set layers";
+            return Err(SessionError::Kernel(text.to_owned()));
+        }
         Ok(self.kernel.get_or_init(|| chosen))
     }
 
@@ -52,7 +58,9 @@ impl Guests {
     }
 
     fn backend(&self, lab: &Lab) -> Result<VirtualBackend, SessionError> {
-        let bring = self.options.bring.iter().map(|path| absolute(path));
+        let found = labs::programs_of_layers(lab);
+        let found = found.into_iter().filter_map(|name| self.machine.find(name)).map(Ok);
+        let bring = self.options.bring.iter().map(|path| absolute(path)).chain(found);
         let options = VirtualOptions {
             kernel: self.kernel(lab)?.clone(),
             program: self.machine.program.clone(),
@@ -156,7 +164,7 @@ fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, Se
             ))),
         };
     }
-    kernel::usual(kernels).ok_or_else(|| {
+    kernel::usual(kernels, &|set| labs::has_layers(set, lab)).ok_or_else(|| {
         let text = "no lab kernel of this version found; build one: seekwell kernel build";
         let faster = if labs::reduced_is_enough(lab) {
             ", or faster, with all that this lab needs: seekwell kernel build --set reduced"
@@ -184,7 +192,9 @@ fn charge_text(charge: CpuCharge) -> String {
         return "CPU time not counted".to_owned();
     }
     let (call, kib) = (charge.syscall_ns, charge.copy_ns_per_kib);
-    format!("CPU time charged: {call} ns a system call, {kib} ns a KiB copied")
+    let work = charge.work.named().into_iter().filter(|(_, ns)| *ns > 0);
+    let work: String = work.map(|(name, ns)| format!(", {ns} ns a KiB of {name}")).collect();
+    format!("CPU time charged: {call} ns a system call, {kib} ns a KiB copied{work}")
 }
 
 /// The programs of the guests and what the models miss. Programs differ with every build; nothing else of this machine affects

@@ -4,6 +4,7 @@ pub(crate) mod coherence;
 mod devices;
 mod filesystems;
 mod judge;
+mod layers;
 mod matches;
 mod queues;
 mod trial;
@@ -22,6 +23,7 @@ pub(crate) use matches::device_matches;
 pub(crate) struct Positions {
     pub(crate) devices: Vec<Option<Span>>,
     pub(crate) device_sizes: Vec<Option<Span>>,
+    pub(crate) layers: Vec<Option<Span>>,
     pub(crate) journals: Vec<Option<Span>>,
     pub(crate) filesystems: Vec<Option<Span>>,
     pub(crate) schedulers: Vec<Option<Span>>,
@@ -49,6 +51,7 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
     let empty = Checked::default();
     let head = root.table("lab").unwrap_or(&empty);
     let (devices, device_sizes) = devices::devices(root.tables("device"))?;
+    let layers = layers::layers(root.tables("layer"))?;
     let journals = devices::journals(root.tables("journal"))?;
     let filesystems = filesystems::filesystems(root.tables("filesystem"))?;
     let schedulers = queues::schedulers(root)?;
@@ -62,6 +65,7 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
         }
     };
     let (devices, device_spans) = split(devices);
+    let (layers, layer_spans) = split(layers);
     let (journals, journal_spans) = split(journals);
     let (filesystems, filesystem_spans) = split(filesystems);
     let (memories, memory_spans) = split(memories);
@@ -76,6 +80,7 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
         question: head.values.text("question").unwrap_or_default().to_owned(),
         seed: head.values.integer("seed").unwrap_or(1),
         devices,
+        layers,
         journals,
         filesystems,
         schedulers: scheduler_axis,
@@ -95,6 +100,7 @@ pub(crate) fn lab(root: &Checked, source: &Source) -> Result<(Lab, Positions), P
     let positions = Positions {
         devices: device_spans,
         device_sizes,
+        layers: layer_spans,
         journals: journal_spans,
         filesystems: filesystem_spans,
         schedulers: scheduler_spans,

@@ -2,6 +2,7 @@
 
 mod doubts;
 mod journals;
+mod layers;
 mod reasons;
 mod wording;
 
@@ -136,10 +137,11 @@ fn check_size(file: &LabFile, axes: &Axes<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Index on each axis: device, journal, filesystem, scheduler, memory, workload.
+/// Index on each axis: device, layer, journal, filesystem, scheduler, memory, workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Combination {
     device: usize,
+    layer: usize,
     journal: usize,
     filesystem: usize,
     scheduler: usize,
@@ -148,7 +150,7 @@ struct Combination {
 }
 
 /// Indices on each axis, in the order of [`Combination`].
-type Selection = [Vec<usize>; 6];
+type Selection = [Vec<usize>; 7];
 
 /// The axes with the schedulers of the backend.
 struct Axes<'a> {
@@ -161,10 +163,11 @@ impl Axes<'_> {
         self.lengths().map(|length| (0..length).collect())
     }
 
-    fn lengths(&self) -> [usize; 6] {
+    fn lengths(&self) -> [usize; 7] {
         let lab = self.lab;
         [
             lab.devices.len(),
+            lab.layers.len(),
             lab.journals.len(),
             lab.filesystems.len(),
             self.schedulers.len(),
@@ -175,8 +178,15 @@ impl Axes<'_> {
 
     /// For the message about too many: `10 devices × 3 journals …`.
     fn sizes(&self) -> String {
-        let words =
-            ["devices", "journals", "filesystems", "schedulers", "memory limits", "workloads"];
+        let words = [
+            "devices",
+            "layers",
+            "journals",
+            "filesystems",
+            "schedulers",
+            "memory limits",
+            "workloads",
+        ];
         let parts = self.lengths().into_iter().zip(words).filter(|(length, _)| *length > 1);
         parts.map(|(length, word)| format!("{length} {word}")).collect::<Vec<_>>().join(" × ")
     }
@@ -194,6 +204,7 @@ impl Axes<'_> {
         let lab = self.lab;
         [
             pick(&lab.devices, wanted.device.as_ref(), device_matches),
+            pick(&lab.layers, wanted.layer.as_ref(), |value, name| value.name == name),
             pick(&lab.journals, wanted.journal.as_ref(), |value, name| value.name == name),
             pick(&lab.filesystems, wanted.filesystem.as_ref(), |value, name| value.name == name),
             pick(self.schedulers, wanted.scheduler.as_ref(), |value, name| value.name == name),
@@ -207,6 +218,7 @@ impl Axes<'_> {
         let lab = self.lab;
         let names = [
             (lab.devices.len(), &lab.devices[at.device].name),
+            (lab.layers.len(), &lab.layers[at.layer].name),
             (lab.journals.len(), &lab.journals[at.journal].name),
             (lab.filesystems.len(), &lab.filesystems[at.filesystem].name),
             (self.schedulers.len(), &self.schedulers[at.scheduler].name),
@@ -220,19 +232,22 @@ impl Axes<'_> {
 
 /// All combinations of a selection, the last axis fastest.
 fn combinations(selection: &Selection) -> impl Iterator<Item = Combination> + '_ {
-    let [devices, journals, filesystems, schedulers, memories, workloads] = selection;
+    let [devices, layers, journals, filesystems, schedulers, memories, workloads] = selection;
     devices.iter().flat_map(move |&device| {
-        journals.iter().flat_map(move |&journal| {
-            filesystems.iter().flat_map(move |&filesystem| {
-                schedulers.iter().flat_map(move |&scheduler| {
-                    memories.iter().flat_map(move |&memory| {
-                        workloads.iter().map(move |&workload| Combination {
-                            device,
-                            journal,
-                            filesystem,
-                            scheduler,
-                            memory,
-                            workload,
+        layers.iter().flat_map(move |&layer| {
+            journals.iter().flat_map(move |&journal| {
+                filesystems.iter().flat_map(move |&filesystem| {
+                    schedulers.iter().flat_map(move |&scheduler| {
+                        memories.iter().flat_map(move |&memory| {
+                            workloads.iter().map(move |&workload| Combination {
+                                device,
+                                layer,
+                                journal,
+                                filesystem,
+                                scheduler,
+                                memory,
+                                workload,
+                            })
                         })
                     })
                 })
@@ -245,7 +260,7 @@ fn combinations(selection: &Selection) -> impl Iterator<Item = Combination> + '_
 struct Product<'a> {
     axes: &'a Axes<'a>,
     rules: &'a Rules<'a>,
-    exclusions: Vec<[Vec<bool>; 6]>,
+    exclusions: Vec<[Vec<bool>; 7]>,
     stacks: Vec<Stack>,
     candidates: Vec<Candidate>,
     /// Stack by combination, the workload set to 0 and the journal to the first that is the same.
@@ -258,7 +273,7 @@ struct Product<'a> {
     totals: HashMap<Reason, u64>,
     /// Reasons in the order in which they first applied.
     order: Vec<Reason>,
-    used: [Vec<bool>; 6],
+    used: [Vec<bool>; 7],
 }
 
 impl<'a> Product<'a> {
@@ -347,7 +362,7 @@ impl<'a> Product<'a> {
 
     fn excluded(&self, at: &Combination) -> Option<Reason> {
         let indices = indices(at);
-        let hit = |rule: &[Vec<bool>; 6]| rule.iter().zip(indices).all(|(axis, index)| axis[index]);
+        let hit = |rule: &[Vec<bool>; 7]| rule.iter().zip(indices).all(|(axis, index)| axis[index]);
         self.exclusions.iter().position(hit).map(Reason::Excluded)
     }
 
@@ -369,6 +384,7 @@ impl<'a> Product<'a> {
             stacks.push(Stack {
                 label: axes.label(at),
                 device: axes.lab.devices[at.device].clone(),
+                layers: axes.lab.layers[at.layer].clone(),
                 journal: rules.journal(at),
                 filesystem: axes.lab.filesystems[at.filesystem].clone(),
                 scheduler: axes.schedulers[at.scheduler].clone(),
@@ -400,7 +416,7 @@ impl<'a> Product<'a> {
         if lab.stacks_only {
             return if enough { Ok(()) } else { Err(self.too_few(file, lack)) };
         }
-        let [_, _, filesystems, _, _, workloads] = &self.used;
+        let [_, _, _, filesystems, _, _, workloads] = &self.used;
         let only_lacks = |index: usize| {
             let mut reasons = self.lost.keys().filter(|(_, filesystem, _)| *filesystem == index);
             enough && reasons.all(|(reason, ..)| reason.is_lack())
@@ -496,12 +512,14 @@ impl<'a> Product<'a> {
         let lab = self.axes.lab;
         let mut names: Vec<(&str, &str)> = Vec::new();
         names.extend(self.unused(0).map(|at| ("device", lab.devices[at].name.as_str())));
-        names.extend(self.unused(1).map(|at| ("journal", lab.journals[at].name.as_str())));
+        let here = |at: &usize| self.rules.layers[*at].is_none();
+        names.extend(self.unused(1).filter(here).map(|at| ("layer", lab.layers[at].name.as_str())));
+        names.extend(self.unused(2).map(|at| ("journal", lab.journals[at].name.as_str())));
         let here = |at: &usize| self.rules.filesystems[*at].is_none();
-        let filesystems = self.unused(2).filter(here);
+        let filesystems = self.unused(3).filter(here);
         names.extend(filesystems.map(|at| ("filesystem", lab.filesystems[at].name.as_str())));
-        names.extend(self.unused(4).map(|at| ("memory limit", lab.memories[at].name.as_str())));
-        names.extend(self.unused(5).map(|at| ("workload", lab.workloads[at].name.as_str())));
+        names.extend(self.unused(5).map(|at| ("memory limit", lab.memories[at].name.as_str())));
+        names.extend(self.unused(6).map(|at| ("workload", lab.workloads[at].name.as_str())));
         let warning = |(word, name): &(&str, &str)| {
             Warning::new(WarningCode::UnusedValue, format!("no stack uses {word} \"{name}\""))
         };
@@ -516,7 +534,7 @@ impl<'a> Product<'a> {
 
     /// Returns true if one `[[exclude]]` takes out this value for all values of the other axes.
     fn excludes_whole(&self, axis: usize, index: usize) -> bool {
-        let whole = |rule: &[Vec<bool>; 6]| {
+        let whole = |rule: &[Vec<bool>; 7]| {
             let mut others = rule.iter().enumerate().filter(|(other, _)| *other != axis);
             rule[axis][index] && others.all(|(_, members)| members.iter().all(|one| *one))
         };
@@ -524,8 +542,8 @@ impl<'a> Product<'a> {
     }
 }
 
-fn indices(at: &Combination) -> [usize; 6] {
-    [at.device, at.journal, at.filesystem, at.scheduler, at.memory, at.workload]
+fn indices(at: &Combination) -> [usize; 7] {
+    [at.device, at.layer, at.journal, at.filesystem, at.scheduler, at.memory, at.workload]
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use crate::{MAX_CANDIDATES, MAX_LAB_BYTES, MAX_TRIALS};
 use seekwell_model::field::{Field, FieldKind, Value, Values};
 use seekwell_model::filesystems::{BLOCK_SIZE, FILESYSTEMS, FilesystemDefinition};
 use seekwell_model::lab::Better;
+use seekwell_model::layers::{Fast, LAYER_KINDS, LabKernels, Layer, LayerDefinition};
 use seekwell_model::metrics::METRICS;
+use seekwell_model::stack::Backing;
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{
     COMMON_METRICS, HOUSEKEEPING_STEPS, MODELLED_METRICS, StepOutline, WORKLOAD_KINDS,
@@ -89,6 +91,7 @@ pub fn lab_reference_markdown() -> String {
     }
     workloads(&mut text);
     filesystems(&mut text);
+    layers(&mut text);
     metrics(&mut text);
     text
 }
@@ -140,13 +143,17 @@ fn head(text: &mut String) {
 fn table(text: &mut String, definition: &TableDefinition, level: usize) {
     line!(text, "{} `{}`\n\n{}\n", "#".repeat(level), definition.header, definition.doc);
     entries(text, definition.entries);
-    if definition.by_kind.is_some() {
+    if definition.header.starts_with("[[layer") {
+        line!(text, "And the parameters of its kind, see [layer kinds](#layer-kinds).\n");
+    } else if definition.by_kind.is_some() {
         line!(text, "And the parameters of its kind, see [workload kinds](#workload-kinds).\n");
     }
     for entry in definition.entries {
         match entry.form {
             // What a device and a journal can be made from is said once, with the device.
-            Form::TableOr(..) if definition.header == tables::JOURNAL.header => {}
+            Form::TableOr(..) if [tables::JOURNAL.header, "fast"].contains(&definition.header) => {}
+            // What is said with [[layer]] holds for [[layer.then]] too.
+            Form::Table(_) if definition.header == "[[layer.then]]" => {}
             Form::Table(below) | Form::Tables(below) | Form::TableOr(below, _) => {
                 table(text, below, level + 1);
             }
@@ -344,6 +351,63 @@ fn mkfs_line(definition: &FilesystemDefinition) -> String {
     words.extend(definition.target.iter().map(|word| (*word).to_owned()));
     let line = words.join(" ").replace("{block}", &block.to_string());
     line.replace("{block_sectors}", &(block / 512).to_string()).replace("{dev}", "DEVICE")
+}
+
+fn layers(text: &mut String) {
+    line!(text, "## Layer kinds\n");
+    line!(
+        text,
+        "`none` is no layer: the filesystem is on the device itself. The other kinds are made anew for \
+         every trial, by the programs that administrators use, and taken down after it. The host \
+         backend does not run them yet: labs with layers run with `--place virtual`. Kinds of the set \
+         `layers` need `seekwell kernel build --set layers`.\n"
+    );
+    line!(
+        text,
+        "| `kind` | Devices | `fast` | Lab kernel | Debian package | Kernel | Lost in a power cut |\n\
+         | --- | --- | --- | --- | --- | --- | --- |"
+    );
+    for kind in LAYER_KINDS {
+        let definition = kind.definition();
+        let LayerDefinition { least_devices: least, most_devices: most, .. } = *definition;
+        let devices = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let (fast, fast_given) = match definition.fast {
+            Fast::No => ("", None),
+            Fast::May(purpose) => (purpose, None),
+            Fast::Must(purpose) => {
+                (purpose, Some(Backing::Ram { size: Bytes::mib(1), sector: Bytes(512) }))
+            }
+        };
+        let set = match definition.lab_kernels {
+            LabKernels::Every => "every",
+            LabKernels::Full => "`full`, `layers`",
+            LabKernels::Layers => "`layers`",
+        };
+        let mut packages: Vec<&str> = definition.programs.iter().map(|one| one.package).collect();
+        packages.dedup();
+        let usual = Layer::new(*kind, None, fast_given, &Values::default());
+        row(
+            text,
+            [
+                &format!("`{}`", definition.name),
+                &devices,
+                fast,
+                set,
+                &packages.join(", "),
+                definition.kernel_config,
+                &kind.power_cut(&usual).unwrap_or_default(),
+            ],
+        );
+    }
+    line!(text);
+    for kind in LAYER_KINDS {
+        let definition = kind.definition();
+        line!(text, "### `{}`\n\n{}\n", definition.name, definition.doc);
+        let plain = |field: &Field| Entry { field: *field, form: Form::One, why: "" };
+        if !definition.fields.is_empty() {
+            entries(text, &definition.fields.iter().map(plain).collect::<Vec<_>>());
+        }
+    }
 }
 
 fn metrics(text: &mut String) {

@@ -3,6 +3,7 @@
 use crate::definition::{Entry, Form, TableDefinition};
 use seekwell_model::field::{Field, FieldKind};
 use seekwell_model::filesystems::FILESYSTEMS;
+use seekwell_model::layers::{LAYER_NAMES, MOST_LAYER_DEVICES, layer_kind};
 use seekwell_model::units::Bytes;
 use seekwell_model::workloads::{WORKLOAD_KINDS, workload_kind};
 
@@ -244,6 +245,59 @@ pub const JOURNAL: TableDefinition = TableDefinition {
     by_kind: None,
 };
 
+fn layer_fields(kind: &str) -> Option<&'static [Field]> {
+    layer_kind(kind).map(|kind| kind.definition().fields)
+}
+
+const LAYER_KIND_ENTRY: Entry = Entry::new(
+    "kind",
+    FieldKind::Choice(LAYER_NAMES),
+    "Which layer; each kind has parameters of its own, see the catalogue below.",
+)
+.required();
+
+const LAYER_DEVICES_ENTRY: Entry = Entry::new(
+    "devices",
+    integer(1, MOST_LAYER_DEVICES as u64),
+    "Devices that it joins, each like the stack's device with the layers below. Without it the kind's usual number.",
+);
+
+const FAST: TableDefinition = TableDefinition {
+    header: "fast",
+    doc: "The second device of a cache, or the write journal of RAID 5 and 6: made from one of `loop`, `ram`, `disk`, `partition` and `model`, as a device is.",
+    entries: &[LOOP_ENTRY, RAM_ENTRY, DISK_ENTRY, PARTITION_ENTRY, MODEL_ENTRY],
+    by_kind: None,
+};
+
+const LAYER_THEN: TableDefinition = TableDefinition {
+    header: "[[layer.then]]",
+    doc: "A further layer above the ones before it.",
+    entries: &[
+        LAYER_KIND_ENTRY,
+        LAYER_DEVICES_ENTRY,
+        Entry::table("fast", Form::Table(&FAST), FAST.doc),
+    ],
+    by_kind: Some(layer_fields),
+};
+
+/// `[[layer]]`.
+pub const LAYER: TableDefinition = TableDefinition {
+    header: "[[layer]]",
+    doc: "Axis: layers between device and filesystem, such as RAID, LUKS or a cache; made fresh for every trial. A lab without this table has none. The scheduler and the settings of the device apply to the devices below the layers.",
+    entries: &[
+        LAYER_KIND_ENTRY,
+        Entry::new(
+            "name",
+            TEXT,
+            "Name, unique among layers. Without it the kinds from below to above.",
+        ),
+        LAYER_DEVICES_ENTRY,
+        Entry::table("fast", Form::Table(&FAST), FAST.doc),
+        Entry::table("then", Form::Tables(&LAYER_THEN), LAYER_THEN.doc),
+    ],
+    by_kind: Some(layer_fields),
+};
+
 const OVERLAY: TableDefinition = TableDefinition {
     header: "overlay",
     doc: "A writable layer in RAM (overlayfs, upper in tmpfs) above the filesystem, which is mounted read-only: spares a flash card. `overlay = \"256MiB\"` is short for `overlay = { upper = \"256MiB\" }`.",
@@ -401,6 +455,7 @@ const MATCH_ENTRIES: &[Entry] = &[
         "Names of devices; the name of a device with lists of settings means all its variants.",
     )
     .form(Form::Variants),
+    Entry::new("layer", TEXT, "Names of layers.").form(Form::Variants),
     Entry::new("journal", TEXT, "Names of journals.").form(Form::Variants),
     Entry::new("filesystem", TEXT, "Names of filesystems.").form(Form::Variants),
     Entry::new("scheduler", TEXT, "Names of schedulers.").form(Form::Variants),
@@ -468,6 +523,7 @@ pub const ROOT: TableDefinition = TableDefinition {
     entries: &[
         Entry::table("lab", Form::Table(&LAB), LAB.doc),
         Entry::table("device", Form::Tables(&DEVICE), DEVICE.doc),
+        Entry::table("layer", Form::Tables(&LAYER), LAYER.doc),
         Entry::table("journal", Form::Tables(&JOURNAL), JOURNAL.doc),
         Entry::table("filesystem", Form::Tables(&FILESYSTEM), FILESYSTEM.doc),
         Entry::table(

@@ -255,10 +255,10 @@ impl VirtualBackend {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, VirtualBackendError> {
         let trial_settings = &guest.plan.lab.trial;
-        if trial_settings.freeze {
+        if trial_settings.freeze && !guest.is_volatile() {
             return self.run_prepared(guest, progress);
         }
-        if trial_settings.make_once && !guest.is_raw() {
+        if trial_settings.make_once && !guest.is_raw() && !guest.is_volatile() {
             return self.run_made(guest, progress);
         }
         let disks = |settings: &Settings| self.disks(guest.stack(), guest.trial.seed, settings);
@@ -347,7 +347,7 @@ impl VirtualBackend {
         let all = (
             (&self.options.kernel.id, self.root.hash()),
             (guest.stack(), files, guest.trial.seed),
-            (&guest.plan.lab.trial, charge.syscall_ns, charge.copy_ns_per_kib),
+            (&guest.plan.lab.trial, charge.to_string()),
         );
         Ok(serde_json::to_string(&all)?)
     }
@@ -387,7 +387,7 @@ impl VirtualBackend {
     ) -> Result<(Record, Outcome), VirtualBackendError> {
         let settings = self.settings(guest);
         let disks = disks(&settings)?;
-        let request = guest.request(disks.len() > 1);
+        let request = guest.request();
         let (mut record, outcome) = self.run_agent(&request, disks, settings, progress)?;
         record.in_force.memory_limit = Some(memory(guest.stack()));
         if self.options.charge == CpuCharge::default() {
@@ -448,8 +448,20 @@ impl VirtualBackend {
         seed: u64,
         settings: &Settings,
     ) -> Result<Vec<DiskSetup>, VirtualBackendError> {
-        let data = self.model(&stack.device.name, &stack.device.backing, seed)?;
+        let (name, backing) = (&stack.device.name, &stack.device.backing);
+        let data = self.model(name, backing, seed)?;
         let mut disks = vec![DiskSetup::empty("data", data, settings)];
+        for position in 1..stack.layers.devices() {
+            // Devices of one model differ: disks of an array do not turn in step.
+            let role = format!("member-{position}");
+            let member = self.model(name, backing, derive_seed(seed, &role))?;
+            disks.push(DiskSetup::empty(&role, member, settings));
+        }
+        for (position, backing) in stack.layers.fast().into_iter().enumerate() {
+            let role = format!("fast-{position}");
+            let fast = self.model(&stack.layers.name, backing, derive_seed(seed, &role))?;
+            disks.push(DiskSetup::empty(&role, fast, settings));
+        }
         if let Some(backing) = &stack.journal.external {
             let journal = self.model(&stack.journal.name, backing, seed)?;
             disks.push(DiskSetup::empty("journal", journal, settings));
@@ -505,9 +517,17 @@ impl<'a> Guest<'a> {
         filesystem(&self.stack().filesystem.kind).is_some_and(FilesystemDefinition::is_raw)
     }
 
-    /// Returns the request to the agent.
-    fn request(&self, external: bool) -> TrialRequest {
+    /// Returns true if a layer forgets its content, so that no copy of it can be made.
+    fn is_volatile(&self) -> bool {
+        let layers = self.stack().layers.parts.iter().filter_map(|layer| layer.find());
+        layers.into_iter().any(|kind| kind.definition().is_volatile)
+    }
+
+    /// Returns the request to the agent. The disks are in the order of [`VirtualBackend::disks`].
+    fn request(&self) -> TrialRequest {
         let (stack, workload) = self.plan.pair(self.trial);
+        let joined = stack.layers.devices() as usize;
+        let layered = joined + stack.layers.fast().len();
         let given = |position| DeviceHandle::Given { path: device_path(position) };
         // The guest has one CPU, regardless of the lab's setting for the host.
         let settings = TrialSettings { cpus: None, ..self.plan.lab.trial.clone() };
@@ -522,7 +542,9 @@ impl<'a> Guest<'a> {
             settings,
             defaults: QueueDefaults::default(),
             device: given(0),
-            journal: external.then(|| given(1)),
+            members: (1..joined).map(given).collect(),
+            fast: (joined..layered).map(given).collect(),
+            journal: stack.journal.external.is_some().then(|| given(layered)),
             ram: Some(memory(stack)),
             undo: None,
             work: PathBuf::from(WORK),

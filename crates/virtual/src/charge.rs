@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::machine::CpuCharge;
+use crate::machine::{CpuCharge, WorkCharge};
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,9 @@ const COPIES: u32 = 20;
 
 impl fmt::Display for CpuCharge {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{},{}", self.syscall_ns, self.copy_ns_per_kib)
+        write!(formatter, "{},{}", self.syscall_ns, self.copy_ns_per_kib)?;
+        let charged = self.work.named().into_iter().filter(|(_, ns)| *ns > 0);
+        charged.into_iter().try_for_each(|(name, ns)| write!(formatter, ",{name}={ns}"))
     }
 }
 
@@ -42,6 +44,11 @@ pub enum ChargeError {
         "'{0}' is not a CPU charge; write NANOSECONDS PER CALL,NANOSECONDS PER KIB, for example 300,40"
     )]
     Form(String),
+    /// Work of a layer that is not charged.
+    #[error(
+        "'{0}' is not the work of a layer; write cipher, hash, parity, compress or decompress, for example 300,40,cipher=400"
+    )]
+    Work(String),
     /// One of them is no number of nanoseconds.
     #[error("'{text}' is not a number of nanoseconds: {source}; write for example 300,40")]
     Number {
@@ -52,19 +59,27 @@ pub enum ChargeError {
     },
 }
 
-/// As [`CpuCharge`] is shown: `SYSCALL_NS,COPY_NS_PER_KIB`.
+/// As [`CpuCharge`] is shown: `SYSCALL_NS,COPY_NS_PER_KIB`, then `WORK=NS_PER_KIB` for the work of layers.
 impl FromStr for CpuCharge {
     type Err = ChargeError;
 
     fn from_str(text: &str) -> Result<Self, ChargeError> {
-        let (call, copy) =
-            text.split_once(',').ok_or_else(|| ChargeError::Form(text.to_owned()))?;
+        let mut parts = text.split(',');
+        let (Some(call), Some(copy)) = (parts.next(), parts.next()) else {
+            return Err(ChargeError::Form(text.to_owned()));
+        };
         let number = |text: &str| {
             text.trim()
                 .parse()
                 .map_err(|source| ChargeError::Number { text: text.to_owned(), source })
         };
-        Ok(Self { syscall_ns: number(call)?, copy_ns_per_kib: number(copy)? })
+        let mut work = WorkCharge::default();
+        for part in parts {
+            let (name, ns) = part.split_once('=').unwrap_or((part, ""));
+            let value = work.value_mut(name.trim());
+            *value.ok_or_else(|| ChargeError::Work(part.to_owned()))? = number(ns)?;
+        }
+        Ok(Self { syscall_ns: number(call)?, copy_ns_per_kib: number(copy)?, work })
     }
 }
 
@@ -89,7 +104,11 @@ pub fn measure() -> io::Result<CpuCharge> {
     let kib = (COPY_BYTES / 1024) as u128;
     let per_kib = copy.saturating_sub(call).as_nanos() / kib;
     let whole = |nanoseconds: u128| u32::try_from(nanoseconds).unwrap_or(u32::MAX);
-    Ok(CpuCharge { syscall_ns: whole(call.as_nanos()), copy_ns_per_kib: whole(per_kib) })
+    Ok(CpuCharge {
+        syscall_ns: whole(call.as_nanos()),
+        copy_ns_per_kib: whole(per_kib),
+        work: WorkCharge::default(),
+    })
 }
 
 /// Time of one `work` in the fastest batch of so many.

@@ -43,12 +43,13 @@ impl Kernel {
     }
 }
 
-/// The kernel of a run that names none: of this version, from the distribution's source, with the most
-/// filesystems. A kernel of the user's own source is used by name only.
+/// The kernel of a run that names none: of this version, from the distribution's source, of a set that
+/// has what the run needs if there is one, then with the most filesystems. A kernel of the user's own
+/// source is used by name only.
 #[must_use]
-pub fn usual(kernels: Vec<Kernel>) -> Option<Kernel> {
+pub fn usual(kernels: Vec<Kernel>, needed: &dyn Fn(KernelSet) -> bool) -> Option<Kernel> {
     let suits = |kernel: &Kernel| kernel.is_current() && kernel.source == DEBIAN_TARBALL;
-    kernels.into_iter().filter(suits).min_by_key(|kernel| kernel.set)
+    kernels.into_iter().filter(suits).min_by_key(|kernel| (!needed(kernel.set), kernel.set))
 }
 
 /// Progress of a build.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use seekwell_device::{DeviceError, DeviceFile, build, catalogue, truth};
 use seekwell_model::filesystems::{FILESYSTEMS, filesystem, names_of};
 use seekwell_model::lab::{Lab, Workload};
+use seekwell_model::layers::{LAYER_KINDS, LabKernels};
 use seekwell_model::plan::BackendFacts;
 use seekwell_model::stack::{Backing, Device};
 use seekwell_model::units::Bytes;
@@ -96,6 +97,10 @@ pub fn use_model(lab: &mut Lab, model: &str) {
         replace(&mut device.backing);
     }
     lab.journals.iter_mut().filter_map(|journal| journal.external.as_mut()).for_each(replace);
+    let parts = lab.layers.iter_mut().flat_map(|layers| &mut layers.parts);
+    // The device of a cache that is a model already stays: it is what the lab asks about.
+    let fast = parts.filter_map(|layer| layer.fast.as_mut());
+    fast.filter(|fast| !matches!(fast, Backing::Model { .. })).for_each(replace);
     let mut kept: Vec<(Backing, _)> = Vec::new();
     lab.devices.retain(|device| {
         let new = (device.backing.clone(), device.settings.clone());
@@ -213,7 +218,7 @@ pub fn facts(
 ) -> BackendFacts {
     let in_kernel = FILESYSTEMS
         .iter()
-        .filter(|one| kernel.set == KernelSet::Full || one.in_reduced_kernel)
+        .filter(|one| kernel.set != KernelSet::Reduced || one.in_reduced_kernel)
         .filter_map(|one| one.kernel_type);
     let mut kernel_filesystems: Vec<String> = in_kernel.map(str::to_owned).collect();
     kernel_filesystems.dedup();
@@ -230,12 +235,50 @@ pub fn facts(
         programs: programs()
             .filter(|name| find(name))
             // What a guest lacks of these, `cannot_run` says.
+            .chain(layer_programs().filter(|name| find(name)))
             .chain(WORKLOAD_KINDS.iter().flat_map(|kind| kind.programs).map(|one| one.name))
             .map(str::to_owned)
             .collect(),
+        layers: layers_in(kernel.set).map(str::to_owned).collect(),
         ram: None,
         disk_sizes: sizes.collect(),
     }
+}
+
+/// Returns true if a lab kernel of this set has what these lab kernels have.
+fn has(set: KernelSet, kernels: LabKernels) -> bool {
+    match set {
+        KernelSet::Reduced => kernels == LabKernels::Every,
+        KernelSet::Full => kernels != LabKernels::Layers,
+        KernelSet::Layers => true,
+    }
+}
+
+/// Names of the layers that lab kernels of a set have.
+fn layers_in(set: KernelSet) -> impl Iterator<Item = &'static str> {
+    let definitions = LAYER_KINDS.iter().map(|kind| kind.definition());
+    definitions.filter(move |one| has(set, one.lab_kernels)).map(|one| one.name)
+}
+
+/// Every program that the catalogue of layers names.
+fn layer_programs() -> impl Iterator<Item = &'static str> {
+    LAYER_KINDS.iter().flat_map(|kind| kind.definition().programs).map(|one| one.name)
+}
+
+/// Programs that the layers of a lab need in the guest.
+#[must_use]
+pub fn programs_of_layers(lab: &Lab) -> BTreeSet<&'static str> {
+    let layers = lab.layers.iter().flat_map(|layers| &layers.parts);
+    let programs =
+        layers.filter_map(|layer| layer.find()).flat_map(|kind| kind.definition().programs);
+    programs.map(|one| one.name).filter(|name| !TOOLS.contains(name)).collect()
+}
+
+/// Returns true if a lab kernel of this set has every layer of this lab.
+#[must_use]
+pub fn has_layers(set: KernelSet, lab: &Lab) -> bool {
+    let layers = lab.layers.iter().flat_map(|layers| &layers.parts);
+    layers.filter_map(|layer| layer.find()).all(|kind| has(set, kind.definition().lab_kernels))
 }
 
 /// The filesystems of the reduced lab kernel, as a sentence lists them.
@@ -247,7 +290,8 @@ pub fn reduced_filesystems() -> String {
 /// Returns true if the reduced lab kernel has every filesystem of this lab.
 #[must_use]
 pub fn reduced_is_enough(lab: &Lab) -> bool {
-    lab.filesystems.iter().filter_map(|one| filesystem(&one.kind)).all(|one| one.in_reduced_kernel)
+    let filesystems = lab.filesystems.iter().filter_map(|one| filesystem(&one.kind));
+    has_layers(KernelSet::Reduced, lab) && filesystems.into_iter().all(|one| one.in_reduced_kernel)
 }
 
 /// Returns why a workload cannot run in a guest and what to do: it calls a program that is not in the
@@ -323,7 +367,10 @@ fn backings(lab: &Lab) -> impl Iterator<Item = (&str, &Backing)> {
         .journals
         .iter()
         .filter_map(|journal| Some((journal.name.as_str(), journal.external.as_ref()?)));
-    devices.chain(outside)
+    let parts = lab.layers.iter().flat_map(|layers| {
+        layers.parts.iter().filter_map(|layer| Some((layers.name.as_str(), layer.fast.as_ref()?)))
+    });
+    devices.chain(outside).chain(parts)
 }
 
 fn capacity(file: &DeviceFile) -> Bytes {

@@ -56,7 +56,7 @@ pub use kernel::{Kernel, KernelError, KernelPlan, KernelSet, KernelSource};
 pub use lanes::Lanes;
 pub use machine::{
     CpuCharge, DiskOutcome, DiskSetup, HostCost, MachineError, Outcome, OutputPart, Settings,
-    Transport, Trial, device_path, run,
+    Transport, Trial, WorkCharge, device_path, run,
 };
 pub use mailbox::Task;
 pub use root::{RootBuilder, RootError, RootImage};

@@ -47,6 +47,49 @@ pub struct CpuCharge {
     pub syscall_ns: u32,
     /// Nanoseconds per KiB copied between the kernel and a program.
     pub copy_ns_per_kib: u32,
+    /// The work of layers, which only lab kernels of the set `layers` charge.
+    pub work: WorkCharge,
+}
+
+/// CPU time charged for the work of layers, in nanoseconds per KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkCharge {
+    /// Enciphering and deciphering.
+    pub cipher: u32,
+    /// Hashes.
+    pub hash: u32,
+    /// Parity, for each KiB that it is computed from.
+    pub parity: u32,
+    /// Compression.
+    pub compress: u32,
+    /// Decompression.
+    pub decompress: u32,
+}
+
+impl WorkCharge {
+    /// Names and values, in the order in which the kernel takes them.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u32); 5] {
+        [
+            ("cipher", self.cipher),
+            ("hash", self.hash),
+            ("parity", self.parity),
+            ("compress", self.compress),
+            ("decompress", self.decompress),
+        ]
+    }
+
+    /// The value with this name.
+    pub fn value_mut(&mut self, name: &str) -> Option<&mut u32> {
+        Some(match name {
+            "cipher" => &mut self.cipher,
+            "hash" => &mut self.hash,
+            "parity" => &mut self.parity,
+            "compress" => &mut self.compress,
+            "decompress" => &mut self.decompress,
+            _ => return None,
+        })
+    }
 }
 
 /// Settings of a guest.
@@ -402,6 +445,10 @@ fn arguments(trial: &Trial<'_>) -> Vec<String> {
         "time-travel=ext:1:t".to_owned(),
         format!("virtio_blk.queue_depths={}", depths.collect::<Vec<_>>().join(",")),
     ];
+    if charge.work != WorkCharge::default() {
+        let work = charge.work.named().map(|(_, ns)| ns.to_string()).join(",");
+        arguments.push(format!("tt_work_ns_per_kib={work}"));
+    }
     arguments.extend((0..disks.len() + 2).map(|disk| format!("virtio_uml.device=d{disk}:2")));
     arguments.extend([
         format!("root={}", root.display()),

@@ -154,7 +154,7 @@ fn time_is_virtual_and_cpu_is_free_unless_it_is_charged() {
     };
     assert_eq!(stage.output("sleep 100000", instant(), stage.settings()), "100000\n");
     let cost = |syscall_ns, copy_ns_per_kib| -> i64 {
-        let charge = CpuCharge { syscall_ns, copy_ns_per_kib };
+        let charge = CpuCharge { syscall_ns, copy_ns_per_kib, ..CpuCharge::default() };
         let settings = Settings { charge, ..stage.settings() };
         stage.output("syscalls 5000", instant(), settings).trim().parse().unwrap()
     };

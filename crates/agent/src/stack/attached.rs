@@ -1,4 +1,4 @@
-//! The block devices of a stack, each with the right to write to it.
+//! The block devices of a stack with the layers above them, each with the right to write to it.
 
 use super::Part;
 use crate::context::{TEARDOWN, Trial};
@@ -6,9 +6,10 @@ use crate::error::{Fault, TrialError};
 use crate::measure::Observer;
 use seekwell_host::guard::{self, Context, Purpose, WriteToken};
 use seekwell_host::identity::Identity;
+use seekwell_host::layers::{Assembled, How};
 use seekwell_host::loop_device::{self, LoopDevice};
 use seekwell_host::{caches, image};
-use seekwell_model::agent::DeviceHandle;
+use seekwell_model::agent::{DeviceHandle, TrialPart};
 use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::{Warning, WarningCode};
@@ -23,7 +24,8 @@ pub struct Device {
     identity: Identity,
     /// Held for the whole trial: its last close frees the device.
     _loop_device: Option<LoopDevice>,
-    handle: DeviceHandle,
+    /// `None` for a layer.
+    handle: Option<DeviceHandle>,
 }
 
 impl Device {
@@ -54,7 +56,7 @@ impl Device {
     /// Returns true for a disk or partition that the user claimed.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
-        matches!(self.handle, DeviceHandle::Claimed { .. })
+        matches!(self.handle, Some(DeviceHandle::Claimed { .. }))
     }
 
     fn attach(
@@ -80,14 +82,22 @@ impl Device {
             }
             DeviceHandle::Given { path } => (guard::given(system, path)?, None),
         };
+        Self::of(token, loop_device, Some(handle.clone()))
+    }
+
+    fn of(
+        token: WriteToken,
+        loop_device: Option<LoopDevice>,
+        handle: Option<DeviceHandle>,
+    ) -> Result<Self, Fault> {
         let identity = token.identity().cloned();
         let identity = identity.ok_or_else(|| Fault::NotABlockDevice(token.path().to_owned()))?;
-        Ok(Self { token, identity, _loop_device: loop_device, handle: handle.clone() })
+        Ok(Self { token, identity, _loop_device: loop_device, handle })
     }
 
     /// The difference between the image now and when it was made; `None` where there is none.
     fn image_difference(&self) -> Result<Option<String>, Fault> {
-        let DeviceHandle::Image { fd, layout, .. } = &self.handle else { return Ok(None) };
+        let Some(DeviceHandle::Image { fd, layout, .. }) = &self.handle else { return Ok(None) };
         let now = image::layout(&borrow_image(*fd)?)?;
         Ok(image::difference(layout, &now)
             .map(|difference| format!("the image under {} changed: {difference}", self.name())))
@@ -99,14 +109,19 @@ impl Device {
 pub struct Attached {
     // Fields are dropped in this order.
     journal: Option<Device>,
+    /// The uppermost layer, or the plain device.
     data: Device,
+    assembled: Assembled,
+    /// The devices below the layers, the second devices of caches last; empty without layers.
+    members: Vec<Device>,
 }
 
 impl Attached {
-    /// Attaches the data device and the external journal's.
+    /// Attaches the data device and the external journal's, and brings the layers up.
     ///
     /// # Errors
-    /// When a device cannot be attached or the guard refuses it; nothing is attached then.
+    /// When a device cannot be attached, the guard refuses it, or a layer cannot be brought up;
+    /// nothing is attached then.
     pub fn attach(
         trial: &mut Trial<'_, '_>,
         definition: &FilesystemDefinition,
@@ -120,10 +135,19 @@ impl Attached {
                 Some(Device::attach(trial, handle, request.stack.journal.size.or(default))?)
             }
         };
-        Ok(Self { journal, data })
+        if request.stack.layers.is_empty() {
+            let assembled = Assembled::default();
+            return Ok(Self { journal, data, assembled, members: Vec::new() });
+        }
+        let mut members = vec![data];
+        for handle in request.members.iter().chain(&request.fast) {
+            members.push(Device::attach(trial, handle, None)?);
+        }
+        let (data, assembled) = layered(trial, &members)?;
+        Ok(Self { journal, data, assembled, members })
     }
 
-    /// The data device.
+    /// The data device; with layers the uppermost.
     #[must_use]
     pub fn data(&self) -> &Device {
         &self.data
@@ -135,9 +159,21 @@ impl Attached {
         self.journal.as_ref()
     }
 
+    /// The devices below the layers; empty without layers.
+    #[must_use]
+    pub fn members(&self) -> &[Device] {
+        &self.members
+    }
+
     /// The data device, then the journal's.
     pub fn all(&self) -> impl Iterator<Item = &Device> {
         std::iter::once(&self.data).chain(&self.journal)
+    }
+
+    /// The devices themselves, without layers: those that hold the data, then the journal's.
+    pub fn devices(&self) -> impl Iterator<Item = &Device> {
+        let plain = self.members.is_empty().then_some(&self.data);
+        self.members.iter().chain(plain).chain(&self.journal)
     }
 
     /// The counters that are read around every step.
@@ -146,6 +182,7 @@ impl Attached {
         Observer {
             device: self.data.name().to_owned(),
             journal: self.journal.as_ref().map(|journal| journal.name().to_owned()),
+            members: self.members.iter().map(|member| member.name().to_owned()).collect(),
             origin_ns,
         }
     }
@@ -171,9 +208,10 @@ impl Part<Trial<'_, '_>> for Attached {
     /// some anew. Before that, the images must still be what was measured: a discard, a
     /// truncation or a copy on write of the host's filesystem turns a trial into a test of that
     /// filesystem.
-    fn take_down(self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
+    fn take_down(mut self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
+        let layers = trial.stage(TEARDOWN, |trial| Ok(self.assembled.take_down(&trial.system)?));
         let images = trial.stage(TEARDOWN, |trial| {
-            for device in self.all() {
+            for device in self.devices() {
                 if let Some(text) = device.image_difference()? {
                     trial.record.add_warning(Warning::new(WarningCode::ImageChanged, text));
                 }
@@ -189,7 +227,31 @@ impl Part<Trial<'_, '_>> for Attached {
                 Err(Fault::NotRestored(restored.problems))
             }
         });
-        images.and(freed)
+        layers.and(images).and(freed)
+    }
+}
+
+/// The uppermost layer of the stack over these devices, data devices first.
+fn layered(trial: &mut Trial<'_, '_>, members: &[Device]) -> Result<(Device, Assembled), Fault> {
+    let request = trial.request;
+    let how = match request.part {
+        TrialPart::Whole | TrialPart::Prepare | TrialPart::Make => How::Make,
+        TrialPart::Measure | TrialPart::Made | TrialPart::Endure | TrialPart::Survey => How::Open,
+    };
+    let tokens: Vec<&WriteToken> = members.iter().map(Device::token).collect();
+    let (data, fast) = tokens.split_at(request.members.len() + 1);
+    let mut assembled = Assembled::default();
+    let layers = &request.stack.layers;
+    let top = assembled.bring_up(&trial.system, layers, how, data, fast);
+    let device = top.map_err(Fault::from).and_then(|token| Device::of(token, None, None));
+    trial.record.in_force.layers.clone_from(&assembled.commands);
+    match device {
+        Ok(device) => Ok((device, assembled)),
+        Err(fault) => {
+            // The first fault is the one to tell.
+            let _ = assembled.take_down(&trial.system);
+            Err(fault)
+        }
     }
 }
 

@@ -65,7 +65,9 @@ impl Queues {
     /// The queues of these devices, unchanged.
     #[must_use]
     pub fn of(attached: &Attached) -> Self {
-        let devices = attached.all().map(|device| device.name().to_owned()).collect();
+        let layer = (!attached.members().is_empty()).then(|| attached.data());
+        let devices = layer.into_iter().chain(attached.devices());
+        let devices = devices.map(|device| device.name().to_owned()).collect();
         Self { devices, sector_bytes: 512 }
     }
 
@@ -79,16 +81,33 @@ impl Queues {
         let wanted = Wanted::new(&stack.device.settings, &stack.scheduler, &request.defaults);
         // The settings that the lab asks of the data device are not asked of the journal's.
         let plain = Wanted::new(&Default::default(), &stack.scheduler, &request.defaults);
-        for (device, wanted) in attached.all().zip([&wanted, &plain]) {
+        let journal = attached.journal().map(|device| (device, &plain));
+        let data: Vec<&Device> = match attached.members() {
+            [] => vec![attached.data()],
+            members => members.iter().collect(),
+        };
+        for (device, wanted) in data.into_iter().map(|device| (device, &wanted)).chain(journal) {
             let said = queue::apply(&trial.system, device.name(), wanted, &mut trial.undo)?;
+            trial.record.warnings.extend(said);
+        }
+        if !attached.members().is_empty() {
+            // Without a wish of the lab the layer keeps the read-ahead that it chose for itself.
+            let read_ahead_kb =
+                stack.scheduler.read_ahead_kb.or(stack.device.settings.read_ahead_kb);
+            let wanted = Wanted { read_ahead_kb, ..Wanted::default() };
+            let name = attached.data().name();
+            let said = queue::apply(&trial.system, name, &wanted, &mut trial.undo)?;
             trial.record.warnings.extend(said);
         }
         let in_force = |device: &Device| in_force(trial, device);
         let data = in_force(attached.data())?;
         let journal = attached.journal().map(in_force).transpose()?;
+        let members: Result<_, _> = attached.members().iter().map(in_force).collect();
+        let members = members?;
         self.sector_bytes = data.queue.logical_block_bytes.unwrap_or(self.sector_bytes);
         trial.record.in_force.device = data;
         trial.record.in_force.journal = journal;
+        trial.record.in_force.members = members;
         Ok(())
     }
 

@@ -107,7 +107,7 @@ impl Part<Trial<'_, '_>> for Mounted<'_> {
     type Error = TrialError;
 
     fn take_down(mut self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
-        crate::strays::end_strays();
+        crate::strays::end_strays(&trial.request.stack);
         let made = self.made;
         let written = self.write_back(trial);
         let unmounted = self.unmount(trial);

@@ -91,7 +91,7 @@ impl<'s> Ready<'s> {
         if outline.cache != CacheState::Cold && !outline.reports("metadata_reads") {
             return Ok(());
         }
-        end_strays();
+        end_strays(&self.request.stack);
         match &mut self.target {
             Target::Filesystem(mount) => mount.make_cold()?,
             Target::Raw(file) => caches::drop_device_buffers(file)?,

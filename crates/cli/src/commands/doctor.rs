@@ -22,7 +22,7 @@ pub fn run(machine: &Machine) -> Result<Exit, Failure> {
 /// The kernel of the virtual backend.
 fn lab_kernel(machine: &Machine) -> Finding {
     let listed = machine.kernels.as_deref().map(kernel::list);
-    let usual = listed.map(|kernels| kernels.map(kernel::usual));
+    let usual = listed.map(|kernels| kernels.map(|kernels| kernel::usual(kernels, &|_| true)));
     let (state, detail, remedy) = match usual {
         Some(Ok(Some(kernel))) => {
             let detail = format!("{} with the {} set of filesystems", kernel.version, kernel.set);

@@ -65,6 +65,7 @@ fn set(set: KernelSetArg) -> KernelSet {
     match set {
         KernelSetArg::Full => KernelSet::Full,
         KernelSetArg::Reduced => KernelSet::Reduced,
+        KernelSetArg::Layers => KernelSet::Layers,
     }
 }
 

@@ -686,3 +686,30 @@ fn sizes_are_those_of_the_device() {
     assert_eq!(verified.identity().model.as_deref(), Some("Scratch 1000"));
     assert_eq!(verified.node(), machine.path("dev/sdb"));
 }
+
+#[test]
+fn a_layer_is_written_only_if_everything_below_it_may_be() {
+    let mut machine = Machine::new();
+    for (name, number) in [("sdx", "65:112"), ("sdy", "65:128"), ("md9", "9:9"), ("dm-9", "253:9")]
+    {
+        machine.disk(name, number, 1 << 20);
+    }
+    machine.stack("md9", "sdx");
+    machine.stack("md9", "sdy");
+    let system = machine.system();
+    let array = Device::by_name(&system, "md9").unwrap();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let path = Path::new("/dev/md9");
+    token::only_above(path, &array, &names(&["sdx", "sdy"])).unwrap();
+    let refusal = token::only_above(path, &array, &names(&["sdx"])).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::NotOurs);
+    assert!(refusal.to_string().contains("sdy is below it"), "{refusal}");
+    // Through a layer between, as sysfs links it.
+    let slaves = Device::by_name(&system, "dm-9").unwrap().folder.join("slaves");
+    fs::create_dir_all(&slaves).unwrap();
+    std::os::unix::fs::symlink(&array.folder, slaves.join("md9")).unwrap();
+    let mapped = Device::by_name(&system, "dm-9").unwrap();
+    token::only_above(path, &mapped, &names(&["sdx", "sdy"])).unwrap();
+    let refusal = token::only_above(path, &mapped, &names(&["sdy"])).unwrap_err();
+    assert!(refusal.to_string().contains("sdx is below it"), "{refusal}");
+}

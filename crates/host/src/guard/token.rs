@@ -40,6 +40,12 @@ enum Subject {
         system: System,
         identity: Box<Identity>,
     },
+    /// A layer, with the rights to everything below it.
+    Layered {
+        system: System,
+        identity: Box<Identity>,
+        below: Vec<String>,
+    },
     /// Held open, so that no other file can get its inode number.
     File {
         file: OwnedFd,
@@ -68,7 +74,9 @@ impl WriteToken {
     pub fn identity(&self) -> Option<&Identity> {
         match &self.subject {
             Subject::Claimed(verified) => Some(verified.identity()),
-            Subject::Scratch { identity, .. } | Subject::Given { identity, .. } => Some(identity),
+            Subject::Scratch { identity, .. }
+            | Subject::Given { identity, .. }
+            | Subject::Layered { identity, .. } => Some(identity),
             Subject::File { .. } => None,
         }
     }
@@ -95,6 +103,12 @@ impl WriteToken {
             }
             Subject::Given { system, identity } => {
                 let (node, device) = block_device(system, &self.path)?;
+                let now = unused_identity(system, &node, &device)?;
+                same(&self.path, identity, &now)
+            }
+            Subject::Layered { system, identity, below } => {
+                let (node, device) = block_device(system, &self.path)?;
+                only_above(&self.path, &device, below)?;
                 let now = unused_identity(system, &node, &device)?;
                 same(&self.path, identity, &now)
             }
@@ -125,9 +139,10 @@ impl WriteToken {
         // The file that was examined, and no other that may have taken its name meanwhile.
         let path = match &self.subject {
             Subject::File { file } => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
-            Subject::Claimed(_) | Subject::Scratch { .. } | Subject::Given { .. } => {
-                self.path.clone()
-            }
+            Subject::Claimed(_)
+            | Subject::Scratch { .. }
+            | Subject::Given { .. }
+            | Subject::Layered { .. } => self.path.clone(),
         };
         let file = open(&path, flags, Mode::empty())
             .map_err(crate::Error::errno("open for writing", &self.path))?;
@@ -187,6 +202,47 @@ pub fn given(system: &System, path: &Path) -> Result<WriteToken, Refusal> {
     let (node, device) = block_device(system, path)?;
     let identity = Box::new(unused_identity(system, &node, &device)?);
     Ok(WriteToken { path: node, subject: Subject::Given { system: system.clone(), identity } })
+}
+
+/// The right to write to a layer, for who has the right to every device below it. `below` are the
+/// rights to those devices; the kernel must name no other device under the layer.
+///
+/// # Errors
+/// When something else is below it, or it is in use.
+pub fn layered(system: &System, path: &Path, below: &[&WriteToken]) -> Result<WriteToken, Refusal> {
+    let (node, device) = block_device(system, path)?;
+    let names: Vec<String> =
+        below.iter().filter_map(|token| token.kernel_name()).map(str::to_owned).collect();
+    only_above(path, &device, &names)?;
+    let identity = Box::new(unused_identity(system, &node, &device)?);
+    let subject = Subject::Layered { system: system.clone(), identity, below: names };
+    Ok(WriteToken { path: node, subject })
+}
+
+/// Checks that every device under a layer, through all layers between, is one of these.
+pub(super) fn only_above(path: &Path, device: &Device, below: &[String]) -> Result<(), Refusal> {
+    let names = crate::sysfs::names(&device.folder.join("slaves"));
+    for name in names {
+        if below.contains(&name) {
+            continue;
+        }
+        let folder = std::fs::canonicalize(device.folder.join("slaves").join(&name)).ok();
+        let inner = folder.map(|folder| Device { folder, name: name.clone(), ..device.clone() });
+        let has_devices =
+            |inner: &Device| !crate::sysfs::names(&inner.folder.join("slaves")).is_empty();
+        match inner.filter(has_devices) {
+            Some(inner) => only_above(path, &inner, below)?,
+            None => {
+                return Err(Refusal::new(
+                    path,
+                    RefusalKind::NotOurs,
+                    format!("{name} is below it, which the run has no right to write"),
+                    "stop the layer that joins it, then run again",
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Not in use, and what it is.

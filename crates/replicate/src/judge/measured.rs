@@ -212,6 +212,7 @@ fn matches(plan: &Plan, pair: Candidate, wanted: &Match) -> bool {
     let workload = plan.workloads.get(pair.workload as usize).map(|workload| &workload.name);
     let is = |wanted: &Option<String>, name: &String| wanted.as_ref().is_none_or(|it| it == name);
     is(&wanted.device, &stack.device.name)
+        && is(&wanted.layer, &stack.layers.name)
         && is(&wanted.journal, &stack.journal.name)
         && is(&wanted.filesystem, &stack.filesystem.name)
         && is(&wanted.scheduler, &stack.scheduler.name)

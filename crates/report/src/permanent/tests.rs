@@ -106,7 +106,7 @@ fn a_raw_device_has_only_a_rule() {
 #[test]
 fn only_flags_in_front_are_taken_away() {
     let record = fixture::record(&fixture::stack("ext4", "none"), 1.0);
-    let names = Names { device: DISK.to_owned(), journal: None };
+    let names = Names { device: DISK.to_owned(), journal: None, layers: vec![] };
     let line = |text: &str| mkfs_line(text, &record, &names);
     assert_eq!(line("mkfs.vfat -F 32 /dev/loop3"), "mkfs.vfat -F 32 /dev/DISK");
     assert_eq!(line("mkfs.reiserfs -q -ff -b 4096 /dev/loop3"), "mkfs.reiserfs -b 4096 /dev/DISK");
@@ -174,4 +174,51 @@ fn values_cannot_leave_their_quotes() {
     assert_eq!(udev_value("a\"b\\c$d%e\n"), "abc$$d%%e");
     assert_eq!(quote("/dev/disk/by-id/a-1"), "/dev/disk/by-id/a-1");
     assert_eq!(quote("a'b c"), "'a'\\''b c'");
+}
+
+#[test]
+fn layers_come_before_the_filesystem_with_the_files_that_make_them_last() {
+    use seekwell_model::field::Values;
+    use seekwell_model::layers::{Layer, Layers, layer_kind};
+    let layer = |kind: &str| Layer::new(layer_kind(kind).unwrap(), None, None, &Values::default());
+    let permanent = changed(
+        |stack| {
+            *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("ext4", "none") };
+            stack.layers =
+                Layers { name: "safe".to_owned(), parts: vec![layer("raid1"), layer("crypt")] };
+        },
+        |record| {
+            let device = |name: &str| DeviceInForce {
+                kernel_name: name.to_owned(),
+                ..record.in_force.device.clone()
+            };
+            record.in_force.members = vec![device("vda"), device("vdb")];
+            record.in_force.device = device("dm-0");
+            record.in_force.mkfs = vec!["mkfs.ext4 -q -F /dev/mapper/seekwell-1".to_owned()];
+        },
+    );
+    assert_eq!(
+        lines(&permanent)[..9],
+        [
+            "mdadm --create /dev/md0 --level=1 --raid-devices=2 --metadata=1.2 --bitmap=internal /dev/DISK-1 /dev/DISK-2",
+            "mdadm --detail --scan >> /etc/mdadm/mdadm.conf",
+            "update-initramfs -u",
+            "cryptsetup luksFormat --type luks2 --cipher=aes-xts-plain64 --key-size=512 --sector-size=4096 /dev/md0",
+            "cryptsetup open /dev/md0 data",
+            "data UUID=$(cryptsetup luksUUID /dev/md0) none luks",
+            "update-initramfs -u",
+            "mkfs.ext4 /dev/mapper/data",
+            "/dev/mapper/data /MOUNT-POINT ext4 nodiscard,noatime 0 2",
+        ]
+    );
+    let back: Vec<&str> = permanent.back.iter().map(String::as_str).collect();
+    assert_eq!(
+        back[1..4],
+        [
+            "cryptsetup close data, then remove its line from /etc/crypttab",
+            "cryptsetup erase /dev/md0 (destroys what is on it)",
+            "mdadm --stop /dev/md0",
+        ]
+    );
+    assert!(permanent.notes[0].starts_with("replace each DISK with your own disk"));
 }

@@ -118,8 +118,9 @@ type Axis = (&'static str, fn(&Stack) -> String);
 
 /// Stacks with the same label that the labs define differently.
 fn of_the_stacks(first: &Side<'_>, second: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<Difference> {
-    let axes: [Axis; 5] = [
+    let axes: [Axis; 6] = [
         ("device in the lab", |stack| words(serde_json::to_value(&stack.device))),
+        ("layers in the lab", |stack| words(serde_json::to_value(&stack.layers))),
         ("journal in the lab", |stack| words(serde_json::to_value(&stack.journal))),
         ("filesystem in the lab", |stack| words(serde_json::to_value(&stack.filesystem))),
         ("scheduler in the lab", |stack| words(serde_json::to_value(&stack.scheduler))),

@@ -15,6 +15,7 @@ fn stack(filesystem: &str) -> Stack {
             base: "d".into(),
             settings: DeviceSettings::default(),
         },
+        layers: Default::default(),
         journal: Journal::internal(),
         filesystem: Filesystem {
             name: filesystem.into(),

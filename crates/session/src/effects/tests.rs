@@ -18,6 +18,7 @@ fn stack(path: &str) -> Stack {
             base: "ssd".into(),
             settings: Default::default(),
         },
+        layers: Default::default(),
         journal: Journal::internal(),
         filesystem: seekwell_model::stack::Filesystem {
             name: "ext4".into(),

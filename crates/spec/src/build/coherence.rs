@@ -95,10 +95,18 @@ pub(crate) fn runs_on_raw(workload: &Workload) -> bool {
     })
 }
 
+/// Bytes that a filesystem gets of a device at most, with whichever layers.
+fn largest(lab: &Lab, device: &Device) -> Option<Bytes> {
+    let own = device.backing.size()?;
+    let usable = lab.layers.iter().map(|layers| layers.usable(own, &Backing::size));
+    // Layers of unknown size refuse nothing.
+    usable.collect::<Option<Vec<Bytes>>>()?.into_iter().max()
+}
+
 /// Images must be large enough for the filesystems and for the data.
 fn check_sizes(lab: &Lab, positions: &Positions) -> Result<(), Problem> {
     for (device, place) in lab.devices.iter().zip(&positions.device_sizes) {
-        let Some(size) = device.backing.size() else { continue };
+        let Some(size) = largest(lab, device) else { continue };
         let place = *place;
         for kind in &lab.filesystems {
             let Some(definition) = filesystem(&kind.kind) else { continue };
@@ -168,7 +176,7 @@ fn wanted(lab: &Lab, device: &Device, kind: &Filesystem, workload: Option<&Workl
         return lab.stacks.iter().any(|rule| pair(rule) && same(rule, true));
     }
     let whole = |rule: &Match| {
-        let others = [&rule.journal, &rule.scheduler, &rule.memory];
+        let others = [&rule.layer, &rule.journal, &rule.scheduler, &rule.memory];
         others.iter().all(|axis| axis.is_none())
     };
     !lab.exclusions.iter().any(|rule| whole(rule) && pair(rule) && same(rule, false))

@@ -86,7 +86,7 @@ pub(super) fn journals(tables: &[Checked]) -> Result<Axis<Journal>, Problem> {
 }
 
 /// The origin of the device in a table, and the word for it.
-fn backing(table: &Checked) -> Result<Option<(Backing, &'static str)>, Problem> {
+pub(super) fn backing(table: &Checked) -> Result<Option<(Backing, &'static str)>, Problem> {
     let mut given = BACKINGS.into_iter().filter(|kind| table.has(kind));
     let Some(kind) = given.next() else { return Ok(None) };
     if let Some(second) = given.next() {

@@ -23,7 +23,8 @@ pub(super) fn matches(tables: &[Checked], lab: &Lab) -> Result<Axis<Match>, Prob
             ));
         }
         let mut made = vec![Match::default()];
-        for name in ["device", "journal", "filesystem", "scheduler", "memory", "workload"] {
+        for name in ["device", "layer", "journal", "filesystem", "scheduler", "memory", "workload"]
+        {
             let texts: Vec<(&str, Span)> = table.texts(name).collect();
             if texts.is_empty() {
                 continue;
@@ -53,6 +54,7 @@ fn with(base: &Match, axis: &str, name: &str) -> Match {
     let mut made = base.clone();
     let slot = match axis {
         "device" => &mut made.device,
+        "layer" => &mut made.layer,
         "journal" => &mut made.journal,
         "filesystem" => &mut made.filesystem,
         "scheduler" => &mut made.scheduler,
@@ -79,6 +81,7 @@ fn check_known(lab: &Lab, axis: &str, name: &str, span: Span) -> Result<(), Prob
             names.dedup();
             names
         }
+        "layer" => lab.layers.iter().map(|value| value.name.as_str()).collect(),
         "journal" => lab.journals.iter().map(|value| value.name.as_str()).collect(),
         "filesystem" => lab.filesystems.iter().map(|value| value.name.as_str()).collect(),
         "scheduler" => match &lab.schedulers {

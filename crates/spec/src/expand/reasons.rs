@@ -1,6 +1,6 @@
 //! Reasons why a combination cannot run, in words and with a fix.
 
-use super::{Axes, Combination, journals};
+use super::{Axes, Combination, journals, layers};
 use crate::build::coherence::runs_on_raw;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::plan::BackendFacts;
@@ -17,10 +17,12 @@ pub(super) enum Reason {
     Filesystem(usize),
     /// The backend does not offer the scheduler.
     Scheduler(usize),
+    /// The backend cannot make the layers.
+    Layer(usize),
     /// The filesystem cannot have this journal: journal, filesystem.
     Journal(usize, usize),
-    /// The journal does not fit into the device: device, journal, filesystem.
-    JournalSize(usize, usize, usize),
+    /// The journal does not fit into the device: device, layer, journal, filesystem.
+    JournalSize(usize, usize, usize, usize),
     /// The device is too small for the filesystem: device, filesystem.
     Device(usize, usize),
     /// The workload starts a program that the machine lacks.
@@ -40,7 +42,7 @@ pub(super) enum Reason {
 impl Reason {
     /// Returns true if the machine lacks something, and another machine could run the stack.
     pub(super) fn is_lack(self) -> bool {
-        matches!(self, Self::Filesystem(_) | Self::Scheduler(_) | Self::Program(_))
+        matches!(self, Self::Filesystem(_) | Self::Scheduler(_) | Self::Program(_) | Self::Layer(_))
     }
 }
 
@@ -53,6 +55,7 @@ pub(super) struct Rules<'a> {
     facts: &'a BackendFacts,
     pub(super) filesystems: Vec<Why>,
     pub(super) schedulers: Vec<Why>,
+    pub(super) layers: Vec<Why>,
     /// By journal, then filesystem.
     pub(super) journals: Vec<Vec<Why>>,
     /// Journal size that is equal in all stacks of a filesystem, where the lab states none.
@@ -61,7 +64,8 @@ pub(super) struct Rules<'a> {
     pub(super) programs: Vec<Why>,
     needs_filesystem: Vec<bool>,
     data_sets: Vec<Bytes>,
-    device_sizes: Vec<Option<Bytes>>,
+    /// Bytes that a filesystem gets, by device, then layer; `None` where they are not known.
+    usable: Vec<Vec<Option<Bytes>>>,
     /// Largest sector that divides all direct operations of a workload.
     alignment: Vec<u64>,
     pub(super) first_internal: Option<usize>,
@@ -83,16 +87,13 @@ impl<'a> Rules<'a> {
             facts,
             filesystems: kinds.clone().map(|index| not_here(axes, facts, index)).collect(),
             schedulers: axes.schedulers.iter().map(|one| not_offered(&one.kind, facts)).collect(),
+            layers: lab.layers.iter().map(|one| layers::not_here(one, facts)).collect(),
             journals: lab.journals.iter().map(journal_reasons).collect(),
             common: kinds.clone().map(common).collect(),
             programs: lab.workloads.iter().map(|one| program_missing(one, facts)).collect(),
             needs_filesystem: lab.workloads.iter().map(|one| !runs_on_raw(one)).collect(),
             data_sets: lab.workloads.iter().map(crate::build::coherence::data_set).collect(),
-            device_sizes: lab
-                .devices
-                .iter()
-                .map(|one| journals::size_of(&one.backing, facts))
-                .collect(),
+            usable: layers::usable(axes, facts),
             alignment: lab.workloads.iter().map(alignment).collect(),
             first_internal: lab.journals.iter().position(|journal| journal.external.is_none()),
         }
@@ -121,12 +122,15 @@ impl<'a> Rules<'a> {
 
     /// Returns the reason why the pair cannot run; `None` if it can.
     pub(super) fn impossible(&self, at: &Combination) -> Option<Reason> {
-        let Combination { device, journal, filesystem, scheduler, workload, .. } = *at;
+        let Combination { device, layer, journal, filesystem, scheduler, workload, .. } = *at;
         if self.filesystems[filesystem].is_some() {
             return Some(Reason::Filesystem(filesystem));
         }
         if self.schedulers[scheduler].is_some() {
             return Some(Reason::Scheduler(scheduler));
+        }
+        if self.layers[layer].is_some() {
+            return Some(Reason::Layer(layer));
         }
         if self.journals[journal][filesystem].is_some() {
             return Some(Reason::Journal(journal, filesystem));
@@ -138,24 +142,25 @@ impl<'a> Rules<'a> {
         if raw && self.needs_filesystem[workload] {
             return Some(Reason::Raw(workload, filesystem));
         }
-        if self.too_small(device, filesystem) {
+        let usable = self.usable[device][layer];
+        if self.too_small(usable, filesystem) {
             return Some(Reason::Device(device, filesystem));
         }
         if self.journal_too_large(at) {
-            return Some(Reason::JournalSize(device, journal, filesystem));
+            return Some(Reason::JournalSize(device, layer, journal, filesystem));
         }
         if self.alignment[workload] < self.sector(device) {
             return Some(Reason::Sector(workload, device));
         }
-        if self.device_sizes[device].is_some_and(|size| self.data_sets[workload] > size) {
+        if usable.is_some_and(|size| self.data_sets[workload] > size) {
             return Some(Reason::DataSet(workload, device));
         }
         None
     }
 
-    fn too_small(&self, device: usize, filesystem: usize) -> bool {
+    fn too_small(&self, usable: Option<Bytes>, filesystem: usize) -> bool {
         let minimum = self.definition(filesystem).map_or(Bytes(0), |one| one.minimum);
-        self.device_sizes[device].is_some_and(|size| size < minimum)
+        usable.is_some_and(|size| size < minimum)
     }
 
     /// Returns true if an internal journal is larger than mkfs takes on this device.
@@ -164,13 +169,18 @@ impl<'a> Rules<'a> {
             return false;
         }
         let size = self.axes.lab.journals[at.journal].size.or(self.common[at.filesystem]);
-        let largest = self.largest_journal(at.device, at.filesystem);
+        let largest = self.largest_journal(at.device, at.layer, at.filesystem);
         matches!((size, largest), (Some(size), Some(largest)) if size > largest)
     }
 
-    pub(super) fn largest_journal(&self, device: usize, filesystem: usize) -> Option<Bytes> {
+    pub(super) fn largest_journal(
+        &self,
+        device: usize,
+        layer: usize,
+        filesystem: usize,
+    ) -> Option<Bytes> {
         let definition = journals::definition(self.axes, filesystem)?;
-        let device = self.device_sizes[device]?;
+        let device = self.usable[device][layer]?;
         Some(Bytes(device.0 / definition.internal_divisor.max(1)))
     }
 
@@ -232,7 +242,7 @@ fn program_missing(workload: &seekwell_model::lab::Workload, facts: &BackendFact
     Some((why, format!("install it: apt-get install {}", missing.package)))
 }
 
-fn has_program(facts: &BackendFacts, program: &str) -> bool {
+pub(super) fn has_program(facts: &BackendFacts, program: &str) -> bool {
     facts.programs.iter().any(|known| known == program)
 }
 

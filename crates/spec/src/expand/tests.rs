@@ -367,3 +367,56 @@ proptest! {
         }
     }
 }
+
+const RAID_LAB: &str = "[scheduler]\nchoose = [\"none\"]\n[[device]]\nloop = \"1GiB\"\n\
+    [[layer]]\nkind = \"none\"\n[[layer]]\nkind = \"raid5\"\ndevices = 4\n[[layer.then]]\nkind = \"crypt\"\n\
+    [[layer]]\nname = \"mirror\"\nkind = \"raid1\"\n[[workload]]\nkind = \"seek\"\n";
+
+#[test]
+fn layers_are_an_axis_between_device_and_filesystem() {
+    let lab = file(RAID_LAB);
+    let expansion = expand(&lab, &facts()).unwrap();
+    let labels: Vec<&str> = expansion.stacks.iter().map(|stack| stack.label.as_str()).collect();
+    assert_eq!(labels, ["none", "raid5[4]+crypt", "mirror"]);
+    let layers = &expansion.stacks[1].layers;
+    let kinds: Vec<&str> = layers.parts.iter().map(|layer| layer.kind.as_str()).collect();
+    assert_eq!((kinds, layers.devices()), (vec!["raid5", "crypt"], 4));
+    assert_eq!(layers.parts[0].text("chunk"), "512KiB");
+    let named = format!("{RAID_LAB}[[exclude]]\nlayer = \"mirror\"\n");
+    assert_eq!(expand(&file(&named), &facts()).unwrap().stacks.len(), 2);
+}
+
+#[test]
+fn layers_that_a_backend_lacks_are_left_out_with_what_to_do() {
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut facts = facts();
+    facts.kernel_filesystems = words(&["ext4"]);
+    facts.programs = words(&["mkfs.ext4", "mdadm"]);
+    facts.layers = words(&["raid1", "raid5"]);
+    let lab = file(RAID_LAB);
+    let expansion = expand(&lab, &facts).unwrap();
+    let labels: Vec<&str> = expansion.stacks.iter().map(|stack| stack.label.as_str()).collect();
+    assert_eq!(labels, ["none", "mirror"]);
+    assert_eq!(
+        expansion.warnings[0].text,
+        "layer \"raid5[4]+crypt\" is left out: the layer crypt is not available here"
+    );
+    facts.programs = words(&["mkfs.ext4"]);
+    let mistake = expand(&lab, &facts).unwrap_err();
+    assert!(mistake.message.contains("only one stack is left"), "{mistake}");
+}
+
+#[test]
+fn a_layer_decides_what_fits() {
+    let fits = |kind: &str, data: &str| {
+        let text = format!(
+            "[scheduler]\nchoose = [\"none\"]\n[[device]]\nloop = \"64MiB\"\n[[layer]]\nkind = \"{kind}\"\n[[filesystem]]\ntype = \"raw\"\n[[workload]]\nkind = \"seek\"\nfile_size = \"{data}\"\n"
+        );
+        let lab = read_lab_bytes(text.as_bytes(), "lab.toml");
+        lab.is_ok_and(|lab| expand(&lab, &facts()).is_ok())
+    };
+    assert!(!fits("raid1", "128MiB"));
+    assert!(fits("raid0", "128MiB"));
+    assert!(fits("raid5", "192MiB"));
+    assert!(!fits("raid6", "192MiB"));
+}

@@ -26,11 +26,12 @@ impl Rules<'_> {
             Reason::Excluded(_) => plain("the lab excludes it".to_owned(), ""),
             Reason::Filesystem(index) => known(&self.filesystems[index]),
             Reason::Scheduler(index) => known(&self.schedulers[index]),
+            Reason::Layer(index) => known(&self.layers[index]),
             Reason::Program(index) => known(&self.programs[index]),
             Reason::Journal(j, f) => known(&self.journals[j][f]),
-            Reason::JournalSize(d, j, f) => {
+            Reason::JournalSize(d, l, j, f) => {
                 let size = self.axes.lab.journals[j].size.or(self.common[f]).unwrap_or_default();
-                let largest = readable(self.largest_journal(d, f).unwrap_or_default());
+                let largest = readable(self.largest_journal(d, l, f).unwrap_or_default());
                 let why =
                     format!("it takes a journal of at most {largest} there, and this has {size}");
                 plain(why, "make the device larger, or the journal smaller")
@@ -73,11 +74,12 @@ impl Rules<'_> {
             Reason::Scheduler(index) => {
                 format!("scheduler \"{}\"", self.axes.schedulers[index].name)
             }
+            Reason::Layer(index) => format!("layer \"{}\"", lab.layers[index].name),
             Reason::Program(index) => workload(index),
             Reason::Journal(j, f) | Reason::SameStack(j, f) => {
                 format!("{} with {}", kind(f), self.journal_name(j))
             }
-            Reason::JournalSize(d, j, f) => {
+            Reason::JournalSize(d, _, j, f) => {
                 format!("{} with {} on {}", kind(f), self.journal_name(j), device(d))
             }
             Reason::Device(d, f) => format!("{} on {}", kind(f), device(d)),
@@ -115,8 +117,9 @@ impl Rules<'_> {
             Reason::Excluded(index) => (&positions.exclusions, index),
             Reason::Filesystem(index) => (&positions.filesystems, index),
             Reason::Scheduler(index) => (&positions.schedulers, index),
+            Reason::Layer(index) => (&positions.layers, index),
             Reason::Journal(index, _)
-            | Reason::JournalSize(_, index, _)
+            | Reason::JournalSize(_, _, index, _)
             | Reason::SameStack(index, _) => (&positions.journals, index),
             Reason::Device(index, _) => (&positions.devices, index),
             Reason::Program(index)

@@ -24,7 +24,8 @@ fn every_default_is_a_value_that_its_field_takes() {
     let mut defaults = 0;
     for definition in definitions {
         let kinds = definition.by_kind.map_or(vec![None], |_| {
-            tables::WORKLOAD_NAMES.iter().map(|name| Some(*name)).collect()
+            let names = tables::WORKLOAD_NAMES.iter().chain(seekwell_model::layers::LAYER_NAMES);
+            names.map(|name| Some(*name)).collect()
         });
         for entry in kinds.into_iter().flat_map(|kind| definition.entries_for(kind)) {
             let name = format!("{}.{}", definition.header, entry.field.name);

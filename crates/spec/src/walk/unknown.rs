@@ -4,6 +4,7 @@ use super::{Item, nearest};
 use crate::definition::{Entry, Form, TableDefinition};
 use crate::source::{Problem, Span, shorten};
 use crate::tables::ROOT;
+use seekwell_model::layers::LAYER_KINDS;
 use seekwell_model::workloads::WORKLOAD_KINDS;
 use toml::Spanned;
 use toml::de::{DeString, DeValue};
@@ -72,9 +73,17 @@ fn owner(name: &str, definition: &TableDefinition) -> Option<String> {
         .filter(|kind| kind.fields.iter().any(|field| field.name == name))
         .map(|kind| format!("\"{}\"", kind.name))
         .collect();
-    if !kinds.is_empty() {
+    let is_layer = |table: &TableDefinition| table.header.starts_with("[[layer");
+    if !kinds.is_empty() && !is_layer(definition) {
         let owner = if definition.by_kind.is_some() { "a workload" } else { "a [[workload]]" };
         return Some(format!("`{name}` belongs to {owner} with kind = {}", kinds.join(" or ")));
+    }
+    let of_layers = LAYER_KINDS.iter().map(|kind| kind.definition());
+    let of_layers = of_layers.filter(|one| one.fields.iter().any(|field| field.name == name));
+    let layers: Vec<String> = of_layers.map(|one| format!("\"{}\"", one.name)).collect();
+    if !layers.is_empty() {
+        let owner = if is_layer(definition) { "a layer" } else { "a [[layer]]" };
+        return Some(format!("`{name}` belongs to {owner} with kind = {}", layers.join(" or ")));
     }
     let owner = tables.flat_map(below).find(|table| has(table))?;
     Some(format!("`{name}` belongs to {}", owner.header))

@@ -33,6 +33,7 @@ pub fn machine() -> BackendFacts {
             "btrfs",
             "mkfs.vfat",
         ]),
+        layers: vec![],
         ram: Some(Bytes::gib(4)),
         disk_sizes: vec![(disk.to_owned(), Bytes::mib(256))],
     }

@@ -69,7 +69,7 @@ impl VirtualBackend {
             disk.parts.recording = Some(Recording::default());
         }
         let settings = self.settings(guest);
-        let request = endure_request(guest, disks.len() > 1);
+        let request = endure_request(guest);
         let (record, mut outcome) = self.run_agent(&request, disks, settings, &mut |_| {})?;
         if matches!(record.status, Status::Failed { .. }) {
             return Ok(Err(format!("the files for it could not be written: {}", reason(&record))));
@@ -102,7 +102,7 @@ impl VirtualBackend {
             VirtualBackendError::Cut { label, source }
         };
         let disks = story.cut(disks.unwrap_or_default(), at_ns).map_err(cut)?;
-        let request = survey_request(guest, disks.len() > 1, story.synced_by(at_ns));
+        let request = survey_request(guest, story.synced_by(at_ns));
         let settings = self.settings(guest);
         let (record, _) = self.run_agent(&request, disks, settings, &mut |_| {})?;
         Ok(judge(&record))
@@ -190,8 +190,8 @@ fn promises(output: &[u8]) -> Vec<String> {
     lines.filter_map(promise).collect()
 }
 
-fn endure_request(guest: &Guest<'_>, external: bool) -> TrialRequest {
-    let mut request = Guest { part: TrialPart::Endure, ..*guest }.request(external);
+fn endure_request(guest: &Guest<'_>) -> TrialRequest {
+    let mut request = Guest { part: TrialPart::Endure, ..*guest }.request();
     request.settings.fsck = false;
     request.settings.fsck_torn = false;
     request
@@ -199,8 +199,8 @@ fn endure_request(guest: &Guest<'_>, external: bool) -> TrialRequest {
 
 /// The disks of a survey take no time and have other limits than the stack's, so its queue settings are not for
 /// them; mkfs and mount options are.
-fn survey_request(guest: &Guest<'_>, external: bool, synced: Vec<String>) -> TrialRequest {
-    let mut request = Guest { part: TrialPart::Survey, ..*guest }.request(external);
+fn survey_request(guest: &Guest<'_>, synced: Vec<String>) -> TrialRequest {
+    let mut request = Guest { part: TrialPart::Survey, ..*guest }.request();
     request.stack = for_agent(guest.stack());
     request.stack.device.settings = DeviceSettings::default();
     request.stack.scheduler = Scheduler::plain("none");

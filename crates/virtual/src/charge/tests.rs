@@ -2,10 +2,14 @@ use super::*;
 
 #[test]
 fn a_charge_is_read_as_it_is_shown() {
-    let charge = CpuCharge { syscall_ns: 310, copy_ns_per_kib: 42 };
+    let charge = CpuCharge { syscall_ns: 310, copy_ns_per_kib: 42, ..CpuCharge::default() };
     assert_eq!(charge.to_string(), "310,42");
     assert_eq!("310,42".parse(), Ok(charge));
     assert_eq!(" 310 , 42".parse(), Ok(charge));
+    let work = WorkCharge { cipher: 400, parity: 30, ..WorkCharge::default() };
+    let charge = CpuCharge { work, ..charge };
+    assert_eq!(charge.to_string(), "310,42,cipher=400,parity=30");
+    assert_eq!("310,42,parity=30, cipher=400".parse(), Ok(charge));
 }
 
 #[test]
@@ -19,6 +23,8 @@ fn what_is_no_charge_is_refused_in_words() {
         message("300,x"),
         "'x' is not a number of nanoseconds: invalid digit found in string; write for example 300,40"
     );
+    assert!(message("1,2,luks=4").starts_with("'luks=4' is not the work of a layer"));
+    assert!(message("1,2,cipher").starts_with("'' is not a number of nanoseconds"));
     assert!(message("-1,2").starts_with("'-1' is not a number of nanoseconds"));
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use super::recipe::{self, ENVIRONMENT, PATCHES, Patch};
+use super::recipe::{self, ENVIRONMENT, Patch};
 use super::{KernelError, KernelPlan, PROGRAM, Progress, failed};
 use crate::end::last_lines;
 
@@ -54,7 +54,7 @@ pub(super) fn compile(
 ) -> Result<String, KernelError> {
     File::create(log).map_err(failed(format!("make {}", log.display())))?;
     progress(Progress::Patching);
-    for patch in &PATCHES {
+    for patch in recipe::patches(plan.set) {
         apply(patch, tree)?;
     }
     progress(Progress::Configuring);

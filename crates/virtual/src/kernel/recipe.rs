@@ -22,6 +22,8 @@ pub enum KernelSet {
     Full,
     /// ext2, ext3, ext4, xfs and btrfs: built faster.
     Reduced,
+    /// The full set, and layers between device and filesystem.
+    Layers,
 }
 
 impl KernelSet {
@@ -30,6 +32,7 @@ impl KernelSet {
         match self {
             Self::Full => 1316,
             Self::Reduced => 1008,
+            Self::Layers => 1316,
         }
     }
 }
@@ -39,6 +42,7 @@ impl fmt::Display for KernelSet {
         formatter.write_str(match self {
             Self::Full => "full",
             Self::Reduced => "reduced",
+            Self::Layers => "layers",
         })
     }
 }
@@ -46,14 +50,15 @@ impl fmt::Display for KernelSet {
 const BASE: &str = include_str!("../../../../kernel/config/base.config");
 const FULL: &str = include_str!("../../../../kernel/config/full.config");
 const REDUCED: &str = include_str!("../../../../kernel/config/reduced.config");
+const LAYERS: &str = include_str!("../../../../kernel/config/layers.config");
 
 /// The configuration of a set: options that differ from `allnoconfig`.
 pub(super) fn configuration(set: KernelSet) -> String {
-    let filesystems = match set {
-        KernelSet::Full => FULL,
-        KernelSet::Reduced => REDUCED,
-    };
-    format!("{BASE}\n{filesystems}")
+    match set {
+        KernelSet::Full => format!("{BASE}\n{FULL}"),
+        KernelSet::Reduced => format!("{BASE}\n{REDUCED}"),
+        KernelSet::Layers => format!("{BASE}\n{FULL}\n{LAYERS}"),
+    }
 }
 
 /// Own changes to the source.
@@ -73,7 +78,7 @@ macro_rules! patches {
 }
 
 /// In the order in which they are applied.
-pub(super) const PATCHES: [Patch; 6] = patches![
+const PATCHES: [Patch; 6] = patches![
     "0001-um-entropy-from-a-seed.patch",
     "0002-um-charge-cpu-time.patch",
     "0003-virtio-blk-depth-per-device.patch",
@@ -81,6 +86,18 @@ pub(super) const PATCHES: [Patch; 6] = patches![
     "0005-um-leave-the-fp-registers-where-they-are.patch",
     "0006-um-bells-in-shared-memory.patch",
 ];
+
+/// Changes that the set with layers alone has.
+const LAYER_PATCHES: [Patch; 1] = patches!["0007-um-charge-layer-work.patch"];
+
+/// The changes to the source of a set, in the order in which they are applied.
+pub(super) fn patches(set: KernelSet) -> impl Iterator<Item = &'static Patch> {
+    let further: &[Patch] = match set {
+        KernelSet::Layers => &LAYER_PATCHES,
+        KernelSet::Full | KernelSet::Reduced => &[],
+    };
+    PATCHES.iter().chain(further)
+}
 
 /// Environment of every step: no user, host, time or language of this machine.
 pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
@@ -108,7 +125,7 @@ pub(super) fn hash(set: KernelSet) -> String {
     let mut parts = Parts::default();
     parts.add(RECIPE_VERSION.as_bytes());
     parts.add(configuration(set).as_bytes());
-    for patch in &PATCHES {
+    for patch in patches(set) {
         parts.add(patch.text.as_bytes());
     }
     parts.digits()

@@ -17,7 +17,7 @@ fn the_command_line_depends_on_the_trial_alone() {
     let settings = Settings {
         seed: 9,
         memory_bytes: 64 << 20,
-        charge: CpuCharge { syscall_ns: 300, copy_ns_per_kib: 40 },
+        charge: CpuCharge { syscall_ns: 300, copy_ns_per_kib: 40, ..CpuCharge::default() },
         ..Settings::new(one.path())
     };
     let root = root(settings.keeping());

@@ -1,0 +1,215 @@
+//! Layers between device and filesystem: brought up from the catalogue's commands, and taken down in
+//! the reverse order.
+//!
+//! Nothing here knows a layer by name: what differs is in the catalogue.
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::guard::{self, WriteToken};
+use crate::program;
+use crate::sysfs::System;
+use seekwell_model::layers::{Action, Below, Layer, LayerKind, Layers, Site, package_of};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// A node or a file of sysfs that a layer brings is there by then.
+const PATIENCE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(10);
+
+/// Layers are made anew, or opened with the content that they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Anew.
+    Make,
+    /// With their content.
+    Open,
+}
+
+/// Layers that are up.
+#[derive(Debug, Default)]
+pub struct Assembled {
+    /// Commands that brought them up, one text each.
+    pub commands: Vec<String>,
+    /// Actions that take each layer down, the last one first.
+    close: Vec<Vec<Action>>,
+}
+
+/// Devices for layers, in the order in which they are taken.
+struct Supply<'a> {
+    system: &'a System,
+    how: How,
+    devices: std::vec::IntoIter<Below>,
+    fast: std::vec::IntoIter<Below>,
+    index: usize,
+    up: &'a mut Assembled,
+}
+
+impl Assembled {
+    /// Brings layers up over these devices and gives the right to write to the uppermost. What was
+    /// brought up before an error is in `self`, for [`Self::take_down`].
+    ///
+    /// # Errors
+    /// When a program or the kernel refuses a layer.
+    pub fn bring_up(
+        &mut self,
+        system: &System,
+        layers: &Layers,
+        how: How,
+        devices: &[&WriteToken],
+        fast: &[&WriteToken],
+    ) -> Result<WriteToken> {
+        for token in devices.iter().chain(fast) {
+            token.recheck()?;
+        }
+        let below = |tokens: &[&WriteToken]| -> Result<Vec<Below>> {
+            tokens.iter().map(|token| size_of(system, token.path())).collect()
+        };
+        let mut supply = Supply {
+            system,
+            how,
+            devices: below(devices)?.into_iter(),
+            fast: below(fast)?.into_iter(),
+            index: 0,
+            up: self,
+        };
+        let top = supply.build(&layers.parts)?;
+        let all: Vec<&WriteToken> = devices.iter().chain(fast).copied().collect();
+        Ok(guard::layered(system, Path::new(&top.node), &all)?)
+    }
+
+    /// Takes every layer down, also after one that could not be.
+    ///
+    /// # Errors
+    /// The first that could not be taken down.
+    pub fn take_down(&mut self, system: &System) -> Result<()> {
+        let mut done = Ok(());
+        while let Some(actions) = self.close.pop() {
+            for action in &actions {
+                let acted = act(system, action);
+                done = done.and(acted);
+            }
+        }
+        done
+    }
+}
+
+impl Supply<'_> {
+    /// The device that these layers make, or the next plain one if there is no layer.
+    fn build(&mut self, parts: &[Layer]) -> Result<Below> {
+        let Some((top, lower)) = parts.split_last() else {
+            return self.devices.next().ok_or_else(|| too_few("devices"));
+        };
+        let kind = top
+            .find()
+            .ok_or_else(|| Error::Argument(format!("no layer is called {}", top.kind)))?;
+        let mut below = Vec::new();
+        for _ in 0..top.devices.max(1) {
+            below.push(self.build(lower)?);
+        }
+        let fast = match &top.fast {
+            Some(_) => Some(self.fast.next().ok_or_else(|| too_few("second devices"))?),
+            None => None,
+        };
+        let site = Site { layer: top, index: self.index, below: &below, fast: fast.as_ref() };
+        self.index += 1;
+        self.bring_up(kind, &site)
+    }
+
+    fn bring_up(&mut self, kind: &dyn LayerKind, site: &Site<'_>) -> Result<Below> {
+        let actions = match self.how {
+            How::Make => kind.make(site),
+            How::Open => kind.open(site),
+        };
+        // Before the first action: one that fails half-way is taken down as far as it came.
+        self.up.close.push(kind.close(site));
+        for action in &actions {
+            self.up.commands.push(shown(action));
+            act(self.system, action)?;
+        }
+        let node = PathBuf::from(kind.node(site));
+        wait_for(&node)?;
+        size_of(self.system, &node)
+    }
+}
+
+fn too_few(what: &str) -> Error {
+    Error::Argument(format!(
+        "the layers need more {what} than the request has; runner and agent must be the same release"
+    ))
+}
+
+fn size_of(system: &System, node: &Path) -> Result<Below> {
+    let sectors = Device::by_path(system, node)
+        .and_then(|device| device.attribute("size")?.parse().ok())
+        .ok_or_else(|| {
+            Error::Argument(format!("sysfs does not say the size of {}", node.display()))
+        })?;
+    Ok(Below { node: node.display().to_string(), sectors })
+}
+
+fn wait_for(path: &Path) -> Result<()> {
+    let begun = Instant::now();
+    while !path.exists() {
+        if begun.elapsed() > PATIENCE {
+            return Err(Error::Timeout {
+                what: format!("{} did not appear", path.display()),
+                waited: begun.elapsed(),
+                remedy: "look at the kernel's log".to_owned(),
+            });
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// An action as a line of a shell.
+fn shown(action: &Action) -> String {
+    match action {
+        Action::Run { program, arguments, input } => {
+            let words = std::iter::once(*program).chain(arguments.iter().map(String::as_str));
+            let line = program::line(words);
+            match input.trim_end() {
+                "" => line,
+                input => format!("{line} <<< {}", program::line(std::iter::once(input))),
+            }
+        }
+        Action::Set { path, value } => format!("echo {value} > {path}"),
+    }
+}
+
+fn act(system: &System, action: &Action) -> Result<()> {
+    match action {
+        Action::Set { path, value } => {
+            let path = Path::new(path);
+            wait_for(path)?;
+            std::fs::write(path, value).map_err(Error::io("write", path))
+        }
+        Action::Run { program, arguments, input } => run(system, program, arguments, input),
+    }
+}
+
+fn run(system: &System, name: &str, arguments: &[String], input: &str) -> Result<()> {
+    let path = program::find(system, name, package_of(name))?;
+    let mut command: Command = program::command(system, &path);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if !system.run.join("udev/control").exists() {
+        // Nobody would answer a program that waits for udev.
+        command.env("DM_DISABLE_UDEV", "1").env("MDADM_NO_UDEV", "1");
+    }
+    let mut child = command.spawn().map_err(Error::io("run", &path))?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // A program that ends without reading says why by its status.
+        let _ = pipe.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(Error::io("run", &path))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = std::iter::once(name).chain(arguments.iter().map(String::as_str));
+    Err(program::failed(program::line(words), &output))
+}

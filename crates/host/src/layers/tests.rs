@@ -1,0 +1,72 @@
+use super::*;
+use seekwell_model::field::Values;
+use seekwell_model::layers::layer_kind;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// A system whose only program is `mdadm`: it keeps its arguments and input, and fails when the first
+/// argument is `--fail`.
+fn system(root: &Path) -> System {
+    let program = root.join("bin/mdadm");
+    fs::create_dir_all(root.join("bin")).unwrap();
+    let log = root.join("log").display().to_string();
+    let script = format!(
+        "#!/bin/sh\nread -r line\necho \"$* <$line> $DM_DISABLE_UDEV\" >> {log}\n[ \"$1\" != --fail ]\n"
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    System::rooted_at(root)
+}
+
+fn run_of(word: &str, input: &str) -> Action {
+    let arguments = vec![word.to_owned(), "/dev/md0".to_owned()];
+    Action::Run { program: "mdadm", arguments, input: input.to_owned() }
+}
+
+#[test]
+fn every_layer_is_taken_down_the_last_first_also_after_one_that_fails() {
+    let root = tempfile::tempdir().unwrap();
+    let system = system(root.path());
+    let mut up = Assembled {
+        commands: vec![],
+        close: vec![vec![run_of("--stop", "")], vec![run_of("--fail", ""), run_of("--zero", "")]],
+    };
+    let error = up.take_down(&system).unwrap_err().to_string();
+    assert!(error.contains("mdadm --fail /dev/md0"), "{error}");
+    let log = fs::read_to_string(root.path().join("log")).unwrap();
+    assert_eq!(log, "--fail /dev/md0 <> 1\n--zero /dev/md0 <> 1\n--stop /dev/md0 <> 1\n");
+    up.take_down(&system).unwrap();
+}
+
+#[test]
+fn a_layer_that_fails_half_way_is_on_the_list_to_be_taken_down() {
+    let root = tempfile::tempdir().unwrap();
+    let system = System::rooted_at(root.path());
+    let layer = Layer::new(layer_kind("raid1").unwrap(), None, None, &Values::default());
+    let parts = vec![layer];
+    let below = |node: &str| Below { node: node.to_owned(), sectors: 1 << 20 };
+    let mut up = Assembled::default();
+    let mut supply = Supply {
+        system: &system,
+        how: How::Make,
+        devices: vec![below("/dev/a"), below("/dev/b")].into_iter(),
+        fast: vec![].into_iter(),
+        index: 0,
+        up: &mut up,
+    };
+    let error = supply.build(&parts).unwrap_err().to_string();
+    assert_eq!(error, "mdadm is not installed; install it with: apt-get install mdadm");
+    assert_eq!(up.close.len(), 1);
+    assert!(up.commands[0].starts_with("mdadm --create /dev/md0"), "{:?}", up.commands);
+}
+
+#[test]
+fn a_program_gets_its_input_and_its_command_is_shown_with_it() {
+    let root = tempfile::tempdir().unwrap();
+    let system = system(root.path());
+    let action = run_of("create", "0 8 linear\n");
+    act(&system, &action).unwrap();
+    let log = fs::read_to_string(root.path().join("log")).unwrap();
+    assert_eq!(log, "create /dev/md0 <0 8 linear> 1\n");
+    assert_eq!(shown(&action), "mdadm create /dev/md0 <<< '0 8 linear'");
+}

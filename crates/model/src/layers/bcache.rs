@@ -1,0 +1,125 @@
+//! bcache: a cache on a fast device before a slow one, made by make-bcache.
+
+use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use crate::field::{Field, FieldKind};
+use crate::units::Bytes;
+use crate::workloads::Program;
+
+/// A bcache device.
+#[derive(Debug)]
+pub(super) struct Bcache;
+
+static BCACHE: LayerDefinition = LayerDefinition {
+    name: "bcache",
+    doc: "bcache: a small fast device keeps what is read and written at random, in a log of its own; sequential I/O goes past it.",
+    least_devices: 1,
+    most_devices: 1,
+    usual_devices: 1,
+    fast: Fast::Must("is the cache"),
+    fields: &[
+        Field {
+            name: "mode",
+            kind: FieldKind::Choice(&["writethrough", "writeback", "writearound"]),
+            default: Some("\"writethrough\""),
+            required: false,
+            doc: "`writethrough`: a write is done when the slow device has it too. `writeback`: when the cache has it. `writearound`: writes go past the cache.",
+        },
+        Field {
+            name: "sequential_cutoff",
+            kind: FieldKind::Size { min: Bytes(0), max: Bytes::gib(1) },
+            default: Some("\"4MiB\""),
+            required: false,
+            doc: "Sequential I/O goes past the cache once it is so long; 0 caches all of it.",
+        },
+    ],
+    programs: &[Program { name: "make-bcache", package: "bcache-tools" }],
+    kernel_config: "CONFIG_BCACHE",
+    lab_kernels: LabKernels::Full,
+    is_volatile: false,
+};
+
+impl Bcache {
+    /// Id of the cache, by which the kernel names it in sysfs.
+    fn cache_id(site: &Site<'_>) -> String {
+        format!("5ee40e11-0000-4000-8000-{:012x}", site.index)
+    }
+
+    fn settings(site: &Site<'_>) -> [Action; 2] {
+        let folder = format!("/sys/block/bcache{}/bcache", site.index);
+        [
+            Action::set(format!("{folder}/cache_mode"), site.layer.text("mode")),
+            Action::set(
+                format!("{folder}/sequential_cutoff"),
+                site.layer.size("sequential_cutoff").0.to_string(),
+            ),
+        ]
+    }
+}
+
+impl LayerKind for Bcache {
+    fn definition(&self) -> &LayerDefinition {
+        &BCACHE
+    }
+
+    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        device
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        format!("/dev/bcache{}", site.index)
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        let id = format!("--cset-uuid={}", Self::cache_id(site));
+        let (slow, fast) = (site.first().node, site.second().node);
+        let arguments = ["--wipe-bcache", "--block=4k", &id, "-B", &slow, "-C", &fast];
+        let mut actions = vec![Action::run("make-bcache", arguments)];
+        actions.extend(self.open(site));
+        actions
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        let register = |node: String| Action::set("/sys/fs/bcache/register", node);
+        let mut actions = vec![register(site.second().node), register(site.first().node)];
+        actions.extend(Self::settings(site));
+        actions
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        let cache = format!("/sys/fs/bcache/{}/stop", Self::cache_id(site));
+        vec![
+            Action::set(format!("/sys/block/bcache{}/bcache/stop", site.index), "1"),
+            Action::set(cache, "1"),
+        ]
+    }
+
+    fn power_cut(&self, layer: &Layer) -> Option<String> {
+        (layer.text("mode") == "writeback")
+            .then(|| "what only the cache has is lost when the cache's device fails".to_owned())
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let (slow, fast) = (site.first().node, site.second().node);
+        let (mode, cutoff) = (site.layer.text("mode"), site.layer.size("sequential_cutoff").0);
+        Lasting {
+            steps: vec![
+                (
+                    "make the cached device (destroys what is on both)",
+                    vec![format!("make-bcache --block=4k -B {slow} -C {fast}")],
+                ),
+                (
+                    "udev rule, in /etc/udev/rules.d/61-seekwell-bcache.rules",
+                    vec![format!(
+                        "ACTION==\"add|change\", KERNEL==\"bcache*\", ATTR{{bcache/cache_mode}}=\"{mode}\", ATTR{{bcache/sequential_cutoff}}=\"{cutoff}\""
+                    )],
+                ),
+            ],
+            back: vec![
+                "echo 1 > /sys/block/bcache0/bcache/detach, wait until bcache/state is `no cache`"
+                    .to_owned(),
+                "rm /etc/udev/rules.d/61-seekwell-bcache.rules".to_owned(),
+            ],
+            node: "/dev/bcache0".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,539 @@
+//! Volumes and caches of the device-mapper, made by dmsetup in trials and by LVM to last.
+
+use super::{Action, Below, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use crate::field::{Field, FieldKind};
+use crate::units::Bytes;
+use crate::workloads::Program;
+
+const PROGRAMS: &[Program] = &[Program { name: "dmsetup", package: "dmsetup" }];
+const WITH_DD: &[Program] = &[
+    Program { name: "dmsetup", package: "dmsetup" },
+    Program { name: "dd", package: "coreutils" },
+];
+
+/// Bytes of a sector, the unit of every table.
+const SECTOR: u64 = 512;
+
+/// Names of the volumes in lines for the user.
+const GROUP: &str = "seekwell";
+const VOLUME: &str = "data";
+
+const fn chunk(default: &'static str, doc: &'static str) -> Field {
+    Field {
+        name: "chunk",
+        kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes::mib(64) },
+        default: Some(default),
+        required: false,
+        doc,
+    }
+}
+
+const fn definition(
+    name: &'static str,
+    doc: &'static str,
+    (least_devices, most_devices, usual_devices): (u32, u32, u32),
+    fields: &'static [Field],
+    (kernel_config, lab_kernels): (&'static str, LabKernels),
+) -> LayerDefinition {
+    LayerDefinition {
+        name,
+        doc,
+        least_devices,
+        most_devices,
+        usual_devices,
+        fast: Fast::No,
+        fields,
+        programs: PROGRAMS,
+        kernel_config,
+        lab_kernels,
+        is_volatile: false,
+    }
+}
+
+/// A mapped device: its name and table.
+fn create(name: &str, table: String) -> Action {
+    Action::fed("dmsetup", &["create", name, "--noudevsync"], table)
+}
+
+fn remove(name: &str) -> Action {
+    Action::run("dmsetup", ["remove", "--noudevsync", "--retry", name])
+}
+
+/// Wipes the first block, by which the kernel tells fresh metadata from old.
+fn wipe(node: &str) -> Action {
+    let to = format!("of={node}");
+    Action::run("dd", ["if=/dev/zero", &to, "bs=4096", "count=1", "conv=fsync", "status=none"])
+}
+
+fn mapped(name: &str) -> String {
+    format!("/dev/mapper/{name}")
+}
+
+/// The line of a volume that is one stretch of a device.
+fn stretch(sectors: u64, node: &str, from: u64) -> String {
+    format!("0 {sectors} linear {node} {from}\n")
+}
+
+/// Lines that make a volume group of these devices.
+fn group(nodes: &[String]) -> Vec<String> {
+    vec![format!("pvcreate {}", nodes.join(" ")), format!("vgcreate {GROUP} {}", nodes.join(" "))]
+}
+
+fn lasting(site: &Site<'_>, volumes: Vec<String>) -> Lasting {
+    let nodes: Vec<String> = site.nodes().chain(site.fast.map(|one| one.node.clone())).collect();
+    let mut lines = group(&nodes);
+    lines.extend(volumes);
+    Lasting {
+        steps: vec![("make the volume (destroys what is on its devices)", lines)],
+        back: vec![format!("vgremove {GROUP}"), format!("pvremove {}", nodes.join(" "))],
+        node: format!("/dev/{GROUP}/{VOLUME}"),
+    }
+}
+
+/// Devices one after the other.
+#[derive(Debug)]
+pub(super) struct Linear;
+
+static LINEAR: LayerDefinition = definition(
+    "linear",
+    "An LVM volume as `lvcreate` makes it: devices one after the other.",
+    (1, 12, 1),
+    &[],
+    ("CONFIG_BLK_DEV_DM", LabKernels::Every),
+);
+
+impl LayerKind for Linear {
+    fn definition(&self) -> &LayerDefinition {
+        &LINEAR
+    }
+
+    fn usable(&self, layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        Bytes(device.0 * u64::from(layer.devices))
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        mapped(&site.name())
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        self.open(site)
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        let mut start = 0;
+        let lines = site.below.iter().map(|below| {
+            let line = format!("{start} {} linear {} 0\n", below.sectors, below.node);
+            start += below.sectors;
+            line
+        });
+        let table = lines.collect();
+        vec![create(&site.name(), table)]
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        vec![remove(&site.name())]
+    }
+
+    fn power_cut(&self, _layer: &Layer) -> Option<String> {
+        None
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        lasting(site, vec![format!("lvcreate -l 100%FREE -n {VOLUME} {GROUP}")])
+    }
+}
+
+/// Chunks spread over devices.
+#[derive(Debug)]
+pub(super) struct Striped;
+
+static STRIPED: LayerDefinition = definition(
+    "striped",
+    "An LVM volume with stripes (`lvcreate --stripes`): chunks spread over the devices, no redundancy.",
+    (2, 12, 2),
+    &[chunk("\"64KiB\"", "Bytes on one device before the next device follows: a power of two.")],
+    ("CONFIG_BLK_DEV_DM", LabKernels::Every),
+);
+
+impl LayerKind for Striped {
+    fn definition(&self) -> &LayerDefinition {
+        &STRIPED
+    }
+
+    fn usable(&self, layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        Bytes(device.0 * u64::from(layer.devices))
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        mapped(&site.name())
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        self.open(site)
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        let chunk = (site.layer.size("chunk").0 / SECTOR).max(1);
+        let least = site.below.iter().map(|below| below.sectors).min().unwrap_or(0);
+        let count = site.below.len() as u64;
+        let total = least / chunk * chunk * count;
+        let devices: String = site.below.iter().map(|below| format!(" {} 0", below.node)).collect();
+        vec![create(&site.name(), format!("0 {total} striped {count} {chunk}{devices}\n"))]
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        vec![remove(&site.name())]
+    }
+
+    fn power_cut(&self, _layer: &Layer) -> Option<String> {
+        None
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let (count, kib) = (site.below.len(), site.layer.size("chunk").0 >> 10);
+        let volume = format!("lvcreate -i {count} -I {kib}k -l 100%FREE -n {VOLUME} {GROUP}");
+        lasting(site, vec![volume])
+    }
+}
+
+/// A thin volume as large as its pool.
+#[derive(Debug)]
+pub(super) struct Thin;
+
+static THIN: LayerDefinition = LayerDefinition {
+    programs: WITH_DD,
+    ..definition(
+        "thin",
+        "A thin LVM volume in a pool of its own: blocks are assigned when they are first written.",
+        (1, 1, 1),
+        &[chunk("\"64KiB\"", "Bytes that are assigned at once: a multiple of 64 KiB.")],
+        ("CONFIG_DM_THIN_PROVISIONING", LabKernels::Full),
+    )
+};
+
+/// Sectors for the metadata of a pool or a cache with so many blocks, whole MiB: 64 bytes for each
+/// block and as much again for the trees, as LVM reckons.
+fn metadata_sectors(blocks: u64) -> u64 {
+    let bytes = (blocks * 128 + (4 << 20)).next_multiple_of(1 << 20);
+    bytes / SECTOR
+}
+
+/// The pieces of a thin pool: metadata, data, pool.
+impl Thin {
+    fn names(site: &Site<'_>) -> [String; 4] {
+        let name = site.name();
+        [format!("{name}-meta"), format!("{name}-pool-data"), format!("{name}-pool"), name]
+    }
+
+    fn bring_up(site: &Site<'_>, fresh: bool) -> Vec<Action> {
+        let [meta, data, pool, name] = Self::names(site);
+        let Below { node, sectors } = site.first();
+        let chunk = (site.layer.size("chunk").0 / SECTOR).max(128);
+        let meta_sectors = metadata_sectors(sectors / chunk).min(sectors / 2);
+        let rest = (sectors - meta_sectors) / chunk * chunk;
+        let mut actions = vec![create(&meta, stretch(meta_sectors, &node, 0))];
+        if fresh {
+            actions.push(wipe(&mapped(&meta)));
+        }
+        actions.push(create(&data, stretch(rest, &node, meta_sectors)));
+        let (meta, data) = (mapped(&meta), mapped(&data));
+        // LVM's pools are zeroed unless the chunk is large: a new block then shows no old data.
+        let table = format!("0 {rest} thin-pool {meta} {data} {chunk} 0\n");
+        actions.push(create(&pool, table));
+        if fresh {
+            actions.push(Action::run("dmsetup", ["message", &pool, "0", "create_thin 0"]));
+        }
+        actions.push(create(&name, format!("0 {rest} thin {} 0\n", mapped(&pool))));
+        actions
+    }
+}
+
+impl LayerKind for Thin {
+    fn definition(&self) -> &LayerDefinition {
+        &THIN
+    }
+
+    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        device
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        mapped(&site.name())
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        Self::bring_up(site, true)
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        Self::bring_up(site, false)
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        let [meta, data, pool, name] = Self::names(site);
+        [name, pool, data, meta].iter().map(|name| remove(name)).collect()
+    }
+
+    fn power_cut(&self, _layer: &Layer) -> Option<String> {
+        None
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let kib = site.layer.size("chunk").0 >> 10;
+        let pool = format!("lvcreate --type thin-pool -c {kib}k -l 95%FREE -n pool {GROUP}");
+        let volume = format!("lvcreate --thin -V SIZE -n {VOLUME} {GROUP}/pool");
+        lasting(site, vec![pool, volume])
+    }
+}
+
+/// A volume of which a snapshot is kept.
+#[derive(Debug)]
+pub(super) struct Snapshot;
+
+static SNAPSHOT: LayerDefinition = LayerDefinition {
+    programs: WITH_DD,
+    ..definition(
+        "snapshot",
+        "A classic LVM volume while a snapshot of it is kept on the same device: the first write to each chunk copies the old one. A fifth of the device is for the copies.",
+        (1, 1, 1),
+        &[chunk("\"4KiB\"", "Bytes that are copied at once: a power of two.")],
+        ("CONFIG_DM_SNAPSHOT", LabKernels::Full),
+    )
+};
+
+/// One part in so many of the device is for the copies of a snapshot.
+const COPIES_PART: u64 = 5;
+
+impl Snapshot {
+    fn names(site: &Site<'_>) -> [String; 4] {
+        let name = site.name();
+        [format!("{name}-real"), format!("{name}-cow"), format!("{name}-snap"), name]
+    }
+
+    fn bring_up(site: &Site<'_>, fresh: bool) -> Vec<Action> {
+        let [real, copies, snap, name] = Self::names(site);
+        let Below { node, sectors } = site.first();
+        let chunk = (site.layer.size("chunk").0 / SECTOR).max(8);
+        let for_copies = sectors / COPIES_PART / chunk * chunk;
+        let rest = (sectors - for_copies) / chunk * chunk;
+        let mut actions = vec![
+            create(&real, stretch(rest, &node, 0)),
+            create(&copies, stretch(for_copies, &node, rest)),
+        ];
+        let (real, copies) = (mapped(&real), mapped(&copies));
+        if fresh {
+            actions.push(wipe(&copies));
+        }
+        let snapshot = format!("0 {rest} snapshot {real} {copies} P {chunk}\n");
+        actions.push(create(&snap, snapshot));
+        actions.push(create(&name, format!("0 {rest} snapshot-origin {real}\n")));
+        actions
+    }
+}
+
+impl LayerKind for Snapshot {
+    fn definition(&self) -> &LayerDefinition {
+        &SNAPSHOT
+    }
+
+    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        Bytes(device.0 - device.0 / COPIES_PART)
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        mapped(&site.name())
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        Self::bring_up(site, true)
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        Self::bring_up(site, false)
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        let [real, copies, snap, name] = Self::names(site);
+        [name, snap, copies, real].iter().map(|name| remove(name)).collect()
+    }
+
+    fn power_cut(&self, _layer: &Layer) -> Option<String> {
+        None
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let kib = site.layer.size("chunk").0 >> 10;
+        let volume = format!("lvcreate -l 80%VG -n {VOLUME} {GROUP}");
+        let snapshot = format!("lvcreate -s -c {kib}k -l 100%FREE -n snap {GROUP}/{VOLUME}");
+        lasting(site, vec![volume, snapshot])
+    }
+}
+
+/// Writes kept on a fast device first.
+#[derive(Debug)]
+pub(super) struct WriteCache;
+
+static WRITE_CACHE: LayerDefinition = LayerDefinition {
+    fast: Fast::Must("keeps writes before they go to the device below"),
+    programs: WITH_DD,
+    ..definition(
+        "writecache",
+        "dm-writecache: writes go to a small fast device first, reads are not cached.",
+        (1, 1, 1),
+        &[],
+        ("CONFIG_DM_WRITECACHE", LabKernels::Full),
+    )
+};
+
+impl WriteCache {
+    fn table(site: &Site<'_>) -> String {
+        let Below { node, sectors } = site.first();
+        format!("0 {sectors} writecache s {node} {} 4096 0\n", site.second().node)
+    }
+}
+
+impl LayerKind for WriteCache {
+    fn definition(&self) -> &LayerDefinition {
+        &WRITE_CACHE
+    }
+
+    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        device
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        mapped(&site.name())
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        vec![wipe(&site.second().node), create(&site.name(), Self::table(site))]
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        vec![create(&site.name(), Self::table(site))]
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        vec![remove(&site.name())]
+    }
+
+    fn power_cut(&self, _layer: &Layer) -> Option<String> {
+        Some("what only the cache has is lost when the cache's device fails".to_owned())
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let (slow, fast) = (site.first().node, site.second().node);
+        lasting(
+            site,
+            vec![
+                format!("lvcreate -l 100%PVS -n {VOLUME} {GROUP} {slow}"),
+                format!("lvcreate -l 100%PVS -n fast {GROUP} {fast}"),
+                format!("lvchange -an {GROUP}/fast {GROUP}/{VOLUME}"),
+                format!("lvconvert --type writecache --cachevol fast {GROUP}/{VOLUME}"),
+                format!("lvchange -ay {GROUP}/{VOLUME}"),
+            ],
+        )
+    }
+}
+
+/// Hot blocks kept on a fast device.
+#[derive(Debug)]
+pub(super) struct Cache;
+
+static CACHE: LayerDefinition = LayerDefinition {
+    fast: Fast::Must("keeps the blocks that are used most"),
+    programs: WITH_DD,
+    ..definition(
+        "cache",
+        "dm-cache (`lvconvert --type cache`): blocks that are used often move to a small fast device. Policy smq.",
+        (1, 1, 1),
+        &[
+            Field {
+                name: "mode",
+                kind: FieldKind::Choice(&["writethrough", "writeback"]),
+                default: Some("\"writethrough\""),
+                required: false,
+                doc: "`writethrough`: a write is done when both devices have it. `writeback`: when the cache has it.",
+            },
+            chunk("\"64KiB\"", "Bytes that move at once: a multiple of 32 KiB."),
+        ],
+        ("CONFIG_DM_CACHE_SMQ", LabKernels::Full),
+    )
+};
+
+impl Cache {
+    fn names(site: &Site<'_>) -> [String; 3] {
+        let name = site.name();
+        [format!("{name}-meta"), format!("{name}-fast"), name]
+    }
+
+    fn bring_up(site: &Site<'_>, fresh: bool) -> Vec<Action> {
+        let [meta, blocks, name] = Self::names(site);
+        let (slow, fast) = (site.first(), site.second());
+        let chunk = (site.layer.size("chunk").0 / SECTOR).max(64);
+        let meta_sectors = metadata_sectors(fast.sectors / chunk).min(fast.sectors / 2);
+        let rest = (fast.sectors - meta_sectors) / chunk * chunk;
+        let mut actions = vec![create(&meta, stretch(meta_sectors, &fast.node, 0))];
+        if fresh {
+            actions.push(wipe(&mapped(&meta)));
+        }
+        actions.push(create(&blocks, stretch(rest, &fast.node, meta_sectors)));
+        let mode = site.layer.text("mode");
+        let table = format!(
+            "0 {} cache {} {} {} {chunk} 1 {mode} smq 0\n",
+            slow.sectors,
+            mapped(&meta),
+            mapped(&blocks),
+            slow.node
+        );
+        actions.push(create(&name, table));
+        actions
+    }
+}
+
+impl LayerKind for Cache {
+    fn definition(&self) -> &LayerDefinition {
+        &CACHE
+    }
+
+    fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        device
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        mapped(&site.name())
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        Self::bring_up(site, true)
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        Self::bring_up(site, false)
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        let [meta, blocks, name] = Self::names(site);
+        [name, blocks, meta].iter().map(|name| remove(name)).collect()
+    }
+
+    fn power_cut(&self, layer: &Layer) -> Option<String> {
+        (layer.text("mode") == "writeback")
+            .then(|| "what only the cache has is lost when the cache's device fails".to_owned())
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let (slow, fast) = (site.first().node, site.second().node);
+        let (mode, kib) = (site.layer.text("mode"), site.layer.size("chunk").0 >> 10);
+        lasting(
+            site,
+            vec![
+                format!("lvcreate -l 100%PVS -n {VOLUME} {GROUP} {slow}"),
+                format!("lvcreate -l 100%PVS -n fast {GROUP} {fast}"),
+                format!(
+                    "lvconvert --type cache --cachevol fast --cachemode {mode} --chunksize {kib}k {GROUP}/{VOLUME}"
+                ),
+            ],
+        )
+    }
+}

@@ -1,0 +1,96 @@
+//! zram: a device in compressed memory.
+
+use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use crate::field::{Field, FieldKind};
+use crate::units::Bytes;
+
+/// A device in compressed memory.
+#[derive(Debug)]
+pub(super) struct Zram;
+
+static ZRAM: LayerDefinition = LayerDefinition {
+    name: "zram",
+    doc: "A device in compressed memory, in the place of the stack's device, which stays unused. Its content ends with the trial.",
+    least_devices: 1,
+    most_devices: 1,
+    usual_devices: 1,
+    fast: Fast::No,
+    fields: &[
+        Field {
+            name: "algorithm",
+            kind: FieldKind::Choice(&["lzo-rle", "lz4", "zstd"]),
+            default: Some("\"lzo-rle\""),
+            required: false,
+            doc: "Compression.",
+        },
+        Field {
+            name: "size",
+            kind: FieldKind::Size { min: Bytes::mib(1), max: Bytes(1 << 44) },
+            default: None,
+            required: false,
+            doc: "Size of the device, before compression. Without it that of the stack's device.",
+        },
+    ],
+    programs: &[],
+    kernel_config: "CONFIG_ZRAM",
+    lab_kernels: LabKernels::Layers,
+    is_volatile: true,
+};
+
+impl Zram {
+    fn size(site: &Site<'_>) -> u64 {
+        match site.layer.size("size") {
+            Bytes(0) => site.first().sectors * 512,
+            size => size.0,
+        }
+    }
+}
+
+impl LayerKind for Zram {
+    fn definition(&self) -> &LayerDefinition {
+        &ZRAM
+    }
+
+    fn usable(&self, layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        match layer.size("size") {
+            Bytes(0) => device,
+            size => size,
+        }
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        format!("/dev/zram{}", site.index)
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        let folder = format!("/sys/block/zram{}", site.index);
+        vec![
+            Action::set(format!("{folder}/comp_algorithm"), site.layer.text("algorithm")),
+            Action::set(format!("{folder}/disksize"), Self::size(site).to_string()),
+        ]
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        self.make(site)
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        vec![Action::set(format!("/sys/block/zram{}/reset", site.index), "1")]
+    }
+
+    fn power_cut(&self, _layer: &Layer) -> Option<String> {
+        Some("everything: it is in memory".to_owned())
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let (algorithm, size) = (site.layer.text("algorithm"), Self::size(site));
+        Lasting {
+            steps: vec![(
+                "after every boot, before it is formatted and mounted",
+                vec![format!("zramctl --algorithm {algorithm} --size {size} /dev/zram0")],
+            )],
+            back: vec!["umount it, then zramctl --reset /dev/zram0".to_owned()],
+            node: "/dev/zram0".to_owned(),
+        }
+    }
+}

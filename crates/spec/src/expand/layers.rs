@@ -1,0 +1,45 @@
+//! Layers that a backend cannot make, and the bytes that they leave to a filesystem.
+
+use super::Axes;
+use super::journals::size_of;
+use super::reasons::{Why, has_program};
+use seekwell_model::layers::{LabKernels, Layer, Layers};
+use seekwell_model::plan::BackendFacts;
+use seekwell_model::units::Bytes;
+
+/// Returns why the backend cannot make one of these layers.
+pub(super) fn not_here(layers: &Layers, facts: &BackendFacts) -> Why {
+    layers.parts.iter().find_map(|layer| lack(layer, facts))
+}
+
+fn lack(layer: &Layer, facts: &BackendFacts) -> Why {
+    let definition = layer.find()?.definition();
+    // Unknown facts refuse nothing.
+    if facts.kernel_filesystems.is_empty() {
+        return None;
+    }
+    if !facts.layers.iter().any(|known| known == definition.name) {
+        let why = format!("the layer {} is not available here", definition.name);
+        let remedy = match definition.lab_kernels {
+            LabKernels::Every => "run the lab with --place virtual".to_owned(),
+            LabKernels::Full | LabKernels::Layers => {
+                "run the lab with --place virtual, on the lab kernel of seekwell kernel build --set layers"
+                    .to_owned()
+            }
+        };
+        return Some((why, remedy));
+    }
+    let missing = definition.programs.iter().find(|one| !has_program(facts, one.name))?;
+    let why = format!("{} is not installed", missing.name);
+    Some((why, format!("install it: apt-get install {}", missing.package)))
+}
+
+/// Bytes that each device offers below each value of the layer axis; `None` where they are unknown.
+pub(super) fn usable(axes: &Axes<'_>, facts: &BackendFacts) -> Vec<Vec<Option<Bytes>>> {
+    let size = |backing: &_| size_of(backing, facts);
+    let of_device = |device: &seekwell_model::stack::Device| {
+        let whole = size(&device.backing);
+        axes.lab.layers.iter().map(|layers| layers.usable(whole?, &size)).collect()
+    };
+    axes.lab.devices.iter().map(of_device).collect()
+}

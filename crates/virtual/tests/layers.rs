@@ -1,0 +1,282 @@
+//! Layers on modelled devices against theory: the counts of requests on the devices below, and the
+//! times that follow from the devices' latency and rate.
+//!
+//! The device `fixed` takes 100 µs for each request and moves 500 MB/s, one request of at most
+//! 512 KiB after the other. CPU time is free unless a test charges it.
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+#![allow(clippy::print_stdout, reason = "--nocapture shows the figures")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use seekwell_model::layers::{Fast, LAYER_KINDS, LabKernels};
+use seekwell_model::plan::{BackendFacts, Plan, PlannedTrial};
+use seekwell_model::record::{DeviceTotals, Record, Status, StepRecord};
+use seekwell_virtual::kernel::{Kernel, KernelSet};
+use seekwell_virtual::{CpuCharge, Lane, VirtualBackend, VirtualOptions, WorkCharge};
+
+/// Latency of a request of the device `fixed`.
+const LATENCY_S: f64 = 100e-6;
+/// Its rate.
+const BYTES_PER_S: f64 = 500e6;
+/// Largest deviation from theory.
+const TOLERANCE: f64 = 0.03;
+
+/// A lab of one stack with this layer on the device `fixed`, and this workload.
+fn plan(layer: &str, filesystem: &str, workload: &str) -> Plan {
+    let text = format!(
+        "[lab]\nname = \"t\"\n[[device]]\nname = \"disk\"\nmodel = {{ name = \"fixed\", size = \"256MiB\" }}\n{layer}\n[[filesystem]]\ntype = \"{filesystem}\"\n[scheduler]\nchoose = [\"none\"]\n[[workload]]\n{workload}\n"
+    );
+    let file = seekwell_spec::read_lab_bytes(text.as_bytes(), "t.toml").unwrap();
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let definitions = || LAYER_KINDS.iter().map(|kind| kind.definition());
+    let mut programs = words(&["mkfs.ext4", "e2fsck"]);
+    let of_layers = definitions().flat_map(|one| one.programs).map(|one| one.name.to_owned());
+    programs.extend(of_layers);
+    let facts = BackendFacts {
+        schedulers: words(&["none"]),
+        kernel_filesystems: words(&["ext4"]),
+        programs,
+        layers: definitions().map(|one| one.name.to_owned()).collect(),
+        ..BackendFacts::default()
+    };
+    let expansion = seekwell_spec::expand(&file, &facts).unwrap();
+    assert_eq!(expansion.stacks.len(), 1, "{:?}", expansion.left_out);
+    let mut lab = file.lab.clone();
+    lab.trial.make_once = false;
+    Plan {
+        workloads: lab.workloads.clone(),
+        lab,
+        stacks: expansion.stacks,
+        candidates: expansion.candidates,
+        trials: vec![PlannedTrial { index: 0, round: 0, candidate: 0, seed: 7 }],
+        left_out: vec![],
+        costs: vec![],
+        warnings: vec![],
+        race: None,
+        control: None,
+        prolonged: None,
+    }
+}
+
+/// The lab kernel, if it has what the test needs and these programs are installed.
+fn kernel(test: &str, needed: LabKernels, tools: &[&str]) -> Option<Kernel> {
+    if let Some(tool) = tools.iter().find(|tool| seekwell_testing::tool(tool).is_none()) {
+        seekwell_testing::skip(test, &format!("{tool} is not installed"));
+        return None;
+    }
+    let kernel = common::lab_kernel_with(test, &|set| match set {
+        KernelSet::Layers => true,
+        KernelSet::Full => needed != LabKernels::Layers,
+        KernelSet::Reduced => needed == LabKernels::Every,
+    })?;
+    Some(kernel)
+}
+
+fn run_charged(kernel: &Kernel, plan: &Plan, tools: &[&str], charge: CpuCharge) -> Record {
+    let scratch = tempfile::tempdir().unwrap();
+    let options = VirtualOptions {
+        kernel: kernel.clone(),
+        program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
+        devices: seekwell_device::catalogue().unwrap(),
+        bring: tools.iter().map(|tool| seekwell_testing::tool(tool).unwrap()).collect(),
+        scratch: Path::new(scratch.path()).to_path_buf(),
+        charge,
+        check: false,
+    };
+    let backend = VirtualBackend::new(options, &seekwell_testing::tool).unwrap();
+    let record = backend.run_trial(plan, &plan.trials[0], &Lane::default(), &mut |_| {}).unwrap();
+    assert_eq!(record.status, Status::Ok, "{:?}", record.in_force.layers);
+    record
+}
+
+fn run(kernel: &Kernel, plan: &Plan, tools: &[&str]) -> Record {
+    run_charged(kernel, plan, tools, CpuCharge::default())
+}
+
+fn step<'r>(record: &'r Record, name: &str) -> &'r StepRecord {
+    record.steps.iter().find(|step| step.name == name).unwrap()
+}
+
+/// Sums of the devices below the layers.
+fn members(step: &StepRecord) -> DeviceTotals {
+    let mut sum = DeviceTotals::default();
+    for one in &step.members {
+        sum.reads += one.reads;
+        sum.writes += one.writes;
+        sum.read_bytes += one.read_bytes;
+        sum.written_bytes += one.written_bytes;
+    }
+    sum
+}
+
+/// Asserts that a time is what theory says.
+fn is_about(what: &str, measured_s: f64, theory_s: f64) {
+    let deviation = measured_s / theory_s - 1.0;
+    println!(
+        "{what}: {:.1} us, theory {:.1} us, {:+.2} %",
+        measured_s * 1e6,
+        theory_s * 1e6,
+        deviation * 100.0
+    );
+    assert!(deviation.abs() <= TOLERANCE, "{what}: {measured_s} s, theory {theory_s} s");
+}
+
+/// Time of one request of so many bytes.
+fn request_s(bytes: u64) -> f64 {
+    LATENCY_S + bytes as f64 / BYTES_PER_S
+}
+
+const READS: u64 = 400;
+const RANDOM_READS: &str = "kind = \"seek\"\nsize = \"4KiB\"\ncount = 400\nfile_size = \"128MiB\"";
+const RANDOM_WRITES: &str =
+    "kind = \"seek\"\nsize = \"4KiB\"\ncount = 400\nfile_size = \"128MiB\"\nwrite = true";
+/// A whole stripe of four chunks of 512 KiB at a time.
+const LONG_READS: &str = "kind = \"stream\"\nsize = \"2MiB\"\ncount = 50\ncache = \"direct\"";
+
+/// One random read of 4 KiB goes to one device, whatever is above it.
+fn reads_go_to_one_device(
+    test: &str,
+    kernel: &Kernel,
+    layer: &str,
+    tools: &[&str],
+    devices: usize,
+) {
+    let record = run(kernel, &plan(layer, "raw", RANDOM_READS), tools);
+    let seek = step(&record, "seek");
+    assert_eq!(seek.members.len(), devices, "{test}");
+    assert_eq!(members(seek).reads, READS, "{test}");
+    assert_eq!(members(seek).read_bytes, READS * 4096, "{test}");
+    assert_eq!(members(seek).writes, 0, "{test}");
+    is_about(
+        &format!("{test}, 4 KiB at random"),
+        seek.metrics["latency_mean"] / 1e9,
+        request_s(4096),
+    );
+}
+
+fn long_reads_take(test: &str, kernel: &Kernel, layer: &str, tools: &[&str], theory_s: f64) {
+    let record = run(kernel, &plan(layer, "raw", LONG_READS), tools);
+    let stream = step(&record, "stream");
+    assert_eq!(members(stream).read_bytes, 50 * (2 << 20), "{test}");
+    is_about(&format!("{test}, 2 MiB in order"), stream.metrics["latency_mean"] / 1e9, theory_s);
+}
+
+const CHUNK: u64 = 512 << 10;
+
+#[test]
+fn raid_0_reads_from_all_devices_at_once() {
+    let test = "raid_0_reads_from_all_devices_at_once";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
+    let layer = "[[layer]]\nkind = \"raid0\"\ndevices = 4";
+    reads_go_to_one_device(test, &kernel, layer, &["mdadm"], 4);
+    long_reads_take(test, &kernel, layer, &["mdadm"], request_s(CHUNK));
+}
+
+#[test]
+fn raid_1_reads_from_one_device_and_writes_to_both() {
+    let test = "raid_1_reads_from_one_device_and_writes_to_both";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
+    let layer = "[[layer]]\nkind = \"raid1\"\nbitmap = \"none\"";
+    reads_go_to_one_device(test, &kernel, layer, &["mdadm"], 2);
+    let record = run(&kernel, &plan(layer, "raw", RANDOM_WRITES), &["mdadm"]);
+    let seek = step(&record, "seek");
+    is_about("raid1, 4 KiB written", seek.metrics["latency_p50"] / 1e9, request_s(4096));
+}
+
+#[test]
+fn raid_5_reads_data_alone_and_writes_a_block_with_two_reads_and_two_writes() {
+    let test = "raid_5_reads_data_alone_and_writes_a_block_with_two_reads_and_two_writes";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
+    let layer = "[[layer]]\nkind = \"raid5\"\ndevices = 5\nbitmap = \"none\"\nstripe_cache = 17";
+    reads_go_to_one_device(test, &kernel, layer, &["mdadm"], 5);
+    long_reads_take(test, &kernel, layer, &["mdadm"], request_s(CHUNK));
+    let record = run(&kernel, &plan(layer, "raw", RANDOM_WRITES), &["mdadm"]);
+    let seek = step(&record, "seek");
+    let DeviceTotals { reads, writes, .. } = members(seek);
+    println!("raid5, {READS} blocks written: {reads} reads, {writes} writes");
+    // Old data and old parity, then both anew. A stripe that is still in the cache is not read, and
+    // the array marks itself as being written to.
+    assert!((2 * READS - 8..=2 * READS).contains(&reads), "{reads} reads");
+    assert!((2 * READS..=2 * READS + 20).contains(&writes), "{writes} writes");
+    is_about("raid5, 4 KiB written", seek.metrics["latency_p50"] / 1e9, 2.0 * request_s(4096));
+}
+
+#[test]
+fn volumes_cost_nothing_and_stripes_read_at_once() {
+    let test = "volumes_cost_nothing_and_stripes_read_at_once";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["dmsetup"]) else { return };
+    let tools = ["dmsetup"];
+    reads_go_to_one_device(test, &kernel, "[[layer]]\nkind = \"linear\"", &tools, 1);
+    let striped = "[[layer]]\nkind = \"striped\"\ndevices = 4\nchunk = \"512KiB\"";
+    reads_go_to_one_device(test, &kernel, striped, &tools, 4);
+    long_reads_take(test, &kernel, striped, &tools, request_s(CHUNK));
+}
+
+#[test]
+fn luks_adds_the_time_of_its_cipher_and_nothing_else() {
+    let test = "luks_adds_the_time_of_its_cipher_and_nothing_else";
+    let Some(kernel) = kernel(test, LabKernels::Layers, &["dmsetup"]) else { return };
+    let tools = ["dmsetup"];
+    let layer = "[[layer]]\nkind = \"crypt\"";
+    reads_go_to_one_device(test, &kernel, layer, &tools, 1);
+    let work = WorkCharge { cipher: 5_000, ..WorkCharge::default() };
+    let charge = CpuCharge { work, ..CpuCharge::default() };
+    let record = run_charged(&kernel, &plan(layer, "raw", RANDOM_READS), &tools, charge);
+    let theory_s = request_s(4096) + 4.0 * 5e-6;
+    is_about("luks at 5 us a KiB", step(&record, "seek").metrics["latency_mean"] / 1e9, theory_s);
+}
+
+/// A mail store of a few files, checked at the end.
+const MAIL: &str = "kind = \"mail\"\nfiles = 40\nsteps = [\"read_archive\"]\n[trial]\nfsck = true";
+
+const FAST: &str = "fast.model = { name = \"fixed\", size = \"256MiB\" }";
+
+/// Every kind of layer, with the devices that it joins, caches included.
+fn each_kind() -> Vec<(&'static str, String, usize)> {
+    let layers = LAYER_KINDS.iter().map(|kind| {
+        let definition = kind.definition();
+        let has_fast = matches!(definition.fast, Fast::Must(_));
+        let fast = if has_fast { FAST } else { "" };
+        let text = format!("[[layer]]\nkind = \"{}\"\n{fast}", definition.name);
+        (definition.name, text, definition.usual_devices as usize + usize::from(has_fast))
+    });
+    layers.collect()
+}
+
+#[test]
+fn every_layer_carries_a_filesystem_made_in_the_trial_and_made_before_it() {
+    let test = "every_layer_carries_a_filesystem_made_in_the_trial_and_made_before_it";
+    let tools = ["mdadm", "dmsetup", "make-bcache", "mkfs.ext4"];
+    let Some(kernel) = kernel(test, LabKernels::Layers, &tools) else { return };
+    for (name, layer, devices) in each_kind() {
+        let mut plan = plan(&layer, "ext4", MAIL);
+        let made_in_it = run(&kernel, &plan, &tools[..3]);
+        plan.lab.trial.make_once = true;
+        let made_before = run(&kernel, &plan, &tools[..3]);
+        for record in [&made_in_it, &made_before] {
+            let unpack = step(record, "unpack");
+            assert_eq!(unpack.members.len(), devices, "{name}");
+            assert!(unpack.device.unwrap().written_bytes > 0, "{name}");
+            assert!(record.steps.iter().any(|step| step.name == "fsck"), "{name}");
+            assert!(record.warnings.iter().all(|one| one.code != "fsck-damage"), "{name}");
+        }
+        let below = members(step(&made_in_it, "unpack")).written_bytes;
+        assert_eq!(below == 0, name == "zram", "{name}");
+    }
+}
+
+#[test]
+fn layers_stack_in_either_order() {
+    let test = "layers_stack_in_either_order";
+    let tools = ["mdadm", "dmsetup", "mkfs.ext4"];
+    let Some(kernel) = kernel(test, LabKernels::Layers, &tools) else { return };
+    for (lower, upper) in [("raid1", "crypt"), ("crypt", "raid1")] {
+        let layer = format!("[[layer]]\nkind = \"{lower}\"\n[[layer.then]]\nkind = \"{upper}\"");
+        let record = run(&kernel, &plan(&layer, "ext4", MAIL), &tools[..2]);
+        assert_eq!(step(&record, "unpack").members.len(), 2, "{lower} below {upper}");
+        let ciphers = record.in_force.layers.iter().filter(|line| line.contains("create seekwell"));
+        assert_eq!(ciphers.count(), if lower == "crypt" { 2 } else { 1 });
+    }
+}
