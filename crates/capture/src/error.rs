@@ -76,6 +76,9 @@ pub enum CaptureError {
         /// Cause.
         source: std::io::Error,
     },
+    /// The user interrupted before the target was started.
+    #[error("interrupted before the start; nothing was started or recorded")]
+    Interrupted,
     /// A process, cgroup or directory to trace is not there.
     #[error("cannot trace {}: {source}", path.display())]
     Target {

@@ -187,6 +187,9 @@ fn begin(
     if options.walk {
         recorder.walk(&target::walked(options), &options.output, stop)?;
     }
+    if stop.load(Ordering::Relaxed) {
+        return Err(CaptureError::Interrupted);
+    }
     recorder.begin(now_ns(), since_1970_ns());
     let started = Instant::now();
     Ok((started, Running::start(&options.target, loaded, recorder)?))
@@ -249,6 +252,13 @@ fn description(options: &Options, paths: &[String]) -> Meta {
     }
     if !options.block {
         gaps.push("block requests were left out".to_owned());
+    }
+    if options.walk {
+        gaps.push(
+            "directories were read before the start: reading names and attributes from the device \
+             is not in it"
+                .to_owned(),
+        );
     }
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     Meta {

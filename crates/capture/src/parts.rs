@@ -103,6 +103,8 @@ impl Parts {
             started_unix_ns: meta.started_unix_ns.map(|start| start.saturating_add(since_first_ns)),
             duration_ns: end_ns.map(|end_ns| end_ns.saturating_sub(self.origin_ns)),
             lost: since(&meta.lost, &self.lost_before),
+            // The first part alone has the state before the start.
+            initial: if self.number == 1 { meta.initial.clone() } else { Vec::new() },
             ..meta.clone()
         }
     }

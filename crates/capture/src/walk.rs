@@ -72,7 +72,12 @@ impl Walk<'_> {
                 };
                 let Ok(metadata) = entry.metadata() else { continue };
                 let path = entry.path();
-                if metadata.dev() != device || path == self.output {
+                if path == self.output {
+                    continue;
+                }
+                if metadata.dev() != device {
+                    // A mount: what is in it is not known.
+                    complete = false;
                     continue;
                 }
                 self.left -= 1;

@@ -70,7 +70,7 @@ fn write(path: &Path, calls: u64) {
                 fd: Some(3 + i32::from(dice as u8 % 20)),
                 file: Some(FileId(file)),
                 offset: moves.then_some((dice % 256) * 4096),
-                length: moves.then_some(if dice % 3 == 0 { 8192 } else { 4096 }),
+                length: moves.then_some(if dice.is_multiple_of(3) { 8192 } else { 4096 }),
                 result: Some(if moves { 4096 } else { 0 }),
                 ..Event::new(nth * 700, 1000, 1000 + (dice % 8) as u32, kinds[kind])
             })

@@ -2,7 +2,7 @@
 //!
 //! The same name becomes the same word everywhere in a trace, so that directories, reuse and
 //! processes can still be told apart. The words come from a random key that is stored nowhere:
-//! without it, names cannot be guessed and tried.
+//! without it, names cannot be guessed and tried. Sizes, modes and times stay: a tree of known sizes can be told.
 
 use crate::event::{FileEntry, InitialEntry, ProcessEntry};
 use crate::meta::Meta;

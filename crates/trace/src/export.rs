@@ -1,5 +1,6 @@
 //! Traces as records of other programs.
 
+use crate::calls::Class;
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId};
 use crate::meta::private_file;
@@ -40,7 +41,12 @@ pub fn iolog(trace: &Trace, output: &Path) -> Result<Exported, TraceError> {
     writeln!(out, "fio version 3 iolog").map_err(failed("write", output))?;
     let (mut exported, mut open) = (Exported::default(), HashSet::new());
     trace.events(|event| {
-        let Some((action, file)) = action(&event) else { return Ok(()) };
+        let Some((action, file)) = action(&event) else {
+            // Opening and closing are in the log as its own lines.
+            let is_said = matches!(event.call.call().class, Class::Open | Class::Close);
+            exported.left_out += u64::from(event.file.is_some() && !is_said);
+            return Ok(());
+        };
         let path = path(&files, file).filter(|path| is_loggable(path));
         let place = event.offset.zip(event.moved_bytes());
         let has_place = matches!(action, "read" | "write");
@@ -160,10 +166,10 @@ pub fn csv(trace: &Trace, table: Table, output: &Path) -> Result<Exported, Trace
 
 /// A new file for its owner alone; one that exists is not written over.
 fn create(output: &Path) -> Result<BufWriter<std::fs::File>, TraceError> {
-    if output.symlink_metadata().is_ok() {
-        return Err(TraceError::Exists { path: output.to_owned() });
-    }
-    let file = private_file(output).map_err(TraceError::io("create", output))?;
+    let file = private_file(output).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => TraceError::Exists { path: output.to_owned() },
+        _ => TraceError::io("create", output)(error),
+    })?;
     Ok(BufWriter::with_capacity(1 << 18, file))
 }
 

@@ -56,7 +56,14 @@ pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, Trac
         meta.paths.clone_from(&filter.paths);
         meta.gaps.push("block requests are those of all files".to_owned());
     }
+    // The state before the trace is not that before a later part of it.
+    if filter.from_ns > 0 {
+        meta.initial.clear();
+    }
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;
+    if filter.from_ns == 0 {
+        trace.initial(|entry| writer.initial(entry))?;
+    }
     let mut written = vec![false; files.len()];
     let mut processes = HashSet::new();
     trace.events(|mut event| {

@@ -41,6 +41,8 @@ pub struct Summary {
     pub calling_ns: u64,
     /// Time in calls on files, of all threads together.
     pub in_calls_ns: u64,
+    /// Calls on files whose duration is not known; they are in no time.
+    pub untimed: u64,
     /// Time in calls on pipes, sockets, terminals and locks, of all threads together.
     pub elsewhere_ns: u64,
     /// Time between the first and last call of each thread, all together.

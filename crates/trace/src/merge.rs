@@ -1,4 +1,5 @@
-//! Several traces as one: parts of a long capture, or captures of several machines.
+//! Several traces as one: parts of a long capture, or captures of one machine. Processes,
+//! devices and paths with equal names are taken for the same.
 
 use crate::error::TraceError;
 use crate::event::{Event, FileId, Request};

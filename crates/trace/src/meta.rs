@@ -125,6 +125,11 @@ impl Meta {
         let path = folder.join(FILE);
         let open = folder.join("trace.json.open");
         let write = || -> std::io::Result<()> {
+            // Of a writer that was killed.
+            match std::fs::remove_file(&open) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
             let mut file = private_file(&open)?;
             serde_json::to_writer_pretty(&mut file, self)?;
             file.write_all(b"\n")?;
@@ -135,7 +140,8 @@ impl Meta {
     }
 }
 
-/// A new file that its owner alone can read.
+/// A new file that its owner alone can read. A file or link that has the name is an error: a folder of
+/// another user may be made to lead anywhere.
 pub(crate) fn private_file(path: &Path) -> std::io::Result<File> {
-    File::options().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)
+    File::options().read(true).write(true).create_new(true).mode(0o600).open(path)
 }

@@ -356,11 +356,18 @@ impl TraceWriter {
         Ok(self.sealed)
     }
 
-    /// Takes back a trace that did not begin: removes the description and the folder, which stays if
-    /// it has other files.
+    /// Takes back a trace: removes the description, the segments and the folder, which stays if it has
+    /// other files.
     pub fn abandon(self) {
         // Nothing can be done for a folder that cannot be removed; the next start names it.
-        let _ = std::fs::remove_file(self.folder.join(crate::meta::FILE));
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let is_own = |name: &str| {
+            let name = name.strip_suffix(".open").unwrap_or(name);
+            name == crate::meta::FILE || name.ends_with(".parquet")
+        };
+        for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_own)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
         let _ = std::fs::remove_dir(&self.folder);
     }
 

@@ -47,7 +47,7 @@ pub struct CaptureArgs {
     /// command) before the start
     #[arg(long)]
     pub no_walk: bool,
-    /// Write words without meaning for the names of files and programs; they cannot be guessed
+    /// Write words without meaning for the names of files and programs; sizes, times and numbers of processes stay
     #[arg(long)]
     pub anonymize: bool,
     /// End when the trace has this size
@@ -73,7 +73,7 @@ pub enum TraceCommand {
     Import(TraceImportArgs),
     /// Write a trace as records of another program
     Export(TraceExportArgs),
-    /// Make one trace of several: parts of a long one, or traces of several machines
+    /// Make one trace of several: parts of a long one, or traces of one machine
     Merge(TraceMergeArgs),
 }
 

@@ -87,6 +87,7 @@ fn step<'a>(device: u32, words: &mut impl Iterator<Item = &'a [u8]>) -> Option<O
     let action = match words.next()? {
         b"Q" => Action::Queue,
         b"D" => Action::Issue,
+        b"R" => Action::Requeue,
         b"C" => Action::Complete,
         _ => return Some(None),
     };
@@ -94,6 +95,11 @@ fn step<'a>(device: u32, words: &mut impl Iterator<Item = &'a [u8]>) -> Option<O
     let place = match (words.next().and_then(number), words.next()) {
         (Some(sector), Some(b"+")) => Some((sector, number(words.next()?)?.checked_mul(SECTOR)?)),
         _ => None,
+    };
+    // A write without a place is a flush alone, `FWS`.
+    let operation = match place {
+        None if flags.has(RequestFlags::PREFLUSH) => Operation::Flush,
+        _ => operation,
     };
     if place.is_none() && operation != Operation::Flush {
         return Some(None);

@@ -27,6 +27,8 @@ const META: u32 = 1 << 12;
 const DISCARD: u32 = 1 << 13;
 const FUA: u32 = 1 << 15;
 const READ: u32 = 1;
+/// `__BLK_TA_CGROUP`: the payload begins with the cgroup.
+const OF_CGROUP: u32 = 1 << 8;
 
 /// A record without its payload.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +68,33 @@ pub fn blktrace(input: &Path, output: &Path) -> Result<Imported, TraceError> {
     }
     let mut meta = Meta { requests: true, ..Meta::new("blktrace") };
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;
-    let (mut joiner, mut named) = (Joiner::new(), HashSet::new());
+    let mut joiner = Joiner::new();
+    if let Err(error) = join(&mut sources, &mut joiner, &mut writer) {
+        writer.abandon();
+        return Err(error);
+    }
+    if writer.events() == 0 {
+        writer.abandon();
+        let problem = "no request in it; give the binary files of blktrace".to_owned();
+        return Err(TraceError::Import { path: input.to_owned(), line: 1, problem });
+    }
+    joiner.counts.damaged += sources.iter().filter(|source| source.damaged).count() as u64;
+    meta.duration_ns = Some(joiner.duration_ns());
+    meta.gaps = joiner.gaps();
+    meta.gaps.push(
+        "events that blktrace dropped are not in its files: it prints their number".to_owned(),
+    );
+    writer.finish(&meta)?;
+    Ok(joiner.counts)
+}
+
+/// Joins the records of all sources in the order of time.
+fn join(
+    sources: &mut [Source],
+    joiner: &mut Joiner,
+    writer: &mut TraceWriter,
+) -> Result<(), TraceError> {
+    let mut named = HashSet::new();
     loop {
         let time_ns = |source: &Source| source.next.as_ref().map(|(record, _)| record.time_ns);
         let earliest = sources.iter_mut().filter(|source| source.next.is_some());
@@ -76,24 +104,16 @@ pub fn blktrace(input: &Path, output: &Path) -> Result<Imported, TraceError> {
         if record.action >> 16 & NOTIFY != 0 {
             joiner.counts.other += 1;
             // Notification 0 names a process.
-            if record.action & 0xffff == 0 && named.insert(record.process) {
+            if kind(record.action) == 0 && named.insert(record.process) {
                 writer.process(process(record.process, &payload));
             }
         } else if let Some(step) = step(&record) {
-            joiner.add(step, &mut writer)?;
+            joiner.add(step, writer)?;
         } else {
             joiner.counts.other += 1;
         }
     }
-    joiner.finish(&mut writer)?;
-    joiner.counts.damaged += sources.iter().filter(|source| source.damaged).count() as u64;
-    meta.duration_ns = Some(joiner.duration_ns());
-    meta.gaps = joiner.gaps();
-    meta.gaps.push(
-        "events that blktrace dropped are not in its files: it prints their number".to_owned(),
-    );
-    writer.finish(&meta)?;
-    Ok(joiner.counts)
+    joiner.finish(writer)
 }
 
 /// The files of all CPUs that belong to this one or to this name.
@@ -176,11 +196,17 @@ fn process(process: u32, payload: &[u8]) -> ProcessEntry {
     ProcessEntry { process, parent: None, start_ns: 0, name: Some(name) }
 }
 
+/// Number of the event without its categories.
+fn kind(action: u32) -> u32 {
+    action & 0xffff & !OF_CGROUP
+}
+
 /// The step of a record; `None` for one that is of no use.
 fn step(record: &Record) -> Option<Step> {
     let category = record.action >> 16;
-    let action = match record.action & 0xffff {
+    let action = match kind(record.action) {
         1 => Action::Queue,
+        6 => Action::Requeue,
         7 => Action::Issue,
         8 => Action::Complete,
         _ => return None,

@@ -6,7 +6,7 @@ use crate::event::{Operation, Request, RequestFlags};
 use crate::write::TraceWriter;
 use std::collections::HashMap;
 
-/// Queued requests that are kept until the first issue shows that the trace has issues.
+/// Steps that are kept until the first issue shows that a device has issues.
 const QUEUED: usize = 1 << 20;
 /// Requests under way; a device has at most some thousand. Beyond that completions are missing.
 const UNDER_WAY: usize = 1 << 20;
@@ -18,6 +18,8 @@ pub(super) enum Action {
     Queue,
     /// `D`: given to the driver.
     Issue,
+    /// `R`: given back by the driver, which gets it again later.
+    Requeue,
     /// `C`: completed.
     Complete,
 }
@@ -45,12 +47,23 @@ struct Started {
     depth: u32,
 }
 
+/// The beginning of a device's requests.
+enum Source {
+    /// Not known yet: the steps so far.
+    Unknown(Vec<Step>),
+    /// Issues (D).
+    Issues,
+    /// Queueing (Q): the source has no issues of this device, as of stacked ones.
+    Queueing,
+}
+
 /// Joins steps to requests: from issue to completion, or from queueing if nothing was issued.
 pub(super) struct Joiner {
     first_ns: Option<u64>,
     last_ns: u64,
-    /// Queued ones while there is no issue; `None` once there is.
-    queued: Option<Vec<Step>>,
+    sources: HashMap<u32, Source>,
+    /// Steps that wait in all sources.
+    waiting: usize,
     started: HashMap<Key, Started>,
     depths: HashMap<u32, u32>,
     /// Requests without a completion.
@@ -63,7 +76,8 @@ impl Joiner {
         Self {
             first_ns: None,
             last_ns: 0,
-            queued: Some(Vec::new()),
+            sources: HashMap::new(),
+            waiting: 0,
             started: HashMap::new(),
             depths: HashMap::new(),
             open: 0,
@@ -76,11 +90,6 @@ impl Joiner {
         self.last_ns
     }
 
-    /// True when requests begin with queueing: the source has no issues.
-    pub(super) fn has_no_issue(&self) -> bool {
-        self.queued.is_some()
-    }
-
     /// Adds a step; steps come in the order of time.
     ///
     /// # Errors
@@ -91,46 +100,85 @@ impl Joiner {
         self.last_ns = self.last_ns.max(step.time_ns);
         match step.action {
             Action::Issue => {
-                self.queued = None;
+                let before = self.sources.insert(step.device, Source::Issues);
+                if let Some(Source::Unknown(steps)) = before {
+                    // Of requests that were issued before the trace began.
+                    self.waiting -= steps.len();
+                    self.counts.other += steps.len() as u64;
+                }
                 self.start(step, writer)
             }
-            Action::Queue | Action::Complete => match &mut self.queued {
-                Some(queued) if queued.len() < QUEUED => {
-                    queued.push(step);
-                    Ok(())
-                }
-                Some(queued) => {
-                    let steps = std::mem::take(queued);
-                    self.replay(steps, writer)?;
-                    self.later(step, writer)
-                }
-                None => self.later(step, writer),
-            },
+            Action::Queue | Action::Complete => self.wait(step, writer),
+            Action::Requeue => {
+                self.give_back(&step);
+                Ok(())
+            }
         }
     }
 
-    /// A queueing or completion, once it is known whether there are issues.
+    /// A queueing or completion: kept until an issue shows that the device has issues.
+    fn wait(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
+        let source = self.sources.entry(step.device);
+        if let Source::Unknown(steps) = source.or_insert_with(|| Source::Unknown(Vec::new())) {
+            steps.push(step);
+            self.waiting += 1;
+            return if self.waiting < QUEUED { Ok(()) } else { self.settle(writer) };
+        }
+        self.later(step, writer)
+    }
+
+    /// Takes devices that are still without an issue for ones that have none.
+    fn settle(&mut self, writer: &mut TraceWriter) -> Result<(), TraceError> {
+        let some_issue = self.sources.values().any(|source| matches!(source, Source::Issues));
+        let mut steps = Vec::new();
+        for source in self.sources.values_mut() {
+            let Source::Unknown(waiting) = source else { continue };
+            // A partition beside its disk queues, and the disk completes.
+            let completes = waiting.iter().any(|step| step.action == Action::Complete);
+            if some_issue && !completes {
+                self.counts.other += waiting.len() as u64;
+                waiting.clear();
+                continue;
+            }
+            steps.append(waiting);
+            *source = Source::Queueing;
+        }
+        self.waiting = 0;
+        steps.sort_by_key(|step| step.time_ns);
+        steps.into_iter().try_for_each(|step| self.later(step, writer))
+    }
+
+    /// A queueing or completion, once it is known whether the device has issues.
     fn later(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
+        let is_queueing = matches!(self.sources.get(&step.device), Some(Source::Queueing));
         match step.action {
-            Action::Queue if self.has_no_issue() => self.start(step, writer),
-            Action::Queue => {
+            Action::Queue if is_queueing => self.start(step, writer),
+            Action::Complete => self.complete(step, writer),
+            _ => {
                 self.counts.other += 1;
                 Ok(())
             }
-            _ => self.complete(step, writer),
         }
     }
 
-    fn replay(&mut self, steps: Vec<Step>, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        steps.into_iter().try_for_each(|step| self.later(step, writer))
+    fn give_back(&mut self, step: &Step) {
+        self.counts.other += 1;
+        if self.started.remove(&(step.device, step.sector, step.operation)).is_some()
+            && let Some(depth) = self.depths.get_mut(&step.device)
+        {
+            *depth = depth.saturating_sub(1);
+        }
     }
 
     fn start(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
         let key = (step.device, step.sector, step.operation);
-        // A request that the driver gave back is issued again.
-        if self.started.contains_key(&key) {
-            self.counts.other += 1;
-            return Ok(());
+        // The completion of the one before was lost.
+        if let Some(before) = self.started.remove(&key) {
+            self.open += 1;
+            if let Some(depth) = self.depths.get_mut(&step.device) {
+                *depth = depth.saturating_sub(1);
+            }
+            writer.request(request(&before, None))?;
         }
         if self.started.len() >= UNDER_WAY {
             self.write_open(writer)?;
@@ -142,6 +190,11 @@ impl Joiner {
     }
 
     fn complete(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
+        // The kernel ends a write with a flush a second time, without bytes.
+        if step.bytes == 0 && matches!(step.operation, Operation::Read | Operation::Write) {
+            self.counts.other += 1;
+            return Ok(());
+        }
         let Some(started) = self.started.remove(&(step.device, step.sector, step.operation)) else {
             // It was issued before the trace began.
             self.counts.other += 1;
@@ -168,9 +221,7 @@ impl Joiner {
     /// # Errors
     /// Those of the writer.
     pub(super) fn finish(&mut self, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        if let Some(steps) = self.queued.as_mut().map(std::mem::take) {
-            self.replay(steps, writer)?;
-        }
+        self.settle(writer)?;
         self.write_open(writer)?;
         self.counts.events = writer.events();
         Ok(())
@@ -182,12 +233,18 @@ impl Joiner {
             "block requests alone: files, calls and think time of programs are not in it"
                 .to_owned(),
         ];
-        if self.has_no_issue() {
-            gaps.push(
-                "times count from queueing (Q), as issues (D) are missing: they contain the wait in \
-                 the scheduler, and requests that were merged count one by one"
-                    .to_owned(),
-            );
+        let is_queueing = |(device, source): (&u32, &Source)| {
+            let name = format!("{}:{}", device >> 20, device & 0xf_ffff);
+            matches!(source, Source::Queueing).then_some(name)
+        };
+        let mut queueing: Vec<String> = self.sources.iter().filter_map(is_queueing).collect();
+        queueing.sort();
+        if !queueing.is_empty() {
+            gaps.push(format!(
+                "times of {} count from queueing (Q), as issues (D) are missing: they contain the \
+                 wait in the scheduler, and requests that were merged count one by one",
+                queueing.join(", ")
+            ));
         }
         if self.open > 0 {
             gaps.push(format!(

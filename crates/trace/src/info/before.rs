@@ -18,8 +18,8 @@ pub(super) struct Before {
     walked: HashSet<u64>,
     /// Roots of trees that were seen whole: what is below and not in `walked` was not there.
     whole: Vec<String>,
-    /// Files that were met already.
-    met: Vec<bool>,
+    /// Hashes of the paths that were met already; a path that is made anew is not new.
+    met: HashSet<u64>,
     pub(super) known: u64,
     pub(super) unknown: u64,
 }
@@ -31,7 +31,7 @@ impl Before {
             seed: RandomState::new(),
             walked: HashSet::new(),
             whole: trees.map(|tree| tree.root.clone()).collect(),
-            met: Vec::new(),
+            met: HashSet::new(),
             known: 0,
             unknown: 0,
         };
@@ -50,7 +50,7 @@ impl Before {
         }
         let name = event.call.call().name;
         if let Some(file) = event.file
-            && self.is_new(file)
+            && self.is_new(file, files)
         {
             let flags = event.flags.unwrap_or(0);
             let cut = match name {
@@ -63,19 +63,21 @@ impl Before {
             self.unknown += u64::from(cut && !self.is_known(file, files));
         }
         if let Some(file) = event.to_file
-            && self.is_new(file)
+            && self.is_new(file, files)
         {
             let replaced = matches!(name, "rename" | "renameat" | "renameat2");
             self.unknown += u64::from(replaced && !self.is_known(file, files));
         }
     }
 
-    fn is_new(&mut self, file: FileId) -> bool {
-        let at = file.0 as usize;
-        if self.met.len() <= at {
-            self.met.resize(at + 1, false);
-        }
-        !std::mem::replace(&mut self.met[at], true)
+    fn is_new(&mut self, file: FileId, files: &[FileEntry]) -> bool {
+        let at = files.binary_search_by_key(&file, |entry| entry.id).ok();
+        let path = at.and_then(|at| files[at].path.as_deref());
+        let hash = match path {
+            Some(path) => self.seed.hash_one(path),
+            None => self.seed.hash_one(file),
+        };
+        self.met.insert(hash)
     }
 
     fn is_known(&self, file: FileId, files: &[FileEntry]) -> bool {

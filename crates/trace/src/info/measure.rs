@@ -203,6 +203,7 @@ impl Calls {
         }
         self.calling.add(event.start_ns, end_ns);
         self.sum.in_calls_ns += duration_ns;
+        self.sum.untimed += u64::from(event.duration_ns.is_none());
         self.add_on_files(event, duration_ns);
         true
     }

@@ -14,6 +14,9 @@ const SEQUENTIAL: f64 = 0.5;
 /// Mean requests at the device from which on a scheduler has something to choose from.
 const DEEP: f64 = 2.0;
 
+/// Larger shares of calls without duration leave times unknown.
+const MOST_UNTIMED: f64 = 0.01;
+
 pub(super) fn sentences(summary: &Summary) -> [String; 3] {
     if summary.calls == 0 {
         if let Some(device) = summary.device.as_ref().filter(|device| !device.operations.is_empty())
@@ -25,6 +28,10 @@ pub(super) fn sentences(summary: &Summary) -> [String; 3] {
             "It cannot tell what a faster device could gain.".to_owned(),
             "It cannot tell which axes can matter.".to_owned(),
         ];
+    }
+    let on_files: u64 = summary.classes.iter().map(|class| class.count).sum();
+    if ratio(summary.untimed, on_files) > MOST_UNTIMED {
+        return untimed(summary, on_files);
     }
     [waits_for(summary), gain(summary), axes(summary)]
 }
@@ -65,6 +72,20 @@ fn of_requests(summary: &Summary, device: &DeviceSummary) -> [String; 3] {
         ),
     };
     [load, gain, axes]
+}
+
+/// Sentences about calls whose durations the source does not have.
+fn untimed(summary: &Summary, on_files: u64) -> [String; 3] {
+    [
+        format!(
+            "The trace holds {} calls on files, {} of them without duration: it cannot tell what \
+             the load waits for.",
+            count(on_files),
+            percent(ratio(summary.untimed, on_files))
+        ),
+        "It cannot tell what a faster device could gain.".to_owned(),
+        "It cannot tell which axes can matter.".to_owned(),
+    ]
 }
 
 /// A list as a part of a sentence, between semicolons.

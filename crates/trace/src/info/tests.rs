@@ -175,3 +175,18 @@ fn a_trace_of_requests_alone_says_what_a_device_does() {
         "It cannot tell what a faster device could gain: the time of its requests is unknown."
     );
 }
+
+#[test]
+fn calls_without_durations_do_not_make_a_load_that_waits_for_nothing() {
+    let untimed = Event { duration_ns: None, ..event("write", 1, 0, 0, 4096) };
+    let found = summary(&Meta::new("iolog"), &[untimed, untimed], &[]);
+    assert_eq!(
+        found.sentences(),
+        [
+            "The trace holds 2 calls on files, 100 % of them without duration: it cannot tell what \
+             the load waits for.",
+            "It cannot tell what a faster device could gain.",
+            "It cannot tell which axes can matter.",
+        ]
+    );
+}

@@ -90,7 +90,7 @@ fn overview(out: &mut String, summary: &Summary) {
         line(
             out,
             &format!(
-                "{:<18}{} files and directories known, {} overwritten or removed unseen",
+                "{:<18}{} files and directories known, {} perhaps overwritten or removed unseen",
                 "before the start",
                 count(summary.known_before),
                 count(summary.unknown_before),

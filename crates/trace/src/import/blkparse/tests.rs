@@ -67,3 +67,52 @@ fn drops_are_losses_and_other_text_is_refused() {
     let error = imported("hello\n").unwrap_err().to_string();
     assert!(error.contains("blkparse -i DEVICE"), "{error}");
 }
+
+/// Start and duration in microseconds, and sector, of each request of `lines` on 8,0.
+fn rows(lines: &[&str]) -> Vec<(u64, Option<u64>, u64)> {
+    let text: String = lines.iter().map(|line| format!("8,0 0 1 {line} [a]\n")).collect();
+    let (_, requests, _) = imported(&text).unwrap();
+    let row = |r: &Request| (r.start_ns / 1000, r.duration_ns.map(|ns| ns / 1000), r.sector);
+    requests.iter().map(row).collect()
+}
+
+#[test]
+fn a_lost_completion_leaves_its_own_request_without_time() {
+    let lines = ["0.0 7 D W 100 + 8", "100.0 7 D W 100 + 8", "100.001 0 C W 100 + 8"];
+    assert_eq!(rows(&lines), [(0, None, 100), (100_000_000, Some(1_000), 100)]);
+}
+
+#[test]
+fn a_request_that_the_driver_gave_back_counts_from_its_second_issue() {
+    let lines =
+        ["0.0 7 D W 100 + 8", "0.1 7 R W 100 + 8", "0.2 7 D W 100 + 8", "0.3 0 C W 100 + 8"];
+    assert_eq!(rows(&lines), [(200_000, Some(100_000), 100)]);
+}
+
+#[test]
+fn the_second_end_of_a_flushed_write_ends_no_other_request() {
+    let lines = [
+        "0.000000 7 D FWS 64 + 8",
+        "0.000001 7 D WS 72 + 8",
+        "0.000004 0 C FWS 64 + 8",
+        "0.000005 0 C WS 72 + 0",
+        "0.000900 0 C WS 72 + 8",
+    ];
+    assert_eq!(rows(&lines), [(0, Some(4), 64), (1, Some(899), 72)]);
+    // A flush alone has the letter of a write and no place.
+    let flush = ["0.0 7 Q FWS", "0.1 0 C FWS"];
+    assert_eq!(rows(&flush), [(0, Some(100_000), 0)]);
+}
+
+#[test]
+fn a_stacked_device_beside_its_disk_counts_from_queueing() {
+    let text = "253,0 0 1 0.0 7 Q R 10 + 8 [a]\n8,0 0 2 0.1 7 Q R 90 + 8 [a]\n\
+                8,0 0 3 0.2 7 D R 90 + 8 [a]\n8,0 0 4 0.3 0 C R 90 + 8 [0]\n\
+                253,0 0 5 0.4 0 C R 10 + 8 [0]\n8,1 0 6 0.5 7 Q R 5 + 8 [a]\n";
+    let (counts, requests, meta) = imported(text).unwrap();
+    let devices: Vec<_> = requests.iter().map(|r| (r.device, r.duration_ns)).collect();
+    assert_eq!(devices, [(8 << 20, Some(100_000_000)), (253 << 20, Some(400_000_000))]);
+    // The queueing of the disk's request, and that of a partition, which its disk completes.
+    assert_eq!(counts.other, 2);
+    assert!(meta.gaps.iter().any(|gap| gap.starts_with("times of 253:0 count")), "{meta:?}");
+}

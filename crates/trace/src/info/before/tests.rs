@@ -26,8 +26,16 @@ fn what_is_overwritten_or_removed_unseen_is_unknown() {
         };
         writer.initial(entry).unwrap();
     }
-    let paths =
-        ["/whole/a", "/whole/new", "/part/a", "/part/b", "/else/cut", "/else/fresh", "/else/read"];
+    let paths = [
+        "/whole/a",
+        "/whole/new",
+        "/part/a",
+        "/part/b",
+        "/else/cut",
+        "/else/fresh",
+        "/else/read",
+        "/else/cut",
+    ];
     for (id, path) in (0..).zip(paths) {
         writer.file(FileEntry {
             id: FileId(id),
@@ -57,6 +65,8 @@ fn what_is_overwritten_or_removed_unseen_is_unknown() {
         call("openat", 5, cut | super::O_EXCL),
         call("openat", 6, 0),
         call("unlink", 6, 0),
+        // The path of file 4 anew, as another file.
+        call("unlink", 7, 0),
     ];
     events.into_iter().for_each(|event| writer.event(event).unwrap());
     writer.finish(&meta).unwrap();

@@ -31,6 +31,15 @@ proptest! {
     }
 
     #[test]
+    fn spans_out_of_order_cost_one_sorting_of_many(count in LATE..LATE + 9) {
+        let backwards: Vec<(u64, u64)> =
+            (0..count as u64).rev().map(|at| (at * 10, at * 10 + 3)).collect();
+        let union = union(&backwards, 1 << 20);
+        prop_assert!(union.late.len() < LATE);
+        prop_assert_eq!(union.length(), count as u64 * 3);
+    }
+
+    #[test]
     fn a_full_union_gets_longer_and_stays_small(spans in any_spans()) {
         let full = union(&spans, 4);
         prop_assert!(full.spans.len() <= 4);
