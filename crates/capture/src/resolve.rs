@@ -308,6 +308,12 @@ impl Resolver {
         {
             named.to_file = self.descriptor_file(record.process, fd, writer);
         }
+        if call.path.is_some_and(|at| record.args[usize::from(at) % 6] == 0)
+            && let Some(fd) = number(call.directory)
+        {
+            // Without a path, these calls work on the descriptor itself.
+            named.file = self.descriptor_file(record.process, fd, writer);
+        }
         for path in paths {
             let directory = match path.slot {
                 Slot::First => number(call.directory),

@@ -34,7 +34,8 @@ pub const WORKLOAD: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::KILL);
 
 /// Capabilities of an agent: those of a workload, mounts and block devices, looking at all processes
-/// that might use a device, limits and priorities, and the right to give up rights.
+/// that might use a device, limits and priorities, and the rights to give up rights and to take a
+/// directory as root.
 pub const AGENT: CapabilitySet = WORKLOAD
     .union(CapabilitySet::SYS_ADMIN)
     .union(CapabilitySet::SYS_RAWIO)
@@ -44,6 +45,7 @@ pub const AGENT: CapabilitySet = WORKLOAD
     .union(CapabilitySet::SYS_RESOURCE)
     .union(CapabilitySet::SYS_NICE)
     .union(CapabilitySet::IPC_LOCK)
+    .union(CapabilitySet::SYS_CHROOT)
     .union(CapabilitySet::SETPCAP);
 
 /// A block device that the program finds in its `/dev`.

@@ -300,6 +300,12 @@ warnings! {
     LeftProcesses "left-processes" Step Note
         "A command ended and left processes running. They were ended."
         "let the command wait for the processes that it starts"
+    LowFidelity "low-fidelity" Step NotRanked
+        "A replay left out recorded calls or got other results than recorded, more than one in a hundred. It measured another load."
+        "look at the calls that the warning names; record again with `seekwell capture`, or limit the replay to one folder (`only`)"
+    ReplayDiffers "replay-differs" Step Note
+        "Some calls of a replay had another result than recorded."
+        "compare with the calls that the warning names"
     NotANumber "not-a-number" Step Missing
         "A metric was infinite or not a number and is left out."
         "report this as a defect, with the lab"

@@ -15,6 +15,7 @@ pub mod io;
 pub mod iozone;
 pub mod mail;
 pub mod pgbench;
+pub mod replay;
 pub mod rrd;
 pub mod seekrw;
 pub mod sqlite;
@@ -36,6 +37,7 @@ pub use io::{IoParams, SNIA};
 pub use iozone::IozoneParams;
 pub use mail::MailParams;
 pub use pgbench::PgbenchParams;
+pub use replay::{ReplayParams, ReplaySpeed};
 pub use rrd::RrdParams;
 pub use seekrw::SeekRwParams;
 pub use sqlite::SqliteParams;
@@ -77,6 +79,8 @@ pub enum WorkloadParams {
     Sqlite(SqliteParams),
     /// Test that a device really has its stated capacity.
     Capacity(CapacityParams),
+    /// A recorded load.
+    Replay(ReplayParams),
     /// A shell command.
     Command(CommandParams),
 }
@@ -301,6 +305,7 @@ pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
     &sqlite::SQLITE,
     &db_bench::DB_BENCH,
     &capacity::CAPACITY,
+    &replay::REPLAY,
     &aging::AGE,
     &aging::DEFRAGMENT,
     &aging::LAYOUT,
@@ -334,6 +339,7 @@ impl WorkloadParams {
             Self::DbBench(_) => "db_bench",
             Self::Sqlite(_) => "sqlite",
             Self::Capacity(_) => "capacity",
+            Self::Replay(_) => "replay",
             Self::Command(_) => "command",
         }
     }
@@ -357,6 +363,7 @@ impl WorkloadParams {
             Self::DbBench(db_bench) => db_bench.steps(),
             Self::Sqlite(sqlite) => sqlite.steps(),
             Self::Capacity(capacity) => capacity.steps(),
+            Self::Replay(replay) => replay.steps(),
             Self::Command(command) => command.steps(),
         }
     }
@@ -392,6 +399,7 @@ impl WorkloadParams {
             | Self::Age(_)
             | Self::Layout(_)
             | Self::Capacity(_)
+            | Self::Replay(_)
             | Self::Command(_) => None,
         }
     }

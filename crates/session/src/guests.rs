@@ -9,6 +9,7 @@ use crate::setup::{Opened, Setup};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{BackendFacts, Plan};
+use seekwell_model::workloads::WorkloadParams;
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
 use seekwell_virtual::{
     CpuCharge, Lanes, RootImage, VirtualBackend, VirtualOptions, WorkCharge, labs,
@@ -66,6 +67,7 @@ impl Guests {
             program: self.machine.program.clone(),
             devices: self.devices.files().clone(),
             bring: bring.collect::<Result<_, _>>()?,
+            traces: traces(lab),
             scratch: self.options.scratch.clone().unwrap_or(self.machine.temporary.clone()),
             charge: self.charge(),
             check: self.options.check,
@@ -73,6 +75,20 @@ impl Guests {
         let folders = &self.machine.folders;
         Ok(VirtualBackend::new(options, &|name| machine::find(folders, name))?)
     }
+}
+
+/// Folders of the traces that the lab replays.
+fn traces(lab: &Lab) -> Vec<PathBuf> {
+    let parts = lab.workloads.iter().flat_map(|one| one.parts.iter().chain(&one.beside));
+    let mut folders: Vec<PathBuf> = parts
+        .filter_map(|part| match part {
+            WorkloadParams::Replay(replay) => Some(replay.trace.clone()),
+            _ => None,
+        })
+        .collect();
+    folders.sort();
+    folders.dedup();
+    folders
 }
 
 impl Setup for Guests {

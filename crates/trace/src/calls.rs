@@ -312,7 +312,7 @@ pub const CALLS: &[Call] = &[
     Call::new("io_uring_enter", 426, Class::Asynchronous).fd(0),
     Call::new("io_uring_register", 427, Class::Asynchronous).fd(0),
     Call::new("clone3", 435, Class::Other),
-    Call::new("close_range", 436, Class::Close).flags(2),
+    Call::new("close_range", 436, Class::Close).offset(0).length(1).flags(2),
     Call::new("openat2", 437, Class::Open).path_at(0, 1).opens(),
     Call::new("faccessat2", 439, Class::Stat).path_at(0, 1).flags(3),
     Call::new("fchmodat2", 452, Class::Change).path_at(0, 1).flags(3),

@@ -25,9 +25,10 @@ pub struct Event {
     pub file: Option<FileId>,
     /// Second file: the destination of copies, renames and links.
     pub to_file: Option<FileId>,
-    /// Offset in the file, bytes; for calls that use the file's position, that position.
+    /// Offset in the file, bytes; for calls that use the file's position, that position; of
+    /// `close_range` the first descriptor.
     pub offset: Option<u64>,
-    /// Requested length, bytes.
+    /// Requested length, bytes; of `close_range` the last descriptor.
     pub length: Option<u64>,
     /// Result: what the kernel returned, a negative error number on failure.
     pub result: Option<i64>,

@@ -21,6 +21,7 @@ use seekwell_model::stack::{Backing, MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::WorkloadParams;
+use seekwell_model::workloads::replay::guest_trace;
 use seekwell_stats::derive_seed;
 
 use crate::check::{Difference, difference};
@@ -66,6 +67,8 @@ pub struct VirtualOptions {
     pub devices: BTreeMap<String, DeviceFile>,
     /// Further programs of this machine for the root image.
     pub bring: Vec<PathBuf>,
+    /// Folders of traces that workloads replay.
+    pub traces: Vec<PathBuf>,
     /// Directory for sockets and content.
     pub scratch: PathBuf,
     /// CPU time charged.
@@ -175,6 +178,9 @@ impl VirtualBackend {
         }
         for path in &options.bring {
             builder.tool(path)?;
+        }
+        for folder in &options.traces {
+            builder.folder(folder, &guest_trace(folder))?;
         }
         let keeping = Keeping { memory_bytes: IMAGE_MEMORY, directory: options.scratch.clone() };
         let root = builder.build(keeping)?;

@@ -174,6 +174,26 @@ impl RootBuilder {
         self.put(from, &to)
     }
 
+    /// Adds the files of a folder, those in folders below it left out.
+    ///
+    /// # Errors
+    ///
+    /// [`RootError`].
+    pub fn folder(&mut self, from: &Path, to: &Path) -> Result<(), RootError> {
+        let read = |source| RootError::Read { path: from.to_path_buf(), source };
+        let mut entries = fs::read_dir(from)
+            .map_err(read)?
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|source| RootError::Read { path: from.to_path_buf(), source })?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            if entry.path().is_file() {
+                self.file(&entry.path(), &to.join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds a file with this text.
     ///
     /// # Errors

@@ -80,6 +80,7 @@ fn run_charged(kernel: &Kernel, plan: &Plan, tools: &[&str], charge: CpuCharge) 
         kernel: kernel.clone(),
         program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
         devices: seekwell_device::catalogue().unwrap(),
+        traces: Vec::new(),
         bring: tools.iter().map(|tool| seekwell_testing::tool(tool).unwrap()).collect(),
         scratch: Path::new(scratch.path()).to_path_buf(),
         charge,

@@ -68,6 +68,7 @@ fn backend(kernel: Kernel, scratch: &Path) -> VirtualBackend {
         kernel,
         program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
         devices: seekwell_device::catalogue().unwrap(),
+        traces: Vec::new(),
         bring: Vec::new(),
         scratch: scratch.to_path_buf(),
         charge: CpuCharge::default(),

@@ -95,6 +95,14 @@ pub enum WorkloadError {
         /// The reason.
         reason: String,
     },
+    /// A trace cannot be replayed.
+    #[error("step {step}: {source}")]
+    Replay {
+        /// The step.
+        step: String,
+        /// The cause.
+        source: seekwell_replay::ReplayError,
+    },
     /// A command did not do what it should.
     #[error("command of step {step} {problem}{}", last_output(.output))]
     Command {

@@ -23,6 +23,7 @@ pub mod io;
 pub mod iozone;
 pub mod mail;
 pub mod outcome;
+pub mod replay;
 pub mod rrd;
 pub mod seekrw;
 pub mod step;
@@ -61,6 +62,7 @@ fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
         WorkloadParams::DbBench(params) => database::db_bench_steps(params),
         WorkloadParams::Sqlite(params) => database::sqlite_steps(params),
         WorkloadParams::Capacity(params) => capacity::steps(*params),
+        WorkloadParams::Replay(params) => replay::steps(params, place),
         WorkloadParams::Command(command) => command::steps(command),
     }
 }

@@ -157,6 +157,7 @@ const TESTED_ELSEWHERE: &[&str] = &[
     "pgbench",
     "rrd",
     "sqlite",
+    "replay",
 ];
 
 #[test]

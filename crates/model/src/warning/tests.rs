@@ -47,7 +47,10 @@ fn these_keep_a_trial_from_the_ranking() {
         .filter(|definition| definition.severity == Severity::NotRanked)
         .map(|definition| definition.code)
         .collect();
-    assert_eq!(not_ranked, ["fsck-damage", "image-changed", "served-from-cache", "not-steady"]);
+    assert_eq!(
+        not_ranked,
+        ["fsck-damage", "image-changed", "served-from-cache", "not-steady", "low-fidelity"]
+    );
     let unknown =
         Warning { code: "of-next-year".into(), text: String::new(), remedy: String::new() };
     assert!(!unknown.keeps_from_ranking());

@@ -43,6 +43,7 @@ fn params(table: &Checked) -> Result<WorkloadParams, Problem> {
         check_step_name(step, table.place("step"))?;
     }
     check_tar(table)?;
+    check_trace(table)?;
     for (name, pattern) in table.values.table("metrics") {
         check_pattern(&name, &pattern, table.place("metrics"))?;
     }
@@ -92,6 +93,17 @@ fn check_tar(table: &Checked) -> Result<(), Problem> {
     Ok(())
 }
 
+/// A trace is found from anywhere.
+fn check_trace(table: &Checked) -> Result<(), Problem> {
+    match table.values.text("trace") {
+        Some(path) if !path.starts_with('/') => {
+            let message = "the path of a trace is absolute: a lab may be run from anywhere";
+            Err(Problem::new(table.place("trace"), message, "write trace = \"/…\""))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks a metric that a command prints: its name is the part after the dot of `STEP.METRIC`, its
 /// pattern has a group around the number.
 fn check_pattern(name: &str, pattern: &str, span: Option<Span>) -> Result<(), Problem> {
@@ -125,6 +137,7 @@ fn step_of(params: &WorkloadParams) -> Option<&str> {
     match params {
         WorkloadParams::Io(io) => Some(&io.step),
         WorkloadParams::Command(command) => Some(&command.step),
+        WorkloadParams::Replay(replay) => Some(&replay.step),
         WorkloadParams::Pgbench(pgbench) => Some(&pgbench.step),
         WorkloadParams::DbBench(db_bench) => Some(&db_bench.step),
         WorkloadParams::Sqlite(sqlite) => Some(&sqlite.step),

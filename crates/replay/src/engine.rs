@@ -1,0 +1,130 @@
+//! Runs a plan: one thread for each of its lanes, in the order that the plan demands.
+
+mod lane;
+mod progress;
+
+use crate::error::ReplayError;
+use crate::fidelity::Replayed;
+use crate::jail;
+use crate::perform::{Buffer, close};
+use crate::plan::Plan;
+use crate::rebuild::Content;
+use lane::Shared;
+use progress::Progress;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
+
+/// Timing of a replay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Speed {
+    /// Each call as soon as those before it are over.
+    AsFastAsPossible,
+    /// With the recorded time between calls, times a factor. A call that waits for another begins
+    /// that much after it.
+    Recorded(f64),
+    /// At the recorded start of each call, times a factor, whether the calls before were quick or not.
+    Open(f64),
+}
+
+/// Choices of a replay.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Timing.
+    pub speed: Speed,
+    /// Data of writes.
+    pub content: Content,
+    /// Ends the replay early when it becomes true.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// True to spend the last moment before a call awake, since sleeps end late.
+    pub awake: bool,
+}
+
+impl Default for Options {
+    /// As recorded, random data.
+    fn default() -> Self {
+        Self { speed: Speed::Recorded(1.0), content: Content::default(), stop: None, awake: true }
+    }
+}
+
+/// Stack of a replaying thread.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Replays a plan below a directory that holds its initial tree.
+///
+/// # Errors
+/// When threads cannot be made or cannot take the directory as their root. A call that fails is a
+/// difference, not an error.
+pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed, ReplayError> {
+    allow_open_files(plan.slots);
+    let slots: Vec<AtomicI32> = (0..plan.slots).map(|_| AtomicI32::new(-1)).collect();
+    let data = Buffer::new(&options.content.piece(1 << 16));
+    let shared = Shared {
+        plan,
+        options,
+        slots: &slots,
+        data: &data,
+        progress: plan.lanes.iter().map(|_| Progress::default()).collect(),
+        start: Barrier::new(plan.lanes.len()),
+        failed: Mutex::new(None),
+        began: OnceLock::new(),
+    };
+    let result = jail::within(target, || run(&shared, target));
+    for slot in &slots {
+        close(slot.swap(-1, Ordering::AcqRel));
+    }
+    let failed = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match failed {
+        Some(errno) => Err(ReplayError::io("enter", target)(errno)),
+        None => result,
+    }
+}
+
+fn run(shared: &Shared<'_>, target: &Path) -> Result<Replayed, ReplayError> {
+    std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for lane in 0..shared.plan.lanes.len() {
+            let builder =
+                std::thread::Builder::new().name(format!("replay {lane}")).stack_size(STACK_BYTES);
+            let thread = builder.spawn_scoped(scope, move || lane::run(shared, lane));
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    shared.fail(rustix::io::Errno::AGAIN);
+                    // Those that wait for the start would wait without end.
+                    for _ in lane..shared.plan.lanes.len() {
+                        scope.spawn(|| shared.start.wait());
+                    }
+                    return Err(ReplayError::io("make a thread for", target)(error));
+                }
+            }
+        }
+        let mut all = Replayed::default();
+        let mut panicked = false;
+        for thread in threads {
+            match thread.join() {
+                Ok(one) => {
+                    all.elapsed_ns = all.elapsed_ns.max(one.elapsed_ns);
+                    all.add(one);
+                }
+                Err(_) => panicked = true,
+            }
+        }
+        if panicked { Err(ReplayError::Panicked) } else { Ok(all) }
+    })
+}
+
+/// Raises the limit of open files as far as this process may.
+fn allow_open_files(slots: u32) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limits = getrlimit(Resource::Nofile);
+    let wanted = u64::from(slots) + 256;
+    if limits.current.is_some_and(|current| current < wanted) {
+        let current = limits.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        // Without it, openings fail and are counted.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limits });
+    }
+}
+
+#[cfg(test)]
+mod tests;

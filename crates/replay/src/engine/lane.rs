@@ -1,0 +1,247 @@
+//! One thread of a replay.
+
+use super::progress::Progress;
+use super::{Options, Speed};
+use crate::action::Action;
+use crate::encode::Operation;
+use crate::fidelity::{Difference, Replayed};
+use crate::jail;
+use crate::perform::{Buffer, Performer};
+use crate::plan::Plan;
+use crate::planner::class;
+use rustix::io::Errno;
+use seekwell_stats::Histogram;
+use seekwell_trace::calls::CallId;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Think time below this is spent awake, as the program did: a sleep would end late.
+const AWAKE: Duration = Duration::from_micros(100);
+
+/// Longest sleep before a look at the caller's stop.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+
+/// Names of the histograms, in their order.
+const CLASSES: [&str; 4] = ["read", "write", "fsync", "other"];
+
+/// Things that the threads of a replay share.
+pub(super) struct Shared<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) options: &'a Options,
+    pub(super) slots: &'a [AtomicI32],
+    pub(super) data: &'a Buffer,
+    pub(super) progress: Vec<Progress>,
+    pub(super) start: Barrier,
+    pub(super) failed: Mutex<Option<Errno>>,
+    pub(super) began: OnceLock<Instant>,
+}
+
+impl Shared<'_> {
+    fn stopped(&self) -> bool {
+        self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn fail(&self, errno: Errno) {
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(errno);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+/// Lets the others run when a thread ends, also by a panic.
+struct Ends<'a>(&'a Progress);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.publish(u64::MAX);
+    }
+}
+
+/// Runs the operations of a lane.
+pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
+    let _ends = Ends(&shared.progress[lane]);
+    if let Err(errno) = jail::give_up_rights() {
+        shared.fail(errno);
+    }
+    fine_sleep();
+    let mut runner = Runner::new(shared);
+    shared.start.wait();
+    if shared.has_failed() {
+        return Replayed::default();
+    }
+    let began = *shared.began.get_or_init(Instant::now);
+    runner.last_end = began;
+    let mut bytes = shared.plan.lanes[lane].bytes.as_slice();
+    let mut operation = Operation::new(Action::Order, CallId(0));
+    let mut number = 0;
+    while operation.decode(&mut bytes).is_some() {
+        runner.one(&operation, began);
+        number += 1;
+        shared.progress[lane].publish(number);
+        if shared.stopped() {
+            runner.result.stopped = true;
+            break;
+        }
+    }
+    runner.finish(began, number)
+}
+
+/// Sleeps end within microseconds, not within the usual 50.
+fn fine_sleep() {
+    // SAFETY: PR_SET_TIMERSLACK takes a number.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };
+}
+
+struct Runner<'a> {
+    shared: &'a Shared<'a>,
+    performer: Performer<'a>,
+    histograms: [Histogram; 4],
+    classes: Vec<usize>,
+    result: Replayed,
+    last_end: Instant,
+}
+
+impl<'a> Runner<'a> {
+    fn new(shared: &'a Shared<'a>) -> Self {
+        let calls = (0_u16..).take(seekwell_trace::calls::CALLS.len()).map(CallId);
+        let at = |call| CLASSES.iter().position(|name| *name == class(call)).unwrap_or(3);
+        Self {
+            shared,
+            performer: Performer::new(shared.slots, &shared.plan.paths, shared.data),
+            histograms: std::array::from_fn(|_| Histogram::new()),
+            classes: calls.map(at).collect(),
+            result: Replayed::default(),
+            last_end: Instant::now(),
+        }
+    }
+
+    /// Waits for the operation's turn and its time, issues it and compares the result.
+    fn one(&mut self, operation: &Operation, began: Instant) {
+        let mut waited = false;
+        for (lane, number) in &operation.after {
+            let other = self.shared.progress.get(*lane as usize);
+            waited |= other.is_some_and(|other| other.wait(*number, || self.shared.stopped()));
+        }
+        if waited {
+            self.last_end = Instant::now();
+        }
+        let due = self.due(operation, began);
+        if let Some(due) = due {
+            self.sleep_until(due);
+        }
+        if self.shared.stopped() {
+            return;
+        }
+        self.result.operations += 1;
+        if operation.action == Action::Order {
+            if due.is_some() {
+                self.last_end = Instant::now();
+            }
+            return;
+        }
+        let start = Instant::now();
+        let done = self.performer.perform(operation);
+        let end = Instant::now();
+        self.last_end = end;
+        if operation.added {
+            return;
+        }
+        if let Some(due) = due {
+            self.result.lateness.record(nanoseconds(start.saturating_duration_since(due)));
+        }
+        let Ok(done) = done else {
+            self.result.not_open += 1;
+            return;
+        };
+        let inside_ns = nanoseconds(end - start);
+        self.result.issued += 1;
+        self.result.inside_ns += inside_ns;
+        let class = self.classes.get(usize::from(operation.call.0)).copied().unwrap_or(3);
+        self.histograms[class].record(inside_ns);
+        self.compare(operation, class, done);
+    }
+
+    /// The time at which the operation is to begin; `None` for at once.
+    fn due(&self, operation: &Operation, began: Instant) -> Option<Instant> {
+        let scaled =
+            |ns: u64, factor: f64| Duration::from_secs_f64((ns as f64 * factor / 1e9).max(0.0));
+        match self.shared.options.speed {
+            Speed::AsFastAsPossible => None,
+            Speed::Recorded(_) if operation.think_ns == 0 => None,
+            Speed::Recorded(factor) => Some(self.last_end + scaled(operation.think_ns, factor)),
+            Speed::Open(factor) => {
+                let since = operation.start_ns.saturating_sub(self.shared.plan.first_ns);
+                Some(began + scaled(since, factor))
+            }
+        }
+    }
+
+    fn sleep_until(&self, due: Instant) {
+        let awake = if self.shared.options.awake { AWAKE } else { Duration::ZERO };
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.shared.stopped() {
+                return;
+            }
+            if left > awake {
+                std::thread::sleep((left - awake).min(LONGEST_SLEEP));
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn compare(&mut self, operation: &Operation, class: usize, done: i64) {
+        let moved = u64::try_from(done).unwrap_or(0);
+        match class {
+            0 => self.result.bytes_read += moved,
+            1 => self.result.bytes_written += moved,
+            _ => {}
+        }
+        let Some(difference) = difference(operation, done) else { return };
+        *self.result.differences.entry(difference).or_default() += 1;
+    }
+
+    fn finish(mut self, began: Instant, number: u64) -> Replayed {
+        if number > 0 {
+            self.result.elapsed_ns = nanoseconds(self.last_end.saturating_duration_since(began));
+        }
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        self.result.cpu_ns = (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
+        let named = CLASSES.into_iter().zip(self.histograms);
+        let used: BTreeMap<_, _> = named.filter(|(_, all)| !all.is_empty()).collect();
+        self.result.latencies = used;
+        self.result
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The difference between the recorded result and that of the replay. Numbers of bytes and positions
+/// must be equal, of other calls success or the error.
+fn difference(operation: &Operation, done: i64) -> Option<Difference> {
+    let exact = matches!(
+        operation.action,
+        Action::Read
+            | Action::ReadAt
+            | Action::Write
+            | Action::WriteAt
+            | Action::Send
+            | Action::Seek
+            | Action::ReadLink
+    );
+    let expected = operation.expected;
+    let both = expected >= 0 && done >= 0;
+    if expected == done || (both && !exact) {
+        return None;
+    }
+    // Two successes with another number are told from an error by 0 and 1.
+    let (recorded, replayed) = (expected.min(0), done.min(i64::from(both)));
+    Some(Difference { call: operation.call, recorded, replayed })
+}

@@ -1,0 +1,56 @@
+//! Number of operations that a lane has done, and waiting for it.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Times that a waiting thread looks before it sleeps: a call on the page cache is over by then.
+const LOOKS: u32 = 200;
+
+/// Longest sleep before a look at the caller's stop.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Progress of a lane. It has cache lines of its own, so that lanes do not slow each other.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct Progress {
+    done: AtomicU64,
+    waiting: AtomicU32,
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Progress {
+    /// The lane has done this many operations.
+    pub(super) fn publish(&self, number: u64) {
+        self.done.store(number, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            // With the lock, no thread can be between its look and its sleep.
+            drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until the lane has done so many operations, or `stopped` says true; returns true when it
+    /// had to wait.
+    pub(super) fn wait(&self, number: u64, stopped: impl Fn() -> bool) -> bool {
+        if self.done.load(Ordering::SeqCst) >= number {
+            return false;
+        }
+        for _ in 0..LOOKS {
+            std::hint::spin_loop();
+            if self.done.load(Ordering::SeqCst) >= number {
+                return true;
+            }
+        }
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.done.load(Ordering::SeqCst) < number && !stopped() {
+            let woken = self.changed.wait_timeout(guard, PATIENCE);
+            guard = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(guard);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        true
+    }
+}

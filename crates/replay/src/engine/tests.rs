@@ -1,0 +1,215 @@
+use super::*;
+use crate::fidelity::{Difference, Fidelity};
+use crate::fixture::{REGULAR, Script};
+use crate::planner::Choice;
+use crate::rebuild::rebuild;
+use seekwell_trace::calls::CallId;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+fn asap() -> Options {
+    Options { speed: Speed::AsFastAsPossible, ..Options::default() }
+}
+
+/// Rebuilds and replays a script in a new directory.
+fn run_script(script: &Script, options: &Options) -> (tempfile::TempDir, Plan, Replayed) {
+    let plan = script.plan(&Choice::default()).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    rebuild(&plan, target.path(), Content::Zeros, None).unwrap();
+    let replayed = replay(&plan, target.path(), options).unwrap();
+    (target, plan, replayed)
+}
+
+fn root(test: &str) -> bool {
+    let root = seekwell_testing::root();
+    if !root {
+        seekwell_testing::skip(test, "needs root to change the root directory");
+    }
+    root
+}
+
+/// A program that reads 5000 bytes, writes 3 MiB with one call, and replaces a file.
+fn program() -> Script {
+    let mut script = Script::default();
+    script.known("/w/in", REGULAR, 5000);
+    script.open(1, "/w/in", libc::O_RDONLY, 3);
+    for (offset, result) in [(0, 4096), (4096, 904)] {
+        let read = script.on(1, "read", (3, "/w/in"), result);
+        (read.offset, read.length) = (Some(offset), Some(4096));
+    }
+    script.open(1, "/w/new", libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 4);
+    let write = script.on(1, "write", (4, "/w/new"), 3 << 20);
+    (write.offset, write.length) = (Some(0), Some(3 << 20));
+    script.on(1, "fdatasync", (4, "/w/new"), 0);
+    let to = script.file("/w/in");
+    script.at(1, "rename", "/w/new", 0).to_file = Some(to);
+    script.at(1, "newfstatat", "/w/new", -i64::from(libc::ENOENT));
+    script
+}
+
+#[test]
+fn a_program_is_repeated_with_its_results() {
+    if !root("a_program_is_repeated") {
+        return;
+    }
+    let (target, plan, replayed) = run_script(&program(), &asap());
+    assert_eq!(replayed.differences, BTreeMap::new());
+    assert_eq!((replayed.issued, replayed.not_open, replayed.stopped), (8, 0, false));
+    assert_eq!((replayed.bytes_read, replayed.bytes_written), (5000, 3 << 20));
+    assert_eq!(std::fs::metadata(target.path().join("w/in")).unwrap().len(), 3 << 20);
+    assert!(!target.path().join("w/new").exists());
+    let counts: Vec<(&str, u64)> =
+        replayed.latencies.iter().map(|(name, all)| (*name, all.count())).collect();
+    assert_eq!(counts, [("fsync", 1), ("other", 4), ("read", 2), ("write", 1)]);
+    let fidelity = Fidelity::of(plan.recorded(), &replayed);
+    assert_eq!((fidelity.share(), fidelity.calls), (Some(1.0), 8));
+}
+
+#[test]
+fn another_result_is_counted_by_call_and_error() {
+    if !root("another_result") {
+        return;
+    }
+    let mut script = program();
+    // Results that no replay can have.
+    script.at(1, "newfstatat", "/w/in", -i64::from(libc::EACCES));
+    script.events[1].result = Some(4000);
+    let (_target, plan, replayed) = run_script(&script, &asap());
+    let call = |name| CallId::named(name).unwrap();
+    let differences = BTreeMap::from([
+        (Difference { call: call("read"), recorded: 0, replayed: 1 }, 1),
+        (
+            Difference {
+                call: call("newfstatat"),
+                recorded: -i64::from(libc::EACCES),
+                replayed: 0,
+            },
+            1,
+        ),
+    ]);
+    assert_eq!(replayed.differences, differences);
+    assert_eq!(Fidelity::of(plan.recorded(), &replayed).share(), Some(7.0 / 9.0));
+}
+
+#[test]
+fn nothing_outside_of_the_target_is_reached() {
+    if !root("nothing_outside") {
+        return;
+    }
+    let outside = tempfile::tempdir().unwrap();
+    let canary = outside.path().join("canary");
+    std::fs::write(&canary, "alive").unwrap();
+    let real = canary.to_str().unwrap().to_owned();
+    let folder = outside.path().to_str().unwrap().to_owned();
+    let mut script = Script::default();
+    script.at(1, "unlink", &real, 0);
+    script.at(1, "truncate", &format!("/../../../..{real}"), 0).length = Some(0);
+    // A link out, a link up, and a directory that moves so that a relative link would lead out.
+    let up = script.file(&folder);
+    script.at(1, "symlink", "/out", 0).to_file = Some(up);
+    script.at(1, "unlink", "/out/canary", 0);
+    script.open(1, "/out/canary", libc::O_WRONLY | libc::O_TRUNC | libc::O_CREAT, 5);
+    let write = script.on(1, "write", (5, "/out/canary"), 4);
+    (write.offset, write.length) = (Some(0), Some(4));
+    let to = script.file(&real);
+    script.at(1, "rename", "/out", 0).to_file = Some(to);
+    let to = script.file(&folder);
+    script.at(1, "rename", &folder, 0).to_file = Some(to);
+    script.at(1, "chmod", &real, 0).flags = Some(0o777);
+    script.at(1, "fchmodat", "/", 0).flags = Some(0o700);
+    script.at(1, "mknod", "/sda", 0).flags = Some((libc::S_IFBLK | 0o600).into());
+    script.at(1, "unlinkat", &folder, 0).flags = Some(0x200);
+    let before = std::fs::metadata(&canary).unwrap();
+    let (target, _, _) = run_script(&script, &asap());
+    let after = std::fs::metadata(&canary).unwrap();
+    assert_eq!(std::fs::read_to_string(&canary).unwrap(), "alive");
+    assert_eq!(before.permissions(), after.permissions());
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
+    assert!(!target.path().join("sda").exists());
+}
+
+#[test]
+fn hostile_numbers_do_no_harm() {
+    if !root("hostile_numbers") {
+        return;
+    }
+    let mut script = Script::default();
+    script.open(1, "/a", libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 3);
+    for (name, offset, length) in [
+        ("pwrite64", u64::MAX, 10),
+        ("pread64", u64::MAX - 5, u64::MAX),
+        ("lseek", u64::MAX, 0),
+        ("ftruncate", 0, u64::MAX),
+        ("fallocate", u64::MAX, u64::MAX),
+        ("mmap", u64::MAX, u64::MAX),
+        ("fadvise64", u64::MAX, u64::MAX),
+        ("sync_file_range", u64::MAX, u64::MAX),
+        ("getdents64", 0, u64::MAX),
+        ("flock", 0, 0),
+    ] {
+        let event = script.on(1, name, (3, "/a"), i64::MIN);
+        (event.offset, event.length) = (Some(offset), Some(length));
+        event.flags = Some(u64::MAX);
+        event.duration_ns = Some(u64::MAX);
+    }
+    let (target, _, replayed) = run_script(&script, &asap());
+    assert_eq!(replayed.issued, 11);
+    assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn threads_keep_the_recorded_order_and_pauses() {
+    if !root("threads_keep_the_order") {
+        return;
+    }
+    let mut script = Script::default();
+    // Each process makes a file that the next one removes, 5 ms after.
+    for process in 1..9_u32 {
+        let path = format!("/{process}");
+        script.open(process, &path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY, 3);
+        script.now_ns += 5_000_000;
+        script.at(process % 8 + 1, "unlink", &path, 0);
+    }
+    for speed in [Speed::Recorded(1.0), Speed::Open(1.0), Speed::Recorded(0.5)] {
+        let options = Options { speed, ..Options::default() };
+        let (target, plan, replayed) = run_script(&script, &options);
+        assert_eq!((replayed.differing(), replayed.issued), (0, 16));
+        let half = if speed == Speed::Recorded(0.5) { 2 } else { 1 };
+        assert!(replayed.elapsed_ns >= plan.recorded().elapsed_ns / half);
+        assert!(replayed.lateness.count() > 0);
+        assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_stop_ends_a_replay_that_would_take_a_year() {
+    if !root("a_stop_ends") {
+        return;
+    }
+    let mut script = program();
+    script.now_ns += 365 * 86_400 * 1_000_000_000;
+    script.at(1, "newfstatat", "/w/in", 0);
+    // Another thread waits for it.
+    script.at(2, "unlink", "/w/in", 0);
+    let stop = Arc::new(AtomicBool::new(false));
+    let options = Options { stop: Some(Arc::clone(&stop)), ..Options::default() };
+    let ended = std::thread::scope(|scope| {
+        let replayed = scope.spawn(|| run_script(&script, &options).2);
+        std::thread::sleep(Duration::from_millis(100));
+        stop.store(true, Ordering::Relaxed);
+        replayed.join().unwrap()
+    });
+    assert!(ended.stopped);
+    assert!(ended.issued <= 8);
+}
+
+#[test]
+fn the_threads_of_this_process_keep_their_root_and_their_rights() {
+    if !root("the_threads_of_this_process") {
+        return;
+    }
+    let before = rustix::thread::capabilities(None).unwrap();
+    let (target, _, _) = run_script(&program(), &asap());
+    assert_eq!(rustix::thread::capabilities(None).unwrap().effective, before.effective);
+    assert!(target.path().join("w").is_dir());
+}

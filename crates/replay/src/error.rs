@@ -1,0 +1,80 @@
+//! Errors of this room.
+
+use seekwell_trace::TraceError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A replay that cannot be planned or run.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The trace asks for more than a replay may take.
+    #[error("the trace has {found} {what}, a replay takes at most {limit}; {remedy}")]
+    TooLarge {
+        /// Things that are too many.
+        what: &'static str,
+        /// Their number in the trace.
+        found: u64,
+        /// Most of them.
+        limit: u64,
+        /// The fix.
+        remedy: &'static str,
+    },
+    /// The trace has no call that can be replayed.
+    #[error("the trace has no call on a file{}; record one with `seekwell capture`", below(.only))]
+    Empty {
+        /// Folder that the replay is limited to.
+        only: Option<String>,
+    },
+    /// The initial tree does not fit.
+    #[error("the files of the trace need {needed} {unit}, {} has {free} free; use a larger device", .path.display())]
+    NoRoom {
+        /// Target.
+        path: PathBuf,
+        /// Needed.
+        needed: u64,
+        /// Free.
+        free: u64,
+        /// Bytes or files.
+        unit: &'static str,
+    },
+    /// The system refused something outside of the replayed calls.
+    #[error("cannot {what} {}: {source}{}", .path.display(), remedy(.source))]
+    Io {
+        /// Verb.
+        what: &'static str,
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A thread of the replay panicked: a defect of this program.
+    #[error("a thread of the replay panicked; please report this defect")]
+    Panicked,
+}
+
+fn below(only: &Option<String>) -> String {
+    only.as_ref().map(|only| format!(" below {only}")).unwrap_or_default()
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EPERM) => "; a replay needs root: its threads have the directory as their root",
+        Some(libc::ENOSPC) => "; it is full: use a larger device",
+        Some(libc::EMFILE) => "; raise the limit of open files (ulimit -n)",
+        _ => "",
+    }
+}
+
+impl ReplayError {
+    /// For `map_err`: names the action and its path.
+    pub(crate) fn io<E: Into<io::Error>>(
+        what: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(E) -> Self + use<E> {
+        let path = path.to_owned();
+        move |source| Self::Io { what, path, source: source.into() }
+    }
+}

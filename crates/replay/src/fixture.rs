@@ -1,0 +1,103 @@
+//! Scripted traces for tests.
+
+use crate::error::ReplayError;
+use crate::plan::Plan;
+use crate::planner::{Choice, plan};
+use seekwell_trace::calls::CallId;
+use seekwell_trace::meta::Meta;
+use seekwell_trace::{Event, FileEntry, FileId, Limits, ProcessEntry, Trace, TraceWriter};
+use std::collections::HashMap;
+use tempfile::TempDir;
+
+pub(crate) const DIRECTORY: u32 = libc::S_IFDIR | 0o755;
+pub(crate) const REGULAR: u32 = libc::S_IFREG | 0o640;
+
+/// A trace that is written call by call; each takes 1000 ns and begins 2000 ns after the last one.
+#[derive(Default)]
+pub(crate) struct Script {
+    pub(crate) files: Vec<FileEntry>,
+    named: HashMap<String, FileId>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) processes: Vec<ProcessEntry>,
+    pub(crate) now_ns: u64,
+}
+
+impl Script {
+    /// Number of the file at a path.
+    pub(crate) fn file(&mut self, path: &str) -> FileId {
+        if let Some(id) = self.named.get(path) {
+            return *id;
+        }
+        let id = FileId(u32::try_from(self.files.len()).unwrap());
+        self.named.insert(path.to_owned(), id);
+        let path = Some(path.to_owned());
+        self.files.push(FileEntry { id, path, device: None, inode: None, mode: None, bytes: None });
+        id
+    }
+
+    /// A file with a known mode and size.
+    pub(crate) fn known(&mut self, path: &str, mode: u32, bytes: u64) -> FileId {
+        let id = self.file(path);
+        let entry = &mut self.files[id.0 as usize];
+        (entry.mode, entry.bytes) = (Some(mode), Some(bytes));
+        id
+    }
+
+    /// The next call of a process with one thread.
+    pub(crate) fn call(&mut self, process: u32, name: &str, result: i64) -> &mut Event {
+        let call = CallId::named(name).unwrap();
+        let mut event = Event::new(self.now_ns, process, process, call);
+        event.duration_ns = Some(1000);
+        event.result = Some(result);
+        self.now_ns += 2000;
+        self.events.push(event);
+        self.events.last_mut().unwrap()
+    }
+
+    /// A call on the file at a path.
+    pub(crate) fn at(&mut self, process: u32, name: &str, path: &str, result: i64) -> &mut Event {
+        let file = self.file(path);
+        let event = self.call(process, name, result);
+        event.file = Some(file);
+        event
+    }
+
+    /// An opening.
+    pub(crate) fn open(&mut self, process: u32, path: &str, flags: i32, fd: i32) -> &mut Event {
+        let event = self.at(process, "openat", path, fd.into());
+        event.fd = (fd >= 0).then_some(fd);
+        event.flags = Some(u64::try_from(flags).unwrap());
+        event
+    }
+
+    /// A call on a descriptor of the file at a path.
+    pub(crate) fn on(
+        &mut self,
+        process: u32,
+        name: &str,
+        (fd, path): (i32, &str),
+        result: i64,
+    ) -> &mut Event {
+        let event = self.at(process, name, path, result);
+        event.fd = Some(fd);
+        event
+    }
+
+    pub(crate) fn write(&self) -> (TempDir, Trace) {
+        let folder = tempfile::tempdir().unwrap();
+        let meta = Meta::new("script");
+        let path = folder.path().join("trace");
+        let mut writer = TraceWriter::create(&path, &meta, Limits::default()).unwrap();
+        self.files.iter().for_each(|file| writer.file(file.clone()));
+        self.processes.iter().for_each(|process| writer.process(process.clone()));
+        self.events.iter().for_each(|event| writer.event(*event).unwrap());
+        writer.finish(&meta).unwrap();
+        let trace = Trace::open(&path).unwrap();
+        (folder, trace)
+    }
+
+    pub(crate) fn plan(&self, choice: &Choice) -> Result<Plan, ReplayError> {
+        let (_folder, trace) = self.write();
+        plan(&trace, choice)
+    }
+}

@@ -1,0 +1,32 @@
+//! Replay: the calls of a trace once more, below a directory of any filesystem.
+//!
+//! For: turning a trace into a [`Plan`] (the tree that must exist before, and operations in the
+//! order that paths, descriptors, files and threads demand), rebuilding that tree, issuing the
+//! operations, and telling how faithful that was.
+//!
+//! Not for: recording, mounting, dropping caches, choosing a directory, judging results.
+//! Nothing leaves the directory: threads that issue calls have it as their root and keep no
+//! capability but those on files of any owner.
+
+mod action;
+mod encode;
+mod engine;
+mod error;
+mod fidelity;
+#[cfg(test)]
+mod fixture;
+mod jail;
+mod order;
+mod perform;
+mod plan;
+mod planner;
+mod rebuild;
+
+pub use action::Action;
+pub use encode::Operation;
+pub use engine::{Options, Speed, replay};
+pub use error::ReplayError;
+pub use fidelity::{Difference, Fidelity, Replayed};
+pub use plan::{Limits, Plan, Reason, Recorded, TreeEntry, TreeKind};
+pub use planner::{Choice, plan};
+pub use rebuild::{Content, Rebuilt, rebuild};

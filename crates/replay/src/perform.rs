@@ -1,0 +1,439 @@
+//! Issues one operation and returns the result as the kernel does: a negative error number on
+//! failure.
+
+use crate::action::Action;
+use crate::encode::Operation;
+use rustix::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use rustix::fs::{
+    self as fs, Access, Advice, AtFlags, CWD, FallocateFlags, FileType, FlockOperation, Gid, Mode,
+    OFlags, RenameFlags, SeekFrom, Timespec, Timestamps, Uid,
+};
+use rustix::io::{self, Errno};
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Size of a buffer; longer calls get it several times.
+const BUFFER: usize = 1 << 20;
+/// Alignment that direct I/O demands at most.
+const ALIGNMENT: usize = 4096;
+/// Longest call, bytes: as many pieces as the kernel takes.
+const LONGEST: u64 = (BUFFER * 1024) as u64;
+/// Most of a mapping that is read.
+const MOST_MAPPED: usize = 64 << 20;
+
+/// Memory for data, aligned for direct I/O.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Buffer {
+    /// A buffer with this data.
+    pub(crate) fn new(data: &[u8]) -> Self {
+        let mut bytes = vec![0; BUFFER + ALIGNMENT];
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        for piece in bytes[start..start + BUFFER].chunks_mut(data.len().max(1)) {
+            piece.copy_from_slice(&data[..piece.len()]);
+        }
+        Self { bytes, start }
+    }
+
+    /// An empty buffer.
+    pub(crate) fn empty() -> Self {
+        let bytes = vec![0; BUFFER + ALIGNMENT];
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        Self { bytes, start }
+    }
+
+    fn address(&self) -> *mut libc::c_void {
+        self.bytes[self.start..].as_ptr().cast_mut().cast()
+    }
+}
+
+/// One thread's means to issue operations.
+#[derive(Debug)]
+pub(crate) struct Performer<'a> {
+    /// Descriptors by slot; -1 is none.
+    pub(crate) slots: &'a [AtomicI32],
+    /// Paths by number less one.
+    pub(crate) paths: &'a [CString],
+    /// Data of writes.
+    pub(crate) data: &'a Buffer,
+    /// Target of reads.
+    pub(crate) buffer: Buffer,
+    vectors: Vec<libc::iovec>,
+}
+
+/// An operation whose file is not open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotOpen;
+
+type Done = Result<i64, Errno>;
+
+fn nothing((): ()) -> i64 {
+    0
+}
+
+fn bits(flags: u64) -> u32 {
+    (flags & u64::from(u32::MAX)) as u32
+}
+
+fn mode(bits: u64) -> Mode {
+    Mode::from_raw_mode((bits & 0o1777) as u32)
+}
+
+/// Result of a call of the C library.
+fn checked(result: i64) -> Done {
+    if result >= 0 {
+        return Ok(result);
+    }
+    Err(io::Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+}
+
+impl<'a> Performer<'a> {
+    pub(crate) fn new(slots: &'a [AtomicI32], paths: &'a [CString], data: &'a Buffer) -> Self {
+        Self { slots, paths, data, buffer: Buffer::empty(), vectors: Vec::new() }
+    }
+
+    fn path(&self, number: u64) -> &'a CStr {
+        let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        at.and_then(|at| self.paths.get(at)).map_or(c"", CString::as_c_str)
+    }
+
+    fn slot(&self, slot: u64) -> Option<&'a AtomicI32> {
+        usize::try_from(slot).ok().filter(|slot| *slot > 0).and_then(|slot| self.slots.get(slot))
+    }
+
+    fn file(&self, slot: u64) -> Result<BorrowedFd<'a>, NotOpen> {
+        let fd = self.slot(slot).ok_or(NotOpen)?.load(Ordering::Acquire);
+        if fd < 0 {
+            return Err(NotOpen);
+        }
+        // SAFETY: slots hold descriptors that operations of the plan opened; the plan's order keeps a
+        // use before the close.
+        Ok(unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+
+    fn keep(&self, slot: u64, file: OwnedFd) {
+        if let Some(slot) = self.slot(slot) {
+            let before = slot.swap(file.into_raw_fd(), Ordering::AcqRel);
+            close(before);
+        }
+    }
+
+    /// Issues the operation.
+    pub(crate) fn perform(&mut self, operation: &Operation) -> Result<i64, NotOpen> {
+        let done = match operation.action {
+            Action::Order | Action::Skip => Ok(0),
+            _ if operation.slot > 0 && operation.action != Action::Open => {
+                self.on_file(operation)?
+            }
+            _ => self.on_path(operation),
+        };
+        Ok(done.unwrap_or_else(|errno| -i64::from(errno.raw_os_error())))
+    }
+
+    fn on_path(&self, operation: &Operation) -> Done {
+        let path = self.path(operation.path);
+        let to = || self.path(operation.to_path);
+        match operation.action {
+            Action::Open => self.open(operation, path),
+            Action::StatusOf => fs::statat(CWD, path, AtFlags::empty()).map(|_| 0),
+            Action::StatusOfLink => fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(|_| 0),
+            Action::SystemStatusOf => fs::statfs(path).map(|_| 0),
+            Action::Access => {
+                let access = Access::from_bits_retain(bits(operation.flags) & 7);
+                fs::accessat(CWD, path, access, AtFlags::empty()).map(nothing)
+            }
+            Action::ReadLink => self.read_link(path, operation.length),
+            Action::SetSizeOf => {
+                let length = i64::try_from(operation.length).unwrap_or(-1);
+                // SAFETY: the path is NUL-terminated.
+                checked(unsafe { libc::truncate(path.as_ptr(), length) }.into())
+            }
+            Action::MakeDirectory => fs::mkdir(path, mode(operation.mode)).map(nothing),
+            Action::RemoveDirectory => fs::rmdir(path).map(nothing),
+            Action::Unlink => fs::unlink(path).map(nothing),
+            Action::Rename => {
+                let flags = RenameFlags::from_bits_retain(bits(operation.flags));
+                fs::renameat_with(CWD, path, CWD, to(), flags).map(nothing)
+            }
+            Action::Link => fs::linkat(CWD, path, CWD, to(), AtFlags::empty()).map(nothing),
+            Action::MakeLink => {
+                let target = if operation.to_path == 0 { c"." } else { to() };
+                fs::symlink(target, path).map(nothing)
+            }
+            Action::MakeFile => {
+                fs::mknodat(CWD, path, FileType::RegularFile, mode(operation.mode), 0).map(nothing)
+            }
+            Action::SetModeOf => fs::chmod(path, mode(operation.flags)).map(nothing),
+            Action::SetOwnerOf => self.owner(path, AtFlags::empty()),
+            Action::SetOwnerOfLink => self.owner(path, AtFlags::SYMLINK_NOFOLLOW),
+            Action::SetTimesOf => fs::utimensat(CWD, path, &now(), AtFlags::empty()).map(nothing),
+            Action::GetAttribute => {
+                fs::getxattr(path, c"user.none", &mut [0_u8; 8]).map(|bytes| bytes as i64)
+            }
+            Action::ListAttributes => {
+                fs::listxattr(path, &mut [0_u8; 4096][..]).map(|bytes| bytes as i64)
+            }
+            _ => Err(Errno::NOSYS),
+        }
+    }
+
+    /// The owner stays as it is; the inode changes.
+    fn owner(&self, path: &CStr, flags: AtFlags) -> Done {
+        let facts = fs::statat(CWD, path, flags)?;
+        let (user, group) = (Uid::from_raw(facts.st_uid), Gid::from_raw(facts.st_gid));
+        fs::chownat(CWD, path, Some(user), Some(group), flags).map(nothing)
+    }
+
+    fn open(&self, operation: &Operation, path: &CStr) -> Done {
+        let wanted =
+            OFlags::from_bits_retain(bits(operation.flags)) | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let mode = mode(operation.mode);
+        let mut opened = fs::open(path, wanted, mode);
+        if operation.added && opened.is_err() {
+            // The trace does not tell how it was opened before.
+            opened = fs::open(path, (wanted & !OFlags::ACCMODE) | OFlags::RDONLY, mode);
+        }
+        let file = opened?;
+        if operation.expected < 0 {
+            return Ok(0);
+        }
+        if operation.offset > 0 {
+            fs::seek(&file, SeekFrom::Start(operation.offset))?;
+        }
+        self.keep(operation.slot, file);
+        Ok(0)
+    }
+
+    fn read_link(&self, path: &CStr, length: u64) -> Done {
+        let length = usize::try_from(length).unwrap_or(BUFFER).clamp(1, BUFFER);
+        // SAFETY: the buffer has at least `length` bytes and is this thread's own.
+        let read = unsafe { libc::readlink(path.as_ptr(), self.buffer.address().cast(), length) };
+        checked(read as i64)
+    }
+
+    fn on_file(&mut self, operation: &Operation) -> Result<Done, NotOpen> {
+        if operation.action == Action::Close {
+            let fd = self.slot(operation.slot).ok_or(NotOpen)?.swap(-1, Ordering::AcqRel);
+            close(fd);
+            return if fd < 0 { Err(NotOpen) } else { Ok(Ok(0)) };
+        }
+        let file = self.file(operation.slot)?;
+        let (offset, length) = (operation.offset, operation.length);
+        Ok(match operation.action {
+            Action::Read => self.transfer(file, false, None, operation),
+            Action::ReadAt => self.transfer(file, false, Some(offset), operation),
+            Action::Write => self.transfer(file, true, None, operation),
+            Action::WriteAt => self.transfer(file, true, Some(offset), operation),
+            Action::Send => {
+                let to = self.file(operation.to_slot)?;
+                send(file, to, length.min(LONGEST))
+            }
+            Action::Duplicate => io::fcntl_dupfd_cloexec(file, 0).map(|copy| {
+                self.keep(operation.to_slot, copy);
+                0
+            }),
+            Action::Seek => seek(file, operation),
+            Action::Sync => fs::fsync(file).map(nothing),
+            Action::SyncData => fs::fdatasync(file).map(nothing),
+            Action::SyncFilesystem => fs::syncfs(file).map(nothing),
+            Action::SyncRange => sync_range(file, operation),
+            Action::Allocate => {
+                let flags = FallocateFlags::from_bits_retain(bits(operation.flags));
+                fs::fallocate(file, flags, offset, length).map(nothing)
+            }
+            Action::SetSize => fs::ftruncate(file, length).map(nothing),
+            Action::Advise | Action::ReadAhead => advise(file, operation),
+            Action::Map => map(file, operation),
+            Action::Lock => lock(file, operation),
+            Action::LockRecord => lock_record(file, operation.slot),
+            Action::Control => io::fcntl_getfd(file).map(|_| 0),
+            Action::List => self.list(file, length),
+            _ => attributes(file, operation),
+        })
+    }
+
+    /// Reads or writes; longer calls than the buffer get it several times.
+    fn transfer(
+        &mut self,
+        file: BorrowedFd<'_>,
+        write: bool,
+        offset: Option<u64>,
+        operation: &Operation,
+    ) -> Done {
+        use rustix::fd::AsRawFd;
+        let fd = file.as_raw_fd();
+        let length = usize::try_from(operation.length.min(LONGEST)).unwrap_or(0);
+        let buffer = if write { self.data.address() } else { self.buffer.address() };
+        self.vectors.clear();
+        let mut left = length;
+        while left > 0 || self.vectors.is_empty() {
+            let iov_len = left.min(BUFFER);
+            self.vectors.push(libc::iovec { iov_base: buffer, iov_len });
+            left -= iov_len;
+        }
+        let count = self.vectors.len() as libc::c_int;
+        let at = offset.map(|offset| i64::try_from(offset).unwrap_or(-1));
+        let flagged = if operation.call.call().name.ends_with("v2") { operation.flags } else { 0 };
+        let flags = (flagged & u64::from(i32::MAX.unsigned_abs())) as libc::c_int;
+        let vectors = self.vectors.as_ptr();
+        // SAFETY: every vector is within a buffer that outlives the call. Reads go to this thread's own
+        // buffer, writes only read the shared one.
+        let done = unsafe {
+            match (write, at, count) {
+                (false, None, 1) => libc::read(fd, buffer, length),
+                (true, None, 1) => libc::write(fd, buffer, length),
+                (false, Some(at), 1) if flags == 0 => libc::pread(fd, buffer, length, at),
+                (true, Some(at), 1) if flags == 0 => libc::pwrite(fd, buffer, length, at),
+                (false, at, _) => libc::preadv2(fd, vectors, count, at.unwrap_or(-1), flags),
+                (true, at, _) => libc::pwritev2(fd, vectors, count, at.unwrap_or(-1), flags),
+            }
+        };
+        checked(done as i64)
+    }
+
+    fn list(&self, file: BorrowedFd<'_>, length: u64) -> Done {
+        use rustix::fd::AsRawFd;
+        let length = length.min(BUFFER as u64);
+        // SAFETY: the buffer has at least `length` bytes and is this thread's own.
+        checked(unsafe {
+            libc::syscall(libc::SYS_getdents64, file.as_raw_fd(), self.buffer.address(), length)
+        })
+    }
+}
+
+/// Closes a descriptor that a slot held.
+pub(crate) fn close(fd: i32) {
+    if fd >= 0 {
+        // SAFETY: the descriptor was taken from its slot, which was its only owner.
+        drop(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
+}
+
+fn now() -> Timestamps {
+    let now = Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW };
+    Timestamps { last_access: now, last_modification: now }
+}
+
+fn seek(file: BorrowedFd<'_>, operation: &Operation) -> Done {
+    let offset = operation.offset.cast_signed();
+    let to = match operation.flags {
+        0 => SeekFrom::Start(operation.offset),
+        1 => SeekFrom::Current(offset),
+        2 => SeekFrom::End(offset),
+        3 => SeekFrom::Data(operation.offset),
+        4 => SeekFrom::Hole(operation.offset),
+        _ => return Err(Errno::INVAL),
+    };
+    fs::seek(file, to).map(u64::cast_signed)
+}
+
+/// Copies as the recorded call does, at the positions of both files.
+fn send(from: BorrowedFd<'_>, to: BorrowedFd<'_>, length: u64) -> Done {
+    let length = usize::try_from(length).unwrap_or(0);
+    fs::sendfile(to, from, None, length).map(|bytes| bytes as i64)
+}
+
+fn sync_range(file: BorrowedFd<'_>, operation: &Operation) -> Done {
+    use rustix::fd::AsRawFd;
+    let (offset, length) = (operation.offset.cast_signed(), operation.length.cast_signed());
+    let flags = bits(operation.flags) & 7;
+    // SAFETY: numbers alone.
+    checked(unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) }.into())
+}
+
+fn advise(file: BorrowedFd<'_>, operation: &Operation) -> Done {
+    let advice = match (operation.action, operation.flags) {
+        (Action::ReadAhead, _) | (_, 3) => Advice::WillNeed,
+        (_, 1) => Advice::Random,
+        (_, 2) => Advice::Sequential,
+        (_, 4) => Advice::DontNeed,
+        (_, 5) => Advice::NoReuse,
+        _ => Advice::Normal,
+    };
+    let length = std::num::NonZeroU64::new(operation.length);
+    fs::fadvise(file, operation.offset, length, advice).map(nothing)
+}
+
+/// Maps, reads the mapping's pages and takes it away again: the trace does not hold which pages the
+/// program touched.
+fn map(file: BorrowedFd<'_>, operation: &Operation) -> Done {
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+    let length = usize::try_from(operation.length).unwrap_or(0).min(MOST_MAPPED);
+    // SAFETY: a new mapping at an address of the kernel's choice, not dereferenced and taken away below.
+    let at = unsafe {
+        mmap(
+            std::ptr::null_mut(),
+            length,
+            ProtFlags::READ,
+            MapFlags::SHARED,
+            file,
+            operation.offset,
+        )?
+    };
+    // SAFETY: the range is the mapping made above.
+    unsafe {
+        // Pages behind the end of the file cannot be read, as in the recording.
+        let _ = madvise(at, length, Advice::LinuxPopulateRead);
+        munmap(at, length)?;
+    }
+    Ok(0)
+}
+
+/// The plan's order stands for the waiting: a lock that cannot be had at once is another result.
+fn lock(file: BorrowedFd<'_>, operation: &Operation) -> Done {
+    let how = match operation.flags & 11 {
+        1 => FlockOperation::NonBlockingLockShared,
+        2 => FlockOperation::NonBlockingLockExclusive,
+        _ => FlockOperation::Unlock,
+    };
+    fs::flock(file, how).map(nothing)
+}
+
+/// Locks a byte of its own: the trace does not hold the range.
+fn lock_record(file: BorrowedFd<'_>, slot: u64) -> Done {
+    use rustix::fd::AsRawFd;
+    let mut last = Err(Errno::BADF);
+    for kind in [libc::F_RDLCK, libc::F_WRLCK] {
+        let range = libc::flock {
+            l_type: kind as libc::c_short,
+            l_whence: 0,
+            l_start: slot.cast_signed(),
+            l_len: 1,
+            l_pid: 0,
+        };
+        // SAFETY: the range outlives the call.
+        last = checked(
+            unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const range) }.into(),
+        );
+        // A file that is open for writing alone takes no shared lock.
+        if last != Err(Errno::BADF) {
+            break;
+        }
+    }
+    last
+}
+
+fn attributes(file: BorrowedFd<'_>, operation: &Operation) -> Done {
+    match operation.action {
+        Action::Status => fs::fstat(file).map(|_| 0),
+        Action::SystemStatus => fs::fstatfs(file).map(|_| 0),
+        Action::SetMode => fs::fchmod(file, mode(operation.flags)).map(nothing),
+        Action::SetOwner => {
+            let facts = fs::fstat(file)?;
+            let (user, group) = (Uid::from_raw(facts.st_uid), Gid::from_raw(facts.st_gid));
+            fs::fchown(file, Some(user), Some(group)).map(nothing)
+        }
+        Action::SetTimesOf => fs::futimens(file, &now()).map(nothing),
+        Action::GetAttributeOpen => {
+            fs::fgetxattr(file, c"user.none", &mut [0_u8; 8]).map(|bytes| bytes as i64)
+        }
+        Action::ListAttributesOpen => {
+            fs::flistxattr(file, &mut [0_u8; 4096][..]).map(|bytes| bytes as i64)
+        }
+        _ => Err(Errno::NOSYS),
+    }
+}

@@ -1,0 +1,199 @@
+//! Plans of replay: pure data, made from a trace and used by the rebuild and the engine.
+
+use crate::encode::Operation;
+use crate::error::ReplayError;
+use std::collections::BTreeMap;
+use std::ffi::CString;
+
+/// Reasons for which a recorded call is not issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// Pipes, sockets, devices, /proc and /sys: no part of a filesystem under test.
+    NotAFile,
+    /// Below another folder than the replay is limited to.
+    Outside,
+    /// Processes, mappings of memory and the working directory.
+    Process,
+    /// The trace does not tell which file.
+    UnknownFile,
+    /// The trace does not hold the arguments: asynchronous I/O, extended attributes, ranges of memory.
+    NotRecorded,
+    /// A sync of the whole machine.
+    Machine,
+    /// Device nodes and FIFOs.
+    DeviceNode,
+    /// A name or path that no kernel takes.
+    LongName,
+    /// More files open at the same time than a replay keeps.
+    TooManyOpen,
+    /// The descriptor was not open in the replay, since its opening had another result.
+    NotOpen,
+}
+
+impl Reason {
+    /// Words for tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotAFile => "not on a filesystem: pipes, sockets, devices, /proc",
+            Self::Outside => "outside of the folder",
+            Self::Process => "processes and memory",
+            Self::UnknownFile => "file not recorded",
+            Self::NotRecorded => "arguments not recorded: asynchronous I/O, attributes, msync",
+            Self::Machine => "sync of the whole machine",
+            Self::DeviceNode => "device node",
+            Self::LongName => "name too long",
+            Self::TooManyOpen => "too many open files",
+            Self::NotOpen => "file not open in the replay",
+        }
+    }
+
+    /// True when the program's use of the filesystem is not reproduced for this reason.
+    #[must_use]
+    pub const fn is_loss(self) -> bool {
+        !matches!(self, Self::NotAFile | Self::Outside | Self::Process)
+    }
+}
+
+/// Type of a file of the initial tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    /// Regular file.
+    File,
+    /// Directory.
+    Directory,
+    /// Symbolic link; its target is unknown and leads to its own directory.
+    Link,
+}
+
+/// A file that exists before the first call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// Absolute path in the target.
+    pub path: String,
+    /// Type.
+    pub kind: TreeKind,
+    /// Permissions; `None` when the trace does not tell.
+    pub mode: Option<u32>,
+    /// Size of a file, or length of a link's target; bytes.
+    pub bytes: u64,
+}
+
+/// Counts of the trace that a replay is compared with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Calls.
+    pub calls: u64,
+    /// Calls that the plan issues.
+    pub planned: u64,
+    /// Calls that it does not issue.
+    pub skipped: BTreeMap<Reason, u64>,
+    /// Set-user-ID, set-group-ID and sticky bits that were left out.
+    pub special_bits: u64,
+    /// Calls whose file could not be followed through the trace: links with unknown targets.
+    pub contradictions: u64,
+    /// Time from the start of the first call to the end of the last, of those planned.
+    pub elapsed_ns: u64,
+    /// Time inside of the planned calls, of all threads.
+    pub inside_ns: u64,
+    /// Threads.
+    pub threads: u64,
+}
+
+/// Bounds of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Size of the encoded operations, bytes.
+    pub bytes: u64,
+    /// Threads that exist at the same time.
+    pub lanes: u32,
+    /// Files open at the same time.
+    pub open: u32,
+}
+
+impl Default for Limits {
+    /// 320 MiB, 512 threads, 32,768 open files.
+    fn default() -> Self {
+        Self { bytes: 320 << 20, lanes: 512, open: 32_768 }
+    }
+}
+
+/// Operations of one thread of the replay.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lane {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) count: u64,
+    pub(crate) last_start_ns: u64,
+}
+
+/// A replay, ready to run.
+#[derive(Debug)]
+pub struct Plan {
+    pub(crate) tree: Vec<TreeEntry>,
+    pub(crate) lanes: Vec<Lane>,
+    /// Paths by number; number 0 is none.
+    pub(crate) paths: Vec<CString>,
+    /// Places in the table of descriptors, the unused place 0 included.
+    pub(crate) slots: u32,
+    pub(crate) first_ns: u64,
+    pub(crate) recorded: Recorded,
+}
+
+impl Plan {
+    /// Files that must exist before, parents first.
+    #[must_use]
+    pub fn tree(&self) -> &[TreeEntry] {
+        &self.tree
+    }
+
+    /// Counts of the trace.
+    #[must_use]
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
+    /// Threads of the replay.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Operations of a thread of the replay, in order.
+    #[must_use]
+    pub fn operations(&self, lane: usize) -> Vec<Operation> {
+        let mut bytes = self.lanes.get(lane).map_or(&[][..], |lane| lane.bytes.as_slice());
+        let mut one =
+            Operation::new(crate::action::Action::Order, seekwell_trace::calls::CallId(0));
+        let mut all = Vec::new();
+        while one.decode(&mut bytes).is_some() {
+            all.push(one.clone());
+        }
+        all
+    }
+
+    /// The path with this number, as threads of the replay see it.
+    #[must_use]
+    pub fn path(&self, number: u64) -> Option<&str> {
+        let at = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.paths.get(at)?.to_str().ok()
+    }
+
+    /// Size of the encoded operations.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.bytes.len() as u64).sum()
+    }
+
+    /// Bytes of the initial tree's files.
+    #[must_use]
+    pub fn tree_bytes(&self) -> u64 {
+        let files = self.tree.iter().filter(|entry| entry.kind == TreeKind::File);
+        files.fold(0, |all, entry| all.saturating_add(entry.bytes))
+    }
+
+    /// Refuses a trace that takes more than a replay may.
+    pub(crate) fn too_large(what: &'static str, found: u64, limit: u64) -> ReplayError {
+        let remedy = "cut it with `seekwell trace filter`";
+        ReplayError::TooLarge { what, found, limit, remedy }
+    }
+}

@@ -1,0 +1,232 @@
+//! Makes a plan from a trace: reads it twice, the first time to learn when threads end.
+
+mod calls;
+mod descriptors;
+mod draft;
+mod files;
+mod names;
+mod open;
+mod processes;
+mod tree;
+
+use crate::action::Action;
+use crate::error::ReplayError;
+use crate::order::{Known, Stamp};
+use crate::plan::{Lane, Limits, Plan, Reason, Recorded};
+use descriptors::Handles;
+use draft::Draft;
+use files::Files;
+use processes::{Processes, Survey};
+use seekwell_trace::calls::Class;
+use seekwell_trace::{Event, Trace, TraceError};
+use tree::Tree;
+
+/// Part of a trace to replay.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Folder of the recorded machine: calls on files elsewhere are left out. `None` for all.
+    pub only: Option<String>,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Makes the plan of a trace.
+///
+/// # Errors
+/// When the trace cannot be read, or is larger than the limits.
+pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
+    let mut survey = Survey::default();
+    trace.events(|event| {
+        survey.add(&event);
+        Ok(())
+    })?;
+    let files = Files::new(trace.files()?, choice.only.as_deref());
+    let mut planner = Planner::new(choice, files, Processes::new(trace.processes()?, survey));
+    let mut refused = None;
+    let read = trace.events(|event| {
+        planner.add(&event).map_err(|error| {
+            refused = Some(error);
+            stopped()
+        })
+    });
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    let unknown = read?;
+    if unknown > 0 {
+        planner.recorded.calls += unknown;
+        planner.skip_many(Reason::NotRecorded, unknown);
+    }
+    planner.finish(choice)
+}
+
+/// Ends the reading of a trace.
+fn stopped() -> TraceError {
+    let source = std::io::Error::other("the plan ended");
+    TraceError::Io { what: "plan", path: std::path::PathBuf::new(), source }
+}
+
+/// State while the trace is read.
+pub(crate) struct Planner {
+    actions: Vec<Action>,
+    limits: Limits,
+    files: Files,
+    processes: Processes,
+    tree: Tree,
+    handles: Handles,
+    lanes: Vec<Lane>,
+    known: Known,
+    recorded: Recorded,
+    bytes: u64,
+    first_ns: Option<u64>,
+    last_ns: u64,
+}
+
+impl Planner {
+    fn new(choice: &Choice, files: Files, processes: Processes) -> Self {
+        Self {
+            actions: Action::of_calls(),
+            limits: choice.limits,
+            files,
+            recorded: Recorded { threads: processes.threads(), ..Recorded::default() },
+            processes,
+            tree: Tree::new(),
+            handles: Handles::default(),
+            lanes: Vec::new(),
+            known: Known::default(),
+            bytes: 0,
+            first_ns: None,
+            last_ns: 0,
+        }
+    }
+
+    /// Plans a call.
+    fn add(&mut self, event: &Event) -> Result<(), ReplayError> {
+        self.recorded.calls += 1;
+        let lane = self.lane(event)?;
+        let mut draft = self.draft(event, lane);
+        let planned = self.call(event, &mut draft)?;
+        match planned {
+            Ok(()) => {
+                self.recorded.planned += 1;
+                let inside_ns = event.duration_ns.unwrap_or(0);
+                self.recorded.inside_ns = self.recorded.inside_ns.saturating_add(inside_ns);
+                let start_ns = event.start_ns;
+                self.first_ns = Some(self.first_ns.map_or(start_ns, |first| first.min(start_ns)));
+                self.last_ns = self.last_ns.max(draft.me.end_ns);
+                self.emit(draft)?;
+            }
+            Err(reason) => {
+                self.skip_many(reason, 1);
+                self.emit_order(draft)?;
+            }
+        }
+        self.after(event, lane)
+    }
+
+    fn skip_many(&mut self, reason: Reason, count: u64) {
+        *self.recorded.skipped.entry(reason).or_default() += count;
+    }
+
+    /// An operation for this call, not in the plan yet.
+    fn draft(&mut self, event: &Event, lane: u32) -> Draft {
+        let action = self.actions.get(usize::from(event.call.0)).copied().unwrap_or(Action::Order);
+        let number = self.lanes[lane as usize].count + 1;
+        let mut draft = Draft::new(event, action, lane, number);
+        self.processes.begin(event, &mut draft.needs);
+        draft
+    }
+
+    /// Puts an operation into the plan.
+    fn emit(&mut self, mut draft: Draft) -> Result<(), ReplayError> {
+        let me = draft.me;
+        let thread_ns = self.processes.ready_ns(draft.process, draft.thread);
+        let ready_ns = draft
+            .needs
+            .iter()
+            .map(|need| need.end_ns)
+            .filter(|end| *end <= draft.operation.start_ns)
+            .chain(thread_ns)
+            .max();
+        let begin_ns = ready_ns.or(self.first_ns).unwrap_or(draft.operation.start_ns);
+        draft.operation.think_ns = draft.operation.start_ns.saturating_sub(begin_ns);
+        draft.operation.after = self.known.missing(me.lane, &draft.needs);
+        let lane = &mut self.lanes[me.lane as usize];
+        let before = lane.bytes.len();
+        draft.operation.encode(lane.last_start_ns, &mut lane.bytes);
+        lane.last_start_ns = draft.operation.start_ns;
+        lane.count = me.number;
+        self.bytes += (lane.bytes.len() - before) as u64;
+        self.processes.done(draft.process, draft.thread, me);
+        if self.bytes > self.limits.bytes {
+            let (mib, limit) = (self.bytes >> 20, self.limits.bytes >> 20);
+            return Err(Plan::too_large("MiB of calls", mib, limit));
+        }
+        Ok(())
+    }
+
+    /// Puts the order that a call kept into the plan, where it has one. Its time counts as that of
+    /// the program.
+    fn emit_order(&mut self, mut draft: Draft) -> Result<(), ReplayError> {
+        if !draft.used && draft.needs.is_empty() {
+            return Ok(());
+        }
+        draft.operation.action = Action::Order;
+        draft.operation.start_ns = draft.me.end_ns;
+        draft.operation.added = true;
+        draft.operation.expected = 0;
+        self.emit(draft)
+    }
+
+    /// Processes that a call made or ended, and descriptors that it closed, planned or not.
+    fn after(&mut self, event: &Event, lane: u32) -> Result<(), ReplayError> {
+        if self.actions.get(usize::from(event.call.0)) == Some(&Action::Fork) {
+            self.forked(event);
+        }
+        self.close_dropped(event, lane)?;
+        if !self.processes.is_last(event) {
+            return Ok(());
+        }
+        let stamp = self.last(lane, event);
+        if self.processes.end(event, stamp) {
+            self.close_all(event, lane)?;
+        }
+        Ok(())
+    }
+
+    /// The last operation of a lane so far, as one that ended with this call.
+    fn last(&self, lane: u32, event: &Event) -> Stamp {
+        let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        Stamp { lane, number: self.lanes[lane as usize].count, end_ns }
+    }
+
+    fn finish(mut self, choice: &Choice) -> Result<Plan, ReplayError> {
+        if self.recorded.planned == 0 {
+            return Err(ReplayError::Empty { only: choice.only.clone() });
+        }
+        let first_ns = self.first_ns.unwrap_or(0);
+        self.recorded.elapsed_ns = self.last_ns.saturating_sub(first_ns);
+        self.recorded.contradictions = self.tree.contradictions;
+        Ok(Plan {
+            tree: self.tree.initial(),
+            lanes: self.lanes,
+            paths: self.files.into_paths(),
+            slots: self.handles.slots(),
+            first_ns,
+            recorded: self.recorded,
+        })
+    }
+}
+
+/// True for calls that move data: their histogram has a name of its own.
+pub(crate) fn class(call: seekwell_trace::calls::CallId) -> &'static str {
+    match call.call().class {
+        Class::Read => "read",
+        Class::Write => "write",
+        Class::Sync => "fsync",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! Resources that calls use, and the calls of the engine in their place.
+
+use super::Planner;
+use super::descriptors::HandleId;
+use super::draft::Draft;
+use crate::action::Action;
+use crate::error::ReplayError;
+use crate::order::Use;
+use crate::plan::Reason;
+use seekwell_trace::Event;
+
+const AT_REMOVEDIR: u64 = 0x200;
+const AT_EMPTY_PATH: u64 = 0x1000;
+const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
+
+/// A call that is planned, or the reason for which it is not.
+pub(super) type Planned = Result<Result<(), Reason>, ReplayError>;
+
+impl Planner {
+    /// Plans a call.
+    pub(super) fn call(&mut self, event: &Event, draft: &mut Draft) -> Planned {
+        let operation = &mut draft.operation;
+        operation.flags = event.flags.unwrap_or(0);
+        operation.length = event.length.unwrap_or(0);
+        operation.offset = event.offset.unwrap_or(0);
+        Ok(match operation.action {
+            Action::Machine => Err(Reason::Machine),
+            Action::Asynchronous | Action::Attributes | Action::SyncMemory => {
+                Err(Reason::NotRecorded)
+            }
+            Action::Memory | Action::Fork | Action::Directory => Err(Reason::Process),
+            Action::Execute => return self.execute(event),
+            Action::Order | Action::Skip | Action::LockRecord => Err(Reason::NotRecorded),
+            Action::Open => return self.open(event, draft),
+            Action::Close => return self.close(event, draft),
+            Action::CloseRange => return self.close_range(event),
+            Action::Duplicate => return self.duplicate(event, draft),
+            Action::Control => return self.control(event, draft),
+            Action::Send => return self.send(event, draft),
+            Action::Map if event.fd.is_none_or(|fd| fd < 0) => Err(Reason::Process),
+            Action::MakeDirectory
+            | Action::RemoveDirectory
+            | Action::Unlink
+            | Action::MakeFile
+            | Action::MakeLink => self.name(event, draft),
+            Action::Rename | Action::Link => self.two_names(event, draft),
+            Action::StatusOf | Action::SetModeOf | Action::SetOwnerOf | Action::SetTimesOf => {
+                return self.path_or_descriptor(event, draft);
+            }
+            Action::StatusOfLink
+            | Action::SystemStatusOf
+            | Action::Access
+            | Action::ReadLink
+            | Action::SetSizeOf
+            | Action::SetOwnerOfLink
+            | Action::GetAttribute
+            | Action::ListAttributes => self.path(event, draft),
+            _ => return self.descriptor(event, draft),
+        })
+    }
+
+    /// Calls on a path that mean the directory's descriptor itself when the path is empty.
+    fn path_or_descriptor(&mut self, event: &Event, draft: &mut Draft) -> Planned {
+        let name = event.call.call().name;
+        let flags = event.flags.unwrap_or(0);
+        let takes_flags = !matches!(name, "chmod" | "fchmodat" | "stat" | "chown");
+        if takes_flags && flags & AT_EMPTY_PATH != 0 {
+            let process = event.process;
+            if let Some(id) = self.handles.of_file_anywhere(process, event.file) {
+                draft.operation.action = match draft.operation.action {
+                    Action::StatusOf => Action::Status,
+                    Action::SetOwnerOf => Action::SetOwner,
+                    _ => Action::SetMode,
+                };
+                return Ok(self.on_handle(event, id, draft));
+            }
+        }
+        if takes_flags && flags & AT_SYMLINK_NOFOLLOW != 0 {
+            match draft.operation.action {
+                Action::StatusOf => draft.operation.action = Action::StatusOfLink,
+                Action::SetOwnerOf => draft.operation.action = Action::SetOwnerOfLink,
+                _ => {}
+            }
+        }
+        Ok(self.path(event, draft))
+    }
+
+    /// Calls on a descriptor.
+    fn descriptor(&mut self, event: &Event, draft: &mut Draft) -> Planned {
+        if event.result == Some(-i64::from(libc::EBADF)) {
+            return Ok(Err(Reason::Process));
+        }
+        match self.handle(event, draft)? {
+            Ok(id) => Ok(self.on_handle(event, id, draft)),
+            Err(reason) => {
+                self.channel(event, draft);
+                Ok(Err(reason))
+            }
+        }
+    }
+
+    /// A call on an open file of the replay.
+    fn on_handle(&mut self, event: &Event, id: HandleId, draft: &mut Draft) -> Result<(), Reason> {
+        let handle = self.handles.handle(id);
+        draft.operation.slot = handle.slot;
+        draft.uses(&mut handle.order, Use::Shared);
+        let open = self.handles.open_file(id);
+        let (node, appends) = (open.node, open.appends);
+        match draft.operation.action {
+            Action::Read | Action::Write | Action::Seek => {
+                draft.uses(&mut open.position, Use::Alone);
+            }
+            Action::List => {
+                draft.uses(&mut open.position, Use::Alone);
+                draft.used = true;
+                self.tree.contents(node, draft.me, Use::Listing, &mut draft.needs);
+            }
+            _ => {}
+        }
+        let moved = event.moved_bytes().unwrap_or(0);
+        let length = event.length.unwrap_or(0);
+        match draft.operation.action {
+            Action::Read | Action::ReadAt | Action::Map | Action::ReadAhead => {
+                if event.length.is_none() {
+                    draft.operation.length = moved;
+                }
+                let end = event.offset.map_or(0, |offset| offset.saturating_add(moved));
+                let node = self.tree.node(node);
+                node.reaches(end);
+                draft.uses_as_recorded(&mut node.data, Use::Shared);
+            }
+            Action::Write | Action::WriteAt => {
+                if event.length.is_none() {
+                    draft.operation.length = moved;
+                }
+                self.write(node, event.offset.filter(|_| !appends), moved, draft);
+            }
+            Action::Sync | Action::SyncData | Action::SyncRange | Action::SyncFilesystem => {
+                draft.uses_as_recorded(&mut self.tree.node(node).data, Use::Alone);
+            }
+            Action::Allocate => {
+                // Of the modes, only plain allocation makes the file longer.
+                let end = if event.flags == Some(0) && !event.failed() {
+                    event.offset.unwrap_or(0).saturating_add(length)
+                } else {
+                    0
+                };
+                let node = self.tree.node(node);
+                node.bytes = node.bytes.max(end);
+                draft.uses_as_recorded(&mut node.data, Use::Alone);
+            }
+            Action::SetSize => {
+                let node = self.tree.node(node);
+                if !event.failed() {
+                    node.bytes = length;
+                }
+                draft.uses_as_recorded(&mut node.data, Use::Alone);
+            }
+            Action::Lock | Action::LockRecord => {
+                draft.uses(&mut self.tree.node(node).locks, Use::Alone);
+            }
+            Action::GetAttributeOpen => return attribute(event),
+            Action::SetMode => draft.operation.flags = self.permissions(draft.operation.flags),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A write: one that makes the file longer keeps its order with all others, one in place overlaps
+    /// others.
+    fn write(
+        &mut self,
+        node: super::tree::NodeId,
+        offset: Option<u64>,
+        moved: u64,
+        draft: &mut Draft,
+    ) {
+        let node = self.tree.node(node);
+        let end = offset.unwrap_or(node.bytes).saturating_add(moved);
+        let kind = if end > node.bytes { Use::Alone } else { Use::Shared };
+        node.bytes = node.bytes.max(end);
+        draft.uses_as_recorded(&mut node.data, kind);
+    }
+
+    /// Calls of fcntl: copies, locks, and questions that cost little.
+    fn control(&mut self, event: &Event, draft: &mut Draft) -> Planned {
+        const COPIES: [u64; 2] = [0, 1030];
+        const LOCKS: [u64; 6] = [5, 6, 7, 36, 37, 38];
+        match event.flags {
+            Some(command) if COPIES.contains(&command) => {
+                draft.operation.action = Action::Duplicate;
+                self.duplicate(event, draft)
+            }
+            Some(command) if LOCKS.contains(&command) => {
+                draft.operation.action = Action::LockRecord;
+                self.descriptor(event, draft)
+            }
+            _ => self.descriptor(event, draft),
+        }
+    }
+
+    /// Copies between descriptors. One to a socket or pipe is a read, one from them a write.
+    fn send(&mut self, event: &Event, draft: &mut Draft) -> Planned {
+        let from = self.handle(event, draft)?;
+        let to = self.handles.of_file_anywhere(event.process, event.to_file);
+        let moved = event.moved_bytes().unwrap_or(0);
+        draft.operation.length = event.length.unwrap_or(0).max(moved);
+        match (from, to) {
+            (Ok(from), Some(to)) => {
+                let slot = self.handles.handle(to).slot;
+                draft.operation.to_slot = slot;
+                draft.uses(&mut self.handles.handle(to).order, Use::Shared);
+                draft.uses(&mut self.handles.handle(from).order, Use::Shared);
+                draft.operation.slot = self.handles.handle(from).slot;
+                for id in [from, to] {
+                    draft.uses(&mut self.handles.open_file(id).position, Use::Alone);
+                }
+                let node = self.handles.open_file(from).node;
+                self.tree.node(node).reaches(moved);
+                draft.uses_as_recorded(&mut self.tree.node(node).data, Use::Shared);
+                let node = self.handles.open_file(to).node;
+                self.write(node, None, moved, draft);
+                Ok(Ok(()))
+            }
+            (Ok(from), None) => {
+                draft.operation.action = Action::Read;
+                Ok(self.on_handle(event, from, draft))
+            }
+            (Err(_), Some(to)) => {
+                draft.operation.action = Action::Write;
+                Ok(self.on_handle(event, to, draft))
+            }
+            (Err(reason), None) => {
+                self.channel(event, draft);
+                Ok(Err(reason))
+            }
+        }
+    }
+
+    /// Permissions without the bits that a replay leaves out.
+    pub(super) fn permissions(&mut self, mode: u64) -> u64 {
+        self.recorded.special_bits += u64::from(mode & 0o6000 != 0);
+        mode & 0o1777
+    }
+
+    /// A name removed from a directory is a directory's when the flags say so.
+    pub(super) fn removal(event: &Event) -> Action {
+        let flagged = event.call.call().name == "unlinkat"
+            && event.flags.is_some_and(|flags| flags & AT_REMOVEDIR != 0);
+        let rmdir = event.call.call().name == "rmdir";
+        if flagged || rmdir { Action::RemoveDirectory } else { Action::Unlink }
+    }
+}
+
+/// Questions for an attribute that was not there can be asked again; the trace does not hold the
+/// names of those that were.
+pub(super) fn attribute(event: &Event) -> Result<(), Reason> {
+    let none = event.result == Some(-i64::from(libc::ENODATA));
+    if none { Ok(()) } else { Err(Reason::NotRecorded) }
+}

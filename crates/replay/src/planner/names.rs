@@ -1,0 +1,308 @@
+//! Calls on names: lookups, and those that make, remove and move them.
+
+use super::Planner;
+use super::calls::attribute;
+use super::draft::Draft;
+use super::tree::{Kind, Named, Place};
+use crate::action::Action;
+use crate::order::Use;
+use crate::plan::Reason;
+use seekwell_trace::{Event, FileId};
+
+const RENAME_NOREPLACE: u64 = 1;
+const RENAME_EXCHANGE: u64 = 2;
+
+/// True when the call ended with this error.
+pub(super) fn is(event: &Event, error: i32) -> bool {
+    event.result == Some(-i64::from(error))
+}
+
+/// Errors that show that the directories of the path exist.
+fn way_exists(event: &Event) -> bool {
+    let shown = [libc::EEXIST, libc::ENOTEMPTY, libc::EISDIR, libc::EBUSY, libc::ENODATA];
+    !event.failed() || shown.iter().any(|error| is(event, *error))
+}
+
+/// True when the call's result shows that its file exists.
+fn exists(event: &Event) -> bool {
+    let shown = [libc::EEXIST, libc::ENOTEMPTY, libc::EISDIR, libc::ENODATA, libc::EINVAL];
+    event.result.is_some_and(|result| result >= 0) || shown.iter().any(|error| is(event, *error))
+}
+
+impl Planner {
+    /// Calls that look a path up.
+    pub(super) fn path(&mut self, event: &Event, draft: &mut Draft) -> Result<(), Reason> {
+        let (number, path) = self.files.path(event.file)?;
+        let is_root = path == "/";
+        draft.operation.path = number;
+        let action = draft.operation.action;
+        if action == Action::GetAttribute {
+            attribute(event)?;
+        }
+        if action == Action::SetModeOf {
+            draft.operation.flags = self.permissions(draft.operation.flags);
+        }
+        if is_root {
+            return Ok(());
+        }
+        if is(event, libc::ENOTDIR) {
+            self.way_is_blocked(event.file, draft);
+            return Ok(());
+        }
+        let Some(place) = self.place(event.file, way_exists(event), draft) else {
+            return Ok(());
+        };
+        self.tree.look(place, draft.me, &mut draft.needs);
+        if !exists(event) {
+            if is(event, libc::ENOENT) {
+                self.absent(place);
+            }
+            return Ok(());
+        }
+        let is_link = action == Action::ReadLink && !event.failed();
+        let id = self.existing(place, event.file, Kind::Unknown);
+        let node = self.tree.node(id);
+        if is_link && node.kind == Kind::Unknown {
+            node.kind = Kind::Link(None);
+            let bytes = event.result.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(1);
+            node.reaches(bytes);
+        }
+        if action == Action::SetSizeOf && !event.failed() {
+            node.bytes = event.length.unwrap_or(0);
+            draft.uses_as_recorded(&mut node.data, Use::Alone);
+        }
+        Ok(())
+    }
+
+    /// A part of the path is no directory: of those that no call has told, the one above the file.
+    pub(super) fn way_is_blocked(&mut self, file: Option<FileId>, draft: &mut Draft) {
+        let Ok((_, path)) = self.files.path(file) else { return };
+        let parts = self.tree.parts(path);
+        let Some((_, above)) = parts.split_last() else { return };
+        draft.used = true;
+        let place = self.tree.walk(&above.into(), true, draft.me, &mut draft.needs);
+        let Some(place) = place else { return };
+        self.tree.look(place, draft.me, &mut draft.needs);
+        match self.tree.state(place) {
+            Named::Unknown => {
+                self.tree.found(place, Kind::File, None, 0);
+            }
+            Named::File(id) if self.tree.node(id).kind == Kind::Unknown => {
+                self.tree.node(id).kind = Kind::File;
+            }
+            _ => {}
+        }
+    }
+
+    /// A lookup found nothing: if no call told otherwise, nothing was there before.
+    pub(super) fn absent(&mut self, place: Place) {
+        if self.tree.state(place) == Named::Unknown {
+            self.tree.set(place, Named::Nothing);
+        }
+    }
+
+    /// Calls that make or remove one name.
+    pub(super) fn name(&mut self, event: &Event, draft: &mut Draft) -> Result<(), Reason> {
+        let (number, path) = self.files.path(event.file)?;
+        if path == "/" {
+            return Err(Reason::Process);
+        }
+        draft.operation.path = number;
+        let action = match draft.operation.action {
+            Action::Unlink | Action::RemoveDirectory => Self::removal(event),
+            action => action,
+        };
+        draft.operation.action = action;
+        match action {
+            Action::MakeFile => {
+                let kind = event.flags.unwrap_or(0) & u64::from(libc::S_IFMT);
+                if kind != 0 && kind != u64::from(libc::S_IFREG) {
+                    return Err(Reason::DeviceNode);
+                }
+                draft.operation.mode = self.permissions(event.flags.unwrap_or(0o644));
+            }
+            Action::MakeDirectory => {
+                draft.operation.mode = self.permissions(event.flags.unwrap_or(0o755));
+            }
+            Action::MakeLink => {
+                draft.operation.to_path = self.files.path(event.to_file).map_or(0, |(to, _)| to);
+            }
+            _ => {}
+        }
+        if is(event, libc::ENOTDIR) {
+            self.not_a_directory(event, action, draft);
+            return Ok(());
+        }
+        let Some(place) = self.place(event.file, way_exists(event), draft) else {
+            return Ok(());
+        };
+        if event.failed() {
+            self.name_failed(event, place, action, draft);
+            return Ok(());
+        }
+        match action {
+            Action::Unlink | Action::RemoveDirectory => self.removed(event, place, action, draft),
+            Action::MakeDirectory => self.new_name(place, Kind::Directory, draft),
+            Action::MakeLink => {
+                let path = self.files.path(event.to_file).map(|(_, path)| path.to_owned());
+                let target = path.ok().map(|path| self.tree.parts(&path));
+                self.new_name(place, Kind::Link(target), draft);
+            }
+            _ => self.new_name(place, Kind::File, draft),
+        }
+        Ok(())
+    }
+
+    fn new_name(&mut self, place: Place, kind: Kind, draft: &mut Draft) {
+        self.tree.change(place, draft.me, &mut draft.needs);
+        let mode = u32::try_from(draft.operation.mode).ok();
+        self.tree.made(place, kind, mode);
+    }
+
+    fn removed(&mut self, event: &Event, place: Place, action: Action, draft: &mut Draft) {
+        let kind = if action == Action::Unlink { Kind::File } else { Kind::Directory };
+        let id = self.existing(place, event.file, kind);
+        if action == Action::RemoveDirectory {
+            self.tree.empty(id);
+            self.tree.contents(id, draft.me, Use::Alone, &mut draft.needs);
+        }
+        self.tree.change(place, draft.me, &mut draft.needs);
+        self.tree.set(place, Named::Nothing);
+    }
+
+    fn name_failed(&mut self, event: &Event, place: Place, action: Action, draft: &mut Draft) {
+        self.tree.look(place, draft.me, &mut draft.needs);
+        let removes = matches!(action, Action::Unlink | Action::RemoveDirectory);
+        let directory = is(event, libc::ENOTEMPTY)
+            || is(event, libc::EISDIR)
+            || (action == Action::Unlink && is(event, libc::EPERM));
+        if directory || is(event, libc::EEXIST) {
+            let kind = if directory { Kind::Directory } else { Kind::Unknown };
+            let id = self.existing(place, event.file, kind);
+            if is(event, libc::ENOTEMPTY) {
+                self.tree.not_empty(id);
+                self.tree.contents(id, draft.me, Use::Listing, &mut draft.needs);
+            }
+        } else if is(event, libc::ENOENT) && removes {
+            self.absent(place);
+        }
+    }
+
+    /// A removal or a new name below something that is no directory, or a directory to be removed that
+    /// is none.
+    fn not_a_directory(&mut self, event: &Event, action: Action, draft: &mut Draft) {
+        if action != Action::RemoveDirectory {
+            return self.way_is_blocked(event.file, draft);
+        }
+        let Some(place) = self.place(event.file, true, draft) else { return };
+        self.tree.look(place, draft.me, &mut draft.needs);
+        self.existing(place, event.file, Kind::File);
+    }
+
+    /// Renames and links.
+    pub(super) fn two_names(&mut self, event: &Event, draft: &mut Draft) -> Result<(), Reason> {
+        let from = self.files.path(event.file).map(|(number, _)| number);
+        let to = self.files.path(event.to_file).map(|(number, _)| number);
+        let (from, to) = (from?, to?);
+        draft.operation.path = from;
+        draft.operation.to_path = to;
+        let sure = way_exists(event);
+        if event.failed() {
+            self.two_names_failed(event, draft);
+            return Ok(());
+        }
+        let from = self.place(event.file, sure, draft);
+        let to = self.place(event.to_file, sure, draft);
+        let (Some(from), Some(to)) = (from, to) else { return Ok(()) };
+        let is_rename = draft.operation.action == Action::Rename;
+        // A rename replaces a file by a file and a directory by a directory.
+        let replaced = match self.tree.state(to) {
+            Named::File(id) if is_rename => self.tree.node(id).kind.clone(),
+            _ => Kind::Unknown,
+        };
+        let id = self.existing(from, event.file, replaced);
+        if is_rename {
+            self.tree.change(from, draft.me, &mut draft.needs);
+            // Names below a directory that moves are other paths afterwards.
+            self.tree.contents(id, draft.me, Use::Alone, &mut draft.needs);
+        } else {
+            self.tree.look(from, draft.me, &mut draft.needs);
+        }
+        if from == to {
+            return Ok(());
+        }
+        let flags =
+            if event.call.call().name == "renameat2" { event.flags.unwrap_or(0) } else { 0 };
+        let other = match flags {
+            RENAME_EXCHANGE => Named::File(self.existing(to, event.to_file, Kind::Unknown)),
+            _ => Named::Nothing,
+        };
+        self.tree.change(to, draft.me, &mut draft.needs);
+        draft.operation.flags = flags & (RENAME_NOREPLACE | RENAME_EXCHANGE);
+        self.tree.set(to, Named::File(id));
+        if is_rename {
+            self.tree.set(from, other);
+        }
+        Ok(())
+    }
+
+    /// Uses of names by a rename or link that failed, and what its error shows.
+    fn two_names_failed(&mut self, event: &Event, draft: &mut Draft) {
+        let is_link = draft.operation.action == Action::Link;
+        // Errors of names that both exist: the kernel looks both up first.
+        let both = [libc::EEXIST, libc::ENOTEMPTY, libc::EISDIR, libc::EINVAL];
+        let both = both.iter().any(|error| is(event, *error));
+        let from = self.place(event.file, both, draft);
+        let to = self.place(event.to_file, both || is(event, libc::EPERM), draft);
+        for place in [from, to].into_iter().flatten() {
+            self.tree.look(place, draft.me, &mut draft.needs);
+        }
+        let Some(from) = from else { return };
+        if is(event, libc::EPERM) && is_link {
+            self.existing(from, event.file, Kind::Directory);
+        }
+        if let Some(to) = to.filter(|_| both && !is(event, libc::EINVAL)) {
+            let directory = is(event, libc::EISDIR) || is(event, libc::ENOTEMPTY);
+            let kind = if directory { Kind::Directory } else { Kind::Unknown };
+            let id = self.existing(to, event.to_file, kind);
+            if is(event, libc::ENOTEMPTY) {
+                self.tree.not_empty(id);
+                self.tree.contents(id, draft.me, Use::Listing, &mut draft.needs);
+            }
+            let kind = match event.result.map(|error| -error) {
+                Some(error) if error == i64::from(libc::EISDIR) => Kind::File,
+                Some(error) if error == i64::from(libc::ENOTEMPTY) && !self.is_above(event) => {
+                    Kind::Directory
+                }
+                _ => Kind::Unknown,
+            };
+            self.existing(from, event.file, kind);
+        }
+        if is(event, libc::EINVAL) {
+            self.existing(from, event.file, Kind::Directory);
+        }
+        let to_is_known = to.is_some_and(|to| matches!(self.tree.state(to), Named::File(_)));
+        if is(event, libc::ENOENT)
+            && (to_is_known || to.is_some_and(|to| to.directory == from.directory))
+        {
+            self.absent(from);
+        }
+        if is(event, libc::ENOTDIR)
+            && let Some(to) = to
+        {
+            self.directory_over_file(event, from, to);
+        }
+    }
+
+    /// True when the second path of a call is above the first: that error tells nothing of the first.
+    fn is_above(&self, event: &Event) -> bool {
+        let paths = (self.files.path(event.file), self.files.path(event.to_file));
+        matches!(paths, (Ok((_, from)), Ok((_, to))) if from.starts_with(to))
+    }
+
+    /// A directory was to replace a file.
+    fn directory_over_file(&mut self, event: &Event, from: Place, to: Place) {
+        self.existing(from, event.file, Kind::Directory);
+        self.existing(to, event.to_file, Kind::File);
+    }
+}

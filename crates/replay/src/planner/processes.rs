@@ -1,0 +1,230 @@
+//! Processes and threads of a trace: their lanes, and the order in which they begin and end.
+
+use super::Planner;
+use crate::error::ReplayError;
+use crate::order::{Stamp, put};
+use crate::plan::{Lane, Plan};
+use seekwell_trace::{Event, FileId, ProcessEntry};
+use std::collections::HashMap;
+
+/// Lanes that are made before those of threads that have ended are used again.
+const FRESH_LANES: usize = 64;
+
+/// First reading of a trace: the number of calls of each thread and process.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    threads: HashMap<(u32, u32), u64>,
+    processes: HashMap<u32, u64>,
+}
+
+impl Survey {
+    pub(super) fn add(&mut self, event: &Event) {
+        *self.threads.entry((event.process, event.thread)).or_default() += 1;
+        *self.processes.entry(event.process).or_default() += 1;
+    }
+}
+
+#[derive(Debug, Default)]
+struct Process {
+    parent: Option<u32>,
+    begun: bool,
+    /// Its last operation.
+    last: Option<Stamp>,
+    /// Children that have ended and that it has made no call since.
+    ended: Vec<Stamp>,
+}
+
+#[derive(Debug)]
+struct Thread {
+    lane: u32,
+    /// End of its last operation; of a new thread, of the operation that made it.
+    ready_ns: Option<u64>,
+    begun: bool,
+}
+
+/// Processes and threads of a trace.
+#[derive(Debug)]
+pub(super) struct Processes {
+    survey: Survey,
+    processes: HashMap<u32, Process>,
+    threads: HashMap<(u32, u32), Thread>,
+    /// Operations that made threads which have not made a call yet.
+    makers: HashMap<u32, Stamp>,
+    free: Vec<u32>,
+    number: u64,
+    /// Handles without descriptors, to be closed after the call of their thread.
+    dropped: Vec<usize>,
+    /// Last writes to each pipe and socket.
+    channels: HashMap<FileId, Vec<Stamp>>,
+}
+
+impl Processes {
+    pub(super) fn new(entries: Vec<ProcessEntry>, survey: Survey) -> Self {
+        let mut processes: HashMap<u32, Process> = HashMap::new();
+        for entry in entries {
+            let process = processes.entry(entry.process).or_default();
+            process.parent = process.parent.or(entry.parent).filter(|one| *one != entry.process);
+        }
+        let number = survey.threads.len() as u64;
+        let (threads, makers) = (HashMap::new(), HashMap::new());
+        Self {
+            survey,
+            processes,
+            threads,
+            makers,
+            free: Vec::new(),
+            number,
+            dropped: Vec::new(),
+            channels: HashMap::new(),
+        }
+    }
+
+    pub(super) fn threads(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn parent(&self, process: u32) -> Option<u32> {
+        self.processes.get(&process)?.parent
+    }
+
+    /// True when no call of the process was planned yet; only the first time.
+    pub(super) fn begins(&mut self, process: u32) -> bool {
+        !std::mem::replace(&mut self.processes.entry(process).or_default().begun, true)
+    }
+
+    /// Adds the operations that this call comes after as part of its thread and process.
+    pub(super) fn begin(&mut self, event: &Event, needs: &mut Vec<Stamp>) {
+        let key = (event.process, event.thread);
+        let is_new = self.threads.get(&key).is_some_and(|thread| !thread.begun);
+        if is_new {
+            let own = self.processes.get(&event.process).and_then(|process| process.last);
+            let parent = self.parent(event.process).and_then(|one| self.processes.get(&one)?.last);
+            let maker = self.makers.remove(&event.thread).or(own).or(parent);
+            needs.extend(maker.filter(|maker| maker.number > 0));
+            if let Some(thread) = self.threads.get_mut(&key) {
+                thread.begun = true;
+                thread.ready_ns = maker.map(|maker| maker.end_ns);
+            }
+        }
+        if let Some(process) = self.processes.get_mut(&event.process) {
+            let ended = std::mem::take(&mut process.ended);
+            let (over, running): (Vec<_>, _) =
+                ended.into_iter().partition(|one| one.end_ns <= event.start_ns);
+            process.ended = running;
+            needs.extend(over);
+        }
+    }
+
+    /// Recorded time since which nothing but itself held the thread back.
+    pub(super) fn ready_ns(&self, process: u32, thread: u32) -> Option<u64> {
+        self.threads.get(&(process, thread))?.ready_ns
+    }
+
+    /// Notes an operation.
+    pub(super) fn done(&mut self, process: u32, thread: u32, me: Stamp) {
+        if let Some(thread) = self.threads.get_mut(&(process, thread)) {
+            thread.ready_ns = Some(me.end_ns);
+        }
+        self.processes.entry(process).or_default().last = Some(me);
+    }
+
+    /// A call made a process or thread; returns true when it is a process that has made no call yet.
+    pub(super) fn made(&mut self, parent: u32, child: u32) -> bool {
+        if let Some(maker) = self.processes.get(&parent).and_then(|process| process.last) {
+            self.makers.insert(child, maker);
+        }
+        let is_process = self.survey.processes.contains_key(&child);
+        if !is_process {
+            return false;
+        }
+        let process = self.processes.entry(child).or_default();
+        process.parent = Some(parent).filter(|one| *one != child);
+        !process.begun
+    }
+
+    /// A handle lost its last descriptor during a call.
+    pub(super) fn drop_later(&mut self, handle: usize) {
+        self.dropped.push(handle);
+    }
+
+    /// Handles that lost their last descriptor during a call.
+    pub(super) fn dropped(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.dropped)
+    }
+
+    /// The last writes to a pipe or socket, one of each lane.
+    pub(super) fn channel(&mut self, file: FileId) -> &mut Vec<Stamp> {
+        self.channels.entry(file).or_default()
+    }
+
+    /// Counts the call; true when it is the last one of its thread.
+    pub(super) fn is_last(&mut self, event: &Event) -> bool {
+        if let Some(left) = self.survey.processes.get_mut(&event.process) {
+            *left = left.saturating_sub(1);
+        }
+        let left = self.survey.threads.get_mut(&(event.process, event.thread));
+        left.is_some_and(|left| {
+            *left = left.saturating_sub(1);
+            *left == 0
+        })
+    }
+
+    /// Ends the thread; true when it was the last one of its process.
+    pub(super) fn end(&mut self, event: &Event, stamp: Stamp) -> bool {
+        if let Some(thread) = self.threads.remove(&(event.process, event.thread)) {
+            self.free.push(thread.lane);
+        }
+        if self.survey.processes.get(&event.process).is_some_and(|left| *left > 0) {
+            return false;
+        }
+        let parent = self.parent(event.process);
+        if let Some(parent) = parent.and_then(|parent| self.processes.get_mut(&parent))
+            && stamp.number > 0
+        {
+            put(&mut parent.ended, stamp);
+        }
+        true
+    }
+}
+
+impl Planner {
+    /// The lane of a call's thread. A thread that begins takes that of one that has ended.
+    pub(super) fn lane(&mut self, event: &Event) -> Result<u32, ReplayError> {
+        let key = (event.process, event.thread);
+        if let Some(thread) = self.processes.threads.get(&key) {
+            return Ok(thread.lane);
+        }
+        // Unrelated processes share a lane only when there are many.
+        let reuses = self.lanes.len() >= FRESH_LANES;
+        let free = if reuses { self.processes.free.pop() } else { None };
+        let lane = match free {
+            Some(lane) => lane,
+            None => {
+                let lane = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
+                if lane >= self.limits.lanes {
+                    let (found, limit) = (u64::from(lane) + 1, self.limits.lanes.into());
+                    return Err(Plan::too_large("threads at the same time", found, limit));
+                }
+                self.lanes.push(Lane::default());
+                lane
+            }
+        };
+        let thread = Thread { lane, ready_ns: None, begun: false };
+        self.processes.threads.insert(key, thread);
+        if self.processes.begins(event.process)
+            && let Some(parent) = self.processes.parent(event.process)
+        {
+            self.handles.inherit(parent, event.process);
+        }
+        Ok(lane)
+    }
+
+    /// A process or thread was made.
+    pub(super) fn forked(&mut self, event: &Event) {
+        let child = event.result.and_then(|child| u32::try_from(child).ok());
+        let Some(child) = child.filter(|child| *child > 0) else { return };
+        if self.processes.made(event.process, child) && self.processes.begins(child) {
+            self.handles.inherit(event.process, child);
+        }
+    }
+}

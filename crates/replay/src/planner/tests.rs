@@ -1,0 +1,343 @@
+use super::*;
+use crate::fixture::{DIRECTORY, REGULAR, Script};
+use crate::plan::{TreeEntry, TreeKind};
+use proptest::prelude::*;
+use seekwell_trace::ProcessEntry;
+
+mod random;
+
+fn entry(path: &str, kind: TreeKind, mode: Option<u32>, bytes: u64) -> TreeEntry {
+    TreeEntry { path: path.to_owned(), kind, mode, bytes }
+}
+
+/// Action, path and order of an operation.
+type Short = (Action, String, Vec<(u32, u64)>);
+
+fn short(plan: &Plan, lane: usize) -> Vec<Short> {
+    let all = plan.operations(lane);
+    all.iter()
+        .map(|one| {
+            let path = plan.path(one.path).unwrap_or_default().to_owned();
+            (one.action, path, one.after.clone())
+        })
+        .collect()
+}
+
+/// A program that reads one file, makes another and renames it over a third.
+fn scripted() -> Script {
+    let mut script = Script::default();
+    script.known("/w/in", REGULAR, 5000);
+    script.known("/w/out.new", REGULAR, 0);
+    script.open(1, "/w/in", libc::O_RDONLY, 3);
+    for (offset, result) in [(0, 4096), (4096, 904), (5000, 0)] {
+        let read = script.on(1, "read", (3, "/w/in"), result);
+        (read.offset, read.length) = (Some(offset), Some(4096));
+    }
+    script.on(1, "close", (3, "/w/in"), 0);
+    script.at(1, "newfstatat", "/w/out", 0);
+    script.at(1, "newfstatat", "/w/none", -2);
+    script.open(1, "/w/out.new", libc::O_WRONLY | libc::O_CREAT, 3);
+    let write = script.on(1, "write", (3, "/w/out.new"), 700);
+    (write.offset, write.length) = (Some(0), Some(700));
+    script.on(1, "fsync", (3, "/w/out.new"), 0);
+    let to = script.file("/w/out");
+    script.at(1, "rename", "/w/out.new", 0).to_file = Some(to);
+    script.on(1, "close", (3, "/w/out.new"), 0);
+    script
+}
+
+#[test]
+fn a_program_becomes_its_tree_and_its_calls() {
+    let plan = scripted().plan(&Choice::default()).unwrap();
+    assert_eq!(
+        plan.tree(),
+        [
+            entry("/w", TreeKind::Directory, None, 0),
+            entry("/w/in", TreeKind::File, Some(0o640), 5000),
+            entry("/w/out", TreeKind::File, None, 0),
+        ]
+    );
+    let call = |action, path: &str| (action, path.to_owned(), vec![]);
+    assert_eq!(
+        short(&plan, 0),
+        [
+            call(Action::Open, "/w/in"),
+            call(Action::Read, ""),
+            call(Action::Read, ""),
+            call(Action::Read, ""),
+            call(Action::Close, ""),
+            call(Action::StatusOf, "/w/out"),
+            call(Action::StatusOf, "/w/none"),
+            call(Action::Open, "/w/out.new"),
+            call(Action::Write, ""),
+            call(Action::Sync, ""),
+            call(Action::Rename, "/w/out.new"),
+            call(Action::Close, ""),
+        ]
+    );
+    let recorded = plan.recorded();
+    assert_eq!((recorded.calls, recorded.planned), (12, 12));
+    assert_eq!((recorded.elapsed_ns, recorded.inside_ns), (23_000, 12_000));
+    let thinks: Vec<u64> = plan.operations(0).iter().map(|one| one.think_ns).collect();
+    assert_eq!(thinks, [0, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]);
+}
+
+#[test]
+fn calls_elsewhere_are_counted_and_left_out() {
+    let mut script = scripted();
+    script.known("/dev/null", libc::S_IFCHR | 0o666, 0);
+    script.open(1, "/dev/null", libc::O_WRONLY, 5);
+    script.on(1, "write", (5, "/dev/null"), 10);
+    script.on(1, "write", (1, "pipe:[17]"), 10);
+    script.call(1, "sync", 0);
+    script.call(1, "io_submit", 1);
+    script.call(1, "munmap", 0);
+    script.at(1, "mknod", "/w/fifo", 0).flags = Some((libc::S_IFIFO | 0o600).into());
+    script.at(1, "newfstatat", &format!("/w/{}", "x".repeat(300)), -36);
+    script.at(1, "newfstatat", &format!("/{}", "y/".repeat(5000)), -36);
+    script.at(1, "getxattr", "/w/in", 12);
+    script.at(1, "newfstatat", "/usr/lib/x", 0);
+    let choice = Choice { only: Some("/w/".to_owned()), ..Choice::default() };
+    let plan = script.plan(&choice).unwrap();
+    let skipped: Vec<(Reason, u64)> =
+        plan.recorded().skipped.iter().map(|(reason, count)| (*reason, *count)).collect();
+    assert_eq!(
+        skipped,
+        [
+            (Reason::NotAFile, 3),
+            (Reason::Outside, 1),
+            (Reason::Process, 1),
+            (Reason::NotRecorded, 2),
+            (Reason::Machine, 1),
+            (Reason::DeviceNode, 1),
+            (Reason::LongName, 2),
+        ]
+    );
+    assert_eq!(plan.recorded().planned, 12);
+    assert!(plan.tree().iter().all(|entry| entry.path.starts_with("/w")));
+}
+
+#[test]
+fn threads_wait_for_what_they_use_and_for_nothing_else() {
+    let mut script = Script::default();
+    script.at(1, "mkdir", "/d", 0);
+    script.open(1, "/d/a", libc::O_CREAT | libc::O_EXCL | libc::O_RDWR, 3);
+    // Reads what 1 makes.
+    script.at(2, "newfstatat", "/d/a", 0);
+    // Has nothing in common with 1 or 2.
+    script.open(3, "/other", libc::O_RDONLY, 3);
+    script.on(3, "fsync", (3, "/other"), 0);
+    script.on(1, "close", (3, "/d/a"), 0);
+    script.at(2, "unlink", "/d/a", 0);
+    script.at(3, "rmdir", "/d", 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let after = |lane| -> Vec<_> { short(&plan, lane).into_iter().map(|one| one.2).collect() };
+    assert_eq!(after(0), [vec![], vec![], vec![]]);
+    assert_eq!(after(1), [vec![(0, 2)], vec![]]);
+    assert_eq!(after(2), [vec![], vec![], vec![(0, 2), (1, 2)], vec![]]);
+}
+
+#[test]
+fn children_share_descriptors_and_parents_wait_for_them() {
+    let mut script = Script::default();
+    script.open(1, "/a", libc::O_RDONLY, 3);
+    script.call(1, "fork", 2);
+    script.on(2, "read", (3, "/a"), 0).offset = Some(0);
+    script.on(2, "close", (3, "/a"), 0);
+    script.on(1, "read", (3, "/a"), 0).offset = Some(0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(
+        short(&plan, 0),
+        [
+            (Action::Open, "/a".to_owned(), vec![]),
+            // The child's read moved the position that both share.
+            (Action::Read, String::new(), vec![(1, 1)]),
+            // The end of the process closes.
+            (Action::Close, String::new(), vec![]),
+        ]
+    );
+    assert_eq!(short(&plan, 1), [(Action::Read, String::new(), vec![(0, 1)])]);
+    assert_eq!(plan.slots, 2);
+}
+
+#[test]
+fn a_reader_of_a_pipe_waits_for_the_writer() {
+    let mut script = Script::default();
+    script.processes.push(ProcessEntry { process: 2, parent: Some(1), start_ns: 0, name: None });
+    script.at(2, "newfstatat", "/b", 0);
+    script.at(1, "newfstatat", "/a", 0);
+    script.on(1, "write", (1, "pipe:[5]"), 10);
+    script.on(2, "read", (0, "pipe:[5]"), 10);
+    script.at(2, "newfstatat", "/c", 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(
+        short(&plan, 0),
+        [
+            (Action::StatusOf, "/b".to_owned(), vec![]),
+            (Action::Order, String::new(), vec![(1, 2)]),
+            (Action::StatusOf, "/c".to_owned(), vec![]),
+        ]
+    );
+}
+
+#[test]
+fn a_file_open_before_the_trace_is_opened_at_its_position() {
+    let mut script = Script::default();
+    let read = script.on(1, "read", (7, "/log"), 100);
+    (read.offset, read.length) = (Some(4000), Some(100));
+    script.on(1, "getdents64", (8, "/folder"), 50);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let all = plan.operations(0);
+    assert_eq!(
+        all.iter().map(|one| (one.action, one.added, one.offset)).collect::<Vec<_>>(),
+        [
+            (Action::Open, true, 4000),
+            (Action::Read, false, 4000),
+            (Action::Open, true, 0),
+            (Action::List, false, 0),
+            (Action::Close, true, 0),
+            (Action::Close, true, 0),
+        ]
+    );
+    assert_eq!(
+        plan.tree(),
+        [entry("/log", TreeKind::File, None, 4100), entry("/folder", TreeKind::Directory, None, 0)]
+    );
+}
+
+#[test]
+fn set_user_id_bits_are_counted_and_left_out() {
+    let mut script = Script::default();
+    script.known("/a", libc::S_IFREG | 0o4755, 0);
+    script.open(1, "/a", libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY, 3);
+    script.at(1, "chmod", "/a", 0).flags = Some(0o6711);
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(plan.recorded().special_bits, 2);
+    let all = plan.operations(0);
+    assert_eq!((all[0].mode, all[1].flags), (0o755, 0o711));
+}
+
+#[test]
+fn traces_beyond_the_limits_are_refused_in_words() {
+    let mut script = Script::default();
+    for process in 1..5 {
+        script.at(process, "newfstatat", "/a", -2);
+    }
+    for process in 1..5 {
+        script.at(process, "newfstatat", "/a", -2);
+    }
+    let limited = |limits| Choice { limits, ..Choice::default() };
+    let refused = |limits| script.plan(&limited(limits)).unwrap_err().to_string();
+    assert_eq!(
+        refused(Limits { lanes: 3, ..Limits::default() }),
+        "the trace has 4 threads at the same time, a replay takes at most 3; \
+         cut it with `seekwell trace filter`"
+    );
+    assert_eq!(
+        refused(Limits { bytes: 10, ..Limits::default() }),
+        "the trace has 0 MiB of calls, a replay takes at most 0; cut it with `seekwell trace filter`"
+    );
+    let mut script = Script::default();
+    script.call(1, "sync", 0);
+    assert_eq!(
+        script.plan(&Choice::default()).unwrap_err().to_string(),
+        "the trace has no call on a file; record one with `seekwell capture`"
+    );
+}
+
+#[test]
+fn openings_without_end_are_bounded() {
+    let mut script = Script::default();
+    for fd in 0..5000 {
+        script.open(1, "/a", libc::O_RDONLY, fd);
+    }
+    let limits = Limits { open: 1000, ..Limits::default() };
+    let plan = script.plan(&Choice { limits, ..Choice::default() }).unwrap();
+    assert_eq!(plan.recorded().skipped[&Reason::TooManyOpen], 4000);
+    assert_eq!(plan.slots, 1001);
+}
+
+#[test]
+fn processes_that_are_their_own_ancestors_do_no_harm() {
+    let mut script = Script::default();
+    for (process, parent) in [(1, 2), (2, 1), (3, 3)] {
+        let parent = Some(parent);
+        script.processes.push(ProcessEntry { process, parent, start_ns: 0, name: None });
+    }
+    for process in [1, 2, 3, 1, 2, 3] {
+        script.call(process, "fork", process.into());
+        script.at(process, "newfstatat", "/a", 0);
+    }
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(plan.recorded().planned, 6);
+    assert_ordered(&plan);
+}
+
+/// Fails when an order could hold two threads up for ever: each operation comes after operations that
+/// can all run before it.
+pub(super) fn assert_ordered(plan: &Plan) {
+    let lanes: Vec<_> = (0..plan.lanes()).map(|lane| plan.operations(lane)).collect();
+    let mut done = vec![0_usize; lanes.len()];
+    loop {
+        let ready = (0..lanes.len()).find(|lane| {
+            lanes[*lane].get(done[*lane]).is_some_and(|one| {
+                one.after.iter().all(|(other, number)| done[*other as usize] as u64 >= *number)
+            })
+        });
+        match ready {
+            Some(lane) => done[lane] += 1,
+            None => break,
+        }
+    }
+    let all: Vec<usize> = lanes.iter().map(Vec::len).collect();
+    assert_eq!(done, all, "threads hold each other up");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever a trace holds, its plan is made or refused, and can run to its end.
+    #[test]
+    fn no_trace_makes_threads_wait_for_each_other(
+        calls in proptest::collection::vec(
+            (0..seekwell_trace::calls::CALLS.len(), 1_u32..5, -3_i64..8, 0_u64..6, any::<u64>(), any::<u64>()),
+            1..120,
+        )
+    ) {
+        const PATHS: [&str; 8] = [
+            "/a", "/a/b", "/a/b/c", "/d", "/../../x", "pipe:[3]", "…/relative", "",
+        ];
+        let mut script = Script::default();
+        for (call, process, result, fd, offset, flags) in calls {
+            let name = seekwell_trace::calls::CALLS[call].name;
+            let (path, to) = (PATHS[(offset % 8) as usize], PATHS[(flags % 8) as usize]);
+            let to = script.file(to);
+            let event = script.at(process, name, path, result);
+            event.thread = process + (flags % 2) as u32 * 10;
+            event.to_file = Some(to);
+            event.fd = i32::try_from(fd).ok();
+            event.offset = Some(offset);
+            event.length = Some(flags);
+            event.flags = Some(flags);
+        }
+        match script.plan(&Choice::default()) {
+            Ok(plan) => assert_ordered(&plan),
+            Err(error) => prop_assert!(error.to_string().starts_with("the trace has no call")),
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_is_listed_is_ordered_after_its_names() {
+    let mut script = Script::default();
+    script.known("/d", DIRECTORY, 0);
+    script.open(1, "/d", libc::O_DIRECTORY, 3);
+    script.open(2, "/d/a", libc::O_CREAT | libc::O_EXCL, 3);
+    script.open(3, "/d/b", libc::O_CREAT | libc::O_EXCL, 3);
+    script.on(1, "getdents64", (3, "/d"), 80);
+    let plan = script.plan(&Choice::default()).unwrap();
+    assert_eq!(short(&plan, 0)[1].2, [(1, 1), (2, 1)]);
+    // The two names have nothing in common.
+    assert_eq!(short(&plan, 1)[0].2, []);
+    assert_eq!(short(&plan, 2)[0].2, []);
+}

@@ -1,0 +1,318 @@
+//! The tree that a trace implies: names as they come and go, and the files that must have been there
+//! before its first call.
+
+use crate::order::{Resource, Stamp, Use};
+use crate::plan::{TreeEntry, TreeKind};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Number of a file of the tree.
+pub(super) type NodeId = usize;
+
+/// Most symbolic links on the way to a file, as in the kernel.
+const MOST_LINKS: u32 = 40;
+
+/// Type of a file, as far as calls have shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A file or a directory.
+    Unknown,
+    File,
+    Directory,
+    /// Symbolic link with the names of its target; `None` when the trace does not tell.
+    Link(Option<Rc<[u32]>>),
+}
+
+/// State of a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Named {
+    /// No call has told.
+    #[default]
+    Unknown,
+    /// Nothing has this name.
+    Nothing,
+    /// A file has it.
+    File(NodeId),
+}
+
+#[derive(Debug, Default)]
+struct Name {
+    state: Named,
+    order: Resource,
+    /// The directory that lookups below it would find, if there is one.
+    supposed: Option<NodeId>,
+}
+
+/// A file of the tree.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    names: HashMap<u32, Name>,
+    /// Directory and name before the first call; `None` for files that a call made.
+    origin: Option<(NodeId, u32)>,
+    pub(super) mode: Option<u32>,
+    /// Size now.
+    pub(super) bytes: u64,
+    first_bytes: u64,
+    /// True when the trace tells the first size.
+    pub(super) bytes_known: bool,
+    /// Its data.
+    pub(super) data: Resource,
+    /// Names in it.
+    contents: Resource,
+    /// Its locks.
+    pub(super) locks: Resource,
+    /// True when a name in it must exist that no call names.
+    holds_unknown: bool,
+    /// True while no call has shown that it exists.
+    is_supposed: bool,
+}
+
+impl Node {
+    fn new(kind: Kind, origin: Option<(NodeId, u32)>, mode: Option<u32>, bytes: u64) -> Self {
+        Self {
+            kind,
+            names: HashMap::new(),
+            origin,
+            mode,
+            bytes,
+            first_bytes: bytes,
+            bytes_known: false,
+            data: Resource::default(),
+            contents: Resource::default(),
+            locks: Resource::default(),
+            holds_unknown: false,
+            is_supposed: false,
+        }
+    }
+
+    /// Learns that an initial file of unknown size reaches this far.
+    pub(super) fn reaches(&mut self, bytes: u64) {
+        if self.origin.is_some() && !self.bytes_known && self.bytes < bytes {
+            self.bytes = bytes;
+            self.first_bytes = bytes;
+        }
+    }
+}
+
+/// A name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) directory: NodeId,
+    pub(super) name: u32,
+}
+
+/// The tree, while the trace is read.
+#[derive(Debug)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    numbers: HashMap<Rc<str>, u32>,
+    names: Vec<Rc<str>>,
+    /// Paths that could not be followed.
+    pub(super) contradictions: u64,
+}
+
+impl Tree {
+    pub(super) fn new() -> Self {
+        let root = Node::new(Kind::Directory, None, Some(0o755), 0);
+        let mut tree = Self {
+            nodes: vec![root],
+            numbers: HashMap::new(),
+            names: Vec::new(),
+            contradictions: 0,
+        };
+        // The root is there before and has no name.
+        tree.nodes[0].origin = Some((0, u32::MAX));
+        tree
+    }
+
+    pub(super) fn node(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id]
+    }
+
+    /// Names of a path.
+    pub(super) fn parts(&mut self, path: &str) -> Rc<[u32]> {
+        path.split('/').filter(|part| !part.is_empty()).map(|part| self.number(part)).collect()
+    }
+
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let name: Rc<str> = name.into();
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(Rc::clone(&name));
+        self.numbers.insert(name, number);
+        number
+    }
+
+    fn name(&mut self, place: Place) -> &mut Name {
+        let directory = &mut self.nodes[place.directory];
+        let untold = if directory.origin.is_some() { Named::Unknown } else { Named::Nothing };
+        directory
+            .names
+            .entry(place.name)
+            .or_insert_with(|| Name { state: untold, ..Name::default() })
+    }
+
+    pub(super) fn state(&mut self, place: Place) -> Named {
+        self.name(place).state
+    }
+
+    pub(super) fn set(&mut self, place: Place, state: Named) {
+        self.name(place).state = state;
+    }
+
+    /// The place that a path names; lookups of the directories on the way are uses by `me`. `sure` is
+    /// true when the call's result shows that they exist. `None` when the way is not known.
+    pub(super) fn walk(
+        &mut self,
+        parts: &Rc<[u32]>,
+        sure: bool,
+        me: Stamp,
+        needs: &mut Vec<Stamp>,
+    ) -> Option<Place> {
+        let mut left: Vec<u32> = parts.iter().rev().copied().collect();
+        let (mut at, mut links) = (0, 0);
+        loop {
+            let place = Place { directory: at, name: left.pop()? };
+            if left.is_empty() {
+                return Some(place);
+            }
+            self.name(place).order.add(me, Use::Shared, needs);
+            let id = match self.state(place) {
+                Named::File(id) => id,
+                Named::Unknown if sure => self.found(place, Kind::Directory, None, 0),
+                Named::Unknown => self.supposed(place),
+                Named::Nothing => {
+                    self.contradictions += u64::from(sure);
+                    return None;
+                }
+            };
+            match &self.nodes[id].kind {
+                Kind::Directory => at = id,
+                Kind::Unknown => {
+                    if sure {
+                        self.nodes[id].kind = Kind::Directory;
+                    }
+                    at = id;
+                }
+                Kind::Link(Some(target)) if links < MOST_LINKS => {
+                    left.extend(target.iter().rev());
+                    (at, links) = (0, links + 1);
+                }
+                Kind::Link(_) | Kind::File => {
+                    self.contradictions += u64::from(sure);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// A lookup of the name by `me`.
+    pub(super) fn look(&mut self, place: Place, me: Stamp, needs: &mut Vec<Stamp>) {
+        self.name(place).order.add(me, Use::Shared, needs);
+    }
+
+    /// A change of the name by `me`: it also changes the directory's contents.
+    pub(super) fn change(&mut self, place: Place, me: Stamp, needs: &mut Vec<Stamp>) {
+        self.name(place).order.add(me, Use::Alone, needs);
+        self.nodes[place.directory].contents.add(me, Use::Shared, needs);
+    }
+
+    /// A listing of a directory, or its removal, by `me`.
+    pub(super) fn contents(&mut self, id: NodeId, me: Stamp, kind: Use, needs: &mut Vec<Stamp>) {
+        self.nodes[id].contents.add(me, kind, needs);
+    }
+
+    /// A file that was there before the first call.
+    pub(super) fn found(
+        &mut self,
+        place: Place,
+        kind: Kind,
+        mode: Option<u32>,
+        bytes: u64,
+    ) -> NodeId {
+        let supposed = self.name(place).supposed.take();
+        let id = supposed.unwrap_or(self.nodes.len());
+        // This is the name that kept the directory from being empty.
+        self.nodes[place.directory].holds_unknown = false;
+        if supposed.is_none() {
+            self.nodes.push(Node::new(Kind::Unknown, None, None, 0));
+        }
+        let node = &mut self.nodes[id];
+        node.origin = Some((place.directory, place.name));
+        node.is_supposed = false;
+        (node.kind, node.mode, node.bytes, node.first_bytes) = (kind, mode, bytes, bytes);
+        self.set(place, Named::File(id));
+        id
+    }
+
+    /// The directory that a name would have if it exists: lookups below it keep their order.
+    fn supposed(&mut self, place: Place) -> NodeId {
+        if let Some(id) = self.name(place).supposed {
+            return id;
+        }
+        let id = self.nodes.len();
+        let origin = Some((place.directory, place.name));
+        let mut node = Node::new(Kind::Unknown, origin, None, 0);
+        node.is_supposed = true;
+        self.nodes.push(node);
+        self.name(place).supposed = Some(id);
+        id
+    }
+
+    /// A file that a call made.
+    pub(super) fn made(&mut self, place: Place, kind: Kind, mode: Option<u32>) -> NodeId {
+        let id = self.nodes.len();
+        self.nodes.push(Node::new(kind, None, mode, 0));
+        self.set(place, Named::File(id));
+        id
+    }
+
+    /// Learns that a directory has something in it.
+    pub(super) fn not_empty(&mut self, id: NodeId) {
+        let node = &mut self.nodes[id];
+        let known = node.names.values().any(|name| matches!(name.state, Named::File(_)));
+        node.holds_unknown |= !known && node.origin.is_some();
+    }
+
+    /// Learns that a directory is empty.
+    pub(super) fn empty(&mut self, id: NodeId) {
+        self.nodes[id].holds_unknown = false;
+    }
+
+    /// Files that were there before the first call, parents first.
+    pub(super) fn initial(&self) -> Vec<TreeEntry> {
+        let mut paths: HashMap<NodeId, String> = HashMap::from([(0, String::new())]);
+        let mut entries = Vec::new();
+        for (id, node) in self.nodes.iter().enumerate().skip(1) {
+            let Some((directory, name)) = node.origin.filter(|_| !node.is_supposed) else {
+                continue;
+            };
+            let (Some(above), Some(name)) = (paths.get(&directory), self.names.get(name as usize))
+            else {
+                continue;
+            };
+            let path = format!("{above}/{name}");
+            let kind = match node.kind {
+                Kind::Directory => TreeKind::Directory,
+                Kind::Link(_) => TreeKind::Link,
+                Kind::File | Kind::Unknown => TreeKind::File,
+            };
+            if kind == TreeKind::Directory {
+                paths.insert(id, path.clone());
+            }
+            let bytes = if kind == TreeKind::Directory { 0 } else { node.first_bytes };
+            entries.push(TreeEntry { path: path.clone(), kind, mode: node.mode, bytes });
+            if node.holds_unknown {
+                let (path, kind) = (format!("{path}/not recorded"), TreeKind::File);
+                entries.push(TreeEntry { path, kind, mode: None, bytes: 0 });
+            }
+        }
+        entries
+    }
+}
+
+#[cfg(test)]
+mod tests;

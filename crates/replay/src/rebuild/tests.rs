@@ -1,0 +1,49 @@
+use super::*;
+use crate::fixture::{DIRECTORY, REGULAR, Script};
+use crate::planner::Choice;
+use std::os::unix::fs::PermissionsExt;
+
+fn two_files() -> Script {
+    let mut script = Script::default();
+    script.known("/d", DIRECTORY, 0);
+    script.known("/d/large", REGULAR, (1 << 20) + 5);
+    script.known("/d/other", REGULAR, 4096);
+    script.open(1, "/d", libc::O_DIRECTORY, 3);
+    script.open(1, "/d/large", libc::O_RDONLY, 4);
+    script.open(1, "/d/other", libc::O_RDONLY, 5);
+    script.at(1, "readlink", "/d/link", 7).length = Some(100);
+    script
+}
+
+#[test]
+fn files_have_their_sizes_and_permissions_and_no_two_are_equal() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("rebuilds", "needs root to change the root directory");
+    }
+    let plan = two_files().plan(&Choice::default()).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let made = rebuild(&plan, target.path(), Content::Random, None).unwrap();
+    assert_eq!(made, Rebuilt { files: 4, bytes: (1 << 20) + 5 + 4096 });
+    let large = std::fs::read(target.path().join("d/large")).unwrap();
+    let other = std::fs::read(target.path().join("d/other")).unwrap();
+    assert_eq!((large.len(), other.len()), ((1 << 20) + 5, 4096));
+    assert_ne!(large[..4096], other[..]);
+    assert!(large.chunks(64).all(|part| part.iter().any(|byte| *byte != 0)));
+    let mode = std::fs::metadata(target.path().join("d/large")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o640);
+    let link = std::fs::read_link(target.path().join("d/link")).unwrap();
+    assert_eq!(link.to_str().unwrap(), "./././.");
+}
+
+#[test]
+fn a_tree_larger_than_the_device_is_refused_before_anything_is_made() {
+    let mut script = two_files();
+    script.known("/d/huge", REGULAR, 1 << 62);
+    script.open(1, "/d/huge", libc::O_RDONLY, 6);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let refused = rebuild(&plan, target.path(), Content::Zeros, None).unwrap_err().to_string();
+    assert!(refused.starts_with("the files of the trace need 4611686018428"), "{refused}");
+    assert!(refused.ends_with("free; use a larger device"), "{refused}");
+    assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
+}

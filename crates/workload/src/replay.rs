@@ -1,0 +1,202 @@
+//! `replay`: the calls of a trace below the mounted directory.
+
+use crate::error::WorkloadError;
+use crate::io::Place;
+use crate::outcome::StepOutcome;
+use crate::step::{Step, StepContext};
+use seekwell_model::warning::{Warning, WarningCode};
+use seekwell_model::workloads::replay::{GUEST_TRACES, ReplaySpeed, guest_trace};
+use seekwell_model::workloads::{ReplayParams, StepOutline};
+use seekwell_replay::{
+    Choice, Content, Difference, Fidelity, Options, Plan, Recorded, ReplayError, Replayed, Speed,
+    plan, rebuild, replay,
+};
+use seekwell_trace::Trace;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Kinds of differences and of reasons that a warning names.
+const SHOWN: usize = 5;
+
+/// The plan that the rebuild makes and the replay uses.
+type SharedPlan = Arc<Mutex<Option<Arc<Plan>>>>;
+
+/// The steps of a `replay` workload.
+#[must_use]
+pub fn steps(params: &ReplayParams, place: Place) -> Vec<Box<dyn Step>> {
+    let shared = SharedPlan::default();
+    let step = |outline: StepOutline| -> Box<dyn Step> {
+        let (params, shared) = (params.clone(), Arc::clone(&shared));
+        Box::new(Replay { outline, params, place, shared })
+    };
+    params.steps().into_iter().map(step).collect()
+}
+
+/// The rebuild or the replay.
+#[derive(Debug)]
+struct Replay {
+    outline: StepOutline,
+    params: ReplayParams,
+    place: Place,
+    shared: SharedPlan,
+}
+
+impl Replay {
+    fn failed<E: Into<ReplayError>>(&self) -> impl Fn(E) -> WorkloadError + '_ {
+        |source| WorkloadError::Replay { step: self.outline.name.clone(), source: source.into() }
+    }
+
+    fn target(&self, context: &StepContext<'_>) -> Result<PathBuf, WorkloadError> {
+        let directory = context.directory.ok_or_else(|| WorkloadError::Unfit {
+            step: self.outline.name.clone(),
+            problem: "needs a directory".to_owned(),
+            remedy: "mount a filesystem".to_owned(),
+        })?;
+        Ok(directory.join(self.place.name("replay")))
+    }
+
+    fn content(&self) -> Content {
+        if self.params.zeros { Content::Zeros } else { Content::Random }
+    }
+
+    /// Reads the trace, and makes the files that it found.
+    fn rebuild(&self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        let start = Instant::now();
+        let target = self.target(context)?;
+        let guest = is_guest().then(|| guest_trace(&self.params.trace));
+        let folder = guest.as_ref().unwrap_or(&self.params.trace);
+        let trace = Trace::open(folder).map_err(self.failed())?;
+        let choice = Choice { only: self.params.only.clone(), ..Choice::default() };
+        let made = plan(&trace, &choice).map_err(self.failed())?;
+        std::fs::create_dir(&target).map_err(WorkloadError::file("make the directory", &target))?;
+        let stop = context.stop.as_deref();
+        let rebuilt = rebuild(&made, &target, self.content(), stop).map_err(self.failed())?;
+        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(made));
+        Ok(StepOutcome {
+            ops: rebuilt.files,
+            app_bytes_written: rebuilt.bytes,
+            elapsed_ns: u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            stopped: context.is_stopped(),
+            ..StepOutcome::default()
+        })
+    }
+
+    fn replay(&self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        let target = self.target(context)?;
+        // A second run of the step finds the files changed: its calls have other results, and it says so.
+        let made = self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(made) = made else {
+            let missing = io::Error::from(io::ErrorKind::NotFound);
+            return Err(WorkloadError::file("find the rebuilt files in", &target)(missing));
+        };
+        let speed = match self.params.speed {
+            ReplaySpeed::Recorded => Speed::Recorded(self.params.scale),
+            ReplaySpeed::Asap => Speed::AsFastAsPossible,
+            ReplaySpeed::Open => Speed::Open(self.params.scale),
+        };
+        let (content, stop) = (self.content(), context.stop.clone());
+        // In virtual time a thread that waits awake would wait without end.
+        let options = Options { speed, content, stop, awake: !is_guest() };
+        let replayed = replay(&made, &target, &options).map_err(self.failed())?;
+        Ok(outcome(&self.outline, made.recorded(), replayed))
+    }
+}
+
+/// True in a guest of the virtual backend.
+fn is_guest() -> bool {
+    Path::new(GUEST_TRACES).is_dir()
+}
+
+impl Step for Replay {
+    fn outline(&self) -> &StepOutline {
+        &self.outline
+    }
+
+    fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
+        if self.outline.measured { self.replay(context) } else { self.rebuild(context) }
+    }
+}
+
+fn outcome(outline: &StepOutline, recorded: &Recorded, replayed: Replayed) -> StepOutcome {
+    let fidelity = Fidelity::of(recorded, &replayed);
+    let mut outcome = StepOutcome {
+        ops: replayed.issued,
+        app_bytes_read: replayed.bytes_read,
+        app_bytes_written: replayed.bytes_written,
+        cpu_ns: replayed.cpu_ns,
+        elapsed_ns: replayed.elapsed_ns,
+        stopped: replayed.stopped,
+        ..StepOutcome::default()
+    };
+    if !replayed.stopped {
+        outcome.warnings = warnings(&outline.name, &fidelity, &replayed);
+    }
+    for (kind, histogram) in replayed.latencies {
+        outcome.keep(kind, histogram);
+    }
+    outcome.compute(&outline.metrics);
+    let lost: u64 = fidelity.lost.values().sum();
+    let lateness = replayed.lateness.percentile_ns(0.99).map(|ns| ns as f64);
+    let own = [
+        ("time_in_calls", Some(replayed.inside_ns as f64 / 1e9)),
+        ("fidelity", fidelity.share()),
+        ("calls_differing", Some(fidelity.differing as f64)),
+        ("calls_left_out", Some(lost as f64)),
+        ("concurrency", fidelity.concurrency),
+        ("concurrency_recorded", fidelity.concurrency_recorded),
+        ("lateness_p99", lateness),
+    ];
+    let known = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    outcome.metrics.extend(known);
+    outcome
+}
+
+fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning> {
+    let Some(share) = fidelity.share() else { return Vec::new() };
+    let lost: u64 = fidelity.lost.values().sum();
+    if fidelity.differing == 0 && lost == 0 {
+        return Vec::new();
+    }
+    let code = match share < Fidelity::SUFFICIENT {
+        true => WarningCode::LowFidelity,
+        false => WarningCode::ReplayDiffers,
+    };
+    let reasons = fidelity.lost.iter().map(|(reason, count)| (*count, reason.name().to_owned()));
+    let mut causes: Vec<(u64, String)> = reasons
+        .chain(replayed.differences.iter().map(|(one, count)| (*count, difference(one))))
+        .collect();
+    causes.sort_by(|a, b| b.cmp(a));
+    let shown: Vec<String> =
+        causes.iter().take(SHOWN).map(|(count, cause)| format!("{count} × {cause}")).collect();
+    let text = format!(
+        "{step}: {} of {} recorded calls left out, {} with another result: {}",
+        lost,
+        fidelity.calls,
+        fidelity.differing,
+        shown.join("; ")
+    );
+    vec![Warning::new(code, text)]
+}
+
+fn difference(one: &Difference) -> String {
+    let result = |number: i64, other: &str| match number {
+        0 => "success".to_owned(),
+        1 => other.to_owned(),
+        error => {
+            let error = i32::try_from(error.unsigned_abs()).unwrap_or(0);
+            let text = io::Error::from_raw_os_error(error).to_string();
+            text.split(" (os").next().unwrap_or_default().to_owned()
+        }
+    };
+    format!(
+        "{}: {} recorded, {} replayed",
+        one.call.call().name,
+        result(one.recorded, "success"),
+        result(one.replayed, "another number")
+    )
+}
+
+#[cfg(test)]
+mod tests;

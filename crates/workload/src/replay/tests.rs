@@ -1,0 +1,125 @@
+use super::*;
+use seekwell_model::workloads::{CacheState, WorkloadParams};
+use seekwell_trace::calls::CallId;
+use seekwell_trace::meta::Meta;
+use seekwell_trace::{Event, FileEntry, FileId, Limits, TraceWriter};
+use std::path::Path;
+
+/// A trace of one process that reads a file of 6000 bytes twice and asks for one that is not there.
+fn write_trace(folder: &Path, asynchronous: u64) {
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder, &meta, Limits::default()).unwrap();
+    for (id, path, bytes) in [(0, "/w/in", Some(6000)), (1, "/w/none", None)] {
+        let (id, path) = (FileId(id), Some(path.to_owned()));
+        let mode = bytes.map(|_| libc::S_IFREG | 0o600);
+        writer.file(FileEntry { id, path, device: None, inode: None, mode, bytes });
+    }
+    let call = |name: &str, at: u64, result: i64| {
+        let call = CallId::named(name).unwrap();
+        let file = Some(FileId(u32::from(name == "stat")));
+        let (duration_ns, result) = (Some(500), Some(result));
+        Event { duration_ns, result, file, ..Event::new(at * 1000, 7, 7, call) }
+    };
+    let fd = Some(3);
+    writer.event(Event { fd, flags: Some(0), ..call("openat", 0, 3) }).unwrap();
+    for at in [1, 2] {
+        let (offset, length) = (Some(0), Some(8192));
+        writer.event(Event { fd, offset, length, ..call("pread64", at, 6000) }).unwrap();
+    }
+    writer.event(call("stat", 3, -2)).unwrap();
+    for at in 0..asynchronous {
+        writer.event(call("io_submit", 4 + at, 1)).unwrap();
+    }
+    writer.finish(&meta).unwrap();
+}
+
+fn params(trace: &Path) -> ReplayParams {
+    ReplayParams {
+        step: "replay".to_owned(),
+        trace: trace.to_owned(),
+        only: None,
+        speed: ReplaySpeed::Recorded,
+        scale: 1.0,
+        zeros: false,
+        cache: CacheState::Warm,
+    }
+}
+
+fn context(directory: &Path) -> StepContext<'_> {
+    StepContext {
+        directory: Some(directory),
+        device: Path::new("/dev/null"),
+        device_file: None,
+        raw: false,
+        seed: 1,
+        cpus: &[],
+        stop: None,
+        device_bytes: 0,
+        sector_bytes: 512,
+        scratch: None,
+        keep_samples: 0,
+    }
+}
+
+fn run(asynchronous: u64) -> Vec<StepOutcome> {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    write_trace(&trace, asynchronous);
+    let target = tempfile::tempdir().unwrap();
+    let mut steps = crate::steps(&WorkloadParams::Replay(params(&trace)));
+    let outcomes = steps.iter_mut().map(|step| step.run(&context(target.path())).unwrap());
+    let outcomes = outcomes.collect();
+    assert_eq!(std::fs::metadata(target.path().join("replay/w/in")).unwrap().len(), 6000);
+    outcomes
+}
+
+#[test]
+fn a_replay_reports_its_calls_and_its_fidelity() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(
+            "a_replay_reports",
+            "needs root to change the root directory",
+        );
+    }
+    let outcomes = run(0);
+    assert_eq!((outcomes[0].ops, outcomes[0].app_bytes_written), (2, 6000));
+    let replay = &outcomes[1];
+    assert_eq!((replay.ops, replay.app_bytes_read, replay.warnings.len()), (4, 12_000, 0));
+    let metric = |name: &str| replay.metrics.get(name).copied();
+    assert_eq!(metric("fidelity"), Some(1.0));
+    assert_eq!((metric("calls_differing"), metric("calls_left_out")), (Some(0.0), Some(0.0)));
+    // Four calls of 500 ns in 3.5 µs.
+    assert_eq!(metric("concurrency_recorded"), Some(2000.0 / 3500.0));
+    assert_eq!(metric("app_bytes"), Some(12_000.0));
+    assert!(replay.elapsed_ns >= 2000);
+    let outlined = &params(Path::new("/")).steps()[1].metrics.clone();
+    let absent: Vec<_> = outlined.iter().filter(|name| metric(name).is_none()).collect();
+    assert_eq!(absent, [""; 0]);
+}
+
+#[test]
+fn calls_that_were_left_out_mark_the_result() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("calls_left_out", "needs root to change the root directory");
+    }
+    let replay = &run(6)[1];
+    assert_eq!(replay.metrics["fidelity"], 0.4);
+    let [warning] = &replay.warnings[..] else { panic!("{:?}", replay.warnings) };
+    assert!(warning.keeps_from_ranking());
+    assert_eq!(
+        warning.text,
+        "replay: 6 of 10 recorded calls left out, 0 with another result: 6 × arguments not \
+         recorded: asynchronous I/O, attributes, msync"
+    );
+}
+
+#[test]
+fn a_folder_without_a_trace_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut steps = steps(&params(folder.path()), Place::Main);
+    let error = steps[0].run(&context(folder.path())).unwrap_err().to_string();
+    assert!(error.starts_with("step replay-rebuild: /"), "{error}");
+    assert!(error.contains("is not a trace: trace.json not found"), "{error}");
+    let error = steps[1].run(&context(folder.path())).unwrap_err().to_string();
+    assert!(error.starts_with("cannot find the rebuilt files in"), "{error}");
+}
