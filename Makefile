@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: layers fuzz kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +29,9 @@ test: packages web duckdb ## run every check and test, as root the privileged on
 
 power-cuts: packages ## cut the power of modelled disks 1,000 times under ext4, xfs, btrfs, and ext4 with its journal on a stick; needs a lab kernel (about 20 minutes)
 	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
+
+layers: packages ## try every kind of layer with a filesystem in guests; needs the lab kernel of the set layers (3 minutes)
+	SEEKWELL_LAYERS=all $(CARGO) test --locked --package seekwell-virtual --test layers -- --nocapture
 
 fuzz: packages ## give every parser of foreign files mutated input for ten minutes (SEEKWELL_FUZZ_S=600), two at a time
 	SEEKWELL_FUZZ_S=$(or $(SEEKWELL_FUZZ_S),600) SEEKWELL_FUZZ_SEED=$(or $(SEEKWELL_FUZZ_SEED),$(shell date +%s)) \

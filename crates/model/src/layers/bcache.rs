@@ -9,6 +9,9 @@ use crate::workloads::Program;
 #[derive(Debug)]
 pub(super) struct Bcache;
 
+/// Buckets that a cache has at least, where it is large enough.
+const LEAST_BUCKETS: u64 = 2048;
+
 static BCACHE: LayerDefinition = LayerDefinition {
     name: "bcache",
     doc: "bcache: a small fast device keeps what is read and written at random, in a log of its own; sequential I/O goes past it.",
@@ -44,6 +47,14 @@ impl Bcache {
         format!("5ee40e11-0000-4000-8000-{:012x}", site.index)
     }
 
+    /// Bytes of a bucket: 512 KiB, as make-bcache takes, or less, because the kernel refuses a cache of
+    /// fewer than 1,024 buckets.
+    fn bucket(site: &Site<'_>) -> u64 {
+        let bytes = (site.second().sectors * 512 / LEAST_BUCKETS).max(1);
+        let power = 1 << bytes.ilog2();
+        Bytes(power).clamp(Bytes::kib(16), Bytes::kib(512)).0
+    }
+
     fn settings(site: &Site<'_>) -> [Action; 2] {
         let folder = format!("/sys/block/bcache{}/bcache", site.index);
         [
@@ -72,7 +83,8 @@ impl LayerKind for Bcache {
     fn make(&self, site: &Site<'_>) -> Vec<Action> {
         let id = format!("--cset-uuid={}", Self::cache_id(site));
         let (slow, fast) = (site.first().node, site.second().node);
-        let arguments = ["--wipe-bcache", "--block=4k", &id, "-B", &slow, "-C", &fast];
+        let bucket = format!("--bucket={}k", Self::bucket(site) >> 10);
+        let arguments = ["--wipe-bcache", "--block=4k", &bucket, &id, "-B", &slow, "-C", &fast];
         let mut actions = vec![Action::run("make-bcache", arguments)];
         actions.extend(self.open(site));
         actions
@@ -100,12 +112,13 @@ impl LayerKind for Bcache {
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
         let (slow, fast) = (site.first().node, site.second().node);
+        let bucket = Self::bucket(site) >> 10;
         let (mode, cutoff) = (site.layer.text("mode"), site.layer.size("sequential_cutoff").0);
         Lasting {
             steps: vec![
                 (
                     "make the cached device (destroys what is on both)",
-                    vec![format!("make-bcache --block=4k -B {slow} -C {fast}")],
+                    vec![format!("make-bcache --block=4k --bucket={bucket}k -B {slow} -C {fast}")],
                 ),
                 (
                     "udev rule, in /etc/udev/rules.d/61-seekwell-bcache.rules",
