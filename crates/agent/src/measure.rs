@@ -5,7 +5,7 @@ use crate::error::Fault;
 use seekwell_engine::SingleOperation;
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::{DeviceTotals, SingleIo, StepRecord};
-use seekwell_model::workloads::StepOutline;
+use seekwell_model::workloads::{CacheState, StepOutline};
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_observe::counters::{DeviceCounters, totals_between};
 use seekwell_observe::machine::MemoryState;
@@ -179,7 +179,7 @@ impl Observer {
 fn add_marks(record: &mut StepRecord, outline: &StepOutline, app_read: u64, app_written: u64) {
     let bytes = StepBytes {
         step: &outline.name,
-        cache: outline.cache,
+        cache: if outline.rereads() { CacheState::Warm } else { outline.cache },
         app_read: Some(app_read),
         app_written: Some(app_written),
         device: record.device,

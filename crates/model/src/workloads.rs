@@ -220,6 +220,13 @@ pub fn is_housekeeping(step: &str) -> bool {
 pub const WRITE_BACK_STEP: &str = "write_back";
 
 impl StepOutline {
+    /// Returns true if the step reads again data that it read or wrote before, as a recorded program
+    /// does: then the page cache may answer, also after a cold start.
+    #[must_use]
+    pub fn rereads(&self) -> bool {
+        self.metrics.iter().any(|name| name == "fidelity")
+    }
+
     /// Returns true if the step reports this metric.
     #[must_use]
     pub fn reports(&self, metric: &str) -> bool {

@@ -58,6 +58,16 @@ fn only_writing_steps_report_durable_time() {
 }
 
 #[test]
+fn a_replay_alone_may_be_answered_by_the_cache_after_a_cold_start() {
+    let replay = replay::REPLAY.params(&Values::default()).unwrap();
+    let rereads: Vec<bool> = replay.steps().iter().map(StepOutline::rereads).collect();
+    assert_eq!(rereads, [false, true]);
+    assert_eq!(replay.steps()[1].cache, CacheState::Cold);
+    let mail = mail::MAIL.params(&Values::default()).unwrap();
+    assert!(!mail.steps().iter().any(StepOutline::rereads));
+}
+
+#[test]
 fn every_outlined_metric_is_in_the_catalogue() {
     for kind in WORKLOAD_KINDS {
         let mut values = Values::default();
