@@ -227,12 +227,6 @@ fn luks_adds_the_time_of_its_cipher_and_nothing_else() {
     let record = run_charged(&kernel, &plan(layer, "raw", RANDOM_READS), &tools, charge);
     let theory_s = request_s(4096) + 4.0 * 5e-6;
     is_about("luks at 5 us a KiB", step(&record, "seek").metrics["latency_mean"] / 1e9, theory_s);
-    // Writes behind, at the rate of a CPU with instructions for AES.
-    let work = WorkCharge { cipher: 400, ..work };
-    let charge = CpuCharge { work, ..charge };
-    run_charged(&kernel, &plan(layer, "ext4", MAIL), &tools, charge);
-    let layer = format!("{layer}\nworkqueues = false");
-    run_charged(&kernel, &plan(&layer, "ext4", MAIL), &tools, charge);
 }
 
 /// A mail store of a few files, checked at the end.
