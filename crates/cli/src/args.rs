@@ -442,9 +442,20 @@ pub struct WatchArgs {
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     /// Run file of the first run (before)
-    pub first: PathBuf,
+    #[arg(required_unless_present = "before", requires = "second")]
+    pub first: Option<PathBuf>,
     /// Run file of the second run (after)
-    pub second: PathBuf,
+    pub second: Option<PathBuf>,
+    /// Run files before the change, three or more, made in turn with those after it
+    #[arg(long, value_name = "RUN", num_args = 1.., requires = "after", conflicts_with = "first")]
+    pub before: Vec<PathBuf>,
+    /// Run files after the change, three or more
+    #[arg(long, value_name = "RUN", num_args = 1.., requires = "before")]
+    pub after: Vec<PathBuf>,
+    /// Stack that the change does not touch: compare the ratios of the other stacks to it, so that
+    /// changes of the whole machine cancel
+    #[arg(long, value_name = "STACK")]
+    pub reference: Option<String>,
     /// Fail if a stack is shown to be worse than before by more than this, for example 5%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fail_above: Option<f64>,

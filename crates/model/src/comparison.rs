@@ -1,4 +1,4 @@
-//! Two runs compared: what `seekwell compare` found.
+//! Runs compared: what `seekwell compare` found.
 
 use crate::lab::Better;
 use crate::warning::Warning;
@@ -38,7 +38,8 @@ pub enum Threshold {
 pub struct StackComparison {
     /// Label of the stack.
     pub stack: String,
-    /// Typical ratio second : first of the judged metric; `None` with fewer than 2 trials in one.
+    /// Typical ratio second : first of the judged metric, or of the ratio to the reference; `None` with
+    /// fewer than 2 trials in one.
     pub ratio: Option<f64>,
     /// Lower end of the interval.
     pub low: Option<f64>,
@@ -48,9 +49,9 @@ pub struct StackComparison {
     pub first_median: Option<f64>,
     /// Median in the second run.
     pub second_median: Option<f64>,
-    /// Trials of the first run that count.
+    /// Trials of the first run that count; of several runs, of the one that has fewest.
     pub first_trials: u32,
-    /// Trials of the second run that count.
+    /// Trials of the second run that count, likewise.
     pub second_trials: u32,
     /// The result by the interval.
     pub change: Change,
@@ -71,7 +72,7 @@ pub struct Difference {
     pub stacks: Vec<String>,
 }
 
-/// Two runs compared, stack by stack. Names are stable: add, never rename.
+/// Runs compared, stack by stack. Names are stable: add, never rename.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunComparison {
     /// Version of this format, see [`crate::FORMAT`].
@@ -80,6 +81,18 @@ pub struct RunComparison {
     pub first: String,
     /// The second run.
     pub second: String,
+    /// All runs of the first side: one, or three and more; empty in files of earlier versions.
+    #[serde(default)]
+    pub first_runs: Vec<String>,
+    /// All runs of the second side.
+    #[serde(default)]
+    pub second_runs: Vec<String>,
+    /// The stack that every ratio is relative to, which the change does not touch.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// The reason for which no stack is called different, although an interval may exclude equality.
+    #[serde(default)]
+    pub withheld: Option<String>,
     /// Name of the backend of both runs; empty in files of earlier versions.
     #[serde(default)]
     pub backend: String,
@@ -110,6 +123,12 @@ pub struct RunComparison {
 }
 
 impl RunComparison {
+    /// Returns true if each side has several runs, each of which counts as one value.
+    #[must_use]
+    pub fn has_several_runs(&self) -> bool {
+        self.first_runs.len() > 1
+    }
+
     /// Returns true if every stack has an answer: better, worse or the same.
     #[must_use]
     pub fn is_resolved(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Two runs compared.
+//! Runs compared.
 
 use crate::number::{DASH, Scale, exact_percent, ratio, unit_of};
 use crate::terminal::warnings_below;
@@ -35,21 +35,39 @@ pub fn compare_text(found: &RunComparison, width: usize, colour: bool) -> String
 }
 
 fn head(found: &RunComparison, width: usize, palette: Palette) -> String {
-    let title = format!("{} -> {}", found.first, found.second);
+    let title = format!(
+        "{} -> {}",
+        side(&found.first_runs, &found.first),
+        side(&found.second_runs, &found.second)
+    );
     let mut out = palette.paint(Ink::Heading, paragraph("", &harmless(&title), width).trim_end());
     let direction = match found.better {
         Better::Lower => "lower is better",
         Better::Higher => "higher is better",
     };
+    let ratio_of = match &found.reference {
+        Some(reference) => format!("ratio of the ratios to {reference}, second to first"),
+        None => "ratio second to first".to_owned(),
+    };
+    let samples = if found.has_several_runs() {
+        "each run counts as one value"
+    } else {
+        "independent samples, so trials are not paired"
+    };
     let text = format!(
-        "{} ({direction}); ratio second to first; independent samples, so trials are not paired; \
-         {} confidence over all stacks together; tie width {}",
+        "{} ({direction}); {ratio_of}; {samples}; {} confidence over all stacks together; tie \
+         width {}",
         found.metric,
         exact_percent(found.confidence),
         exact_percent(found.tie)
     );
     out.push('\n');
     out + &paragraph("", &harmless(&text), width)
+}
+
+/// The runs of a side.
+fn side(runs: &[String], one: &str) -> String {
+    if runs.len() > 1 { runs.join(", ") } else { one.to_owned() }
 }
 
 fn table(found: &RunComparison, width: usize, palette: Palette) -> String {
@@ -109,19 +127,29 @@ fn conclusion(found: &RunComparison) -> String {
     let number = |change| found.stacks.iter().filter(|stack| stack.change == change).count();
     let open = number(Change::NotResolved) + number(Change::TooFew);
     let (better, worse) = (number(Change::Better), number(Change::Worse));
+    let several = found.has_several_runs();
+    let subject = match (several, &found.reference) {
+        (true, _) => "The runs before and after differ",
+        (false, Some(_)) => "Relative to the reference, these two runs differ",
+        (false, None) => "These two runs differ",
+    };
     let mut text = format!(
-        "These two runs differ in {} of {} stacks ({better} better, {worse} worse); {} the same, \
-         {open} inconclusive.",
+        "{subject} in {} of {} stacks ({better} better, {worse} worse); {} the same, {open} \
+         inconclusive.",
         better + worse,
         found.stacks.len(),
         number(Change::Same),
     );
     // In virtual time the machine has no part in the result.
     if better + worse > 0 && found.backend != "virtual" {
-        text.push_str(
-            " One run per side cannot tell a change of the setup from a change of the machine: to \
-             blame the setup, make at least three runs per side, in turn.",
-        );
+        text.push_str(&cause(found));
+    }
+    if let Some(why) = &found.withheld {
+        text.push_str(&format!(
+            " No stack is called better or worse, because {}: that alone makes runs differ. Run again \
+             on an idle machine, or compare with --reference.",
+            harmless(why)
+        ));
     }
     if open > 0 {
         text.push_str(" More rounds in both runs, or a wider tie, would decide more.");
@@ -140,6 +168,28 @@ fn conclusion(found: &RunComparison) -> String {
         None => {}
     }
     text
+}
+
+/// The possible causes of a difference, by the design of the comparison.
+fn cause(found: &RunComparison) -> String {
+    match (found.has_several_runs(), &found.reference) {
+        (true, _) => {
+            " It is larger than the ups and downs from run to run: if the runs were made in \
+                      turn, the change caused it."
+                .to_owned()
+        }
+        (false, Some(reference)) => format!(
+            " What slowed the whole machine slowed {} too and cancels: if the change does not touch \
+             it, the change caused the difference.",
+            harmless(reference)
+        ),
+        (false, None) => {
+            " One run per side cannot tell a change of the setup from a change of the \
+                          machine: to blame the setup, make at least three runs per side, in turn, \
+                          or name a stack that the change does not touch with --reference."
+                .to_owned()
+        }
+    }
 }
 
 fn differences(all: &[Difference], width: usize, palette: Palette) -> String {

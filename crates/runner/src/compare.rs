@@ -1,24 +1,30 @@
-//! Two runs of the same question, stack by stack: before and after an update of the kernel, the
-//! firmware or the disk.
+//! Runs of the same question, stack by stack: before and after an update of the kernel, the firmware or
+//! the disk.
 //!
-//! The trials of two runs share no rounds, so this compares independent samples; what else
-//! changed between the runs is a part of every ratio and is listed.
+//! Runs share no rounds, so this compares independent samples; what else changed between the runs
+//! is a part of every ratio and is listed. With one run per side the machine is one of those things.
+//! Two designs exclude it: three or more runs per side, each of which counts as one value, and a
+//! reference stack that the change does not touch, to which every stack is compared inside its rounds.
 
 mod differences;
+mod samples;
 
 use crate::judge::warnings;
 use crate::records::Records;
-use crate::values::judged_values;
+use samples::Samples;
 use seekwell_model::comparison::{Change, RunComparison, StackComparison, Threshold};
 use seekwell_model::lab::{Better, Workload};
 use seekwell_model::plan::Plan;
 use seekwell_model::stack::Stack;
-use seekwell_model::warning::Warning;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::Interval;
-use seekwell_stats::independent::ratio_interval;
+use seekwell_stats::independent::ratio;
 use seekwell_stats::question::MIN_ROUNDS;
 
-/// One of the two runs.
+/// Fewest runs per side that tell a change of the setup from the ups and downs of a machine.
+pub const RUNS_THAT_TELL: usize = 3;
+
+/// One of the runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
     /// As it was named.
@@ -35,7 +41,16 @@ pub struct Side<'a> {
     pub tool: &'a str,
 }
 
-/// Reasons for which two runs cannot be compared.
+/// Options of a comparison.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Worse by more than this fails, as a fraction.
+    pub fail_above: Option<f64>,
+    /// Label of a stack that the change does not touch: ratios are of each stack's ratio to it.
+    pub reference: Option<&'a str>,
+}
+
+/// Reasons for which runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotComparable {
     /// They judge different metrics.
@@ -83,6 +98,27 @@ pub enum NotComparable {
         /// Its backend.
         second_backend: String,
     },
+    /// The sides have a number of runs from which nothing follows.
+    #[error(
+        "{first} runs before and {second} after; compare one with one, or three or more with three \
+         or more: two values say nothing of how much runs differ by themselves"
+    )]
+    Runs {
+        /// Runs of the first side.
+        first: usize,
+        /// Runs of the second side.
+        second: usize,
+    },
+    /// The reference stack is not in every run.
+    #[error("reference stack '{label}' is not in {run}; it has {example}")]
+    Reference {
+        /// Its label.
+        label: String,
+        /// A run that lacks it.
+        run: String,
+        /// Stacks of that run.
+        example: String,
+    },
     /// They have no stack in common.
     #[error(
         "{first} and {second} have no stack in common ({example_first}, {example_second}); \
@@ -100,75 +136,125 @@ pub enum NotComparable {
     },
 }
 
-/// Compares the judged metric of two runs. Tie width and confidence are the first run's; the
-/// permitted error is divided among the stacks. `fail_above` is a fraction: worse by more fails.
+/// Compares the judged metric of one run per side, or of three and more. Tie width and confidence are the
+/// first run's; the permitted error is divided among the stacks.
 ///
 /// # Errors
-/// [`NotComparable`] when the runs answer different questions.
+/// [`NotComparable`] when the runs answer different questions or are too few.
 pub fn compare(
-    first: &Side<'_>,
-    second: &Side<'_>,
-    fail_above: Option<f64>,
+    first: &[Side<'_>],
+    second: &[Side<'_>],
+    wanted: &Wanted<'_>,
 ) -> Result<RunComparison, NotComparable> {
-    check(first, second)?;
-    let (plan, other) = (first.plan, second.plan);
-    let pairs: Vec<(usize, usize)> = plan
-        .stacks
-        .iter()
-        .enumerate()
-        .filter_map(|(index, stack)| Some((index, position(other, stack)?)))
-        .collect();
-    if pairs.is_empty() {
-        let example = |plan: &Plan| plan.stacks.first().map_or("none", |s| &s.label).to_owned();
-        return Err(NotComparable::NoStack {
-            first: first.name.to_owned(),
-            second: second.name.to_owned(),
-            example_first: example(plan),
-            example_second: example(other),
-        });
+    let ([one, ..], [two, ..]) = (first, second) else {
+        return Err(NotComparable::Runs { first: first.len(), second: second.len() });
+    };
+    let tells = first.len().min(second.len()) >= RUNS_THAT_TELL;
+    if !tells && first.len().max(second.len()) > 1 {
+        return Err(NotComparable::Runs { first: first.len(), second: second.len() });
     }
-    let judge = &plan.lab.judge;
-    let values = (judged_values(plan, first.records), judged_values(other, second.records));
+    for other in first.iter().skip(1).chain(second) {
+        check(one, other)?;
+    }
+    let shared = shared(first, second)?;
+    let samples = Samples::new(first, second, &shared, wanted.reference)?;
+    let judge = &one.plan.lab.judge;
+    let compared = shared.len() - usize::from(wanted.reference.is_some());
+    let machine = wanted.reference.is_none() && !tells && one.backend != "virtual";
+    let withheld = if machine { busy_on_one_side(one, two) } else { None };
     let question = Question {
         better: judge.better,
         tie: judge.tie,
-        error: (1.0 - judge.confidence) / pairs.len() as f64,
-        fail_above,
+        error: (1.0 - judge.confidence) / compared.max(1) as f64,
+        fail_above: wanted.fail_above,
+        withheld: withheld.is_some(),
     };
-    let stacks = pairs
-        .iter()
-        .map(|(a, b)| {
-            let present = |rounds: &[Option<f64>]| rounds.iter().flatten().copied().collect();
-            question.stack(&plan.stacks[*a].label, present(&values.0[*a]), present(&values.1[*b]))
-        })
+    let label = |position: usize| one.plan.stacks[shared[position][0]].label.as_str();
+    let stacks = (0..shared.len())
+        .filter(|position| wanted.reference != Some(label(*position)))
+        .map(|position| question.stack(label(position), &samples, position))
         .collect();
-    let labels = |plan: &Plan, unmatched: &dyn Fn(usize) -> bool| {
-        let all = plan.stacks.iter().enumerate().filter(|(index, _)| unmatched(*index));
-        all.map(|(_, stack)| stack.label.clone()).collect()
-    };
+    let pairs: Vec<(usize, usize)> =
+        shared.iter().map(|indices| (indices[0], indices[first.len()])).collect();
+    let names = |sides: &[Side<'_>]| sides.iter().map(|side| side.name.to_owned()).collect();
     Ok(RunComparison {
         format: seekwell_model::FORMAT.to_string(),
-        first: first.name.to_owned(),
-        second: second.name.to_owned(),
-        backend: first.backend.to_owned(),
+        first: one.name.to_owned(),
+        second: two.name.to_owned(),
+        first_runs: names(first),
+        second_runs: names(second),
+        reference: wanted.reference.map(str::to_owned),
+        withheld,
+        backend: one.backend.to_owned(),
         metric: judge.metric.clone(),
         better: judge.better,
         confidence: judge.confidence,
         tie: judge.tie,
-        fail_above,
+        fail_above: wanted.fail_above,
         stacks,
-        only_first: labels(plan, &|index| pairs.iter().all(|(a, _)| *a != index)),
-        only_second: labels(other, &|index| pairs.iter().all(|(_, b)| *b != index)),
-        differences: differences::between(first, second, &pairs),
+        only_first: unmatched(one.plan, &|index| pairs.iter().all(|(a, _)| *a != index)),
+        only_second: unmatched(two.plan, &|index| pairs.iter().all(|(_, b)| *b != index)),
+        differences: differences::of_sides(first, second, &shared),
         first_doubts: doubts(first),
         second_doubts: doubts(second),
     })
 }
 
-/// Doubts about a run, which are doubts about every ratio with it.
-fn doubts(side: &Side<'_>) -> Vec<Warning> {
+fn unmatched(plan: &Plan, is_unmatched: &dyn Fn(usize) -> bool) -> Vec<String> {
+    let all = plan.stacks.iter().enumerate().filter(|(index, _)| is_unmatched(*index));
+    all.map(|(_, stack)| stack.label.clone()).collect()
+}
+
+/// Stacks that every run has: for each the index in each run, those of the first side before those
+/// of the second.
+fn shared(first: &[Side<'_>], second: &[Side<'_>]) -> Result<Vec<Vec<usize>>, NotComparable> {
+    let one = first[0].plan;
+    let in_all = |stack: &Stack| -> Option<Vec<usize>> {
+        first.iter().chain(second).map(|side| position(side.plan, stack)).collect()
+    };
+    let found: Vec<Vec<usize>> = one.stacks.iter().filter_map(in_all).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let example = |plan: &Plan| plan.stacks.first().map_or("none", |s| &s.label).to_owned();
+    Err(NotComparable::NoStack {
+        first: first[0].name.to_owned(),
+        second: second[0].name.to_owned(),
+        example_first: example(one),
+        example_second: example(second[0].plan),
+    })
+}
+
+/// Doubts about the runs of a side, which are doubts about every ratio with it.
+fn doubts(sides: &[Side<'_>]) -> Vec<Warning> {
+    let mut all = Vec::new();
+    for side in sides {
+        for mut doubt in doubts_of(side) {
+            if sides.len() > 1 {
+                doubt.text = format!("{}: {}", side.name, doubt.text);
+            }
+            all.push(doubt);
+        }
+    }
+    all
+}
+
+fn doubts_of(side: &Side<'_>) -> Vec<Warning> {
     let records: Vec<_> = side.records.values().cloned().collect();
     warnings(side.plan, &records)
+}
+
+/// The reason to call nothing different: one of two runs had a busy machine, which alone makes runs
+/// differ.
+fn busy_on_one_side(first: &Side<'_>, second: &Side<'_>) -> Option<String> {
+    let is_busy =
+        |side: &Side<'_>| doubts_of(side).iter().any(|d| d.is(WarningCode::BusyProcessors));
+    let busy = match (is_busy(first), is_busy(second)) {
+        (true, false) => first.name,
+        (false, true) => second.name,
+        _ => return None,
+    };
+    Some(format!("something else kept the processors busy during {busy} alone"))
 }
 
 fn check(first: &Side<'_>, second: &Side<'_>) -> Result<(), NotComparable> {
@@ -236,12 +322,15 @@ struct Question {
     tie: f64,
     error: f64,
     fail_above: Option<f64>,
+    /// True if no difference may be named, because the machine explains it.
+    withheld: bool,
 }
 
 impl Question {
-    fn stack(&self, label: &str, first: Vec<f64>, second: Vec<f64>) -> StackComparison {
-        let interval = ratio_interval(&first, &second, self.error);
-        let enough = first.len().min(second.len()) >= MIN_ROUNDS;
+    fn stack(&self, label: &str, samples: &Samples, position: usize) -> StackComparison {
+        let [first, second] = samples.of(position);
+        let interval = first.sample.zip(second.sample).and_then(|(a, b)| ratio(&a, &b, self.error));
+        let enough = first.trials.min(second.trials) >= MIN_ROUNDS;
         let (change, threshold) = match interval.filter(|_| enough) {
             Some(interval) => (self.change(&interval), self.threshold(&interval)),
             None => (Change::TooFew, self.fail_above.map(|_| Threshold::NotResolved)),
@@ -250,11 +339,11 @@ impl Question {
             stack: label.to_owned(),
             ratio: interval.map(|interval| interval.centre),
             low: interval.map(|interval| interval.low),
-            high: interval.map(|interval| interval.high),
-            first_median: seekwell_stats::estimate::median(&first),
-            second_median: seekwell_stats::estimate::median(&second),
-            first_trials: first.len() as u32,
-            second_trials: second.len() as u32,
+            high: interval.map(|interval| interval.high).filter(|high| high.is_finite()),
+            first_median: first.median,
+            second_median: second.median,
+            first_trials: first.trials as u32,
+            second_trials: second.trials as u32,
             change,
             threshold,
         }
@@ -274,6 +363,8 @@ impl Question {
         let width = 1.0 + self.tie;
         if low >= 1.0 / width && high <= width {
             Change::Same
+        } else if self.withheld {
+            Change::NotResolved
         } else if low > 1.0 && centre > width {
             Change::Worse
         } else if high < 1.0 && centre < 1.0 / width {
@@ -288,7 +379,7 @@ impl Question {
         let (low, _, high) = self.worse_by(interval);
         Some(if high <= limit {
             Threshold::Held
-        } else if low > limit {
+        } else if low > limit && !self.withheld {
             Threshold::Failed
         } else {
             Threshold::NotResolved

@@ -125,10 +125,15 @@ results and times are recorded, never contents or arguments."#,
         r#"Examples:
   seekwell compare before.seekwell after.seekwell
   seekwell compare before.seekwell after.seekwell --fail-above 5%
+  seekwell compare before.seekwell after.seekwell --reference ext4/none
+  seekwell compare --before b1.seekwell b2.seekwell b3.seekwell --after a1.seekwell a2.seekwell a3.seekwell
 
-Two runs share no rounds, so their trials are compared as independent samples. Other changes between
-the runs (kernel, firmware, settings in force) are listed. Runs that judge another metric, run
-another workload or ran on another backend are refused. Worse by 5% means 1.05 times a metric that
+Runs share no rounds, so they are compared as independent samples. With one run per side the trials
+are the sample, and a difference may come from the machine; while something else kept the processors
+busy during one of the runs, none is named. With three or more runs per side each run is one value,
+and a reference stack cancels changes of the whole machine: then a difference comes from the change.
+Other changes between the runs (kernel, firmware, settings in force) are listed. Runs that judge
+another metric, run another workload or ran on another backend are refused. Worse by 5% means 1.05 times a metric that
 should be low, or 1/1.05 of one that should be high.
 
 Exit status: 0 every stack is better, worse or the same; with --fail-above none is worse by more.

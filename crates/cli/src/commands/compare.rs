@@ -1,14 +1,14 @@
-//! `seekwell compare`: one question, answered by two runs.
+//! `seekwell compare`: one question, answered by two runs or by several before and after a change.
 
 use crate::args::CompareArgs;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, terminal};
 use seekwell_model::comparison::{RunComparison, Threshold};
 use seekwell_model::plan::Plan;
-use seekwell_runner::compare::{self, Side};
+use seekwell_runner::compare::{self, Side, Wanted};
 use seekwell_runner::records::Records;
 use seekwell_store::{RunFile, StoreError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A run file, read.
 struct Run {
@@ -50,16 +50,20 @@ impl Run {
     }
 }
 
-/// Compares two runs.
+/// Compares the runs of two sides.
 ///
 /// # Errors
-/// When a run cannot be read, or both answer different questions.
+/// When a run cannot be read, or both sides answer different questions.
 pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
     foreign::confine();
-    let first = Run::read(&arguments.first)?;
-    let second = Run::read(&arguments.second)?;
-    let found = compare::compare(&first.side(), &second.side(), arguments.fail_above)
-        .map_err(|error| Failure::from_error(&error))?;
+    let first = side(arguments.first.as_ref(), &arguments.before)?;
+    let second = side(arguments.second.as_ref(), &arguments.after)?;
+    let before: Vec<Side<'_>> = first.iter().map(Run::side).collect();
+    let after: Vec<Side<'_>> = second.iter().map(Run::side).collect();
+    let wanted =
+        Wanted { fail_above: arguments.fail_above, reference: arguments.reference.as_deref() };
+    let found =
+        compare::compare(&before, &after, &wanted).map_err(|error| Failure::from_error(&error))?;
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&found).map_err(|error| Failure::from_error(&error))?;
@@ -69,6 +73,11 @@ pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
         terminal::data(&text);
     }
     Ok(exit_of(&found))
+}
+
+/// The runs of one side, given alone or as a list.
+fn side(one: Option<&PathBuf>, several: &[PathBuf]) -> Result<Vec<Run>, Failure> {
+    one.into_iter().chain(several).map(|path| Run::read(path)).collect()
 }
 
 fn exit_of(found: &RunComparison) -> Exit {

@@ -19,6 +19,10 @@ fn stack(name: &str, ratio: f64, change: Change, threshold: Option<Threshold>) -
 
 fn comparison() -> RunComparison {
     RunComparison {
+        first_runs: vec!["before.seekwell".to_owned()],
+        second_runs: vec!["after.seekwell".to_owned()],
+        reference: None,
+        withheld: None,
         backend: "host".to_owned(),
         format: "1.0".to_owned(),
         first: "before.seekwell".to_owned(),
@@ -88,4 +92,24 @@ fn the_same_machine_is_said_to_be_the_same() {
     let text = compare_text(&found, 200, false);
     assert!(text.contains("were the same in both runs, as far as they were read"), "{text}");
     assert!(!text.contains("Threshold"), "{text}");
+}
+
+#[test]
+fn the_cause_is_named_as_far_as_the_design_tells_it() {
+    let text = |change: &dyn Fn(&mut RunComparison)| {
+        let mut found = comparison();
+        change(&mut found);
+        compare_text(&found, 2_000, false)
+    };
+    assert!(
+        text(&|_| {}).contains("cannot tell a change of the setup from a change of the machine")
+    );
+    let several = text(&|found| found.first_runs.push("second.seekwell".to_owned()));
+    assert!(several.starts_with("before.seekwell, second.seekwell -> after.seekwell"), "{several}");
+    assert!(several.contains("larger than the ups and downs from run to run"), "{several}");
+    let related = text(&|found| found.reference = Some("ext4/none".to_owned()));
+    assert!(related.contains("ratio of the ratios to ext4/none, second to first"), "{related}");
+    assert!(related.contains("slowed ext4/none too and cancels"), "{related}");
+    let withheld = text(&|found| found.withheld = Some("b was busy".to_owned()));
+    assert!(withheld.contains("because b was busy: that alone makes runs differ"), "{withheld}");
 }

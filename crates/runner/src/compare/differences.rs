@@ -36,11 +36,31 @@ fn text<T: ToString>(value: Option<T>) -> Option<String> {
     value.map(|value| value.to_string())
 }
 
-pub(super) fn between(
-    first: &Side<'_>,
-    second: &Side<'_>,
-    pairs: &[(usize, usize)],
+/// Differences between the sides, and between the runs of one side.
+pub(super) fn of_sides(
+    first: &[Side<'_>],
+    second: &[Side<'_>],
+    shared: &[Vec<usize>],
 ) -> Vec<Difference> {
+    let both: Vec<&Side<'_>> = first.iter().chain(second).collect();
+    let pairs = |a: usize, b: usize| -> Vec<(usize, usize)> {
+        shared.iter().map(|of| (of[a], of[b])).collect()
+    };
+    let mut all = between(&first[0], &second[0], &pairs(0, first.len()));
+    let inside = (1..first.len()).map(|run| (0, run));
+    let inside = inside.chain((1..second.len()).map(|run| (first.len(), first.len() + run)));
+    for (a, b) in inside {
+        for found in between(both[a], both[b], &pairs(a, b)) {
+            if found.what != "seed" {
+                let what = format!("{} ({}, {})", found.what, both[a].name, both[b].name);
+                all.push(Difference { what, ..found });
+            }
+        }
+    }
+    all
+}
+
+fn between(first: &Side<'_>, second: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<Difference> {
     let mut all = of_the_runs(first, second);
     all.extend(of_the_stacks(first, second, pairs));
     for (what, read) in IN_FORCE {

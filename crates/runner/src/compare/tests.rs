@@ -4,7 +4,7 @@ use seekwell_model::lab::Effort;
 use seekwell_model::plan::PlannedTrial;
 use serde_json::json;
 
-const STEADY: [f64; 8] = [1.00, 1.01, 0.99, 1.00, 1.01, 0.99, 1.00, 1.00];
+const STEADY: [f64; 8] = [1.0, 1.011, 0.99, 1.003, 1.01, 0.991, 0.999, 1.002];
 
 /// Records of stacks whose trials take these times, round by round.
 fn records(plan: &Plan, stacks: &[&[f64]]) -> Records {
@@ -37,7 +37,8 @@ fn found(plan: &Plan, first: &Records, second: &Records, limit: Option<f64>) -> 
         tool: "1",
     };
     let two = Side { name: "b", records: second, environment: &newer, ..one };
-    compare(&one, &two, limit).unwrap()
+    let wanted = Wanted { fail_above: limit, reference: None };
+    compare(&[one], &[two], &wanted).unwrap()
 }
 
 #[test]
@@ -72,6 +73,9 @@ fn doubts_of_either_run_are_carried() {
     let found = found(&plan, &first, &second, None);
     assert!(found.first_doubts.iter().all(|doubt| doubt.code != "busy-processors"));
     assert!(found.second_doubts.iter().any(|doubt| doubt.code == "busy-processors"));
+    // Twenty per cent, far outside the interval: but the machine alone explains it.
+    assert_eq!(found.stacks[0].change, Change::NotResolved);
+    assert!(found.withheld.unwrap().ends_with("during b alone"));
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn other_questions_are_refused_and_a_firmware_is_marked() {
     };
     let mut other = plan.clone();
     other.lab.judge.metric = "step.cpu".into();
-    let refused = |one, two| compare(&one, &two, None).unwrap_err();
+    let refused = |one, two| compare(&[one], &[two], &Wanted::default()).unwrap_err();
     let message = refused(side(&plan, &kept, "host"), side(&other, &kept, "host")).to_string();
     assert!(message.contains("step.cpu"), "{message}");
     let message = refused(side(&plan, &kept, "host"), side(&plan, &kept, "virtual")).to_string();
@@ -144,8 +148,83 @@ fn other_questions_are_refused_and_a_firmware_is_marked() {
     for (_, record) in newer.values_mut() {
         record.in_force.device.firmware = Some("B2".into());
     }
-    let marked = compare(&side(&plan, &kept, "host"), &side(&plan, &newer, "host"), None).unwrap();
+    let sides = [side(&plan, &kept, "host"), side(&plan, &newer, "host")];
+    let marked = compare(&sides[..1], &sides[1..], &Wanted::default()).unwrap();
     assert_eq!(marked.differences.len(), 1);
     assert_eq!(marked.differences[0].what, "firmware");
     assert_eq!(marked.differences[0].stacks, ["one", "two"]);
+}
+
+/// Runs of two stacks, each slowed as a whole by a factor; `b` is slower by another one.
+fn runs(plan: &Plan, factors: &[(f64, f64)]) -> Vec<Records> {
+    let run = |(all, b): &(f64, f64)| records(plan, &[&scaled(*all), &scaled(all * b)]);
+    factors.iter().map(run).collect()
+}
+
+fn compared(
+    plan: &Plan,
+    first: &[Records],
+    second: &[Records],
+    reference: Option<&str>,
+) -> Result<RunComparison, NotComparable> {
+    let environment = json!({});
+    let sides = |runs: &'_ [Records], name: &'static str| -> Vec<(&'static str, usize)> {
+        (0..runs.len()).map(|run| (name, run)).collect()
+    };
+    let side = |(name, run): (&'static str, usize)| Side {
+        name,
+        plan,
+        records: if name == "before" { &first[run] } else { &second[run] },
+        backend: "host",
+        environment: &environment,
+        tool: "1",
+    };
+    let first: Vec<Side<'_>> = sides(first, "before").into_iter().map(side).collect();
+    let second: Vec<Side<'_>> = sides(second, "after").into_iter().map(side).collect();
+    compare(&first, &second, &Wanted { fail_above: None, reference })
+}
+
+#[test]
+fn three_runs_per_side_know_how_much_runs_differ_by_themselves() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(8));
+    // The machine alone moves by 10 % from run to run, which no single run shows.
+    let restless = [(1.0, 1.0), (1.1, 1.0), (0.95, 1.0)];
+    let later = [(1.08, 1.0), (1.0, 1.0), (1.12, 1.0)];
+    let found = compared(&plan, &runs(&plan, &restless), &runs(&plan, &later), None).unwrap();
+    let changes: Vec<Change> = found.stacks.iter().map(|stack| stack.change).collect();
+    assert_eq!(changes, [Change::NotResolved; 2]);
+    assert!(found.has_several_runs() && found.first_runs.len() == 3);
+    // One of the pairs alone would have been called different.
+    let one = compared(&plan, &runs(&plan, &restless[..1]), &runs(&plan, &later[..1]), None);
+    assert_eq!(one.unwrap().stacks[0].change, Change::Worse);
+    // A change of 50 % is larger than that.
+    let slower = later.map(|(all, b)| (1.5 * all, b));
+    let found = compared(&plan, &runs(&plan, &restless), &runs(&plan, &slower), None).unwrap();
+    assert!(found.stacks.iter().all(|stack| stack.change == Change::Worse), "{found:?}");
+}
+
+#[test]
+fn a_reference_cancels_what_slows_the_whole_machine() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(8));
+    let before = runs(&plan, &[(1.0, 1.0)]);
+    let slow_machine = runs(&plan, &[(1.3, 1.0)]);
+    let found = compared(&plan, &before, &slow_machine, Some("a")).unwrap();
+    assert_eq!(found.stacks.len(), 1);
+    assert_eq!((found.stacks[0].stack.as_str(), found.stacks[0].change), ("b", Change::Same));
+    let slow_b = runs(&plan, &[(1.3, 1.2)]);
+    let found = compared(&plan, &before, &slow_b, Some("a")).unwrap();
+    assert_eq!(found.stacks[0].change, Change::Worse);
+    assert!((found.stacks[0].ratio.unwrap() - 1.2).abs() < 1e-9);
+    let missing = compared(&plan, &before, &slow_b, Some("c")).unwrap_err().to_string();
+    assert_eq!(missing, "reference stack 'c' is not in before; it has a, b");
+}
+
+#[test]
+fn two_runs_on_a_side_are_refused() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(8));
+    let run = |count| runs(&plan, &vec![(1.0, 1.0); count]);
+    for (first, second) in [(2, 2), (1, 3), (3, 2), (0, 1)] {
+        let refused = compared(&plan, &run(first), &run(second), None).unwrap_err();
+        assert_eq!(refused, NotComparable::Runs { first, second });
+    }
 }
