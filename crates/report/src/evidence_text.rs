@@ -51,10 +51,14 @@ fn difference(view: &RunView) -> Vec<String> {
             percent(share.busy)
         ));
     }
-    said.extend(evidence.axes.iter().map(|found| axis(found, view.verdict.better)));
+    let method = view.verdict.method;
+    said.extend(evidence.axes.iter().map(|found| axis(found, view.verdict.better, method)));
     said.extend(evidence.interactions.iter().take(INTERACTIONS).map(interaction));
     said
 }
+
+/// First method whose effects are certainly confirmed by rounds that had no part in finding them.
+const CONFIRMS: u32 = 3;
 
 /// From this ratio on a factor says more than per cent.
 const FACTOR: f64 = 1.5;
@@ -74,7 +78,7 @@ fn compared(ratio: f64, low: Option<f64>, high: Option<f64>, with: &str) -> Stri
     format!("{} more than that of {with}{range}", change(ratio))
 }
 
-fn axis(axis: &AxisFound, better: Better) -> String {
+fn axis(axis: &AxisFound, better: Better, method: u32) -> String {
     if !axis.measurable {
         let most = axis.at_most.filter(|most| *most < MOST).map_or_else(String::new, |most| {
             let bound = if most >= 2.0 {
@@ -88,7 +92,9 @@ fn axis(axis: &AxisFound, better: Better) -> String {
         });
         return format!("{}: nothing measurable{most}", axis.axis);
     }
-    let sure = if axis.confirmed {
+    let sure = if axis.confirmed && method < CONFIRMS {
+        "called confirmed by an earlier version, perhaps from the trials that found it"
+    } else if axis.confirmed {
         "found in one half of the rounds, confirmed in the other by stacks that differ in nothing else"
     } else {
         "not confirmed by rounds of its own"

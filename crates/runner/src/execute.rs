@@ -202,6 +202,16 @@ impl<'a> Execution<'a> {
         }
     }
 
+    /// Trials, this one included, that the budget of a race has time for; without a budget any number.
+    fn left_in_budget(&self) -> u64 {
+        match (self.plan.effort(), &self.plan.race) {
+            (Effort::Budget(budget), Some(_)) if self.plan.prolonged.is_none() => {
+                (budget.0.saturating_sub(self.spent_ns) / self.trial_ns().max(1)).max(1)
+            }
+            _ => u64::MAX,
+        }
+    }
+
     fn one(
         &mut self,
         trial: &PlannedTrial,
@@ -212,6 +222,7 @@ impl<'a> Execution<'a> {
     ) -> Result<(), RunError> {
         let index = trial.index;
         let done = self.records.len() as u64;
+        let left = left.min(self.left_in_budget());
         let left_ns = left.saturating_mul(self.trial_ns());
         on_event(Event::Began { trial, done, total: done + left, left_ns });
         let begun = Instant::now();

@@ -1,5 +1,6 @@
 //! From the records of a run to its verdict.
 
+mod agreement;
 mod decision;
 mod differences;
 mod durability;
@@ -26,7 +27,7 @@ use seekwell_model::verdict::{
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::field::Observed;
 use seekwell_stats::looks;
-use seekwell_stats::outlook::Outlook;
+use seekwell_stats::outlook::{LIKELY, Outlook};
 use seekwell_stats::paired::{self, Comparison, ErrorShare, Finding, Row, Standing, Unresolved};
 use seekwell_stats::race::Stop;
 use std::collections::{BTreeMap, BTreeSet};
@@ -389,19 +390,29 @@ fn unresolved_reason(
             "all values of {} are the same: its clock or counter is too coarse to tell the stacks apart; measure more work in a trial",
             plan.lab.judge.metric
         ),
-        (Unresolved::TooWide, Some(needed)) => format!(
-            "the intervals are too wide after {have} complete rounds; about {} rounds would decide it ({} more{}), or a wider tie",
-            needed.rounds,
-            Nanos(needed.more_ns),
-            needed.probability.map_or_else(String::new, |p| format!(
-                ", with a probability of {:.0} %",
-                100.0 * p
-            ))
-        ),
+        (Unresolved::TooWide, Some(needed)) => too_wide(needed, have),
         (Unresolved::TooWide, None) => format!(
             "the intervals are too wide after {have} complete rounds, and the number that would decide it cannot be estimated; use more rounds or a wider tie"
         ),
     }
+}
+
+/// The rounds that would decide, and how probably: below [`LIKELY`] no number of rounds that was looked
+/// at does so.
+fn too_wide(needed: &Needed, have: u32) -> String {
+    let (rounds, more) = (needed.rounds, Nanos(needed.more_ns));
+    let what = match needed.probability {
+        None => format!("about {rounds} rounds would decide it ({more} more)"),
+        Some(p) if p >= LIKELY => format!(
+            "about {rounds} rounds would decide it ({more} more, with a probability of {:.0} %)",
+            100.0 * p
+        ),
+        Some(p) => format!(
+            "even {rounds} rounds ({more} more) would decide it with a probability of only {:.0} %",
+            100.0 * p
+        ),
+    };
+    format!("the intervals are too wide after {have} complete rounds; {what}, or a wider tie")
 }
 
 /// Key of a doubt: code, step and remedy. Doubts with equal keys are reported once.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixture;
 use crate::terminal;
-use seekwell_model::verdict::{Basis, DroppedStack, StorageShare};
+use seekwell_model::verdict::{Basis, DroppedStack, METHOD, StorageShare};
 
 fn beside(what: &str, at_highest: f64, at_lowest: f64) -> Beside {
     Beside { what: what.to_owned(), at_highest, at_lowest }
@@ -45,6 +45,7 @@ fn stack(label: &str, class: DurabilityClass, reasons: &[&str]) -> StackDurabili
 /// The winner of the fixtures with everything that can stand beside it.
 fn view() -> RunView {
     let mut view = fixture::winner();
+    view.verdict.method = METHOD;
     let evidence = &mut view.verdict.evidence;
     evidence.axes = axes();
     evidence.interactions = vec![InteractionFound {
@@ -180,4 +181,12 @@ fn stacks_that_lose_synced_data_in_power_cuts_are_named() {
     assert!(terminal(&view, 200, false).contains("cuts survived"));
     assert!(terminal(&view, 200, false).contains("97 of 100"));
     assert!(crate::markdown(&view).contains("| cuts survived |"));
+}
+
+#[test]
+fn a_confirmation_of_an_earlier_method_is_said_to_be_one() {
+    let said = |method| axis(&axes()[0], Better::Lower, method);
+    let old = "called confirmed by an earlier version, perhaps from the trials that found it";
+    assert!(said(1).contains(old) && !said(1).contains("found in one half"), "{}", said(1));
+    assert!(!said(METHOD).contains(old) && said(METHOD).contains("found in one half"));
 }

@@ -167,6 +167,28 @@ fn time_left_shrinks_as_trials_end() {
 }
 
 #[test]
+fn a_race_has_no_more_time_left_than_its_budget() {
+    // A trial says that it takes a second; the looks of the final alone would take many minutes.
+    let plan = fixture::race(4, 3, |lab| lab.judge.effort = Effort::Budget(Nanos::seconds(75)));
+    let mut execution = Execution::new(&plan, Records::new());
+    let mut backend =
+        Scripted(|trial: &PlannedTrial| Ok(fixture::raced(&plan, trial, 0.0, 0.05)), vec![]);
+    let mut wrong = vec![];
+    let mut watch = |event: Event<'_>| {
+        if let Event::Began { left_ns, done, total, .. } = event {
+            let left = (left_ns / 1_000_000_000, total - done);
+            // The first trial's time is a prediction.
+            if done > 0 && (left.0 > (75 - done).max(1) || left.1 > (75 - done).max(1)) {
+                wrong.push((done, left));
+            }
+        }
+    };
+    let stop = AtomicBool::new(false);
+    execution.run(&mut backend, &mut Kept::default(), &stop, &mut watch).unwrap();
+    assert!(wrong.is_empty() && backend.1.len() > 50, "{wrong:?}");
+}
+
+#[test]
 fn a_resumed_run_has_spent_what_its_trials_cost_and_not_what_their_own_clock_says() {
     let plan = fixture::plan(&["a", "b"], Effort::Budget(Nanos::seconds(30)));
     // 30 s of the trial's own time, 1 s of the budget, as in virtual time.

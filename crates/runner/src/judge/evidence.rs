@@ -1,5 +1,6 @@
 //! Evidence for a verdict: effect of each axis, activity of the devices, share of device time.
 
+use super::agreement;
 use crate::axes::{Axis, axes};
 use crate::records::Records;
 use seekwell_model::plan::Plan;
@@ -55,6 +56,7 @@ pub(super) fn add(plan: &Plan, records: &Records, values: &Values, verdict: &mut
         .collect();
     interactions.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
     verdict.evidence.interactions = interactions;
+    agreement::settle(plan, &names, &design, verdict);
 }
 
 fn finite(value: f64) -> Option<f64> {

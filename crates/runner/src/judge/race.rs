@@ -12,7 +12,9 @@ use crate::values::{self, judged_trials, round_values};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedRace};
 use seekwell_model::verdict::METHOD;
-use seekwell_model::verdict::{Basis, ControlFound, DroppedStack, RaceCourse, Ratio, Verdict};
+use seekwell_model::verdict::{
+    Basis, ControlFound, DroppedStack, OutStack, RaceCourse, Ratio, Verdict,
+};
 use seekwell_stats::paired::{Finding, Unresolved};
 use seekwell_stats::race::{DropReason, Dropped, Outcome, Race, Stop};
 use seekwell_stats::shrink::Estimate;
@@ -106,6 +108,7 @@ fn of_race(
         None => blank,
     };
     verdict.rounds = outcome.looked_at as u32;
+    add_dropped(plan, &outcome, &mut verdict);
     let reason = reason(plan, ended, &outcome, &verdict);
     verdict.reason = match &outcome.comparison {
         Some(comparison) => with_doubts(plan, comparison, reason),
@@ -139,6 +142,26 @@ fn of_race(
             separated: control.separated,
         });
     verdict
+}
+
+/// Adds the stacks that left before the comparison to those that are out, which the sentence counts.
+fn add_dropped(plan: &Plan, outcome: &Outcome, verdict: &mut Verdict) {
+    let (Some(comparison), Finding::Unresolved { .. }) = (&outcome.comparison, &outcome.finding)
+    else {
+        return;
+    };
+    let is_compared = |stack| comparison.rows.iter().any(|row| row.stack == stack);
+    let gone = outcome.dropped.iter().filter(|dropped| !is_compared(dropped.stack));
+    verdict.evidence.out.extend(gone.map(|dropped| {
+        let left = left(plan, dropped);
+        OutStack { stack: left.stack, reason: left.reason }
+    }));
+    verdict.sentence = Words::new(plan).sentence(
+        super::decision::of(&outcome.finding),
+        &verdict.stacks,
+        &verdict.ratios,
+        verdict.evidence.out.len(),
+    );
 }
 
 fn reason(plan: &Plan, ended: &Ended, outcome: &Outcome, verdict: &Verdict) -> String {

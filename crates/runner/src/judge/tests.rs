@@ -62,7 +62,7 @@ fn noise_without_difference_is_not_resolved_and_says_how_many_rounds_it_takes() 
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(8));
     let verdict = judge(&plan, &records(&plan, 8, &[1.0, 1.01], 0.3));
     assert_eq!(verdict.kind, VerdictKind::Unresolved);
-    assert!(verdict.reason.contains("rounds would decide it"), "{}", verdict.reason);
+    assert!(verdict.reason.contains("would decide it with a probability"), "{}", verdict.reason);
 }
 
 #[test]
@@ -184,4 +184,18 @@ fn a_reason_of_many_lines_is_one_line_in_a_warning() {
     );
     let long = "é".repeat(400);
     assert_eq!(in_one_line(&long), format!("{}…", "é".repeat(300)));
+}
+
+#[test]
+fn rounds_that_hardly_ever_decide_are_not_called_enough() {
+    let said =
+        |probability| too_wide(&Needed { rounds: 80, more_ns: 60_000_000_000, probability }, 12);
+    assert!(said(Some(0.9)).contains("about 80 rounds would decide it"), "{}", said(Some(0.9)));
+    let rarely = "even 80 rounds (1 min 00 s more) would decide it with a probability of only 23 %";
+    assert!(said(Some(0.23)).contains(rarely), "{}", said(Some(0.23)));
+    assert!(
+        said(None).contains("about 80 rounds would decide it (1 min 00 s more)"),
+        "{}",
+        said(None)
+    );
 }

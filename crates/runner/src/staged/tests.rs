@@ -228,6 +228,25 @@ fn a_budget_plans_its_looks_from_the_pilot_and_ends_at_one() {
     }
 }
 
+#[test]
+fn stacks_that_left_in_the_screen_are_out_too() {
+    let plan = fixture::race(4, 3, |lab| lab.judge.effort = Effort::Budget(Nanos::seconds(70)));
+    let same = |plan: &Plan, trial: &PlannedTrial| fixture::raced(plan, trial, 0.0, 0.1);
+    let (_, records) = run(&plan, Records::new(), &same, None);
+    let verdict = judge(&plan, &records);
+    let evidence = &verdict.evidence;
+    let screened = evidence.race.as_ref().unwrap().dropped.iter().filter(|d| d.part == "screen");
+    assert!(screened.clone().count() == 4, "{verdict:?}");
+    let mut all: Vec<&String> = evidence.out.iter().map(|out| &out.stack).collect();
+    assert!(screened.clone().all(|dropped| all.contains(&&dropped.stack)), "{evidence:?}");
+    let count = format!("{} stacks are out", all.len());
+    assert!(verdict.sentence.contains(&count), "{}", verdict.sentence);
+    all.extend(&verdict.stacks);
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 12, "every stack is possible or out: {verdict:?}");
+}
+
 /// A machine that other work slows: trials take longer from the given one on.
 #[test]
 fn a_race_keeps_its_time_on_a_machine_that_gets_slower() {
