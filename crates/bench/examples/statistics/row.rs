@@ -1,5 +1,8 @@
 //! A row of the table, and how it is written.
 
+#[path = "promise.rs"]
+mod promise;
+
 use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use std::collections::BTreeMap;
@@ -193,7 +196,13 @@ pub fn page(folder: &Path, parts: &[&str]) -> io::Result<String> {
     let verdicts = kept_table(folder, parts)?;
     let noise = other_table(&folder.join("table/noise.csv"))?;
     let forecast = other_table(&folder.join("table/forecast.csv"))?;
+    let rows = folder.join("table/noise.csv");
+    let promise = match rows.exists() {
+        true => promise::sentences(&read_csv(&fs::read_to_string(rows)?)),
+        false => String::new(),
+    };
     Ok(PAGE
+        .replace("{promise}", &promise)
         .replace("{noise}", &noise)
         .replace("{forecast}", &forecast)
         .replace("{verdicts}", &verdicts))
