@@ -74,7 +74,10 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &BackendFacts) -> Opti
             let side = if step.beside { &workload.beside } else { &workload.parts };
             let part = side.get(step.part)?;
             let data = part.data_set()?;
-            (!waits_for_the_device(part)).then_some((step.outline.name, data))
+            let answered = waits_for_the_device(part)
+                || is_judged_when_durable(axes, &step.outline.name)
+                || reads_once(part, step.outline.cache);
+            (!answered).then_some((step.outline.name, data))
         })
         .collect();
     let limit = |limit: MemoryLimit| match limit {
@@ -105,6 +108,16 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &BackendFacts) -> Opti
         ),
     };
     Some(Warning::new(WarningCode::DataSetInMemory, text).with_remedy(remedy))
+}
+
+/// A step whose judged time ends when its bytes are on the device is answered by the device.
+fn is_judged_when_durable(axes: &Axes<'_>, step: &str) -> bool {
+    axes.lab.judge.metric.split_once('.') == Some((step, "elapsed_durable"))
+}
+
+/// Files that are each read once after the cache was dropped come from the device.
+fn reads_once(part: &WorkloadParams, cache: CacheState) -> bool {
+    matches!(part, WorkloadParams::Mail(_)) && cache == CacheState::Cold
 }
 
 /// A writer that syncs is answered by the device, however little its data is.

@@ -420,3 +420,16 @@ fn a_layer_decides_what_fits() {
     assert!(fits("raid5", "192MiB"));
     assert!(!fits("raid6", "192MiB"));
 }
+
+#[test]
+fn a_drafted_mail_lab_has_no_doubt_about_memory() {
+    let answers = crate::draft::Answers::from_list(
+        ["mail", "scratch", "usual", "scheduler", "throughput", "10min"].map(str::to_owned),
+    );
+    let text = crate::draft::lab_text("mine", &answers, crate::draft::FRUGALITIES[0], None);
+    let doubts = |text: &str| codes(&expand(&file(text), &facts()).unwrap()).join(" ");
+    assert!(!doubts(&text).contains("data-set-in-memory"), "{}", doubts(&text));
+    // Judged before the bytes are on the device, memory may answer.
+    let early = text.replace("unpack.elapsed_durable", "unpack.elapsed");
+    assert!(doubts(&early).contains("data-set-in-memory"), "{}", doubts(&early));
+}
