@@ -237,6 +237,47 @@ fn the_same_lab_runs_on_a_loop_device_by_changing_the_device_alone() {
     assert!(directory.path().join("replications/tiny@host.seekwell").is_file());
 }
 
+/// A loop device over an image; detached when dropped.
+struct Attached(String);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_study_that_writes_a_disk_whole_shows_its_plan_first() {
+    let test = "a_study_that_writes_a_disk_whole_shows_its_plan_first";
+    let tools = ["losetup", "unshare"].map(seekwell_testing::tool);
+    if !seekwell_testing::root() || tools.iter().any(Option::is_none) {
+        return seekwell_testing::skip(test, "needs root, losetup and unshare");
+    }
+    let directory = study("");
+    let image = directory.path().join("disk.img");
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let found = Command::new("losetup").args(["--find", "--show"]).arg(&image).output().unwrap();
+    let disk = Attached(String::from_utf8(found.stdout).unwrap().trim().to_owned());
+    std::fs::create_dir(directory.path().join("state")).unwrap();
+    // Claims and notes of its own.
+    let script = "mount --make-rprivate / && mount --bind state /var/lib && \"$0\" claim \"$1\" \
+                  --confirm 131072 && exec \"$0\" replicate 900 --from studies --place host \
+                  --device \"$1\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_seekwell"), &disk.0])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", talk(&output));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        shown.contains(&format!("writes {} whole: everything on it is lost", disk.0)),
+        "{shown}"
+    );
+    assert!(talk(&output).contains("run the same command again to start"), "{}", talk(&output));
+    assert!(std::fs::read(&image).unwrap().iter().all(|byte| *byte == 0), "the study wrote");
+}
+
 #[test]
 fn without_runs_nothing_is_claimed() {
     let directory = study("");

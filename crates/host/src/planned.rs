@@ -1,29 +1,36 @@
 //! Notes of plans that a person has seen: a lab that writes a disk whole runs only after its plan was
-//! shown.
+//! shown. A note counts for [`VALID`]: who runs the same lab later sees the plan again.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::state;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 #[cfg(test)]
 mod tests;
 
-/// Bits of the hash in the name of a note.
-const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+/// Time for which a plan counts as seen: 30 days.
+pub const VALID: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Notes that these lines were shown. The note holds them in full, so that two plans with one hash are
-/// told apart.
+/// Start value of the 128-bit FNV-1a hash.
+const FNV_OFFSET_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+/// Multiplier of the 128-bit FNV-1a hash.
+const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+
+/// Notes that these lines were shown, and removes the notes that no longer count. The note holds the
+/// lines in full, so that two plans with one hash are told apart.
 ///
 /// # Errors
 /// When the folder is not private or the note cannot be written.
 pub fn note(folder: &Path, lines: &[String]) -> Result<()> {
     state::folder(folder)?;
+    remove_expired(folder, SystemTime::now())?;
     state::replace(&path(folder, lines), text(lines).as_bytes())
 }
 
-/// True if these lines were shown.
+/// True if these lines were shown, at most [`VALID`] ago.
 ///
 /// # Errors
 /// When a note is there and another user could have written it.
@@ -35,8 +42,28 @@ pub fn is_noted(folder: &Path, lines: &[String]) -> Result<bool> {
     let mut file = state::open_own(&path)?;
     let mut kept = String::new();
     let read = std::io::Read::read_to_string(&mut file, &mut kept);
-    read.map_err(crate::error::Error::io("read", &path))?;
-    Ok(kept == text(lines))
+    read.map_err(Error::io("read", &path))?;
+    let about = file.metadata().map_err(Error::io("examine", &path))?;
+    Ok(kept == text(lines) && counts(&about, SystemTime::now()))
+}
+
+/// True for a note that is not too old. One from the future was written by a clock that was wrong.
+fn counts(about: &fs::Metadata, now: SystemTime) -> bool {
+    let age = about.modified().ok().and_then(|written| now.duration_since(written).ok());
+    age.is_some_and(|age| age <= VALID)
+}
+
+/// Removes notes that no longer count, so that the folder does not grow without end.
+fn remove_expired(folder: &Path, now: SystemTime) -> Result<()> {
+    let entries = fs::read_dir(folder).map_err(Error::io("read the folder", folder))?;
+    for entry in entries.flatten() {
+        let expired = |about: fs::Metadata| about.is_file() && !counts(&about, now);
+        if entry.metadata().is_ok_and(expired) {
+            // A note that stays does not count either.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
 }
 
 fn text(lines: &[String]) -> String {
@@ -49,7 +76,7 @@ fn text(lines: &[String]) -> String {
 
 /// FNV-1a, 128 bits, over the text.
 fn path(folder: &Path, lines: &[String]) -> PathBuf {
-    let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(PRIME);
-    let hash = text(lines).as_bytes().iter().fold(OFFSET, step);
+    let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(FNV_PRIME);
+    let hash = text(lines).as_bytes().iter().fold(FNV_OFFSET_BASIS, step);
     folder.join(format!("{hash:032x}"))
 }

@@ -1,7 +1,6 @@
 //! Effects of a plan on the machine: what it writes whole, and the commands that it runs as root.
 
 use crate::error::SessionError;
-use crate::loaded::Session;
 use crate::machine::Machine;
 use seekwell_host::filesystem::{Layout, mkfs_commands};
 use seekwell_host::planned;
@@ -128,31 +127,24 @@ fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-impl Session {
-    /// Notes that a person has seen the effects of a plan, if they reach a disk.
-    ///
-    /// # Errors
-    /// When the note cannot be written, as by an ordinary user.
-    pub fn note_seen(&self, effects: &Effects) -> Result<(), SessionError> {
-        note_seen(self.machine(), effects)
-    }
-
-    /// True if a person has seen these effects, or there is no disk that they reach.
-    ///
-    /// # Errors
-    /// When another user could have written the note.
-    pub fn were_seen(&self, effects: &Effects) -> Result<bool, SessionError> {
-        were_seen(self.machine(), effects)
-    }
-}
-
-fn note_seen(machine: &Machine, effects: &Effects) -> Result<(), SessionError> {
+/// Notes that a person has seen the effects of a plan, if they reach a disk.
+///
+/// # Errors
+/// When the note cannot be written, as by an ordinary user.
+pub(crate) fn note_seen(machine: &Machine, effects: &Effects) -> Result<(), SessionError> {
     if effects.disks.is_empty() {
         return Ok(());
     }
     Ok(planned::note(&machine.planned(), &effects.lines())?)
 }
 
-fn were_seen(machine: &Machine, effects: &Effects) -> Result<bool, SessionError> {
-    Ok(effects.disks.is_empty() || planned::is_noted(&machine.planned(), &effects.lines())?)
+/// Checks that a person has seen these effects, or that they reach no disk.
+///
+/// # Errors
+/// [`SessionError::NotSeen`], or another user could have written the note.
+pub(crate) fn check_seen(machine: &Machine, effects: Effects) -> Result<(), SessionError> {
+    if effects.disks.is_empty() || planned::is_noted(&machine.planned(), &effects.lines())? {
+        return Ok(());
+    }
+    Err(SessionError::NotSeen { disks: effects.disks })
 }

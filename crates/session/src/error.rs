@@ -159,6 +159,15 @@ pub enum SessionError {
     /// The notes of seen plans, or a command of mkfs.
     #[error(transparent)]
     Machine(#[from] seekwell_host::Error),
+    /// A run that writes disks whole, and whose plan no person has seen lately.
+    #[error(
+        "this run writes {} whole, and its plan was not shown in the last 30 days; show it with seekwell plan",
+        named(disks)
+    )]
+    NotSeen {
+        /// The disks.
+        disks: Vec<PathBuf>,
+    },
     /// The guard refuses a disk of the lab.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -212,8 +221,14 @@ impl SessionError {
             Self::Option { .. } | Self::NoBackend { .. } | Self::Device(_) | Self::Tried(_) => {
                 Kind::Usage
             }
-            Self::Refused(_) => Kind::Refused,
+            Self::Refused(_) | Self::NotSeen { .. } => Kind::Refused,
             _ => Kind::Failed,
         }
     }
+}
+
+/// Disks as a sentence names them.
+fn named(disks: &[PathBuf]) -> String {
+    let names: Vec<String> = disks.iter().map(|disk| disk.display().to_string()).collect();
+    names.join(" and ")
 }

@@ -1,5 +1,6 @@
 //! The host backend: this machine's kernel, on scratch images and claimed disks.
 
+use crate::effects::{self, Effects};
 use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::machine::Machine;
@@ -82,11 +83,21 @@ impl Setup for Host {
         Ok(())
     }
 
-    fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {
+    fn check_start(&self, plan: &Plan, run_file: &Path) -> Result<(), SessionError> {
         if !rustix::process::geteuid().is_root() {
             return Err(SessionError::NeedsRoot);
         }
+        // A disk that is missing or refused needs no plan to be seen.
         self.check_devices(plan, Some(run_file))?;
+        effects::check_seen(&self.machine, Effects::of(plan)?)
+    }
+
+    fn note_seen(&self, plan: &Plan) -> Result<(), SessionError> {
+        effects::note_seen(&self.machine, &Effects::of(plan)?)
+    }
+
+    fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {
+        self.check_start(plan, run_file)?;
         let options = HostOptions {
             program: self.machine.program.clone(),
             scratch: self.options.scratch_directory(run_file),

@@ -74,6 +74,24 @@ impl Planned {
         self.backend.check_devices(&self.plan, None)
     }
 
+    /// Checks that the run may begin: that every disk of the plan may be written, and that a person
+    /// has seen the plan if it writes one whole. [`Self::create`], [`Self::resume`] and
+    /// [`Self::first_trial`] check the same.
+    ///
+    /// # Errors
+    /// [`SessionError::Refused`] and [`SessionError::NotSeen`].
+    pub fn check_start(&self, run_file: &Path) -> Result<(), SessionError> {
+        self.backend.check_start(&self.plan, run_file)
+    }
+
+    /// Notes that a person has seen the effects of the plan.
+    ///
+    /// # Errors
+    /// When the note cannot be written, as by an ordinary user.
+    pub fn note_seen(&self) -> Result<(), SessionError> {
+        self.backend.note_seen(&self.plan)
+    }
+
     /// Compares an existing run file with this plan.
     ///
     /// # Errors

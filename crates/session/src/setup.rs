@@ -53,6 +53,23 @@ pub trait Setup {
         Ok(())
     }
 
+    /// Checks that a run may begin: that every device may be written, and that a person has seen the
+    /// effects of the plan if it writes a disk whole. [`Self::open`] checks the same.
+    ///
+    /// # Errors
+    /// [`SessionError::Refused`], [`SessionError::NotSeen`].
+    fn check_start(&self, _plan: &Plan, _run_file: &Path) -> Result<(), SessionError> {
+        Ok(())
+    }
+
+    /// Notes that a person has seen the effects of a plan.
+    ///
+    /// # Errors
+    /// When the note cannot be written, as by an ordinary user.
+    fn note_seen(&self, _plan: &Plan) -> Result<(), SessionError> {
+        Ok(())
+    }
+
     /// Remarks for the user so far.
     fn notes(&self) -> Vec<String> {
         Vec::new()

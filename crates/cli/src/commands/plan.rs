@@ -3,17 +3,23 @@
 use crate::args::PlanArgs;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use seekwell_session::{LabText, Options, Planned, Session};
+use seekwell_host::refusal::RefusalKind;
+use seekwell_session::{LabText, Options, Planned, Session, SessionError};
 use std::path::Path;
 
-/// Prints the plan of a lab. A disk that a run would be refused is refused here too, below the
-/// plan.
+/// Prints the plan of a lab. A disk that a run would be refused is refused here too, instead of the plan;
+/// only one without a claim comes below it: the plan is read before a disk is claimed.
 ///
 /// # Errors
 /// When the lab cannot be read or planned, or a disk must not be written.
 pub fn run(session: &Session, arguments: &PlanArgs) -> Result<Exit, Failure> {
     let planned = planned(session, &arguments.lab, &arguments.at.options())?;
     let plan = planned.plan();
+    let checked = planned.check_devices();
+    let unclaimed = |error: &SessionError| matches!(error, SessionError::Refused(refusal) if refusal.kind == RefusalKind::NotClaimed);
+    if checked.as_ref().is_err_and(|error| !unclaimed(error)) {
+        return Ok(checked.map(|()| Exit::Done)?);
+    }
     if arguments.json {
         let text =
             serde_json::to_string_pretty(plan).map_err(|error| Failure::from_error(&error))?;
@@ -22,9 +28,9 @@ pub fn run(session: &Session, arguments: &PlanArgs) -> Result<Exit, Failure> {
     } else {
         show(&planned)?;
         // An ordinary user cannot keep the note; then a run as root shows the plan once more.
-        let _ = session.note_seen(&planned.effects()?);
+        let _ = planned.note_seen();
     }
-    planned.check_devices()?;
+    checked?;
     Ok(Exit::Done)
 }
 

@@ -34,6 +34,7 @@ pub fn run(session: &Session, arguments: &ReplicateArgs) -> Result<Exit, Failure
     if arguments.fit {
         return fit::run(&studies, &chosen, &labs);
     }
+    labs.check_start(&chosen)?;
     let mut outcomes = Vec::new();
     for study in chosen {
         let runs = labs.runs(study)?;

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::{machine, terminal};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::VerdictKind;
-use seekwell_session::{Done, Event, Finished, Options, Planned, Session};
+use seekwell_session::{Done, Event, Finished, Options, Planned, Session, SessionError};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -22,7 +22,6 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     let options = arguments.options();
     let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;
-    check_seen(session, &planned)?;
     let mut is_over = |event: &Event<'_>| {
         deadline.as_mut().is_some_and(|deadline| deadline.is_over(event, Instant::now()))
     };
@@ -42,23 +41,32 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     conclude(&path, arguments.json)
 }
 
-/// Shows the plan of a run that writes a disk whole, instead of running it, if no one has seen it yet
-/// on this machine: a lab, or a run file to be continued.
-fn check_seen(session: &Session, planned: &Planned) -> Result<(), Failure> {
-    let effects = planned.effects()?;
-    // What the guard refuses needs no plan to be seen.
-    planned.check_devices()?;
-    if session.were_seen(&effects)? {
-        return Ok(());
-    }
+/// Checks that a run may begin. The plan of one that writes a disk whole is shown instead, if no one has
+/// seen it lately on this machine: that of a lab, of `try`, of a study, or of a run file to be continued.
+///
+/// # Errors
+/// When the plan had to be shown, or the guard refuses a disk.
+pub fn check_start(planned: &Planned, path: &Path) -> Result<(), Failure> {
+    show_unseen(planned, path)?.map_or(Ok(()), Err)
+}
+
+/// As [`check_start`]; a plan that had to be shown is no error yet, and the failure says so.
+///
+/// # Errors
+/// When the guard refuses a disk, or the plan cannot be noted as seen.
+pub fn show_unseen(planned: &Planned, path: &Path) -> Result<Option<Failure>, Failure> {
+    let disks = match planned.check_start(path) {
+        Err(SessionError::NotSeen { disks }) => disks,
+        checked => return Ok(checked.map(|()| None)?),
+    };
     plan::show(planned)?;
-    session.note_seen(&effects)?;
-    let disks: Vec<String> = effects.disks.iter().map(|disk| disk.display().to_string()).collect();
-    Err(Failure::Refused(format!(
-        "this run writes {} whole, and its plan was never shown; read it above, then run the same \
-         command again to start",
+    planned.note_seen()?;
+    let disks: Vec<String> = disks.iter().map(|disk| disk.display().to_string()).collect();
+    Ok(Some(Failure::Refused(format!(
+        "this run writes {} whole, and its plan was not shown in the last 30 days; read it above, then \
+         run the same command again to start",
         disks.join(" and ")
-    )))
+    ))))
 }
 
 /// Shows the report of a run file; the exit status is that of its verdict.
@@ -107,6 +115,7 @@ pub fn execute(
     on_screen: bool,
     is_over: &mut dyn FnMut(&Event<'_>) -> bool,
 ) -> Result<Finished, Failure> {
+    check_start(&planned, path)?;
     let stop = machine::stop_on_interrupt()?;
     let backend = planned.options().backend.clone();
     let is_there = path.symlink_metadata().is_ok();

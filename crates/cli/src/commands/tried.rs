@@ -53,9 +53,10 @@ fn amount(
     deadline: &Deadline,
 ) -> Result<Option<u64>, Failure> {
     let Some(brief) = tried.brief() else { return Ok(None) };
-    terminal::talk("measuring one trial to see how much work fits the time");
     let text = tried.lab_text("brief", Some(brief));
     let planned = Tried::resolve(session, "the lab of try".to_owned(), &text, options)?.plan()?;
+    run::check_start(&planned, path)?;
+    terminal::talk("measuring one trial to see how much work fits the time");
     let record = planned.first_trial(path)?;
     tried.time = deadline.left(Instant::now());
     if let Status::Failed { stage, reason } = &record.status {

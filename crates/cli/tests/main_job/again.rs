@@ -1,8 +1,9 @@
 //! One command again and again, a disk that is refused, and a question without a lab file.
 
 use super::{SMALL_LAB, can_run, data, seekwell, talk};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 #[test]
 fn resuming_a_run_that_was_never_begun_begins_it() {
@@ -62,6 +63,28 @@ fn a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file() {
         .unwrap();
     assert_eq!(plan.status.code(), Some(3), "{}", talk(&plan));
     assert!(data(&plan).contains("trials"), "{}", data(&plan));
+    // A disk that is not there, or is in use, is refused before its plan.
+    for words in [["run", "lab.toml"], ["try", "true"]] {
+        let absent = seekwell(directory.path())
+            .args(words)
+            .args(["--device", "/dev/nope"])
+            .output()
+            .unwrap();
+        assert_eq!(absent.status.code(), Some(3), "{words:?}: {}", talk(&absent));
+        assert!(talk(&absent).contains("/dev/nope is not written: device not found"), "{words:?}");
+        assert_eq!(data(&absent), "", "{words:?}");
+    }
+    let luks = b"LUKS\xba\xbe\0\x02";
+    let file = std::fs::File::options().write(true).open(&image).unwrap();
+    file.write_all_at(luks, 0).unwrap();
+    let held = seekwell(directory.path())
+        .args(["plan", "lab.toml", "--device", &disk.0])
+        .output()
+        .unwrap();
+    assert_eq!(held.status.code(), Some(3), "{}", talk(&held));
+    assert!(talk(&held).contains("carries the mark of crypto_LUKS"), "{}", talk(&held));
+    assert_eq!(data(&held), "", "effects of a plan that no claim can allow");
+    file.write_all_at(&[0; 8], 0).unwrap();
     let run =
         seekwell(directory.path()).args(["run", "lab.toml", "--device", &disk.0]).output().unwrap();
     let said = talk(&run);
@@ -70,6 +93,52 @@ fn a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file() {
     assert!(!said.contains("trial 1/"), "{said}");
     assert!(!directory.path().join("small.seekwell").exists(), "{said}");
     assert!(std::fs::read(&image).unwrap().iter().all(|byte| *byte == 0));
+}
+
+/// The program with a folder of claims and notes of its own.
+fn with_own_state(directory: &Path, words: &[&str]) -> Output {
+    std::fs::create_dir_all(directory.join("state")).unwrap();
+    let script = "mount --make-rprivate / && mount --bind state /var/lib && exec \"$@\"";
+    Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_seekwell")])
+        .args(words)
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .env("TERM", "dumb")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn every_command_that_writes_a_disk_whole_shows_its_plan_first() {
+    let test = "every_command_that_writes_a_disk_whole_shows_its_plan_first";
+    let Some(_alone) = can_run(test, &["mkfs.ext4", "losetup", "unshare"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("disk.img");
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let disk = Attached::to(&image);
+    let claim = with_own_state(directory.path(), &["claim", &disk.0, "--confirm", "131072"]);
+    assert!(claim.status.success(), "{}", talk(&claim));
+    let stack = ["--fs", "ext4", "--sched", "none,mq-deadline", "--for", "5s"];
+    let tried = |work: &str| {
+        let words = [&["try", work, "--device", &disk.0][..], &stack].concat();
+        with_own_state(directory.path(), &words)
+    };
+    for work in ["true", "mail"] {
+        let first = tried(work);
+        assert_eq!(first.status.code(), Some(3), "{work}: {}", talk(&first));
+        let effect = format!("writes {} whole: everything on it is lost", disk.0);
+        // One folder of notes: what both write was seen with the first.
+        assert!(data(&first).contains(&effect), "{work}: {}", data(&first));
+        assert!(talk(&first).contains("run the same command again to start"), "{}", talk(&first));
+        assert!(std::fs::read(&image).unwrap().iter().all(|byte| *byte == 0), "{work} wrote");
+        assert!(!directory.path().join("try.seekwell").exists());
+        std::fs::remove_dir_all(directory.path().join("state/seekwell/planned")).unwrap();
+    }
+    tried("true");
+    let second = tried("true");
+    assert!(matches!(second.status.code(), Some(0 | 4)), "{}", talk(&second));
+    assert!(!std::fs::read(&image).unwrap().iter().all(|byte| *byte == 0), "it is run at last");
 }
 
 #[test]

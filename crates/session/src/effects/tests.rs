@@ -68,11 +68,19 @@ fn a_plan_that_writes_a_disk_has_to_be_seen_and_again_when_it_changes() {
         temporary: folder.path().to_owned(),
     };
     let mut effects = Effects::default();
-    assert!(were_seen(&machine, &effects).unwrap(), "it reaches no disk");
-    effects.add_stack(&stack("/dev/disk/by-id/ssd")).unwrap();
-    assert!(!were_seen(&machine, &effects).unwrap());
+    check_seen(&machine, effects.clone()).expect("it reaches no disk");
     note_seen(&machine, &effects).unwrap();
-    assert!(were_seen(&machine, &effects).unwrap());
+    assert!(!machine.planned().exists(), "nothing is noted of a plan that reaches no disk");
+    effects.add_stack(&stack("/dev/disk/by-id/ssd")).unwrap();
+    let unseen = check_seen(&machine, effects.clone()).unwrap_err();
+    assert_eq!(unseen.kind(), crate::error::Kind::Refused);
+    assert_eq!(
+        unseen.to_string(),
+        "this run writes /dev/disk/by-id/ssd whole, and its plan was not shown in the last 30 \
+         days; show it with seekwell plan"
+    );
+    note_seen(&machine, &effects).unwrap();
+    check_seen(&machine, effects.clone()).unwrap();
     effects.add_stack(&stack("/dev/disk/by-id/other")).unwrap();
-    assert!(!were_seen(&machine, &effects).unwrap());
+    assert!(check_seen(&machine, effects).is_err());
 }

@@ -1,6 +1,18 @@
 use super::*;
 use seekwell_spec::read_lab;
 
+/// A machine without devices.
+fn machine(root: &Path) -> Machine {
+    Machine {
+        system: System::rooted_at(root),
+        program: PathBuf::new(),
+        state: root.join("state"),
+        kernels: None,
+        folders: Vec::new(),
+        temporary: root.to_owned(),
+    }
+}
+
 fn lab() -> Lab {
     let text = "[lab]\nname = \"t\"\n[[device]]\nname = \"a\"\nloop = \"1GiB\"\n\
                 [[device]]\nname = \"b\"\nram = \"64MiB\"\n[[filesystem]]\ntype = \"ext4\"\n\
@@ -32,4 +44,24 @@ fn what_is_no_device_is_refused_in_words() {
     assert!(backing("sdb").unwrap_err().to_string().starts_with("'sdb' is not a device"));
     assert!(backing("loop:big").unwrap_err().to_string().contains("has no size"));
     assert_eq!(backing("/dev/sdb").unwrap(), Backing::Disk { path: "/dev/sdb".into() });
+}
+
+#[test]
+fn a_lab_that_cuts_the_power_is_refused_in_words() {
+    let mut host = Host {
+        machine: machine(Path::new("/nonexistent")),
+        options: Options::of("host"),
+        device: None,
+        journal: None,
+    };
+    let mut lab = lab();
+    host.adapt(&mut lab, Path::new("")).unwrap();
+    lab.trial.power_cut = 100;
+    let error = host.adapt(&mut lab, Path::new("")).unwrap_err();
+    assert_eq!(error.kind(), crate::error::Kind::Failed);
+    assert_eq!(
+        error.to_string(),
+        "[trial] power_cut = 100: the host backend cannot cut the power of a disk; run the lab with \
+         --place virtual, or leave power_cut out"
+    );
 }

@@ -50,6 +50,32 @@ impl<'a> Labs<'a> {
         Ok(Self { session, arguments, studies })
     }
 
+    /// Checks that every lab of these studies that is missing may begin: the plans that no one has seen
+    /// yet are shown together, so that the command need not be repeated for each.
+    ///
+    /// # Errors
+    /// When a plan had to be shown, or the guard refuses a disk.
+    pub fn check_start(&self, studies: &[&Study]) -> Result<(), Failure> {
+        if self.arguments.kept {
+            return Ok(());
+        }
+        let mut shown = None;
+        for (study, lab) in
+            studies.iter().flat_map(|study| study.labs.iter().map(move |lab| (study, lab)))
+        {
+            let Some(name) = study.file_of(&lab.name, self.arguments.quick) else { continue };
+            let path = self.run_file(name, None);
+            let options = self.options(name, lab, None)?;
+            let text = LabText::new(name, self.studies.lab(name)?);
+            let planned = self.session.resolve(&text, &options)?.plan()?;
+            if path.is_file() && planned.standing(&path)? == Standing::Complete {
+                continue;
+            }
+            shown = run::show_unseen(&planned, &path)?.or(shown);
+        }
+        shown.map_or(Ok(()), Err)
+    }
+
     /// The labs of a study, run where they were not.
     ///
     /// # Errors
