@@ -185,7 +185,8 @@ impl VirtualBackend {
         let keeping = Keeping { memory_bytes: IMAGE_MEMORY, directory: options.scratch.clone() };
         let root = builder.build(keeping)?;
         let memory_directory = PathBuf::from(SHARED_MEMORY);
-        let preparations = Preparations::default();
+        let free = memory_capacity::frozen(memory_capacity::machine_memory(), DEFAULT_MEMORY);
+        let preparations = Preparations::new(free);
         Ok(Self { options, root, missing, memory_directory, preparations })
     }
 
@@ -207,6 +208,7 @@ impl VirtualBackend {
         let capacity = memory_capacity::choose(largest, at_most, machine, &candidates)
             .map_err(|found| VirtualBackendError::NoMemory { needed: largest, found })?;
         self.memory_directory.clone_from(&capacity.directory);
+        self.preparations.bound(capacity.frozen);
         Ok(capacity)
     }
 

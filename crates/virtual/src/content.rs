@@ -75,6 +75,22 @@ pub struct Content {
 #[derive(Debug)]
 pub struct Frozen(Content);
 
+impl Frozen {
+    /// Bytes of blocks in memory; runs of computed blocks and the base are not counted.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.0.packed.memory_bytes()
+    }
+
+    /// Moves blocks from memory to the unlinked file.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written; everything is then as it was.
+    pub fn move_to_file(&mut self) -> io::Result<()> {
+        self.0.packed.move_to_file()
+    }
+}
+
 impl Content {
     /// A disk of so many sectors of 512 bytes, all zero.
     #[must_use]
@@ -99,7 +115,8 @@ impl Content {
 
     /// Ends all change.
     #[must_use]
-    pub fn freeze(self) -> Arc<Frozen> {
+    pub fn freeze(mut self) -> Arc<Frozen> {
+        self.packed.settle();
         Arc::new(Frozen(self))
     }
 

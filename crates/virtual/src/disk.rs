@@ -141,6 +141,20 @@ pub struct FrozenDisk {
 }
 
 impl FrozenDisk {
+    /// Bytes of its content in memory.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.content.memory_bytes()
+    }
+
+    /// Moves its content from memory to a file, unless another disk was started from it already.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written; everything is then as it was.
+    pub fn move_to_file(&mut self) -> io::Result<()> {
+        Arc::get_mut(&mut self.content).map_or(Ok(()), Frozen::move_to_file)
+    }
+
     /// Returns a disk in the same state; its changes are stored as `keeping` says.
     #[must_use]
     pub fn thaw(&self, keeping: Keeping) -> DiskParts {

@@ -15,6 +15,8 @@ pub struct MemoryCapacity {
     pub directory: PathBuf,
     /// Number of guests that fit at once, at most as many as requested.
     pub guests: usize,
+    /// Memory for disks that were made once and are kept for the run: a part of what the guests leave.
+    pub frozen: Bytes,
     /// A note for the user; `None` when everything is as requested.
     pub note: Option<String>,
 }
@@ -79,12 +81,19 @@ pub(crate) fn choose(
             let elsewhere = (index > 0).then(|| elsewhere(directory, &candidates[0], largest));
             let notes: Vec<String> = [fewer, elsewhere].into_iter().flatten().collect();
             let note = (!notes.is_empty()).then(|| notes.join("; "));
-            return Ok(MemoryCapacity { directory: directory.clone(), guests, note });
+            let frozen = frozen(memory, Bytes(largest.0.saturating_mul(guests as u64)));
+            return Ok(MemoryCapacity { directory: directory.clone(), guests, frozen, note });
         }
     }
     let found = candidates.iter().map(found).collect::<Vec<_>>().join(", ");
     let help = candidates.first().map(|wanted| format!("; to fix: {}", help(wanted, largest)));
     Err(format!("{found}{}", help.unwrap_or_default()))
+}
+
+/// Memory for frozen disks next to guests of so many bytes: a quarter of the rest. The copies that trials change,
+/// the page cache of the files behind them, and other programs need the remainder.
+pub(crate) fn frozen(machine: Bytes, guests: Bytes) -> Bytes {
+    Bytes(machine.0.saturating_sub(guests.0) / 4)
 }
 
 fn found((directory, space): &Candidate) -> String {

@@ -1,10 +1,13 @@
 //! Stacks with their filesystem and files made, kept while a run lasts. The first trial that needs
-//! one makes it; every trial that needs it starts from a copy, the first one too.
+//! one makes it; every trial that needs it starts from a copy, the first one too. Their disks are in memory
+//! up to a bound for all together, the others in files without a name.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use seekwell_model::record::Record;
+use seekwell_model::units::Bytes;
 
 use crate::content::Keeping;
 use crate::disk::{DiskParts, FrozenDisk};
@@ -38,10 +41,26 @@ pub(crate) struct Start {
 type Slot = Arc<Mutex<Option<Prepared>>>;
 
 /// Everything that was prepared, by what it depends on.
-#[derive(Debug, Default)]
-pub(crate) struct Preparations(Mutex<BTreeMap<String, Slot>>);
+#[derive(Debug)]
+pub(crate) struct Preparations {
+    slots: Mutex<BTreeMap<String, Slot>>,
+    /// Bytes of frozen disks in memory.
+    in_memory: AtomicU64,
+    /// Most of them before disks go to files.
+    most: Bytes,
+}
 
 impl Preparations {
+    /// None yet; their disks take so many bytes of memory at most.
+    pub(crate) fn new(most: Bytes) -> Self {
+        Self { slots: Mutex::default(), in_memory: AtomicU64::new(0), most }
+    }
+
+    /// Changes the bound for the disks that are prepared from now on.
+    pub(crate) fn bound(&mut self, most: Bytes) {
+        self.most = most;
+    }
+
     /// Returns the disks to start from for `key`; `prepare` makes them if no trial has. Who comes
     /// meanwhile waits.
     ///
@@ -64,14 +83,29 @@ impl Preparations {
         if let Some(known) = &*prepared {
             return Ok(start(known));
         }
-        let made = prepare()?;
+        let mut made = prepare()?;
+        if made.is_final {
+            self.keep(&mut made);
+        }
         let first = start(&made);
         *prepared = made.is_final.then_some(made);
         Ok(first)
     }
 
+    /// Counts the disks of a new stack; those beyond the bound leave the memory.
+    fn keep(&self, made: &mut Prepared) {
+        for (_, disk) in made.disks.iter_mut().flatten() {
+            let bytes = disk.memory_bytes();
+            let together = self.in_memory.fetch_add(bytes, Ordering::Relaxed) + bytes;
+            // A scratch directory without space must not end a run that the memory can still hold.
+            if together > self.most.0 && disk.move_to_file().is_ok() {
+                self.in_memory.fetch_sub(bytes - disk.memory_bytes(), Ordering::Relaxed);
+            }
+        }
+    }
+
     fn slot(&self, key: &str) -> Slot {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(key.to_owned()).or_default().clone()
     }
 }

@@ -75,6 +75,30 @@ impl Packed {
         self.slots.used() * BLOCK_BYTES as u64 + self.record_words * 8
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let tables = std::mem::size_of_val(&self.records[..])
+            + std::mem::size_of_val(&self.learnt[..])
+            + std::mem::size_of_val(&self.recent[..])
+            + std::mem::size_of_val(&self.anchors[..]);
+        self.slots.memory_bytes() + self.record_words * 8 + tables as u64
+    }
+
+    /// Forgets what is needed to add blocks alone. Nothing may be added afterwards.
+    pub(super) fn settle(&mut self) {
+        self.recent = Vec::new();
+        self.anchors = Vec::new();
+        self.free = Vec::new();
+    }
+
+    /// Moves learnt blocks from memory to the file; the records, of a few words each, stay.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written; everything is then as it was.
+    pub(super) fn move_to_file(&mut self) -> io::Result<()> {
+        self.slots.move_to_file()
+    }
+
     /// Keeps a block; its number. Blocks kept one after the other have numbers that follow one another
     /// unless others were given back.
     pub(super) fn add(&mut self, data: &[u8]) -> io::Result<u64> {

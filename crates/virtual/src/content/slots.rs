@@ -8,6 +8,7 @@ use super::{BLOCK_BYTES, Keeping};
 
 /// Blocks allocated in memory at a time.
 const CHUNK_BLOCKS: usize = 256;
+const CHUNK_BYTES: usize = CHUNK_BLOCKS * BLOCK_BYTES;
 
 #[derive(Debug)]
 pub(super) struct Slots {
@@ -59,7 +60,7 @@ impl Slots {
     pub(super) fn write(&mut self, slot: u64, within: usize, from: &[u8]) -> io::Result<()> {
         if let Some((chunk, at)) = self.in_memory(slot) {
             while self.memory.len() <= chunk {
-                self.memory.push(vec![0; CHUNK_BLOCKS * BLOCK_BYTES].into_boxed_slice());
+                self.memory.push(vec![0; CHUNK_BYTES].into_boxed_slice());
             }
             self.memory[chunk][at + within..at + within + from.len()].copy_from_slice(from);
             return Ok(());
@@ -70,6 +71,38 @@ impl Slots {
             None => self.file.insert(tempfile::tempfile_in(&self.keeping.directory)?),
         };
         file.write_all_at(from, position)
+    }
+
+    /// Bytes allocated in memory.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        (self.memory.len() * CHUNK_BYTES) as u64
+    }
+
+    /// Moves everything in memory to the file.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written; everything is then as it was.
+    pub(super) fn move_to_file(&mut self) -> io::Result<()> {
+        if self.memory.is_empty() {
+            return Ok(());
+        }
+        let file = tempfile::tempfile_in(&self.keeping.directory)?;
+        for (chunk, bytes) in (0..).zip(&self.memory) {
+            file.write_all_at(bytes, chunk * CHUNK_BYTES as u64)?;
+        }
+        // Slots that were given out and never written are read as zeroes.
+        file.set_len(self.end * BLOCK_BYTES as u64)?;
+        if let Some(before) = &self.file {
+            let mut block = [0; BLOCK_BYTES];
+            for slot in self.memory_slots()..self.end {
+                before.read_exact_at(&mut block, self.in_file(slot))?;
+                file.write_all_at(&block, slot * BLOCK_BYTES as u64)?;
+            }
+        }
+        self.file = Some(file);
+        self.memory = Vec::new();
+        self.keeping.memory_bytes = 0;
+        Ok(())
     }
 
     fn memory_slots(&self) -> u64 {

@@ -109,6 +109,32 @@ fn blocks_beyond_the_memory_go_to_a_file_without_a_name() {
 }
 
 #[test]
+fn a_frozen_content_moves_to_a_file_and_reads_the_same() {
+    for memory_blocks in [0, 3, 256, 300, 2000] {
+        let mut content = Content::new(1 << 14, keeping(memory_blocks));
+        let data: Vec<u8> = (0..700 * BLOCK_BYTES as u64)
+            .map(|index| (index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8)
+            .collect();
+        content.write(0, &data).unwrap();
+        content.write(64, &[7; 5 * BLOCK_BYTES]).unwrap();
+        content.zero(400, 80).unwrap();
+        let mut expected = vec![0; 1 << 23];
+        content.read(0, &mut expected).unwrap();
+        let mut frozen = content.freeze();
+        let before = frozen.memory_bytes();
+        Arc::get_mut(&mut frozen).unwrap().move_to_file().unwrap();
+        assert!(frozen.memory_bytes() <= before && frozen.memory_bytes() < 1 << 17);
+        let mut thawed = Content::thaw(frozen, keeping(10));
+        let mut back = vec![0; 1 << 23];
+        thawed.read(0, &mut back).unwrap();
+        assert!(back == expected, "with {memory_blocks} blocks in memory");
+        thawed.write(8, &[9; BLOCK_BYTES]).unwrap();
+        thawed.read(8, &mut back[..BLOCK_BYTES]).unwrap();
+        assert_eq!(back[..BLOCK_BYTES], [9; BLOCK_BYTES]);
+    }
+}
+
+#[test]
 fn no_room_for_the_file_is_an_error() {
     let keeping = Keeping { memory_bytes: 0, directory: Path::new("/nonexistent").into() };
     let mut content = Content::new(SECTORS, keeping);

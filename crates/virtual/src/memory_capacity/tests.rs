@@ -18,15 +18,22 @@ fn free(free: u64, of: u64) -> Result<Space, &'static str> {
 #[test]
 fn as_many_guests_as_requested_where_they_fit() {
     let found = choose(gib(2), 2, gib(24), &candidates(free(12, 12), free(70, 250))).unwrap();
-    assert_eq!(found, MemoryCapacity { directory: "/dev/shm".into(), guests: 2, note: None });
+    assert_eq!(
+        found,
+        MemoryCapacity { directory: "/dev/shm".into(), guests: 2, frozen: gib(5), note: None }
+    );
 }
 
 #[test]
 fn fewer_at_a_time_rather_than_on_a_disk_with_a_note() {
     let found = choose(gib(8), 2, gib(24), &candidates(free(12, 12), free(70, 250))).unwrap();
     let note = "1 of 2 guests of 8GiB fit into memory at a time";
-    let expected =
-        MemoryCapacity { directory: "/dev/shm".into(), guests: 1, note: Some(note.to_owned()) };
+    let expected = MemoryCapacity {
+        directory: "/dev/shm".into(),
+        guests: 1,
+        frozen: gib(4),
+        note: Some(note.to_owned()),
+    };
     assert_eq!(found, expected);
 }
 
@@ -51,7 +58,7 @@ fn elsewhere_no_more_than_fit_into_the_machine_with_the_remedy() {
 #[test]
 fn one_guest_larger_than_the_machine_is_tried_and_none_without_space() {
     let found = choose(gib(32), 2, gib(24), &candidates(free(12, 12), free(70, 250))).unwrap();
-    assert_eq!(found.guests, 1);
+    assert_eq!((found.guests, found.frozen), (1, Bytes(0)));
     let refused =
         choose(gib(80), 2, gib(24), &candidates(free(12, 12), Err("cannot be written to")));
     assert_eq!(
