@@ -238,8 +238,11 @@ warnings! {
         "The crash of `fsck_torn` could not be simulated on this stack."
         "use it on ext3, ext4 or xfs, or cut the power on the virtual backend"
     SyncedDataLost "synced-data-lost" Stack Doubt
-        "A power cut on the virtual backend lost data for which a sync had returned, or the filesystem with it."
+        "A power cut on the virtual backend lost data for which a sync had returned."
         "do not keep data on this stack that a power cut must not lose"
+    FilesystemLost "filesystem-lost" Stack Doubt
+        "A power cut on the virtual backend left a filesystem that cannot be mounted, read or unmounted."
+        "do not keep data on this stack that a power cut must not lose; its checker may save some of it"
     PowerCutDamage "power-cut-damage" Stack Doubt
         "The filesystem's checker found damage after a power cut and the mount that recovers from it."
         "run the checker before mounting this stack after a power cut"
@@ -306,6 +309,9 @@ warnings! {
     ReplayDiffers "replay-differs" Step Note
         "Some calls of a replay had another result than recorded."
         "compare with the calls that the warning names"
+    ProgramNote "program-note" Step Doubt
+        "A program that the step runs did something else than it was told, by its own words."
+        "read the program's words: the result may be that of another setting"
     NotANumber "not-a-number" Step Missing
         "A metric was infinite or not a number and is left out."
         "report this as a defect, with the lab"

@@ -173,24 +173,29 @@ fn durability(evidence: &Evidence) -> Vec<String> {
     said
 }
 
-/// The stacks that may lose synced data, by the power cuts of the run.
+/// The stacks that may lose synced data, or the whole filesystem, by the power cuts of the run.
 fn cuts(evidence: &Evidence) -> Vec<String> {
     let counts: Vec<(&str, CutCounts)> = evidence
         .durability
         .iter()
         .filter_map(|stack| Some((stack.stack.as_str(), stack.cuts?)))
         .collect();
-    let lossy = || counts.iter().filter(|(_, counts)| counts.losses() > 0);
+    let lossy = counts.iter().filter(|(_, counts)| counts.lost_synced > 0);
+    let broken = counts.iter().filter(|(_, counts)| counts.unmountable > 0);
     let whole = || counts.iter().filter(|(_, counts)| counts.losses() == 0);
-    let mut said: Vec<String> = lossy()
+    let mut said: Vec<String> = lossy
         .map(|(stack, counts)| {
-            format!(
-                "{stack} may lose synced data: {} of {} power cuts lost some",
-                counts.losses(),
-                counts.cuts
-            )
+            let (lost, cuts) = (counts.lost_synced, counts.cuts);
+            format!("{stack} may lose synced data: {lost} of {cuts} power cuts lost some")
         })
         .collect();
+    said.extend(broken.map(|(stack, counts)| {
+        let (broken, cuts) = (counts.unmountable, counts.cuts);
+        format!(
+            "{stack} may be unusable after a power cut: {broken} of {cuts} left a filesystem that cannot \
+             be mounted, read or unmounted"
+        )
+    }));
     let cuts: u64 = whole().map(|(_, counts)| counts.cuts).sum();
     if cuts > 0 {
         let stacks = few(whole().map(|(stack, _)| *stack));

@@ -14,7 +14,9 @@ use crate::target::{self, Access};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::MemfdFlags;
 use rustix::thread::CapabilitySet;
+use seekwell_host::caches;
 use seekwell_host::confine::Confinement;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::StepOutline;
 use seekwell_model::workloads::fio::{FioJob, FioParams};
 use std::fmt::Write as _;
@@ -94,16 +96,38 @@ impl Group {
                 let line = match value {
                     _ if key == "filename" && site.device.is_some() => continue,
                     _ if ["stonewall", "wait_for_previous"].contains(&key.as_str()) => continue,
+                    // Without the rights of root fio cannot drop a device's cache; it is done before.
+                    _ if key == "invalidate" && site.device.is_some() => continue,
                     Some(value) => format!("{key}={value}"),
                     None => key.clone(),
                 };
                 let _ = writeln!(text, "{line}");
             }
             if let Some(device) = &site.device {
-                let _ = writeln!(text, "filename={}", descriptor(device));
+                let _ = writeln!(text, "filename={}\ninvalidate=0", descriptor(device));
             }
         }
         text
+    }
+
+    /// Drops the device's cache for the jobs that ask for it (`invalidate`, fio's default). Returns a doubt
+    /// where it stays, or comes back before a later loop.
+    fn drop_cache(&self, device: &OwnedFd) -> Option<Warning> {
+        let asking: Vec<&FioJob> = self.jobs.iter().filter(|job| invalidates(job)).collect();
+        if asking.is_empty() {
+            return None;
+        }
+        if let Err(error) = caches::drop_device_buffers(device) {
+            let text = format!("the device's cache was not dropped before fio's jobs: {error}");
+            return Some(Warning::new(WarningCode::PartlyCached, text));
+        }
+        let again =
+            asking.iter().find(|job| option(job, "loops").is_some_and(|loops| loops != "1"))?;
+        let text = format!(
+            "the device's cache was dropped before the first loop of job {} alone, not before each",
+            again.name
+        );
+        Some(Warning::new(WarningCode::PartlyCached, text).with_remedy("make each loop a job"))
     }
 
     fn run_fio(
@@ -174,9 +198,7 @@ impl Group {
                 format!("(fio) was not done after {limit}")
             }
         };
-        // fio prints errors before its JSON or on standard error.
-        let before = text.split("\n{").next().unwrap_or_default();
-        let said = format!("{before}\n{}", finished.output.text());
+        let said = before_json(text, finished);
         let lines: Vec<&str> =
             said.lines().filter(|line| !line.trim().is_empty() && *line != "{").collect();
         let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
@@ -191,6 +213,7 @@ impl Step for Group {
 
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let site = self.site(context)?;
+        let kept = site.device.as_ref().and_then(|device| self.drop_cache(device));
         let (finished, text) = self.run_fio(&site, context)?;
         self.check_end(&finished, &text)?;
         if finished.ended == Ended::Stopped {
@@ -201,9 +224,28 @@ impl Step for Group {
                 ..StepOutcome::default()
             });
         }
-        result::outcome(&text, &self.outline)
-            .map_err(|problem| self.failed(format!("(fio) {problem}"), String::new()))
+        let mut outcome = result::outcome(&text, &self.outline)
+            .map_err(|problem| self.failed(format!("(fio) {problem}"), String::new()))?;
+        outcome.warnings.extend(kept);
+        outcome.warnings.extend(result::notes(&before_json(&text, &finished)));
+        Ok(outcome)
     }
+}
+
+/// Everything that fio says besides its JSON: before it, and on standard error.
+fn before_json(text: &str, finished: &Finished) -> String {
+    let before = text.split("\n{").next().unwrap_or_default();
+    format!("{before}\n{}", finished.output.text())
+}
+
+/// The value of an option, the last one as fio takes it; `None` without one.
+fn option<'j>(job: &'j FioJob, name: &str) -> Option<&'j str> {
+    job.options.iter().rev().find(|(key, _)| key == name)?.1.as_deref()
+}
+
+/// True for a job whose device's cache is dropped before it, which is fio's default.
+fn invalidates(job: &FioJob) -> bool {
+    option(job, "invalidate").is_none_or(|value| value.trim() != "0")
 }
 
 /// A file without a name that a program which is started inherits.

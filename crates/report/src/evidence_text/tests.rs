@@ -163,14 +163,14 @@ fn a_race_keeps_those_who_left_in_sight_and_apart() {
 #[test]
 fn stacks_that_lose_synced_data_in_power_cuts_are_named() {
     let mut view = view();
-    let counts = |survived: u64, lost_synced: u64, damaged: u64| {
-        let cuts = survived + lost_synced + damaged;
-        Some(CutCounts { cuts, survived, lost_synced, damaged, unmountable: 0 })
+    let counts = |survived: u64, lost_synced: u64, damaged: u64, unmountable: u64| {
+        let cuts = survived + lost_synced + damaged + unmountable;
+        Some(CutCounts { cuts, survived, lost_synced, damaged, unmountable })
     };
     let durability = &mut view.verdict.evidence.durability;
-    durability[0].cuts = counts(100, 0, 0);
-    durability[1].cuts = counts(97, 3, 0);
-    durability[2].cuts = counts(95, 0, 5);
+    durability[0].cuts = counts(100, 0, 0, 0);
+    durability[1].cuts = counts(97, 3, 0, 0);
+    durability[2].cuts = counts(95, 0, 5, 0);
     let all = sections(&view);
     let section = all.iter().find(|section| section.title == "After a power cut").unwrap();
     insta::assert_snapshot!(section.sentences[..3].join("\n"), @r"
@@ -181,6 +181,19 @@ fn stacks_that_lose_synced_data_in_power_cuts_are_named() {
     assert!(terminal(&view, 200, false).contains("cuts survived"));
     assert!(terminal(&view, 200, false).contains("97 of 100"));
     assert!(crate::markdown(&view).contains("| cuts survived |"));
+
+    // A filesystem that is gone is another finding than lost data of one that is there.
+    let durability = &mut view.verdict.evidence.durability;
+    durability[1].cuts = counts(95, 3, 0, 2);
+    durability[2].cuts = counts(96, 0, 0, 4);
+    let all = sections(&view);
+    let section = all.iter().find(|section| section.title == "After a power cut").unwrap();
+    insta::assert_snapshot!(section.sentences[..4].join("\n"), @r"
+    xfs/none may lose synced data: 3 of 100 power cuts lost some
+    xfs/none may be unusable after a power cut: 2 of 100 left a filesystem that cannot be mounted, read or unmounted
+    xfs/bfq may be unusable after a power cut: 4 of 100 left a filesystem that cannot be mounted, read or unmounted
+    No synced data was lost in 100 power cuts: ext4/none
+    ");
 }
 
 #[test]

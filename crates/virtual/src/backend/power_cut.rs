@@ -270,7 +270,7 @@ impl Found {
             let (code, count) = match after {
                 AfterCut::Damaged => (WarningCode::PowerCutDamage, self.counts.damaged),
                 AfterCut::LostSynced => (WarningCode::SyncedDataLost, self.counts.lost_synced),
-                _ => (WarningCode::SyncedDataLost, self.counts.unmountable),
+                _ => (WarningCode::FilesystemLost, self.counts.unmountable),
             };
             let text = format!("{}: {count} of {cuts} power cuts, {text}", after.words());
             record.add_warning(Warning::new(code, text));

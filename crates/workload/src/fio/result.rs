@@ -1,6 +1,7 @@
 //! fio's own account of its jobs: JSON with every bin of its histograms (`json+`).
 
 use crate::outcome::StepOutcome;
+use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::StepOutline;
 use seekwell_stats::Histogram;
 use serde_json::Value;
@@ -63,6 +64,29 @@ pub fn outcome(text: &str, outline: &StepOutline) -> Result<StepOutcome, String>
         }
     }
     Ok(outcome)
+}
+
+/// Notes that are kept: fio repeats one for each process of a job.
+const MOST_NOTES: usize = 4;
+
+/// Longest note, in characters.
+const NOTE_CHARS: usize = 200;
+
+/// Doubts that fio itself states about its jobs, besides its JSON; each once.
+pub fn notes(said: &str) -> Vec<Warning> {
+    let mut notes: Vec<&str> = Vec::new();
+    for line in said.lines().map(str::trim) {
+        let is_note = line.starts_with("fio: ") || line.starts_with("note: ");
+        if is_note && !notes.contains(&line) {
+            notes.push(line);
+        }
+    }
+    let text = |note: &str| {
+        let note = note.trim_start_matches("fio: ").trim_start_matches("note: ");
+        format!("fio says: {}", note.chars().take(NOTE_CHARS).collect::<String>())
+    };
+    let notes = notes.into_iter().take(MOST_NOTES);
+    notes.map(|note| Warning::new(WarningCode::ProgramNote, text(note))).collect()
 }
 
 /// Bins as fio has them: latency in ns, and how many.

@@ -182,3 +182,63 @@ fn a_raw_device_is_read_and_written_through_the_checked_descriptor_alone() {
     assert!(changed[..1 << 20].chunks(4096).all(|page| page != [7; 4096]));
     assert!(changed[1 << 20..].iter().all(|byte| *byte == 7));
 }
+
+#[test]
+fn notes_of_fio_are_doubts_each_once() {
+    let said = "fio: only root may flush block devices. Cache flush bypassed!\n\
+                fio: only root may flush block devices. Cache flush bypassed!\n\
+                Jobs: 1 (f=1)\n\
+                note: both iodepth >= 1 and synchronous I/O engine are selected\n";
+    let notes = result::notes(said);
+    let texts: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "fio says: only root may flush block devices. Cache flush bypassed!",
+            "fio says: both iodepth >= 1 and synchronous I/O engine are selected",
+        ]
+    );
+    assert!(notes.iter().all(|note| note.code == "program-note"));
+    assert!(result::notes("Jobs: 1 (f=1)\n{\n").is_empty());
+    let many: String = (0..9).map(|number| format!("note: {number}\n")).collect();
+    assert_eq!(result::notes(&many).len(), 4);
+}
+
+/// What a job reads from the device's page cache, it does not read from the device.
+#[test]
+fn the_devices_cache_is_dropped_before_jobs_that_ask_for_it() {
+    let test = "the_devices_cache_is_dropped_before_jobs_that_ask_for_it";
+    if !installed(test) {
+        return;
+    }
+    if !seekwell_testing::root() || !Path::new("/dev/loop-control").exists() {
+        return seekwell_testing::skip(test, "needs root and loop devices");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let device = Loop::attach(folder.path());
+    let name = device.path.file_name().unwrap().to_str().unwrap().to_owned();
+    let sectors_read = || {
+        let stat = std::fs::read_to_string(format!("/sys/class/block/{name}/stat")).unwrap();
+        stat.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap()
+    };
+    let run = |options: &str| {
+        // Another process that has the device open keeps its page cache.
+        let open = File::open(&device.path).unwrap();
+        std::io::copy(&mut &open, &mut std::io::sink()).unwrap();
+        let before = sectors_read();
+        let job = format!("[a]\nioengine=psync\nrw=read\nbs=4k\nsize=1m\n{options}");
+        let params = params(&job);
+        let target = BenchTarget { path: &device.path, writable: None, length: None };
+        let found = bench(&params, target, 1, None).unwrap();
+        (sectors_read() - before, found.warnings)
+    };
+    let (dropped, warnings) = run("");
+    assert!(dropped >= 2048, "{dropped} sectors were read from the device");
+    assert_eq!(warnings, []);
+    let (kept, warnings) = run("invalidate=0\n");
+    assert_eq!((kept, warnings), (0, vec![]));
+    let (_, warnings) = run("loops=2\n");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert_eq!(warnings[0].code, "partly-cached");
+    assert!(warnings[0].text.contains("the first loop of job a alone"), "{warnings:?}");
+}
