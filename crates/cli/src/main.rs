@@ -49,7 +49,9 @@ fn on_this_machine(
     command: impl FnOnce(&Session) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
     let session = machine::session()?;
-    seekwell_session::put_back(session.machine(), &mut terminal::talk);
+    seekwell_session::put_back(session.machine(), &mut |line| {
+        terminal::talk(&terminal::harmless(line));
+    });
     command(&session)
 }
 

@@ -17,11 +17,13 @@ use std::path::{Component, Path};
 use std::process::{Child, Command};
 
 mod enter;
+mod landlock;
 mod reader;
 
 #[cfg(test)]
 mod tests;
 
+pub use landlock::Reach;
 pub use reader::{Limits as ReaderLimits, become_reader};
 
 /// Capabilities of a workload's programs: files of any owner, and other users.

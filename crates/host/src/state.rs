@@ -8,7 +8,7 @@ use rustix::fs::{Mode, OFlags, fchmod, fstat, open};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
@@ -50,6 +50,9 @@ fn parent_of_state(path: &Path) -> Result<()> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o755);
         builder.create(path).map_err(Error::io("make the folder", path))?;
+        // The umask may have taken more than it should.
+        let made = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(path, made).map_err(Error::io("set the permissions of", path))?;
     }
     let opened = open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(Error::errno("open the folder", path))?;

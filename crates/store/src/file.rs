@@ -403,7 +403,9 @@ impl RunFile {
         let mut file = Self { path: path.to_owned(), connection, format: FORMAT, lock };
         file.connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         file.format = file.check_identity()?;
-        let pragmas = [("trusted_schema", "OFF"), ("synchronous", "EXTRA")];
+        // A reader of foreign files opens no temporary ones.
+        let pragmas =
+            [("trusted_schema", "OFF"), ("synchronous", "EXTRA"), ("temp_store", "MEMORY")];
         for (name, value) in pragmas {
             file.connection.pragma_update(None, name, value).map_err(failed)?;
         }

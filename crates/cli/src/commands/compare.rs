@@ -3,6 +3,7 @@
 use crate::args::CompareArgs;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, terminal};
+use seekwell_host::confine::Reach;
 use seekwell_model::comparison::{RunComparison, Threshold};
 use seekwell_model::plan::Plan;
 use seekwell_runner::compare::{self, Side, Wanted};
@@ -55,7 +56,10 @@ impl Run {
 /// # Errors
 /// When a run cannot be read, or both sides answer different questions.
 pub fn run(arguments: &CompareArgs) -> Result<Exit, Failure> {
-    foreign::confine();
+    let named = [arguments.first.as_ref(), arguments.second.as_ref()].into_iter().flatten();
+    let all = named.chain(&arguments.before).chain(&arguments.after);
+    let reach = all.fold(Reach::default(), |reach, run| reach.reading_database(run));
+    foreign::confine(&reach);
     let first = side(arguments.first.as_ref(), &arguments.before)?;
     let second = side(arguments.second.as_ref(), &arguments.after)?;
     let before: Vec<Side<'_>> = first.iter().map(Run::side).collect();

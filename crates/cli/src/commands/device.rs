@@ -2,7 +2,8 @@
 
 use crate::args::{DeviceCommand, DeviceImportArgs};
 use crate::failure::{Exit, Failure};
-use crate::{output, terminal};
+use crate::{foreign, output, terminal};
+use seekwell_host::confine::Reach;
 use seekwell_host::output::Kind;
 use seekwell_session::Session;
 use std::io::Read as _;
@@ -31,6 +32,11 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
 /// Makes a device file from a specification of DiskSim and the files it names.
 fn import(arguments: &DeviceImportArgs) -> Result<(), Failure> {
     let path = &arguments.specification;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // The specification names files of its folder.
+    let reach = Reach::default().reading(path).reading(folder.unwrap_or(Path::new(".")));
+    let reach = arguments.output.iter().fold(reach, |reach, output| reach.writing(output));
+    foreign::confine(&reach);
     let text = text_of(path)
         .map_err(|error| Failure::Error(format!("cannot read {}: {error}", path.display())))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();

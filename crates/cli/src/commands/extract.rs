@@ -3,6 +3,7 @@
 use crate::args::ExtractArgs;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output};
+use seekwell_host::confine::Reach;
 use seekwell_host::output::Kind;
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,8 +17,9 @@ const LARGEST_PAGE: u64 = 1 << 30;
 /// # Errors
 /// When there is none inside, or the output cannot be written; nothing is written over.
 pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
-    foreign::confine();
     let report = &arguments.report;
+    let output = arguments.output.clone().unwrap_or_else(|| report.with_extension("seekwell"));
+    foreign::confine(&Reach::default().reading(report).writing(&output));
     let wrong = |path: &Path, what: &str, error: &dyn std::fmt::Display| {
         Failure::Error(format!("cannot {what} {}: {error}", path.display()))
     };
@@ -25,7 +27,6 @@ pub fn run(arguments: &ExtractArgs) -> Result<Exit, Failure> {
     let page = String::from_utf8_lossy(&page);
     let bytes = seekwell_report::extract(&page)
         .map_err(|error| wrong(report, "extract a run file from", &error))?;
-    let output = arguments.output.clone().unwrap_or_else(|| report.with_extension("seekwell"));
     output::create(&output, Kind::RunFile, &bytes)?;
     Ok(Exit::Done)
 }

@@ -4,6 +4,7 @@ use crate::args::RepairArgs;
 use crate::commands::run;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, terminal};
+use seekwell_host::confine::Reach;
 use seekwell_store::RunFile;
 use std::path::PathBuf;
 
@@ -12,11 +13,11 @@ use std::path::PathBuf;
 /// # Errors
 /// When nothing can be saved, or the new file cannot be made.
 pub fn run(arguments: &RepairArgs) -> Result<Exit, Failure> {
-    foreign::confine();
     let target = arguments.output.clone().unwrap_or_else(|| {
         let name = arguments.run.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         PathBuf::from(format!("{name}-repaired.seekwell"))
     });
+    foreign::confine(&Reach::default().reading_database(&arguments.run).writing(&target));
     let done = RunFile::repair(&arguments.run, &target);
     let done = done.map_err(|error| Failure::from_error(&error))?;
     for lost in &done.lost {

@@ -3,6 +3,7 @@
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
+use seekwell_host::confine::Reach;
 use seekwell_host::output::{Kind, is_same_file};
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
@@ -16,7 +17,15 @@ use std::path::Path;
 /// # Errors
 /// When the run file cannot be read or an output cannot be written.
 pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
-    foreign::confine();
+    let outputs = [&arguments.html, &arguments.csv, &arguments.markdown];
+    let mut reach = Reach::default().reading_database(&arguments.run);
+    for file in outputs.into_iter().flatten() {
+        reach = reach.writing(file);
+    }
+    if let Some(folder) = &arguments.parquet {
+        reach = reach.writing(&folder.join("table"));
+    }
+    foreign::confine(&reach);
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     let view = view(&file)?;
     if let Some(path) = &arguments.html {

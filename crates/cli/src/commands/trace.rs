@@ -5,12 +5,15 @@ use crate::args::{
     TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
 };
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::{foreign, terminal};
+use seekwell_host::confine::Reach;
 use seekwell_trace::export::{self, Table as Exporting};
 use seekwell_trace::filter::Filter;
 use seekwell_trace::import::{self, Table};
 use seekwell_trace::info::{Summary, text};
-use seekwell_trace::{Trace, merge};
+use seekwell_trace::{Trace, TraceError, merge};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 
 /// Runs an action on a trace.
 ///
@@ -27,6 +30,7 @@ pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
 }
 
 fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
+    foreign::confine(&Reach::default().reading(&arguments.trace));
     let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
     let summary = Summary::of(&trace).map_err(|error| Failure::from_error(&error))?;
     if arguments.json {
@@ -40,15 +44,16 @@ fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
 }
 
 fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {
-    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
     let filter = Filter {
         from_ns: arguments.from.map_or(0, |from| from.0),
         to_ns: arguments.to.map(|to| to.0),
         paths: arguments.paths.clone(),
         processes: arguments.processes.clone(),
     };
-    let events = seekwell_trace::filter::filter(&trace, &arguments.output, &filter)
-        .map_err(|error| Failure::from_error(&error))?;
+    let events = filling(Reach::default().reading(&arguments.trace), &arguments.output, || {
+        let trace = Trace::open(&arguments.trace)?;
+        seekwell_trace::filter::filter(&trace, &arguments.output, &filter)
+    })?;
     let output = arguments.output.display();
     terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
     Ok(Exit::Done)
@@ -56,7 +61,13 @@ fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {
 
 fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
     let (input, output) = (&arguments.input, &arguments.output);
-    let imported = match arguments.format {
+    let mut reach = Reach::default().reading(input);
+    if let (TraceFormat::Blktrace, Some(folder)) = (&arguments.format, input.parent()) {
+        // One file for each CPU.
+        let here = folder.as_os_str().is_empty();
+        reach = reach.reading(if here { Path::new(".") } else { folder });
+    }
+    let imported = filling(reach, output, || match arguments.format {
         TraceFormat::Strace => import::strace(input, output),
         TraceFormat::Blktrace => import::blktrace(input, output),
         TraceFormat::Blkparse => import::blkparse(input, output),
@@ -66,8 +77,7 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
         TraceFormat::Tencent => import::table(Table::Tencent, input, output),
         TraceFormat::Spc => import::table(Table::Spc, input, output),
         TraceFormat::Mqsim => import::table(Table::Mqsim, input, output),
-    };
-    let imported = imported.map_err(|error| Failure::from_error(&error))?;
+    })?;
     terminal::talk(&terminal::harmless(&format!(
         "wrote {}: {} events; {} records of other kinds, {} unreadable",
         output.display(),
@@ -79,8 +89,9 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
 }
 
 fn export(arguments: &TraceExportArgs) -> Result<Exit, Failure> {
-    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
     let output = &arguments.output;
+    foreign::confine(&Reach::default().reading(&arguments.trace).writing(output));
+    let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
     let exported = match arguments.format {
         TraceExportFormat::Iolog => export::iolog(&trace, output),
         TraceExportFormat::Csv => export::csv(&trace, Exporting::Calls, output),
@@ -97,12 +108,33 @@ fn export(arguments: &TraceExportArgs) -> Result<Exit, Failure> {
 }
 
 fn merge(arguments: &TraceMergeArgs) -> Result<Exit, Failure> {
-    let opened: Result<Vec<Trace>, _> =
-        arguments.traces.iter().map(|trace| Trace::open(trace)).collect();
-    let traces = opened.map_err(|error| Failure::from_error(&error))?;
-    let events =
-        merge::merge(&traces, &arguments.output).map_err(|error| Failure::from_error(&error))?;
+    let reach = arguments.traces.iter().fold(Reach::default(), |reach, trace| reach.reading(trace));
+    let events = filling(reach, &arguments.output, || {
+        let opened: Result<Vec<Trace>, _> =
+            arguments.traces.iter().map(|trace| Trace::open(trace)).collect();
+        merge::merge(&opened?, &arguments.output)
+    })?;
     let output = arguments.output.display();
     terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
     Ok(Exit::Done)
+}
+
+/// Does work that reads some files or folders and fills another, with no power over any other. A folder that is made
+/// for it goes when the work fails.
+fn filling<T>(
+    reach: Reach,
+    folder: &Path,
+    work: impl FnOnce() -> Result<T, TraceError>,
+) -> Result<T, Failure> {
+    // A folder that exists or cannot be made is for the writer to judge.
+    let made = !folder.exists()
+        && std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).is_ok();
+    foreign::confine(&reach.filling(folder));
+    work().map_err(|error| {
+        if made {
+            // What half an import left; all of it was made here.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        Failure::from_error(&error)
+    })
 }

@@ -4,6 +4,7 @@ use crate::args::VerifyArgs;
 use crate::commands::report::other_verdict;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
+use seekwell_host::confine::Reach;
 use seekwell_host::output::Kind;
 use seekwell_host::signature::{self, Checked};
 use seekwell_host::sysfs::System;
@@ -21,7 +22,7 @@ pub fn run(arguments: &VerifyArgs) -> Result<Exit, Failure> {
         check(arguments, key)?;
     }
     if arguments.sign.is_none() {
-        foreign::confine();
+        foreign::confine(&Reach::default().reading_database(&arguments.run));
     }
     let wrong = |error: StoreError| Failure::from_error(&error);
     let file = RunFile::open(&arguments.run).map_err(wrong)?;

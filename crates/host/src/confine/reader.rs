@@ -1,6 +1,7 @@
 //! A process that only reads foreign files: no capability, no new program, no network, limited memory
-//! and time.
+//! and time, and no file but those that it was started for.
 
+use super::landlock::{self, Reach};
 use super::{enter, own_capabilities};
 use crate::error::{Error, Result};
 use rustix::process::{Resource, Rlimit};
@@ -44,11 +45,12 @@ const REFUSED: [libc::c_long; 24] = [
     libc::SYS_io_uring_setup,
 ];
 
-/// Turns this process into a reader for the rest of its life. Call it before it has other threads.
+/// Turns this process into a reader for the rest of its life, which opens the files of `reach` alone where the
+/// kernel has Landlock. Call it before it has other threads.
 ///
 /// # Errors
 /// The kernel's.
-pub fn become_reader(limits: Limits) -> Result<()> {
+pub fn become_reader(limits: Limits, reach: &Reach) -> Result<()> {
     let failed = |source: io::Error| Error::Call {
         action: "confine the reading of a file".to_owned(),
         source,
@@ -60,6 +62,8 @@ pub fn become_reader(limits: Limits) -> Result<()> {
     limit(Resource::Core, 0).map_err(failed)?;
     let bounding = own_capabilities()?.effective.contains(CapabilitySet::SETPCAP);
     enter::drop_capabilities(CapabilitySet::DAC_OVERRIDE, bounding).map_err(failed)?;
+    rustix::thread::set_no_new_privs(true).map_err(|error| failed(error.into()))?;
+    landlock::limit(reach).map_err(failed)?;
     refuse().map_err(failed)
 }
 
@@ -110,7 +114,6 @@ fn refuse() -> io::Result<()> {
         len: u16::try_from(program.len()).unwrap_or(u16::MAX),
         filter: program.as_mut_ptr(),
     };
-    rustix::thread::set_no_new_privs(true)?;
     // SAFETY: the program and its description live during the call, which copies them.
     let done = unsafe {
         libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter, 0, 0)

@@ -178,8 +178,9 @@ fn forked(work: impl FnOnce() -> i32) -> i32 {
 #[test]
 fn a_reader_has_a_filter_no_capability_but_one_and_starts_nothing() {
     let limits = ReaderLimits { memory_bytes: 1 << 36, cpu_s: 60 };
+    let reach = Reach::default().reading(Path::new("/proc"));
     let status = forked(|| {
-        become_reader(limits).unwrap();
+        become_reader(limits, &reach).unwrap();
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let confined = ["Seccomp:\t2", "NoNewPrivs:\t1"].iter().all(|line| status.contains(line));
         let effective = capabilities(&status, "CapEff:");
@@ -205,4 +206,57 @@ fn an_agent_keeps_its_rights_and_loses_the_others() {
         i32::from(["CapEff:", "CapPrm:", "CapBnd:"].into_iter().all(kept))
     });
     assert_eq!(status, 1);
+}
+
+#[test]
+fn a_reader_opens_its_input_and_its_output_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["input", "other", "out/earlier", "out/next-to-it"] {
+        fs::create_dir_all(path("out")).unwrap();
+        fs::write(path(name), name).unwrap();
+    }
+    let reach = Reach::default()
+        .reading(&path("input"))
+        .writing(&path("out/new"))
+        .writing(&path("out/earlier"))
+        .writing(Path::new("/dev/null"));
+    let write = |name: &str| {
+        crate::output::write(
+            &path(name),
+            crate::output::Kind::Lab,
+            b"[lab]",
+            crate::output::Replace::AnyFile,
+        )
+    };
+    let status = forked(|| {
+        let limits = ReaderLimits { memory_bytes: 1 << 36, cpu_s: 60 };
+        become_reader(limits, &reach).unwrap();
+        let is_denied = |error: io::Error| error.raw_os_error() == Some(libc::EACCES);
+        let reads = |path: &Path| fs::read(path).map_err(is_denied);
+        let checks = [
+            reads(&path("input")) == Ok(b"input".to_vec()),
+            reads(&path("other")) == Err(true),
+            reads(Path::new("/etc/passwd")) == Err(true),
+            reads(&path("out/next-to-it")) == Err(true),
+            fs::read_dir(folder.path()).is_err_and(is_denied),
+            fs::File::options().write(true).open(path("input")).is_err_and(is_denied),
+            fs::File::options().write(true).open("/dev/zero").is_err_and(is_denied),
+            fs::File::options().write(true).open("/dev/null").is_ok(),
+            fs::write(path("beside"), "").is_err_and(is_denied),
+            write("out/new").is_ok(),
+            write("out/earlier").is_ok(),
+            write("elsewhere").is_err(),
+        ];
+        checks.iter().position(|good| !good).map_or(0, |wrong| 1 + wrong as i32)
+    });
+    if !landlock::is_there() {
+        return seekwell_testing::skip(
+            "a_reader_opens_its_input_and_its_output_alone",
+            "needs a kernel with Landlock",
+        );
+    }
+    assert_eq!(status, 0, "number of the first check that fails");
+    assert_eq!(fs::read(path("out/earlier")).unwrap(), b"[lab]");
+    assert_eq!(fs::read(path("out/new")).unwrap(), b"[lab]");
 }

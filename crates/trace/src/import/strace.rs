@@ -9,9 +9,11 @@ use crate::event::{Event, FileEntry, FileId, ProcessEntry};
 use crate::meta::Meta;
 use crate::write::{Limits, TraceWriter};
 use std::collections::HashMap;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::path::Path;
 
+/// Longest line that is read, bytes.
+const LONGEST_LINE: u64 = 1 << 20;
 const UNFINISHED: &str = "<unfinished ...>";
 const DAY_NS: u64 = 86_400_000_000_000;
 const AT_FDCWD: i32 = -100;
@@ -30,11 +32,16 @@ pub fn strace(input: &Path, output: &Path) -> Result<Imported, TraceError> {
     let mut number = 0;
     loop {
         bytes.clear();
-        let read = reader.read_until(b'\n', &mut bytes).map_err(TraceError::io("read", input))?;
-        if read == 0 {
+        let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes);
+        if read.map_err(TraceError::io("read", input))? == 0 {
             break;
         }
         number += 1;
+        if bytes.len() as u64 == LONGEST_LINE {
+            import.writer.abandon();
+            let problem = "the line has more than 1 MiB; this is no output of strace".to_owned();
+            return Err(TraceError::Import { path: input.to_owned(), line: number, problem });
+        }
         if import.line(&String::from_utf8_lossy(&bytes))? == Seen::NoTime {
             import.writer.abandon();
             let problem = "no time; record with `strace -f -ttt -T -yy -o FILE`".to_owned();
