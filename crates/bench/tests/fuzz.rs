@@ -13,7 +13,7 @@ use seekwell_spec::read_lab_bytes;
 use seekwell_store::RunFile;
 use seekwell_testing::fuzz::{fuzz, mutated};
 use seekwell_trace::import::{self, Imported};
-use seekwell_trace::info::Summary;
+use seekwell_trace::info::{Summary, text};
 use seekwell_trace::{Trace, TraceError};
 use seekwell_virtual::memory::{GuestMemory, OutOfRange};
 use seekwell_virtual::ring::{LONGEST_CHAIN, Ring, RingLayout};
@@ -264,6 +264,32 @@ fn logs_of_fio() {
     let second = b"fio version 2 iolog\n/d/a add\n/d/a open\n/d/a write 0 4096\nwait 250\n/d/a trim 0 4096\n/d/a sync 0 0\n";
     let third = b"fio version 3 iolog\n100 /d/a add\n120 /d/a open\n170 /d/a read 8192 100\n180 /d/a close\n";
     fuzz_import("iolog", &[second, third], 300, import::iolog);
+}
+
+/// One file of the folder is mutated at a time: the description, or a segment.
+#[test]
+fn folders_of_traces() {
+    let folder = tempfile::tempdir().unwrap();
+    let (strace, trace) = (folder.path().join("a.strace"), folder.path().join("a.trace"));
+    let log = b"7 1690000000.000001 openat(AT_FDCWD</srv>, \"a\", O_RDWR|O_CREAT, 0666) = 3</srv/a> <0.000050>\n\
+        7 1690000000.000100 write(3</srv/a>, \"x\\n\"..., 4096) = 4096 <0.000011>\n";
+    std::fs::write(&strace, log).unwrap();
+    import::strace(&strace, &trace).unwrap();
+    let entries = std::fs::read_dir(&trace).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() >= 3, "{paths:?}");
+    let whole: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let mut turn = 0;
+    fuzz("trace folder", &slices(&whole), 300, |bytes| {
+        let place = turn % paths.len();
+        turn += 1;
+        std::fs::write(&paths[place], bytes).unwrap();
+        if let Ok(trace) = Trace::open(&trace) {
+            let _ = Summary::of(&trace).map(|summary| text(&summary));
+        }
+        std::fs::write(&paths[place], &whole[place]).unwrap();
+    });
 }
 
 #[test]

@@ -1,21 +1,32 @@
 //! Hostile situations, each with a canary: files of others that no command may change, links that lead to them,
-//! names that mean something to a shell or a terminal, options that reach files of the host.
+//! names that mean something to a shell or a terminal, options that reach files of the host, signatures on devices,
+//! archives, jobs and traces, and the state of earlier or other users.
 //!
 //! `make situations` tries all of them; `cargo test` every thirtieth of each family.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stderr, reason = "a test says how many situations it tried")]
 
+#[path = "situations/archives.rs"]
+mod archives;
 #[path = "situations/arguments.rs"]
 mod arguments;
+#[path = "situations/devices.rs"]
+mod devices;
 #[path = "situations/inputs.rs"]
 mod inputs;
+#[path = "situations/jobs.rs"]
+mod jobs;
 #[path = "page/made.rs"]
 mod made;
 #[path = "situations/names.rs"]
 mod names;
 #[path = "situations/outputs.rs"]
 mod outputs;
+#[path = "situations/state.rs"]
+mod state;
+#[path = "situations/traces.rs"]
+mod traces;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -68,8 +79,13 @@ impl Place {
 
     /// Runs the program; `Err` if it hangs, panics, or sends a raw escape to its output.
     fn run(&self, arguments: &[&str]) -> Result<Told, String> {
+        self.run_program(env!("CARGO_BIN_EXE_seekwell"), arguments)
+    }
+
+    /// The same with another program, which runs it.
+    fn run_program(&self, program: &str, arguments: &[&str]) -> Result<Told, String> {
         let (said, data) = (self.0.path().join("said"), self.0.path().join("data"));
-        let mut child = Command::new(env!("CARGO_BIN_EXE_seekwell"))
+        let mut child = Command::new(program)
             .args(arguments)
             .current_dir(self.home())
             .env("NO_COLOR", "1")
