@@ -1,5 +1,6 @@
 //! Checks of the Seekwell tree: [`tidy`] (limits and dependency arrows), [`docs`] (documents
-//! generated from the code) and [`suite`] (every check and every test in one run, skips counted).
+//! generated from the code), [`suite`] (every check and every test in one run, skips counted) and
+//! [`mutants`] (changes of the code that protects, which tests have to notice).
 //!
 //! Not part of the product: nothing under `crates/` may depend on it.
 
@@ -10,6 +11,7 @@
 )]
 
 pub mod docs;
+pub mod mutants;
 pub mod suite;
 pub mod tidy;
 pub mod tree;

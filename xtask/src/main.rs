@@ -1,4 +1,4 @@
-//! `cargo xtask tidy | docs [--check] | test`: the library documents each command.
+//! `cargo xtask tidy | docs [--check] | mutants | test`: the library documents each command.
 
 #![allow(
     clippy::print_stderr,
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use xtask::{docs, suite, tidy};
+use xtask::{docs, mutants, suite, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -19,6 +19,7 @@ usage: cargo xtask COMMAND
   tidy --commits A..B    check the subjects of the commits in a range
   docs                   write the documents that are generated from the code
   docs --check           compare them only; exit 1 when one is out of date
+  mutants [COUNT SEED]   change guard, undo and judge in COUNT (200) places, one at a time; list what no test notices
   test                   formatting, clippy, tidy, docs --check and every test; ends with the counts
 
 exit codes: 0 in order, 1 something to fix, 2 wrong usage";
@@ -51,9 +52,15 @@ fn command<'w>(words: &[&'w str]) -> Option<Command<'w>> {
         }
         ["docs"] => Some(Box::new(docs::write)),
         ["docs", "--check"] => Some(Box::new(docs::check)),
+        ["mutants"] => Some(mutants(200, 1)),
+        ["mutants", count, seed] => Some(mutants(count.parse().ok()?, seed.parse().ok()?)),
         ["test"] => Some(Box::new(suite::command)),
         _ => None,
     }
+}
+
+fn mutants<'w>(count: usize, seed: u64) -> Command<'w> {
+    Box::new(move |root| mutants::command(root, mutants::Choice { count, seed }))
 }
 
 /// Returns the parent of this package's folder.
