@@ -321,3 +321,27 @@ fn wrong_files_and_arguments_are_said() {
         "seekwell: usage: --place host needs --device, the device to use instead of the modelled ones\n"
     );
 }
+
+/// Kept runs are of the labs as they are written today: otherwise `replicate` would repeat hours of
+/// runs of which nothing changed. A lab's text states each setting whose default has changed since.
+#[test]
+fn kept_runs_are_of_the_labs_as_they_are_written() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut compared = 0;
+    for entry in std::fs::read_dir(root.join("benches/runs/replicate")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let Some(stem) = name.strip_suffix(".seekwell") else { continue };
+        let (lab, change) = stem.split_once('@').map_or((stem, None), |(l, c)| (l, Some(c)));
+        let text = std::fs::read_to_string(root.join(format!("labs/replicate/{lab}.toml"))).unwrap();
+        let device = change.map(|change| change.split('.').next().unwrap());
+        let text = device.map_or(Ok(Some(text.clone())), |device| {
+            seekwell_replicate::ends::narrowed(&text, device)
+        });
+        let read = seekwell_spec::read_lab(&text.unwrap().unwrap(), &name).unwrap();
+        let kept = seekwell_store::RunFile::open(&path).unwrap().plan().unwrap().lab;
+        assert_eq!(kept, read, "{name} was run with another lab");
+        compared += 1;
+    }
+    assert!(compared > 60, "only {compared} kept runs found");
+}
