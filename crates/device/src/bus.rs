@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::clock::{Rate, ns};
 use crate::error::{DeviceError, within};
+use crate::model::Operation;
 
 /// A way to the host: one card may be used in a slot, in an adaptor or in a reader.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -13,6 +14,8 @@ pub struct Bus {
     pub name: String,
     /// Cost of each command, in microseconds.
     pub command_us: f64,
+    /// The same of each write, write-zeroes and discard where it differs, in microseconds; solid-state disks only.
+    pub write_command_us: Option<f64>,
     /// Cost of each block of 512 bytes in addition to its transfer, in microseconds (programmed I/O interrupts once a block).
     #[serde(default)]
     pub sector_us: f64,
@@ -27,6 +30,9 @@ pub struct Bus {
 impl Bus {
     pub(crate) fn check(&self, key: &str) -> Result<(), DeviceError> {
         within(&format!("{key}.command_us"), self.command_us, 0.0, 1e6)?;
+        if let Some(us) = self.write_command_us {
+            within(&format!("{key}.write_command_us"), us, 0.0, 1e6)?;
+        }
         within(&format!("{key}.sector_us"), self.sector_us, 0.0, 1e6)?;
         within(&format!("{key}.mb_per_s"), self.mb_per_s, 1e-3, 1e6)?;
         if let Some(limit) = self.max_request_kib {
@@ -43,6 +49,7 @@ impl Bus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) command_ns: u64,
+    write_command_ns: u64,
     sector_ns: u64,
     rate: Option<Rate>,
 }
@@ -52,8 +59,17 @@ impl Link {
         let Some(bus) = bus else { return Self::default() };
         Self {
             command_ns: ns(bus.command_us),
+            write_command_ns: ns(bus.write_command_us.unwrap_or(bus.command_us)),
             sector_ns: ns(bus.sector_us),
             rate: Some(Rate::from_mb_per_s(bus.mb_per_s)),
+        }
+    }
+
+    /// Cost of a command that does this.
+    pub(crate) fn command_of_ns(&self, operation: Operation) -> u64 {
+        match operation {
+            Operation::Read | Operation::Flush => self.command_ns,
+            Operation::Write | Operation::WriteZeroes | Operation::Discard => self.write_command_ns,
         }
     }
 

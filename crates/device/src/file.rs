@@ -286,6 +286,13 @@ impl DeviceFile {
             let reason = "this kind of device has no bus; its rate includes it";
             return Err(refuse("bus", &bus.name, reason));
         }
+        let is_ssd = matches!(self.parameters, Parameters::Ssd(_));
+        let of_writes = self.bus.as_ref().and_then(|bus| bus.write_command_us);
+        if let Some(us) = of_writes.filter(|_| !is_ssd) {
+            let reason =
+                "only a solid-state disk has it; others have a cost of writes of their own";
+            return Err(refuse("bus.write_command_us", us, reason));
+        }
         match &self.parameters {
             Parameters::Rotating(p) => p.check(&self.presented, Link::new(self.bus())),
             Parameters::Flash(p) => p.check(&self.presented),

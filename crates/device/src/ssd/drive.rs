@@ -223,7 +223,8 @@ impl Drive {
     fn start(&mut self, now_ns: u64, id: u64) {
         let Some(request) = self.front.get(id) else { return };
         self.note_work(now_ns);
-        self.controller_free_ns = now_ns.max(self.controller_free_ns) + self.link.command_ns;
+        let command_ns = self.link.command_of_ns(request.operation);
+        self.controller_free_ns = now_ns.max(self.controller_free_ns) + command_ns;
         let understood_ns = self.controller_free_ns;
         let (after_ns, what) = match request.operation {
             Operation::Read => (self.times.read_command_ns, What::Read(id)),
