@@ -36,6 +36,7 @@ fn stack(filesystem: &str, size: Bytes) -> Stack {
             backing: Backing::Ram { size, sector: Bytes(512) },
             base: "scratch".into(),
             settings: DeviceSettings::default(),
+            price: None,
         },
         layers: Default::default(),
         journal: Journal::internal(),

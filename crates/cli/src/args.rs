@@ -11,7 +11,7 @@ pub use traces::{
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_session::{Change, CpuCharge, More, Options, Tried, backends};
+use seekwell_session::{Change, CpuCharge, More, Options, Price, Tried, backends};
 use std::path::PathBuf;
 
 /// Help of a command: its purpose, examples, then usage.
@@ -99,6 +99,10 @@ pub struct BackendArgs {
     /// device is an axis of the verdict
     #[arg(long, value_name = "MODEL", conflicts_with = "model")]
     pub on: Vec<String>,
+    /// Price of one of the run's devices in whole units of your currency: the report shows it with the
+    /// stacks and compares devices by it; may be given more than once
+    #[arg(long = "price", value_name = "DEVICE=NUMBER")]
+    pub prices: Vec<Price>,
     /// Virtual backend: the lab kernel to run [default: that of `kernel build`]
     #[arg(long, value_name = "ID")]
     pub kernel: Option<String>,
@@ -126,6 +130,7 @@ impl BackendArgs {
             journal_device: self.journal_device.clone(),
             model: self.model.clone(),
             on: self.on.clone(),
+            prices: self.prices.clone(),
             kernel: self.kernel.clone(),
             bring: self.bring.clone(),
             changes: self.changes.clone(),

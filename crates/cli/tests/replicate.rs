@@ -333,7 +333,8 @@ fn kept_runs_are_of_the_labs_as_they_are_written() {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let Some(stem) = name.strip_suffix(".seekwell") else { continue };
         let (lab, change) = stem.split_once('@').map_or((stem, None), |(l, c)| (l, Some(c)));
-        let text = std::fs::read_to_string(root.join(format!("labs/replicate/{lab}.toml"))).unwrap();
+        let text =
+            std::fs::read_to_string(root.join(format!("labs/replicate/{lab}.toml"))).unwrap();
         let device = change.map(|change| change.split('.').next().unwrap());
         let text = device.map_or(Ok(Some(text.clone())), |device| {
             seekwell_replicate::ends::narrowed(&text, device)

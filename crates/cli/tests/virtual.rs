@@ -192,6 +192,57 @@ fn a_device_file_of_ones_own_is_a_device_everywhere() {
 }
 
 #[test]
+fn several_devices_run_to_a_verdict_that_compares_them_with_filesystems() {
+    let test = "several_devices_run_to_a_verdict_that_compares_them_with_filesystems";
+    if !can_run(test, &["mkfs.ext4", "mkfs.ext2"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let own = "[[device]]\nname = \"mine\"\nloop = \"512MiB\"\n[[filesystem]]\ntype = \"ext2\"\n";
+    let text = lab(own).replace("choose = [\"none\", \"bfq\"]", "choose = [\"none\"]");
+    std::fs::write(here.join("lab.toml"), text).unwrap();
+    let devices = ["--on", "cf-transcend-133x", "--on", "maxtor-6y080l0"];
+    let prices = ["--price", "cf-transcend-133x=30", "--price", "maxtor-6y080l0=60"];
+    let found = run(here, &[&devices[..], &prices, &["-o", "t.seekwell"]].concat());
+    assert_eq!(fingerprints(&found).len(), 24);
+    let winner = found["verdict"]["stacks"][0].as_str().unwrap().to_owned();
+    assert!(winner.starts_with("maxtor-6y080l0/"), "{}", found["verdict"]);
+    let price = |stack: &Value| (stack["device"]["base"].clone(), stack["device"]["price"].clone());
+    let prices: Vec<(Value, Value)> =
+        found["stacks"].as_array().unwrap().iter().map(price).collect();
+    let pair = |name: &str, price: u32| (Value::from(name), Value::from(price));
+    let [card, disk] = [pair("cf-transcend-133x", 30), pair("maxtor-6y080l0", 60)];
+    assert_eq!(prices, [card.clone(), card, disk.clone(), disk]);
+
+    let text = data(&seekwell(here).args(["report", "t.seekwell"]).output().unwrap());
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("maxtor-6y080l0 instead of cf-transcend-133x, each with its"), "{text}");
+    assert!(
+        words.contains("costs 2.0 times as much as cf-transcend-133x (60 against 30)"),
+        "{text}"
+    );
+    assert!(words.contains("On cf-transcend-133x, the choice of filesystem gains up to"), "{text}");
+    // Both filesystems that lead are on the Maxtor, of which no figure is published.
+    assert_eq!(found["on_device"]["holds"], Value::Bool(false), "{}", found["on_device"]);
+    assert!(
+        words
+            .contains("no figure is published for small reads, small writes and flushes of maxtor"),
+        "{text}"
+    );
+
+    let unknown = ["--price", "floppy=3"];
+    let mut plan = seekwell(here);
+    plan.args(["plan", "lab.toml", "--place", "virtual"]).args(devices).args(unknown);
+    let output = plan.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        talk(&output),
+        "seekwell: error: --price floppy=3: the lab has no device 'floppy'; its devices are cf-transcend-133x, maxtor-6y080l0\n"
+    );
+}
+
+#[test]
 fn an_ordinary_user_runs_a_lab_in_guests() {
     let test = "an_ordinary_user_runs_a_lab_in_guests";
     if !can_run(test, &["mkfs.ext4"]) || !seekwell_testing::root() {

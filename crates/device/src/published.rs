@@ -1,5 +1,7 @@
 //! Figures published for a device, as its file lists them under `[[published]]`.
 
+use seekwell_model::model_error::RequestClass;
+use seekwell_model::units::Bytes;
 use serde::Deserialize;
 
 use crate::amount::bytes as amount;
@@ -123,6 +125,26 @@ impl Published {
     /// Bytes of a sequential request.
     pub(crate) fn stream_bytes(&self) -> u32 {
         self.bytes.unwrap_or(128 << 10)
+    }
+
+    /// The class of the requests that were measured.
+    pub(crate) fn class(&self) -> RequestClass {
+        let (random, stream) = (self.random_bytes(), self.stream_bytes());
+        match self.figure {
+            Figure::ReadStart | Figure::ReadEnd | Figure::ReadMean => {
+                RequestClass::reads(Bytes(stream.into()))
+            }
+            Figure::WriteStart | Figure::WriteMean | Figure::WriteAfterCache => {
+                RequestClass::writes(Bytes(stream.into()))
+            }
+            Figure::RandomReads => RequestClass::reads(Bytes(random.into())),
+            Figure::WritesInTurn | Figure::RandomWrites | Figure::RandomWritesEmpty => {
+                RequestClass::writes(Bytes(random.into()))
+            }
+            Figure::ReadLatency if self.percentile >= 90.0 => RequestClass::SlowestReads,
+            Figure::ReadLatency => RequestClass::reads(Bytes(random.into())),
+            Figure::SyncedWrites | Figure::Flush => RequestClass::Flushes,
+        }
     }
 
     /// Name for people, with the size, depth and bus where they matter.

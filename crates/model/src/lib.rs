@@ -16,6 +16,7 @@ pub mod filesystems;
 pub mod lab;
 pub mod layers;
 pub mod metrics;
+pub mod model_error;
 pub mod plan;
 pub mod power_cut;
 pub mod record;

@@ -46,6 +46,9 @@ pub struct Device {
     pub base: String,
     /// Its settings.
     pub settings: DeviceSettings,
+    /// Price in whole units of the user's currency, shown with the verdict; `None` if it was not given.
+    #[serde(default)]
+    pub price: Option<u32>,
 }
 
 /// Journalling mode of ext3 and ext4 (`data=`).

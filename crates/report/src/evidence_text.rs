@@ -1,9 +1,11 @@
 //! The evidence of a verdict as sentences: which axis mattered, what a power cut would leave,
 //! how a race went, and whether the laboratory may be trusted.
 
+use crate::devices;
+use crate::factor::{factor, list};
 use crate::noise::noise;
 use crate::number::percent;
-use crate::sentence::{capital, factor, list};
+use crate::sentence::capital;
 use crate::view::{RunView, count};
 use seekwell_model::lab::Better;
 use seekwell_model::power_cut::CutCounts;
@@ -31,6 +33,7 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
     let evidence = &view.verdict.evidence;
     let all = [
         ("What made the difference", difference(view)),
+        ("Another device or another filesystem", devices::sentences(view)),
         ("After a power cut", durability(evidence)),
         ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),
         ("The laboratory", laboratory(evidence)),

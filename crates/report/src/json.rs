@@ -1,5 +1,6 @@
 //! A run for programs. Names are stable: they are added to and never renamed.
 
+use crate::model_error::on_device;
 use crate::permanent::{Permanent, permanent};
 use crate::uncontrolled::uncontrolled;
 use crate::view::RunView;
@@ -42,6 +43,12 @@ pub(crate) fn summary(view: &RunView) -> Value {
         "warnings": view.warnings,
         "left_out": view.plan.left_out,
         "uncontrolled": uncontrolled(view),
+        "on_device": on_device(view).map(|found| json!({
+            "holds": found.holds,
+            "low": found.advantage.map(|ends| ends[0]),
+            "high": found.advantage.map(|ends| ends[1]),
+            "sentences": found.sentences,
+        })),
         "permanent": permanent(view).iter().map(permanent_json).collect::<Vec<_>>(),
     })
 }

@@ -57,6 +57,7 @@ fn stacks(view: &RunView, out: &mut String) {
     ];
     titles.extend(stacks.power_cut.then(|| "power cut".to_owned()));
     titles.extend(stacks.cuts.then(|| CUTS.to_owned()));
+    titles.extend(stacks.price.then(|| "price".to_owned()));
     let others =
         stacks.others.iter().map(|(column, scale)| format!("{} {}", column.metric, scale.symbol()));
     titles.extend(others);
@@ -68,6 +69,7 @@ fn stacks(view: &RunView, out: &mut String) {
             vec![&row.ratio.stack, &row.median, &row.ratio_text, &row.interval, &row.trials];
         cells.extend(stacks.power_cut.then_some(&row.power_cut));
         cells.extend(stacks.cuts.then_some(&row.cuts));
+        cells.extend(stacks.price.then_some(&row.price));
         cells.extend(&row.others);
         line(cells.into_iter().map(String::as_str), out);
     }

@@ -1,6 +1,6 @@
 //! A plan before anything is touched.
 
-use crate::sentence::list;
+use crate::factor::list;
 use crate::terminal::warnings;
 use crate::text::{Palette, Table, harmless, paragraph};
 use crate::view::count;

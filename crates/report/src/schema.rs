@@ -77,6 +77,7 @@ fn schema(registry: &Registry) -> Value {
         ("warnings", list(reference("Warning"))),
         ("left_out", list(reference("LeftOut"))),
         ("uncontrolled", list(text())),
+        ("on_device", nullable(on_device())),
         ("permanent", list(reference("Permanent"))),
         ("trials", list(reference("Trial"))),
     ]);
@@ -91,6 +92,16 @@ fn schema(registry: &Registry) -> Value {
         root.insert("$defs".to_owned(), Value::Object(definitions));
     }
     root
+}
+
+/// The verdict with the known errors of the models.
+fn on_device() -> Value {
+    object(vec![
+        ("holds", json!({ "type": ["boolean", "null"] })),
+        ("low", nullable(number())),
+        ("high", nullable(number())),
+        ("sentences", list(text())),
+    ])
 }
 
 fn trial() -> Value {

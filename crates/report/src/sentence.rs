@@ -1,9 +1,9 @@
 //! The verdict as sentences.
 
-use crate::number::{exact_percent, percent, unit_of};
+use crate::factor::{benefit, factor, is_speed, list};
+use crate::model_error::on_device;
+use crate::number::{exact_percent, percent};
 use crate::view::RunView;
-use seekwell_model::lab::Better;
-use seekwell_model::metrics::Unit;
 use seekwell_model::units::Nanos;
 use seekwell_model::verdict::{Basis, Decision, Ratio, Verdict, VerdictKind};
 
@@ -15,6 +15,7 @@ pub(crate) fn verdict_sentences(view: &RunView) -> Vec<String> {
         if verdict.kind == VerdictKind::Winner && !verdict.reason.is_empty() {
             said.push(format!("It is {}.", verdict.reason));
         }
+        said.extend(on_device(view).map_or_else(Vec::new, |found| found.sentences));
         return said;
     }
     let mut said = vec![verdict.sentence.clone()];
@@ -24,6 +25,7 @@ pub(crate) fn verdict_sentences(view: &RunView) -> Vec<String> {
         let time = host_time(view).unwrap_or_default();
         said.push(format!("{reason} ({}).{time}", evidence(verdict)));
     }
+    said.extend(on_device(view).map_or_else(Vec::new, |found| found.sentences));
     said
 }
 
@@ -51,6 +53,9 @@ fn composed(view: &RunView) -> String {
 pub(crate) fn kind_word(view: &RunView) -> &'static str {
     match view.verdict.kind {
         _ if view.is_recording() => "A recording",
+        VerdictKind::Winner if on_device(view).is_some_and(|found| found.holds == Some(false)) => {
+            "Winner on the model"
+        }
         kind => decision_word(kind, view.verdict.decision),
     }
 }
@@ -93,21 +98,12 @@ fn winner(verdict: &Verdict) -> String {
     )
 }
 
-/// Returns true for a speed or a time: stacks are faster then, and better otherwise.
-fn is_speed(verdict: &Verdict) -> bool {
-    matches!(
-        (unit_of(&verdict.metric), verdict.better),
-        (Some(Unit::Seconds | Unit::Nanoseconds), Better::Lower)
-            | (Some(Unit::PerSecond | Unit::MegabytesPerSecond), Better::Higher)
-    )
-}
-
 fn best(verdict: &Verdict) -> &'static str {
     if is_speed(verdict) { "fastest" } else { "best" }
 }
 
 /// The step, or the metric where it is no speed.
-fn subject(verdict: &Verdict) -> String {
+pub(crate) fn subject(verdict: &Verdict) -> String {
     match verdict.metric.split_once('.') {
         Some((step, _)) if is_speed(verdict) => format!("{step} is"),
         _ => format!("{} is", verdict.metric),
@@ -126,17 +122,9 @@ fn than(verdict: &Verdict, which: &str, row: &Ratio) -> String {
 /// From this ratio on a factor says more than per cent.
 const FACTOR: f64 = 1.5;
 
-/// Returns the factor by which the leader is better than a stack with this ratio.
-fn benefit(better: Better, ratio: f64) -> f64 {
-    match better {
-        Better::Lower => ratio,
-        Better::Higher => 1.0 / ratio,
-    }
-}
-
 /// By how much the leader is better than this stack: `1.9 times as fast (1.6 to 2.3)`,
 /// `14 % faster (8.7 to 19 %)`.
-fn much(verdict: &Verdict, row: &Ratio) -> String {
+pub(crate) fn much(verdict: &Verdict, row: &Ratio) -> String {
     let gain = |ratio: f64| benefit(verdict.better, ratio);
     let Some(centre) = row.ratio.map(gain) else { return "?".to_owned() };
     let ends = row.low.map(gain).zip(row.high.map(gain));
@@ -156,11 +144,6 @@ fn much(verdict: &Verdict, row: &Ratio) -> String {
     let decimals = usize::from((high - 1.0).abs().max((low - 1.0).abs()) < 0.0995);
     let number = |factor: f64| format!("{:.decimals$}", (factor - 1.0) * 100.0);
     format!("{} % {word} ({} to {} %)", number(centre), number(low), number(high))
-}
-
-/// Two digits, three from 100 on: `1.9`, `52`, `137`.
-pub(crate) fn factor(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
 fn tie(verdict: &Verdict) -> String {
@@ -206,15 +189,6 @@ fn host_time(view: &RunView) -> Option<String> {
     let said = " The time is virtual time".to_owned();
     let host = view.on_host(more_ns).map(|ns| format!("; the host needs about {}", Nanos(ns)));
     Some(format!("{said}{}.", host.unwrap_or_default()))
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(names: &[String]) -> String {
-    match names {
-        [] => "none".to_owned(),
-        [only] => only.clone(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub(crate) struct StackTable {
     pub(crate) power_cut: bool,
     /// True if the power of a stack was cut: each row shows how many cuts it survived.
     pub(crate) cuts: bool,
+    /// True if the price of a device is known: each row shows that of its device.
+    pub(crate) price: bool,
     /// True if a ratio is an estimate from the screen of a race.
     pub(crate) estimates: bool,
     pub(crate) rows: Vec<StackRow>,
@@ -35,6 +37,7 @@ pub(crate) struct StackRow {
     pub(crate) power_cut: String,
     /// `99 of 100`.
     pub(crate) cuts: String,
+    pub(crate) price: String,
     pub(crate) others: Vec<String>,
 }
 
@@ -58,7 +61,8 @@ impl StackTable {
         let rows = ratios.into_iter().map(|row| StackRow::of(view, row, scale, &others)).collect();
         let power_cut = verdict.evidence.durability_differs();
         let cuts = verdict.evidence.has_cuts();
-        Self { scale, others, power_cut, cuts, estimates, rows }
+        let price = view.plan.stacks.iter().any(|stack| stack.device.price.is_some());
+        Self { scale, others, power_cut, cuts, price, estimates, rows }
     }
 }
 
@@ -69,6 +73,7 @@ impl StackRow {
             .iter()
             .map(|(column, scale)| scale.number(view.median(&row.stack, &column.metric)));
         let class = verdict.evidence.durability_of(&row.stack);
+        let price = view.stack(&row.stack).and_then(|stack| stack.device.price);
         Self {
             best: verdict.kind != VerdictKind::Unresolved && verdict.stacks.contains(&row.stack),
             median: scale.number(row.median),
@@ -77,6 +82,7 @@ impl StackRow {
             trials: trials(view.counts(&row.stack)),
             power_cut: class.map_or(DASH, |stack| stack.class.word()).to_owned(),
             cuts: class.and_then(|stack| stack.cuts).map_or(DASH.to_owned(), survived),
+            price: price.map_or(DASH.to_owned(), |price| price.to_string()),
             others: medians.collect(),
             ratio: row,
         }

@@ -58,6 +58,9 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
     if stacks.cuts {
         table.column(CUTS, "", true);
     }
+    if stacks.price {
+        table.column("price", "", true);
+    }
     for (column, scale) in &stacks.others {
         table.column(column.title(), scale.symbol(), true);
     }
@@ -71,10 +74,12 @@ fn table(view: &RunView, width: usize, palette: Palette) -> String {
         ];
         cells.extend(stacks.power_cut.then(|| row.power_cut.clone()));
         cells.extend(stacks.cuts.then(|| row.cuts.clone()));
+        cells.extend(stacks.price.then(|| row.price.clone()));
         cells.extend(row.others.iter().cloned());
         table.row(row.best.then_some(Ink::Good), cells);
     }
-    let fixed = FIXED_COLUMNS + usize::from(stacks.power_cut) + usize::from(stacks.cuts);
+    let extra = [stacks.power_cut, stacks.cuts, stacks.price];
+    let fixed = FIXED_COLUMNS + extra.into_iter().filter(|shown| *shown).count();
     let (text, left_out) = table.render(width, fixed, palette);
     let title = title(view, &stacks, left_out < stacks.others.len());
     let mut out = paragraph("", &harmless(&title), width);

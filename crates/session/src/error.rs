@@ -1,6 +1,6 @@
 //! Errors of a session.
 
-use crate::options::Change;
+use crate::options::{Change, Price};
 use seekwell_agent::host_backend::HostBackendError;
 use seekwell_device::DeviceError;
 use seekwell_host::refusal::Refusal;
@@ -113,6 +113,14 @@ pub enum SessionError {
     ChangedDevice {
         /// The change.
         change: Change,
+    },
+    /// A price of a device that the lab has not.
+    #[error("--price {price}: the lab has no device '{}'; its devices are {known}", price.device)]
+    PricedDevice {
+        /// The price.
+        price: Price,
+        /// Devices of the lab.
+        known: String,
     },
     /// A change that the device does not accept.
     #[error("--set {change}: {source}")]

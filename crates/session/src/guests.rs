@@ -11,6 +11,7 @@ use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::plan::{BackendFacts, Plan};
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_virtual::kernel::{self, Kernel, KernelSet};
+use seekwell_virtual::labs::Checked;
 use seekwell_virtual::{
     CpuCharge, Lanes, RootImage, VirtualBackend, VirtualOptions, WorkCharge, labs,
 };
@@ -157,7 +158,8 @@ impl Setup for Guests {
     fn open(&self, plan: &Plan, _run_file: &Path) -> Result<Opened, SessionError> {
         let backend = self.backend(&plan.lab)?;
         let mut environment = self.environment(&plan.lab)?;
-        add_image(&mut environment, backend.root(), labs::misses(&plan.lab, self.devices.files()));
+        let checked = labs::compare_with_published(&plan.lab, self.devices.files());
+        add_image(&mut environment, backend.root(), &checked);
         let lanes = Lanes::new(backend, plan, &cpus(self.options.jobs))?;
         let notes = lanes.note().map(|note| format!("note: {note}")).into_iter().collect();
         Ok(Opened { backend: Box::new(lanes), environment, notes })
@@ -215,12 +217,14 @@ fn charge_text(charge: CpuCharge) -> String {
 
 /// The programs of the guests and what the models miss. Programs differ with every build; nothing else of this machine affects
 /// results.
-fn add_image(environment: &mut serde_json::Value, root: &RootImage, misses: Vec<String>) {
+fn add_image(environment: &mut serde_json::Value, root: &RootImage, checked: &Checked) {
     let manifest: BTreeMap<&str, &str> =
         root.manifest().iter().map(|entry| (entry.path.as_str(), entry.sha256.as_str())).collect();
     environment["image"] = root.hash().into();
     environment["image_files"] = serde_json::json!(manifest);
     let cpu = "CPU time other than what is charged, and all hardware other than disks: virtual time does not model it";
-    let uncontrolled: Vec<String> = std::iter::once(cpu.to_owned()).chain(misses).collect();
+    let misses = checked.misses.iter().map(String::as_str);
+    let uncontrolled: Vec<&str> = std::iter::once(cpu).chain(misses).collect();
     environment["uncontrolled"] = serde_json::json!(uncontrolled);
+    environment["model_errors"] = serde_json::json!(checked.errors);
 }

@@ -18,6 +18,8 @@ pub struct Options {
     pub model: Option<String>,
     /// Virtual: runs the lab on each of these modelled devices instead of its own.
     pub on: Vec<String>,
+    /// Prices of the lab's devices.
+    pub prices: Vec<Price>,
     /// Virtual: the lab kernel, by the start of its id; `None` takes the current one.
     pub kernel: Option<String>,
     /// Virtual: further programs of this machine for the guests.
@@ -85,6 +87,36 @@ impl Options {
     pub fn scratch_directory(&self, run_file: &Path) -> PathBuf {
         let of_file = run_file.parent().filter(|parent| !parent.as_os_str().is_empty());
         self.scratch.as_deref().or(of_file).unwrap_or_else(|| Path::new(".")).to_owned()
+    }
+}
+
+/// Price of a device: `DEVICE=NUMBER`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// Name of the device in the lab, or of its model.
+    pub device: String,
+    /// Whole units of the user's currency.
+    pub price: u32,
+}
+
+impl std::str::FromStr for Price {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // From the right: changes of a model's numbers have an equals sign too.
+        let parts = text.rsplit_once('=').and_then(|(device, price)| {
+            let price = price.parse().ok().filter(|price| *price > 0)?;
+            (!device.is_empty()).then(|| Self { device: device.to_owned(), price })
+        });
+        parts.ok_or_else(|| {
+            "write DEVICE=PRICE with a whole number, for example ssd-sata-250gb=45".to_owned()
+        })
+    }
+}
+
+impl std::fmt::Display for Price {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}={}", self.device, self.price)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::backends;
 use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::options::Options;
+use crate::prices;
 use crate::run::Planned;
 use crate::setup::Setup;
 use seekwell_model::plan::{BackendFacts, LeftOut};
@@ -59,6 +60,7 @@ impl Session {
         let mut backend = backends::choose(self, options)?;
         let mut file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name)?;
         backend.adapt(&mut file.lab, &lab.directory)?;
+        prices::set(&mut file.lab, &options.prices)?;
         let facts = backend.facts(&file.lab)?;
         Ok(Resolved { file, facts, backend, options: options.clone() })
     }
@@ -71,7 +73,9 @@ impl Session {
         let mut backend = backends::choose(self, options)?;
         let file = RunFile::open(path)?;
         backend.recall(&file.environment()?, path)?;
-        let plan = file.plan()?;
+        let mut plan = file.plan()?;
+        // Prices are part of a lab: others than those of the run make it another one.
+        prices::set(&mut plan.lab, &options.prices)?;
         Ok(Planned::new(plan, backend, options.clone()))
     }
 }

@@ -211,6 +211,11 @@ pub const DEVICE: TableDefinition = TableDefinition {
         DISK_ENTRY,
         PARTITION_ENTRY,
         MODEL_ENTRY,
+        Entry::new(
+            "price",
+            integer(1, u32::MAX as u64),
+            "What the device costs, in whole units of your currency: the report shows it with the stacks and compares devices by it. `--price` gives it too.",
+        ),
         Entry::table("settings", Form::Table(&SETTINGS), SETTINGS.doc),
     ],
     by_kind: None,

@@ -7,6 +7,7 @@ use seekwell_device::{DeviceError, DeviceFile, build, catalogue, truth};
 use seekwell_model::filesystems::{FILESYSTEMS, filesystem, names_of};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::layers::{LAYER_KINDS, LabKernels};
+use seekwell_model::model_error::ModelErrors;
 use seekwell_model::plan::BackendFacts;
 use seekwell_model::stack::{Backing, Device};
 use seekwell_model::units::Bytes;
@@ -95,6 +96,8 @@ pub fn use_model(lab: &mut Lab, model: &str) {
     };
     for device in &mut lab.devices {
         replace(&mut device.backing);
+        // The price was that of the replaced device.
+        device.price = None;
     }
     lab.journals.iter_mut().filter_map(|journal| journal.external.as_mut()).for_each(replace);
     let parts = lab.layers.iter_mut().flat_map(|layers| &mut layers.parts);
@@ -138,7 +141,8 @@ pub fn use_models(lab: &mut Lab, models: &[String]) -> Result<(), LabError> {
                 |other: &Device| (&other.backing, &other.settings) != (&backing, &device.settings);
             if kept.iter().all(is_new) {
                 let name = format!("{base}{suffix}");
-                kept.push(Device { name, backing, base, settings: device.settings.clone() });
+                let settings = device.settings.clone();
+                kept.push(Device { name, backing, base, settings, price: None });
             }
         }
         lab.devices.extend(kept);
@@ -189,22 +193,35 @@ pub fn models(
     values.collect()
 }
 
-/// The published figures that the models of a lab miss, a sentence for each model.
+/// The models of a lab compared with the published figures of their devices.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checked {
+    /// The figures that the models miss, a sentence for each model.
+    pub misses: Vec<String>,
+    /// Known errors of each model, by its name in the lab. Memory and a fixed latency stand for no device and are absent.
+    pub errors: BTreeMap<String, ModelErrors>,
+}
+
+/// Compares the models of a lab with the published figures of their devices.
 #[must_use]
-pub fn misses(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Vec<String> {
+pub fn compare_with_published(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> Checked {
     let words: BTreeSet<&String> = backings(lab)
         .filter_map(|(_, backing)| match backing {
             Backing::Model { model, .. } => Some(model),
             _ => None,
         })
         .collect();
-    let files = words.into_iter().filter_map(|word| catalogue::find(devices, word).ok().flatten());
-    // Memory and a fixed latency stand for no device.
-    let real = files.filter(|file| !file.published().is_empty() || !file.is_abstract());
-    let mut said: Vec<String> =
-        real.filter_map(|file| truth::warning(&file, &truth::rows(&file))).collect();
-    said.dedup();
-    said
+    let mut checked = Checked::default();
+    for word in words {
+        let found = catalogue::find(devices, word).ok().flatten();
+        let is_real = |file: &DeviceFile| !file.published().is_empty() || !file.is_abstract();
+        let Some(file) = found.filter(is_real) else { continue };
+        let rows = truth::rows(&file);
+        checked.misses.extend(truth::warning(&file, &rows));
+        checked.errors.insert(word.clone(), truth::errors(&rows));
+    }
+    checked.misses.dedup();
+    checked
 }
 
 /// Returns what the backend offers: filesystems of the kernel whose programs `find` finds, the

@@ -1,5 +1,6 @@
-use super::{Figure, document, lines, rows, three_digits, warning};
+use super::{Figure, document, errors, lines, rows, three_digits, warning};
 use crate::load;
+use seekwell_model::model_error::RequestClass;
 
 fn fixed(published: &str) -> String {
     format!(
@@ -43,6 +44,33 @@ fn figures_stand_beside_what_the_model_does() {
             "| fixed | random writes, depth 1 | 4000 /s | 5000 /s | +25 % | **off** | b |"
         )
     );
+}
+
+#[test]
+fn the_error_of_a_class_is_that_of_its_worst_figure() {
+    let published = |figure: &str, value: u32, rest: &str| {
+        format!("[[published]]\nfigure = \"{figure}\"\nvalue = {value}\nsource = \"s\"\n{rest}\n")
+    };
+    let figures = [
+        published("random-reads", 12_500, ""),
+        published("random-reads", 11_000, ""),
+        published("random-writes", 5000, ""),
+        published("read-latency", 1, "percentile = 99.0"),
+        published("flush", 1, ""),
+        published("random-reads", 4545, "bytes = 65536"),
+    ];
+    let errors = errors(&rows(&load(&fixed(&figures.concat())).unwrap()));
+    let factor = |class| (errors[&class].factor * 1000.0).round() / 1000.0;
+    assert_eq!(factor(RequestClass::SmallReads), 1.25);
+    assert_eq!(
+        errors[&RequestClass::SmallReads].figure,
+        "random reads, depth 1: 12500 /s, model 10000 /s"
+    );
+    assert_eq!(factor(RequestClass::SmallWrites), 1.0);
+    assert_eq!(factor(RequestClass::SlowestReads), 10.0);
+    assert_eq!(factor(RequestClass::Flushes), 2.0);
+    assert_eq!(factor(RequestClass::LargeReads), 1.0);
+    assert!(!errors.contains_key(&RequestClass::LargeWrites));
 }
 
 #[test]

@@ -84,6 +84,9 @@ pub(super) fn stacks(page: &mut Page, view: &RunView) {
     if stacks.cuts {
         page.element("<th class=\"number\">", CUTS, "</th>");
     }
+    if stacks.price {
+        page.raw("<th class=\"number\">price</th>");
+    }
     for (column, scale) in &stacks.others {
         let metric = &column.metric;
         metric_head(page, metric, &format!("{metric} {}", scale.symbol()));
@@ -128,6 +131,9 @@ fn stack_row(page: &mut Page, view: &RunView, stacks: &StackTable, row: &StackRo
     }
     if stacks.cuts {
         page.element("<td class=\"number\">", &row.cuts, "</td>");
+    }
+    if stacks.price {
+        page.element("<td class=\"number\">", &row.price, "</td>");
     }
     for ((column, _), median) in stacks.others.iter().zip(&row.others) {
         metric_cell(page, &column.metric, median);

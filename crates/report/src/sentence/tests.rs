@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture;
+use seekwell_model::lab::Better;
 
 #[test]
 fn a_winner_is_named_with_the_distance_to_the_next() {

@@ -14,6 +14,7 @@ fn stack(filesystem: &str) -> Stack {
             backing,
             base: "d".into(),
             settings: DeviceSettings::default(),
+            price: None,
         },
         layers: Default::default(),
         journal: Journal::internal(),

@@ -34,6 +34,7 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
         cpu: Some("1,1".parse().unwrap()),
         check: true,
         scratch: None,
+        prices: vec![],
         more: None,
     };
     for option in all.given() {

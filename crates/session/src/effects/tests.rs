@@ -17,6 +17,7 @@ fn stack(path: &str) -> Stack {
             backing: Backing::Disk { path: path.into() },
             base: "ssd".into(),
             settings: Default::default(),
+            price: None,
         },
         layers: Default::default(),
         journal: Journal::internal(),

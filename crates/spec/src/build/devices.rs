@@ -21,7 +21,7 @@ pub(super) fn devices(tables: &[Checked]) -> Result<(Axis<Device>, Vec<Option<Sp
         let backing = Backing::Loop { size: DEFAULT_DEVICE, directory: None, sector: Bytes(512) };
         let settings = DeviceSettings::default();
         let name = "scratch".to_owned();
-        let device = Device { base: name.clone(), name, backing, settings };
+        let device = Device { base: name.clone(), name, backing, settings, price: None };
         return Ok((vec![Named { value: device, span: None }], vec![None]));
     }
     let (mut axis, mut sizes) = (Vec::new(), Vec::new());
@@ -32,6 +32,7 @@ pub(super) fn devices(tables: &[Checked]) -> Result<(Axis<Device>, Vec<Option<Sp
             return Err(Problem::new(table.span, message, remedy));
         };
         let name = name_or(table, || kind.to_owned())?;
+        let price = narrow(table.values.integer("price"));
         for (suffix, settings) in variants(table, &backing)? {
             let full = if suffix.is_empty() {
                 name.value.clone()
@@ -39,7 +40,7 @@ pub(super) fn devices(tables: &[Checked]) -> Result<(Axis<Device>, Vec<Option<Sp
                 format!("{}[{suffix}]", name.value)
             };
             let (base, backing) = (name.value.clone(), backing.clone());
-            let device = Device { name: full, backing, base, settings };
+            let device = Device { name: full, backing, base, settings, price };
             axis.push(Named { value: device, span: name.span });
             sizes.push(size_place(table));
         }

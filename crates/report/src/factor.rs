@@ -1,0 +1,37 @@
+//! Factors between a stack and the leader, in words.
+
+use crate::number::unit_of;
+use seekwell_model::lab::Better;
+use seekwell_model::metrics::Unit;
+use seekwell_model::verdict::Verdict;
+
+/// Returns true for a speed or a time: stacks are faster then, and better otherwise.
+pub(crate) fn is_speed(verdict: &Verdict) -> bool {
+    matches!(
+        (unit_of(&verdict.metric), verdict.better),
+        (Some(Unit::Seconds | Unit::Nanoseconds), Better::Lower)
+            | (Some(Unit::PerSecond | Unit::MegabytesPerSecond), Better::Higher)
+    )
+}
+
+/// Returns the factor by which the leader is better than a stack with this ratio.
+pub(crate) fn benefit(better: Better, ratio: f64) -> f64 {
+    match better {
+        Better::Lower => ratio,
+        Better::Higher => 1.0 / ratio,
+    }
+}
+
+/// Two digits, three from 100 on: `1.9`, `52`, `137`.
+pub(crate) fn factor(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(names: &[String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}

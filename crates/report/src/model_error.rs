@@ -1,0 +1,252 @@
+//! A verdict on modelled devices read for the devices themselves: the known errors of their models
+//! are part of its error bar.
+//!
+//! The error of a stack is the largest factor by which its device's model misses a published figure
+//! of a class of requests that the judged step makes, and at least the factor to which models are
+//! checked. Stacks on one model share it; those on two models may err in opposite directions, so
+//! the factors are multiplied. Both bounds of the difference between the leader and the next stack
+//! are widened by the factor.
+
+use crate::factor::{benefit, factor, is_speed, list};
+use crate::number::percent;
+use crate::view::RunView;
+use seekwell_model::model_error::{CHECKED_TO, ModelError, ModelErrors, RequestClass};
+use seekwell_model::record::{DeviceTotals, Status};
+use seekwell_model::stack::Backing;
+use seekwell_model::units::Bytes;
+use seekwell_model::verdict::{Basis, Ratio, Verdict, VerdictKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[cfg(test)]
+mod tests;
+
+/// Requests of a class count from this share of a step's requests on.
+const COUNTS_FROM: f64 = 0.01;
+
+/// The verdict as it is for the devices themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OnDevice {
+    /// True if the leader's advantage is larger than the known error; `None` if it has none, or an
+    /// error is not known.
+    pub(crate) holds: Option<bool>,
+    /// Bounds of the leader's advantage over the next stack with the error, as factors; `None`
+    /// unless there is a winner with a rival.
+    pub(crate) advantage: Option<[f64; 2]>,
+    /// The same in words.
+    pub(crate) sentences: Vec<String>,
+}
+
+/// Errors of the models by their name in the lab.
+type Errors = BTreeMap<String, ModelErrors>;
+
+/// The classes of requests that a stack makes of a model in the judged step.
+type Used = BTreeMap<String, BTreeSet<RequestClass>>;
+
+/// `None` for runs on real devices, of earlier versions, and for inconclusive verdicts.
+pub(crate) fn on_device(view: &RunView) -> Option<OnDevice> {
+    let verdict = &view.verdict;
+    let kept = view.environment.get("model_errors")?;
+    let errors: Errors = serde_json::from_value(kept.clone()).ok()?;
+    let leader = verdict.stacks.first()?;
+    let rival = verdict.ratios.iter().find(|row| is_rival(verdict, row));
+    let compared: Vec<&str> = match verdict.kind {
+        VerdictKind::Winner => vec![leader, &rival?.stack],
+        VerdictKind::Tie => verdict.stacks.iter().map(String::as_str).collect(),
+        VerdictKind::Unresolved => return None,
+    };
+    let mut used = Used::new();
+    compared.iter().for_each(|label| add_used(view, label, &errors, &mut used));
+    if used.is_empty() {
+        return None;
+    }
+    let found: Vec<Found> =
+        used.iter().map(|(model, used)| Found::of(model, used, &errors)).collect();
+    let whole: f64 = found.iter().map(|one| one.factor).product();
+    let unknown: Vec<String> = found.iter().filter_map(Found::unknown).collect();
+    let said = list(&found.iter().map(Found::said).collect::<Vec<_>>());
+    let mut on_device = OnDevice { holds: None, advantage: None, sentences: vec![] };
+    match rival.filter(|_| verdict.kind == VerdictKind::Winner) {
+        Some(rival) => on_device.judge_winner(verdict, rival, whole, &said)?,
+        None => on_device.sentences.push(format!(
+            "They are equal on the model: {said}, so the devices themselves may differ by as much."
+        )),
+    }
+    if found.iter().any(|one| !one.missing().is_empty()) {
+        on_device.holds = on_device.holds.filter(|holds| !holds);
+    }
+    on_device.sentences.extend(unknown);
+    Some(on_device)
+}
+
+/// A stack that the winner is shown to be better than, without being among those named best.
+fn is_rival(verdict: &Verdict, row: &Ratio) -> bool {
+    !verdict.stacks.contains(&row.stack) && row.ratio.is_some() && row.basis == Basis::Paired
+}
+
+impl OnDevice {
+    /// Compares the advantage of the winner with the error; `None` without an advantage.
+    fn judge_winner(
+        &mut self,
+        verdict: &Verdict,
+        rival: &Ratio,
+        error: f64,
+        said: &str,
+    ) -> Option<()> {
+        let gain = |ratio: f64| benefit(verdict.better, ratio);
+        let centre = rival.ratio.map(gain)?;
+        let ends = [rival.low.map_or(centre, gain), rival.high.map_or(centre, gain)];
+        let (low, high) = (ends[0].min(ends[1]) / error, ends[0].max(ends[1]) * error);
+        let holds = low > 1.0;
+        self.holds = Some(holds);
+        self.advantage = Some([low, high]);
+        let range = range(verdict, low, high);
+        let next = &rival.stack;
+        self.sentences.push(if holds {
+            format!("With the known error of the models it is still {range} {next}: {said}.")
+        } else {
+            format!(
+                "This is certain on the model only: {said}. With that error it may be {range} {next}."
+            )
+        });
+        Some(())
+    }
+}
+
+/// `1.2 to 3.4 times as fast as`, `-6 to 27 % faster than`.
+fn range(verdict: &Verdict, low: f64, high: f64) -> String {
+    let speed = is_speed(verdict);
+    if high >= 2.0 {
+        let word = if speed { "fast" } else { "good" };
+        return format!("{} to {} times as {word} as", factor(low), factor(high));
+    }
+    let word = if speed { "faster" } else { "better" };
+    let change = |factor: f64| (factor - 1.0) * 100.0;
+    format!("{:.0} to {:.0} % {word} than", change(low), change(high))
+}
+
+/// Error of a model on what a step asks of it.
+struct Found<'a> {
+    model: &'a str,
+    /// At least [`CHECKED_TO`].
+    factor: f64,
+    /// The figure that is missed by more than that, and its class.
+    missed: Option<(RequestClass, &'a ModelError)>,
+    used: &'a BTreeSet<RequestClass>,
+    known: &'a ModelErrors,
+}
+
+impl<'a> Found<'a> {
+    fn of(model: &'a str, used: &'a BTreeSet<RequestClass>, errors: &'a Errors) -> Self {
+        static NONE: ModelErrors = ModelErrors::new();
+        let known = errors.get(model).unwrap_or(&NONE);
+        let missed = used
+            .iter()
+            .filter_map(|class| Some((*class, known.get(class)?)))
+            .filter(|(_, error)| error.factor.is_finite() && error.factor > CHECKED_TO)
+            .max_by(|one, other| one.1.factor.total_cmp(&other.1.factor));
+        let factor = missed.map_or(CHECKED_TO, |(_, error)| error.factor);
+        Self { model, factor, missed, used, known }
+    }
+
+    fn said(&self) -> String {
+        let model = self.model;
+        match self.missed {
+            Some((class, error)) => format!(
+                "the model {model} misses {} by {} ({})",
+                class.words(),
+                distance(error.factor),
+                error.figure
+            ),
+            None if self.missing().len() == self.used.len() => format!(
+                "no figure is published for {} of {model}, and {} is the least error that is assumed",
+                list(&self.missing()),
+                percent(CHECKED_TO - 1.0)
+            ),
+            None => format!(
+                "the model {model} is only checked to {} against published figures",
+                percent(CHECKED_TO - 1.0)
+            ),
+        }
+    }
+
+    /// The classes that no published figure covers.
+    fn missing(&self) -> Vec<String> {
+        let missing = self.used.iter().filter(|class| !self.known.contains_key(class));
+        missing.map(|class| class.words().to_owned()).collect()
+    }
+
+    /// A sentence about the classes without a figure, where others have one.
+    fn unknown(&self) -> Option<String> {
+        let missing = self.missing();
+        (!missing.is_empty() && missing.len() < self.used.len()).then(|| {
+            format!(
+                "No figure is published for {} of {}, so the error of its model there is unknown.",
+                list(&missing),
+                self.model
+            )
+        })
+    }
+}
+
+fn distance(error: f64) -> String {
+    if error < 2.0 { percent(error - 1.0) } else { format!("a factor of {}", factor(error)) }
+}
+
+/// Adds what a stack asks of its modelled devices in the judged step.
+fn add_used(view: &RunView, label: &str, errors: &Errors, used: &mut Used) {
+    let Some(stack) = view.stack(label) else { return };
+    let metric = &view.verdict.metric;
+    let (step, name) = metric.split_once('.').unwrap_or((metric, ""));
+    let (mut device, mut journal) = (Requests::default(), Requests::default());
+    for (_, record) in view.of_stack(label).filter(|(_, record)| record.status == Status::Ok) {
+        for step in record.steps.iter().filter(|one| one.name == step) {
+            step.device.iter().for_each(|totals| device.add(totals));
+            step.journal.iter().for_each(|totals| journal.add(totals));
+        }
+    }
+    let outside = stack.journal.external.as_ref();
+    for (backing, requests) in [(Some(&stack.device.backing), device), (outside, journal)] {
+        let Some(Backing::Model { model, .. }) = backing else { continue };
+        let classes = requests.classes(name.contains("_p9"));
+        if errors.contains_key(model) && !classes.is_empty() {
+            used.entry(model.clone()).or_default().extend(classes);
+        }
+    }
+}
+
+/// Requests of all trials of a stack in one step.
+#[derive(Clone, Copy, Default)]
+struct Requests {
+    reads: u64,
+    read_bytes: u64,
+    writes: u64,
+    written_bytes: u64,
+    flushes: u64,
+}
+
+impl Requests {
+    fn add(&mut self, totals: &DeviceTotals) {
+        let sum = |one: &mut u64, other: u64| *one = one.saturating_add(other);
+        sum(&mut self.reads, totals.reads);
+        sum(&mut self.read_bytes, totals.read_bytes);
+        sum(&mut self.writes, totals.writes);
+        sum(&mut self.written_bytes, totals.written_bytes);
+        sum(&mut self.flushes, totals.flushes.unwrap_or(0));
+    }
+
+    /// Classes of the requests by their mean size; `tails` if the slowest of them are judged.
+    fn classes(self, tails: bool) -> BTreeSet<RequestClass> {
+        let all = self.reads as f64 + self.writes as f64 + self.flushes as f64;
+        let counts = |number: u64| number > 0 && number as f64 >= COUNTS_FROM * all;
+        let mut classes = BTreeSet::new();
+        if counts(self.reads) {
+            classes.insert(RequestClass::reads(Bytes(self.read_bytes / self.reads)));
+            classes.extend(tails.then_some(RequestClass::SlowestReads));
+        }
+        if counts(self.writes) {
+            classes.insert(RequestClass::writes(Bytes(self.written_bytes / self.writes)));
+        }
+        classes.extend(counts(self.flushes).then_some(RequestClass::Flushes));
+        classes
+    }
+}

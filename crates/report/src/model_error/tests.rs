@@ -1,0 +1,144 @@
+use super::*;
+use crate::fixture;
+use crate::sentence::{kind_word, verdict_sentences};
+use serde_json::json;
+
+/// `xfs/none` wins by 14 % (8.7 to 19 %) over `xfs/bfq` on models, with these requests in each trial.
+fn run(models: [&str; 3], errors: serde_json::Value, totals: DeviceTotals) -> RunView {
+    let mut view = fixture::winner();
+    for (stack, model) in view.plan.stacks.iter_mut().zip(models) {
+        stack.device.backing = Backing::Model { model: model.to_owned(), size: None };
+    }
+    for (_, record) in &mut view.records {
+        let step = record.steps.iter_mut().find(|step| step.name == "unpack").unwrap();
+        step.device = Some(totals);
+    }
+    view.environment["model_errors"] = errors;
+    view
+}
+
+fn writes(size: u64) -> DeviceTotals {
+    DeviceTotals {
+        writes: 1000,
+        written_bytes: 1000 * size,
+        flushes: Some(5),
+        ..DeviceTotals::default()
+    }
+}
+
+fn missed(class: &str, factor: f64) -> serde_json::Value {
+    json!({ "disk": { class: { "factor": factor, "figure": "random writes: 124 /s, model 104 /s" } } })
+}
+
+const ONE: [&str; 3] = ["disk"; 3];
+
+#[test]
+fn an_advantage_below_the_error_of_the_model_is_certain_on_the_model_only() {
+    let view = run(ONE, missed("small-writes", 1.19), writes(4096));
+    let found = on_device(&view).unwrap();
+    assert_eq!(found.holds, Some(false));
+    let [low, high] = found.advantage.unwrap();
+    assert!((low - 1.087 / 1.19).abs() < 1e-12 && (high - 1.19 * 1.19).abs() < 1e-12);
+    assert_eq!(
+        found.sentences,
+        [
+            "This is certain on the model only: the model disk misses small writes by 19 % (random writes: 124 /s, model 104 /s). With that error it may be -9 to 42 % faster than xfs/bfq."
+        ]
+    );
+    assert_eq!(kind_word(&view), "Winner on the model");
+    assert!(verdict_sentences(&view).contains(&found.sentences[0]));
+}
+
+#[test]
+fn a_class_that_the_step_does_not_use_does_not_count() {
+    // Below 1 % of the requests, and of the other size.
+    for class in ["flushes", "large-writes", "small-reads", "slowest-reads"] {
+        let mut errors = missed(class, 3.0);
+        errors["disk"]["small-writes"] = json!({ "factor": 1.02, "figure": "f" });
+        let found = on_device(&run(ONE, errors, writes(4096))).unwrap();
+        let [low, _] = found.advantage.unwrap();
+        assert!((low - 1.087 / CHECKED_TO).abs() < 1e-12, "{class}");
+    }
+    let few = DeviceTotals { reads: 11, ..writes(4096) };
+    let found = on_device(&run(ONE, missed("small-reads", 3.0), few)).unwrap();
+    assert!((found.advantage.unwrap()[0] - 1.087 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn an_advantage_above_the_error_holds_and_says_its_range() {
+    let mut view = run(ONE, missed("large-writes", 1.19), writes(131_072));
+    view.verdict.ratios[1] = fixture::ratio("xfs/bfq", 1.0, 3.0, 2.6, 3.4);
+    let found = on_device(&view).unwrap();
+    assert_eq!(found.holds, Some(true));
+    assert_eq!(
+        found.sentences,
+        [
+            "With the known error of the models it is still 2.2 to 4.0 times as fast as xfs/bfq: the model disk misses large writes by 19 % (random writes: 124 /s, model 104 /s)."
+        ]
+    );
+    assert_eq!(kind_word(&view), "Winner");
+}
+
+#[test]
+fn errors_of_two_models_are_multiplied() {
+    let mut errors = missed("small-writes", 1.5);
+    errors["ssd"] = json!({ "small-writes": { "factor": 2.5, "figure": "g" } });
+    let view = run(["disk", "ssd", "disk"], errors, writes(4096));
+    let found = on_device(&view).unwrap();
+    assert!((found.advantage.unwrap()[0] - 1.087 / 3.75).abs() < 1e-12);
+    assert!(found.sentences[0].contains("misses small writes by 50 %"));
+    assert!(
+        found.sentences[0].contains("and the model ssd misses small writes by a factor of 2.5")
+    );
+}
+
+#[test]
+fn a_class_without_a_figure_is_an_unknown_error() {
+    let mut view = run(ONE, json!({ "disk": {} }), writes(4096));
+    view.verdict.ratios[1] = fixture::ratio("xfs/bfq", 1.0, 3.0, 2.6, 3.4);
+    let found = on_device(&view).unwrap();
+    assert_eq!(found.holds, None);
+    assert_eq!(
+        found.sentences,
+        [
+            "With the known error of the models it is still 2.4 to 3.7 times as fast as xfs/bfq: no figure is published for small writes of disk, and 10 % is the least error that is assumed."
+        ]
+    );
+    let mixed = DeviceTotals { reads: 1000, read_bytes: 4_096_000, ..writes(4096) };
+    let mut view = run(ONE, missed("small-writes", 1.05), mixed);
+    view.verdict.ratios[1] = fixture::ratio("xfs/bfq", 1.0, 3.0, 2.6, 3.4);
+    let found = on_device(&view).unwrap();
+    assert_eq!(found.holds, None);
+    assert_eq!(
+        found.sentences[1],
+        "No figure is published for small reads of disk, so the error of its model there is unknown."
+    );
+}
+
+#[test]
+fn percentiles_count_the_slowest_reads() {
+    let reads = DeviceTotals { reads: 10, read_bytes: 40_960, ..DeviceTotals::default() };
+    let mut errors = missed("small-reads", 1.0);
+    errors["disk"]["slowest-reads"] = json!({ "factor": 3.6, "figure": "p" });
+    let mut view = run(ONE, errors, reads);
+    assert!((on_device(&view).unwrap().advantage.unwrap()[0] - 1.087 / CHECKED_TO).abs() < 1e-12);
+    view.verdict.metric = "unpack.latency_p99".to_owned();
+    assert!((on_device(&view).unwrap().advantage.unwrap()[0] - 1.087 / 3.6).abs() < 1e-12);
+}
+
+#[test]
+fn equal_stacks_are_equal_on_the_model() {
+    let mut view = run(ONE, missed("small-writes", 1.19), writes(4096));
+    let tie = fixture::tie();
+    view.verdict = tie.verdict;
+    let found = on_device(&view).unwrap();
+    assert_eq!((found.holds, found.advantage), (None, None));
+    assert!(found.sentences[0].starts_with("They are equal on the model: the model disk misses"));
+}
+
+#[test]
+fn real_devices_memory_and_earlier_runs_say_nothing() {
+    assert_eq!(on_device(&fixture::winner()), None);
+    assert_eq!(on_device(&run(ONE, json!({}), writes(4096))), None);
+    assert_eq!(on_device(&run(ONE, json!("nonsense"), writes(4096))), None);
+}

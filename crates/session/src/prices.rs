@@ -1,0 +1,34 @@
+//! Prices of devices, given with a run instead of in its lab.
+
+use crate::error::SessionError;
+use crate::options::Price;
+use seekwell_model::lab::Lab;
+use seekwell_model::stack::Backing;
+
+#[cfg(test)]
+mod tests;
+
+/// Sets the prices of a lab's devices, all variants of a device alike.
+pub(crate) fn set(lab: &mut Lab, prices: &[Price]) -> Result<(), SessionError> {
+    for price in prices {
+        let mut is_there = false;
+        for device in &mut lab.devices {
+            let of_model =
+                matches!(&device.backing, Backing::Model { model, .. } if *model == price.device);
+            if device.base == price.device || of_model {
+                device.price = Some(price.price);
+                is_there = true;
+            }
+        }
+        if !is_there {
+            let mut names: Vec<&str> =
+                lab.devices.iter().map(|device| device.base.as_str()).collect();
+            names.dedup();
+            return Err(SessionError::PricedDevice {
+                price: price.clone(),
+                known: names.join(", "),
+            });
+        }
+    }
+    Ok(())
+}
