@@ -8,7 +8,6 @@
 mod bpf;
 mod btf;
 mod error;
-mod hash;
 mod load;
 mod parts;
 mod processes;

@@ -1,7 +1,7 @@
 //! Processes as `/proc` shows them, and paths.
 
-use crate::hash::FastMap;
 use seekwell_trace::FileId;
+use seekwell_trace::fast::FastMap;
 
 /// A traced process.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,9 @@
 //! From records to the rows of a trace: which file a descriptor is, and the whole path of a name.
 
-use crate::hash::FastMap;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{BlockRecord, CallRecord, Life, LifeRecord, PathRecord, Record, Slot};
 use seekwell_trace::calls::{CALLS, Call, CallId};
+use seekwell_trace::fast::FastMap;
 use seekwell_trace::{
     Event, FileEntry, FileId, Operation, ProcessEntry, Request, RequestFlags, TraceError,
     TraceWriter,
@@ -319,8 +319,16 @@ impl Resolver {
                 Slot::First => number(call.directory),
                 _ => number(call.to_directory),
             };
-            let whole = self.whole(record.process, directory, &path.text, writer);
-            let file = whole.and_then(|whole| self.file(&whole, None, writer));
+            let file = match directory {
+                // The descriptor itself: `utimensat` of an open file, AT_EMPTY_PATH.
+                Some(fd) if path.text.is_empty() && fd >= 0 => {
+                    self.descriptor_file(record.process, fd, writer)
+                }
+                _ => {
+                    let whole = self.whole(record.process, directory, &path.text, writer);
+                    whole.and_then(|whole| self.file(&whole, None, writer))
+                }
+            };
             match path.slot {
                 Slot::First => named.file = file,
                 _ => named.to_file = file,

@@ -1,7 +1,7 @@
 //! Curves and surfaces of a bench: as a drawing in characters, as SVG, and as tables.
 
 mod characters;
-mod drawing;
+pub(crate) mod drawing;
 mod tables;
 
 use seekwell_model::bench::{BenchResult, Curve, CurveAxis};

@@ -19,7 +19,8 @@ const FILES: u32 = 100_000;
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let millions: u64 = words.iter().find_map(|word| word.parse().ok()).unwrap_or(1);
-    let folder = words.iter().find(|word| word.starts_with('/')).map_or("/tmp", String::as_str);
+    let folder =
+        words.iter().skip(1).find(|word| word.starts_with('/')).map_or("/tmp", String::as_str);
     let folder = tempfile::tempdir_in(folder).unwrap();
     let path = folder.path().join("trace");
     let before = cpu_s();

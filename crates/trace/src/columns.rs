@@ -169,10 +169,10 @@ pub(crate) struct Reading {
 }
 
 /// The columns of a row group, by name.
-pub(crate) struct Group<'a> {
+pub(crate) struct Group {
     columns: Vec<(&'static str, Values)>,
     rows: usize,
-    path: &'a Path,
+    path: PathBuf,
 }
 
 impl Reading {
@@ -192,7 +192,7 @@ impl Reading {
         &self,
         at: usize,
         wanted: &[Column],
-    ) -> std::result::Result<Group<'_>, TraceError> {
+    ) -> std::result::Result<Group, TraceError> {
         let failed = |error| TraceError::segment("read", &self.path)(error);
         let group = self.reader.get_row_group(at).map_err(failed)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
@@ -203,7 +203,7 @@ impl Reading {
             Ok((column.0, values.ok_or(missing)?))
         });
         let columns = columns.collect::<std::result::Result<_, TraceError>>()?;
-        Ok(Group { columns, rows, path: &self.path })
+        Ok(Group { columns, rows, path: self.path.clone() })
     }
 }
 
@@ -247,7 +247,7 @@ fn read_values<T: DataType>(
     Err(ParquetError::General(format!("{} of {rows} rows", all.len())))
 }
 
-impl Group<'_> {
+impl Group {
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -258,7 +258,7 @@ impl Group<'_> {
     ) -> std::result::Result<&[Option<i64>], TraceError> {
         match self.columns.iter().find(|(column, _)| *column == name) {
             Some((_, Values::Whole(all))) => Ok(all),
-            _ => Err(TraceError::Column { path: self.path.to_owned(), column: name }),
+            _ => Err(TraceError::Column { path: self.path.clone(), column: name }),
         }
     }
 
@@ -281,7 +281,7 @@ impl Group<'_> {
         convert: impl Fn(i64) -> Option<T>,
     ) -> std::result::Result<Vec<T>, TraceError> {
         let values = self.whole(name)?.iter().map(|value| value.and_then(&convert));
-        let missing = || TraceError::Column { path: self.path.to_owned(), column: name };
+        let missing = || TraceError::Column { path: self.path.clone(), column: name };
         values.collect::<Option<Vec<T>>>().ok_or_else(missing)
     }
 
@@ -291,7 +291,7 @@ impl Group<'_> {
     ) -> std::result::Result<&[Option<ByteArray>], TraceError> {
         match self.columns.iter().find(|(column, _)| *column == name) {
             Some((_, Values::Text(all))) => Ok(all),
-            _ => Err(TraceError::Column { path: self.path.to_owned(), column: name }),
+            _ => Err(TraceError::Column { path: self.path.clone(), column: name }),
         }
     }
 }

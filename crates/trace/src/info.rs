@@ -3,6 +3,8 @@
 mod before;
 mod histogram;
 mod measure;
+mod picture;
+mod reuse;
 mod sentences;
 mod spans;
 mod text;
@@ -13,6 +15,8 @@ use crate::read::Trace;
 use serde::Serialize;
 
 pub use histogram::Spread;
+pub use picture::{Seeks, Timeline};
+pub use reuse::{Miss, Reuse};
 pub use text::text;
 
 /// Name of writes that return when the data is on the device.
@@ -59,6 +63,10 @@ pub struct Summary {
     pub created: u64,
     /// Names that were removed.
     pub removed: u64,
+    /// Calls on files over time.
+    pub over_time: Timeline,
+    /// Working set and miss ratios of reads and writes; `None` without known offsets.
+    pub reuse: Option<Reuse>,
     /// Files and directories whose state before the trace is in it.
     pub known_before: u64,
     /// Files that were overwritten, removed or replaced before their state could be seen.
@@ -122,6 +130,10 @@ pub struct DeviceSummary {
     pub operations: Vec<OperationSummary>,
     /// Writes that wait for the medium (FUA) or flush before (preflush).
     pub forced: u64,
+    /// Requests over time.
+    pub over_time: Timeline,
+    /// Places of reads and writes over time, of each device: major number << 20 | minor number.
+    pub seeks: Vec<(u32, Seeks)>,
     /// Requests for which a process waits.
     pub sync: u64,
     /// Requests for metadata of the filesystem.

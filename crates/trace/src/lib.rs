@@ -11,6 +11,7 @@ mod encode;
 mod error;
 mod event;
 pub mod export;
+pub mod fast;
 pub mod filter;
 pub mod import;
 pub mod info;

@@ -1,4 +1,5 @@
-//! Reads a trace as a stream: one row group is in memory at a time.
+//! Reads a trace as a stream: a few row groups are in memory at a time, decoded by a thread of its
+//! own.
 
 use crate::calls::CallId;
 use crate::columns::{Group, Kind, Reading};
@@ -10,6 +11,10 @@ use crate::meta::Meta;
 use crate::write::{CALLS, FILES, INITIAL, PROCESSES, REQUESTS};
 use parquet::data_type::ByteArray;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+/// Row groups that are decoded while another one is read: each is 25 MiB.
+const AHEAD: usize = 2;
 
 /// A trace on disk; it may still grow.
 #[derive(Clone, Debug)]
@@ -239,16 +244,36 @@ impl Trace {
         &self,
         table: &str,
         columns: &[(&'static str, Kind)],
-        each: &mut dyn FnMut(&Group<'_>) -> Result<(), TraceError>,
+        each: &mut dyn FnMut(&Group) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
-        for path in self.segments(table)? {
-            let reading = Reading::open(&path)?;
-            for at in 0..reading.groups() {
-                each(&reading.group(at, columns)?)?;
+        let segments = self.segments(table)?;
+        std::thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(AHEAD);
+            scope.spawn(move || {
+                // Nothing receives after an error of `each`, which is returned.
+                let error = decode(&segments, columns, &sender).err();
+                error.map(|error| sender.send(Err(error)))
+            });
+            receiver.into_iter().try_for_each(|group| each(&group?))
+        })
+    }
+}
+
+/// Sends the groups of these segments until the receiver is gone.
+fn decode(
+    segments: &[PathBuf],
+    columns: &[(&'static str, Kind)],
+    sender: &SyncSender<Result<Group, TraceError>>,
+) -> Result<(), TraceError> {
+    for path in segments {
+        let reading = Reading::open(path)?;
+        for at in 0..reading.groups() {
+            if sender.send(Ok(reading.group(at, columns)?)).is_err() {
+                return Ok(());
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn number(value: Option<i64>) -> Option<u64> {

@@ -136,3 +136,18 @@ fn exec_closes_what_is_marked_and_a_child_has_its_parents_descriptors() {
     let files: Vec<&str> = found.iter().map(|(_, file, _)| file.as_str()).collect();
     assert_eq!(files, ["/kept", "/closed", "/kept", ""]);
 }
+
+#[test]
+fn an_empty_name_is_the_descriptor_itself() {
+    let found = rows(
+        &[],
+        vec![
+            path(Slot::Opened, "/old", 1),
+            call("openat", 3, [0; 6]),
+            path(Slot::First, "", 0),
+            call("utimensat", 0, [3, 0, 0, 0, 0, 0]),
+        ],
+    );
+    let files: Vec<&str> = found.iter().map(|(_, file, _)| file.as_str()).collect();
+    assert_eq!(files, ["/old", "/old"]);
+}

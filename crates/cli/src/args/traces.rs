@@ -85,6 +85,9 @@ pub struct TraceInfoArgs {
     /// Print the numbers as JSON
     #[arg(long)]
     pub json: bool,
+    /// Write a page with pictures as well: throughput over time, places on the devices, cache sizes
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Arguments of `trace import`.

@@ -5,12 +5,15 @@ use crate::args::{
     TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
 };
 use crate::failure::{Exit, Failure};
-use crate::{foreign, terminal};
+use crate::{foreign, output, terminal};
 use seekwell_host::confine::Reach;
+use seekwell_host::output::Kind;
+use seekwell_model::metrics::Unit;
+use seekwell_report::{LoadPage, LoadPicture};
 use seekwell_trace::export::{self, Table as Exporting};
 use seekwell_trace::filter::Filter;
 use seekwell_trace::import::{self, Table};
-use seekwell_trace::info::{Summary, text};
+use seekwell_trace::info::{Summary, Timeline, text};
 use seekwell_trace::{Trace, TraceError, merge};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -30,9 +33,17 @@ pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
 }
 
 fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
-    foreign::confine(&Reach::default().reading(&arguments.trace));
+    let mut reach = Reach::default().reading(&arguments.trace);
+    if let Some(page) = &arguments.html {
+        reach = reach.writing(page);
+    }
+    foreign::confine(&reach);
     let trace = Trace::open(&arguments.trace).map_err(|error| Failure::from_error(&error))?;
     let summary = Summary::of(&trace).map_err(|error| Failure::from_error(&error))?;
+    if let Some(path) = &arguments.html {
+        let page = seekwell_report::load_html(&page(&arguments.trace, &summary));
+        output::write(path, Kind::Page, page.as_bytes(), false)?;
+    }
     if arguments.json {
         let json = serde_json::to_string_pretty(&summary)
             .map_err(|error| Failure::Error(format!("cannot write JSON: {error}")))?;
@@ -41,6 +52,64 @@ fn info(arguments: &TraceInfoArgs) -> Result<Exit, Failure> {
         terminal::data(&terminal::harmless(&text(&summary)));
     }
     Ok(Exit::Done)
+}
+
+/// The summary as a page with pictures.
+fn page(trace: &Path, summary: &Summary) -> LoadPage {
+    let mut pictures = vec![throughput("Reads and writes of files", &summary.over_time)];
+    pictures.push(rate("Calls on files", &summary.over_time));
+    if let Some(device) = summary.device.as_ref().filter(|device| !device.operations.is_empty()) {
+        pictures.push(throughput("Reads and writes of the devices", &device.over_time));
+        pictures.push(rate("Block requests", &device.over_time));
+        for (number, seeks) in &device.seeks {
+            pictures.push(LoadPicture::Places {
+                title: format!("Places on device {}:{}", number >> 20, number & 0xf_ffff),
+                step_ns: seeks.step_ns,
+                step_bytes: seeks.step_bytes,
+                accesses: seeks.accesses.clone(),
+            });
+        }
+    }
+    if let Some(reuse) = &summary.reuse {
+        pictures.push(LoadPicture::Misses {
+            title: "Share of accesses that miss, by the size of a cache".to_owned(),
+            points: reuse.misses.iter().map(|miss| (miss.cache_bytes, miss.share)).collect(),
+        });
+    }
+    LoadPage {
+        title: format!("Load of {}", trace.display()),
+        sentences: summary.sentences().to_vec(),
+        text: text(summary),
+        pictures,
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "rates are drawn")]
+fn per_second(values: &[u64], timeline: &Timeline, unit: f64) -> Vec<f64> {
+    let seconds = timeline.step_ns as f64 / 1e9;
+    values.iter().map(|value| *value as f64 / unit / seconds).collect()
+}
+
+fn throughput(title: &str, timeline: &Timeline) -> LoadPicture {
+    let line = |values: &[u64]| per_second(values, timeline, 1e6);
+    LoadPicture::Time {
+        title: title.to_owned(),
+        step_ns: timeline.step_ns,
+        lines: vec![
+            ("read".to_owned(), line(&timeline.read_bytes)),
+            ("written".to_owned(), line(&timeline.written_bytes)),
+        ],
+        unit: Unit::MegabytesPerSecond,
+    }
+}
+
+fn rate(title: &str, timeline: &Timeline) -> LoadPicture {
+    LoadPicture::Time {
+        title: format!("{title} a second"),
+        step_ns: timeline.step_ns,
+        lines: vec![(title.to_owned(), per_second(&timeline.count, timeline, 1.0))],
+        unit: Unit::PerSecond,
+    }
 }
 
 fn filter(arguments: &TraceFilterArgs) -> Result<Exit, Failure> {

@@ -110,7 +110,7 @@ pub(crate) fn heat_map(page: &mut Page, surface: &Surface) {
     page.raw("</svg>\n");
 }
 
-fn open(page: &mut Page, width: f64, height: f64, what: &str) {
+pub(crate) fn open(page: &mut Page, width: f64, height: f64, what: &str) {
     page.raw("<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\"");
     page.attribute("viewBox", &format!("0 0 {width:.0} {height:.0}"));
     page.coordinate("width", width);
@@ -119,7 +119,7 @@ fn open(page: &mut Page, width: f64, height: f64, what: &str) {
     page.raw(">");
 }
 
-fn line(page: &mut Page, from: (f64, f64), to: (f64, f64)) {
+pub(crate) fn line(page: &mut Page, from: (f64, f64), to: (f64, f64)) {
     page.raw("<line stroke=\"#888888\" stroke-opacity=\"0.35\"");
     page.coordinate("x1", from.0);
     page.coordinate("y1", from.1);
@@ -128,7 +128,7 @@ fn line(page: &mut Page, from: (f64, f64), to: (f64, f64)) {
     page.raw("/>");
 }
 
-fn polyline(page: &mut Page, index: usize, corners: &[(f64, f64)]) {
+pub(crate) fn polyline(page: &mut Page, index: usize, corners: &[(f64, f64)]) {
     let corners: Vec<String> = corners.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     page.raw("<polyline fill=\"none\" stroke-width=\"2\"");
     page.attribute("stroke", COLOURS[index % COLOURS.len()]);
@@ -137,7 +137,7 @@ fn polyline(page: &mut Page, index: usize, corners: &[(f64, f64)]) {
     page.raw("/>");
 }
 
-fn label(page: &mut Page, at: (f64, f64), anchor: &'static str, text: &str) {
+pub(crate) fn label(page: &mut Page, at: (f64, f64), anchor: &'static str, text: &str) {
     page.raw("<text fill=\"currentColor\"");
     page.coordinate("x", at.0);
     page.coordinate("y", at.1);

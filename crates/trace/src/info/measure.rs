@@ -2,18 +2,22 @@
 
 use super::before::Before;
 use super::histogram::Histogram;
+use super::reuse::Distances;
 use super::spans::Spans;
 use super::{
-    ClassSummary, DeviceSummary, OperationSummary, SYNCED_WRITE, Share, Summary, Transfer,
+    ClassSummary, DeviceSummary, OperationSummary, SYNCED_WRITE, Seeks, Share, Summary, Transfer,
 };
 use crate::calls::Class;
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId, Operation, Request, RequestFlags};
+use crate::fast::FastMap;
 use crate::read::Trace;
 use std::collections::{HashMap, HashSet};
 
 /// Spans kept for a union: 64 MiB.
 const SPANS: usize = 4 << 20;
+/// Devices with a picture of their places.
+const DEVICES: usize = 16;
 /// Rows of the tables of files, directories and processes.
 const TOP: usize = 10;
 const PAGE: u64 = 4096;
@@ -86,7 +90,7 @@ struct Moves {
 }
 
 impl Moves {
-    fn add(&mut self, event: &Event, bytes: u64, ends: &mut HashMap<FileId, u64>) {
+    fn add(&mut self, event: &Event, bytes: u64, ends: &mut FastMap<FileId, u64>) {
         self.transfer.count += 1;
         self.transfer.bytes += bytes;
         self.sizes.add(bytes);
@@ -129,13 +133,14 @@ struct Calls {
     /// Files that were opened with `O_SYNC` or `O_DSYNC`.
     synced: HashSet<FileId>,
     mapped: u64,
-    threads: HashMap<u32, (u64, u64)>,
-    files: HashMap<FileId, Total>,
-    processes: HashMap<u32, Total>,
+    threads: FastMap<u32, (u64, u64)>,
+    files: FastMap<FileId, Total>,
+    processes: FastMap<u32, Total>,
     reads: Moves,
     writes: Moves,
-    read_ends: HashMap<FileId, u64>,
-    write_ends: HashMap<FileId, u64>,
+    read_ends: FastMap<FileId, u64>,
+    write_ends: FastMap<FileId, u64>,
+    distances: Distances,
     tenths: Vec<u32>,
     sum: Summary,
 }
@@ -157,13 +162,14 @@ impl Calls {
             classes: Default::default(),
             synced: HashSet::new(),
             mapped: 0,
-            threads: HashMap::new(),
-            files: HashMap::new(),
-            processes: HashMap::new(),
+            threads: FastMap::default(),
+            files: FastMap::default(),
+            processes: FastMap::default(),
             reads: Moves::default(),
             writes: Moves::default(),
-            read_ends: HashMap::new(),
-            write_ends: HashMap::new(),
+            read_ends: FastMap::default(),
+            write_ends: FastMap::default(),
+            distances: Distances::new(),
             tenths: Vec::new(),
             sum: Summary::default(),
         }
@@ -219,6 +225,15 @@ impl Calls {
             class.durations.add(duration_ns);
         }
         let moved = event.moved_bytes();
+        let (read, written) = match call.class {
+            Class::Read => (moved.unwrap_or(0), 0),
+            Class::Write => (0, moved.unwrap_or(0)),
+            _ => (0, 0),
+        };
+        self.sum.over_time.add(event.start_ns, read, written, duration_ns);
+        if let (Some(file), Some(offset), Some(bytes)) = (event.file, event.offset, moved) {
+            self.distances.add(file, offset, bytes);
+        }
         match (call.class, moved) {
             (Class::Read, Some(bytes)) => self.reads.add(event, bytes, &mut self.read_ends),
             (Class::Write, Some(bytes)) => self.writes.add(event, bytes, &mut self.write_ends),
@@ -267,6 +282,7 @@ impl Calls {
         summary.classes = self.class_rows();
         let syncs = self.classes[Class::Sync as usize].count + self.classes[SYNCED].count;
         summary.shared_mapping = self.mapped >= MAPPED;
+        summary.reuse = self.distances.finish();
         summary.reads = self.reads.finish();
         summary.writes = self.writes.finish();
         summary.bytes_between_syncs = (syncs > 0).then(|| summary.writes.bytes / syncs.max(1));
@@ -373,6 +389,15 @@ impl Requests {
         if request.duration_ns.is_some() {
             of.durations.add(duration_ns);
         }
+        let (read, written) = match request.operation {
+            Operation::Read => (request.bytes, 0),
+            Operation::Write => (0, request.bytes),
+            _ => (0, 0),
+        };
+        self.sum.over_time.add(request.start_ns, read, written, duration_ns);
+        if read + written > 0 {
+            seek(&mut self.sum.seeks, request);
+        }
         let end = request.sector.saturating_add(request.bytes / 512);
         let before = self.ends.insert((request.device, request.operation), end);
         of.sequential += u64::from(before == Some(request.sector));
@@ -405,4 +430,18 @@ impl Requests {
             (self.depths.1 > 0).then(|| super::ratio(self.depths.0, self.depths.1));
         (recorded || !self.sum.operations.is_empty()).then_some(self.sum)
     }
+}
+
+/// Adds a request to the picture of its device.
+fn seek(seeks: &mut Vec<(u32, Seeks)>, request: &Request) {
+    let at = seeks.iter().position(|(device, _)| *device == request.device);
+    // An untrusted trace may name any number of devices.
+    if at.is_none() && seeks.len() >= DEVICES {
+        return;
+    }
+    let at = at.unwrap_or_else(|| {
+        seeks.push((request.device, Seeks::default()));
+        seeks.len() - 1
+    });
+    seeks[at].1.add(request.start_ns, request.sector.saturating_mul(512));
 }

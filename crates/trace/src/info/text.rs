@@ -1,6 +1,6 @@
 //! A summary as text for the terminal.
 
-use super::{OperationSummary, Share, Spread, Summary, Transfer, ratio};
+use super::{OperationSummary, Reuse, Share, Spread, Summary, Transfer, ratio};
 use std::fmt::Write as _;
 
 const UNKNOWN: &str = "-";
@@ -148,7 +148,28 @@ fn transfers(out: &mut String, summary: &Summary) {
     if let Some(mean) = summary.bytes_between_syncs {
         line(out, &format!("{:<18}{}", "written per sync", bytes(mean)));
     }
+    if let Some(reuse) = &summary.reuse {
+        reused(out, reuse);
+    }
     line(out, "");
+}
+
+/// Working set, and misses of caches from a 64th of it to all of it.
+fn reused(out: &mut String, reuse: &Reuse) {
+    let origin = if reuse.sampled < 1.0 {
+        format!("estimated from {} of the blocks (SHARDS)", percent(reuse.sampled))
+    } else {
+        "exact".to_owned()
+    };
+    let set = bytes(reuse.working_set_bytes);
+    line(out, &format!("{:<18}{set} in blocks of 4 KiB ({origin})", "working set"));
+    let from = reuse.misses.len().saturating_sub(7);
+    let shown = reuse.misses.iter().skip(from).rev().step_by(2);
+    let mut cells: Vec<String> = shown
+        .map(|miss| format!("{} with {}", percent(miss.share), bytes(miss.cache_bytes)))
+        .collect();
+    cells.reverse();
+    line(out, &format!("{:<18}{} of cache, empty at the start", "misses", cells.join(", ")));
 }
 
 fn transfer(name: &str, of: &Transfer) -> String {

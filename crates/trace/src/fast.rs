@@ -1,15 +1,15 @@
-//! A fast hash for the maps that every call asks. Its seed is random, as names come from the traced
-//! programs.
+//! A fast hash for the maps that every call of a trace asks. Its seed is random, as names come from
+//! the traced programs.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// A map with the fast hash.
-pub(crate) type FastMap<K, V> = HashMap<K, V, Seed>;
+pub type FastMap<K, V> = HashMap<K, V, Seed>;
 
 /// Seed of a map's hash.
 #[derive(Clone, Debug)]
-pub(crate) struct Seed(u64);
+pub struct Seed(u64);
 
 impl Default for Seed {
     fn default() -> Self {
@@ -27,7 +27,7 @@ impl BuildHasher for Seed {
 }
 
 /// Multiplies and folds.
-pub(crate) struct Fast(u64);
+pub struct Fast(u64);
 
 impl Fast {
     #[allow(clippy::cast_possible_truncation, reason = "both halves are used")]
