@@ -100,7 +100,8 @@ results and times are recorded, never contents or arguments."#,
         r#"Examples:
   seekwell trace info db.trace         three sentences, then numbers
   seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
-  seekwell trace import strace log -o db.trace"#,
+  seekwell trace import strace log -o db.trace
+  seekwell trace merge day-1.trace day-2.trace -o both.trace"#,
     ),
     (
         "trace filter",
@@ -273,6 +274,12 @@ No other process should use the disk meanwhile."#,
         r#"Examples:
   seekwell bench fio . --job-file mine.fio
   seekwell bench fio /dev/sdb --job-file reads.fio"#,
+    ),
+    (
+        "bench replay",
+        r#"Examples:
+  sudo seekwell bench replay . --trace orders.trace
+  sudo seekwell bench replay . --trace orders.trace --speed asap"#,
     ),
     (
         "bench age",

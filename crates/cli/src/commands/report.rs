@@ -23,7 +23,8 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
         reach = reach.writing(file);
     }
     if let Some(folder) = &arguments.parquet {
-        reach = reach.writing(&folder.join("table"));
+        // Tables that are there are looked at before they are replaced.
+        reach = reach.reading(folder).writing(&folder.join("table"));
     }
     foreign::confine(&reach);
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;

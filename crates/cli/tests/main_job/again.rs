@@ -75,8 +75,12 @@ fn a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file() {
         assert_eq!(data(&absent), "", "{words:?}");
     }
     let luks = b"LUKS\xba\xbe\0\x02";
-    let file = std::fs::File::options().write(true).open(&image).unwrap();
-    file.write_all_at(luks, 0).unwrap();
+    // Closed again each time: a file that is open for writing is another reason to refuse.
+    let write = |bytes: &[u8]| {
+        let file = std::fs::File::options().write(true).open(&image).unwrap();
+        file.write_all_at(bytes, 0).unwrap();
+    };
+    write(luks);
     let held = seekwell(directory.path())
         .args(["plan", "lab.toml", "--device", &disk.0])
         .output()
@@ -84,7 +88,7 @@ fn a_refused_disk_is_one_error_before_the_first_trial_and_leaves_no_file() {
     assert_eq!(held.status.code(), Some(3), "{}", talk(&held));
     assert!(talk(&held).contains("carries the mark of crypto_LUKS"), "{}", talk(&held));
     assert_eq!(data(&held), "", "effects of a plan that no claim can allow");
-    file.write_all_at(&[0; 8], 0).unwrap();
+    write(&[0; 8]);
     let run =
         seekwell(directory.path()).args(["run", "lab.toml", "--device", &disk.0]).output().unwrap();
     let said = talk(&run);
