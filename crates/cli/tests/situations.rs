@@ -170,11 +170,20 @@ fn difference(
         .or_else(|| new.map(|path| format!("{} was made", path.display())))
 }
 
+/// An empty folder of this name for what all tests share. It is Cargo's: a static value is never
+/// dropped, so that a temporary folder would stay.
+fn kept(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 /// A run, its HTML report and some data, made once.
 fn shared() -> &'static Path {
-    static SHARED: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static SHARED: OnceLock<PathBuf> = OnceLock::new();
     let folder = SHARED.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = kept("situations");
         let wanted = made::Wanted {
             texts: ["ext4/none", "xfs/none"].map(str::to_owned).to_vec(),
             workloads: vec![(4, 64)],
@@ -183,18 +192,18 @@ fn shared() -> &'static Path {
             operations: 20,
             single: false,
         };
-        made::make(&folder.path().join("run.seekwell"), &wanted);
-        fs::write(folder.path().join("data"), vec![7_u8; 1 << 20]).unwrap();
+        made::make(&folder.join("run.seekwell"), &wanted);
+        fs::write(folder.join("data"), vec![7_u8; 1 << 20]).unwrap();
         let status = Command::new(env!("CARGO_BIN_EXE_seekwell"))
             .args(["report", "run.seekwell", "--html", "report.html"])
-            .current_dir(folder.path())
+            .current_dir(&folder)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
         assert!(status.unwrap().success());
         folder
     });
-    folder.path()
+    folder
 }
 
 /// Copies files of [`shared`] into a place.

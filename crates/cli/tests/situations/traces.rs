@@ -1,7 +1,7 @@
 //! Traces and outputs of strace that are something else, lead elsewhere, or are damaged, and outputs that have the
 //! name of something of others.
 
-use super::{CANARY, Place, difference, snapshot, try_family};
+use super::{CANARY, Place, difference, kept, snapshot, try_family};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ const STRACE: &str = "7 1700000000.000100 openat(AT_FDCWD</srv>, \"a\", O_RDWR|O
 
 /// A trace that was imported once.
 fn good() -> &'static Path {
-    static GOOD: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static GOOD: OnceLock<PathBuf> = OnceLock::new();
     let folder = GOOD.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("s"), STRACE).unwrap();
+        let folder = kept("situations-trace");
+        fs::write(folder.join("s"), STRACE).unwrap();
         let status = Command::new(env!("CARGO_BIN_EXE_seekwell"))
             .args(["trace", "import", "strace", "s", "-o", "t"])
-            .current_dir(folder.path())
+            .current_dir(&folder)
             .stderr(std::process::Stdio::null())
             .status();
         assert!(status.unwrap().success());
         folder
     });
-    folder.path()
+    folder
 }
 
 /// A copy of the good trace.
