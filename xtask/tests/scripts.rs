@@ -6,7 +6,8 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use seekwell_model::filesystems::FILESYSTEMS;
 use tempfile::TempDir;
@@ -35,6 +36,14 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
+/// Held while a program is written and while one is started: a process that another test starts
+/// meanwhile has the open file too, and the kernel starts no program that is open for writing.
+static PROGRAMS: Mutex<()> = Mutex::new(());
+
+fn programs() -> MutexGuard<'static, ()> {
+    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 struct Place {
     folder: TempDir,
 }
@@ -46,8 +55,11 @@ impl Place {
         for folder in ["bin", "scripts", "labs"] {
             fs::create_dir(place.path(folder)).unwrap();
         }
-        fs::copy(project().join("scripts").join(script), place.path("scripts").join(script))
-            .unwrap();
+        {
+            let _written = programs();
+            let from = project().join("scripts").join(script);
+            fs::copy(from, place.path("scripts").join(script)).unwrap();
+        }
         for tool in TOOLS {
             let program = seekwell_testing::tool(tool).unwrap();
             symlink(program, place.path("bin").join(tool)).unwrap();
@@ -64,6 +76,7 @@ impl Place {
 
     fn program(&self, name: &str, text: &str) {
         let path = self.path("bin").join(name);
+        let _written = programs();
         let _ = fs::remove_file(&path);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -74,13 +87,15 @@ impl Place {
     }
 
     fn run(&self, script: &str, arguments: &[&str]) -> Output {
-        Command::new(self.path("scripts").join(script))
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env_clear()
-            .env("PATH", self.path("bin"))
-            .output()
-            .unwrap()
+        let mut command = Command::new(self.path("scripts").join(script));
+        command.args(arguments).current_dir(self.folder.path());
+        command.env_clear().env("PATH", self.path("bin"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started = {
+            let _started = programs();
+            command.spawn().unwrap()
+        };
+        started.wait_with_output().unwrap()
     }
 
     fn install(&self, packages: &str) -> (Option<i32>, String) {
