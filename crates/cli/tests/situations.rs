@@ -182,7 +182,7 @@ fn kept(name: &str) -> PathBuf {
 /// A run, its HTML report and some data, made once.
 fn shared() -> &'static Path {
     static SHARED: OnceLock<PathBuf> = OnceLock::new();
-    let folder = SHARED.get_or_init(|| {
+    SHARED.get_or_init(|| {
         let folder = kept("situations");
         let wanted = made::Wanted {
             texts: ["ext4/none", "xfs/none"].map(str::to_owned).to_vec(),
@@ -202,8 +202,7 @@ fn shared() -> &'static Path {
             .status();
         assert!(status.unwrap().success());
         folder
-    });
-    folder
+    })
 }
 
 /// Copies files of [`shared`] into a place.

@@ -14,7 +14,7 @@ const STRACE: &str = "7 1700000000.000100 openat(AT_FDCWD</srv>, \"a\", O_RDWR|O
 /// A trace that was imported once.
 fn good() -> &'static Path {
     static GOOD: OnceLock<PathBuf> = OnceLock::new();
-    let folder = GOOD.get_or_init(|| {
+    GOOD.get_or_init(|| {
         let folder = kept("situations-trace");
         fs::write(folder.join("s"), STRACE).unwrap();
         let status = Command::new(env!("CARGO_BIN_EXE_seekwell"))
@@ -24,8 +24,7 @@ fn good() -> &'static Path {
             .status();
         assert!(status.unwrap().success());
         folder
-    });
-    folder
+    })
 }
 
 /// A copy of the good trace.
