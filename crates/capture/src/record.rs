@@ -83,16 +83,19 @@ pub(crate) fn end_ns(bytes: &[u8]) -> Option<u64> {
 struct Fields<'a, const SIZE: usize>(&'a [u8; SIZE]);
 
 impl<'a, const SIZE: usize> Fields<'a, SIZE> {
+    #[inline]
     fn of(bytes: &'a [u8]) -> Option<Self> {
         bytes.first_chunk().map(Self)
     }
 
+    #[inline]
     fn word(&self, at: usize) -> u32 {
         let mut four = [0; 4];
         four.copy_from_slice(&self.0[at..at + 4]);
         u32::from_ne_bytes(four)
     }
 
+    #[inline]
     fn long(&self, at: usize) -> u64 {
         let mut eight = [0; 8];
         eight.copy_from_slice(&self.0[at..at + 8]);

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
 const HEAD: usize = 8;
+/// Bytes of records after which their room is freed. Producers read the consumer's position for each
+/// record: writing it as often would move its cache line between the CPUs each time.
+const FREED_AT_ONCE: u64 = 64 << 10;
 
 /// One ring, mapped: the consumer's position, then the producer's and the data, twice in a row so
 /// that no record is cut.
@@ -59,7 +62,7 @@ impl Ring {
         let (consumer, producer) = unsafe { (self.consumer.as_ref(), self.producer.as_ref()) };
         let begin = consumer.load(Ordering::Relaxed);
         let end = producer.load(Ordering::Acquire);
-        let mut at = begin;
+        let (mut at, mut freed) = (begin, begin);
         while at < end {
             let place = usize::try_from(at).unwrap_or(0) & (self.bytes - 1);
             // SAFETY: `place` is below `bytes` and a multiple of 8; the data are mapped twice.
@@ -79,8 +82,12 @@ impl Ring {
             }
             at += (size + HEAD).next_multiple_of(8) as u64;
             // Freed step by step: a producer that waits for room need not wait for the whole ring.
-            consumer.store(at, Ordering::Release);
+            if at - freed >= FREED_AT_ONCE {
+                consumer.store(at, Ordering::Release);
+                freed = at;
+            }
         }
+        consumer.store(at, Ordering::Release);
         at - begin
     }
 }

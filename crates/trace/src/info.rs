@@ -3,6 +3,7 @@
 mod before;
 mod histogram;
 mod measure;
+mod per_file;
 mod picture;
 mod reuse;
 mod sentences;

@@ -1,6 +1,7 @@
 //! Files whose state before the trace is known, and those that were overwritten or removed before it
 //! could be seen.
 
+use super::per_file::PerFile;
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId};
 use crate::read::Trace;
@@ -20,18 +21,21 @@ pub(super) struct Before {
     whole: Vec<String>,
     /// Hashes of the paths that were met already; a path that is made anew is not new.
     met: HashSet<u64>,
+    /// Files that were met: their path is in `met`.
+    seen: PerFile<bool>,
     pub(super) known: u64,
     pub(super) unknown: u64,
 }
 
 impl Before {
-    pub(super) fn read(trace: &Trace) -> Result<Self, TraceError> {
+    pub(super) fn read(trace: &Trace, files: &[FileEntry]) -> Result<Self, TraceError> {
         let trees = trace.meta().initial.iter().filter(|tree| tree.complete);
         let mut before = Self {
             seed: RandomState::new(),
             walked: HashSet::new(),
             whole: trees.map(|tree| tree.root.clone()).collect(),
             met: HashSet::new(),
+            seen: PerFile::of(files),
             known: 0,
             unknown: 0,
         };
@@ -71,6 +75,9 @@ impl Before {
     }
 
     fn is_new(&mut self, file: FileId, files: &[FileEntry]) -> bool {
+        if std::mem::replace(self.seen.get(file), true) {
+            return false;
+        }
         let at = files.binary_search_by_key(&file, |entry| entry.id).ok();
         let path = at.and_then(|at| files[at].path.as_deref());
         let hash = match path {

@@ -2,17 +2,18 @@
 
 use super::before::Before;
 use super::histogram::Histogram;
+use super::per_file::PerFile;
 use super::reuse::Distances;
 use super::spans::Spans;
 use super::{
     ClassSummary, DeviceSummary, OperationSummary, SYNCED_WRITE, Seeks, Share, Summary, Transfer,
 };
-use crate::calls::Class;
+use crate::calls::{CALLS, Call, Class};
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId, Operation, Request, RequestFlags};
 use crate::fast::FastMap;
 use crate::read::Trace;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Spans kept for a union: 64 MiB.
 const SPANS: usize = 4 << 20;
@@ -43,7 +44,7 @@ const ON_DISK: [u32; 4] = [0o100_000, 0o040_000, 0o120_000, 0o060_000];
 pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     let files = trace.files()?;
     let mut calls = Calls::new(&files);
-    let mut before = Before::read(trace)?;
+    let mut before = Before::read(trace, &files)?;
     calls.sum.unknown_calls = trace.events(|event| {
         if calls.add(&event) {
             before.add(&event, &files);
@@ -90,14 +91,15 @@ struct Moves {
 }
 
 impl Moves {
-    fn add(&mut self, event: &Event, bytes: u64, ends: &mut FastMap<FileId, u64>) {
+    /// Adds a call; `end` is that of the one before in the same file.
+    fn add(&mut self, event: &Event, bytes: u64, end: Option<&mut u64>) {
         self.transfer.count += 1;
         self.transfer.bytes += bytes;
         self.sizes.add(bytes);
-        let (Some(file), Some(offset)) = (event.file, event.offset) else { return };
+        let (Some(end), Some(offset)) = (end, event.offset) else { return };
         self.transfer.located += 1;
         // The first one of a file is sequential when it begins at its start.
-        let before = ends.insert(file, offset.saturating_add(bytes)).unwrap_or(0);
+        let before = std::mem::replace(end, offset.saturating_add(bytes));
         self.transfer.sequential += u64::from(before == offset);
         self.transfer.aligned +=
             u64::from(offset.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE));
@@ -124,22 +126,59 @@ impl Total {
     }
 }
 
+/// Part of a call that its name alone tells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Act {
+    /// Waits for other programs.
+    Wait,
+    Create,
+    Open,
+    Remove,
+    Map,
+    /// Writes with flags.
+    Write,
+    Other,
+}
+
+impl Act {
+    fn of(call: &Call) -> Self {
+        match call.name {
+            "clone" | "fork" | "vfork" | "clone3" | "flock" | "fcntl" => Self::Wait,
+            "creat" => Self::Create,
+            "open" | "openat" => Self::Open,
+            "unlink" | "unlinkat" | "rmdir" => Self::Remove,
+            "mmap" => Self::Map,
+            "pwritev2" => Self::Write,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Everything about a file.
+#[derive(Clone, Copy, Default)]
+struct OfFile {
+    total: Total,
+    read_end: u64,
+    write_end: u64,
+    /// True when calls on it reach no device.
+    elsewhere: bool,
+    /// True when it was opened with `O_SYNC` or `O_DSYNC`.
+    synced: bool,
+}
+
 /// Everything about calls.
 struct Calls {
-    on_disk: Vec<bool>,
+    /// By the number of the call.
+    acts: Vec<Act>,
+    files: PerFile<OfFile>,
     calling: Spans,
     last_ns: u64,
     classes: [OfClass; SYNCED + 1],
-    /// Files that were opened with `O_SYNC` or `O_DSYNC`.
-    synced: HashSet<FileId>,
     mapped: u64,
     threads: FastMap<u32, (u64, u64)>,
-    files: FastMap<FileId, Total>,
     processes: FastMap<u32, Total>,
     reads: Moves,
     writes: Moves,
-    read_ends: FastMap<FileId, u64>,
-    write_ends: FastMap<FileId, u64>,
     distances: Distances,
     tenths: Vec<u32>,
     sum: Summary,
@@ -147,42 +186,35 @@ struct Calls {
 
 impl Calls {
     fn new(files: &[FileEntry]) -> Self {
-        let mut known = Vec::new();
+        let mut known = PerFile::<OfFile>::of(files);
         for file in files {
-            let at = file.id.0 as usize;
-            if known.len() <= at {
-                known.resize(at + 1, true);
-            }
-            known[at] = on_disk(file);
+            known.get(file.id).elsewhere = !on_disk(file);
         }
         Self {
-            on_disk: known,
+            acts: CALLS.iter().map(Act::of).collect(),
+            files: known,
             calling: Spans::new(SPANS),
             last_ns: 0,
             classes: Default::default(),
-            synced: HashSet::new(),
             mapped: 0,
             threads: FastMap::default(),
-            files: FastMap::default(),
             processes: FastMap::default(),
             reads: Moves::default(),
             writes: Moves::default(),
-            read_ends: FastMap::default(),
-            write_ends: FastMap::default(),
             distances: Distances::new(),
             tenths: Vec::new(),
             sum: Summary::default(),
         }
     }
 
+    fn act(&self, event: &Event) -> Act {
+        self.acts.get(usize::from(event.call.0)).copied().unwrap_or(Act::Other)
+    }
+
     /// Calls of programs and locks wait for other programs, those on pipes and terminals too.
-    fn reaches_files(&self, event: &Event) -> bool {
-        let call = event.call.call();
-        let waits_for_others =
-            ["clone", "fork", "vfork", "clone3", "flock", "fcntl"].contains(&call.name);
-        let elsewhere =
-            |file: FileId| self.on_disk.get(file.0 as usize).is_some_and(|on_disk| !on_disk);
-        !waits_for_others && !event.file.is_some_and(elsewhere)
+    fn reaches_files(&mut self, event: &Event) -> bool {
+        self.act(event) != Act::Wait
+            && !event.file.is_some_and(|file| self.files.get(file).elsewhere)
     }
 
     /// Adds a call; true when it can reach files.
@@ -234,28 +266,40 @@ impl Calls {
         if let (Some(file), Some(offset), Some(bytes)) = (event.file, event.offset, moved) {
             self.distances.add(file, offset, bytes);
         }
-        match (call.class, moved) {
-            (Class::Read, Some(bytes)) => self.reads.add(event, bytes, &mut self.read_ends),
-            (Class::Write, Some(bytes)) => self.writes.add(event, bytes, &mut self.write_ends),
-            _ => {}
-        }
         let total = Total { calls: 1, time_ns: duration_ns, bytes: moved.unwrap_or(0) };
         self.processes.entry(event.process).or_default().add(total);
-        if let Some(file) = event.file {
-            self.files.entry(file).or_default().add(total);
+        let mut file = event.file.map(|file| self.files.get(file));
+        if let Some(file) = &mut file {
+            file.total.add(total);
         }
-        let flags = event.flags.unwrap_or(0);
-        let succeeded = !event.failed();
-        match call.name {
-            "creat" => self.sum.created += u64::from(succeeded),
-            "open" | "openat" if succeeded => {
-                self.sum.created += u64::from(flags & O_CREAT != 0);
-                self.synced.extend(event.file.filter(|_| flags & O_DSYNC != 0));
+        match (call.class, moved) {
+            (Class::Read, Some(bytes)) => {
+                self.reads.add(event, bytes, file.map(|file| &mut file.read_end));
             }
-            "unlink" | "unlinkat" | "rmdir" => self.sum.removed += u64::from(succeeded),
-            "mmap"
-                if succeeded
-                    && event.file.is_some()
+            (Class::Write, Some(bytes)) => {
+                self.writes.add(event, bytes, file.map(|file| &mut file.write_end));
+            }
+            _ => {}
+        }
+        if !event.failed() {
+            self.succeeded(event);
+        }
+    }
+
+    /// Looks at a call that did not fail.
+    fn succeeded(&mut self, event: &Event) {
+        let flags = event.flags.unwrap_or(0);
+        match self.act(event) {
+            Act::Create => self.sum.created += 1,
+            Act::Open => {
+                self.sum.created += u64::from(flags & O_CREAT != 0);
+                if let Some(file) = event.file.filter(|_| flags & O_DSYNC != 0) {
+                    self.files.get(file).synced = true;
+                }
+            }
+            Act::Remove => self.sum.removed += 1,
+            Act::Map
+                if event.file.is_some()
                     && [MAP_SHARED, MAP_SHARED_VALIDATE].contains(&(flags & MAP_TYPE)) =>
             {
                 self.mapped = self.mapped.saturating_add(event.length.unwrap_or(MAPPED));
@@ -265,11 +309,12 @@ impl Calls {
     }
 
     /// True for writes that return when the data is on the device.
-    fn is_synced(&self, event: &Event) -> bool {
-        let call = event.call.call();
-        let asked = call.name == "pwritev2" && event.flags.unwrap_or(0) & RWF_SYNCS != 0;
-        let opened = event.file.is_some_and(|file| self.synced.contains(&file));
-        call.class == Class::Write && (asked || opened)
+    fn is_synced(&mut self, event: &Event) -> bool {
+        if event.call.call().class != Class::Write {
+            return false;
+        }
+        let asked = self.act(event) == Act::Write && event.flags.unwrap_or(0) & RWF_SYNCS != 0;
+        asked || event.file.is_some_and(|file| self.files.get(file).synced)
     }
 
     fn summary(&mut self, files: &[FileEntry], names: &HashMap<u32, String>) -> Summary {
@@ -293,8 +338,8 @@ impl Calls {
         };
         let mut directories: HashMap<String, Total> = HashMap::new();
         let mut named = Vec::new();
-        for (id, total) in &self.files {
-            let path = path(*id).unwrap_or_else(|| format!("file {}", id.0));
+        for (id, OfFile { total, .. }) in self.files.iter().filter(|(_, of)| of.total.calls > 0) {
+            let path = path(id).unwrap_or_else(|| format!("file {}", id.0));
             let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
             directories.entry(format!("{directory}/")).or_default().add(*total);
             named.push((path, *total));
