@@ -1,6 +1,7 @@
 //! Checks of the Seekwell tree: [`tidy`] (limits and dependency arrows), [`docs`] (documents
-//! generated from the code), [`suite`] (every check and every test in one run, skips counted) and
-//! [`mutants`] (changes of the code that protects, which tests have to notice).
+//! generated from the code), [`suite`] (every check and every test in one run, skips counted),
+//! [`mutants`] (changes of the code that protects, which tests have to notice) and [`coverage`]
+//! (its lines that no test runs).
 //!
 //! Not part of the product: nothing under `crates/` may depend on it.
 
@@ -10,6 +11,8 @@
     reason = "a developer's command line tool: talking to the terminal is its job"
 )]
 
+mod areas;
+pub mod coverage;
 pub mod docs;
 pub mod mutants;
 pub mod suite;

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+
+use crate::areas::{AREAS, Area, program};
 pub use places::{Place, places};
 pub use rendered::rendered;
 
@@ -21,60 +23,6 @@ mod tests;
 
 /// Variable with the number of the mutant that is switched on.
 const SWITCH: &str = "SEEKWELL_MUTANT";
-
-/// Part of the code: its crate, its files below `src`, and the tests that are to notice.
-struct Area {
-    name: &'static str,
-    room: &'static str,
-    files: &'static [&'static str],
-    tests: &'static [&'static str],
-}
-
-const AREAS: [Area; 3] = [
-    Area {
-        name: "guard",
-        room: "host",
-        files: &[
-            "guard.rs",
-            "guard/bond.rs",
-            "guard/signature.rs",
-            "guard/token.rs",
-            "guard/usage.rs",
-        ],
-        tests: &["guard::", "claim::", "tree::"],
-    },
-    Area {
-        name: "undo",
-        room: "host",
-        files: &[
-            "undo.rs",
-            "undo/allowed.rs",
-            "undo/content.rs",
-            "undo/lock.rs",
-            "undo/owners.rs",
-            "undo/put_back.rs",
-            "undo/settable.rs",
-        ],
-        tests: &["undo::", "settings::", "queue::tests"],
-    },
-    Area {
-        name: "judge",
-        room: "runner",
-        files: &[
-            "judge.rs",
-            "judge/decision.rs",
-            "judge/differences.rs",
-            "judge/durability.rs",
-            "judge/evidence.rs",
-            "judge/laboratory.rs",
-            "judge/needed.rs",
-            "judge/prolong.rs",
-            "judge/race.rs",
-            "judge/short.rs",
-        ],
-        tests: &["judge::", "verdict"],
-    },
-];
 
 /// Longest run of the tests of a mutant: one that does not end is noticed.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -209,14 +157,7 @@ fn build(copy: &Path, root: &Path, room: &str) -> Result<PathBuf> {
         .stderr(Stdio::inherit())
         .output()?;
     ensure!(built.status.success(), "the mutants of {room} cannot be built");
-    for line in String::from_utf8(built.stdout)?.lines() {
-        let message: serde_json::Value = serde_json::from_str(line)?;
-        let is_room = message["target"]["name"] == format!("seekwell_{room}");
-        if let (true, Some(program)) = (is_room, message["executable"].as_str()) {
-            return Ok(PathBuf::from(program));
-        }
-    }
-    bail!("cargo names no program with the tests of {room}")
+    program(&built.stdout, room)
 }
 
 /// True if the tests of an area pass.
