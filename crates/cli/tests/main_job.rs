@@ -9,6 +9,8 @@ mod again;
 mod bad_input;
 #[path = "main_job/race.rs"]
 mod race;
+#[path = "main_job/replayed.rs"]
+mod replayed;
 #[path = "main_job/stacks.rs"]
 mod stacks;
 #[path = "main_job/trouble.rs"]

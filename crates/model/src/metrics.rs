@@ -151,6 +151,7 @@ metrics! {
     "fidelity" Ratio Higher "Share of the recorded calls on files that a replay issued and that had the recorded result."
     "calls_differing" Count Lower "Calls of a replay with another result than recorded: another number of bytes, another error."
     "calls_left_out" Count Lower "Recorded calls on files that a replay did not issue, such as asynchronous I/O, whose arguments a trace does not hold."
+    "files_unknown" Count Lower "Files that a replayed load removes or cuts and whose size the trace does not tell; the rebuilt ones may be smaller."
     "concurrency" Ratio Higher "Mean number of calls that a replay had in progress at the same time."
     "concurrency_recorded" Ratio Higher "Mean number of calls that the recorded program had in progress at the same time."
     "lateness_p99" Nanoseconds Lower "99th percentile of the time from the moment a call of a replay was due until it was issued."

@@ -83,6 +83,9 @@ pub struct Fidelity {
     pub lost: BTreeMap<Reason, u64>,
     /// Calls whose result differs.
     pub differing: u64,
+    /// Files that calls removed or cut and whose size no one saw before: each counts as a call with
+    /// another result.
+    pub unknown_files: u64,
     /// Mean number of calls in progress, recorded; `None` for a trace without durations.
     pub concurrency_recorded: Option<f64>,
     /// Mean number of calls in progress, replayed.
@@ -107,17 +110,18 @@ impl Fidelity {
             calls: replayed.issued + lost.values().sum::<u64>(),
             issued: replayed.issued,
             differing: replayed.differing(),
+            unknown_files: recorded.unknown_files,
             concurrency_recorded: share(recorded.inside_ns, recorded.elapsed_ns),
             concurrency: share(replayed.inside_ns, replayed.elapsed_ns),
             lost,
         }
     }
 
-    /// Share of the recorded calls on files that were issued and had the recorded result; `None`
-    /// without calls.
+    /// Share of the recorded calls on files that were issued on known files and had the recorded
+    /// result; `None` without calls.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
-        let same = self.issued.saturating_sub(self.differing);
+        let same = self.issued.saturating_sub(self.differing + self.unknown_files);
         (self.calls > 0).then(|| same as f64 / self.calls as f64)
     }
 }

@@ -4,8 +4,10 @@ use crate::error::ReplayError;
 use crate::plan::Plan;
 use crate::planner::{Choice, plan};
 use seekwell_trace::calls::CallId;
-use seekwell_trace::meta::Meta;
-use seekwell_trace::{Event, FileEntry, FileId, Limits, ProcessEntry, Trace, TraceWriter};
+use seekwell_trace::meta::{self, Meta};
+use seekwell_trace::{
+    Content, Event, FileEntry, FileId, InitialEntry, Limits, ProcessEntry, Trace, TraceWriter,
+};
 use std::collections::HashMap;
 use tempfile::TempDir;
 
@@ -20,6 +22,8 @@ pub(crate) struct Script {
     pub(crate) events: Vec<Event>,
     pub(crate) processes: Vec<ProcessEntry>,
     pub(crate) now_ns: u64,
+    /// The walked tree; its first entry is the root.
+    pub(crate) initial: Vec<InitialEntry>,
 }
 
 impl Script {
@@ -41,6 +45,22 @@ impl Script {
         let entry = &mut self.files[id.0 as usize];
         (entry.mode, entry.bytes) = (Some(mode), Some(bytes));
         id
+    }
+
+    /// A file of the walked tree: 4096 bytes allocated, of user 7 and group 8.
+    pub(crate) fn walked(&mut self, path: &str, mode: u32, bytes: u64) -> &mut InitialEntry {
+        self.initial.push(InitialEntry {
+            path: path.to_owned(),
+            device: Some(1),
+            inode: Some(self.initial.len() as u64),
+            mode,
+            owner: Some(7),
+            group: Some(8),
+            bytes,
+            allocated_bytes: 4096,
+            content: Some(Content::Random),
+        });
+        self.initial.last_mut().unwrap()
     }
 
     /// The next call of a process with one thread.
@@ -85,11 +105,14 @@ impl Script {
 
     pub(crate) fn write(&self) -> (TempDir, Trace) {
         let folder = tempfile::tempdir().unwrap();
-        let meta = Meta::new("script");
+        let mut meta = Meta::new("script");
+        let root = self.initial.first().map(|entry| entry.path.clone());
+        meta.initial = root.into_iter().map(|root| meta::Tree { root, complete: true }).collect();
         let path = folder.path().join("trace");
         let mut writer = TraceWriter::create(&path, &meta, Limits::default()).unwrap();
         self.files.iter().for_each(|file| writer.file(file.clone()));
         self.processes.iter().for_each(|process| writer.process(process.clone()));
+        self.initial.iter().for_each(|entry| writer.initial(entry.clone()).unwrap());
         self.events.iter().for_each(|event| writer.event(*event).unwrap());
         writer.finish(&meta).unwrap();
         let trace = Trace::open(&path).unwrap();

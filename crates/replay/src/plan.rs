@@ -2,6 +2,7 @@
 
 use crate::encode::Operation;
 use crate::error::ReplayError;
+use seekwell_trace::Content;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 
@@ -64,6 +65,8 @@ pub enum TreeKind {
     Directory,
     /// Symbolic link; its target is unknown and leads to its own directory.
     Link,
+    /// Another name of a file (hard link).
+    Name,
 }
 
 /// A file that exists before the first call.
@@ -75,8 +78,33 @@ pub struct TreeEntry {
     pub kind: TreeKind,
     /// Permissions; `None` when the trace does not tell.
     pub mode: Option<u32>,
+    /// User and group; `None` when the trace does not tell.
+    pub owner: Option<(u32, u32)>,
     /// Size of a file, or length of a link's target; bytes.
     pub bytes: u64,
+    /// Bytes with data from the start of the file; the rest is a hole.
+    pub data_bytes: u64,
+    /// Kind of the data, where the recording saw it.
+    pub content: Option<Content>,
+    /// Path of the file that a [`TreeKind::Name`] leads to.
+    pub same_as: Option<String>,
+}
+
+impl TreeEntry {
+    /// An entry of unknown owner and content, without holes.
+    #[must_use]
+    pub fn new(path: String, kind: TreeKind, mode: Option<u32>, bytes: u64) -> Self {
+        Self {
+            path,
+            kind,
+            mode,
+            owner: None,
+            bytes,
+            data_bytes: bytes,
+            content: None,
+            same_as: None,
+        }
+    }
 }
 
 /// Counts of the trace that a replay is compared with.
@@ -92,6 +120,8 @@ pub struct Recorded {
     pub special_bits: u64,
     /// Calls whose file could not be followed through the trace: links with unknown targets.
     pub contradictions: u64,
+    /// Files that were removed or cut before their size was seen: the rebuilt ones may be smaller.
+    pub unknown_files: u64,
     /// Time from the start of the first call to the end of the last, of those planned.
     pub elapsed_ns: u64,
     /// Time inside of the planned calls, of all threads.
@@ -184,11 +214,11 @@ impl Plan {
         self.lanes.iter().map(|lane| lane.bytes.len() as u64).sum()
     }
 
-    /// Bytes of the initial tree's files.
+    /// Bytes of the initial tree's data.
     #[must_use]
     pub fn tree_bytes(&self) -> u64 {
         let files = self.tree.iter().filter(|entry| entry.kind == TreeKind::File);
-        files.fold(0, |all, entry| all.saturating_add(entry.bytes))
+        files.fold(0, |all, entry| all.saturating_add(entry.data_bytes))
     }
 
     /// Refuses a trace that takes more than a replay may.

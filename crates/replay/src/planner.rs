@@ -8,6 +8,7 @@ mod names;
 mod open;
 mod processes;
 mod tree;
+mod walked;
 
 use crate::action::Action;
 use crate::error::ReplayError;
@@ -20,6 +21,7 @@ use processes::{Processes, Survey};
 use seekwell_trace::calls::Class;
 use seekwell_trace::{Event, Trace, TraceError};
 use tree::Tree;
+use walked::Walked;
 
 /// Part of a trace to replay.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +42,11 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
         survey.add(&event);
         Ok(())
     })?;
-    let files = Files::new(trace.files()?, choice.only.as_deref());
-    let mut planner = Planner::new(choice, files, Processes::new(trace.processes()?, survey));
+    let only = files::folder(choice.only.as_deref());
+    let files = Files::new(trace.files()?, only.as_deref());
+    let tree = Tree::new(Walked::read(trace, only.as_deref())?);
+    let processes = Processes::new(trace.processes()?, survey);
+    let mut planner = Planner::new(choice, files, processes, tree);
     let mut refused = None;
     let read = trace.events(|event| {
         planner.add(&event).map_err(|error| {
@@ -83,14 +88,14 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    fn new(choice: &Choice, files: Files, processes: Processes) -> Self {
+    fn new(choice: &Choice, files: Files, processes: Processes, tree: Tree) -> Self {
         Self {
             actions: Action::of_calls(),
             limits: choice.limits,
             files,
             recorded: Recorded { threads: processes.threads(), ..Recorded::default() },
             processes,
-            tree: Tree::new(),
+            tree,
             handles: Handles::default(),
             lanes: Vec::new(),
             known: Known::default(),
@@ -207,6 +212,7 @@ impl Planner {
         let first_ns = self.first_ns.unwrap_or(0);
         self.recorded.elapsed_ns = self.last_ns.saturating_sub(first_ns);
         self.recorded.contradictions = self.tree.contradictions;
+        self.recorded.unknown_files = self.tree.unknown_files;
         Ok(Plan {
             tree: self.tree.initial(),
             lanes: self.lanes,

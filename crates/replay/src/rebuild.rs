@@ -3,9 +3,11 @@
 use crate::error::ReplayError;
 use crate::jail;
 use crate::plan::{Plan, TreeEntry, TreeKind};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use seekwell_stats::seeded;
+use seekwell_trace::Content as Recorded;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,6 +23,8 @@ pub enum Content {
 
 /// Size of the pieces that files are written in.
 const PIECE: usize = 1 << 20;
+/// Unit in which filesystems compress at least.
+const PAGE: usize = 4096;
 
 impl Content {
     /// A piece of data.
@@ -41,7 +45,7 @@ impl Content {
 pub struct Rebuilt {
     /// Files, directories and links.
     pub files: u64,
-    /// Bytes of files.
+    /// Bytes of data in files.
     pub bytes: u64,
 }
 
@@ -58,17 +62,17 @@ pub fn rebuild(
     check_room(plan, target)?;
     let work = || {
         jail::give_up_rights().map_err(ReplayError::io("enter", target))?;
-        let mut piece = content.piece(PIECE);
+        let mut pieces = Pieces::new(content);
         let mut made = Rebuilt::default();
         for entry in &plan.tree {
             if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 break;
             }
-            make(entry, content, &mut piece, made.files).map_err(|errno| {
+            make(entry, &mut pieces, made.files).map_err(|errno| {
                 ReplayError::io("make", &target.join(entry.path.trim_start_matches('/')))(errno)
             })?;
             made.files += 1;
-            made.bytes += if entry.kind == TreeKind::File { entry.bytes } else { 0 };
+            made.bytes += if entry.kind == TreeKind::File { entry.data_bytes } else { 0 };
         }
         Ok(made)
     };
@@ -95,37 +99,92 @@ fn check_room(plan: &Plan, target: &Path) -> Result<(), ReplayError> {
     Ok(())
 }
 
-fn make(entry: &TreeEntry, content: Content, piece: &mut [u8], number: u64) -> Result<(), Errno> {
+/// Data of each kind that rebuilt files have, made once.
+struct Pieces {
+    chosen: Content,
+    random: Vec<u8>,
+    zeros: Vec<u8>,
+    /// Data that compresses, by its percentage.
+    compressible: HashMap<u8, Vec<u8>>,
+}
+
+impl Pieces {
+    fn new(chosen: Content) -> Self {
+        let (random, zeros) = (Content::Random.piece(PIECE), Content::Zeros.piece(PIECE));
+        Self { chosen, random, zeros, compressible: HashMap::new() }
+    }
+
+    /// A piece for a file, unlike every other piece where its kind allows that.
+    fn of(&mut self, entry: &TreeEntry, file: u64, left: u64) -> &[u8] {
+        let piece = match (self.chosen, entry.content) {
+            (Content::Zeros, _) | (_, Some(Recorded::Zero)) => return &self.zeros,
+            (Content::Random, Some(Recorded::Compressible(percent))) => {
+                let random = &self.random;
+                let piece = || compressible(random, percent);
+                self.compressible.entry(percent).or_insert_with(piece)
+            }
+            (Content::Random, _) => &mut self.random,
+        };
+        // No two pieces are equal, so that nothing is shared between files.
+        piece[..8].copy_from_slice(&file.to_le_bytes());
+        piece[8..16].copy_from_slice(&left.to_le_bytes());
+        piece
+    }
+}
+
+/// Data of which a compressor leaves about this percentage: so much of each page is random.
+fn compressible(random: &[u8], percent: u8) -> Vec<u8> {
+    let mut piece = random.to_vec();
+    for page in piece.chunks_mut(PAGE) {
+        let kept = page.len() * usize::from(percent.min(100)) / 100;
+        page[kept..].fill(b' ');
+    }
+    piece
+}
+
+fn make(entry: &TreeEntry, pieces: &mut Pieces, number: u64) -> Result<(), Errno> {
     let path = entry.path.as_str();
     let mode = |usual: u32| Mode::from_raw_mode(entry.mode.unwrap_or(usual) & 0o1777);
     match entry.kind {
         TreeKind::Directory => match rustix::fs::mkdir(path, mode(0o755)) {
             // A filesystem comes with directories of its own, such as lost+found.
-            Err(Errno::EXIST) => Ok(()),
-            made => made,
+            Err(Errno::EXIST) => {}
+            made => made?,
         },
-        TreeKind::Link => rustix::fs::symlink(link_target(entry.bytes), path),
-        TreeKind::File => {
-            let flags =
-                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let file = rustix::fs::open(path, flags, mode(0o644))?;
-            let mut left = entry.bytes;
-            while left > 0 {
-                if content == Content::Random {
-                    // No two pieces are equal, so that nothing is shared between files.
-                    piece[..8].copy_from_slice(&number.to_le_bytes());
-                    piece[8..16].copy_from_slice(&left.to_le_bytes());
-                }
-                let most = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
-                let written = rustix::io::write(&file, &piece[..most])?;
-                if written == 0 {
-                    return Err(Errno::NOSPC);
-                }
-                left -= written as u64;
-            }
-            Ok(())
+        TreeKind::Link => rustix::fs::symlink(link_target(entry.bytes), path)?,
+        TreeKind::Name => {
+            let same_as = entry.same_as.as_deref().unwrap_or_default();
+            return rustix::fs::link(same_as, path);
         }
+        TreeKind::File => make_file(entry, mode(0o644), pieces, number)?,
     }
+    match entry.owner {
+        Some((user, group)) if (user, group) != (0, 0) => {
+            let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            rustix::fs::chownat(CWD, path, Some(user), Some(group), flags)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make_file(entry: &TreeEntry, mode: Mode, pieces: &mut Pieces, number: u64) -> Result<(), Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::open(entry.path.as_str(), flags, mode)?;
+    let mut left = entry.data_bytes;
+    while left > 0 {
+        let piece = pieces.of(entry, number, left);
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        let written = rustix::io::write(&file, &piece[..most])?;
+        if written == 0 {
+            return Err(Errno::NOSPC);
+        }
+        left -= written as u64;
+    }
+    if entry.bytes > entry.data_bytes {
+        rustix::fs::ftruncate(&file, entry.bytes)?;
+    }
+    Ok(())
 }
 
 /// A target of this length that leads to the link's own directory.

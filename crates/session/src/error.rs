@@ -5,6 +5,8 @@ use seekwell_agent::host_backend::HostBackendError;
 use seekwell_device::DeviceError;
 use seekwell_host::refusal::Refusal;
 use seekwell_model::backend::BackendError;
+use seekwell_model::units::Bytes;
+use seekwell_replay::ReplayError;
 use seekwell_runner::execute::RunError;
 use seekwell_runner::order::PlanError;
 use seekwell_spec::Diagnostic;
@@ -19,7 +21,7 @@ use std::path::PathBuf;
 pub enum Kind {
     /// Something failed.
     Failed,
-    /// Options, or options and lab, contradict each other.
+    /// Options, or options and lab, contradict each other, or name a trace that cannot be used.
     Usage,
     /// Refused to protect data.
     Refused,
@@ -179,6 +181,28 @@ pub enum SessionError {
     /// The guard refuses a disk of the lab.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// A trace of the lab that cannot be replayed.
+    #[error("workload {workload}: {source}")]
+    Trace {
+        /// Name of the workload.
+        workload: String,
+        /// Cause.
+        source: ReplayError,
+    },
+    /// The files of a trace are larger than a device.
+    #[error(
+        "workload {workload}: the files of the trace need {needed}, device {device} has {size}; use a larger device, or limit the replay with only"
+    )]
+    TraceRoom {
+        /// Name of the workload.
+        workload: String,
+        /// Bytes of the files, in whole MiB.
+        needed: Bytes,
+        /// Name of the device.
+        device: String,
+        /// Its size.
+        size: Bytes,
+    },
     /// The run file cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -226,9 +250,12 @@ impl SessionError {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Option { .. } | Self::NoBackend { .. } | Self::Device(_) | Self::Tried(_) => {
-                Kind::Usage
-            }
+            Self::Option { .. }
+            | Self::NoBackend { .. }
+            | Self::Device(_)
+            | Self::Tried(_)
+            | Self::Trace { .. }
+            | Self::TraceRoom { .. } => Kind::Usage,
             Self::Refused(_) | Self::NotSeen { .. } => Kind::Refused,
             _ => Kind::Failed,
         }

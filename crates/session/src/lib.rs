@@ -37,6 +37,7 @@ mod resolved;
 mod run;
 mod setup;
 mod sizing;
+mod traces;
 mod tried;
 
 pub use effects::Effects;

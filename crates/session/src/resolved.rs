@@ -7,6 +7,7 @@ use crate::options::Options;
 use crate::prices;
 use crate::run::Planned;
 use crate::setup::Setup;
+use crate::traces;
 use seekwell_model::plan::{BackendFacts, LeftOut};
 use seekwell_runner::order::{self, Expanded};
 use seekwell_spec::{Expansion, LabFile, MAX_LAB_BYTES};
@@ -61,6 +62,7 @@ impl Session {
         let mut file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name)?;
         backend.adapt(&mut file.lab, &lab.directory)?;
         prices::set(&mut file.lab, &options.prices)?;
+        traces::check(&file.lab)?;
         let facts = backend.facts(&file.lab)?;
         Ok(Resolved { file, facts, backend, options: options.clone() })
     }

@@ -144,6 +144,7 @@ fn outcome(outline: &StepOutline, recorded: &Recorded, replayed: Replayed) -> St
         ("fidelity", fidelity.share()),
         ("calls_differing", Some(fidelity.differing as f64)),
         ("calls_left_out", Some(lost as f64)),
+        ("files_unknown", Some(fidelity.unknown_files as f64)),
         ("concurrency", fidelity.concurrency),
         ("concurrency_recorded", fidelity.concurrency_recorded),
         ("lateness_p99", lateness),
@@ -156,7 +157,8 @@ fn outcome(outline: &StepOutline, recorded: &Recorded, replayed: Replayed) -> St
 fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning> {
     let Some(share) = fidelity.share() else { return Vec::new() };
     let lost: u64 = fidelity.lost.values().sum();
-    if fidelity.differing == 0 && lost == 0 {
+    let unknown = fidelity.unknown_files;
+    if fidelity.differing == 0 && lost == 0 && unknown == 0 {
         return Vec::new();
     }
     let code = match share < Fidelity::SUFFICIENT {
@@ -167,6 +169,9 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
     let mut causes: Vec<(u64, String)> = reasons
         .chain(replayed.differences.iter().map(|(one, count)| (*count, difference(one))))
         .collect();
+    if unknown > 0 {
+        causes.push((unknown, "file removed or cut before its size was recorded".to_owned()));
+    }
     causes.sort_by(|a, b| b.cmp(a));
     let shown: Vec<String> =
         causes.iter().take(SHOWN).map(|(count, cause)| format!("{count} × {cause}")).collect();

@@ -137,6 +137,7 @@ const METRICS: &[&str] = &[
     "fidelity",
     "calls_differing",
     "calls_left_out",
+    "files_unknown",
     "concurrency",
     "concurrency_recorded",
     "lateness_p99",

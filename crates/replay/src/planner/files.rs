@@ -26,8 +26,7 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn new(entries: Vec<FileEntry>, only: Option<&str>) -> Self {
-        let only = only.map(|only| plain(only).unwrap_or_else(|_| only.to_owned()));
-        let paths = entries.iter().map(|entry| path(entry, only.as_deref())).collect();
+        let paths = entries.iter().map(|entry| path(entry, only)).collect();
         Self { entries, paths, extra: HashMap::new(), more: Vec::new() }
     }
 
@@ -82,7 +81,12 @@ fn path(entry: &FileEntry, only: Option<&str>) -> Result<String, Reason> {
     if !entry.mode.is_none_or(is_kept) {
         return Err(Reason::NotAFile);
     }
-    let path = plain(text)?;
+    below(text, only)
+}
+
+/// The path in its plain form, or the reason for which it is not reproduced.
+pub(super) fn below(path: &str, only: Option<&str>) -> Result<String, Reason> {
+    let path = plain(path)?;
     if MACHINE.iter().any(|folder| is_below(&path, folder)) {
         return Err(Reason::NotAFile);
     }
@@ -90,6 +94,11 @@ fn path(entry: &FileEntry, only: Option<&str>) -> Result<String, Reason> {
         Some(only) if !is_below(&path, only) => Err(Reason::Outside),
         _ => Ok(path),
     }
+}
+
+/// The folder that a replay is limited to, in its plain form.
+pub(super) fn folder(only: Option<&str>) -> Option<String> {
+    only.map(|only| plain(only).unwrap_or_else(|_| only.to_owned()))
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

@@ -61,6 +61,9 @@ impl Planner {
         }
         let is_link = action == Action::ReadLink && !event.failed();
         let id = self.existing(place, event.file, Kind::Unknown);
+        if action == Action::SetSizeOf && !event.failed() {
+            self.tree.loses(id);
+        }
         let node = self.tree.node(id);
         if is_link && node.kind == Kind::Unknown {
             node.kind = Kind::Link(None);
@@ -165,6 +168,8 @@ impl Planner {
         if action == Action::RemoveDirectory {
             self.tree.empty(id);
             self.tree.contents(id, draft.me, Use::Alone, &mut draft.needs);
+        } else {
+            self.tree.loses(id);
         }
         self.tree.change(place, draft.me, &mut draft.needs);
         self.tree.set(place, Named::Nothing);
@@ -217,7 +222,10 @@ impl Planner {
         let is_rename = draft.operation.action == Action::Rename;
         // A rename replaces a file by a file and a directory by a directory.
         let replaced = match self.tree.state(to) {
-            Named::File(id) if is_rename => self.tree.node(id).kind.clone(),
+            Named::File(id) if is_rename => {
+                self.tree.loses(id);
+                self.tree.node(id).kind.clone()
+            }
             _ => Kind::Unknown,
         };
         let id = self.existing(from, event.file, replaced);

@@ -270,7 +270,10 @@ impl Planner {
                 Named::File(_) => false,
                 Named::Nothing => true,
                 // Without a size after the opening, it is taken as new.
-                Named::Unknown => flags & (O_EXCL | O_TRUNC) != 0 || bytes.is_none_or(|b| b == 0),
+                Named::Unknown => {
+                    let may_be_new = flags & (O_EXCL | O_TRUNC) != 0;
+                    may_be_new || bytes.is_none_or(|b| b == 0) || self.tree.was_absent(place)
+                }
             };
         if made {
             self.tree.change(place, draft.me, &mut draft.needs);
@@ -283,8 +286,12 @@ impl Planner {
             false if flags & O_ACCMODE != 0 => Kind::File,
             false => Kind::Unknown,
         };
+        let is_first = self.tree.state(place) == Named::Unknown;
         let node = self.existing(place, event.file, kind);
         if flags & O_TRUNC != 0 {
+            // The size that the trace holds is the one after the opening.
+            self.tree.node(node).bytes_known &= !is_first;
+            self.tree.loses(node);
             let file = self.tree.node(node);
             file.bytes = 0;
             draft.uses_as_recorded(&mut file.data, Use::Alone);

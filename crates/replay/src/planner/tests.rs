@@ -5,9 +5,10 @@ use proptest::prelude::*;
 use seekwell_trace::ProcessEntry;
 
 mod random;
+mod walked;
 
 fn entry(path: &str, kind: TreeKind, mode: Option<u32>, bytes: u64) -> TreeEntry {
-    TreeEntry { path: path.to_owned(), kind, mode, bytes }
+    TreeEntry::new(path.to_owned(), kind, mode, bytes)
 }
 
 /// Action, path and order of an operation.

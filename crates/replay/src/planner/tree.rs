@@ -1,6 +1,7 @@
 //! The tree that a trace implies: names as they come and go, and the files that must have been there
 //! before its first call.
 
+use super::walked::{Facts, RowId, Walked};
 use crate::order::{Resource, Stamp, Use};
 use crate::plan::{TreeEntry, TreeKind};
 use std::collections::HashMap;
@@ -66,6 +67,8 @@ pub(super) struct Node {
     holds_unknown: bool,
     /// True while no call has shown that it exists.
     is_supposed: bool,
+    /// Its row in the walked tree.
+    row: Option<RowId>,
 }
 
 impl Node {
@@ -83,6 +86,7 @@ impl Node {
             locks: Resource::default(),
             holds_unknown: false,
             is_supposed: false,
+            row: None,
         }
     }
 
@@ -106,24 +110,34 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    numbers: HashMap<Rc<str>, u32>,
-    names: Vec<Rc<str>>,
+    walked: Walked,
+    /// Files of the walked tree that calls named.
+    by_row: HashMap<RowId, NodeId>,
+    /// The same by the first row of each file.
+    by_first: HashMap<RowId, NodeId>,
+    /// Further names of files: directory, name and file.
+    more_names: Vec<(NodeId, u32, NodeId)>,
     /// Paths that could not be followed.
     pub(super) contradictions: u64,
+    /// Files that calls removed or cut before their size was known.
+    pub(super) unknown_files: u64,
 }
 
 impl Tree {
-    pub(super) fn new() -> Self {
-        let root = Node::new(Kind::Directory, None, Some(0o755), 0);
-        let mut tree = Self {
-            nodes: vec![root],
-            numbers: HashMap::new(),
-            names: Vec::new(),
-            contradictions: 0,
-        };
+    pub(super) fn new(walked: Walked) -> Self {
+        let mut root = Node::new(Kind::Directory, None, Some(0o755), 0);
         // The root is there before and has no name.
-        tree.nodes[0].origin = Some((0, u32::MAX));
-        tree
+        root.origin = Some((0, u32::MAX));
+        root.row = Some(0);
+        Self {
+            nodes: vec![root],
+            walked,
+            by_row: HashMap::from([(0, 0)]),
+            by_first: HashMap::from([(0, 0)]),
+            more_names: Vec::new(),
+            contradictions: 0,
+            unknown_files: 0,
+        }
     }
 
     pub(super) fn node(&mut self, id: NodeId) -> &mut Node {
@@ -132,27 +146,64 @@ impl Tree {
 
     /// Names of a path.
     pub(super) fn parts(&mut self, path: &str) -> Rc<[u32]> {
-        path.split('/').filter(|part| !part.is_empty()).map(|part| self.number(part)).collect()
-    }
-
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
-        let name: Rc<str> = name.into();
-        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        self.names.push(Rc::clone(&name));
-        self.numbers.insert(name, number);
-        number
+        let parts = path.split('/').filter(|part| !part.is_empty());
+        parts.map(|part| self.walked.number(part)).collect()
     }
 
     fn name(&mut self, place: Place) -> &mut Name {
-        let directory = &mut self.nodes[place.directory];
-        let untold = if directory.origin.is_some() { Named::Unknown } else { Named::Nothing };
-        directory
-            .names
-            .entry(place.name)
-            .or_insert_with(|| Name { state: untold, ..Name::default() })
+        let is_new = !self.nodes[place.directory].names.contains_key(&place.name);
+        let state = if is_new { self.first_state(place) } else { Named::Unknown };
+        let names = &mut self.nodes[place.directory].names;
+        names.entry(place.name).or_insert_with(|| Name { state, ..Name::default() })
+    }
+
+    /// State of a name before the first call.
+    fn first_state(&mut self, place: Place) -> Named {
+        let directory = &self.nodes[place.directory];
+        if directory.origin.is_none() {
+            return Named::Nothing;
+        }
+        let row = directory.row.and_then(|row| self.walked.find(row, place.name));
+        row.map_or(Named::Unknown, |row| Named::File(self.walked_node(row, place)))
+    }
+
+    /// The file of a row of the walked tree.
+    fn walked_node(&mut self, row: RowId, place: Place) -> NodeId {
+        let first = self.walked.row(row).first;
+        if let Some(id) = self.by_first.get(&first).copied() {
+            self.by_row.insert(row, id);
+            self.more_names.push((place.directory, place.name, id));
+            return id;
+        }
+        let facts = self.walked.row(row).facts;
+        let kind = facts.map_or(Kind::Directory, |facts| facts.kind());
+        let (mode, bytes) =
+            (facts.map(|facts| facts.mode & 0o1777), facts.map_or(0, |facts| facts.bytes));
+        let origin = Some((place.directory, place.name));
+        let id = self.nodes.len();
+        let mut node = Node::new(kind, origin, mode, bytes);
+        node.bytes_known = facts.is_some();
+        node.row = Some(row);
+        self.nodes.push(node);
+        self.by_row.insert(row, id);
+        self.by_first.insert(first, id);
+        id
+    }
+
+    /// True when the walk saw that nothing had the name, which no call has told.
+    pub(super) fn was_absent(&mut self, place: Place) -> bool {
+        let row = self.nodes[place.directory].row;
+        row.is_some_and(|row| self.walked.row(row).is_whole)
+    }
+
+    /// A call takes data from a file: the rebuilt one has as much only if its size is known.
+    pub(super) fn loses(&mut self, id: NodeId) {
+        let node = &mut self.nodes[id];
+        let is_file = matches!(node.kind, Kind::File | Kind::Unknown);
+        if node.origin.is_some() && is_file && !node.bytes_known {
+            node.bytes_known = true;
+            self.unknown_files += 1;
+        }
     }
 
     pub(super) fn state(&mut self, place: Place) -> Named {
@@ -282,35 +333,82 @@ impl Tree {
         self.nodes[id].holds_unknown = false;
     }
 
-    /// Files that were there before the first call, parents first.
+    /// Files that were there before the first call, parents first. Of the walked tree these are the
+    /// files that calls named, and the names next to them, which have no data.
     pub(super) fn initial(&self) -> Vec<TreeEntry> {
         let mut paths: HashMap<NodeId, String> = HashMap::from([(0, String::new())]);
         let mut entries = Vec::new();
         for (id, node) in self.nodes.iter().enumerate().skip(1) {
-            let Some((directory, name)) = node.origin.filter(|_| !node.is_supposed) else {
-                continue;
-            };
-            let (Some(above), Some(name)) = (paths.get(&directory), self.names.get(name as usize))
-            else {
-                continue;
-            };
-            let path = format!("{above}/{name}");
-            let kind = match node.kind {
-                Kind::Directory => TreeKind::Directory,
-                Kind::Link(_) => TreeKind::Link,
-                Kind::File | Kind::Unknown => TreeKind::File,
-            };
-            if kind == TreeKind::Directory {
-                paths.insert(id, path.clone());
-            }
+            let Some(origin) = node.origin.filter(|_| !node.is_supposed) else { continue };
+            let Some(path) = self.path(&paths, origin) else { continue };
+            paths.insert(id, path.clone());
+            let kind = tree_kind(&node.kind);
             let bytes = if kind == TreeKind::Directory { 0 } else { node.first_bytes };
-            entries.push(TreeEntry { path: path.clone(), kind, mode: node.mode, bytes });
+            let mut entry = TreeEntry::new(path, kind, node.mode, bytes);
+            if let Some(facts) = node.row.and_then(|row| self.walked.row(row).facts) {
+                add_facts(&mut entry, &facts);
+            }
+            let inside = format!("{}/not recorded", entry.path);
+            entries.push(entry);
             if node.holds_unknown {
-                let (path, kind) = (format!("{path}/not recorded"), TreeKind::File);
-                entries.push(TreeEntry { path, kind, mode: None, bytes: 0 });
+                entries.push(TreeEntry::new(inside, TreeKind::File, None, 0));
             }
         }
+        for (directory, name, id) in &self.more_names {
+            let Some(path) = self.path(&paths, (*directory, *name)) else { continue };
+            let same_as = paths.get(id).cloned();
+            let entry = TreeEntry::new(path, TreeKind::Name, None, 0);
+            entries.push(TreeEntry { same_as, ..entry });
+        }
+        self.neighbours(&paths, &mut entries);
         entries
+    }
+
+    fn path(
+        &self,
+        paths: &HashMap<NodeId, String>,
+        (directory, name): (NodeId, u32),
+    ) -> Option<String> {
+        Some(format!("{}/{}", paths.get(&directory)?, self.walked.name(name)?))
+    }
+
+    /// Names of the walked tree that no call named, in directories that calls used.
+    fn neighbours(&self, paths: &HashMap<NodeId, String>, entries: &mut Vec<TreeEntry>) {
+        for (id, row) in self.walked.rows() {
+            let Some(facts) = row.facts.filter(|_| !self.by_row.contains_key(&id)) else {
+                continue;
+            };
+            let Some(directory) = self.by_row.get(&row.directory) else { continue };
+            let Some(path) = self.path(paths, (*directory, row.name)) else { continue };
+            if let Some(id) = self.by_first.get(&row.first) {
+                let same_as = paths.get(id).cloned();
+                let entry = TreeEntry::new(path, TreeKind::Name, None, 0);
+                entries.push(TreeEntry { same_as, ..entry });
+                continue;
+            }
+            let kind = tree_kind(&facts.kind());
+            let bytes = if kind == TreeKind::Directory { 0 } else { facts.bytes };
+            let mut entry = TreeEntry::new(path, kind, Some(facts.mode & 0o1777), bytes);
+            add_facts(&mut entry, &facts);
+            entry.data_bytes = 0;
+            entries.push(entry);
+        }
+    }
+}
+
+fn tree_kind(kind: &Kind) -> TreeKind {
+    match kind {
+        Kind::Directory => TreeKind::Directory,
+        Kind::Link(_) => TreeKind::Link,
+        Kind::File | Kind::Unknown => TreeKind::File,
+    }
+}
+
+fn add_facts(entry: &mut TreeEntry, facts: &Facts) {
+    entry.owner = facts.owner;
+    entry.content = facts.content;
+    if entry.kind == TreeKind::File {
+        entry.data_bytes = facts.data_bytes;
     }
 }
 

@@ -47,3 +47,37 @@ fn a_tree_larger_than_the_device_is_refused_before_anything_is_made() {
     assert!(refused.ends_with("free; use a larger device"), "{refused}");
     assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn walked_files_get_their_owner_holes_and_kind_of_content() {
+    use std::os::unix::fs::MetadataExt;
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip("walked files", "needs root to change owners");
+    }
+    let mut script = Script::default();
+    script.walked("/w", DIRECTORY, 4096);
+    script.walked("/w/hole", REGULAR, 1 << 20);
+    script.walked("/w/zero", REGULAR, 4096).content = Some(Recorded::Zero);
+    script.walked("/w/half", REGULAR, 4096).content = Some(Recorded::Compressible(50));
+    script.walked("/w/again", REGULAR, 4096).inode = Some(3);
+    for path in ["/w/hole", "/w/zero", "/w/half", "/w/again"] {
+        script.at(1, "newfstatat", path, 0);
+    }
+    let plan = script.plan(&Choice::default()).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let made = rebuild(&plan, target.path(), Content::Random, None).unwrap();
+    assert_eq!(made, Rebuilt { files: 5, bytes: 3 * 4096 });
+    let facts = |name: &str| std::fs::metadata(target.path().join("w").join(name)).unwrap();
+    let hole = facts("hole");
+    assert_eq!((hole.len(), hole.uid(), hole.gid()), (1 << 20, 7, 8));
+    assert!(hole.blocks() * 512 < 1 << 20, "{}", hole.blocks());
+    let content =
+        |name: &str| Recorded::of(&std::fs::read(target.path().join("w").join(name)).unwrap());
+    assert_eq!(content("zero"), Some(Recorded::Zero));
+    assert!(
+        matches!(content("half"), Some(Recorded::Compressible(45..60))),
+        "{:?}",
+        content("half")
+    );
+    assert_eq!((facts("half").nlink(), facts("half").ino()), (2, facts("again").ino()));
+}

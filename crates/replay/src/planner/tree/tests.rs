@@ -13,7 +13,7 @@ fn paths(tree: &Tree) -> Vec<String> {
 
 #[test]
 fn names_below_a_directory_that_moved_were_at_its_first_place() {
-    let mut tree = Tree::new();
+    let mut tree = Tree::new(Walked::empty());
     let from = walk(&mut tree, "/a/old", true).unwrap();
     let id = tree.found(from, Kind::Directory, None, 0);
     let to = walk(&mut tree, "/b/new", true).unwrap();
@@ -26,7 +26,7 @@ fn names_below_a_directory_that_moved_were_at_its_first_place() {
 
 #[test]
 fn a_directory_that_a_call_made_is_empty() {
-    let mut tree = Tree::new();
+    let mut tree = Tree::new(Walked::empty());
     let place = walk(&mut tree, "/made", true).unwrap();
     tree.made(place, Kind::Directory, None);
     let inside = walk(&mut tree, "/made/x", true).unwrap();
@@ -36,7 +36,7 @@ fn a_directory_that_a_call_made_is_empty() {
 
 #[test]
 fn a_way_that_is_not_sure_is_not_made() {
-    let mut tree = Tree::new();
+    let mut tree = Tree::new(Walked::empty());
     assert!(walk(&mut tree, "/a/b/c", false).is_some());
     assert!(walk(&mut tree, "/a", false).is_some());
     assert_eq!(paths(&tree), [""; 0]);
@@ -45,7 +45,7 @@ fn a_way_that_is_not_sure_is_not_made() {
 
 #[test]
 fn links_are_followed_and_loops_end() {
-    let mut tree = Tree::new();
+    let mut tree = Tree::new(Walked::empty());
     let target = tree.parts("/real/folder");
     let link = walk(&mut tree, "/link", true).unwrap();
     tree.made(link, Kind::Link(Some(target)), None);
@@ -61,7 +61,7 @@ fn links_are_followed_and_loops_end() {
 
 #[test]
 fn a_directory_that_could_not_be_removed_holds_something() {
-    let mut tree = Tree::new();
+    let mut tree = Tree::new(Walked::empty());
     let place = walk(&mut tree, "/full", true).unwrap();
     let id = tree.found(place, Kind::Directory, None, 0);
     tree.not_empty(id);

@@ -1,0 +1,71 @@
+//! The tree that capture walked, in the plan.
+
+use super::*;
+use seekwell_trace::Content;
+
+/// A program that cuts one file of a walked tree, removes another and makes a third.
+fn removing() -> Script {
+    let mut script = Script::default();
+    script.walked("/w", DIRECTORY, 4096);
+    script.walked("/w/cut", REGULAR, 4096).content = Some(Content::Compressible(40));
+    script.walked("/w/gone", REGULAR, 1 << 20).content = Some(Content::Zero);
+    script.walked("/w/same", REGULAR, 1 << 20).inode = Some(2);
+    script.walked("/w/other", REGULAR, 3000);
+    script.walked("/w/sub", DIRECTORY, 4096);
+    script.walked("/w/sub/deep", REGULAR, 9000);
+    script.known("/w/cut", REGULAR, 0);
+    script.known("/w/new", REGULAR, 5000);
+    script.open(1, "/w/cut", libc::O_WRONLY | libc::O_TRUNC, 3);
+    script.at(1, "unlink", "/w/gone", 0);
+    // Its size after the opening is not zero, but the walk did not see it.
+    script.open(1, "/w/new", libc::O_WRONLY | libc::O_CREAT, 4);
+    script
+}
+
+fn walked(path: &str, bytes: u64, data_bytes: u64, content: Content) -> TreeEntry {
+    let (owner, content) = (Some((7, 8)), Some(content));
+    let entry = entry(path, TreeKind::File, Some(0o640), bytes);
+    TreeEntry { owner, data_bytes, content, ..entry }
+}
+
+#[test]
+fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_without_data() {
+    let plan = removing().plan(&Choice::default()).unwrap();
+    let directory = |path: &str| {
+        let (owner, content) = (Some((7, 8)), Some(Content::Random));
+        TreeEntry { owner, content, ..entry(path, TreeKind::Directory, Some(0o755), 0) }
+    };
+    let same_as = Some("/w/gone".to_owned());
+    assert_eq!(
+        plan.tree(),
+        [
+            directory("/w"),
+            walked("/w/cut", 4096, 4096, Content::Compressible(40)),
+            walked("/w/gone", 1 << 20, 4096, Content::Zero),
+            TreeEntry { same_as, ..entry("/w/same", TreeKind::Name, None, 0) },
+            walked("/w/other", 3000, 0, Content::Random),
+            directory("/w/sub"),
+        ]
+    );
+    assert_eq!((plan.recorded().unknown_files, plan.tree_bytes()), (0, 8192));
+    let limited = Choice { only: Some("/w/sub".to_owned()), ..Choice::default() };
+    let mut script = removing();
+    script.at(1, "newfstatat", "/w/sub/deep", 0);
+    let plan = script.plan(&limited).unwrap();
+    let paths: Vec<&str> = plan.tree().iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(paths, ["/w", "/w/sub", "/w/sub/deep"]);
+}
+
+#[test]
+fn files_that_no_one_saw_before_they_were_removed_are_counted() {
+    let mut script = removing();
+    script.initial.clear();
+    let plan = script.plan(&Choice::default()).unwrap();
+    // The trace holds the size of `cut` after its opening, which is not the one before.
+    assert_eq!(plan.recorded().unknown_files, 2);
+    let fidelity = |calls: u64| {
+        let replayed = crate::Replayed { issued: calls, ..crate::Replayed::default() };
+        crate::Fidelity::of(plan.recorded(), &replayed).share()
+    };
+    assert_eq!((fidelity(3), fidelity(200)), (Some(1.0 / 3.0), Some(0.99)));
+}
