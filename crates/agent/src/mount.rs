@@ -74,6 +74,11 @@ impl MountPlan {
         self.base.join("top")
     }
 
+    /// Returns true if a layer in memory is above it.
+    fn is_below_memory(&self) -> bool {
+        self.overlay.is_some_and(|overlay| overlay.upper.is_some())
+    }
+
     /// The options under a layer in memory.
     fn lower_options(&self) -> Vec<String> {
         self.options.iter().cloned().chain(["ro".to_owned()]).collect()
@@ -89,8 +94,13 @@ impl MountPlan {
             filesystem::mount(self.definition, &self.device, &lower, &self.options)?;
             return Ok(Mount { plan: self, layer: None });
         };
+        let Some(size) = overlay.upper else {
+            filesystem::mount(self.definition, &self.device, &lower, &self.options)?;
+            let layer = overlay::mount_within(&lower, &self.top())?;
+            return Ok(Mount { plan: self, layer: Some(layer) });
+        };
         filesystem::mount(self.definition, &self.device, &lower, &self.lower_options())?;
-        let layer = overlay::mount(&lower, &self.base.join("layer"), &self.top(), overlay)?;
+        let layer = overlay::mount(&lower, &self.base.join("layer"), &self.top(), size)?;
         Ok(Mount { plan: self, layer: Some(layer) })
     }
 }
@@ -111,8 +121,7 @@ impl Mount {
         self.plan.lower()
     }
 
-    /// Remounts with dropped caches. The content of a layer above it stays: it is in memory by
-    /// intent.
+    /// Remounts with dropped caches. The content of a layer in memory above it stays by intent.
     ///
     /// # Errors
     /// When the filesystem stays busy or cannot be mounted again.
@@ -120,8 +129,12 @@ impl Mount {
         let upper = self.layer.take().map(|layer| layer.unmount(UNMOUNT)).transpose()?;
         let plan = &self.plan;
         let lower = plan.lower();
-        let Some(upper) = upper else {
-            return filesystem::remount_cold(plan.definition, &plan.device, &lower, &plan.options);
+        let Some(upper) = upper.filter(|_| plan.is_below_memory()) else {
+            filesystem::remount_cold(plan.definition, &plan.device, &lower, &plan.options)?;
+            if plan.overlay.is_some() {
+                self.layer = Some(overlay::mount_within(&lower, &plan.top())?);
+            }
+            return Ok(());
         };
         filesystem::remount_cold(plan.definition, &plan.device, &lower, &plan.lower_options())?;
         self.layer = Some(upper.mount(&lower, &plan.top())?);
@@ -142,7 +155,8 @@ impl Mount {
     /// Returns true if the layer in memory is to be written to the device at the end.
     #[must_use]
     pub fn writes_back(&self) -> bool {
-        self.layer.is_some()
+        self.plan.is_below_memory()
+            && self.layer.is_some()
             && self.plan.overlay.is_some_and(|overlay| overlay.write_back == WriteBack::End)
     }
 

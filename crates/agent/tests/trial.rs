@@ -13,7 +13,8 @@ use seekwell_model::field::{Value, Values};
 use seekwell_model::lab::{TrialSettings, Workload};
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::{
-    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, MemoryLimit, Scheduler, Stack,
+    Backing, Device, DeviceSettings, Filesystem, Journal, Memory, MemoryLimit, Overlay, Scheduler,
+    Stack, WriteBack,
 };
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::{WorkloadParams, workload_kind};
@@ -231,6 +232,52 @@ fn every_filesystem_of_this_kernel_goes_through_a_whole_trial() {
         );
         assert!(!record.timeline.is_empty());
     }
+}
+
+/// Bytes that all steps of a trial wrote to the device.
+fn written(record: &Record) -> u64 {
+    record.steps.iter().filter_map(|step| step.device).map(|device| device.written_bytes).sum()
+}
+
+#[test]
+fn files_in_memory_never_reach_the_device_and_are_as_many_as_fit_into_half_the_memory() {
+    let test = "files_in_memory_never_reach_the_device";
+    if !can_run(test, "mount") {
+        return;
+    }
+    let uncrashed = |request: &mut TrialRequest| request.settings.fsck_torn = false;
+    let (said, record) = run_changed("tmpfs", Bytes::mib(64), mail_and_seek(), uncrashed);
+    assert_eq!(record.status, Status::Ok, "{record:#?}");
+    assert!(!said.contains(&"fsck".to_owned()), "{said:?}");
+    assert_eq!(record.in_force.mkfs, [""; 0]);
+    assert_eq!(written(&record), 0);
+    assert_eq!(record.metric("read_archive.device_read_bytes"), Some(0.0));
+    let option = |record: &Record| {
+        let options = record.in_force.mount.clone().unwrap();
+        options.split(',').find(|option| option.starts_with("size=")).unwrap().to_owned()
+    };
+    assert_eq!(option(&record), "size=65536k");
+    let little = |request: &mut TrialRequest| request.ram = Some(Bytes::mib(40));
+    let (_, record) = run_changed("tmpfs", Bytes::mib(64), mail_and_seek(), little);
+    assert_eq!(option(&record), "size=20480k");
+}
+
+#[test]
+fn a_layer_on_the_filesystem_itself_starts_cold_with_its_files() {
+    let test = "a_layer_on_the_filesystem_itself_starts_cold_with_its_files";
+    if !can_run(test, "mkfs.ext4") {
+        return;
+    }
+    let layered = |request: &mut TrialRequest| {
+        request.stack.filesystem.overlay =
+            Some(Overlay { upper: None, write_back: WriteBack::End });
+    };
+    let (said, record) = run_changed("ext4", Bytes::mib(256), mail_and_seek(), layered);
+    assert_eq!(record.status, Status::Ok, "{record:#?}");
+    assert!(!said.contains(&"write_back".to_owned()), "{said:?}");
+    assert!(record.metric("read_archive.read_per_byte") > Some(0.9));
+    assert!(record.metric("unpack.device_written_bytes") > Some(0.0));
+    assert!(record.warnings.iter().all(|one| one.code != "fsck-damage"));
 }
 
 #[test]

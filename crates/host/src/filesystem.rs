@@ -52,13 +52,13 @@ pub fn journal_size(definition: &FilesystemDefinition, journal: &Journal) -> Opt
 }
 
 /// The command lines that make a filesystem, in order: the journal device first where that needs
-/// formatting of its own. Empty for a raw device. The user's arguments come last before the device.
+/// formatting of its own. Empty for a raw device and what mounting makes. The user's arguments come last before the device.
 ///
 /// # Errors
 /// [`Error::Argument`] when a journal is asked for that this filesystem cannot have.
 pub fn mkfs_commands(layout: &Layout<'_>) -> Result<Vec<Vec<String>>> {
     let definition = layout.definition;
-    if definition.is_raw() {
+    if definition.is_never_made() {
         return Ok(Vec::new());
     }
     let values = Values::of(layout)?;

@@ -1,7 +1,6 @@
-//! A writable layer in memory above a filesystem that is mounted read-only, and writing it back.
-//!
-//! So a flash card is spared: everything is written to a tmpfs and reaches the card once at the end,
-//! or never.
+//! A writable layer above a filesystem. In memory, above one that is mounted read-only, it spares a
+//! flash card: everything is written to a tmpfs and reaches the card once at the end, or never. In a
+//! folder of the filesystem itself it is that of a container.
 
 use crate::error::{Error, Result};
 use crate::filesystem::unmount;
@@ -15,7 +14,6 @@ use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, fsconfig_create,
     fsconfig_set_string, fsmount, fsopen, move_mount,
 };
-use seekwell_model::stack::Overlay;
 use seekwell_model::units::Bytes;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -32,7 +30,7 @@ const OPAQUE: &str = "trusted.overlay.opaque";
 /// An overlay that is mounted.
 #[derive(Debug)]
 pub struct OverlayMount {
-    memory: PathBuf,
+    upper: UpperLayer,
     target: PathBuf,
 }
 
@@ -52,15 +50,32 @@ pub struct WrittenBack {
 ///
 /// # Errors
 /// The kernel's; nothing stays mounted then.
-pub fn mount(lower: &Path, work: &Path, target: &Path, overlay: &Overlay) -> Result<OverlayMount> {
-    let size = overlay.upper.0.to_string();
+pub fn mount(lower: &Path, work: &Path, target: &Path, upper: Bytes) -> Result<OverlayMount> {
+    let size = upper.0.to_string();
     new_mount("tmpfs", &[("size", size.as_ref()), ("mode", "0755".as_ref())], work)?;
     let made = new_layers(work).and_then(|()| layers(lower, work, target));
     if let Err(error) = made {
         unmount(work, Duration::ZERO)?;
         return Err(error);
     }
-    Ok(OverlayMount { memory: work.to_owned(), target: target.to_owned() })
+    let upper = UpperLayer { folder: work.to_owned(), is_in_memory: true };
+    Ok(OverlayMount { upper, target: target.to_owned() })
+}
+
+/// Mounts an overlay on `target` whose layers are folders of the filesystem on `base`. An upper layer
+/// that is there already keeps its content.
+///
+/// # Errors
+/// The kernel's, also of a filesystem without extended attributes.
+pub fn mount_within(base: &Path, target: &Path) -> Result<OverlayMount> {
+    let lower = base.join("lower");
+    if !lower.exists() {
+        fs::create_dir(&lower).map_err(Error::io("make", &lower))?;
+        new_layers(base)?;
+    }
+    layers(&lower, base, target)?;
+    let upper = UpperLayer { folder: base.to_owned(), is_in_memory: false };
+    Ok(OverlayMount { upper, target: target.to_owned() })
 }
 
 fn new_layers(work: &Path) -> Result<()> {
@@ -110,20 +125,22 @@ impl OverlayMount {
         &self.target
     }
 
-    /// Unmounts the overlay; the upper layer stays in memory, to be written back or dropped.
+    /// Unmounts the overlay; its upper layer stays, to be written back or dropped.
     ///
     /// # Errors
     /// When it is still in use after `timeout`.
     pub fn unmount(self, timeout: Duration) -> Result<UpperLayer> {
         unmount(&self.target, timeout)?;
-        Ok(UpperLayer { memory: self.memory })
+        Ok(self.upper)
     }
 }
 
 /// The upper layer of an overlay that was unmounted.
 #[derive(Debug)]
 pub struct UpperLayer {
-    memory: PathBuf,
+    /// Holds the folders `upper` and `work`.
+    folder: PathBuf,
+    is_in_memory: bool,
 }
 
 impl UpperLayer {
@@ -133,8 +150,8 @@ impl UpperLayer {
     /// # Errors
     /// The kernel's.
     pub fn mount(self, lower: &Path, target: &Path) -> Result<OverlayMount> {
-        layers(lower, &self.memory, target)?;
-        Ok(OverlayMount { memory: self.memory, target: target.to_owned() })
+        layers(lower, &self.folder, target)?;
+        Ok(OverlayMount { upper: self, target: target.to_owned() })
     }
 
     /// Applies the layer to what was the lower filesystem, mounted writable on `destination`. Does
@@ -144,16 +161,16 @@ impl UpperLayer {
     /// When something cannot be read or written; what was applied stays.
     pub fn write_back(&self, destination: &Path) -> Result<WrittenBack> {
         let mut writer = Writer { links: HashMap::new(), written: WrittenBack::default() };
-        writer.folder(&self.memory.join("upper"), destination)?;
+        writer.folder(&self.folder.join("upper"), destination)?;
         Ok(writer.written)
     }
 
-    /// Unmounts the tmpfs; what was not written back is lost.
+    /// Unmounts the tmpfs, and loses what was not written back. A layer on the filesystem stays.
     ///
     /// # Errors
     /// When it is still in use after `timeout`.
     pub fn drop_layer(self, timeout: Duration) -> Result<()> {
-        unmount(&self.memory, timeout)
+        if self.is_in_memory { unmount(&self.folder, timeout) } else { Ok(()) }
     }
 }
 

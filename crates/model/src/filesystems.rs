@@ -106,6 +106,8 @@ pub struct FilesystemDefinition {
     /// True if its driver can be ended without writing anything more (`EXT4_IOC_SHUTDOWN` and its
     /// equals), which simulates a crash on the host.
     pub has_shutdown: bool,
+    /// True if it is in memory: it leaves its device unused, and its content ends with the mount.
+    pub is_in_memory: bool,
     /// True if the reduced lab kernel has it too; the full one has every filesystem.
     pub in_reduced_kernel: bool,
     /// The program and the argument that print the version of its tools.
@@ -117,6 +119,12 @@ pub struct FilesystemDefinition {
 }
 
 impl FilesystemDefinition {
+    /// Returns true if no program makes it: a raw device, and what mounting makes.
+    #[must_use]
+    pub fn is_never_made(&self) -> bool {
+        self.mkfs.is_empty()
+    }
+
     /// Returns true for the device itself without a filesystem.
     #[must_use]
     pub fn is_raw(&self) -> bool {
@@ -212,6 +220,7 @@ const EXT4: FilesystemDefinition = FilesystemDefinition {
     after_power_cut: AfterPowerCut::Recovers,
     no_flush_mount: &["nobarrier", "barrier=0"],
     has_shutdown: true,
+    is_in_memory: false,
     in_reduced_kernel: true,
     version: Some(("mke2fs", "-V")),
     options: EXT_OPTIONS,
@@ -288,6 +297,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::Recovers,
         no_flush_mount: &["nobarrier"],
         has_shutdown: true,
+        is_in_memory: false,
         in_reduced_kernel: true,
         version: Some(("mkfs.xfs", "-V")),
         options: MkfsOptions {
@@ -333,6 +343,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::Recovers,
         no_flush_mount: &["nobarrier"],
         has_shutdown: false,
+        is_in_memory: false,
         in_reduced_kernel: true,
         version: Some(("mkfs.btrfs", "--version")),
         options: BTRFS_OPTIONS,
@@ -361,6 +372,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::Recovers,
         no_flush_mount: &["nobarrier", "fsync_mode=nobarrier"],
         has_shutdown: true,
+        is_in_memory: false,
         in_reduced_kernel: false,
         version: Some(("mkfs.f2fs", "-V")),
         options: MkfsOptions {
@@ -404,6 +416,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::Recovers,
         no_flush_mount: NOTHING,
         has_shutdown: false,
+        is_in_memory: false,
         in_reduced_kernel: false,
         version: Some(("mkfs.jfs", "-V")),
         options: MkfsOptions {
@@ -450,6 +463,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::Recovers,
         no_flush_mount: &["barrier=none"],
         has_shutdown: false,
+        is_in_memory: false,
         in_reduced_kernel: false,
         version: Some(("mkfs.reiserfs", "-V")),
         options: MkfsOptions {
@@ -489,6 +503,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::Recovers,
         no_flush_mount: &["nobarrier"],
         has_shutdown: false,
+        is_in_memory: false,
         in_reduced_kernel: false,
         version: Some(("mkfs.nilfs2", "-V")),
         options: harmless("bBLmOP"),
@@ -517,6 +532,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::Recovers,
         no_flush_mount: &["nofsync"],
         has_shutdown: false,
+        is_in_memory: false,
         in_reduced_kernel: false,
         version: Some(("mkfs.bcachefs", "--version")),
         options: MkfsOptions {
@@ -549,6 +565,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::NeedsCheck,
         no_flush_mount: NOTHING,
         has_shutdown: false,
+        is_in_memory: false,
         in_reduced_kernel: false,
         version: Some(("mkfs.vfat", "--help")),
         options: MkfsOptions {
@@ -584,9 +601,39 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::NeedsCheck,
         no_flush_mount: NOTHING,
         has_shutdown: false,
+        is_in_memory: false,
         in_reduced_kernel: false,
         version: Some(("mkfs.exfat", "-V")),
         options: harmless("LcbsU"),
+        refused_mount: NOTHING,
+    },
+    FilesystemDefinition {
+        name: "tmpfs",
+        doc: "Files in memory, for a comparison with no device at all: as large as the stack's device, at most half of the memory that the trial may use. The device stays unused; a cold step finds the files in memory.",
+        kernel_type: Some("tmpfs"),
+        kernel_config: "CONFIG_TMPFS",
+        mkfs: NOTHING,
+        merged: NOTHING,
+        comparable: NOTHING,
+        no_discard: NOTHING,
+        discard: NOTHING,
+        target: NOTHING,
+        mount: &["mode=755"],
+        discard_mount: None,
+        no_discard_mount: None,
+        journal: None,
+        fsck: NOTHING,
+        package: "",
+        minimum: Bytes::mib(1),
+        cramped: None,
+        durability: "nothing: all of it is in memory",
+        after_power_cut: AfterPowerCut::NoTree,
+        no_flush_mount: NOTHING,
+        has_shutdown: false,
+        is_in_memory: true,
+        in_reduced_kernel: true,
+        version: None,
+        options: harmless(""),
         refused_mount: NOTHING,
     },
     FilesystemDefinition {
@@ -612,6 +659,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         after_power_cut: AfterPowerCut::NoTree,
         no_flush_mount: NOTHING,
         has_shutdown: false,
+        is_in_memory: false,
         in_reduced_kernel: true,
         version: None,
         options: harmless(""),

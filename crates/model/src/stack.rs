@@ -106,11 +106,13 @@ pub enum WriteBack {
     Never,
 }
 
-/// A writable layer in RAM above a read-only filesystem.
+/// A writable layer above a filesystem: in RAM above a read-only one, or a folder of the filesystem
+/// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
-    /// Size of the tmpfs that holds the upper layer.
-    pub upper: Bytes,
+    /// Size of the tmpfs that holds the upper layer; `None` if a folder of the filesystem holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<Bytes>,
     /// Way in which the upper layer reaches the device.
     pub write_back: WriteBack,
 }
@@ -128,7 +130,7 @@ pub struct Filesystem {
     pub mount: Vec<String>,
     /// Lets mkfs and mount discard; off unless discard is the question.
     pub discard: bool,
-    /// A writable layer in RAM above it.
+    /// A writable layer above it.
     pub overlay: Option<Overlay>,
 }
 

@@ -5,9 +5,8 @@ use crate::view::RunView;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::layers::{Below, Lasting};
 use seekwell_model::record::{DeviceInForce, Record, Status};
-use seekwell_model::stack::{
-    Backing, DeviceSettings, MemoryLimit, Overlay, Stack, WriteBack, WriteCache,
-};
+use seekwell_model::stack::{Backing, DeviceSettings, MemoryLimit, Stack, WriteBack, WriteCache};
+use seekwell_model::units::Bytes;
 use seekwell_model::verdict::VerdictKind;
 use std::path::Path;
 
@@ -56,6 +55,8 @@ struct Names {
     journal: Option<String>,
     /// Lines that make the layers, below first.
     layers: Vec<Lasting>,
+    /// The option with the size of a filesystem in memory, as the trials had it.
+    size: Option<String>,
 }
 
 impl Names {
@@ -68,9 +69,11 @@ impl Names {
         };
         let (layers, top) = layers(stack, record).unwrap_or_default();
         let device = if top.is_empty() { name(&stack.device.backing, DISK) } else { top };
+        let options = record.in_force.mount.as_deref().unwrap_or_default().split(',');
         Self {
             device,
             layers,
+            size: options.map(str::to_owned).find(|option| option.starts_with("size=")),
             journal: stack.journal.external.as_ref().map(|backing| name(backing, JOURNAL_DISK)),
         }
     }
@@ -109,7 +112,9 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
     if let Some(definition) = filesystem(&stack.filesystem.kind).filter(|found| !found.is_raw()) {
         let mkfs: Vec<String> =
             record.in_force.mkfs.iter().map(|line| mkfs_line(line, record, &names)).collect();
-        if mkfs.is_empty() {
+        if definition.is_never_made() {
+            permanent.notes.push("its files are in memory: a restart loses them".to_owned());
+        } else if mkfs.is_empty() {
             permanent.notes.push("the record does not say how it was formatted".to_owned());
         } else {
             permanent.steps.push(("format (destroys what is on it)", mkfs));
@@ -184,6 +189,7 @@ fn rename(word: &str, device: &DeviceInForce, name: &str) -> String {
 fn mount_options(stack: &Stack, definition: &FilesystemDefinition, names: &Names) -> Vec<String> {
     let mut options: Vec<String> =
         definition.mount.iter().map(|option| (*option).to_owned()).collect();
+    options.extend(names.size.iter().filter(|_| definition.is_in_memory).cloned());
     let discard = if stack.filesystem.discard {
         definition.discard_mount
     } else {
@@ -196,7 +202,7 @@ fn mount_options(stack: &Stack, definition: &FilesystemDefinition, names: &Names
     }
     options.extend(stack.journal.data.map(|mode| format!("data={}", mode.as_str())));
     options.extend(stack.filesystem.mount.iter().cloned());
-    if stack.filesystem.overlay.is_some() {
+    if stack.filesystem.overlay.is_some_and(|overlay| overlay.upper.is_some()) {
         options.push("ro".to_owned());
     }
     options
@@ -204,7 +210,7 @@ fn mount_options(stack: &Stack, definition: &FilesystemDefinition, names: &Names
 
 /// Placeholder of the mount point.
 const MOUNT_POINT: &str = "/MOUNT-POINT";
-/// Placeholder of the mount point of the read-only filesystem below an overlay.
+/// Placeholder of the mount point of the filesystem below an overlay.
 const LOWER: &str = "/MOUNT-POINT.lower";
 /// Placeholder of the mount point of the overlay's upper layer in memory.
 const UPPER: &str = "/MOUNT-POINT.upper";
@@ -220,7 +226,8 @@ fn mount_steps(
         let line = fstab_line(stack, definition, names, MOUNT_POINT);
         return vec![("line for /etc/fstab", vec![line])];
     };
-    let memory = format!("tmpfs {UPPER} tmpfs size={},mode=0755 0 0", overlay.upper.0);
+    let Some(size) = overlay.upper else { return mount_within(stack, definition, names) };
+    let memory = format!("tmpfs {UPPER} tmpfs size={},mode=0755 0 0", size.0);
     let layers = format!("lowerdir={LOWER},upperdir={UPPER}/upper,workdir={UPPER}/work");
     vec![
         ("lines for /etc/fstab", vec![fstab_line(stack, definition, names, LOWER), memory]),
@@ -233,6 +240,25 @@ fn mount_steps(
                      {MOUNT_POINT}"
                 ),
             ],
+        ),
+    ]
+}
+
+/// The lines of an overlay whose layers are folders of the filesystem.
+fn mount_within(
+    stack: &Stack,
+    definition: &FilesystemDefinition,
+    names: &Names,
+) -> Vec<(&'static str, Vec<String>)> {
+    let layers = format!("lowerdir={LOWER}/lower,upperdir={LOWER}/upper,workdir={LOWER}/work");
+    let overlay = format!(
+        "overlay {MOUNT_POINT} overlay {layers},redirect_dir=off,metacopy=off,index=off 0 0"
+    );
+    vec![
+        ("lines for /etc/fstab", vec![fstab_line(stack, definition, names, LOWER), overlay]),
+        (
+            "once, after the filesystem is mounted and before the overlay",
+            vec![format!("mkdir {LOWER}/lower {LOWER}/upper {LOWER}/work")],
         ),
     ]
 }
@@ -255,7 +281,8 @@ fn fstab_line(
     let kind = definition.kernel_type.unwrap_or("auto");
     // Only filesystems of the ext family are checked at boot by their own fsck.
     let pass = if kind.starts_with("ext") { 2 } else { 0 };
-    format!("{} {mount_point} {kind} {options} 0 {pass}", field(&names.device))
+    let source = if definition.is_in_memory { kind } else { &names.device };
+    format!("{} {mount_point} {kind} {options} 0 {pass}", field(source))
 }
 
 fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static str, Vec<String>)> {
@@ -388,8 +415,10 @@ fn notes(stack: &Stack) -> Vec<String> {
     }
     let lost = stack.layers.power_cut();
     notes.extend(lost.into_iter().map(|text| format!("{}: {text}", stack.layers.name)));
-    if let Some(overlay) = &stack.filesystem.overlay {
-        notes.push(overlay_note(overlay));
+    if let Some(overlay) = &stack.filesystem.overlay
+        && let Some(upper) = overlay.upper
+    {
+        notes.push(overlay_note(overlay.write_back, upper));
     }
     let settings = &stack.device.settings;
     if let Some(level) = settings.apm {
@@ -405,9 +434,8 @@ fn notes(stack: &Stack) -> Vec<String> {
 }
 
 /// The part that the lines leave to the user: filling the lower layer and saving the upper one.
-fn overlay_note(overlay: &Overlay) -> String {
-    let upper = overlay.upper;
-    let lost = match overlay.write_back {
+fn overlay_note(write_back: WriteBack, upper: Bytes) -> String {
+    let lost = match write_back {
         WriteBack::Never => "writes are lost at every shutdown, as in the trials",
         WriteBack::End => {
             "copy the upper layer to the filesystem below at shutdown, as the trials did at their \

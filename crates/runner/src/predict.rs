@@ -121,7 +121,7 @@ fn step_written(step: &StepOutline) -> Option<u64> {
 
 fn mkfs_written(stack: &Stack) -> u64 {
     let Some(definition) = filesystems::filesystem(&stack.filesystem.kind) else { return 0 };
-    if definition.is_raw() {
+    if definition.is_never_made() {
         return 0;
     }
     let journal =

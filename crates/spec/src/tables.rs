@@ -305,9 +305,10 @@ pub const LAYER: TableDefinition = TableDefinition {
 
 const OVERLAY: TableDefinition = TableDefinition {
     header: "overlay",
-    doc: "A writable layer in RAM (overlayfs, upper in tmpfs) above the filesystem, which is mounted read-only: spares a flash card. `overlay = \"256MiB\"` is short for `overlay = { upper = \"256MiB\" }`.",
+    doc: "A writable layer above the filesystem (overlayfs): in RAM, which spares a flash card, or a folder of the same filesystem, as containers have it. `overlay = \"256MiB\"` is short for `overlay = { upper = \"256MiB\" }`.",
     entries: &[
-        Entry::new("upper", size(Bytes::mib(1), Bytes(1 << 44)), "Size of the tmpfs that holds the upper layer.").required(),
+        Entry::new("upper", size(Bytes::mib(1), Bytes(1 << 44)), "Size of the tmpfs that holds the upper layer; the filesystem is then mounted read-only. Required unless `upper_on = \"filesystem\"`."),
+        Entry::new("upper_on", FieldKind::Choice(&["memory", "filesystem"]), "`filesystem`: the upper layer is a folder of the filesystem itself, above an empty lower one. The files of the workload are made in it, so nothing is copied up.").default("\"memory\""),
         Entry::new("write_back", FieldKind::Choice(&["end", "never"]), "`end`: written to the device after the steps, inside `elapsed_durable` of the last writing step. `never`: lost with the trial.").default("\"end\""),
     ],
     by_kind: None,

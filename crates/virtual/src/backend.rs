@@ -525,8 +525,12 @@ impl<'a> Guest<'a> {
         filesystem(&self.stack().filesystem.kind).is_some_and(FilesystemDefinition::is_raw)
     }
 
-    /// Returns true if a layer forgets its content, so that no copy of it can be made.
+    /// Returns true if a layer or the filesystem forgets its content, so that no copy of it can be
+    /// made.
     fn is_volatile(&self) -> bool {
+        if filesystem(&self.stack().filesystem.kind).is_some_and(|one| one.is_in_memory) {
+            return true;
+        }
         let layers = self.stack().layers.parts.iter().filter_map(|layer| layer.find());
         layers.into_iter().any(|kind| kind.definition().is_volatile)
     }

@@ -184,6 +184,7 @@ impl Attached {
             journal: self.journal.as_ref().map(|journal| journal.name().to_owned()),
             members: self.members.iter().map(|member| member.name().to_owned()).collect(),
             origin_ns,
+            is_in_memory: false,
         }
     }
 

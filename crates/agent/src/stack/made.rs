@@ -67,10 +67,21 @@ impl<'d> Made<'d> {
     ) -> Result<MountPlan, Fault> {
         let (stack, work) = (&trial.request.stack, &trial.request.work);
         let journal = self.devices.journal().map(Device::path);
-        let options =
+        let mut options =
             filesystem::mount_options(self.definition, &stack.filesystem, &stack.journal, journal)?;
+        if self.definition.is_in_memory {
+            options.insert(0, format!("size={}", self.memory_size(trial)));
+        }
         let device = self.devices.data().path();
         Ok(MountPlan::new(self.definition, device, options, work, overlay))
+    }
+
+    /// Bytes of a filesystem in memory: as many as the device has, and no more than half of the memory,
+    /// so that the workload keeps the other half.
+    fn memory_size(&self, trial: &Trial<'_, '_>) -> u64 {
+        let device = self.devices.data().identity().size.0;
+        let memory = trial.record.in_force.memory_limit.or(trial.request.ram);
+        memory.map_or(device, |memory| device.min(memory.0 / 2))
     }
 
     /// Runs the filesystem's checker as a step; `None` where it has none.

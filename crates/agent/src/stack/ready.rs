@@ -9,6 +9,7 @@ use crate::mount::Mount;
 use crate::strays::end_strays;
 use seekwell_host::caches;
 use seekwell_model::agent::TrialRequest;
+use seekwell_model::filesystems::filesystem;
 use seekwell_model::workloads::{CacheState, StepOutline};
 use seekwell_workload::StepContext;
 use std::fs::File;
@@ -78,7 +79,9 @@ impl<'s> Ready<'s> {
     /// The counters that are read around every step.
     #[must_use]
     pub fn observer(&self) -> Observer {
-        self.devices.observer(self.origin_ns)
+        let definition = filesystem(&self.request.stack.filesystem.kind);
+        let is_in_memory = definition.is_some_and(|one| one.is_in_memory);
+        Observer { is_in_memory, ..self.devices.observer(self.origin_ns) }
     }
 
     /// Puts the cache into the state that a step starts from.

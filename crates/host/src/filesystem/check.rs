@@ -82,7 +82,11 @@ pub fn read_back(
             system.nodes.read_at(&path, offset, length).map_err(Error::io("read", &path))
         }
     };
-    let on_disk = superblock::read(&reader(data))?;
+    let on_disk = if definition.is_in_memory {
+        superblock::OnDisk { block_bytes: None, journal: Place::None }
+    } else {
+        superblock::read(&reader(data))?
+    };
     let journal_bytes = match (on_disk.journal, journal_device) {
         (Place::Internal(size), None) | (Place::External(Some(size)), Some(_)) => Some(size),
         (Place::External(None), Some(device)) => superblock::external(&reader(device))?,

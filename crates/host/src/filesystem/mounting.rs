@@ -160,7 +160,7 @@ fn users(target: &Path) -> String {
 }
 
 /// Unmounts, drops the buffers of the device and mounts again, so that the next step reads
-/// everything from the device. The unmount frees the pages, inodes and names of this filesystem;
+/// everything from the device; a filesystem in memory stays as it is. The unmount frees the pages, inodes and names of this filesystem;
 /// those of the host stay, so that no step is charged for reading programs from another disk.
 ///
 /// # Errors
@@ -171,6 +171,9 @@ pub fn remount_cold(
     target: &Path,
     options: &[String],
 ) -> Result<()> {
+    if definition.is_in_memory {
+        return Ok(());
+    }
     unmount(target, REMOUNT_TIMEOUT)?;
     let device = File::open(source).map_err(Error::io("open", source))?;
     caches::drop_device_buffers(&device)?;

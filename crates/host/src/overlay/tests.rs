@@ -1,6 +1,5 @@
 use super::*;
 use crate::fixture::with_own_mounts;
-use seekwell_model::stack::WriteBack;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -62,8 +61,7 @@ fn what_is_written_back_is_what_was_seen_in_the_overlay() {
         let (lower, work, target) = (part("lower"), part("work"), part("target"));
         shell(&lower, BEFORE);
         let untouched = picture(&lower);
-        let overlay = Overlay { upper: Bytes::mib(16), write_back: WriteBack::End };
-        let mounted = mount(&lower, &work, &target, &overlay).unwrap();
+        let mounted = mount(&lower, &work, &target, Bytes::mib(16)).unwrap();
         assert_eq!(mounted.target(), target);
         shell(&target, CHANGES);
         let seen = picture(&target);
@@ -100,13 +98,40 @@ fn what_is_never_written_back_is_gone() {
         for path in &paths {
             fs::create_dir(path).unwrap();
         }
-        let overlay = Overlay { upper: Bytes::mib(1), write_back: WriteBack::Never };
-        let mounted = mount(&paths[0], &paths[1], &paths[2], &overlay).unwrap();
+        let mounted = mount(&paths[0], &paths[1], &paths[2], Bytes::mib(1)).unwrap();
         fs::write(paths[2].join("file"), "lost").unwrap();
         // The layer has the size that was asked for.
         assert!(fs::write(paths[2].join("large"), vec![1; 2 << 20]).is_err());
         mounted.unmount(TIMEOUT).unwrap().drop_layer(TIMEOUT).unwrap();
         assert_eq!(fs::read_dir(&paths[0]).unwrap().count(), 0);
+    });
+}
+
+#[test]
+fn a_layer_on_the_filesystem_keeps_its_content() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(
+            "a_layer_on_the_filesystem_keeps_its_content",
+            "needs root to mount an overlay",
+        );
+    }
+    with_own_mounts(|| {
+        let folder = tempfile::tempdir().unwrap();
+        // An overlay cannot hold the upper layer of another one.
+        let (base, target) = (folder.path().join("base"), folder.path().join("target"));
+        for path in [&base, &target] {
+            fs::create_dir(path).unwrap();
+        }
+        new_mount("tmpfs", &[], &base).unwrap();
+        for expected in [0, 1] {
+            let mounted = mount_within(&base, &target).unwrap();
+            assert_eq!(fs::read_dir(&target).unwrap().count(), expected);
+            fs::write(target.join("file"), "kept").unwrap();
+            mounted.unmount(TIMEOUT).unwrap().drop_layer(TIMEOUT).unwrap();
+        }
+        assert_eq!(fs::read_to_string(base.join("upper/file")).unwrap(), "kept");
+        assert_eq!(fs::read_dir(base.join("lower")).unwrap().count(), 0);
+        unmount(&base, TIMEOUT).unwrap();
     });
 }
 
@@ -122,9 +147,8 @@ fn an_overlay_that_cannot_be_mounted_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let work = folder.path().join("work");
         fs::create_dir(&work).unwrap();
-        let overlay = Overlay { upper: Bytes::mib(1), write_back: WriteBack::Never };
         let missing = folder.path().join("missing");
-        mount(&missing, &work, folder.path(), &overlay).unwrap_err();
+        mount(&missing, &work, folder.path(), Bytes::mib(1)).unwrap_err();
         assert_eq!(fs::read_dir(&work).unwrap().count(), 0, "the tmpfs is gone");
         assert_eq!(fs::metadata(&work).unwrap().permissions().mode() & 0o777, 0o755);
     });

@@ -132,7 +132,9 @@ fn names_a_filesystem(line: &str) -> bool {
     if code.starts_with("//") {
         return false;
     }
-    let names = FILESYSTEMS.iter().map(|one| one.name).filter(|name| *name != "raw");
+    // Small filesystems in memory are mounted for many purposes.
+    let others = ["raw", "tmpfs"];
+    let names = FILESYSTEMS.iter().map(|one| one.name).filter(|name| !others.contains(name));
     let mut all: Vec<&str> = names.collect();
     all.extend(["Btrfs", "XFS"]);
     let quoted = code.split('"').skip(1).step_by(2);

@@ -213,7 +213,7 @@ fn with_everywhere(text: &str) -> RunView {
     let stack = &mut view.plan.stacks[1];
     stack.label = text();
     stack.filesystem.mount = vec![text()];
-    stack.filesystem.overlay = Some(Overlay { upper: Bytes(1), write_back: WriteBack::End });
+    stack.filesystem.overlay = Some(Overlay { upper: Some(Bytes(1)), write_back: WriteBack::End });
     stack.device.backing = Backing::Disk { path: text().into() };
     stack.device.settings.hdparm = vec![text()];
     stack.scheduler.tunables.insert(text(), text());

@@ -106,7 +106,7 @@ fn a_raw_device_has_only_a_rule() {
 #[test]
 fn only_flags_in_front_are_taken_away() {
     let record = fixture::record(&fixture::stack("ext4", "none"), 1.0);
-    let names = Names { device: DISK.to_owned(), journal: None, layers: vec![] };
+    let names = Names { device: DISK.to_owned(), journal: None, layers: vec![], size: None };
     let line = |text: &str| mkfs_line(text, &record, &names);
     assert_eq!(line("mkfs.vfat -F 32 /dev/loop3"), "mkfs.vfat -F 32 /dev/DISK");
     assert_eq!(line("mkfs.reiserfs -q -ff -b 4096 /dev/loop3"), "mkfs.reiserfs -b 4096 /dev/DISK");
@@ -122,7 +122,7 @@ fn what_no_line_can_say_is_a_note() {
     let permanent = changed(
         |stack| {
             stack.filesystem.overlay =
-                Some(Overlay { upper: Bytes::mib(256), write_back: WriteBack::Never });
+                Some(Overlay { upper: Some(Bytes::mib(256)), write_back: WriteBack::Never });
             stack.device.settings.apm = Some(127);
             stack.device.settings.hdparm = vec!["-M128".to_owned()];
         },
@@ -141,7 +141,8 @@ fn an_overlay_is_mounted_above_its_read_only_filesystem() {
             |stack| {
                 *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("ext2", "none") };
                 stack.filesystem.mount = vec!["noatime".to_owned()];
-                stack.filesystem.overlay = Some(Overlay { upper: Bytes::mib(64), write_back });
+                stack.filesystem.overlay =
+                    Some(Overlay { upper: Some(Bytes::mib(64)), write_back });
             },
             |record| record.in_force.mkfs = vec!["mkfs.ext2 -q -F /dev/loop3".to_owned()],
         )
@@ -161,6 +162,39 @@ fn an_overlay_is_mounted_above_its_read_only_filesystem() {
         |permanent: &Permanent, says: &str| permanent.notes.iter().any(|note| note.contains(says));
     assert!(note(&ended, "copy the upper layer to the filesystem below at shutdown"));
     assert!(note(&overlay(WriteBack::Never), "lost at every shutdown"));
+}
+
+#[test]
+fn an_overlay_on_its_own_filesystem_is_two_lines_of_fstab() {
+    let made = changed(
+        |stack| {
+            *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("ext2", "none") };
+            stack.filesystem.overlay = Some(Overlay { upper: None, write_back: WriteBack::End });
+        },
+        |record| record.in_force.mkfs = vec!["mkfs.ext2 -q -F /dev/loop3".to_owned()],
+    );
+    assert_eq!(
+        lines(&made)[..4],
+        [
+            "mkfs.ext2 /dev/DISK",
+            "/dev/DISK /MOUNT-POINT.lower ext2 noatime 0 2",
+            "overlay /MOUNT-POINT overlay lowerdir=/MOUNT-POINT.lower/lower,upperdir=/MOUNT-POINT.lower/upper,workdir=/MOUNT-POINT.lower/work,redirect_dir=off,metacopy=off,index=off 0 0",
+            "mkdir /MOUNT-POINT.lower/lower /MOUNT-POINT.lower/upper /MOUNT-POINT.lower/work",
+        ]
+    );
+}
+
+#[test]
+fn files_in_memory_have_the_size_of_the_trials_and_no_device() {
+    let made = changed(
+        |stack| *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("tmpfs", "none") },
+        |record| {
+            record.in_force.mkfs = vec![];
+            record.in_force.mount = Some("rw,nosuid,nodev,size=262144k,mode=755".to_owned());
+        },
+    );
+    assert_eq!(lines(&made)[0], "tmpfs /MOUNT-POINT tmpfs mode=755,size=262144k,noatime 0 0");
+    assert!(made.notes.iter().any(|note| note.contains("a restart loses them")));
 }
 
 #[test]

@@ -82,7 +82,8 @@ fn every_run_is_as_the_schema_says() {
     let stack = &mut full.plan.stacks[0];
     stack.device.backing = Backing::Disk { path: "/dev/disk/by-id/x".into() };
     stack.memory.limit = MemoryLimit::Limit(Bytes(1));
-    stack.filesystem.overlay = Some(Overlay { upper: Bytes(1), write_back: WriteBack::Never });
+    stack.filesystem.overlay =
+        Some(Overlay { upper: Some(Bytes(1)), write_back: WriteBack::Never });
     let (_, record) = &mut full.records[0];
     record.status = Status::Failed { stage: "mkfs".to_owned(), reason: "no".to_owned() };
     record.in_force.journal = Some(record.in_force.device.clone());

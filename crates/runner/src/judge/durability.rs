@@ -108,7 +108,11 @@ fn in_memory(stack: &Stack, found: &mut Vec<(DurabilityClass, String)>) {
     if matches!(stack.device.backing, Backing::Ram { .. }) {
         found.push((DurabilityClass::Volatile, "the device is memory".to_owned()));
     }
-    if stack.filesystem.overlay.is_some() {
+    if filesystem(&stack.filesystem.kind).is_some_and(|one| one.is_in_memory) {
+        let text = "the filesystem is in memory";
+        found.push((DurabilityClass::Volatile, text.to_owned()));
+    }
+    if stack.filesystem.overlay.is_some_and(|overlay| overlay.upper.is_some()) {
         let text = "written data stay in memory until the overlay is written back";
         found.push((DurabilityClass::Volatile, text.to_owned()));
     }

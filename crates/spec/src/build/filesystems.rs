@@ -18,8 +18,8 @@ pub(super) fn filesystems(tables: &[Checked]) -> Result<Axis<Filesystem>, Proble
         value.mkfs = table.values.list("mkfs");
         value.mount = table.values.list("mount");
         value.discard = table.values.bool("discard");
-        value.overlay = table.table("overlay").and_then(overlay);
-        check_raw(table, kind)?;
+        value.overlay = table.table("overlay").map(overlay).transpose()?;
+        check_without(table, kind)?;
         check_arguments(table)?;
         check_host_files(table, kind)?;
         let name = name_or(table, || default_name(&value))?;
@@ -43,12 +43,25 @@ fn plain(kind: &str) -> Filesystem {
     }
 }
 
-fn overlay(table: &Checked) -> Option<Overlay> {
+fn overlay(table: &Checked) -> Result<Overlay, Problem> {
+    let on_filesystem = table.values.text("upper_on") == Some("filesystem");
+    let memory_only = |name: &str| table.places.get(name).map(|place| place.key);
+    if let Some(key) = memory_only("upper").or(memory_only("write_back")).filter(|_| on_filesystem)
+    {
+        let message = "an upper layer on the filesystem has no size and nothing to write back";
+        let remedy = "leave `upper` and `write_back` out, or `upper_on`";
+        return Err(Problem::new(key, message, remedy));
+    }
+    if !on_filesystem && !table.has("upper") {
+        let message = "`overlay` needs `upper`, the size of its layer in memory";
+        let remedy = "write upper = \"256MiB\", or upper_on = \"filesystem\"";
+        return Err(Problem::new(table.span.unwrap_or_default(), message, remedy));
+    }
     let write_back = match table.values.text("write_back") {
         Some("never") => WriteBack::Never,
         _ => WriteBack::End,
     };
-    Some(Overlay { upper: table.values.size("upper")?, write_back })
+    Ok(Overlay { upper: table.values.size("upper"), write_back })
 }
 
 /// The type with its options, for example `ext3[-O ^dir_index,noatime]`.
@@ -63,7 +76,8 @@ fn default_name(value: &Filesystem) -> String {
     }
     if let Some(overlay) = value.overlay {
         let lost = if overlay.write_back == WriteBack::Never { ",never written" } else { "" };
-        options.push(format!("overlay={}{lost}", overlay.upper));
+        let upper = overlay.upper.map_or("filesystem".to_owned(), |size| size.to_string());
+        options.push(format!("overlay={upper}{lost}"));
     }
     match options.is_empty() {
         true => value.kind.clone(),
@@ -71,16 +85,19 @@ fn default_name(value: &Filesystem) -> String {
     }
 }
 
-/// A raw device has nothing to make, to mount or to lay something over.
-fn check_raw(table: &Checked, kind: &str) -> Result<(), Problem> {
-    if !filesystem(kind).is_some_and(|definition| definition.is_raw()) {
+/// A raw device has nothing to make, to mount or to lay something over; memory has no device.
+fn check_without(table: &Checked, kind: &str) -> Result<(), Problem> {
+    let Some(definition) = filesystem(kind) else { return Ok(()) };
+    let (names, is): (&[&str], _) = if definition.is_raw() {
+        (&["mkfs", "mount", "discard", "overlay"], "the device without a filesystem")
+    } else if definition.is_in_memory {
+        (&["mkfs", "discard", "overlay"], "in memory and made by mounting it")
+    } else {
         return Ok(());
-    }
-    for name in ["mkfs", "mount", "discard", "overlay"] {
+    };
+    for name in names {
         if let Some(place) = table.places.get(name) {
-            let message = format!(
-                "`{name}` with type = \"{kind}\", which is the device without a filesystem"
-            );
+            let message = format!("`{name}` with type = \"{kind}\", which is {is}");
             return Err(Problem::new(place.key, message, format!("leave `{name}` out")));
         }
     }

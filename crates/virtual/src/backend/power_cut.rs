@@ -40,6 +40,10 @@ impl VirtualBackend {
             }
             return Ok(());
         }
+        if guest.is_volatile() {
+            record.add_warning(no_cuts("everything is in memory, and lost"));
+            return Ok(());
+        }
         progress(STEP);
         let story = match self.story(guest)? {
             Ok(story) => story,

@@ -61,7 +61,7 @@ fn what_is_in_memory_is_gone() {
     assert_eq!(class(&ram, None), DurabilityClass::Volatile);
     let mut overlay = stack("ext4", &[]);
     overlay.filesystem.overlay =
-        Some(Overlay { upper: Bytes::mib(64), write_back: WriteBack::End });
+        Some(Overlay { upper: Some(Bytes::mib(64)), write_back: WriteBack::End });
     assert_eq!(class(&overlay, None), DurabilityClass::Volatile);
     let mut journal = stack("ext4", &[]);
     journal.journal.external = Some(Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) });
