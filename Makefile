@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: layers fuzz kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: forecasts layers fuzz kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -57,6 +57,9 @@ web: packages ## build the interactive page of the HTML report; without Node.js 
 
 statistics: ## measure how often verdicts and intervals are right (15 minutes), update docs/statistics-table.md
 	$(CARGO) run --release --locked --package seekwell-bench --example statistics -- whole
+
+forecasts: ## try whether races end when their forecast says (1 minute)
+	$(CARGO) test --locked --package seekwell-stats --lib forecast -- --ignored --nocapture
 
 install: ## build, then install the program, man pages and completions below PREFIX (/usr/local)
 	$(CARGO) build --release --locked --package seekwell

@@ -256,11 +256,11 @@ fn the_demo_replaces_an_older_run_when_it_is_complete() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "new\n", "the report of what stays");
         assert_eq!(place.read("demo.seekwell").as_deref(), Some("new\n"));
         assert_eq!(place.read("demo.html").as_deref(), Some("new\n"));
-        assert_eq!(place.read("demo.new.seekwell"), None);
+        assert_eq!(place.read("demo.old.seekwell"), None);
         assert_eq!(
             place.read("calls").as_deref(),
             Some(
-                "run labs/demo.toml -o demo.new.seekwell\nreport demo.seekwell\n\
+                "run labs/demo.toml -o demo.seekwell\nreport demo.seekwell\n\
                  report demo.seekwell --html demo.html\n"
             )
         );
@@ -271,9 +271,10 @@ fn the_demo_replaces_an_older_run_when_it_is_complete() {
 fn a_demo_that_fails_keeps_the_older_run_and_hands_on_the_exit_code() {
     for code in [1, 3] {
         let (place, output) = demo(code);
+        assert_eq!(place.read("calls").as_deref(), Some("run labs/demo.toml -o demo.seekwell\n"));
         assert_eq!(output.status.code(), Some(i32::from(code)));
         assert_eq!(place.read("demo.seekwell").as_deref(), Some("old"));
         assert_eq!(place.read("demo.html"), None);
-        assert_eq!(place.read("demo.new.seekwell"), None);
+        assert_eq!(place.read("demo.old.seekwell"), None);
     }
 }

@@ -204,7 +204,7 @@ pub struct Judge {
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// [`Method::Race`] where more than [`RACE_ABOVE`] stacks are compared, else
-    /// [`Method::Rounds`].
+    /// [`Method::Rounds`]. With a budget of time up to [`FINAL_AT_ONCE`] stacks start in the final.
     #[default]
     Auto,
     /// Complete rounds of every stack.
@@ -216,6 +216,10 @@ pub enum Method {
 
 /// Stacks that reach the final of a race; a lab with more is raced unless it says otherwise.
 pub const RACE_ABOVE: usize = 8;
+
+/// Up to so many stacks a run with a budget of time has neither pilot nor screen: of twelve, those would
+/// cost as many trials as they save in the six rounds before the first look of the final.
+pub const FINAL_AT_ONCE: usize = 12;
 
 /// Rounds after which the final of a race ends at the latest, unless the lab says otherwise.
 pub const FINAL_ROUNDS: u32 = 80;

@@ -280,6 +280,10 @@ pub struct DependenceFound {
     pub assumed: f64,
     /// True if there were enough rounds to estimate it; otherwise the worst case was assumed.
     pub told: bool,
+    /// Probability that a stack has spells of slow or fast rounds; `None` in verdicts made before this
+    /// was kept.
+    #[serde(default)]
+    pub spells: Option<f64>,
 }
 
 /// A stack that is out.

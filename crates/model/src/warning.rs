@@ -330,6 +330,9 @@ warnings! {
     InForceDiffers "in-force-differs" Run Doubt
         "A setting that the lab does not vary was not the same in all stacks."
         "treat it as part of the difference between the stacks, or set it in the lab"
+    DependentRounds "dependent-rounds" Run Doubt
+        "The rounds resemble their neighbours, or single stacks have slow spells of several rounds. More than two of 100 certificates from so few rounds of such noise are wrong."
+        "add rounds: 20 where neighbours resemble each other, 40 where there are slow spells"
     BusyProcessors "busy-processors" Run Doubt
         "Processes waited for a CPU most of the time: other programs used the CPUs, or the workload has more threads than there are CPUs."
         "stop other programs and repeat; the timelines show the pressure"

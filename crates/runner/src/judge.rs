@@ -2,6 +2,7 @@
 
 mod agreement;
 mod decision;
+mod dependent;
 mod differences;
 mod durability;
 mod evidence;
@@ -16,6 +17,7 @@ use crate::question::question;
 use crate::records::Records;
 use crate::values::{self, common_workloads, judged_trials, judged_values, judged_workloads};
 use decision::Words;
+pub use dependent::dependent_rounds;
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
@@ -223,6 +225,7 @@ fn verdict(
         correlation: found.correlation,
         assumed: found.assumed,
         told: found.told,
+        spells: Some(found.spells),
     });
     Verdict {
         kind,
@@ -287,6 +290,7 @@ fn with_doubts(plan: &Plan, comparison: &Comparison, mut reason: String) -> Stri
         ),
         _ => {}
     }
+    reason.push_str(dependent::limits(comparison));
     reason
 }
 

@@ -8,7 +8,7 @@ use crate::axes::axes;
 use crate::predict;
 use crate::question::{is_exact, question};
 use crate::steady;
-use seekwell_model::lab::{Effort, Lab, Method, RACE_ABOVE};
+use seekwell_model::lab::{Effort, FINAL_AT_ONCE, Lab, Method, RACE_ABOVE};
 use seekwell_model::plan::{
     BackendFacts, Candidate, Cost, LeftOut, Plan, PlannedRace, PlannedTrial,
 };
@@ -106,13 +106,13 @@ pub fn plan(lab: &Lab, expanded: Expanded, facts: &BackendFacts) -> Result<Plan,
         control,
         prolonged: None,
     };
-    if lab.judge.races(plan.ranked()) {
+    if starts_in_final(&plan) {
+        plan.race = Some(finals(&plan));
+        plan.trials = order(lab.seed, plan.candidates.len() as u64, FEWEST_ROUNDS)?;
+    } else if lab.judge.races(plan.ranked()) {
         let race = race(&plan);
         plan.trials = pilot_trials(&plan, &race);
         plan.race = Some(race);
-    } else if leaves_early(&plan) {
-        plan.race = Some(finals(&plan));
-        plan.trials = order(lab.seed, plan.candidates.len() as u64, FEWEST_ROUNDS)?;
     } else {
         let rounds = rounds(lab.judge.effort, &plan.costs);
         plan.trials = order(lab.seed, plan.candidates.len() as u64, rounds)?;
@@ -152,13 +152,14 @@ fn add_control(stacks: &mut Vec<Stack>, candidates: &mut Vec<Candidate>) -> Opti
     Some([0, index])
 }
 
-/// Returns true if stacks leave at planned looks and the run ends when enough is known: in every run
-/// with a budget of time. Models repeat exactly, or the question is their spread: all their rounds run.
-fn leaves_early(plan: &Plan) -> bool {
+/// Returns true if the run is its final alone, in which stacks leave at planned looks: in every run of
+/// few stacks with a budget of time. Models repeat exactly, or the question is their spread: all their
+/// rounds run.
+fn starts_in_final(plan: &Plan) -> bool {
     let judge = &plan.lab.judge;
     judge.method == Method::Auto
         && matches!(judge.effort, Effort::Budget(_))
-        && plan.ranked() >= 2
+        && (2..=FINAL_AT_ONCE).contains(&plan.ranked())
         && !is_exact(plan)
 }
 

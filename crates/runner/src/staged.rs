@@ -1,5 +1,5 @@
-//! The race of a run: pilot, screen, final. Up to eight stacks need neither pilot nor screen: their
-//! race is its final alone.
+//! The race of a run: pilot, screen, final. Few stacks need neither pilot nor screen: their race is its
+//! final alone.
 //!
 //! Only the records of its trials are kept of a race. Its state is a pure function of the plan and
 //! these records: a run that was killed at any moment replays them and continues with the trials that

@@ -47,10 +47,10 @@ fn every_lab_can_be_read_and_run() {
 }
 
 #[test]
-fn the_demo_is_mail_and_then_seek_on_nine_stacks_within_75_seconds() {
+fn the_demo_unpacks_mail_on_nine_stacks_within_82_seconds() {
     let (file, expansion) = lab("demo.toml");
     assert_eq!(expansion.candidates.len(), 9);
-    assert_eq!(file.lab.judge.effort, Effort::Budget(Nanos::seconds(75)));
+    assert_eq!(file.lab.judge.effort, Effort::Budget(Nanos::seconds(82)));
     assert_eq!(file.lab.judge.metric, "unpack.elapsed_durable");
     assert_eq!(file.lab.judge.better, Better::Lower);
     let kinds: BTreeSet<&str> =
@@ -58,7 +58,7 @@ fn the_demo_is_mail_and_then_seek_on_nine_stacks_within_75_seconds() {
     assert_eq!(kinds, BTreeSet::from(["btrfs", "ext4", "xfs"]));
     let steps: Vec<String> =
         file.lab.workloads[0].outlines().into_iter().map(|step| step.outline.name).collect();
-    assert_eq!(steps, ["unpack", "remove", "seek-populate", "seek"]);
+    assert_eq!(steps, ["unpack"]);
 }
 
 #[test]

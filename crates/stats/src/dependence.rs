@@ -187,6 +187,12 @@ impl Dependence {
         let least = if self.told { 0.0 } else { WORST };
         self.stacks.iter().map(Belief::correlation).fold(least, f64::max)
     }
+
+    /// Probability that a stack has spells of slow or fast rounds: the largest of all stacks.
+    #[must_use]
+    pub fn spells(&self) -> f64 {
+        self.stacks.iter().map(Belief::spells).fold(0.0, f64::max)
+    }
 }
 
 impl Belief {
@@ -223,6 +229,12 @@ impl Belief {
     #[must_use]
     pub fn correlation(&self) -> f64 {
         self.average(|shape| shape.share * shape.correlation)
+    }
+
+    /// Probability of spells of slow or fast rounds.
+    #[must_use]
+    pub fn spells(&self) -> f64 {
+        self.average(|shape| f64::from(u8::from(shape.share > 0.0 && shape.share < 1.0)))
     }
 
     /// Variance of a mean of so many values, relative to what their own variance says of independent

@@ -88,6 +88,8 @@ pub struct Dependent {
     pub assumed: f64,
     /// True if there are enough rounds to estimate it; otherwise the worst case was assumed.
     pub told: bool,
+    /// Probability that a stack has spells of slow or fast rounds.
+    pub spells: f64,
 }
 
 /// One stack against the leader.
@@ -407,6 +409,7 @@ fn against(
         correlation: known.estimated.then(|| known.common.correlation()),
         assumed: known.assumed(),
         told: known.told,
+        spells: known.spells(),
     });
     Comparison { baseline: Some(leader), rows, finding, dependence }
 }

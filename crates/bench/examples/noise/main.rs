@@ -4,9 +4,10 @@
 //! cargo run --release -p seekwell-bench --example noise -- COMMAND
 //!
 //! table [CASES [NOISE [STACKS [ROUNDS]]]]   print the table
-//! keep [CASES [TRIALS]]                     measure the kept table with its raw results into
-//!                                           benches/runs/statistics; fewer cases of many stacks,
-//!                                           none of labs of more than so many trials
+//! keep [CASES [MOST [TRIALS]]]              measure the kept table with its raw results into
+//!                                           benches/runs/statistics: CASES labs per cell, up to
+//!                                           MOST while there are fewer than 1,000 certificates;
+//!                                           fewer of labs of more than TRIALS trials
 //! forecast [CASES]                          print how often forecasts come true
 //! ```
 //!
@@ -27,13 +28,19 @@ use forecast::Calibration;
 use noises::{NOISES, Noise};
 use std::fs;
 use std::path::Path;
-use table::{Cell, HEAD, write_lines, write_packed};
+use table::{Cell, HEAD, Labs, write_lines, write_packed};
 
 /// Seeds of the kept table; development used others.
 const SEEDS: &str = "reported noise, method 3";
 
-/// Stacks of a lab that is small.
-const SMALL: usize = 8;
+/// Trials of a lab that is small.
+const SMALL: usize = 80;
+
+/// Certificates that tell how many are wrong.
+const CERTIFICATES: usize = 1_000;
+
+/// Labs of which a forecast is kept.
+const FORECASTS: usize = 480;
 
 /// Directory of the kept results.
 const FOLDER: &str = "benches/runs/statistics";
@@ -45,7 +52,7 @@ fn main() {
     };
     let cases = number(1, 400);
     match arguments.first().map(String::as_str) {
-        Some("keep") => keep(cases, number(2, usize::MAX)),
+        Some("keep") => keep(cases, number(2, cases), number(3, SMALL)),
         Some("forecast") => print!("{}", Calibration::of(cases, "development").text()),
         _ => {
             let filter = arguments.get(2).cloned().unwrap_or_default();
@@ -62,7 +69,7 @@ fn print_table(cases: usize, filter: &str, (stacks, rounds): (usize, usize)) {
     for size in sizes().into_iter().filter(wanted) {
         for plan in [Plan::Fixed, Plan::Looks] {
             let noises = NOISES.iter().filter(|noise| noise.name.contains(filter));
-            for cells in of_plan(size, plan, noises, cases, "development") {
+            for cells in of_plan(size, plan, noises, fixed(cases), "development") {
                 println!("{}", cells.line.join(" | "));
             }
         }
@@ -80,24 +87,28 @@ fn of_plan<'a>(
     size: Size,
     plan: Plan,
     noises: impl Iterator<Item = &'a Noise>,
-    cases: usize,
+    labs: Labs,
     seeds: &str,
 ) -> Vec<Measured> {
-    let clean = Cell::of(&NOISES[0], size, plan, cases, seeds);
+    let clean = Cell::of(&NOISES[0], size, plan, Labs { most: labs.fewest, ..labs }, seeds);
     let measured = |noise: &Noise| {
-        let found = Cell::of(noise, size, plan, cases, seeds);
+        let found = Cell::of(noise, size, plan, labs, seeds);
         Measured { line: found.line(noise, size, plan, &clean), raw: found.raw(noise, size, plan) }
     };
     noises.map(measured).collect()
 }
 
 /// Measures everything, two halves of the noises at once, and writes it.
-fn keep(cases: usize, trials: usize) {
+fn keep(cases: usize, most: usize, trials: usize) {
     let (mut lines, mut raw) = (Vec::new(), vec![table::RAW_HEAD.to_owned()]);
-    let sizes = sizes().into_iter().filter(|size| size.stacks * size.rounds <= trials);
+    let sizes = sizes().into_iter();
     for (size, plan) in sizes.flat_map(|size| [(size, Plan::Fixed), (size, Plan::Looks)]) {
-        let cases = cases_of(size, cases);
-        let half = |noises: &'static [Noise]| of_plan(size, plan, noises.iter(), cases, SEEDS);
+        let labs = Labs {
+            fewest: labs_of(size, cases, trials),
+            most: labs_of(size, most, trials),
+            certificates: CERTIFICATES,
+        };
+        let half = |noises: &'static [Noise]| of_plan(size, plan, noises.iter(), labs, SEEDS);
         let (first, second) = NOISES.split_at(NOISES.len() / 2);
         let both = std::thread::scope(|scope| {
             let first = scope.spawn(|| half(first));
@@ -115,16 +126,21 @@ fn keep(cases: usize, trials: usize) {
     let head: Vec<String> = HEAD.iter().map(|name| (*name).to_owned()).collect();
     write_lines(&folder.join("table/noise.csv"), &head, &lines).expect("a writable table");
     write_packed(&folder.join("raw/noise.csv.gz"), &raw).expect("a writable file");
-    let calibration = Calibration::of(4 * cases, SEEDS);
+    let calibration = Calibration::of(FORECASTS, SEEDS);
     print!("{}", calibration.text());
     let (head, lines) = calibration.lines();
     write_lines(&folder.join("table/forecast.csv"), &head, &lines).expect("a writable table");
     write_packed(&folder.join("raw/forecast.csv.gz"), &calibration.raw()).expect("a file");
 }
 
-/// Labs of this size when so many are simulated of small ones: many stacks take their time.
-fn cases_of(size: Size, cases: usize) -> usize {
-    cases * SMALL / size.stacks.max(SMALL)
+/// Labs of this size when so many are simulated of those with up to `trials` trials.
+fn labs_of(size: Size, cases: usize, trials: usize) -> usize {
+    cases * trials / (size.stacks * size.rounds).max(trials)
+}
+
+/// So many labs in every cell.
+fn fixed(cases: usize) -> Labs {
+    Labs { fewest: cases, most: cases, certificates: CERTIFICATES }
 }
 
 fn sizes() -> Vec<Size> {

@@ -3,6 +3,7 @@
 use super::cell::{Ended, Plan, Size, Truth, run};
 use super::noises::Noise;
 use flate2::{Compression, GzBuilder};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,9 +21,10 @@ pub const HEAD: [&str; 9] = [
     "labs",
 ];
 
-/// Columns of the raw results: one line per cell and truth, with one letter per simulated lab in
-/// `labs`. The letter is the one so many after `A`: 1 if anything was certified, plus 2 if it was a
-/// winner, plus 4 if it was wrong, plus 8 if the interval contains the truth, 16 if it does not.
+/// Columns of the raw results: one line per cell and truth. `labs` counts the simulated labs by the
+/// way they ended, each way a letter and behind it the labs. The letter is the one so many after `A`:
+/// 1 if anything was certified, plus 2 if it was a winner, plus 4 if it was wrong, plus 8 if the
+/// interval contains the truth, 16 if it does not.
 pub const RAW_HEAD: &str = "noise,stacks,rounds,sigma,design,truth,trials on average,labs";
 
 /// One cell of the table.
@@ -31,13 +33,32 @@ pub struct Cell {
     unequal: Vec<Ended>,
 }
 
+/// Labs of one cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Labs {
+    /// Labs of equal stacks, and the fewest of unequal ones.
+    pub fewest: usize,
+    /// Most labs of unequal stacks: so many are simulated while there are too few certificates.
+    pub most: usize,
+    /// Certificates after which no more labs are simulated. Their number says nothing of how many
+    /// are wrong.
+    pub certificates: usize,
+}
+
 impl Cell {
-    /// Simulates so many labs of equal and of unequal stacks.
-    pub fn of(noise: &Noise, size: Size, plan: Plan, cases: usize, seeds: &str) -> Self {
-        let all = |truth: Truth| -> Vec<Ended> {
-            (0..cases).map(|case| run(noise, size, plan, truth, case, seeds)).collect()
-        };
-        Self { equal: all(Truth::Equal), unequal: all(Truth::Unequal) }
+    /// Simulates labs of equal and of unequal stacks.
+    pub fn of(noise: &Noise, size: Size, plan: Plan, labs: Labs, seeds: &str) -> Self {
+        let one = |truth: Truth, case: usize| run(noise, size, plan, truth, case, seeds);
+        let equal = (0..labs.fewest).map(|case| one(Truth::Equal, case)).collect();
+        let (mut unequal, mut certified) = (Vec::new(), 0);
+        while unequal.len() < labs.fewest
+            || (unequal.len() < labs.most && certified < labs.certificates)
+        {
+            let ended = one(Truth::Unequal, unequal.len());
+            certified += usize::from(ended.certified);
+            unequal.push(ended);
+        }
+        Self { equal, unequal }
     }
 
     fn certified(&self) -> f64 {
@@ -78,7 +99,11 @@ impl Cell {
     pub fn raw(&self, noise: &Noise, size: Size, plan: Plan) -> Vec<String> {
         let line = |truth: &str, all: &[Ended]| {
             let trials: usize = all.iter().map(|one| one.trials).sum();
-            let labs: String = all.iter().map(letter).collect();
+            let mut ways: BTreeMap<char, usize> = BTreeMap::new();
+            for ended in all {
+                *ways.entry(letter(ended)).or_default() += 1;
+            }
+            let labs: String = ways.iter().map(|(way, labs)| format!("{way}{labs}")).collect();
             let Size { stacks, rounds, spread, .. } = size;
             let trials = trials as f64 / all.len().max(1) as f64;
             format!(

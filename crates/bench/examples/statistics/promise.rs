@@ -10,7 +10,11 @@ const ENOUGH: usize = 1_000;
 
 /// Columns of the noise, of the certified share, and of the wrong certificates.
 const NOISE: usize = 0;
+const CERTIFIED: usize = 4;
 const WRONG: usize = 5;
+
+/// Head of the column that says whether a cell keeps the promise.
+pub const HEAD: &str = "promise";
 
 /// The wrong certificates of a cell.
 struct Wrong {
@@ -30,6 +34,22 @@ impl Wrong {
             certificates: certificates.parse().ok()?,
             bound_percent: bound.parse().ok()?,
         })
+    }
+}
+
+/// The promise in a cell of the table, in words.
+pub fn word(row: &[String]) -> String {
+    let certified = row.get(CERTIFIED).and_then(|cell| cell.split(" (").next()).unwrap_or("0 %");
+    let Some(wrong) = row.get(WRONG).and_then(|cell| Wrong::read(cell)) else {
+        return "no certificate (0 %)".to_owned();
+    };
+    let more = wrong.percent > PROMISED_PERCENT;
+    match (wrong.certificates >= ENOUGH, more) {
+        (true, true) => "**more than promised**".to_owned(),
+        (true, false) if wrong.bound_percent <= PROMISED_PERCENT => "kept".to_owned(),
+        (true, false) => "at its limit".to_owned(),
+        (false, true) => format!("no certificate ({certified}), **more than promised**"),
+        (false, false) => format!("no certificate ({certified})"),
     }
 }
 

@@ -174,16 +174,23 @@ pub fn read_raw(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
+/// A further column of a table: its head, and its cell of a row.
+type Further = (&'static str, fn(&[String]) -> String);
+
 /// A kept table of other columns in Markdown; nothing if it was not measured yet.
-fn other_table(path: &Path) -> io::Result<String> {
+fn other_table(path: &Path, further: Option<Further>) -> io::Result<String> {
     if !path.exists() {
         return Ok("Not measured yet.".to_owned());
     }
     let text = fs::read_to_string(path)?;
-    let head: Vec<String> =
+    let mut head: Vec<String> =
         text.lines().take(1).flat_map(|line| read_csv(&format!("\n{line}"))).flatten().collect();
+    let mut lines = read_csv(&text);
+    if let Some((name, cell)) = further {
+        head.push(name.to_owned());
+        lines.iter_mut().for_each(|row| row.push(cell(row)));
+    }
     let rule = vec!["---".to_owned(); head.len()];
-    let lines = read_csv(&text);
     let all: Vec<String> = [head, rule].iter().chain(&lines).map(|cells| markdown(cells)).collect();
     Ok(all.join("\n"))
 }
@@ -194,8 +201,8 @@ fn other_table(path: &Path) -> io::Result<String> {
 /// When a kept file cannot be read.
 pub fn page(folder: &Path, parts: &[&str]) -> io::Result<String> {
     let verdicts = kept_table(folder, parts)?;
-    let noise = other_table(&folder.join("table/noise.csv"))?;
-    let forecast = other_table(&folder.join("table/forecast.csv"))?;
+    let noise = other_table(&folder.join("table/noise.csv"), Some((promise::HEAD, promise::word)))?;
+    let forecast = other_table(&folder.join("table/forecast.csv"), None)?;
     let rows = folder.join("table/noise.csv");
     let promise = match rows.exists() {
         true => promise::sentences(&read_csv(&fs::read_to_string(rows)?)),

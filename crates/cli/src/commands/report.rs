@@ -100,6 +100,7 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
         None => prolong::so_far(&plan, &by_index),
     };
     warnings.extend(judge::warnings(&plan, &records));
+    warnings.extend(judge::dependent_rounds(&verdict));
     Ok(RunView {
         warnings,
         host_ns: file.host_ns().map_err(wrong)?,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fixture;
 use proptest::prelude::*;
 
 #[test]
@@ -39,6 +40,30 @@ fn too_many_trials_are_refused_with_the_figures_and_the_mend() {
     for expected in ["100000", "11 rounds", "1100000", "shorten an axis"] {
         assert!(error.contains(expected), "{error}");
     }
+}
+
+fn raced(filesystems: u32, schedulers: u32, effort: Effort) -> PlannedRace {
+    let plan = fixture::race(filesystems, schedulers, |lab| {
+        lab.judge.method = Method::Auto;
+        lab.judge.effort = effort;
+    });
+    plan.race.unwrap()
+}
+
+#[test]
+fn up_to_twelve_stacks_with_a_budget_start_in_the_final() {
+    let minute = Effort::Budget(Nanos::seconds(60));
+    for (filesystems, schedulers) in [(2, 1), (3, 3), (4, 3)] {
+        let race = raced(filesystems, schedulers, minute);
+        assert_eq!((race.pilot_rounds, race.screen.len()), (0, 0), "{race:?}");
+        assert_eq!(race.finalists, filesystems * schedulers);
+        assert_eq!(race.looks[..3], [6, 8, 10]);
+    }
+    let more = raced(13, 1, minute);
+    assert_eq!((more.pilot_rounds, more.finalists), (PILOT_ROUNDS, 8));
+    assert!(!more.screen.is_empty());
+    // Without a budget nothing says when to stop a final of more than eight.
+    assert_eq!(raced(3, 3, Effort::Rounds(80)).pilot_rounds, PILOT_ROUNDS);
 }
 
 proptest! {

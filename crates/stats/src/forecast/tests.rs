@@ -47,24 +47,37 @@ fn an_easy_race_ends_at_its_first_look() {
     assert!(found.low <= found.high && found.high <= 40.0, "{found:?}");
 }
 
-#[test]
-fn most_races_end_inside_the_forecast() {
-    let runs = 60;
-    let mut inside = 0;
-    for seed in 0..runs {
+/// Races of so many that end inside what was forecast after five rounds.
+fn inside(races: u64, simulations: u64) -> usize {
+    let ends_inside = |seed: &u64| {
         let mut race = race(12);
-        let mut rng = seeded(seed);
+        let mut rng = seeded(*seed);
         for _ in 0..5 {
             step(&mut race, 0.04, &mut rng);
         }
-        let found = remaining(&race, 30).unwrap();
+        let found = remaining(&race, simulations).unwrap();
         let mut rest = 0;
         while let Some(trials) = step(&mut race, 0.04, &mut rng) {
             rest += trials;
         }
-        inside += usize::from(found.low <= rest as f64 && rest as f64 <= found.high);
-    }
-    assert!(inside as f64 / runs as f64 >= 0.6, "{inside} of {runs}, said to be 80 %");
+        found.low <= rest as f64 && rest as f64 <= found.high
+    };
+    (0..races).filter(ends_inside).count()
+}
+
+/// A sample of the next test, of the same races.
+#[test]
+fn of_six_races_most_end_inside_the_forecast() {
+    let found = inside(6, 15);
+    assert!(found >= 4, "{found} of 6, said to be 80 %");
+}
+
+#[test]
+#[ignore = "a minute; `make forecasts` runs it"]
+fn most_races_end_inside_the_forecast() {
+    let found = inside(60, 30);
+    println!("{found} of 60 races ended inside their forecast");
+    assert!(found >= 36, "{found} of 60, said to be 80 %");
 }
 
 #[test]
