@@ -293,6 +293,23 @@ fn folders_of_traces() {
 }
 
 #[test]
+fn packed_traces() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, trace, packed) =
+        (folder.path().join("log"), folder.path().join("trace"), folder.path().join("packed"));
+    std::fs::write(&log, "fio version 2 iolog\n/d/a open\n/d/a write 0 4096\n").unwrap();
+    import::iolog(&log, &trace).unwrap();
+    seekwell_trace::pack::pack(&Trace::open(&trace).unwrap(), &packed).unwrap();
+    let whole = std::fs::read(&packed).unwrap();
+    fuzz("packed trace", &[&whole], 300, |bytes| {
+        std::fs::write(&packed, bytes).unwrap();
+        if let Ok(trace) = Trace::open(&packed) {
+            let _ = Summary::of(&trace).map(|summary| text(&summary));
+        }
+    });
+}
+
+#[test]
 fn counters_of_the_kernel() {
     let stat = b"  1234  5  678901 234  5678 90 1234567 890  1 2345 6789 0 0 0 0 12 34\n";
     let memory = b"MemTotal: 16384 kB\nDirty: 12 kB\ncpu  1 2 3 4 5 6 7 8 9 10\n";

@@ -5,7 +5,7 @@ mod traces;
 
 pub use traces::{
     CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
-    TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
+    TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceSplitArgs, TraceSplitBy,
 };
 
 use clap::builder::PossibleValuesParser;

@@ -3,6 +3,7 @@
 use crate::encode::{self, Numbers, Words};
 use crate::error::TraceError;
 use crate::meta::private_file;
+use crate::pack::Part;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::ColumnReader;
@@ -164,7 +165,7 @@ fn texts(
 
 /// A complete segment.
 pub(crate) struct Reading {
-    reader: SerializedFileReader<File>,
+    reader: SerializedFileReader<Part>,
     path: PathBuf,
 }
 
@@ -176,9 +177,9 @@ pub(crate) struct Group {
 }
 
 impl Reading {
-    pub(crate) fn open(path: &Path) -> std::result::Result<Self, TraceError> {
-        let file = File::open(path).map_err(TraceError::io("open", path))?;
-        let reader = SerializedFileReader::new(file).map_err(TraceError::segment("read", path))?;
+    /// Opens the segment in `part`, which messages call `path`.
+    pub(crate) fn open(path: &Path, part: Part) -> std::result::Result<Self, TraceError> {
+        let reader = SerializedFileReader::new(part).map_err(TraceError::segment("read", path))?;
         Ok(Self { reader, path: path.to_owned() })
     }
 

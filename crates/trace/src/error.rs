@@ -34,7 +34,7 @@ pub enum TraceError {
         source: serde_json::Error,
     },
     /// The folder has no description.
-    #[error("{} is not a trace: trace.json not found; give the folder that capture or import wrote", path.display())]
+    #[error("{} is not a trace: trace.json not found; give the folder that capture or import wrote, or the file of `trace pack`", path.display())]
     NotATrace {
         /// Folder.
         path: PathBuf,

@@ -20,6 +20,40 @@ pub struct Filter {
     pub processes: Vec<u32>,
 }
 
+/// Calls and requests at the borders of a time.
+#[derive(Default)]
+struct Borders {
+    /// Those that began before the start and ended after it: left out.
+    before: u64,
+    /// Those that ended after the end: their durations are cut there.
+    after: u64,
+}
+
+impl Borders {
+    /// Counts an event that is left out.
+    fn leave(&mut self, filter: &Filter, start_ns: u64, duration_ns: Option<u64>) {
+        let end_ns = start_ns.saturating_add(duration_ns.unwrap_or(0));
+        self.before += u64::from(start_ns < filter.from_ns && end_ns > filter.from_ns);
+    }
+
+    /// The duration inside.
+    fn cut(&mut self, filter: &Filter, start_ns: u64, duration_ns: Option<u64>) -> Option<u64> {
+        let room_ns = filter.to_ns.map(|to_ns| to_ns.saturating_sub(start_ns));
+        let is_longer = duration_ns.zip(room_ns).is_some_and(|(duration, room)| duration > room);
+        self.after += u64::from(is_longer);
+        if is_longer { room_ns } else { duration_ns }
+    }
+
+    fn gaps(&self) -> Vec<String> {
+        let said = [
+            (self.before, "began before the start of this part: left out"),
+            (self.after, "ended after the end of this part: their durations are cut there"),
+        ];
+        let said = said.iter().filter(|(count, _)| *count > 0);
+        said.map(|(count, text)| format!("{count} calls and block requests {text}")).collect()
+    }
+}
+
 impl Filter {
     fn keeps(&self, start_ns: u64, process: Option<u32>) -> bool {
         let known = |process| self.processes.contains(&process);
@@ -65,12 +99,15 @@ pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, Trac
         trace.initial(|entry| writer.initial(entry))?;
     }
     let mut written = vec![false; files.len()];
-    let mut processes = HashSet::new();
+    let (mut processes, mut borders) = (HashSet::new(), Borders::default());
     trace.events(|mut event| {
         let named = [event.file, event.to_file];
         let is_wanted =
             filter.paths.is_empty() || named.iter().flatten().any(|file| wanted.contains(file));
         if !is_wanted || !filter.keeps(event.start_ns, Some(event.process)) {
+            if is_wanted && filter.keeps(filter.from_ns, Some(event.process)) {
+                borders.leave(filter, event.start_ns, event.duration_ns);
+            }
             return Ok(());
         }
         for file in named.into_iter().flatten() {
@@ -81,13 +118,18 @@ pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, Trac
             }
         }
         processes.insert(event.process);
+        event.duration_ns = borders.cut(filter, event.start_ns, event.duration_ns);
         event.start_ns -= filter.from_ns;
         writer.event(event)
     })?;
     trace.requests(|mut request| {
         if !filter.keeps(request.start_ns, request.process) {
+            if filter.keeps(filter.from_ns, request.process) {
+                borders.leave(filter, request.start_ns, request.duration_ns);
+            }
             return Ok(());
         }
+        request.duration_ns = borders.cut(filter, request.start_ns, request.duration_ns);
         request.start_ns -= filter.from_ns;
         writer.request(request)
     })?;
@@ -98,6 +140,7 @@ pub fn filter(trace: &Trace, output: &Path, filter: &Filter) -> Result<u64, Trac
         }
     }
     let events = writer.events();
+    meta.gaps.extend(borders.gaps());
     writer.finish(&meta)?;
     Ok(events)
 }

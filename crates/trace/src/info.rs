@@ -16,6 +16,7 @@ use crate::read::Trace;
 use serde::Serialize;
 
 pub use histogram::Spread;
+pub(crate) use measure::on_disk;
 pub use picture::{Seeks, Timeline};
 pub use reuse::{Miss, Reuse};
 pub use text::text;

@@ -17,7 +17,9 @@ pub mod import;
 pub mod info;
 pub mod merge;
 pub mod meta;
+pub mod pack;
 mod read;
+pub mod split;
 mod write;
 
 pub use anonymous::Anonymizer;

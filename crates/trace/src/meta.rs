@@ -1,9 +1,10 @@
 //! Description of a trace: `trace.json` in its folder.
 
 use crate::error::TraceError;
+use crate::pack::Part;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -106,7 +107,22 @@ impl Meta {
             }
             Err(error) => return Err(TraceError::io("read", &path)(error)),
         };
-        let meta: Self = serde_json::from_slice(&text)
+        Self::of(&text, folder)
+    }
+
+    /// Reads the description in a packed trace.
+    pub(crate) fn read_part(part: Option<Part>, pack: &Path) -> Result<Self, TraceError> {
+        let Some(part) = part else {
+            return Err(TraceError::NotATrace { path: pack.to_owned() });
+        };
+        let mut text = Vec::new();
+        part.from(0).read_to_end(&mut text).map_err(TraceError::io("read", pack))?;
+        Self::of(&text, pack)
+    }
+
+    fn of(text: &[u8], folder: &Path) -> Result<Self, TraceError> {
+        let path = folder.join(FILE);
+        let meta: Self = serde_json::from_slice(text)
             .map_err(|source| TraceError::Description { path, source })?;
         let major = |format: &str| format.split('.').next().and_then(|major| major.parse().ok());
         let newer = major(&meta.format) > major(FORMAT).or(Some(0_u32));

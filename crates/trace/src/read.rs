@@ -7,29 +7,42 @@ use crate::error::TraceError;
 use crate::event::{
     Content, Event, FileEntry, FileId, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
 };
-use crate::meta::Meta;
+use crate::meta::{self, Meta};
+use crate::pack::{Pack, Part};
 use crate::write::{CALLS, FILES, INITIAL, PROCESSES, REQUESTS};
 use parquet::data_type::ByteArray;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 /// Row groups that are decoded while another one is read: each is 25 MiB.
 const AHEAD: usize = 2;
 
-/// A trace on disk; it may still grow.
+/// A trace on disk: a folder, which may still grow, or a file of `trace pack`.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    folder: PathBuf,
+    path: PathBuf,
+    packed: Option<Arc<Pack>>,
     meta: Meta,
 }
 
+/// A segment: its name in messages, and its bytes.
+type Named = (PathBuf, Part);
+
 impl Trace {
-    /// Opens the trace in `folder`.
+    /// Opens the trace at `path`: its folder, or the file that it was packed into.
     ///
     /// # Errors
     /// When it is no trace or of a newer format.
-    pub fn open(folder: &Path) -> Result<Self, TraceError> {
-        Ok(Self { folder: folder.to_owned(), meta: Meta::read(folder)? })
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let path = path.to_owned();
+        if !path.is_file() {
+            let meta = Meta::read(&path)?;
+            return Ok(Self { path, packed: None, meta });
+        }
+        let pack = Pack::open(&path)?;
+        let meta = Meta::read_part(pack.part(meta::FILE), &path)?;
+        Ok(Self { path, packed: Some(Arc::new(pack)), meta })
     }
 
     /// Its description.
@@ -38,13 +51,17 @@ impl Trace {
         &self.meta
     }
 
-    /// Bytes of the folder: segments and description.
+    /// Bytes of the folder, segments and description, or of the packed file.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// When it cannot be listed.
     pub fn bytes(&self) -> Result<u64, TraceError> {
-        let entries = std::fs::read_dir(&self.folder);
-        let entries = entries.map_err(TraceError::io("list", &self.folder))?;
+        if self.packed.is_some() {
+            let metadata = std::fs::metadata(&self.path);
+            return Ok(metadata.map_err(TraceError::io("read", &self.path))?.len());
+        }
+        let entries = std::fs::read_dir(&self.path);
+        let entries = entries.map_err(TraceError::io("list", &self.path))?;
         Ok(entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|m| m.len()).sum())
     }
 
@@ -223,21 +240,43 @@ impl Trace {
         Ok(processes)
     }
 
+    /// Names of the complete segments, in order.
+    fn names(&self) -> Result<Vec<String>, TraceError> {
+        let mut names: Vec<String> = match &self.packed {
+            Some(pack) => pack.names().map(str::to_owned).collect(),
+            None => {
+                let entries = std::fs::read_dir(&self.path);
+                let entries = entries.map_err(TraceError::io("list", &self.path))?;
+                entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+            }
+        };
+        names.retain(|name| name.ends_with(".parquet"));
+        names.sort();
+        Ok(names)
+    }
+
+    /// The description and the complete segments, by name.
+    pub(crate) fn parts(&self) -> Result<Vec<(String, Part)>, TraceError> {
+        let mut names = self.names()?;
+        names.insert(0, meta::FILE.to_owned());
+        names.into_iter().map(|name| Ok((name.clone(), self.part(&name)?.1))).collect()
+    }
+
+    fn part(&self, name: &str) -> Result<Named, TraceError> {
+        let path = self.path.join(name);
+        let part = match &self.packed {
+            Some(pack) => pack.part(name).ok_or_else(|| std::io::ErrorKind::NotFound.into()),
+            None => Part::whole(&path),
+        };
+        let part = part.map_err(TraceError::io("open", &path))?;
+        Ok((path, part))
+    }
+
     /// Complete segments of a table, oldest first.
-    fn segments(&self, table: &str) -> Result<Vec<PathBuf>, TraceError> {
-        let entries = std::fs::read_dir(&self.folder);
-        let entries = entries.map_err(TraceError::io("list", &self.folder))?;
-        let mut found: Vec<PathBuf> = entries
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| {
-                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-                let of_table = name.strip_prefix(table).is_some_and(|rest| rest.starts_with('-'));
-                of_table && path.extension().is_some_and(|extension| extension == "parquet")
-            })
-            .collect();
-        found.sort();
-        Ok(found)
+    fn segments(&self, table: &str) -> Result<Vec<String>, TraceError> {
+        let mut names = self.names()?;
+        names.retain(|name| name.strip_prefix(table).is_some_and(|rest| rest.starts_with('-')));
+        Ok(names)
     }
 
     fn groups(
@@ -251,29 +290,31 @@ impl Trace {
             let (sender, receiver) = sync_channel(AHEAD);
             scope.spawn(move || {
                 // Nothing receives after an error of `each`, which is returned.
-                let error = decode(&segments, columns, &sender).err();
+                let error = self.decode(&segments, columns, &sender).err();
                 error.map(|error| sender.send(Err(error)))
             });
             receiver.into_iter().try_for_each(|group| each(&group?))
         })
     }
-}
 
-/// Sends the groups of these segments until the receiver is gone.
-fn decode(
-    segments: &[PathBuf],
-    columns: &[(&'static str, Kind)],
-    sender: &SyncSender<Result<Group, TraceError>>,
-) -> Result<(), TraceError> {
-    for path in segments {
-        let reading = Reading::open(path)?;
-        for at in 0..reading.groups() {
-            if sender.send(Ok(reading.group(at, columns)?)).is_err() {
-                return Ok(());
+    /// Sends the groups of these segments until the receiver is gone.
+    fn decode(
+        &self,
+        segments: &[String],
+        columns: &[(&'static str, Kind)],
+        sender: &SyncSender<Result<Group, TraceError>>,
+    ) -> Result<(), TraceError> {
+        for name in segments {
+            let (path, part) = self.part(name)?;
+            let reading = Reading::open(&path, part)?;
+            for at in 0..reading.groups() {
+                if sender.send(Ok(reading.group(at, columns)?)).is_err() {
+                    return Ok(());
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn number(value: Option<i64>) -> Option<u64> {

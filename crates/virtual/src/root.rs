@@ -174,12 +174,15 @@ impl RootBuilder {
         self.put(from, &to)
     }
 
-    /// Adds the files of a folder, those in folders below it left out.
+    /// Adds the files of a folder, those in folders below it left out, or a file.
     ///
     /// # Errors
     ///
     /// [`RootError`].
     pub fn folder(&mut self, from: &Path, to: &Path) -> Result<(), RootError> {
+        if from.is_file() {
+            return self.file(from, to);
+        }
         let read = |source| RootError::Read { path: from.to_path_buf(), source };
         let mut entries = fs::read_dir(from)
             .map_err(read)?

@@ -101,7 +101,9 @@ results and times are recorded, never contents or arguments."#,
   seekwell trace info db.trace         three sentences, then numbers
   seekwell trace filter db.trace --from 10s --to 20s -o slow.trace
   seekwell trace import strace log -o db.trace
-  seekwell trace merge day-1.trace day-2.trace -o both.trace"#,
+  seekwell trace merge day-1.trace day-2.trace -o both.trace
+  seekwell trace split db.trace --by process -o processes
+  seekwell trace pack db.trace -o db.pack"#,
     ),
     (
         "trace filter",

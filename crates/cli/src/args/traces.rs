@@ -75,12 +75,48 @@ pub enum TraceCommand {
     Export(TraceExportArgs),
     /// Make one trace of several: parts of a long one, or traces of one machine
     Merge(TraceMergeArgs),
+    /// Make several traces of one: one for each process or directory
+    Split(TraceSplitArgs),
+    /// Write a trace as one file, which every command reads as it is
+    Pack(TracePackArgs),
+}
+
+/// Arguments of `trace pack`.
+#[derive(Args, Debug)]
+pub struct TracePackArgs {
+    /// Folder of the trace; it stays as it is
+    pub trace: PathBuf,
+    /// File to write, a tar archive of the folder; it must not exist
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `trace split`.
+#[derive(Args, Debug)]
+pub struct TraceSplitArgs {
+    /// Trace: its folder, or the file of `trace pack`
+    pub trace: PathBuf,
+    /// Folder for the traces to write; it must not exist or be empty
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Parts: the 63 with the most calls and the rest
+    #[arg(long, value_enum)]
+    pub by: TraceSplitBy,
+}
+
+/// Parts of a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TraceSplitBy {
+    /// Each process, with its block requests
+    Process,
+    /// Each directory below the one that all files have in common, without block requests
+    Path,
 }
 
 /// Arguments of `trace info`.
 #[derive(Args, Debug)]
 pub struct TraceInfoArgs {
-    /// Folder of the trace
+    /// Trace: its folder, or the file of `trace pack`
     pub trace: PathBuf,
     /// Print the numbers as JSON
     #[arg(long)]
@@ -132,7 +168,7 @@ pub struct TraceExportArgs {
     /// Form of the records
     #[arg(value_enum)]
     pub format: TraceExportFormat,
-    /// Folder of the trace
+    /// Trace: its folder, or the file of `trace pack`
     pub trace: PathBuf,
     /// File to write; it must not exist
     #[arg(short, long, value_name = "FILE")]
@@ -153,7 +189,7 @@ pub enum TraceExportFormat {
 /// Arguments of `trace merge`.
 #[derive(Args, Debug)]
 pub struct TraceMergeArgs {
-    /// Folders of the traces
+    /// Traces: their folders, or files of `trace pack`
     #[arg(required = true, num_args = 2.., value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// Folder of the trace to write; it must not exist or be empty
@@ -164,7 +200,7 @@ pub struct TraceMergeArgs {
 /// Arguments of `trace filter`.
 #[derive(Args, Debug)]
 pub struct TraceFilterArgs {
-    /// Folder of the trace; it stays as it is
+    /// Trace: its folder, or the file of `trace pack`; it stays as it is
     pub trace: PathBuf,
     /// Folder of the trace to write; it must not exist or be empty
     #[arg(short, long, value_name = "DIR")]

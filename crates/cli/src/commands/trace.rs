@@ -2,7 +2,7 @@
 
 use crate::args::{
     TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
-    TraceImportArgs, TraceInfoArgs, TraceMergeArgs,
+    TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceSplitArgs, TraceSplitBy,
 };
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
@@ -14,6 +14,7 @@ use seekwell_trace::export::{self, Table as Exporting};
 use seekwell_trace::filter::Filter;
 use seekwell_trace::import::{self, Table};
 use seekwell_trace::info::{Summary, Timeline, text};
+use seekwell_trace::split::By;
 use seekwell_trace::{Trace, TraceError, merge};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -29,6 +30,8 @@ pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
         TraceCommand::Import(arguments) => import(arguments),
         TraceCommand::Export(arguments) => export(arguments),
         TraceCommand::Merge(arguments) => merge(arguments),
+        TraceCommand::Split(arguments) => split(arguments),
+        TraceCommand::Pack(arguments) => pack(arguments),
     }
 }
 
@@ -185,6 +188,32 @@ fn merge(arguments: &TraceMergeArgs) -> Result<Exit, Failure> {
     })?;
     let output = arguments.output.display();
     terminal::talk(&terminal::harmless(&format!("wrote {output}: {events} events")));
+    Ok(Exit::Done)
+}
+
+fn split(arguments: &TraceSplitArgs) -> Result<Exit, Failure> {
+    let by = match arguments.by {
+        TraceSplitBy::Process => By::Process,
+        TraceSplitBy::Path => By::Path,
+    };
+    let parts = filling(Reach::default().reading(&arguments.trace), &arguments.output, || {
+        let trace = Trace::open(&arguments.trace)?;
+        seekwell_trace::split::split(&trace, &arguments.output, by)
+    })?;
+    let output = arguments.output.display();
+    let told =
+        parts.iter().map(|part| format!("wrote {output}/{}: {} events", part.name, part.events));
+    terminal::talk(&terminal::harmless(&told.collect::<Vec<_>>().join("\n")));
+    Ok(Exit::Done)
+}
+
+fn pack(arguments: &TracePackArgs) -> Result<Exit, Failure> {
+    let output = &arguments.output;
+    foreign::confine(&Reach::default().reading(&arguments.trace).writing(output));
+    let bytes = Trace::open(&arguments.trace)
+        .and_then(|trace| seekwell_trace::pack::pack(&trace, output))
+        .map_err(|error| Failure::from_error(&error))?;
+    terminal::talk(&terminal::harmless(&format!("wrote {}: {bytes} bytes", output.display())));
     Ok(Exit::Done)
 }
 

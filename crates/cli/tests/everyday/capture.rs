@@ -77,6 +77,28 @@ fn a_trace_on_the_traced_device_is_refused() {
 }
 
 #[test]
+fn a_trace_is_packed_and_split() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = "7 1.000001 openat(AT_FDCWD</srv>, \"a\", O_RDONLY) = 3</srv/a> <0.000050>\n\
+               8 1.000100 read(3</srv/b/c>, \"x\"..., 4096) = 4096 <0.000011>\n";
+    std::fs::write(directory.path().join("log"), log).unwrap();
+    let run = |words: &str| {
+        let output = seekwell(directory.path()).args(words.split(' ')).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words}: {}", talk(&output));
+        (data(&output), talk(&output))
+    };
+    run("trace import strace log -o t");
+    let (_, said) = run("trace pack t -o t.pack");
+    let bytes = std::fs::metadata(directory.path().join("t.pack")).unwrap().len();
+    assert_eq!(said, format!("wrote t.pack: {bytes} bytes\n"));
+    assert_eq!(run("trace info t.pack --json").0, run("trace info t --json").0);
+    let (_, said) = run("trace split t.pack --by process -o parts");
+    let rows = ["wrote parts/7: 1 events", "wrote parts/8: 1 events", "wrote parts/rest: 0 events"];
+    assert_eq!(said, rows.join("\n") + "\n");
+    run("trace info parts/8");
+}
+
+#[test]
 fn mistakes_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let failed = |arguments: &[&str]| {
@@ -88,7 +110,7 @@ fn mistakes_are_named() {
     assert_eq!(
         said,
         "seekwell: error: . is not a trace: trace.json not found; give the folder that capture or \
-         import wrote\n"
+         import wrote, or the file of `trace pack`\n"
     );
     let (code, said) = failed(&["capture", "-o", "t"]);
     assert_eq!(code, Some(2));

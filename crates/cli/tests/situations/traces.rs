@@ -100,10 +100,11 @@ const INPUTS: [(&str, Make); 24] = [
     }),
 ];
 
-const READERS: [(&str, &[&str]); 4] = [
+const READERS: [(&str, &[&str]); 5] = [
     ("info", &["trace", "info", "in"]),
     ("info as JSON", &["trace", "info", "in", "--json"]),
     ("filter", &["trace", "filter", "in", "-o", "out"]),
+    ("split", &["trace", "split", "in", "--by", "path", "-o", "out"]),
     ("import", &["trace", "import", "strace", "in", "-o", "out"]),
 ];
 

@@ -48,7 +48,7 @@ pub const REPLAY: WorkloadKind = WorkloadKind {
             kind: FieldKind::Text,
             default: None,
             required: true,
-            doc: "Absolute path of the trace's folder.",
+            doc: "Absolute path of the trace: its folder, or the file of `seekwell trace pack`.",
         },
         Field {
             name: "step",

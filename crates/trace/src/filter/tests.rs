@@ -98,3 +98,33 @@ fn a_process_is_kept_alone() {
     assert_eq!(calls, [(50, 8), (60, 8), (70, 8), (80, 8), (90, 8)]);
     assert_eq!((requests, processes), (5, vec![8]));
 }
+
+#[test]
+fn durations_end_with_the_part_and_what_began_before_it_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, output) = (folder.path().join("whole"), folder.path().join("part"));
+    let meta = Meta { duration_ns: Some(100), ..Meta::new("test") };
+    let mut writer = TraceWriter::create(&whole, &meta, Limits::default()).unwrap();
+    let rows =
+        [(0, Some(5)), (5, Some(20)), (12, None), (15, Some(15)), (20, Some(11)), (30, Some(1))];
+    for (start_ns, duration_ns) in rows {
+        let event = Event::new(start_ns, 7, 7, CallId(0));
+        writer.event(Event { duration_ns, ..event }).unwrap();
+    }
+    writer.finish(&meta).unwrap();
+    let filter = Filter { from_ns: 10, to_ns: Some(30), ..Filter::default() };
+    super::filter(&Trace::open(&whole).unwrap(), &output, &filter).unwrap();
+    let part = Trace::open(&output).unwrap();
+    let mut kept = Vec::new();
+    part.events(|event| {
+        kept.push((event.start_ns, event.duration_ns));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(kept, [(2, None), (5, Some(15)), (10, Some(10))]);
+    let expected = [
+        "1 calls and block requests began before the start of this part: left out",
+        "1 calls and block requests ended after the end of this part: their durations are cut there",
+    ];
+    assert_eq!(part.meta().gaps, expected);
+}

@@ -36,10 +36,11 @@ pub fn iolog(input: &Path, output: &Path) -> Result<Imported, TraceError> {
             return Err(TraceError::Import { path, line: 1, problem });
         }
     };
-    let mut meta = Meta { gaps: gaps(version), ..Meta::new("iolog") };
+    let unit = if version == 3 { Unit::of(input)? } else { Unit::Microseconds };
+    let mut meta = Meta { gaps: gaps(version, unit), ..Meta::new("iolog") };
     let writer = TraceWriter::create(output, &meta, Limits::default())?;
-    let mut import =
-        Import { writer, now_ns: 0, files: HashMap::new(), counts: Imported::default() };
+    let counts = Imported::default();
+    let mut import = Import { writer, unit, now_ns: 0, files: HashMap::new(), counts };
     while let Some(is_whole) = next(&mut bytes)? {
         if !is_whole {
             import.counts.damaged += 1;
@@ -59,11 +60,75 @@ pub fn iolog(input: &Path, output: &Path) -> Result<Imported, TraceError> {
     Ok(counts)
 }
 
-fn gaps(version: u32) -> Vec<String> {
-    let time = if version == 2 {
-        "times are the sums of the log's waits; without waits everything begins at 0"
-    } else {
-        "times are those of the submission"
+/// Unit of the times in a log of version 3. fio writes microseconds; other programs that write its
+/// logs write nanoseconds at times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Microseconds,
+    Nanoseconds,
+    /// Taken for microseconds.
+    Unknown,
+}
+
+/// Lines that are looked at to find the unit of their times.
+const SAMPLE: u64 = 100_000;
+/// No program issues two operations in so many nanoseconds.
+const SHORTEST: u64 = 100;
+/// Times from which on a common factor of 1000 is no chance.
+const ENOUGH: u64 = 16;
+
+impl Unit {
+    /// Finds the unit: steps that are too short for nanoseconds, or times without any digit below a
+    /// microsecond.
+    fn of(input: &Path) -> Result<Self, TraceError> {
+        let file = std::fs::File::open(input).map_err(TraceError::io("read", input))?;
+        let mut reader = std::io::BufReader::with_capacity(1 << 18, file);
+        let (mut bytes, mut before, mut thousands) = (Vec::new(), None, true);
+        let (mut steps, mut short, mut equal) = (0_u64, 0_u64, 0_u64);
+        for _ in 0..SAMPLE {
+            let read = lines::next(&mut reader, &mut bytes);
+            let Some(_) = read.map_err(TraceError::io("read", input))? else { break };
+            let text = String::from_utf8_lossy(&bytes);
+            let Some(Ok(time)) = text.split_whitespace().next().map(str::parse::<u64>) else {
+                continue;
+            };
+            // Heads that other programs write begin at 0 throughout.
+            if time == 0 {
+                continue;
+            }
+            thousands &= time.is_multiple_of(1_000);
+            if let Some(before) = before.replace(time) {
+                steps += 1;
+                equal += u64::from(time == before);
+                short += u64::from(time.abs_diff(before) < SHORTEST && time != before);
+            }
+        }
+        Ok(match () {
+            () if steps == 0 || short.saturating_mul(100) > steps => Self::Microseconds,
+            () if thousands && steps >= ENOUGH && equal.saturating_mul(100) < steps => {
+                Self::Nanoseconds
+            }
+            () => Self::Unknown,
+        })
+    }
+
+    fn ns(self, time: u64) -> u64 {
+        if self == Self::Nanoseconds { time } else { time.saturating_mul(1_000) }
+    }
+}
+
+fn gaps(version: u32, unit: Unit) -> Vec<String> {
+    let time = match (version, unit) {
+        (2, _) => "times are the sums of the log's waits; without waits everything begins at 0",
+        (_, Unit::Microseconds) => "times are those of the submission",
+        (_, Unit::Nanoseconds) => {
+            "times are those of the submission; all are multiples of 1000: they were read as \
+             nanoseconds, not as the microseconds that fio writes"
+        }
+        (_, Unit::Unknown) => {
+            "times are those of the submission, read as microseconds; the log could as well hold \
+             nanoseconds: then everything took a thousandth of the time"
+        }
     };
     [
         time,
@@ -76,6 +141,7 @@ fn gaps(version: u32) -> Vec<String> {
 
 struct Import {
     writer: TraceWriter,
+    unit: Unit,
     now_ns: u64,
     files: HashMap<String, FileId>,
     counts: Imported,
@@ -95,14 +161,14 @@ impl Import {
         self.action(words)
     }
 
-    /// `MICROSECONDS` and an action.
+    /// A time and an action.
     fn timed(&mut self, words: &[&str]) -> Result<(), TraceError> {
-        let Some((Ok(us), rest)) = words.split_first().map(|(us, rest)| (us.parse::<u64>(), rest))
-        else {
+        let time = words.split_first().map(|(time, rest)| (time.parse::<u64>(), rest));
+        let Some((Ok(time), rest)) = time else {
             self.counts.damaged += 1;
             return Ok(());
         };
-        self.now_ns = self.now_ns.max(us.saturating_mul(1000));
+        self.now_ns = self.now_ns.max(self.unit.ns(time));
         self.action(rest)
     }
 

@@ -57,3 +57,32 @@ fn another_head_is_refused() {
     let error = iolog(&input, &folder.path().join("out")).unwrap_err().to_string();
     assert!(error.contains("line 1") && error.contains("write_iolog"), "{error}");
 }
+
+/// Unit of the times of a log, and the length of its trace.
+fn unit(times: impl Iterator<Item = u64>) -> (String, Option<u64>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("log"), folder.path().join("trace"));
+    let head = "fio version 3 iolog\n0 /d/a add\n0 /d/a open\n".to_owned();
+    let rows = times.map(|time| format!("{time} /d/a read 0 4096\n"));
+    std::fs::write(&input, head + &rows.collect::<String>()).unwrap();
+    iolog(&input, &output).unwrap();
+    let meta = Trace::open(&output).unwrap().meta().clone();
+    (meta.gaps[0].clone(), meta.duration_ns)
+}
+
+#[test]
+fn nanoseconds_are_known_by_what_microseconds_cannot_be() {
+    // As fio writes them: a step of 20 can be no nanoseconds.
+    let (said, length) = unit((1..50).map(|nth| nth * 20 + nth / 5 * 7_000));
+    assert_eq!((said.as_str(), length), ("times are those of the submission", Some(63_980_000)));
+    let (said, length) = unit((1..50).map(|nth| nth * 113_000));
+    assert!(said.contains("read as nanoseconds"), "{said}");
+    assert_eq!(length, Some(5_537_000));
+    // A disk of 10 ms, or an SSD of 10 µs.
+    let (said, length) = unit((1..50).map(|nth| nth * 10_123));
+    assert!(said.contains("could as well hold nanoseconds"), "{said}");
+    assert_eq!(length, Some(496_027_000));
+    // A log with a resolution of a millisecond: several lines have one time.
+    let (said, _) = unit((1..50).map(|nth| nth / 4 * 1_000));
+    assert!(said.contains("could as well hold nanoseconds"), "{said}");
+}
