@@ -266,6 +266,12 @@ fn logs_of_fio() {
     fuzz_import("iolog", &[second, third], 300, import::iolog);
 }
 
+#[test]
+fn lines_of_perf_trace() {
+    let text = b"     ? (         ): sh/70  ... [continued]: execve()) = 0\n     1.400 ( 0.017 ms): sh/70 openat(dfd: CWD, filename: \"/a\", flags: CREAT|WRONLY) = 4\n     1.500 (         ): sh/70 write(fd: 4</a>, count: 832) ...\nLOST 2 events!\n     1.500 ( 0.1 ms): sh/70 ... [continued]: write()) = 832\n";
+    fuzz_import("perf trace", &[text], 300, import::perf);
+}
+
 /// One file of the folder is mutated at a time: the description, or a segment.
 #[test]
 fn folders_of_traces() {

@@ -90,11 +90,19 @@ pub enum CaptureError {
     /// No cgroup has the name of a unit or container.
     #[error(
         "no cgroup of {name} below /sys/fs/cgroup; name a running unit (`systemctl list-units`) or \
-         the first 12 digits of a running container's id (`docker ps`)"
+         a running container by name or the first 12 digits of its id (`docker ps`)"
     )]
     NoCgroup {
         /// Unit or container.
         name: String,
+    },
+    /// Several containers have the name.
+    #[error("{} containers are named {name}; give the id of one: {}", ids.len(), ids.join(", "))]
+    Ambiguous {
+        /// Name.
+        name: String,
+        /// Their ids.
+        ids: Vec<String>,
     },
     /// The output would be part of what is recorded.
     #[error(

@@ -7,7 +7,9 @@
 
 mod bpf;
 mod btf;
+mod container;
 mod error;
+mod live;
 mod load;
 mod parts;
 mod processes;
@@ -18,7 +20,9 @@ mod ring;
 mod target;
 mod walk;
 
+pub use container::cgroup_of_container;
 pub use error::CaptureError;
+pub use live::Live;
 pub use target::{Command, Target, cgroup_of};
 
 use load::{Loaded, Select};
@@ -133,6 +137,26 @@ pub struct Captured {
 /// # Errors
 /// When the kernel, the target or the output cannot be used.
 pub fn capture(options: &Options, stop: &AtomicBool) -> Result<Captured, CaptureError> {
+    captured(options, stop, None)
+}
+
+/// The same, with the load of each second for `watch`.
+///
+/// # Errors
+/// Those of [`capture`].
+pub fn capture_watched(
+    options: &Options,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(&Live),
+) -> Result<Captured, CaptureError> {
+    captured(options, stop, Some(watch))
+}
+
+fn captured(
+    options: &Options,
+    stop: &AtomicBool,
+    mut watch: Option<&mut dyn FnMut(&Live)>,
+) -> Result<Captured, CaptureError> {
     let paths = target::checked_paths(options)?;
     let select = match options.target {
         Target::Command(_) | Target::Process(_) => Select::Chosen,
@@ -151,6 +175,9 @@ pub fn capture(options: &Options, stop: &AtomicBool) -> Result<Captured, Capture
             return Err(error);
         }
     };
+    if watch.is_some() {
+        recorder.count();
+    }
     let rows = recorder.start();
     let mut looks = 0_u32;
     let ended = loop {
@@ -164,6 +191,9 @@ pub fn capture(options: &Options, stop: &AtomicBool) -> Result<Captured, Capture
         if !rows.take(&mut loaded, until_ns, lost) {
             // The thread of the rows has an error, which its end tells.
             break Ended::Stopped;
+        }
+        if let (Some(watch), Some(live)) = (&mut watch, rows.live()) {
+            watch(&live);
         }
         std::thread::sleep(LOOK);
     };

@@ -2,17 +2,18 @@
 //! the syncs of full segments take longer than a ring has room for.
 
 use crate::error::CaptureError;
+use crate::live::{Counting, Live};
 use crate::load::Loaded;
 use crate::parts::Parts;
 use crate::record::{self, Record};
 use crate::resolve::Resolver;
 use crate::{Options, walk};
 use seekwell_trace::TraceWriter;
-use seekwell_trace::meta::{Lost, Meta};
+use seekwell_trace::meta::{Lost, Meta, Mount};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Bytes that may wait between the threads. Beyond them the rings are left to overflow, which the
@@ -32,6 +33,8 @@ pub(crate) struct Recorder {
     parts: Parts,
     /// Bytes of the trace, for the thread that empties the rings.
     bytes: Arc<AtomicU64>,
+    /// Load of the last second that nobody has seen.
+    live: Arc<Mutex<Option<Live>>>,
 }
 
 /// Records of all rings at one look.
@@ -50,6 +53,7 @@ pub(crate) struct Rows {
     spare: Receiver<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
     bytes: Arc<AtomicU64>,
+    live: Arc<Mutex<Option<Live>>>,
     thread: JoinHandle<Result<Recorder, CaptureError>>,
 }
 
@@ -72,6 +76,7 @@ impl Recorder {
             meta,
             parts,
             bytes: Arc::new(AtomicU64::new(0)),
+            live: Arc::default(),
         })
     }
 
@@ -96,14 +101,26 @@ impl Recorder {
         self.meta.started_unix_ns = since_1970_ns;
     }
 
+    /// Learns how the recorded processes see the directories of the machine.
+    pub(crate) fn mounts(&mut self, mounts: Vec<Mount>) {
+        if !mounts.is_empty() {
+            self.resolver.limit_inside(&mounts);
+            let said = "paths are those that the container sees; `mounts` in trace.json has their \
+                        places outside. The state before the start, if there is any, has those";
+            self.meta.gaps.push(said.to_owned());
+        }
+        self.meta.mounts = mounts;
+    }
+
     /// Starts the thread that makes rows.
     pub(crate) fn start(self) -> Rows {
         let (batches, receiver) = channel();
         let (used, spare) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let (left, bytes) = (Arc::clone(&waiting), Arc::clone(&self.bytes));
+        let live = Arc::clone(&self.live);
         let thread = std::thread::spawn(move || self.rows(&receiver, &used, &left));
-        Rows { batches, spare, waiting, bytes, thread }
+        Rows { batches, spare, waiting, bytes, live, thread }
     }
 
     fn rows(
@@ -128,8 +145,28 @@ impl Recorder {
                 )?;
             }
             self.bytes.store(self.parts.kept() + self.writer.bytes(), Ordering::Relaxed);
+            self.tell();
         }
         Ok(self)
+    }
+
+    /// Counts the load for the one who watches.
+    pub(crate) fn count(&mut self) {
+        self.resolver.counting = Some(Counting::new());
+    }
+
+    /// Shows the load of the last second, if it is over.
+    fn tell(&mut self) {
+        let due = self.resolver.counting.take_if(|counting| counting.is_due());
+        let Some(mut counting) = due else { return };
+        let live = Live {
+            events: self.parts.events() + self.writer.events(),
+            lost: self.meta.lost_events(),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            ..counting.take(&self.resolver)
+        };
+        self.resolver.counting = Some(counting);
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);
     }
 
     /// Seals the trace, which ended at `end_ns`. Returns the number of its events.
@@ -194,6 +231,11 @@ impl Rows {
     /// Bytes of the trace so far, without the rows that wait in memory.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Load of the last second, once.
+    pub(crate) fn live(&self) -> Option<Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Empties the rings for the other thread; `until_ns` is `u64::MAX` at the last look. False when

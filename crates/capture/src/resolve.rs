@@ -1,9 +1,12 @@
 //! From records to the rows of a trace: which file a descriptor is, and the whole path of a name.
 
+use crate::container;
+use crate::live::Counting;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{BlockRecord, CallRecord, Life, LifeRecord, PathRecord, Record, Slot};
 use seekwell_trace::calls::{CALLS, Call, CallId};
 use seekwell_trace::fast::FastMap;
+use seekwell_trace::meta::Mount;
 use seekwell_trace::{
     Event, FileEntry, FileId, Operation, ProcessEntry, Request, RequestFlags, TraceError,
     TraceWriter,
@@ -32,6 +35,8 @@ pub(crate) struct Resolver {
     entries: Vec<Entry>,
     /// Number of the part that is written.
     part: u32,
+    /// Counts for the one who watches.
+    pub(crate) counting: Option<Counting>,
 }
 
 /// A file that was met.
@@ -107,7 +112,16 @@ impl Resolver {
             files: FastMap::default(),
             entries: Vec::new(),
             part: 0,
+            counting: None,
         }
+    }
+
+    pub(crate) fn path(&self, file: FileId) -> Option<&str> {
+        self.entries.get(file.0 as usize).map(|entry| &*entry.path)
+    }
+
+    pub(crate) fn process_name(&self, process: u32) -> Option<&str> {
+        self.processes.get(&process)?.name.as_deref()
     }
 
     /// Start of the part that is written, `CLOCK_MONOTONIC`.
@@ -118,6 +132,14 @@ impl Resolver {
     /// Sets the start of the capture.
     pub(crate) fn begin(&mut self, origin_ns: u64) {
         self.origin_ns = origin_ns;
+    }
+
+    /// Limits the trace to the same directories as the processes see them.
+    pub(crate) fn limit_inside(&mut self, mounts: &[Mount]) {
+        let limits = self.limits.iter();
+        let inside: Vec<String> =
+            limits.filter_map(|path| container::inside(mounts, path)).collect();
+        self.limits.extend(inside);
     }
 
     /// Begins a part: it gets the processes that run, and each file again once a call names it.
@@ -250,7 +272,7 @@ impl Resolver {
         self.write_again(named.to_file, writer);
         let moved = u64::try_from(record.result).unwrap_or(0);
         let before = record.position.map(|position| position.saturating_sub(moved));
-        writer.event(Event {
+        let event = Event {
             duration_ns: Some(record.end_ns.saturating_sub(record.start_ns)),
             fd: named.fd,
             file: named.file,
@@ -260,7 +282,11 @@ impl Resolver {
             result: Some(record.result),
             flags: arg(call.flags),
             ..Event::new(self.since(record.start_ns), record.process, record.thread, id)
-        })
+        };
+        if let Some(counting) = &mut self.counting {
+            counting.add(&event);
+        }
+        writer.event(event)
     }
 
     /// Learns descriptors of pipes, sockets and the like.

@@ -3,7 +3,7 @@
 use crate::error::CaptureError;
 use crate::load::Loaded;
 use crate::recorder::Recorder;
-use crate::{Options, processes};
+use crate::{Options, container, processes};
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -72,7 +72,9 @@ impl Running {
                 running.process = Some(*process);
             }
             Target::Cgroup(path) => {
-                loaded.choose_cgroup(&cgroup(path)?)?;
+                let (path, folder) = cgroup(path)?;
+                loaded.choose_cgroup(&folder)?;
+                recorder.mounts(container::mounts(&path));
                 loaded.attach()?;
             }
             Target::System => loaded.attach()?,
@@ -135,7 +137,7 @@ fn start(command: &Command) -> Result<Child, CaptureError> {
     })
 }
 
-fn cgroup(path: &Path) -> Result<OwnedFd, CaptureError> {
+fn cgroup(path: &Path) -> Result<(PathBuf, OwnedFd), CaptureError> {
     let below = Path::new(CGROUPS);
     let path = if path.starts_with(below) {
         path.to_owned()
@@ -143,10 +145,13 @@ fn cgroup(path: &Path) -> Result<OwnedFd, CaptureError> {
         below.join(path.strip_prefix("/").unwrap_or(path))
     };
     // Any other directory would be accepted here and match nothing.
-    std::fs::metadata(path.join("cgroup.procs"))
+    let opened = std::fs::metadata(path.join("cgroup.procs"))
         .and_then(|_| std::fs::File::open(&path))
-        .map(OwnedFd::from)
-        .map_err(|source| CaptureError::Target { path, source })
+        .map(OwnedFd::from);
+    match opened {
+        Ok(folder) => Ok((path, folder)),
+        Err(source) => Err(CaptureError::Target { path, source }),
+    }
 }
 
 /// The cgroup of a systemd unit, by its name with or without `.service`, or of a container, by the

@@ -82,6 +82,9 @@ pub enum Command {
     /// Draw the live screen of a run: reads states on standard input
     #[command(hide = true)]
     Screen,
+    /// Draw the live screen of a capture: reads states on standard input
+    #[command(hide = true)]
+    CaptureScreen,
 }
 
 /// Backend that runs the trials of a lab, and its settings.

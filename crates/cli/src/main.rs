@@ -64,6 +64,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Trace(command) => commands::trace::run(&command),
         Command::Screen => progress::live::run(),
+        Command::CaptureScreen => progress::recording::run(),
         Command::Completions(arguments) => commands::documents::completions(&arguments),
         Command::Documents(arguments) => commands::documents::documents(&arguments),
         other => on_this_machine(|session| on_session(session, other)),
@@ -94,6 +95,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         | Command::Capture(_)
         | Command::Trace(_)
         | Command::Screen
+        | Command::CaptureScreen
         | Command::Completions(_)
         | Command::Documents(_) => Ok(Exit::Done),
     }

@@ -4,6 +4,7 @@
 pub mod child;
 mod left;
 pub mod live;
+pub mod recording;
 pub mod state;
 
 use crate::screen;
@@ -33,8 +34,9 @@ impl<'a> Progress<'a> {
     /// the directory of the images.
     pub fn new(plan: &'a Plan, backend: &str, scratch: &Path, on_screen: bool) -> Self {
         // Without a screen, for any reason, there are lines.
-        let screen =
-            (on_screen && screen::possible()).then(|| ScreenProcess::start().ok()).flatten();
+        let screen = (on_screen && screen::possible())
+            .then(|| ScreenProcess::start("screen").ok())
+            .flatten();
         Self {
             plan,
             state: State::new(plan, backend, scratch),

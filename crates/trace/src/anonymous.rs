@@ -72,7 +72,8 @@ impl Anonymizer {
         let paths = meta.paths.iter().map(|path| self.path(path)).collect();
         let mut initial = meta.initial.clone();
         initial.iter_mut().for_each(|tree| tree.root = self.path(&tree.root));
-        Meta { paths, initial, kernel: None, anonymous: true, ..meta.clone() }
+        let mounts = Vec::new();
+        Meta { paths, initial, mounts, kernel: None, anonymous: true, ..meta.clone() }
     }
 }
 

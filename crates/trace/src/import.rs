@@ -6,6 +6,7 @@ mod block;
 mod constants;
 mod iolog;
 mod lines;
+mod perf;
 mod strace;
 mod strace_line;
 mod table;
@@ -13,6 +14,7 @@ mod table;
 pub use blkparse::blkparse;
 pub use blktrace::blktrace;
 pub use iolog::iolog;
+pub use perf::perf;
 pub use strace::strace;
 pub use table::{Table, table};
 

@@ -12,6 +12,7 @@ mod text;
 
 use crate::error::TraceError;
 use crate::event::Operation;
+use crate::meta::Mount;
 use crate::read::Trace;
 use serde::Serialize;
 
@@ -85,6 +86,8 @@ pub struct Summary {
     pub top_directories: Vec<Share>,
     /// Processes with the longest time in calls.
     pub top_processes: Vec<Share>,
+    /// Places outside of the directories that a container sees.
+    pub mounts: Vec<Mount>,
     /// Kinds of load that the source could not show.
     pub gaps: Vec<String>,
 }

@@ -38,6 +38,9 @@ pub struct Meta {
     /// Directory trees whose state before the start is in the trace.
     #[serde(default)]
     pub initial: Vec<Tree>,
+    /// Places outside of the directories that a traced container sees: calls name those inside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<Mount>,
     /// True when names were replaced by words without meaning.
     #[serde(default)]
     pub anonymous: bool,
@@ -47,6 +50,15 @@ pub struct Meta {
     /// Kinds of load that the source cannot show, in words.
     #[serde(default)]
     pub gaps: Vec<String>,
+}
+
+/// A mount of a container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Path in the container.
+    pub inside: String,
+    /// Path on the machine.
+    pub outside: String,
 }
 
 /// A directory tree as it was before the start.
@@ -82,6 +94,7 @@ impl Meta {
             paths: Vec::new(),
             requests: false,
             initial: Vec::new(),
+            mounts: Vec::new(),
             anonymous: false,
             lost: Vec::new(),
             gaps: Vec::new(),

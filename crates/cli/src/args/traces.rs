@@ -25,8 +25,9 @@ pub struct CaptureArgs {
     /// Record every process of a systemd unit
     #[arg(long, value_name = "NAME", group = "target")]
     pub unit: Option<String>,
-    /// Record every process of a container, by the first 12 or more digits of its id
-    #[arg(long, value_name = "ID", group = "target")]
+    /// Record every process of a container of docker, podman or Kubernetes, by its name (there POD,
+    /// POD/CONTAINER or NAMESPACE/POD/CONTAINER) or the first 12 or more digits of its id
+    #[arg(long, value_name = "NAME|ID", group = "target")]
     pub container: Option<String>,
     /// Record every process but this one
     #[arg(long, group = "target")]
@@ -144,6 +145,8 @@ pub struct TraceImportArgs {
 pub enum TraceFormat {
     /// Output of `strace -f -ttt -T -yy -o FILE COMMAND`; -t, -tt and -r are read too
     Strace,
+    /// Output of `perf trace -o FILE COMMAND`
+    Perf,
     /// Binary files of blktrace: one of them, or their name without .blktrace.N
     Blktrace,
     /// Text of `blkparse -i DEVICE`

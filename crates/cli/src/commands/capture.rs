@@ -2,8 +2,11 @@
 
 use crate::args::CaptureArgs;
 use crate::failure::{Exit, Failure};
-use crate::{stop, terminal};
-use seekwell_capture::{CaptureError, Captured, Command, Ended, Options, Rotate, Target};
+use crate::progress::child::ScreenProcess;
+use crate::progress::recording::Recording;
+use crate::{screen, stop, terminal};
+use seekwell_capture::{CaptureError, Captured, Command, Ended, Live, Options, Rotate, Target};
+use std::sync::atomic::AtomicBool;
 
 /// Records until the target ends, the time is over or Ctrl-C.
 ///
@@ -28,9 +31,26 @@ pub fn run(arguments: &CaptureArgs) -> Result<Exit, Failure> {
     if !matches!(options.target, Target::Command(_)) && options.time.is_none() {
         terminal::talk("recording; end with Ctrl-C");
     }
-    let captured = seekwell_capture::capture(&options, &stop).map_err(failure)?;
+    let captured = recorded(&options, &stop).map_err(failure)?;
     terminal::talk(terminal::harmless(&told(&options, &captured)).trim_end());
     Ok(Exit::Done)
+}
+
+/// Records, on a screen where there can be one. A command has its terminal for itself.
+fn recorded(options: &Options, stop: &AtomicBool) -> Result<Captured, CaptureError> {
+    let is_alone = !matches!(options.target, Target::Command(_));
+    let screen = (is_alone && screen::possible())
+        .then(|| ScreenProcess::start("capture-screen").ok())
+        .flatten();
+    let Some(screen) = screen else { return seekwell_capture::capture(options, stop) };
+    let trace = options.output.display().to_string();
+    let mut watch = |live: &Live| {
+        // Without its screen the capture goes on.
+        screen.send(&Recording::of(&trace, live));
+    };
+    let captured = seekwell_capture::capture_watched(options, stop, &mut watch);
+    screen.finish();
+    captured
 }
 
 fn failure(error: CaptureError) -> Failure {
@@ -44,8 +64,11 @@ fn target(arguments: &CaptureArgs) -> Result<Target, CaptureError> {
     if let Some(path) = &arguments.cgroup {
         return Ok(Target::Cgroup(path.clone()));
     }
-    if let Some(name) = arguments.unit.as_ref().or(arguments.container.as_ref()) {
+    if let Some(name) = &arguments.unit {
         return Ok(Target::Cgroup(seekwell_capture::cgroup_of(name)?));
+    }
+    if let Some(name) = &arguments.container {
+        return Ok(Target::Cgroup(seekwell_capture::cgroup_of_container(name)?));
     }
     if arguments.system {
         return Ok(Target::System);

@@ -141,6 +141,7 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
     }
     let imported = filling(reach, output, || match arguments.format {
         TraceFormat::Strace => import::strace(input, output),
+        TraceFormat::Perf => import::perf(input, output),
         TraceFormat::Blktrace => import::blktrace(input, output),
         TraceFormat::Blkparse => import::blkparse(input, output),
         TraceFormat::Iolog => import::iolog(input, output),

@@ -1,8 +1,8 @@
 //! The screen as a process of its own: neither its end nor its slowness touches the run, and it
 //! gives the terminal back when the run is killed, because its pipe ends.
 
-use super::state::State;
 use crate::screen::Before;
+use serde::Serialize;
 use std::io::{self, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -32,14 +32,14 @@ pub struct ScreenProcess {
 }
 
 impl ScreenProcess {
-    /// Starts this program again as the screen.
+    /// Starts this program again as the screen `command`.
     ///
     /// # Errors
     /// When there is no terminal or no process can be started.
-    pub fn start() -> io::Result<Self> {
+    pub fn start(command: &str) -> io::Result<Self> {
         let before = Before::read()?;
         let mut child = Command::new(std::env::current_exe()?)
-            .arg("screen")
+            .arg(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()?;
@@ -55,7 +55,7 @@ impl ScreenProcess {
     }
 
     /// Sends a state and does not wait; `false` when the screen is no more.
-    pub fn send(&self, state: &State) -> bool {
+    pub fn send(&self, state: &impl Serialize) -> bool {
         // A state is text and numbers: it always serialises.
         let Ok(text) = serde_json::to_string(state) else { return true };
         let (slot, changed) = &*self.shared;

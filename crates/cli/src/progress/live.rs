@@ -8,6 +8,7 @@ use super::state::State;
 use crate::failure::{Exit, Failure};
 use crate::screen::Screen;
 use devices::Devices;
+use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, stdin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,7 +79,7 @@ impl Shown {
 }
 
 /// Reads states in a thread; the channel ends with the pipe.
-fn states() -> Receiver<State> {
+pub(super) fn states<T: DeserializeOwned + Send + 'static>() -> Receiver<T> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(stdin()).lines().map_while(Result::ok) {
@@ -95,7 +96,7 @@ fn states() -> Receiver<State> {
 
 /// Ctrl-C is for the run; SIGTERM and the end of the terminal end the screen. In the background,
 /// after the run was killed, the terminal must still be given back.
-fn signals() -> Result<Arc<AtomicBool>, Failure> {
+pub(super) fn signals() -> Result<Arc<AtomicBool>, Failure> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(AtomicBool::new(false));

@@ -238,3 +238,22 @@ fn no_screen_means_lines() {
     terminal.wait_for("trial 12/12");
     assert!(!terminal.text().contains(ENTER) && terminal.is_usual());
 }
+
+#[test]
+fn the_screen_of_a_capture_draws_what_it_is_told_and_ends_with_the_pipe() {
+    let terminal = Terminal::new();
+    let mut command = terminal.command(Path::new("/"));
+    let mut child = command.arg("capture-screen").stdin(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let state = r#"{"trace": "/t", "per_second": 4321, "calls": [["read", 4000], ["sync", 321]],
+        "files": [["/srv/\u001b[2Jdb", 4000]], "processes": [["7 db", 4321]],
+        "events": 98765, "lost": 12, "bytes": 2500000}"#;
+    writeln!(pipe, "{}", state.replace('\n', " ")).unwrap();
+    for text in ["4321 calls a second", "98765 events, 12 LOST", "2.5 MB written", "4000", "7 db"] {
+        terminal.wait_for(text);
+    }
+    assert!(!terminal.text().contains("\u{1b}[2Jdb"), "a name steers the terminal");
+    drop(pipe);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    terminal.assert_given_back();
+}

@@ -84,12 +84,15 @@ struct Started {
     start_ns: u64,
 }
 
-struct Import {
-    writer: TraceWriter,
-    counts: Imported,
+/// Calls of one text, followed.
+pub(super) struct Import {
+    pub(super) writer: TraceWriter,
+    pub(super) counts: Imported,
     epoch_ns: Option<u64>,
     first_ns: Option<u64>,
-    last_ns: u64,
+    pub(super) last_ns: u64,
+    /// Calls whose file is known by an address alone.
+    pub(super) unnamed: u64,
     /// Time of the line before, as its clock says it.
     clock_ns: u64,
     started: HashMap<u32, Started>,
@@ -100,13 +103,14 @@ struct Import {
 }
 
 impl Import {
-    fn new(writer: TraceWriter) -> Self {
+    pub(super) fn new(writer: TraceWriter) -> Self {
         Self {
             writer,
             counts: Imported::default(),
             epoch_ns: None,
             first_ns: None,
             last_ns: 0,
+            unnamed: 0,
             clock_ns: 0,
             started: HashMap::new(),
             processes: HashMap::new(),
@@ -181,7 +185,8 @@ impl Import {
         now_ns.saturating_sub(first_ns)
     }
 
-    fn whole(
+    /// Adds a call that is complete; `end_ns` is its end where the text has no duration.
+    pub(super) fn whole(
         &mut self,
         text: &str,
         thread: u32,
@@ -209,6 +214,16 @@ impl Import {
         self.follow(call, &said, &event);
         self.last_ns = self.last_ns.max(start_ns.saturating_add(duration_ns.unwrap_or(0)));
         self.writer.event(event)
+    }
+
+    /// Learns the name of a thread that is met for the first time.
+    pub(super) fn name(&mut self, thread: u32, start_ns: u64, name: &str) {
+        if name.is_empty() || self.processes.contains_key(&thread) {
+            return;
+        }
+        self.processes.insert(thread, thread);
+        let name = Some(name.to_owned());
+        self.writer.process(ProcessEntry { process: thread, parent: None, start_ns, name });
     }
 
     fn process(&mut self, thread: u32, start_ns: u64) -> u32 {
@@ -431,7 +446,7 @@ fn is_descriptor(text: &str) -> bool {
 }
 
 /// The call with this name; strace names one that it does not know by its number.
-fn known(name: &str) -> Option<CallId> {
+pub(super) fn known(name: &str) -> Option<CallId> {
     let Some(digits) = name.strip_prefix("syscall_0x") else { return CallId::named(name) };
     CallId::numbered(u16::from_str_radix(digits, 16).ok()?)
 }

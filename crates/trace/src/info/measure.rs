@@ -65,6 +65,7 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     summary.duration_ns = trace.meta().duration_ns.unwrap_or(calls.last_ns.max(requests.last_ns));
     summary.lost = trace.meta().lost_events();
     summary.gaps.clone_from(&trace.meta().gaps);
+    summary.mounts.clone_from(&trace.meta().mounts);
     summary.device = requests.summary(&calls.calling, trace.meta().requests);
     Ok(summary)
 }

@@ -1,6 +1,7 @@
 //! A summary as text for the terminal.
 
 use super::{OperationSummary, Reuse, Share, Spread, Summary, Transfer, ratio};
+use crate::meta::Mount;
 use std::fmt::Write as _;
 
 const UNKNOWN: &str = "-";
@@ -20,6 +21,12 @@ pub fn text(summary: &Summary) -> String {
     shares(&mut out, "file", &summary.top_files);
     shares(&mut out, "directory", &summary.top_directories);
     shares(&mut out, "process", &summary.top_processes);
+    if !summary.mounts.is_empty() {
+        line(&mut out, "In the container and outside");
+        let pair = |mount: &Mount| format!("  {} is {}", mount.inside, mount.outside);
+        summary.mounts.iter().for_each(|mount| line(&mut out, &pair(mount)));
+        line(&mut out, "");
+    }
     if !summary.gaps.is_empty() {
         line(&mut out, "Not in the trace");
         summary.gaps.iter().for_each(|gap| line(&mut out, &format!("  - {gap}")));
