@@ -1,17 +1,42 @@
-//! Containers of docker, podman and Kubernetes: their cgroups by name, and the places of their
-//! directories outside.
+//! Cgroups of units and containers (docker, podman, Kubernetes) by name, and the places of a
+//! container's directories outside.
 
 use crate::error::CaptureError;
-use crate::target::cgroup_of;
 use seekwell_trace::meta::Mount;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+/// Root of all cgroups.
+pub(crate) const CGROUPS: &str = "/sys/fs/cgroup";
 /// Digits of an id that are enough to find it.
 const DIGITS: usize = 12;
 /// Filesystems of the kernel, of which nothing is on a device.
 const OF_KERNEL: [&str; 9] =
     ["proc", "sysfs", "tmpfs", "devpts", "devtmpfs", "mqueue", "cgroup", "cgroup2", "securityfs"];
+
+/// The cgroup of a systemd unit, by its name with or without `.service`, or of a container, by the
+/// first 12 or more digits of its id.
+///
+/// # Errors
+/// When there is none.
+pub fn cgroup_of(name: &str) -> Result<PathBuf, CaptureError> {
+    let service = format!("{name}.service");
+    let is_id = name.len() >= 12 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named = |found: &str| found == name || found == service || (is_id && found.contains(name));
+    let mut left = vec![PathBuf::from(CGROUPS)];
+    while let Some(folder) = left.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            if entry.file_name().to_str().is_some_and(named) {
+                return Ok(entry.path());
+            }
+            left.push(entry.path());
+        }
+    }
+    Err(CaptureError::NoCgroup { name: name.to_owned() })
+}
 
 /// The cgroup of a container, by its name or by the first 12 or more digits of its id. In Kubernetes
 /// the name is that of the pod, POD/CONTAINER, or NAMESPACE/POD/CONTAINER.

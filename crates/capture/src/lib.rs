@@ -20,10 +20,10 @@ mod ring;
 mod target;
 mod walk;
 
-pub use container::cgroup_of_container;
+pub use container::{cgroup_of, cgroup_of_container};
 pub use error::CaptureError;
 pub use live::Live;
-pub use target::{Command, Target, cgroup_of};
+pub use target::{Command, Target};
 
 use load::{Loaded, Select};
 use recorder::Recorder;

@@ -1,6 +1,5 @@
 //! Counts of a capture while it runs.
 
-use crate::resolve::Resolver;
 use seekwell_trace::calls::{CallId, Class};
 use seekwell_trace::fast::FastMap;
 use seekwell_trace::{Event, FileId};
@@ -65,15 +64,19 @@ impl Counting {
         self.since.elapsed() >= STEP
     }
 
-    /// Ends the step; the numbers of the whole trace are left 0.
-    pub(crate) fn take(&mut self, resolver: &Resolver) -> Live {
+    /// Ends the step, with paths of files and names of processes; the numbers of the whole trace are left 0.
+    pub(crate) fn take<'a>(
+        &mut self,
+        path: impl Fn(FileId) -> Option<&'a str>,
+        program: impl Fn(u32) -> Option<&'a str>,
+    ) -> Live {
         let done = std::mem::replace(self, Self::new());
         let classes = Class::ALL.into_iter().map(Class::name).zip(done.classes);
         let name = |process: u32| {
-            let name = resolver.process_name(process).unwrap_or_default();
+            let name = program(process).unwrap_or_default();
             format!("{process} {name}").trim_end().to_owned()
         };
-        let path = |file: FileId| resolver.path(file).unwrap_or("?").to_owned();
+        let path = |file: FileId| path(file).unwrap_or("?").to_owned();
         Live {
             step: done.since.elapsed(),
             calls: classes.filter(|(_, count)| *count > 0).collect(),

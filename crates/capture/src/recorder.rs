@@ -33,7 +33,7 @@ pub(crate) struct Recorder {
     parts: Parts,
     /// Bytes of the trace, for the thread that empties the rings.
     bytes: Arc<AtomicU64>,
-    /// Load of the last second that nobody has seen.
+    /// Load of the last second, until it is taken.
     live: Arc<Mutex<Option<Live>>>,
 }
 
@@ -163,7 +163,7 @@ impl Recorder {
             events: self.parts.events() + self.writer.events(),
             lost: self.meta.lost_events(),
             bytes: self.bytes.load(Ordering::Relaxed),
-            ..counting.take(&self.resolver)
+            ..counting.take(|file| self.resolver.path(file), |id| self.resolver.process_name(id))
         };
         self.resolver.counting = Some(counting);
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);

@@ -11,8 +11,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 
-const CGROUPS: &str = "/sys/fs/cgroup";
-
 /// Processes to record, with all that they start.
 #[derive(Clone, Debug)]
 pub enum Target {
@@ -138,7 +136,7 @@ fn start(command: &Command) -> Result<Child, CaptureError> {
 }
 
 fn cgroup(path: &Path) -> Result<(PathBuf, OwnedFd), CaptureError> {
-    let below = Path::new(CGROUPS);
+    let below = Path::new(container::CGROUPS);
     let path = if path.starts_with(below) {
         path.to_owned()
     } else {
@@ -152,30 +150,6 @@ fn cgroup(path: &Path) -> Result<(PathBuf, OwnedFd), CaptureError> {
         Ok(folder) => Ok((path, folder)),
         Err(source) => Err(CaptureError::Target { path, source }),
     }
-}
-
-/// The cgroup of a systemd unit, by its name with or without `.service`, or of a container, by the
-/// first 12 or more digits of its id.
-///
-/// # Errors
-/// When there is none.
-pub fn cgroup_of(name: &str) -> Result<PathBuf, CaptureError> {
-    let service = format!("{name}.service");
-    let is_id = name.len() >= 12 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let named = |found: &str| found == name || found == service || (is_id && found.contains(name));
-    let mut left = vec![PathBuf::from(CGROUPS)];
-    while let Some(folder) = left.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                continue;
-            }
-            if entry.file_name().to_str().is_some_and(named) {
-                return Ok(entry.path());
-            }
-            left.push(entry.path());
-        }
-    }
-    Err(CaptureError::NoCgroup { name: name.to_owned() })
 }
 
 /// The traced directories as absolute paths.

@@ -3,7 +3,7 @@
 use crate::encode::{self, Numbers, Words};
 use crate::error::TraceError;
 use crate::meta::private_file;
-use crate::pack::Part;
+use crate::part::Part;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::ColumnReader;

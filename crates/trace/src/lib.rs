@@ -18,6 +18,7 @@ pub mod info;
 pub mod merge;
 pub mod meta;
 pub mod pack;
+mod part;
 mod read;
 pub mod split;
 mod write;

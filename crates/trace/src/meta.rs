@@ -1,10 +1,9 @@
 //! Description of a trace: `trace.json` in its folder.
 
 use crate::error::TraceError;
-use crate::pack::Part;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -123,17 +122,8 @@ impl Meta {
         Self::of(&text, folder)
     }
 
-    /// Reads the description in a packed trace.
-    pub(crate) fn read_part(part: Option<Part>, pack: &Path) -> Result<Self, TraceError> {
-        let Some(part) = part else {
-            return Err(TraceError::NotATrace { path: pack.to_owned() });
-        };
-        let mut text = Vec::new();
-        part.from(0).read_to_end(&mut text).map_err(TraceError::io("read", pack))?;
-        Self::of(&text, pack)
-    }
-
-    fn of(text: &[u8], folder: &Path) -> Result<Self, TraceError> {
+    /// Reads the description in `text`, of the trace at `folder`.
+    pub(crate) fn of(text: &[u8], folder: &Path) -> Result<Self, TraceError> {
         let path = folder.join(FILE);
         let meta: Self = serde_json::from_slice(text)
             .map_err(|source| TraceError::Description { path, source })?;

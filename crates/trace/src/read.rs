@@ -8,9 +8,10 @@ use crate::event::{
     Content, Event, FileEntry, FileId, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
 };
 use crate::meta::{self, Meta};
-use crate::pack::{Pack, Part};
+use crate::part::{Pack, Part};
 use crate::write::{CALLS, FILES, INITIAL, PROCESSES, REQUESTS};
 use parquet::data_type::ByteArray;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -41,7 +42,12 @@ impl Trace {
             return Ok(Self { path, packed: None, meta });
         }
         let pack = Pack::open(&path)?;
-        let meta = Meta::read_part(pack.part(meta::FILE), &path)?;
+        let Some(part) = pack.part(meta::FILE) else {
+            return Err(TraceError::NotATrace { path });
+        };
+        let mut text = Vec::new();
+        part.from(0).read_to_end(&mut text).map_err(TraceError::io("read", &path))?;
+        let meta = Meta::of(&text, &path)?;
         Ok(Self { path, packed: Some(Arc::new(pack)), meta })
     }
 

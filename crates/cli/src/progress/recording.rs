@@ -20,8 +20,8 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Cells of the longest bar.
 const BAR: usize = 24;
 
-/// What the screen shows.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// Content of the screen.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recording {
     trace: String,
     /// Events each second, of all kinds of calls together.
@@ -64,17 +64,13 @@ pub fn run() -> Result<Exit, Failure> {
     let stop = signals()?;
     let states = states::<Recording>();
     let mut screen = Screen::open().map_err(gone)?;
-    let mut shown = Recording::default();
-    screen.draw(|frame| draw(frame, &shown)).map_err(gone)?;
+    screen.draw(foot).map_err(gone)?;
     while !stop.load(Ordering::Relaxed) {
         if let Some('q' | 'Q' | '\u{1b}') = screen.key(LOOK) {
             break;
         }
         match states.try_recv() {
-            Ok(state) => {
-                shown = state;
-                screen.draw(|frame| draw(frame, &shown)).map_err(gone)?;
-            }
+            Ok(state) => screen.draw(|frame| draw(frame, &state)).map_err(gone)?,
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => break,
         }
@@ -84,7 +80,7 @@ pub fn run() -> Result<Exit, Failure> {
 
 fn draw(frame: &mut Frame<'_>, shown: &Recording) {
     let kinds = u16::try_from(shown.calls.len() + 2).unwrap_or(12);
-    let [head, calls, below, foot] = Layout::vertical([
+    let [head, calls, below, _] = Layout::vertical([
         Constraint::Length(3),
         Constraint::Length(kinds),
         Constraint::Min(3),
@@ -98,8 +94,15 @@ fn draw(frame: &mut Frame<'_>, shown: &Recording) {
     frame.render_widget(Paragraph::new(table("files, calls a second", &shown.files)), files);
     let rows = table("processes, calls a second", &shown.processes);
     frame.render_widget(Paragraph::new(rows), processes);
+    foot(frame);
+}
+
+/// The keys, in the last line.
+fn foot(frame: &mut Frame<'_>) {
     let text = "q closes this screen, the recording continues   Ctrl-C ends the recording";
-    frame.render_widget(Line::styled(text, dim()), foot);
+    let [_, last] =
+        Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
+    frame.render_widget(Line::styled(text, dim()), last);
 }
 
 fn title(shown: &Recording) -> Vec<Line<'static>> {

@@ -18,7 +18,7 @@ fn roundtrip(groups: &[Vec<Option<i64>>]) {
         segment.group(&[numbers(), numbers(), Stored::Words(words)]).unwrap();
     }
     segment.seal().unwrap();
-    let reading = Reading::open(&path, crate::pack::Part::whole(&path).unwrap()).unwrap();
+    let reading = Reading::open(&path, crate::part::Part::whole(&path).unwrap()).unwrap();
     assert_eq!(reading.groups(), groups.len());
     for (at, rows) in groups.iter().enumerate() {
         let group = reading.group(at, &COLUMNS).unwrap();

@@ -83,7 +83,7 @@ fn lost_events(text: &str) -> Option<u64> {
 /// A line: `  1.091 ( 0.020 ms): sh/13968 close(fd: 4)   = 0`.
 struct Line<'a> {
     start_ns: u64,
-    /// `None` while the call goes on.
+    /// `None` for a call that has not ended.
     duration_ns: Option<u64>,
     name: &'a str,
     thread: u32,
