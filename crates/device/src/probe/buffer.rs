@@ -1,6 +1,6 @@
 //! The disk's buffer: cost of a command and rate of the bus, read-ahead, segments.
 
-use super::head::{BLOCK, Head, median};
+use super::head::{BLOCK, Head, align, median};
 use super::{Interval, ProbeError};
 
 /// Places at which each experiment is made.
@@ -12,6 +12,9 @@ const IDLE_NS: u64 = 120_000_000;
 /// Largest read-ahead and most segments looked for.
 const MOST_SECTORS: u64 = 32 << 11;
 const MOST_SEGMENTS: usize = 64;
+
+/// Length of a long run: segments up to this size are found.
+const RUN_SECTORS: u64 = 16 << 11;
 
 /// Most segments that a device file may have.
 const ANY_SEGMENTS: f64 = 65_536.0;
@@ -32,6 +35,10 @@ pub struct Buffer {
     pub segments: Interval,
     /// True when data that was delivered serves a second read.
     pub keeps_delivered: bool,
+    /// Sectors of a segment: those read ahead, and those before them that are still there.
+    pub segment_sectors: Interval,
+    /// True when it reads ahead again once the data read ahead is used up.
+    pub resumes_read_ahead: bool,
 }
 
 impl Buffer {
@@ -71,6 +78,14 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer, ProbeError> {
     });
     head.hit_below_ns = below(small.value);
     let read_ahead_sectors = read_ahead(head, before)?;
+    let ahead = read_ahead_sectors.value as u64;
+    let keeps_delivered = keeps_delivered(head, before, ahead)?;
+    let behind = if keeps_delivered { behind(head)? } else { interval_of(0) };
+    let segment_sectors = Interval {
+        value: read_ahead_sectors.value + behind.value,
+        low: read_ahead_sectors.low + behind.low,
+        high: read_ahead_sectors.high + behind.high,
+    };
     let hit = |ns: f64| (ns - moving_ns).max(0.0);
     Ok(Buffer {
         hit_ns: Some(Interval {
@@ -82,7 +97,9 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer, ProbeError> {
         read_ahead_after: Some(before),
         read_ahead_sectors,
         segments: segments(head, before)?,
-        keeps_delivered: keeps_delivered(head)?,
+        keeps_delivered,
+        segment_sectors,
+        resumes_read_ahead: resumes(head, before, ahead)?,
     })
 }
 
@@ -95,6 +112,8 @@ fn none() -> Buffer {
         read_ahead_sectors: Interval { value: 0.0, low: 0.0, high: 0.0 },
         segments: Interval { value: 1.0, low: 1.0, high: ANY_SEGMENTS },
         keeps_delivered: false,
+        segment_sectors: interval_of(0),
+        resumes_read_ahead: false,
     }
 }
 
@@ -183,9 +202,63 @@ fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
     Ok(Interval { value: low, low, high })
 }
 
-fn keeps_delivered(head: &mut Head<'_>) -> Result<bool, ProbeError> {
-    let lba = head.anywhere();
-    head.read(lba, BLOCK)?;
-    head.wait(IDLE_NS);
-    Ok(head.read(lba, BLOCK)?.took_ns() < head.hit_below_ns)
+/// Reads a block of the read-ahead twice. A block before it would not do: what was read ahead may have pushed it out.
+fn keeps_delivered(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool, ProbeError> {
+    let mut kept = 0;
+    for _ in 0..3 {
+        let lba = start(head, before)? + align(ahead / 4);
+        head.wait(IDLE_NS);
+        head.read(lba, BLOCK)?;
+        kept += usize::from(head.read(lba, BLOCK)?.took_ns() < head.hit_below_ns);
+    }
+    Ok(kept >= 2)
+}
+
+/// Sectors before the end of a long run of reads that are still there, by bisection: each step at a new place.
+fn behind(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
+    let mut is_there = |sectors: u64| {
+        let mut hits = 0;
+        for _ in 0..3 {
+            let end = read_run(head)?;
+            head.wait(IDLE_NS);
+            let found = head.read(end - sectors, BLOCK)?;
+            hits += usize::from(found.took_ns() < head.hit_below_ns);
+        }
+        Ok::<bool, ProbeError>(hits >= 2)
+    };
+    let (mut low, mut high) = (0, RUN_SECTORS);
+    while high - low > u64::from(BLOCK) {
+        let middle = align(u64::midpoint(low, high));
+        if is_there(middle)? { low = middle } else { high = middle }
+    }
+    Ok(Interval { value: low as f64, low: low as f64, high: high as f64 })
+}
+
+/// Reads a long run at a new place; the sector behind it.
+fn read_run(head: &mut Head<'_>) -> Result<u64, ProbeError> {
+    let most = head.target.geometry().max_request_bytes / 512;
+    let length = align(most.clamp(BLOCK, 256).into());
+    let first = align(head.below(head.sectors() - 2 * RUN_SECTORS));
+    let count = RUN_SECTORS / length;
+    for index in 0..count {
+        head.read(first + index * length, length as u32)?;
+    }
+    Ok(first + count * length)
+}
+
+/// Uses most of the read-ahead, and looks behind its end after an idle time.
+fn resumes(head: &mut Head<'_>, before: u32, ahead: u64) -> Result<bool, ProbeError> {
+    let mut resumed = 0;
+    for _ in 0..3 {
+        let next = start(head, before)?;
+        head.wait(IDLE_NS);
+        head.read(next + align(ahead * 3 / 4), BLOCK)?;
+        head.wait(IDLE_NS);
+        resumed += usize::from(head.read(next + ahead, BLOCK)?.took_ns() < head.hit_below_ns);
+    }
+    Ok(resumed >= 2)
+}
+
+fn interval_of(sectors: u64) -> Interval {
+    Interval { value: sectors as f64, low: sectors as f64, high: sectors as f64 }
 }

@@ -168,13 +168,14 @@ fn electronics(text: &mut String, findings: &Findings) {
         text,
         "[rotating.buffer]\nread_segments = {}\nsegment_kib = {}\nread_ahead_kib = {ahead_kib}",
         buffer.segments.value,
-        ahead_kib.max(64),
+        ((buffer.segment_sectors.value / 2.0).round() as u64).max(ahead_kib).max(64),
     );
     let _ = writeln!(
         text,
-        "read_ahead_after = {}\nkeeps_delivered = {}\nwrite_back = {}\nwrite_kib = 2048\ndestage_run_kib = 256\n",
+        "read_ahead_after = {}\nkeeps_delivered = {}\nresumes_read_ahead = {}\nwrite_back = {}\nwrite_kib = 2048\ndestage_run_kib = 256\n",
         buffer.read_ahead_after.unwrap_or(0),
         buffer.keeps_delivered,
+        buffer.resumes_read_ahead,
         findings.geometry.write_cache,
     );
 }

@@ -57,6 +57,7 @@ pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
     }
     line("read-ahead", format!("{:.0} KiB", buffer.read_ahead_sectors.value / 2.0));
     line("segments", format!("{:.0} to {:.0}", buffer.segments.low, buffer.segments.high));
+    line("size of a segment", format!("{:.0} KiB", buffer.segment_sectors.value / 2.0));
     if let Some([low, high]) = findings.window {
         line("sorted reads", format!("{low} to {high}"));
     }

@@ -68,6 +68,12 @@ fn is_found(name: &str) {
     let off = findings.buffer.read_ahead_sectors.value / read_ahead - 1.0;
     assert!(off.abs() < 0.1, "{name}: read-ahead off by {off}");
 
+    let segment = f64::from(parameters.buffer.segment_kib) * 2.0;
+    let off = findings.buffer.segment_sectors.value / segment - 1.0;
+    assert!(off.abs() < 0.1, "{name}: segment off by {off}");
+    assert_eq!(findings.buffer.keeps_delivered, parameters.buffer.keeps_delivered, "{name}");
+    assert_eq!(findings.buffer.resumes_read_ahead, parameters.buffer.resumes_read_ahead, "{name}");
+
     if let Some(window) = parameters.reorder_window {
         let [low, high] = findings.window.unwrap();
         assert!((low..=high).contains(&window), "{name}: window {low} to {high}, not {window}");
