@@ -65,7 +65,7 @@ pub enum Command {
     /// List the modelled devices of the virtual backend, or show the behaviour of one
     #[command(subcommand)]
     Device(DeviceCommand),
-    /// Learn how a rotating disk behaves by reading it, and write a device file that models it
+    /// Learn how a rotating disk behaves, and write a device file that models it
     Probe(ProbeArgs),
     /// Measure the CPU time to charge on the virtual backend
     Calibrate,
@@ -203,7 +203,7 @@ pub struct DeviceImportArgs {
 /// Arguments of `probe`.
 #[derive(Args, Debug)]
 pub struct ProbeArgs {
-    /// Disk to read; nothing is written to it
+    /// Disk to probe; nothing is written to it without --write
     #[arg(required_unless_present = "model")]
     pub device: Option<PathBuf>,
     /// Probe a modelled device in virtual time, to see how well a probe finds it
@@ -215,7 +215,11 @@ pub struct ProbeArgs {
     /// Name of the device in the file: small letters, digits and '-'
     #[arg(long, default_value = "probed")]
     pub name: String,
-    /// Seed of the places that are read
+    /// Also write to the disk, to learn its write cache, flushes and settling; its contents are lost. The
+    /// disk must be claimed, as for a run
+    #[arg(long)]
+    pub write: bool,
+    /// Seed of the places that are read and written
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }

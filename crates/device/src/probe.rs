@@ -5,7 +5,8 @@
 //! shortest time in which a read can follow another, the seek curve. After Worthington, Ganger, Patt and Wilkes:
 //! On-line extraction of SCSI disk drive parameters, SIGMETRICS 1995.
 //!
-//! Nothing is written to the device. Parameters that only writes could tell are assumed, and the file says so.
+//! [`probe`] writes nothing to the device. Parameters that only writes could tell are assumed, and the file says so;
+//! [`probe_writes`] finds them on a device whose contents may be lost.
 
 use crate::model::Geometry;
 
@@ -13,11 +14,13 @@ mod accuracy;
 mod buffer;
 mod describe;
 mod head;
+mod line;
 mod report;
 mod rotation;
 mod seek;
 mod simulated;
 mod tracks;
+mod writes;
 mod zones;
 
 #[cfg(test)]
@@ -26,10 +29,12 @@ mod tests;
 pub use accuracy::{Accuracy, ClassAccuracy};
 pub use buffer::Buffer;
 pub use describe::{Label, device_file};
+pub use line::{Line, Point};
 pub use report::summary;
 pub use seek::SeekPoint;
 pub use simulated::Simulated;
 pub use tracks::Tracks;
+pub use writes::{Drain, WriteCache, Writes};
 pub use zones::FoundZone;
 
 use head::Head;
@@ -59,7 +64,25 @@ pub trait Target {
     fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed>;
 }
 
-/// Sectors to read.
+/// A device that can be written, too. Its contents are lost.
+pub trait WriteTarget: Target {
+    /// Writes past every cache of the host, `depth` requests at a time, in this order; start and end of each, in the
+    /// order of `requests`.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteFailed`] for the first write that failed.
+    fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed>;
+
+    /// Makes everything durable that was written.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteFailed::Flush`].
+    fn flush(&mut self) -> Result<Timed, WriteFailed>;
+}
+
+/// Sectors to read or write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// First sector of 512 bytes.
@@ -68,7 +91,7 @@ pub struct Span {
     pub sectors: u32,
 }
 
-/// Times of a read, in nanoseconds.
+/// Times of a request, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
     /// Submission.
@@ -95,12 +118,34 @@ pub struct ReadFailed {
     pub reason: String,
 }
 
+/// A write or flush that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteFailed {
+    /// A write.
+    #[error("cannot write {} sectors at sector {}: {reason}", .span.sectors, .span.lba)]
+    Write {
+        /// The sectors.
+        span: Span,
+        /// Cause, with a remedy where there is one.
+        reason: String,
+    },
+    /// A flush.
+    #[error("cannot flush the device: {reason}")]
+    Flush {
+        /// Cause, with a remedy where there is one.
+        reason: String,
+    },
+}
+
 /// The end of a probe without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// The device does not answer.
     #[error("the probe ended at a read that failed; check the device with smartctl")]
     Read(#[from] ReadFailed),
+    /// The device takes no writes.
+    #[error("the probe ended at a write that failed; check the device with smartctl")]
+    Write(#[from] WriteFailed),
     /// The device has too few sectors.
     #[error(
         "the device has {sectors} sectors; probing needs at least {least}; name the whole disk, not a small partition"
@@ -158,6 +203,8 @@ pub struct Findings {
     pub seeks: Vec<SeekPoint>,
     /// Waiting reads that the disk sorts: fewest and most that fit. `None` when depth makes no difference.
     pub window: Option<[u32; 2]>,
+    /// Findings that only writes tell; `None` when nothing was written.
+    pub writes: Option<Writes>,
 }
 
 /// A step of the probe, for a display.
@@ -175,6 +222,12 @@ pub enum Stage {
     Seeks,
     /// Reads that are sorted.
     Depth,
+    /// Size and state of the write cache, and how fast it drains.
+    WriteCache,
+    /// Flushes by the data before them.
+    Flushes,
+    /// Settling before writes, and writes that are sorted.
+    Settling,
     /// Withheld probes.
     Accuracy,
 }
@@ -190,7 +243,10 @@ impl Stage {
             Self::Tracks => "heads and skews",
             Self::Seeks => "seek curve",
             Self::Depth => "reads that are sorted",
-            Self::Accuracy => "withheld reads",
+            Self::WriteCache => "write cache",
+            Self::Flushes => "flushes",
+            Self::Settling => "settling before writes, writes that are sorted",
+            Self::Accuracy => "withheld requests",
         }
     }
 }
@@ -235,10 +291,42 @@ pub fn probe(
         head_switch_ns: found.head_switch_ns,
         seeks: found.points,
         window: None,
+        writes: None,
     };
     tell(Stage::Depth);
     findings.window = accuracy::window(&mut head, &findings)?;
     Ok(findings)
+}
+
+/// Adds to `findings` of a rotating disk what only writes tell. The contents of the device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
+pub fn probe_writes(
+    target: &mut dyn WriteTarget,
+    findings: &mut Findings,
+    seed: u64,
+    tell: &mut dyn FnMut(Stage),
+) -> Result<(), ProbeError> {
+    findings.writes = Some(writes::find(target, findings, seed, tell)?);
+    Ok(())
+}
+
+/// As [`judge`], and compares writes that the findings did not use, if they know of any. The contents of the device
+/// are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
+pub fn judge_writes(
+    target: &mut dyn WriteTarget,
+    findings: &Findings,
+    seed: u64,
+) -> Result<Accuracy, ProbeError> {
+    let mut accuracy = accuracy::judge(target, findings, seed)?;
+    accuracy.classes.extend(accuracy::of_writes(target, findings, seed)?);
+    Ok(accuracy)
 }
 
 /// Compares the file made of `findings` with the device on probes that the findings did not use.

@@ -45,6 +45,9 @@ pub struct RotatingParameters {
     /// The same after a change to another head or to the next cylinder: track to track for writes, less that for
     /// reads. `write_settle_us` when absent.
     pub write_track_settle_us: Option<f64>,
+    /// Extra settling before a read, after the arm moved farther than to the next cylinder: of a drive that settles
+    /// longer for reads than its seek curve has. 0 when absent.
+    pub read_settle_us: Option<f64>,
     /// Measured mean of random reads of 4 KiB over the whole disk, one at a time. The time
     /// missing from the data sheet's numbers becomes a settling of every read that moves the arm.
     pub measured_qd1_read_us: Option<f64>,
@@ -201,6 +204,12 @@ impl RotatingParameters {
         within("rotating.write_settle_us", self.write_settle_us, 0.0, 1e5)?;
         let track_settle_us = self.write_track_settle_us.unwrap_or(self.write_settle_us);
         within("rotating.write_track_settle_us", track_settle_us, 0.0, 1e5)?;
+        within("rotating.read_settle_us", self.read_settle_us.unwrap_or_default(), 0.0, 1e5)?;
+        if let Some(settle_us) = self.read_settle_us.filter(|_| self.measured_qd1_read_us.is_some())
+        {
+            let reason = "follows from measured_qd1_read_us; give one of them";
+            return Err(refuse("rotating.read_settle_us", settle_us, reason));
+        }
         within("rotating.passed_over_ms", self.passed_over_ms, 0.0, 1e6)?;
         within("rotating.reorder_window", self.reorder_window.unwrap_or(1).into(), 1.0, 65536.0)?;
         self.overhead.check()?;
@@ -297,7 +306,7 @@ impl RotatingParameters {
         let outside_ns = link.command_ns + ns(self.overhead.read_miss_us) + link.transfer_ns(1);
         let (seek, read_settle_ns) = match self.measured_qd1_read_us {
             Some(measured_us) => calibrate(measured_us, outside_ns, seek, &layout, sectors)?,
-            None => (seek, 0),
+            None => (seek, ns(self.read_settle_us.unwrap_or_default())),
         };
         Ok(Mechanics {
             layout,

@@ -48,7 +48,7 @@ pub use leftovers::put_back;
 pub use loaded::Session;
 pub use machine::Machine;
 pub use options::{Change, More, Options, Price};
-pub use probed::{ProbedDevice, ProbedError};
+pub use probed::{ProbedDevice, ProbedError, ProbedWrites};
 pub use process::{ServeError, serve};
 pub use resolved::{LabText, Resolved};
 pub use run::{Done, Finished, Planned, Run};

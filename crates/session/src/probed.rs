@@ -1,10 +1,12 @@
-//! A block device as the probe reads it: past the page cache, at chosen times, and never opened for writing.
+//! A block device as the probe reads it: past the page cache, at chosen times. Only one that is claimed is opened for
+//! writing, too.
 
 use rustix::fs::{FileType, Mode, OFlags};
 use seekwell_device::Geometry;
-use seekwell_device::probe::{ReadFailed, Span, Target, Timed};
+use seekwell_device::probe::{ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget};
 use seekwell_engine::buffer::Aligned;
 use seekwell_engine::{Clock as _, MonotonicClock};
+use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::queue;
 use seekwell_host::sysfs::{self, System};
 use std::fs::File;
@@ -41,6 +43,9 @@ pub enum ProbedError {
     /// Its queue cannot be read.
     #[error(transparent)]
     Host(#[from] seekwell_host::Error),
+    /// It must not be written.
+    #[error(transparent)]
+    Refused(#[from] seekwell_host::refusal::Refusal),
 }
 
 /// A block device that is open for reading alone.
@@ -53,14 +58,27 @@ pub struct ProbedDevice {
     /// Counters of the whole disk, which other programs share.
     stat: PathBuf,
     begun: Counters,
-    own_sectors: AtomicU64,
+    own: Own,
+}
+
+/// Sectors that the probe itself read and wrote.
+#[derive(Debug, Default)]
+struct Own {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+/// A claimed block device that the probe writes to.
+#[derive(Debug)]
+pub struct ProbedWrites {
+    device: ProbedDevice,
 }
 
 /// Requests of a disk since it was attached, as its `stat` counts them.
 #[derive(Clone, Copy, Debug)]
 struct Counters {
     sectors_read: u64,
-    writes: u64,
+    sectors_written: u64,
 }
 
 impl ProbedDevice {
@@ -77,7 +95,12 @@ impl ProbedDevice {
             return Err(ProbedError::NotBlock(path.to_owned()));
         }
         let opened = rustix::fs::open(&real, flags, Mode::empty());
-        let mut file = File::from(opened.map_err(|error| wrong(error.into()))?);
+        Self::with(system, &real, File::from(opened.map_err(|error| wrong(error.into()))?))
+    }
+
+    /// The device behind an open file.
+    fn with(system: &System, real: &Path, mut file: File) -> Result<Self, ProbedError> {
+        let wrong = |source: io::Error| ProbedError::Open { path: real.to_owned(), source };
         let bytes = file.seek(SeekFrom::End(0)).map_err(wrong)?;
         let name = real.file_name().unwrap_or_default().to_string_lossy();
         let settings = queue::read(system, &name)?;
@@ -101,8 +124,8 @@ impl ProbedDevice {
         let buffers = (0..geometry.queue_depth).map(buffer).collect();
         let stat = system.block(&whole).join("stat");
         let begun = counters(&stat)?;
-        let (scheduler, own_sectors) = (settings.scheduler, AtomicU64::new(0));
-        Ok(Self { file, geometry, scheduler, buffers, stat, begun, own_sectors })
+        let (scheduler, own) = (settings.scheduler, Own::default());
+        Ok(Self { file, geometry, scheduler, buffers, stat, begun, own })
     }
 
     /// I/O scheduler in force; it reorders waiting reads before the device can.
@@ -133,29 +156,42 @@ impl Target for ProbedDevice {
     fn disturbance(&self) -> Option<String> {
         let now = counters(&self.stat).ok()?;
         let read = now.sectors_read.saturating_sub(self.begun.sectors_read);
-        let read = read.saturating_sub(self.own_sectors.load(Ordering::Relaxed));
-        let writes = now.writes.saturating_sub(self.begun.writes);
+        let read = read.saturating_sub(self.own.read.load(Ordering::Relaxed));
+        let written = now.sectors_written.saturating_sub(self.begun.sectors_written);
+        let written = written.saturating_sub(self.own.written.load(Ordering::Relaxed));
         let text = format!(
-            "other programs read {} KiB from the disk and made {writes} writes meanwhile, which spoils the times; \
+            "other programs read {} KiB from the disk and wrote {} KiB to it meanwhile, which spoils the times; \
              unmount its filesystems and probe it again",
-            read / 2
+            read / 2,
+            written / 2
         );
-        (read + writes > 0).then_some(text)
+        (read + written > 0).then_some(text)
     }
 
     fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
+        self.own.read.fetch_add(sectors(requests), Ordering::Relaxed);
+        self.run(requests, depth, read)
+    }
+}
+
+impl ProbedDevice {
+    /// Requests of one kind, `depth` at a time.
+    fn run<E: Send>(
+        &mut self,
+        requests: &[Span],
+        depth: u32,
+        one: fn(&File, &mut Aligned, Span) -> Result<Timed, E>,
+    ) -> Result<Vec<Timed>, E> {
         let file = &self.file;
-        let sectors = requests.iter().map(|span| u64::from(span.sectors)).sum();
-        self.own_sectors.fetch_add(sectors, Ordering::Relaxed);
         if depth <= 1 || requests.len() <= 1 {
             let Some(buffer) = self.buffers.first_mut() else { return Ok(Vec::new()) };
-            return requests.iter().map(|span| read(file, buffer, *span)).collect();
+            return requests.iter().map(|span| one(file, buffer, *span)).collect();
         }
         let next = AtomicUsize::new(0);
         let times = Mutex::new(vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()]);
         let work = |buffer: &mut Aligned| {
             while let Some((index, span)) = take(&next, requests) {
-                let timed = read(file, buffer, span)?;
+                let timed = one(file, buffer, span)?;
                 let mut times = times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if let Some(place) = times.get_mut(index) {
                     *place = timed;
@@ -176,11 +212,72 @@ impl Target for ProbedDevice {
     }
 }
 
+impl ProbedWrites {
+    /// Opens a claimed device, whose contents will be lost, for this process alone. The guard checks it as it checks
+    /// the devices of a run.
+    ///
+    /// # Errors
+    /// When the guard refuses it, it cannot be opened, or has no queue.
+    pub fn open(system: &System, path: &Path, context: &Context) -> Result<Self, ProbedError> {
+        let token = guard::check(system, path, Purpose::Write, context)?.permit()?;
+        let real = token.path().to_owned();
+        let device = ProbedDevice::with(system, &real, token.open_alone()?)?;
+        Ok(Self { device })
+    }
+
+    /// I/O scheduler in force.
+    #[must_use]
+    pub fn scheduler(&self) -> Option<&str> {
+        self.device.scheduler()
+    }
+}
+
+impl Target for ProbedWrites {
+    fn geometry(&self) -> Geometry {
+        self.device.geometry()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.device.now_ns()
+    }
+
+    fn wait_until(&mut self, at_ns: u64) {
+        self.device.wait_until(at_ns);
+    }
+
+    fn disturbance(&self) -> Option<String> {
+        self.device.disturbance()
+    }
+
+    fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
+        self.device.read_all(requests, depth)
+    }
+}
+
+impl WriteTarget for ProbedWrites {
+    fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed> {
+        self.device.own.written.fetch_add(sectors(requests), Ordering::Relaxed);
+        self.device.run(requests, depth, write)
+    }
+
+    fn flush(&mut self) -> Result<Timed, WriteFailed> {
+        let start_ns = MonotonicClock.now_ns();
+        let failed = |error: io::Error| WriteFailed::Flush { reason: error.to_string() };
+        self.device.file.sync_data().map_err(failed)?;
+        Ok(Timed { start_ns, end_ns: MonotonicClock.now_ns() })
+    }
+}
+
+fn sectors(requests: &[Span]) -> u64 {
+    requests.iter().map(|span| u64::from(span.sectors)).sum()
+}
+
 fn counters(stat: &Path) -> Result<Counters, seekwell_host::Error> {
     let text = sysfs::read(stat)?;
     let mut fields = text.split_whitespace().map(|field| field.parse().unwrap_or(0));
-    // Reads, merged reads, sectors read, milliseconds of reading, writes.
-    Ok(Counters { sectors_read: fields.nth(2).unwrap_or(0), writes: fields.nth(1).unwrap_or(0) })
+    // Reads, merged reads, sectors read, milliseconds of reading; then the same of writes.
+    let sectors_read = fields.nth(2).unwrap_or(0);
+    Ok(Counters { sectors_read, sectors_written: fields.nth(3).unwrap_or(0) })
 }
 
 fn take(next: &AtomicUsize, requests: &[Span]) -> Option<(usize, Span)> {
@@ -196,5 +293,16 @@ fn read(file: &File, buffer: &mut Aligned, span: Span) -> Result<Timed, ReadFail
     };
     let start_ns = MonotonicClock.now_ns();
     file.read_exact_at(part, span.lba * 512).map_err(|error| failed(error.to_string()))?;
+    Ok(Timed { start_ns, end_ns: MonotonicClock.now_ns() })
+}
+
+fn write(file: &File, buffer: &mut Aligned, span: Span) -> Result<Timed, WriteFailed> {
+    let bytes = span.sectors as usize * 512;
+    let failed = |reason: String| WriteFailed::Write { span, reason };
+    let Some(part) = buffer.get_mut(..bytes) else {
+        return Err(failed(format!("longer than {LONGEST_KIB} KiB")));
+    };
+    let start_ns = MonotonicClock.now_ns();
+    file.write_all_at(part, span.lba * 512).map_err(|error| failed(error.to_string()))?;
     Ok(Timed { start_ns, end_ns: MonotonicClock.now_ns() })
 }

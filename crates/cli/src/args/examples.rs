@@ -208,9 +208,10 @@ A doubtful result says why and what to do: served from a cache, too short, devic
     (
         "probe",
         r#"Examples:
-  sudo seekwell probe /dev/sdb -o mine.toml      only reads; about five minutes
+  sudo seekwell probe /dev/sdb -o mine.toml      only reads; three to seven minutes
   seekwell device show mine.toml                 what the model of the file does
   seekwell probe --model wd-raptor-wd740gd       the same on a model, in a few seconds
+  sudo seekwell probe /dev/sdb --write           also learns the write cache; destroys what is on it
 
 No other process should use the disk meanwhile."#,
     ),

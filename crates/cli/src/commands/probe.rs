@@ -3,9 +3,12 @@
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
-use seekwell_device::probe::{self, Label, Simulated, Stage, Target};
+use seekwell_device::probe::{
+    self, Accuracy, Findings, Label, ProbeError, Simulated, Stage, Target, WriteTarget,
+};
+use seekwell_host::guard::Context;
 use seekwell_host::output::Kind;
-use seekwell_session::{ProbedDevice, Session};
+use seekwell_session::{ProbedDevice, ProbedError, ProbedWrites, Session};
 
 /// Seed of the withheld reads, so that they differ from the reads of the experiments.
 const WITHHELD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -13,25 +16,20 @@ const WITHHELD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Probes a disk or a model and writes the device file.
 ///
 /// # Errors
-/// When the device cannot be opened or read, does not rotate, or the file cannot be written.
+/// When the device cannot be opened, read or, with `--write`, written, does not rotate, or the file cannot be written.
 pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     check_name(&arguments.name)?;
     if let Some(path) = &arguments.output {
         output::refuse_existing(path)?;
     }
-    let (mut target, title) = target(session, arguments)?;
-    let begun_ns = target.now_ns();
-    let mut tell = |stage: Stage| terminal::talk(&format!("probing: {}", stage.name()));
-    let probed = probe::probe(&mut *target, arguments.seed, &mut tell).and_then(|findings| {
-        tell(Stage::Accuracy);
-        let accuracy = probe::judge(&mut *target, &findings, arguments.seed ^ WITHHELD)?;
-        Ok((findings, accuracy))
-    });
-    if let Some(disturbance) = target.disturbance() {
+    let (mut opened, title) = opened(session, arguments)?;
+    let begun_ns = opened.target().now_ns();
+    let probed = learn(&mut opened, arguments.seed);
+    if let Some(disturbance) = opened.target().disturbance() {
         terminal::talk(&format!("warning: {disturbance}"));
     }
     let (findings, accuracy) = probed.map_err(|error| Failure::from_error(&error))?;
-    let took_s = (target.now_ns() - begun_ns) / 1_000_000_000;
+    let took_s = (opened.target().now_ns() - begun_ns) / 1_000_000_000;
     terminal::talk(probe::summary(&findings, &accuracy).trim_end());
     terminal::talk(&format!("{:<22}{took_s} s", "time of the device"));
     let source = format!("probe of {title}");
@@ -47,6 +45,39 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The device to probe: for reading alone, or for writing, too.
+enum Opened {
+    Reads(Box<dyn Target>),
+    Writes(Box<dyn WriteTarget>),
+}
+
+impl Opened {
+    fn target(&mut self) -> &mut dyn Target {
+        match self {
+            Self::Reads(target) => &mut **target,
+            Self::Writes(target) => &mut **target,
+        }
+    }
+}
+
+/// Makes the experiments, then judges the file on requests that were withheld.
+fn learn(opened: &mut Opened, seed: u64) -> Result<(Findings, Accuracy), ProbeError> {
+    let mut tell = |stage: Stage| terminal::talk(&format!("probing: {}", stage.name()));
+    let mut findings = probe::probe(opened.target(), seed, &mut tell)?;
+    let accuracy = match opened {
+        Opened::Reads(target) => {
+            tell(Stage::Accuracy);
+            probe::judge(&mut **target, &findings, seed ^ WITHHELD)?
+        }
+        Opened::Writes(target) => {
+            probe::probe_writes(&mut **target, &mut findings, seed, &mut tell)?;
+            tell(Stage::Accuracy);
+            probe::judge_writes(&mut **target, &findings, seed ^ WITHHELD)?
+        }
+    };
+    Ok((findings, accuracy))
+}
+
 /// Refuses a name before minutes of reading, not after them.
 fn check_name(name: &str) -> Result<(), Failure> {
     if seekwell_device::file::is_name(name) {
@@ -58,21 +89,47 @@ fn check_name(name: &str) -> Result<(), Failure> {
 }
 
 /// The device to probe, and its title for people.
-fn target(session: &Session, arguments: &ProbeArgs) -> Result<(Box<dyn Target>, String), Failure> {
+fn opened(session: &Session, arguments: &ProbeArgs) -> Result<(Opened, String), Failure> {
     if let Some(name) = &arguments.model {
         let file = session.device(name)?;
-        let model = seekwell_device::build(&file, arguments.seed);
-        return Ok((Box::new(Simulated::new(model)), format!("the model {name}")));
+        let model = Simulated::new(seekwell_device::build(&file, arguments.seed));
+        let opened = match arguments.write {
+            true => Opened::Writes(Box::new(model)),
+            false => Opened::Reads(Box::new(model)),
+        };
+        return Ok((opened, format!("the model {name}")));
     }
     let Some(path) = &arguments.device else {
         return Err(Failure::Error("no device is named; give a disk or --model".to_owned()));
     };
-    let disk = ProbedDevice::open(&session.machine().system, path)
-        .map_err(|error| Failure::from_error(&error))?;
-    if let Some(scheduler) = disk.scheduler().filter(|scheduler| *scheduler != "none") {
+    let system = &session.machine().system;
+    let opened = if arguments.write {
+        let claims = session.machine().claims();
+        let context = Context { claims, run_file: arguments.output.clone() };
+        let disk = ProbedWrites::open(system, path, &context).map_err(|error| refused(&error))?;
+        warn_of(disk.scheduler());
+        Opened::Writes(Box::new(disk))
+    } else {
+        let disk = ProbedDevice::open(system, path).map_err(|error| Failure::from_error(&error))?;
+        warn_of(disk.scheduler());
+        Opened::Reads(Box::new(disk))
+    };
+    Ok((opened, path.display().to_string()))
+}
+
+fn warn_of(scheduler: Option<&str>) {
+    if let Some(scheduler) = scheduler.filter(|scheduler| *scheduler != "none") {
         terminal::talk(&format!(
             "warning: the scheduler {scheduler} reorders reads before the disk can; for the disk's own sorting choose none"
         ));
     }
-    Ok((Box::new(disk), path.display().to_string()))
+}
+
+/// A device that the guard refuses ends the command as it ends a run.
+fn refused(error: &ProbedError) -> Failure {
+    match error {
+        ProbedError::Refused(refusal) => Failure::from_refusal(refusal),
+        ProbedError::Host(error) => Failure::from_host(error),
+        other => Failure::from_error(other),
+    }
 }

@@ -13,6 +13,7 @@ fn a_probed_disk_is_a_device_that_can_be_shown() {
             "wd-raptor-wd740gd",
             "--name",
             "mine",
+            "--write",
             "-o",
             "mine.toml",
         ]);
@@ -23,6 +24,8 @@ fn a_probed_disk_is_a_device_that_can_be_shown() {
     assert_eq!(probed.status.code(), Some(0), "{said}");
     for line in
         ["probing: seek curve\n", "rotation              10000.00 rpm", "withheld: random reads"]
+            .into_iter()
+            .chain(["write cache           409", "withheld: random writes, each flushed"])
     {
         assert!(said.contains(line), "{said}");
     }

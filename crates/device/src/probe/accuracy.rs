@@ -4,7 +4,8 @@
 use super::describe::{built, with_window};
 use super::head::{BLOCK, Head};
 use super::simulated::Simulated;
-use super::{Findings, ProbeError, Span, Target, Timed};
+use super::writes::{Class, simulated, withheld};
+use super::{Findings, ProbeError, Span, Target, Timed, WriteTarget};
 use crate::accuracy::demerit;
 use crate::model::Geometry;
 
@@ -26,6 +27,9 @@ const WITHHELD: u64 = 300;
 /// Demerit above which a class should not be believed.
 const BELIEVED: f64 = 0.2;
 
+/// Class of reads anywhere on the device.
+pub(super) const RANDOM_READS: &str = "random reads";
+
 /// Prediction of withheld probes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accuracy {
@@ -40,13 +44,13 @@ pub struct ClassAccuracy {
     pub name: &'static str,
     /// Requests at a time.
     pub depth: u32,
-    /// Reads.
+    /// Requests.
     pub count: u64,
     /// Mean response of the device in nanoseconds.
     pub device_ns: f64,
     /// Mean response of the file's model in nanoseconds.
     pub model_ns: f64,
-    /// Reads a second of the device.
+    /// Requests a second of the device.
     pub per_second: f64,
     /// Root mean square distance of the two distributions as a part of the device's mean.
     pub demerit: f64,
@@ -102,7 +106,7 @@ fn off(
 }
 
 /// The window with the smallest distance: a coarse search, then all between the neighbours of the best.
-fn nearest(
+pub(super) fn nearest(
     deepest: u32,
     mut off: impl FnMut(u32) -> Result<f64, ProbeError>,
 ) -> Result<u32, ProbeError> {
@@ -149,21 +153,47 @@ pub(super) fn judge(
     for (name, depth, list) in lists {
         let device = target.read_all(&list, depth)?;
         let modelled = model.read_all(&list, depth)?;
-        let took = |times: &[Timed]| times.iter().map(|time| time.took_ns()).collect::<Vec<u64>>();
-        let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len().max(1) as f64;
-        let (device_ns, model_ns) = (took(&device), took(&modelled));
-        let Some(found) = demerit(&device_ns, &model_ns) else { continue };
-        classes.push(ClassAccuracy {
-            name,
-            depth,
-            count: list.len() as u64,
-            device_ns: mean(&device_ns),
-            model_ns: mean(&model_ns),
-            per_second: list.len() as f64 / elapsed_ns(&device) * 1e9,
-            demerit: found.relative(),
-        });
+        classes.extend(class(name, depth, &device, &modelled));
     }
     Ok(Accuracy { classes })
+}
+
+/// The comparison of one class; `None` when nothing was measured.
+fn class(
+    name: &'static str,
+    depth: u32,
+    device: &[Timed],
+    modelled: &[Timed],
+) -> Option<ClassAccuracy> {
+    let took = |times: &[Timed]| times.iter().map(|time| time.took_ns()).collect::<Vec<u64>>();
+    let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len().max(1) as f64;
+    let (device_ns, model_ns) = (took(device), took(modelled));
+    let found = demerit(&device_ns, &model_ns)?;
+    Some(ClassAccuracy {
+        name,
+        depth,
+        count: device.len() as u64,
+        device_ns: mean(&device_ns),
+        model_ns: mean(&model_ns),
+        per_second: device.len() as f64 / elapsed_ns(device) * 1e9,
+        demerit: found.relative(),
+    })
+}
+
+/// Runs the withheld writes on the device and on the model of the found file; nothing when no writes were probed.
+pub(super) fn of_writes(
+    target: &mut dyn WriteTarget,
+    findings: &Findings,
+    seed: u64,
+) -> Result<Vec<ClassAccuracy>, ProbeError> {
+    let Some(writes) = &findings.writes else { return Ok(Vec::new()) };
+    let device = withheld(target, writes, seed)?;
+    let modelled = withheld(&mut simulated(findings, writes, 1)?, writes, seed)?;
+    let pairs = device.iter().zip(&modelled);
+    let compare = |((name, depth, device), (_, _, modelled)): (&Class, &Class)| {
+        class(name, *depth, device, modelled)
+    };
+    Ok(pairs.filter_map(compare).collect())
 }
 
 /// Reads that no experiment made: random, near one another, in a row, and sorted.
@@ -181,12 +211,12 @@ fn classes(head: &mut Head<'_>, geometry: &Geometry) -> Vec<(&'static str, u32, 
         .map(|nth| Span { lba: base + NEAR + nth * u64::from(long), sectors: long })
         .collect();
     let mut classes = vec![
-        ("random reads", 1, random(head)),
+        (RANDOM_READS, 1, random(head)),
         ("reads within 16 MiB", 1, near),
         ("reads in a row", 1, row),
     ];
     if geometry.queue_depth > 1 {
-        classes.push(("random reads", geometry.queue_depth.min(MOST_WINDOW), random(head)));
+        classes.push((RANDOM_READS, geometry.queue_depth.min(MOST_WINDOW), random(head)));
     }
     classes
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Accuracy, Findings, Interval};
+use super::accuracy::RANDOM_READS;
+use super::writes::{RANDOM, SYNCED};
+use super::{Accuracy, Findings, Interval, WriteCache, Writes};
 use crate::file::{DeviceFile, load};
 
 /// Name of the file that is only built to compare with.
@@ -51,10 +53,9 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     let Label { name, title, source } = label;
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "# Made by a probe that only read. Values marked as assumed were not measured."
-    );
+    let how = if findings.writes.is_some() { "read and wrote" } else { "only read" };
+    let _ =
+        writeln!(text, "# Made by a probe that {how}. Values marked as assumed were not measured.");
     for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
         let doubt = if class.is_believed() { "" } else { "; do not believe this class" };
         let _ = writeln!(
@@ -73,7 +74,7 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     presented(&mut text, findings);
     mechanics(&mut text, findings);
     electronics(&mut text, findings);
-    published(&mut text, accuracy, source);
+    published(&mut text, findings, accuracy, source);
     sources(&mut text, findings, source);
     text
 }
@@ -102,8 +103,16 @@ fn mechanics(text: &mut String, findings: &Findings) {
     let track_skew_us = skew_us(findings, findings.tracks.track_skew_sectors);
     // A change of head hides in the skew of its track; without heads to count there is none.
     let switch_us = findings.head_switch_ns.map_or(0.0, |found| found.low / 1e3);
-    let _ =
-        writeln!(text, "head_switch_us = {:.1}\nwrite_settle_us = 0", switch_us.min(track_skew_us));
+    let settle_us = settle_us(findings);
+    let _ = writeln!(
+        text,
+        "head_switch_us = {:.1}\nwrite_settle_us = {:.1}\nwrite_track_settle_us = 0",
+        switch_us.min(track_skew_us),
+        settle_us.max(0.0)
+    );
+    if settle_us < 0.0 {
+        let _ = writeln!(text, "read_settle_us = {:.1}", -settle_us);
+    }
     if let Some([low, high]) = findings.window {
         let _ = writeln!(text, "reorder_window = {}", u32::midpoint(low, high));
     }
@@ -111,12 +120,22 @@ fn mechanics(text: &mut String, findings: &Findings) {
     let _ = writeln!(text, "track_skew_us = {track_skew_us:.2}");
     let cylinder_skew_us = skew_us(findings, findings.tracks.cylinder_skew_sectors);
     let _ = writeln!(text, "cylinder_skew_us = {cylinder_skew_us:.2}\n");
+    // Seeks were measured by reads, with their settling; where writes settle faster, it is a number of its own.
+    let reads_us = (-settle_us).max(0.0);
     let mut points: Vec<(u32, f64)> = Vec::new();
+    let mut shortest_us = 0.0;
     for point in findings.seeks.iter().filter(|point| point.cylinders > 0) {
-        points.push((point.cylinders, point.ns.value / 1e3));
+        let taken_us = if point.cylinders > 1 { reads_us } else { 0.0 };
+        shortest_us = f64::max(shortest_us, point.ns.value / 1e3 - taken_us);
+        points.push((point.cylinders, shortest_us));
     }
     let points: Vec<String> = points.iter().map(|(c, us)| format!("[{c}, {us:.1}]")).collect();
     let _ = writeln!(text, "[rotating.seek]\ntable = [{}]\n", points.join(", "));
+}
+
+/// Settling before a write beyond that of a read; negative where reads settle longer.
+fn settle_us(findings: &Findings) -> f64 {
+    findings.writes.as_ref().map_or(0.0, |writes| writes.settle_ns.value / 1e3)
 }
 
 /// A skew as a time that makes it the same number of sectors again: times are rounded up to whole sectors.
@@ -159,9 +178,12 @@ fn electronics(text: &mut String, findings: &Findings) {
     let buffer = &findings.buffer;
     let miss_us = read_miss_us(findings);
     let hit_us = buffer.hit_ns.map_or(miss_us, |hit| hit.value / 1e3);
+    let cache = findings.writes.as_ref().and_then(|writes| writes.cache.as_ref());
+    let flush_us = cache.map_or(100.0, |cache| cache.empty_flush_ns.value / 1e3);
     let _ = writeln!(
         text,
-        "[rotating.overhead]\nread_hit_us = {hit_us:.2}\nread_miss_us = {miss_us:.2}\nwrite_us = {hit_us:.2}\nflush_us = 100\n"
+        "[rotating.overhead]\nread_hit_us = {hit_us:.2}\nread_miss_us = {miss_us:.2}\nwrite_us = {:.2}\nflush_us = {flush_us:.2}\n",
+        write_us(findings).unwrap_or(hit_us)
     );
     let ahead_kib = (buffer.read_ahead_sectors.value / 2.0).round() as u64;
     let _ = writeln!(
@@ -172,35 +194,79 @@ fn electronics(text: &mut String, findings: &Findings) {
     );
     let _ = writeln!(
         text,
-        "read_ahead_after = {}\nkeeps_delivered = {}\nresumes_read_ahead = {}\nwrite_back = {}\nwrite_kib = 2048\ndestage_run_kib = 256\n",
+        "read_ahead_after = {}\nkeeps_delivered = {}\nresumes_read_ahead = {}\nwrite_back = {}\ndestage_run_kib = {:.0}",
         buffer.read_ahead_after.unwrap_or(0),
         buffer.keeps_delivered,
         buffer.resumes_read_ahead,
-        findings.geometry.write_cache,
+        findings.writes.as_ref().map_or(findings.geometry.write_cache, |w| w.cache.is_some()),
+        cache.and_then(|cache| cache.run_sectors).map_or(256.0, |run| run.value / 2.0),
     );
+    match cache {
+        Some(cache) => write_cache(text, cache),
+        None => text.push_str("write_kib = 2048\n\n"),
+    }
 }
 
-/// Rates of random reads as published figures.
-fn published(text: &mut String, accuracy: Option<&Accuracy>, source: &str) {
-    let random = |class: &&super::ClassAccuracy| class.name == "random reads";
-    for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes).filter(random) {
+/// Cost of a write that the cache takes, without its way over the bus; `None` when none was seen.
+fn write_us(findings: &Findings) -> Option<f64> {
+    let writes = findings.writes.as_ref().filter(|writes| writes.cache.is_some())?;
+    let bus_ns = findings.buffer.mb_per_s.map_or(0.0, |rate| BLOCK * 512e3 / rate.value);
+    Some(((writes.write_ns.value - bus_ns) / 1e3).max(0.0))
+}
+
+fn write_cache(text: &mut String, cache: &WriteCache) {
+    let [low, high] = cache.window;
+    let _ = writeln!(
+        text,
+        "write_kib = {:.0}\ndestage_window = {}\ndestage_delay_us = {:.0}\nserves_written = {}\nwrite_clears = {}",
+        cache.sectors.value / 2.0,
+        u32::midpoint(low, high),
+        cache.delay_ns.value / 1e3,
+        cache.serves_written,
+        cache.clears_read_ahead.unwrap_or(false),
+    );
+    if let Some(runs) = cache.runs {
+        let _ = writeln!(text, "write_segments = {}", runs.max(1));
+    }
+    text.push('\n');
+}
+
+/// Measured rates and flushes as published figures.
+fn published(text: &mut String, findings: &Findings, accuracy: Option<&Accuracy>, source: &str) {
+    let mut row = |figure: &str, more: String, value: f64, from: &str| {
+        let from = quoted(&format!("{source}: {from}"));
         let _ = writeln!(
             text,
-            "[[published]]\nfigure = \"random-reads\"\ndepth = {}\nvalue = {:.1}\nsource = {}\n",
-            class.depth,
-            class.per_second,
-            quoted(&format!("{source}: withheld reads"))
+            "[[published]]\nfigure = \"{figure}\"\n{more}value = {value:.3}\nsource = {from}\n"
         );
+    };
+    for class in accuracy.iter().flat_map(|accuracy| &accuracy.classes) {
+        let depth = format!("depth = {}\n", class.depth);
+        let deepest = findings.geometry.queue_depth;
+        match class.name {
+            RANDOM_READS => row("random-reads", depth, class.per_second, "withheld reads"),
+            RANDOM if class.depth <= deepest => {
+                row("random-writes", depth, class.per_second, "withheld writes");
+            }
+            SYNCED => row("synced-writes", String::new(), class.per_second, "withheld writes"),
+            _ => {}
+        }
+    }
+    let cache = findings.writes.as_ref().and_then(|writes| writes.cache.as_ref());
+    for point in cache.iter().flat_map(|cache| &cache.flushes) {
+        let more = format!("dirty = {}\ncalibrates = true\n", point.dirty);
+        let from = format!("mean of {} flushes", point.times);
+        row("flush", more, point.mean_ns / 1e6, &from);
     }
 }
 
 fn sources(text: &mut String, findings: &Findings, source: &str) {
-    let assumed = "assumed: not probed, because a probe that only reads cannot tell";
     let between = |found: Interval, unit: f64, digits: usize| {
         let (low, high) = (found.low / unit, found.high / unit);
         format!("{source}: {low:.digits$} to {high:.digits$}")
     };
     let skews = "skews of the largest zone, taken for all";
+    let writes = findings.writes.as_ref();
     let sources = [
         ("presented", format!("{source}: as the kernel presents it")),
         (
@@ -215,7 +281,15 @@ fn sources(text: &mut String, findings: &Findings, source: &str) {
             "rotating.head_switch_us",
             format!("{source}: shortest time to the next track of a cylinder, at most its skew"),
         ),
-        ("rotating.write_settle_us", assumed.to_owned()),
+        ("rotating.write_settle_us", source_of_settling(writes, source)),
+        (
+            "rotating.read_settle_us",
+            "as rotating.write_settle_us: reads settle longer than writes".to_owned(),
+        ),
+        (
+            "rotating.write_track_settle_us",
+            "assumed: within the skews, so that sequential writes lose no turn".to_owned(),
+        ),
         (
             "rotating.reorder_window",
             format!("{source}: rate of random reads at depth, compared with the model's"),
@@ -230,21 +304,110 @@ fn sources(text: &mut String, findings: &Findings, source: &str) {
         (
             "rotating.overhead",
             format!(
-                "{} us for a read of the track under the head; writes and flushes {assumed}",
-                between(findings.media_ns, 1e3, 1)
+                "{} us for a read of the track under the head; {}",
+                between(findings.media_ns, 1e3, 1),
+                cost_of_writes(writes)
             ),
         ),
-        ("rotating.buffer", format!("{source}: read-ahead, segments; writes {assumed}")),
+        ("rotating.buffer", format!("{source}: read-ahead, segments; {}", source_of_cache(writes))),
     ];
     text.push_str("[sources]\n");
     for (key, source) in sources {
-        if key != "rotating.reorder_window" || findings.window.is_some() {
+        let is_absent = match key {
+            "rotating.reorder_window" => findings.window.is_none(),
+            "rotating.read_settle_us" => settle_us(findings) >= 0.0,
+            _ => false,
+        };
+        if !is_absent {
             let _ = writeln!(text, "\"{key}\" = {}", quoted(&source));
         }
     }
-    text.push_str("\n[ranges]\n\"rotating.buffer.write_kib\" = [256, 65536]\n");
-    if let Some([low, high]) = findings.window.filter(|[low, high]| low < high) {
-        let _ = writeln!(text, "\"rotating.reorder_window\" = [{low}, {high}]");
+    ranges(text, findings);
+}
+
+const ASSUMED: &str = "assumed: not probed, because a probe that only reads cannot tell";
+
+fn cost_of_writes(writes: Option<&Writes>) -> String {
+    let us = |found: Interval| format!("{:.1} to {:.1} us", found.low / 1e3, found.high / 1e3);
+    match writes.map(|writes| (writes, &writes.cache)) {
+        None => format!("writes and flushes {ASSUMED}"),
+        Some((_, None)) => "writes assumed as reads that the buffer serves".to_owned(),
+        Some((writes, Some(cache))) => format!(
+            "{} for a write with its way over the bus; {} for a flush of the empty cache",
+            us(writes.write_ns),
+            us(cache.empty_flush_ns)
+        ),
+    }
+}
+
+fn source_of_settling(writes: Option<&Writes>, source: &str) -> String {
+    let Some(Writes { settle_ns: Interval { low, high, .. }, .. }) = writes else {
+        return ASSUMED.to_owned();
+    };
+    let (low, high) = (low / 1e3, high / 1e3);
+    format!(
+        "{source}: {low:.0} to {high:.0} us beyond that of reads, as writes that are each flushed take longer than without"
+    )
+}
+
+fn source_of_cache(writes: Option<&Writes>) -> String {
+    let Some(writes) = writes else { return format!("writes {ASSUMED}") };
+    let Some(cache) = &writes.cache else {
+        return "no write cache: a write takes as long as the medium".to_owned();
+    };
+    let ms = |found: Interval| format!("{:.2} to {:.2} ms", found.low / 1e6, found.high / 1e6);
+    let [low, high] = cache.window;
+    let drains: Vec<String> = cache
+        .drains
+        .iter()
+        .map(|drain| {
+            let Interval { low, high, .. } = drain.per_second;
+            format!("{low:.0} to {high:.0}/s at depth {}", drain.depth)
+        })
+        .collect();
+    format!(
+        "cache of {:.0} to {:.0} KiB by the writes that fit; drained at {}; flush = {} and {} for each write; {low} to \
+         {high} candidates by flushes of many; {}age_limit_ms assumed",
+        cache.sectors.low / 2.0,
+        cache.sectors.high / 2.0,
+        drains.join(" and "),
+        ms(cache.flush.constant_ns),
+        ms(cache.flush.slope_ns),
+        if cache.run_sectors.is_some() {
+            "destage_run_kib by the stops of writes in a row; "
+        } else {
+            "destage_run_kib and "
+        },
+    )
+}
+
+fn ranges(text: &mut String, findings: &Findings) {
+    text.push_str("\n[ranges]\n");
+    let writes = findings.writes.as_ref();
+    let mut range = |key: &str, low: f64, high: f64| {
+        if low < high {
+            let _ = writeln!(text, "\"rotating.{key}\" = [{low}, {high}]");
+        }
+    };
+    match writes.map(|writes| &writes.cache) {
+        Some(Some(cache)) => {
+            let [low, high] = cache.window;
+            range("buffer.destage_window", low.into(), high.into());
+            let Interval { low, high, .. } = cache.sectors;
+            range("buffer.write_kib", (low / 2.0).floor(), (high / 2.0).ceil());
+        }
+        _ => range("buffer.write_kib", 256.0, 65_536.0),
+    }
+    if let Some(writes) = writes {
+        let Interval { low, high, .. } = writes.settle_ns;
+        let (low, high) = ((low / 1e3).floor(), (high / 1e3).ceil());
+        match settle_us(findings) < 0.0 {
+            true => range("read_settle_us", (-high).max(0.0), -low),
+            false => range("write_settle_us", low.max(0.0), high),
+        }
+    }
+    if let Some([low, high]) = findings.window {
+        range("reorder_window", low.into(), high.into());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Accuracy, Findings, Interval};
+use super::{Accuracy, Findings, Interval, WriteCache, Writes};
 
 /// Findings and accuracy as text, a line each.
 #[must_use]
@@ -61,6 +61,16 @@ pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
     if let Some([low, high]) = findings.window {
         line("sorted reads", format!("{low} to {high}"));
     }
+    match &findings.writes {
+        Some(writes) => text.push_str(&of_writes(writes)),
+        None => text.push_str("writes                not probed\n"),
+    }
+    of_classes(&mut text, accuracy);
+    text
+}
+
+/// Comparison of the withheld requests, a line for each class.
+fn of_classes(text: &mut String, accuracy: &Accuracy) {
     for class in &accuracy.classes {
         let doubt = if class.is_believed() { "" } else { "  ! do not believe this class" };
         let _ = writeln!(
@@ -73,7 +83,45 @@ pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
             class.demerit * 100.0
         );
     }
-    text
+}
+
+/// Findings of the writes, a line each.
+fn of_writes(writes: &Writes) -> String {
+    let mut lines = vec![("write", between_us(writes.write_ns))];
+    match &writes.cache {
+        None => lines.push(("write cache", "off or absent".to_owned())),
+        Some(cache) => lines.extend(of_cache(cache)),
+    }
+    lines.push(("settling of a write", between_us(writes.settle_ns)));
+    lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect()
+}
+
+fn of_cache(cache: &WriteCache) -> Vec<(&'static str, String)> {
+    let kib = |sectors: f64| sectors / 2.0;
+    let Interval { value, low, high } = cache.sectors;
+    let runs = cache.runs.map_or(String::new(), |runs| format!(", at most {runs} runs"));
+    let ms = |found: Interval| {
+        let Interval { value, low, high } = found;
+        format!("{:.2} ms ({:.2} to {:.2})", value / 1e6, low / 1e6, high / 1e6)
+    };
+    let mut lines = vec![(
+        "write cache",
+        format!("{:.0} KiB ({:.0} to {:.0}){runs}", kib(value), kib(low), kib(high)),
+    )];
+    for drain in &cache.drains {
+        let Interval { value, low, high } = drain.per_second;
+        let rate = format!("{value:.0}/s ({low:.0} to {high:.0}) at depth {}", drain.depth);
+        lines.push(("random writes", rate));
+    }
+    lines.push(("flush, cache empty", between_us(cache.empty_flush_ns)));
+    lines.push(("flush, constant", ms(cache.flush.constant_ns)));
+    lines.push(("flush, each write", ms(cache.flush.slope_ns)));
+    if let Some(Interval { value, low, high }) = cache.run_sectors {
+        let [value, low, high] = [value, low, high].map(kib);
+        lines.push(("written at once", format!("{value:.0} KiB ({low:.0} to {high:.0})")));
+    }
+    lines.push(("sorted writes", format!("{} to {}", cache.window[0], cache.window[1])));
+    lines
 }
 
 fn between_us(found: Interval) -> String {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{ReadFailed, Span, Target, Timed};
-use crate::model::{Completion, Geometry, Lba, Model, Operation, Request};
+use super::{ReadFailed, Span, Target, Timed, WriteFailed, WriteTarget};
+use crate::model::{Completion, Geometry, Lba, Model, Operation, Refused, Request};
 
 /// A model in virtual time.
 #[derive(Debug)]
@@ -20,15 +20,45 @@ impl Simulated {
         Self { model, now_ns: 0, last_id: 0 }
     }
 
-    fn submit(&mut self, span: Span) -> Result<u64, ReadFailed> {
+    fn submit(&mut self, operation: Operation, span: Span) -> Result<u64, Refused> {
         self.last_id += 1;
         let id = self.last_id;
         let Span { lba, sectors } = span;
-        let request =
-            Request { id, operation: Operation::Read, lba: Lba(lba), sectors, fua: false };
-        let refused = |error: crate::Refused| ReadFailed { span, reason: error.to_string() };
-        self.model.submit(self.now_ns, request).map_err(refused)?;
+        let request = Request { id, operation, lba: Lba(lba), sectors, fua: false };
+        self.model.submit(self.now_ns, request)?;
         Ok(id)
+    }
+
+    /// Requests of one kind, `depth` at a time; the failed one with its cause.
+    fn run(
+        &mut self,
+        operation: Operation,
+        requests: &[Span],
+        depth: u32,
+    ) -> Result<Vec<Timed>, (Span, String)> {
+        let mut times = vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()];
+        let mut waiting = BTreeMap::new();
+        let mut next = 0;
+        let mut done: Vec<Completion> = Vec::new();
+        while next < requests.len() || !waiting.is_empty() {
+            while waiting.len() < depth.max(1) as usize
+                && let Some(span) = requests.get(next)
+            {
+                let id = self.submit(operation, *span).map_err(|e| (*span, e.to_string()))?;
+                waiting.insert(id, (next, self.now_ns));
+                next += 1;
+            }
+            let Some(event_ns) = self.model.next_event_ns() else { break };
+            self.now_ns = self.now_ns.max(event_ns);
+            self.model.advance(self.now_ns, &mut done);
+            for completion in done.drain(..) {
+                let Some((index, start_ns)) = waiting.remove(&completion.id) else { continue };
+                if let Some(time) = times.get_mut(index) {
+                    *time = Timed { start_ns, end_ns: completion.at_ns };
+                }
+            }
+        }
+        Ok(times)
     }
 }
 
@@ -47,27 +77,23 @@ impl Target for Simulated {
     }
 
     fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
-        let mut times = vec![Timed { start_ns: 0, end_ns: 0 }; requests.len()];
-        let mut waiting = BTreeMap::new();
-        let mut next = 0;
-        let mut done: Vec<Completion> = Vec::new();
-        while next < requests.len() || !waiting.is_empty() {
-            while waiting.len() < depth.max(1) as usize
-                && let Some(span) = requests.get(next)
-            {
-                waiting.insert(self.submit(*span)?, (next, self.now_ns));
-                next += 1;
-            }
-            let Some(event_ns) = self.model.next_event_ns() else { break };
-            self.now_ns = self.now_ns.max(event_ns);
-            self.model.advance(self.now_ns, &mut done);
-            for completion in done.drain(..) {
-                let Some((index, start_ns)) = waiting.remove(&completion.id) else { continue };
-                if let Some(time) = times.get_mut(index) {
-                    *time = Timed { start_ns, end_ns: completion.at_ns };
-                }
-            }
-        }
-        Ok(times)
+        let failed = |(span, reason)| ReadFailed { span, reason };
+        self.run(Operation::Read, requests, depth).map_err(failed)
+    }
+}
+
+impl WriteTarget for Simulated {
+    fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed> {
+        let depth = depth.min(self.model.geometry().queue_depth);
+        let failed = |(span, reason)| WriteFailed::Write { span, reason };
+        self.run(Operation::Write, requests, depth).map_err(failed)
+    }
+
+    fn flush(&mut self) -> Result<Timed, WriteFailed> {
+        let failed = |(_, reason)| WriteFailed::Flush { reason };
+        let times =
+            self.run(Operation::Flush, &[Span { lba: 0, sectors: 0 }], 1).map_err(failed)?;
+        let now_ns = self.now_ns;
+        Ok(times.first().copied().unwrap_or(Timed { start_ns: now_ns, end_ns: now_ns }))
     }
 }

@@ -1,6 +1,6 @@
 use super::{
-    Findings, Label, ProbeError, ReadFailed, Simulated, Span, Target, Timed, device_file, judge,
-    probe,
+    Findings, Label, ProbeError, ReadFailed, Simulated, Span, Target, Timed, device_file,
+    judge_writes, probe, probe_writes,
 };
 use crate::bus::Link;
 use crate::catalogue;
@@ -79,13 +79,42 @@ fn is_found(name: &str) {
         assert!((low..=high).contains(&window), "{name}: window {low} to {high}, not {window}");
         assert!(f64::from(high) <= f64::from(low) * 1.25, "{name}: window {low} to {high}");
     }
+    let mut findings = findings;
+    probe_writes(&mut target, &mut findings, 12, &mut |_| {}).unwrap();
+    writes_are_found(name, &file, &findings);
     predicts(name, &mut target, &findings);
     println!("{name}: seek curve {rms_us:.1} us rms, window {:?}", findings.window);
 }
 
+/// What writes told, against the file of the shipped disk.
+fn writes_are_found(name: &str, file: &DeviceFile, findings: &Findings) {
+    let parameters = rotating(file);
+    let truth = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).unwrap();
+    let writes = findings.writes.as_ref().unwrap();
+    let buffer = &parameters.buffer;
+    println!("{name}: {writes:?}");
+    assert_eq!(writes.cache.is_some(), buffer.write_back, "{name}");
+    let settle_us = writes.settle_ns.value / 1e3;
+    let true_us = parameters.write_settle_us - truth.read_settle_ns as f64 / 1e3;
+    assert!((settle_us - true_us).abs() < 500.0, "{name}: settle {settle_us}, not {true_us}");
+    let Some(cache) = &writes.cache else { return };
+    let size = cache.sectors.value / f64::from(buffer.write_kib) / 2.0;
+    assert!((size - 1.0).abs() < 0.1, "{name}: cache off by {size}");
+    let flush_us = cache.empty_flush_ns.value / 1e3;
+    assert!((flush_us - parameters.overhead.flush_us).abs() < 100.0, "{name}: flush {flush_us}");
+    let [low, high] = cache.window;
+    assert!((low..=high).contains(&buffer.destage_window), "{name}: {low} to {high} candidates");
+    assert!(cache.serves_written && cache.clears_read_ahead == Some(false), "{name}: {cache:?}");
+    assert_eq!(cache.runs, None, "{name}");
+    let run = cache.run_sectors.unwrap().value / f64::from(buffer.destage_run_kib) / 2.0;
+    assert!((run - 1.0).abs() < 0.1, "{name}: written at once off by {run}");
+    let delay_us = cache.delay_ns.value / 1e3;
+    assert!(delay_us <= buffer.destage_delay_us, "{name}: writes after {delay_us} us");
+}
+
 /// The file made of the findings loads, and its model does what the device does with reads it was not made from.
 fn predicts(name: &str, target: &mut Simulated, findings: &Findings) {
-    let accuracy = judge(target, findings, 99).unwrap();
+    let accuracy = judge_writes(target, findings, 99).unwrap();
     for class in &accuracy.classes {
         let off = class.model_ns / class.device_ns - 1.0;
         println!("{name}: {} at {}: {:.1} %", class.name, class.depth, off * 100.0);

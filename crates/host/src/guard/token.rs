@@ -133,9 +133,22 @@ impl WriteToken {
     /// # Errors
     /// The reason, when it must not be written any more or cannot be opened.
     pub fn open(&self, direct: bool) -> crate::Result<File> {
+        let direct = if direct { OFlags::DIRECT } else { OFlags::empty() };
+        self.open_with(direct)
+    }
+
+    /// As [`WriteToken::open`] with `direct`, and for this process alone: while the file is open, the kernel lets
+    /// nothing mount the device or take it into another one.
+    ///
+    /// # Errors
+    /// As those of [`WriteToken::open`], or when the device is in use.
+    pub fn open_alone(&self) -> crate::Result<File> {
+        self.open_with(OFlags::DIRECT | OFlags::EXCL)
+    }
+
+    fn open_with(&self, more: OFlags) -> crate::Result<File> {
         self.recheck()?;
-        let mut flags = OFlags::RDWR | OFlags::CLOEXEC;
-        flags.set(OFlags::DIRECT, direct);
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | more;
         // The file that was examined, and no other that may have taken its name meanwhile.
         let path = match &self.subject {
             Subject::File { file } => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
