@@ -11,7 +11,7 @@ pub use traces::{
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_session::{Change, CpuCharge, More, Options, Price, Tried, backends};
+use seekwell_session::{Advised, Change, CpuCharge, More, Options, Price, Tried, backends};
 use std::path::PathBuf;
 
 /// Help of a command: its purpose, examples, then usage.
@@ -40,6 +40,8 @@ pub enum Command {
     Run(RunArgs),
     /// Compare filesystems and schedulers for one command, without a lab file
     Try(TryArgs),
+    /// Tell what changing the stack would gain a recorded load
+    Advise(AdviseArgs),
     /// Print the report of a run, or write it as HTML, Markdown, CSV, JSON or Parquet
     Report(ReportArgs),
     /// Show live what a block device does: iostat's columns, latencies, queue, sizes, seeks
@@ -394,6 +396,62 @@ impl TryArgs {
             size,
             time: self.time,
         }
+    }
+}
+
+/// Arguments of `advise`.
+#[derive(Args, Debug)]
+pub struct AdviseArgs {
+    /// Folder of the trace that `capture` or `trace import` wrote
+    pub trace: PathBuf,
+    /// Folder of the recorded machine that would move to another stack [default: the one that capture
+    /// walked]
+    #[arg(long, value_name = "DIR")]
+    pub only: Option<String>,
+    /// Run the lab for at most this time; without it the lab is shown
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: Option<Nanos>,
+    /// Filesystems to compare
+    #[arg(
+        long = "fs",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "ext4,xfs,btrfs"
+    )]
+    pub filesystems: Vec<String>,
+    /// I/O schedulers to compare where they can matter; the first one is used elsewhere
+    #[arg(
+        long = "sched",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "none,mq-deadline"
+    )]
+    pub schedulers: Vec<String>,
+    /// Run file to write; the lab is written next to it [default: advise.seekwell, or
+    /// advise-2.seekwell …]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Backend.
+    #[command(flatten)]
+    pub at: BackendArgs,
+    /// Print the whole run as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Print a line per trial even on a terminal
+    #[arg(long)]
+    pub no_screen: bool,
+}
+
+impl AdviseArgs {
+    /// The question; its trace has an absolute path, since a lab names one.
+    pub fn advised(&self) -> std::io::Result<Advised> {
+        Ok(Advised {
+            trace: self.trace.canonicalize()?,
+            only: self.only.clone(),
+            filesystems: self.filesystems.clone(),
+            schedulers: self.schedulers.clone(),
+            time: self.time,
+        })
     }
 }
 

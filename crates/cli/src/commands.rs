@@ -1,5 +1,6 @@
 //! One module per command.
 
+pub mod advised;
 pub mod bench;
 pub mod calibrate;
 pub mod capture;

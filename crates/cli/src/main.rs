@@ -78,6 +78,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Init(arguments) => commands::init::run(session, &arguments),
         Command::Plan(arguments) => commands::plan::run(session, &arguments),
         Command::Run(arguments) => commands::run::run(session, &arguments),
+        Command::Advise(arguments) => commands::advised::run(session, &arguments),
         Command::Try(arguments) => commands::tried::run(session, &arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Probe(arguments) => commands::probe::run(session, &arguments),

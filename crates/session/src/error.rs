@@ -189,6 +189,9 @@ pub enum SessionError {
         /// Cause.
         source: ReplayError,
     },
+    /// A trace that cannot be read or replayed.
+    #[error(transparent)]
+    Advice(ReplayError),
     /// The files of a trace are larger than a device.
     #[error(
         "workload {workload}: the files of the trace need {needed}, device {device} has {size}; use a larger device, or limit the replay with only"

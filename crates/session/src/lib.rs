@@ -19,6 +19,7 @@
 //! Not for: what a trial does (`agent`), the order of trials and the verdict (`runner`), how a run is
 //! shown (`report`, `cli`).
 
+mod advised;
 pub mod backends;
 mod devices;
 mod effects;
@@ -40,6 +41,7 @@ mod sizing;
 mod traces;
 mod tried;
 
+pub use advised::{Advice, Advised};
 pub use effects::Effects;
 pub use error::{Kind, SessionError};
 pub use host::environment as host_environment;

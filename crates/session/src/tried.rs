@@ -200,12 +200,12 @@ fn by_option(text: &str, mistake: &Diagnostic) -> String {
 }
 
 /// A duration as labs write it, in whole seconds.
-fn duration(time: Nanos) -> String {
+pub(crate) fn duration(time: Nanos) -> String {
     let seconds = (time.0 / 1_000_000_000).max(1);
     if seconds.is_multiple_of(60) { format!("{}min", seconds / 60) } else { format!("{seconds}s") }
 }
 
 /// A text as a TOML string: the escapes of JSON are a part of TOML's.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -210,9 +210,34 @@ impl Summary {
         sentences::sentences(self)
     }
 
+    /// Axes of storage that can matter to the load; all of them when the trace cannot tell.
+    #[must_use]
+    pub fn matters(&self) -> Matters {
+        sentences::matters(self)
+    }
+
     pub(crate) fn operation(&self, wanted: Operation) -> Option<&OperationSummary> {
         let device = self.device.as_ref()?;
         device.operations.iter().find(|found| found.operation == wanted.name())
+    }
+}
+
+/// Axes of storage that can matter to a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Matters {
+    /// The filesystem with its options.
+    pub filesystem: bool,
+    /// The I/O scheduler.
+    pub scheduler: bool,
+    /// The place of the journal.
+    pub journal: bool,
+}
+
+impl Matters {
+    /// True when any axis can matter.
+    #[must_use]
+    pub const fn any(self) -> bool {
+        self.filesystem || self.scheduler || self.journal
     }
 }
 

@@ -48,6 +48,17 @@ With your own command; it runs inside the mounted filesystem, whose path is {dir
 The run file and the lab that was run are kept: change the lab and run it again."#,
     ),
     (
+        "advise",
+        r#"Examples:
+  seekwell advise orders.trace         says what can help, and prints the lab that decides it
+  sudo seekwell advise orders.trace --for 5min
+  seekwell advise orders.trace --for 5min --place virtual --model NAME
+
+Record the load first: sudo seekwell capture -o orders.trace -- COMMAND
+
+Exit status: 0 winner or tie, or nothing to compare, 4 inconclusive, 1 error or stopped."#,
+    ),
+    (
         "plan",
         r#"Examples:
   seekwell plan labs/demo.toml

@@ -18,7 +18,7 @@ use std::time::Instant;
 /// When the words do not make a lab, or its run fails.
 pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let mut deadline = Deadline::new(Instant::now(), arguments.time);
-    let path = arguments.output.clone().unwrap_or_else(free_name);
+    let path = arguments.output.clone().unwrap_or_else(|| free_name("try"));
     let options = arguments.at.options();
     let mut tried = arguments.tried();
     tried.check(|name| session.machine().find(name).is_some())?;
@@ -66,11 +66,12 @@ fn amount(
 }
 
 /// The first of `try.seekwell`, `try-2.seekwell` … that does not exist, nor its lab.
-fn free_name() -> PathBuf {
+pub(super) fn free_name(stem: &str) -> PathBuf {
     let is_free = |path: &PathBuf| !path.exists() && !path.with_extension("toml").exists();
-    let numbered = (2..).map(|number: u32| PathBuf::from(format!("try-{number}.seekwell")));
-    let mut names = std::iter::once(PathBuf::from("try.seekwell")).chain(numbered);
-    names.find(is_free).unwrap_or_else(|| PathBuf::from("try.seekwell"))
+    let numbered = (2..).map(|number: u32| PathBuf::from(format!("{stem}-{number}.seekwell")));
+    let plain = PathBuf::from(format!("{stem}.seekwell"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    names.find(is_free).unwrap_or(plain)
 }
 
 /// A lab's name has letters, digits, - and _ alone.
@@ -81,7 +82,7 @@ fn lab_name(stem: &str) -> String {
 }
 
 /// Writes the lab that was run, unless a file has its name.
-fn write_lab(path: &Path, text: &str, device: Option<&str>) -> Result<(), Failure> {
+pub(super) fn write_lab(path: &Path, text: &str, device: Option<&str>) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() {
         terminal::talk(&format!("{} exists and is not overwritten", path.display()));
         return Ok(());

@@ -111,3 +111,43 @@ fn a_replay_that_is_not_faithful_is_kept_and_not_ranked() {
     assert!(text.contains("1 × file removed or cut before its size was recorded"), "{text}");
     assert_eq!(run["verdict"]["winners"].as_array().map(Vec::len).unwrap_or(0), 0, "{text}");
 }
+
+#[test]
+fn a_recorded_load_is_advised_and_its_lab_runs() {
+    let test = "a_recorded_load_is_advised_and_its_lab_runs";
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let advise =
+        |words: &[&str]| seekwell(path).args([&["advise"], words].concat()).output().unwrap();
+    let missing = advise(&["t"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(
+        talk(&missing),
+        "seekwell: error: cannot find t: No such file or directory (os error 2); give the folder of a \
+         trace\n"
+    );
+    let syncs = |nth: u32| {
+        format!(
+            "7 1700000000.0{nth:02}100 write(3</srv/a>, \"x\", 4096) = 4096 <0.000050>\n\
+             7 1700000000.0{nth:02}200 fsync(3</srv/a>) = 0 <0.000700>\n"
+        )
+    };
+    let open = "7 1700000000.000050 openat(AT_FDCWD</srv>, \"a\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</srv/a> <0.000020>\n";
+    import(path, &(open.to_owned() + &(0..20).map(syncs).collect::<String>()));
+    let shown = advise(&["t", "--fs", "ext4,ext2"]);
+    assert_eq!(shown.status.code(), Some(0), "{}", talk(&shown));
+    assert!(talk(&shown).starts_with("It waits for files "), "{}", talk(&shown));
+    assert!(talk(&shown).ends_with("run this lab now: seekwell advise t --for 5min\n"));
+    // The draft is a lab as it is printed.
+    std::fs::write(path.join("draft.toml"), &shown.stdout).unwrap();
+    let planned = seekwell(path).args(["plan", "draft.toml"]).output().unwrap();
+    assert_eq!(planned.status.code(), Some(0), "{}", talk(&planned));
+    let Some(_alone) = can_run(test, &["mkfs.ext4", "mkfs.ext2"]) else { return };
+    let words =
+        ["t", "--fs", "ext4,ext2", "--sched", "none", "--for", "3s", "--device", "ram:64MiB"];
+    let ran = advise(&words);
+    assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", talk(&ran));
+    let said = talk(&ran);
+    assert!(said.contains("fidelity: at least 100.00 % of the recorded calls"), "{said}");
+    assert!(path.join("advise.seekwell").exists() && path.join("advise.toml").exists());
+}

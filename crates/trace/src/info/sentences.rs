@@ -1,7 +1,7 @@
 //! Three sentences about a load.
 
 use super::text::{bytes, count, percent, time};
-use super::{By, DeviceSummary, SYNCED_WRITE, Summary, ratio};
+use super::{By, DeviceSummary, Matters, SYNCED_WRITE, Summary, ratio};
 use crate::calls::Class;
 use crate::event::Operation;
 
@@ -34,6 +34,26 @@ pub(super) fn sentences(summary: &Summary) -> [String; 3] {
         return untimed(summary, on_files);
     }
     [waits_for(summary), gain(summary), axes(summary)]
+}
+
+/// Axes that can matter, by the bounds of the third sentence.
+pub(super) fn matters(summary: &Summary) -> Matters {
+    let on_files: u64 = summary.classes.iter().map(|class| class.count).sum();
+    if ratio(summary.untimed, on_files) > MOST_UNTIMED {
+        return Matters { filesystem: true, scheduler: true, journal: true };
+    }
+    let calling = ratio(summary.calling_ns, summary.duration_ns);
+    let device = ratio(summary.bound().ns, summary.duration_ns);
+    if calling < NOTICEABLE && device < NOTICEABLE {
+        return Matters::default();
+    }
+    let depth = summary.device.as_ref().map(|found| found.mean_depth.unwrap_or(0.0));
+    Matters {
+        filesystem: true,
+        // Without block requests no one knows how many wait at the device.
+        scheduler: depth.is_none_or(|depth| device >= NOTICEABLE && depth >= DEEP),
+        journal: summary.share(&[Class::Sync.name(), SYNCED_WRITE]) >= LARGE,
+    }
 }
 
 /// Sentences about requests without calls: what waited for them is not known.

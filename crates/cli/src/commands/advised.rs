@@ -1,0 +1,70 @@
+//! `seekwell advise`: from a trace to an answer.
+
+use crate::args::AdviseArgs;
+use crate::commands::deadline::Deadline;
+use crate::commands::{report, run, tried};
+use crate::failure::{Exit, Failure};
+use crate::terminal;
+use seekwell_session::{Finished, Session, Tried};
+use seekwell_store::RunFile;
+use std::path::Path;
+use std::time::Instant;
+
+/// Says which changes of the stack can help a recorded load and drafts the lab that compares them;
+/// with a time, runs it and names the verdict.
+///
+/// # Errors
+/// When the trace cannot be replayed, or the run fails.
+pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
+    let mut deadline = Deadline::new(Instant::now(), arguments.time.unwrap_or_default());
+    let advised = arguments.advised().map_err(|source| {
+        let trace = arguments.trace.display();
+        Failure::Error(format!("cannot find {trace}: {source}; give the folder of a trace"))
+    })?;
+    let advice = advised.advise()?;
+    terminal::talk(&terminal::harmless(&advice.sentences.join("\n")));
+    let Some(text) = advice.lab else { return Ok(Exit::Done) };
+    if arguments.time.is_none() {
+        terminal::data(&text);
+        let trace = arguments.trace.display();
+        terminal::talk(&format!("run this lab now: seekwell advise {trace} --for 5min"));
+        return Ok(Exit::Done);
+    }
+    terminal::talk(&format!("\n{text}"));
+    let path = arguments.output.clone().unwrap_or_else(|| tried::free_name("advise"));
+    let lab = path.with_extension("toml");
+    let options = arguments.at.options();
+    let planned = Tried::resolve(session, lab.display().to_string(), &text, &options)?.plan()?;
+    planned.notes().iter().for_each(|note| terminal::talk(note));
+    let finished = run::execute(planned, &path, false, !arguments.no_screen, &mut |event| {
+        deadline.is_over(event, Instant::now())
+    })?;
+    match finished {
+        Finished::Complete(_) => {}
+        Finished::Stopped(_) if deadline.is_reached() => {
+            terminal::talk("time is up; every completed trial counts");
+        }
+        Finished::Stopped(path) => return Err(run::interrupted(&path)),
+    }
+    let exit = run::conclude(&path, arguments.json)?;
+    terminal::talk(&fidelity(&path)?);
+    tried::write_lab(&lab, &text, arguments.at.device.as_deref())?;
+    Ok(exit)
+}
+
+/// The fidelity of the least faithful replay.
+fn fidelity(path: &Path) -> Result<String, Failure> {
+    let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
+    let view = report::view(&file)?;
+    let shares = view.records.iter().filter_map(|(_, record)| record.metric("replay.fidelity"));
+    let shares: Vec<f64> = shares.collect();
+    let Some(least) = shares.iter().copied().min_by(f64::total_cmp) else {
+        return Ok("fidelity unknown: no replay ended".to_owned());
+    };
+    Ok(format!(
+        "fidelity: at least {:.2} % of the recorded calls had their recorded result, in each of {} replays",
+        // Not rounded up to a perfect replay.
+        (least * 1e4).floor() / 100.0,
+        shares.len()
+    ))
+}

@@ -1,0 +1,90 @@
+use super::*;
+use seekwell_trace::calls::CallId;
+use seekwell_trace::meta::{Meta, Tree};
+use seekwell_trace::{Event, FileEntry, FileId, Limits, TraceWriter};
+use std::path::Path;
+
+/// A thread that writes and syncs a file ten times; each call takes this long, each pause that long.
+fn write_trace(folder: &Path, call_ns: u64, pause_ns: u64) {
+    let mut meta = Meta::new("test");
+    meta.initial = vec![Tree { root: "/srv".to_owned(), complete: true }];
+    let mut writer = TraceWriter::create(folder, &meta, Limits::default()).unwrap();
+    writer.file(FileEntry {
+        id: FileId(0),
+        path: Some("/srv/log".to_owned()),
+        device: None,
+        inode: None,
+        mode: Some(0o100_644),
+        bytes: Some(0),
+    });
+    let mut now_ns = 0;
+    let mut call = |name: &str, result: i64, length: Option<u64>| {
+        let event = Event::new(now_ns, 7, 7, CallId::named(name).unwrap());
+        now_ns += call_ns + pause_ns;
+        let (duration_ns, result) = (Some(call_ns), Some(result));
+        let (file, fd, offset) = (Some(FileId(0)), Some(3), length.map(|_| 0));
+        Event { duration_ns, result, file, fd, offset, length, flags: Some(0o102), ..event }
+    };
+    writer.event(call("openat", 3, None)).unwrap();
+    for _ in 0..10 {
+        writer.event(call("pwrite64", 4096, Some(4096))).unwrap();
+        writer.event(call("fsync", 0, None)).unwrap();
+    }
+    meta.duration_ns = Some(now_ns);
+    writer.finish(&meta).unwrap();
+}
+
+fn advise(call_ns: u64, pause_ns: u64, time: Option<Nanos>) -> Advice {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    write_trace(&trace, call_ns, pause_ns);
+    let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+    let advised = Advised {
+        trace: trace.clone(),
+        only: None,
+        filesystems: names(["ext4", "xfs"]),
+        schedulers: names(["none", "mq-deadline"]),
+        time,
+    };
+    let mut advice = advised.advise().unwrap();
+    let place = trace.to_string_lossy().into_owned();
+    advice.lab = advice.lab.map(|lab| lab.replace(&place, "/TRACE"));
+    advice
+}
+
+#[test]
+fn a_load_that_syncs_gets_a_lab() {
+    let advice = advise(10_000_000, 1_000_000, Some(Nanos(300_000_000_000)));
+    assert_eq!(
+        advice.sentences.join("\n"),
+        include_str!("../../../../testdata/advise/syncs.txt").trim_end()
+    );
+    let lab = advice.lab.unwrap();
+    assert_eq!(lab, include_str!("../../../../testdata/advise/syncs.toml"));
+    assert!(advise(10_000_000, 1_000_000, None).lab.unwrap().ends_with("rounds = 10\n"));
+}
+
+#[test]
+fn a_load_that_computes_is_told_that_nothing_helps() {
+    let advice = advise(1_000_000, 99_000_000, None);
+    assert_eq!(advice.lab, None);
+    assert_eq!(
+        advice.sentences.join("\n"),
+        include_str!("../../../../testdata/advise/computes.txt").trim_end()
+    );
+}
+
+#[test]
+fn a_folder_without_a_trace_is_named() {
+    let advised = Advised {
+        trace: PathBuf::from("/nowhere"),
+        only: None,
+        filesystems: Vec::new(),
+        schedulers: Vec::new(),
+        time: None,
+    };
+    assert_eq!(
+        advised.advise().unwrap_err().to_string(),
+        "/nowhere is not a trace: trace.json not found; give the folder that capture or import wrote"
+    );
+}
