@@ -53,6 +53,12 @@ struct thread {
 	u64 args[6];
 	u32 number;
 	u32 inside;
+	// Since the end of the last call: when that was, time off the CPU, and time asleep of it.
+	u64 free_ns, off_ns, slept_ns;
+	u64 out_ns;
+	u32 asleep, unused;
+	// The same before the call that is in progress.
+	u64 cpu_ns, waited_ns;
 };
 
 enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6 };
@@ -64,6 +70,7 @@ struct call_record {
 	s64 result;
 	u64 position;
 	u64 args[6];
+	u64 cpu_ns, waited_ns;
 };
 
 enum path_slot { OPENED = 0, FIRST = 1, SECOND = 2, DIRECTORY = 3 };
@@ -132,6 +139,7 @@ struct at {
 	u32 inode_number, inode_super, inode_mode, inode_size, super_device;
 	u32 task_fs, fs_directory, task_thread, task_process, task_name;
 	u32 request_sector, request_flags, request_queue, queue_disk, disk_major, disk_minor, program_name;
+	u32 task_state;
 	u32 select, self;
 };
 volatile const struct at AT = {};
@@ -319,6 +327,13 @@ INLINE struct thread *chosen(u64 ids)
 	return map_lookup(&threads, &thread);
 }
 
+INLINE void set_free(struct thread *thread, u64 now_ns)
+{
+	thread->free_ns = now_ns;
+	thread->off_ns = 0;
+	thread->slept_ns = 0;
+}
+
 struct registers {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 };
@@ -326,6 +341,7 @@ struct registers {
 SEC("tp_btf/sys_enter")
 int sys_enter(u64 *context)
 {
+	u64 begin_ns = time_ns();
 	u64 ids = current_ids();
 	struct thread *thread = chosen(ids);
 	if (!thread)
@@ -343,6 +359,9 @@ int sys_enter(u64 *context)
 	thread->args[5] = registers->r9;
 	thread->number = number;
 	thread->inside = 1;
+	// What these programs themselves take is no time of the thread.
+	thread->cpu_ns = thread->free_ns ? begin_ns - thread->free_ns - thread->off_ns : ~0ULL;
+	thread->waited_ns = thread->free_ns ? thread->slept_ns : ~0ULL;
 	thread->start_ns = time_ns();
 	return 0;
 }
@@ -405,7 +424,38 @@ int sys_exit(u64 *context)
 	record->position = position;
 	for (int i = 0; i < 6; i++)
 		record->args[i] = thread->args[i];
+	record->cpu_ns = thread->cpu_ns;
+	record->waited_ns = thread->waited_ns;
 	ring_submit(record, NO_WAKEUP);
+	set_free(thread, time_ns());
+	return 0;
+}
+
+// Time off the CPU between calls: asleep, or ready to run while others did.
+SEC("tp_btf/sched_switch")
+int sched_switch(u64 *context)
+{
+	u64 now_ns = time_ns();
+	u32 id = word(context[1], AT.task_thread);
+	struct thread *thread = id ? map_lookup(&threads, &id) : 0;
+	if (thread) {
+		thread->out_ns = now_ns;
+		thread->asleep = !(context[0] & 1) && word(context[1], AT.task_state);
+	}
+	id = word(context[2], AT.task_thread);
+	thread = id ? map_lookup(&threads, &id) : 0;
+	if (!thread)
+		return 0;
+	if (thread->out_ns) {
+		u64 off_ns = now_ns - thread->out_ns;
+		thread->off_ns += off_ns;
+		if (thread->asleep)
+			thread->slept_ns += off_ns;
+	} else if (!thread->free_ns && !thread->inside) {
+		// A thread that was just made.
+		thread->free_ns = now_ns;
+	}
+	thread->out_ns = 0;
 	return 0;
 }
 

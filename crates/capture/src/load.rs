@@ -17,7 +17,7 @@ static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/capture.bpf.o")));
 
 /// Members whose offsets the programs read, in the order of `struct at`.
-const MEMBERS: [(&str, &str); 32] = [
+const MEMBERS: [(&str, &str); 33] = [
     ("task_struct", "files"),
     ("files_struct", "fdt"),
     ("fdtable", "fd"),
@@ -50,6 +50,7 @@ const MEMBERS: [(&str, &str); 32] = [
     ("gendisk", "major"),
     ("gendisk", "first_minor"),
     ("linux_binprm", "filename"),
+    ("task_struct", "__state"),
 ];
 
 /// Threads whose calls are recorded, besides those that are chosen one by one.
@@ -279,7 +280,7 @@ impl Loaded {
 
     /// Records the calls of a thread.
     pub(crate) fn choose(&self, thread: u32) -> Result<(), CaptureError> {
-        const THREAD_BYTES: usize = 64;
+        const THREAD_BYTES: usize = 120;
         bpf::update(self.map("threads")?, &thread.to_ne_bytes(), &[0; THREAD_BYTES])
             .map_err(CaptureError::bpf(format!("choose thread {thread}")))
     }

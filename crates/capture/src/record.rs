@@ -19,6 +19,10 @@ pub(crate) struct CallRecord {
     pub(crate) result: i64,
     pub(crate) position: Option<u64>,
     pub(crate) args: [u64; 6],
+    /// On-CPU time of the thread since its last call; `None` for its first.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Time asleep since then.
+    pub(crate) waited_ns: Option<u64>,
 }
 
 /// Origin of a path.
@@ -128,7 +132,7 @@ impl Record {
     }
 }
 
-fn call(fields: &Fields<'_, 96>) -> CallRecord {
+fn call(fields: &Fields<'_, 112>) -> CallRecord {
     CallRecord {
         number: fields.word(4),
         end_ns: fields.long(8),
@@ -136,9 +140,16 @@ fn call(fields: &Fields<'_, 96>) -> CallRecord {
         process: fields.word(24),
         thread: fields.word(28),
         result: fields.long(32).cast_signed(),
-        position: Some(fields.long(40)).filter(|position| *position != u64::MAX),
+        position: known(fields.long(40)),
         args: [48, 56, 64, 72, 80, 88].map(|at| fields.long(at)),
+        cpu_ns: known(fields.long(96)),
+        waited_ns: known(fields.long(104)),
     }
+}
+
+/// The programs write all ones for an unknown number.
+fn known(number: u64) -> Option<u64> {
+    Some(number).filter(|number| *number != u64::MAX)
 }
 
 fn life(kind: u32, fields: &Fields<'_, 48>) -> LifeRecord {

@@ -37,6 +37,9 @@ pub(crate) struct Resolver {
     part: u32,
     /// Counts for the one who watches.
     pub(crate) counting: Option<Counting>,
+    /// On-CPU time and waiting of threads since their last call in the trace, of calls that are not
+    /// in it.
+    carried: FastMap<u32, (u64, u64)>,
 }
 
 /// A file that was met.
@@ -113,6 +116,7 @@ impl Resolver {
             entries: Vec::new(),
             part: 0,
             counting: None,
+            carried: FastMap::default(),
         }
     }
 
@@ -240,6 +244,7 @@ impl Resolver {
             }
             Life::Exit => {
                 self.pending.retain(|path| path.thread != life.thread);
+                self.carried.remove(&life.thread);
                 if life.thread == life.process {
                     self.processes.remove(&life.process);
                 }
@@ -258,6 +263,7 @@ impl Resolver {
         }
         let known = self.calls.get(record.number as usize).copied().flatten();
         let Some(Known { id, call, effect }) = known else {
+            self.carry(record);
             self.made(record.process, &paths, writer);
             return Ok(());
         };
@@ -266,8 +272,10 @@ impl Resolver {
         self.follow(effect, call, record, &paths, named);
         let outside = |file: Option<FileId>| !file.is_some_and(|file| self.inside(file));
         if !self.limits.is_empty() && outside(named.file) && outside(named.to_file) {
+            self.carry(record);
             return Ok(());
         }
+        let (cpu_ns, waited_ns) = self.carried.remove(&record.thread).unwrap_or_default();
         self.write_again(named.file, writer);
         self.write_again(named.to_file, writer);
         let moved = u64::try_from(record.result).unwrap_or(0);
@@ -281,12 +289,23 @@ impl Resolver {
             length: arg(call.length),
             result: Some(record.result),
             flags: arg(call.flags),
+            cpu_ns: record.cpu_ns.map(|own| own.saturating_add(cpu_ns)),
+            waited_ns: record.waited_ns.map(|own| own.saturating_add(waited_ns)),
             ..Event::new(self.since(record.start_ns), record.process, record.thread, id)
         };
         if let Some(counting) = &mut self.counting {
             counting.add(&event);
         }
         writer.event(event)
+    }
+
+    /// Keeps the time of a call that is not in the trace for the next one that is. Its own time is
+    /// waiting: that of a faster CPU would not be shorter.
+    fn carry(&mut self, record: &CallRecord) {
+        let duration_ns = record.end_ns.saturating_sub(record.start_ns);
+        let (cpu_ns, waited_ns) = self.carried.entry(record.thread).or_default();
+        *cpu_ns = cpu_ns.saturating_add(record.cpu_ns.unwrap_or(0));
+        *waited_ns = waited_ns.saturating_add(duration_ns + record.waited_ns.unwrap_or(0));
     }
 
     /// Learns descriptors of pipes, sockets and the like.

@@ -33,8 +33,11 @@ pub struct Operation {
     /// Recorded start of the call, nanoseconds from the start of the trace; for operations without a
     /// call, the recorded end.
     pub start_ns: u64,
-    /// Time from the moment that nothing held the thread back to the start of the call.
+    /// Time from the moment that nothing held the thread back to the start of the call, without that
+    /// in which it was ready and others ran, and without `wait_ns`.
     pub think_ns: u64,
+    /// Part of that time in which the thread was asleep: no faster CPU makes it shorter.
+    pub wait_ns: u64,
     /// Operations of other lanes that must be over: lane and number from 1.
     pub after: Vec<(u32, u64)>,
 }
@@ -58,11 +61,12 @@ impl Operation {
             expected: 0,
             start_ns: 0,
             think_ns: 0,
+            wait_ns: 0,
             after: Vec::new(),
         }
     }
 
-    fn fields(&self, last_start_ns: u64) -> [u64; 11] {
+    fn fields(&self, last_start_ns: u64) -> [u64; 12] {
         [
             self.slot,
             self.to_slot,
@@ -76,6 +80,7 @@ impl Operation {
             zigzag(self.expected.wrapping_sub(self.length.cast_signed())),
             self.start_ns.wrapping_sub(last_start_ns),
             self.think_ns,
+            self.wait_ns,
         ]
     }
 
@@ -118,6 +123,7 @@ impl Operation {
         self.expected = unzigzag(field(8)?).wrapping_add(self.length.cast_signed());
         self.start_ns = self.start_ns.wrapping_add(field(9)?);
         self.think_ns = field(10)?;
+        self.wait_ns = field(11)?;
         self.after.clear();
         if mask & 1 == 1 {
             for _ in 0..take(bytes)? {

@@ -20,8 +20,8 @@ use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 pub enum Speed {
     /// Each call as soon as those before it are over.
     AsFastAsPossible,
-    /// With the recorded time between calls, times a factor. A call that waits for another begins
-    /// that much after it.
+    /// With the recorded time between calls; what of it the thread computed is times a factor. A call
+    /// that waits for another begins that much after it.
     Recorded(f64),
     /// At the recorded start of each call, times a factor, whether the calls before were quick or not.
     Open(f64),

@@ -182,6 +182,12 @@ impl Plan {
         &self.recorded
     }
 
+    /// Recorded start of the first call, nanoseconds from the start of the trace.
+    #[must_use]
+    pub fn first_ns(&self) -> u64 {
+        self.first_ns
+    }
+
     /// Threads of the replay.
     #[must_use]
     pub fn lanes(&self) -> usize {

@@ -109,6 +109,7 @@ impl Planner {
     fn add(&mut self, event: &Event) -> Result<(), ReplayError> {
         self.recorded.calls += 1;
         let lane = self.lane(event)?;
+        self.processes.pause(event);
         let mut draft = self.draft(event, lane);
         let planned = self.call(event, &mut draft)?;
         match planned {
@@ -154,7 +155,13 @@ impl Planner {
             .chain(thread_ns)
             .max();
         let begin_ns = ready_ns.or(self.first_ns).unwrap_or(draft.operation.start_ns);
-        draft.operation.think_ns = draft.operation.start_ns.saturating_sub(begin_ns);
+        let gap_ns = draft.operation.start_ns.saturating_sub(begin_ns);
+        let pause = self.processes.take_pause(draft.process, draft.thread);
+        // A thread that waited for another may have been held back before that.
+        let is_own = thread_ns.is_some_and(|thread_ns| begin_ns <= thread_ns);
+        let stalled_ns = if is_own { pause.stalled_ns.min(gap_ns) } else { 0 };
+        draft.operation.wait_ns = pause.waited_ns.min(gap_ns - stalled_ns);
+        draft.operation.think_ns = gap_ns - stalled_ns - draft.operation.wait_ns;
         draft.operation.after = self.known.missing(me.lane, &draft.needs);
         let lane = &mut self.lanes[me.lane as usize];
         let before = lane.bytes.len();

@@ -34,6 +34,11 @@ pub struct Event {
     pub result: Option<i64>,
     /// Flags or mode, as the program gave them.
     pub flags: Option<u64>,
+    /// On-CPU time of the thread from the end of its last recorded call to the start of this one,
+    /// nanoseconds, without the cost of recording; `None` where the source cannot tell.
+    pub cpu_ns: Option<u64>,
+    /// Time asleep in that span. The rest of it the thread was ready and others ran.
+    pub waited_ns: Option<u64>,
 }
 
 impl Event {
@@ -53,6 +58,8 @@ impl Event {
             length: None,
             result: None,
             flags: None,
+            cpu_ns: None,
+            waited_ns: None,
         }
     }
 

@@ -88,6 +88,7 @@ impl Trace {
             let (fd, file, to_file) = (whole("fd")?, whole("file")?, whole("to_file")?);
             let (offset, length) = (whole("offset")?, whole("length")?);
             let (result, flags) = (whole("result")?, whole("flags")?);
+            let (cpu, waited) = (whole("cpu_ns")?, whole("waited_ns")?);
             let calls = group.text("call")?;
             let mut last: Option<(&[u8], CallId)> = None;
             for row in 0..group.rows() {
@@ -117,6 +118,8 @@ impl Trace {
                     length: number(length[row]),
                     result: result[row],
                     flags: number(flags[row]),
+                    cpu_ns: number(cpu[row]),
+                    waited_ns: number(waited[row]),
                 })?;
             }
             Ok(())

@@ -14,7 +14,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub(crate) const CALLS: [Column; 12] = [
+pub(crate) const CALLS: [Column; 14] = [
     ("start_ns", Kind::Many),
     ("duration_ns", Kind::Many),
     ("process", Kind::Few),
@@ -27,6 +27,8 @@ pub(crate) const CALLS: [Column; 12] = [
     ("length", Kind::Few),
     ("result", Kind::Few),
     ("flags", Kind::Few),
+    ("cpu_ns", Kind::Many),
+    ("waited_ns", Kind::Many),
 ];
 
 pub(crate) const FILES: [Column; 6] = [
@@ -146,7 +148,7 @@ fn whole(value: impl Into<Option<u64>>) -> Cell {
     Cell::Number(value.into().map(u64::cast_signed))
 }
 
-impl Rows<12> {
+impl Rows<14> {
     #[inline]
     fn call(&mut self, row: &Event) {
         self.add([
@@ -162,6 +164,8 @@ impl Rows<12> {
             whole(row.length),
             Cell::Number(row.result),
             whole(row.flags),
+            whole(row.cpu_ns),
+            whole(row.waited_ns),
         ]);
     }
 }
@@ -191,7 +195,7 @@ pub struct TraceWriter {
     /// Bytes of sealed segments.
     sealed: u64,
     opened: Instant,
-    calls: Rows<12>,
+    calls: Rows<14>,
     files: Vec<FileEntry>,
     initial: Vec<InitialEntry>,
     processes: Vec<ProcessEntry>,

@@ -9,15 +9,18 @@ fn names_from_the_file_up_become_a_path() {
 
 #[test]
 fn a_call_is_parsed_and_short_bytes_are_not() {
-    let mut bytes = vec![0_u8; 96];
+    let mut bytes = vec![0_u8; 112];
     bytes[0] = 1;
     bytes[4] = 17;
     bytes[32..40].copy_from_slice(&(-2_i64).to_ne_bytes());
     bytes[40..48].copy_from_slice(&u64::MAX.to_ne_bytes());
     bytes[56] = 9;
+    bytes[96] = 5;
+    bytes[104..112].copy_from_slice(&u64::MAX.to_ne_bytes());
     let Some(Record::Call(call)) = Record::parse(&bytes) else { panic!("no call") };
     assert_eq!((call.number, call.result, call.position, call.args[1]), (17, -2, None, 9));
-    for length in 0..96 {
+    assert_eq!((call.cpu_ns, call.waited_ns), (Some(5), None));
+    for length in 0..112 {
         assert!(Record::parse(&bytes[..length]).is_none(), "{length}");
     }
     bytes[0] = 99;

@@ -13,6 +13,8 @@ fn call(name: &str, result: i64, args: [u64; 6]) -> Record {
         result,
         position: None,
         args,
+        cpu_ns: Some(3),
+        waited_ns: Some(2),
     })
 }
 

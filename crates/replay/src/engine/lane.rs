@@ -171,8 +171,11 @@ impl<'a> Runner<'a> {
             |ns: u64, factor: f64| Duration::from_secs_f64((ns as f64 * factor / 1e9).max(0.0));
         match self.shared.options.speed {
             Speed::AsFastAsPossible => None,
-            Speed::Recorded(_) if operation.think_ns == 0 => None,
-            Speed::Recorded(factor) => Some(self.last_end + scaled(operation.think_ns, factor)),
+            Speed::Recorded(_) if operation.think_ns == 0 && operation.wait_ns == 0 => None,
+            Speed::Recorded(factor) => {
+                let wait = Duration::from_nanos(operation.wait_ns);
+                Some(self.last_end + wait + scaled(operation.think_ns, factor))
+            }
             Speed::Open(factor) => {
                 let since = operation.start_ns.saturating_sub(self.shared.plan.first_ns);
                 Some(began + scaled(since, factor))

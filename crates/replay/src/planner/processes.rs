@@ -40,6 +40,18 @@ struct Thread {
     /// End of its last operation; of a new thread, of the operation that made it.
     ready_ns: Option<u64>,
     begun: bool,
+    /// End of its last call, planned or not.
+    last_end_ns: Option<u64>,
+    pause: Pause,
+}
+
+/// Time of a thread between its planned calls that it did not compute in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pause {
+    /// It was ready, and others ran: the recorder among them.
+    pub(super) stalled_ns: u64,
+    /// It was asleep.
+    pub(super) waited_ns: u64,
 }
 
 /// Processes and threads of a trace.
@@ -113,6 +125,25 @@ impl Processes {
             process.ended = running;
             needs.extend(over);
         }
+    }
+
+    /// Adds the time before a call to the thread's pause.
+    pub(super) fn pause(&mut self, event: &Event) {
+        let Some(thread) = self.threads.get_mut(&(event.process, event.thread)) else { return };
+        let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        let last_ns = thread.last_end_ns.replace(end_ns);
+        let (Some(cpu_ns), Some(waited_ns)) = (event.cpu_ns, event.waited_ns) else { return };
+        thread.pause.waited_ns = thread.pause.waited_ns.saturating_add(waited_ns);
+        let Some(last_ns) = last_ns else { return };
+        let gap_ns = event.start_ns.saturating_sub(last_ns);
+        let stalled_ns = gap_ns.saturating_sub(cpu_ns.saturating_add(waited_ns));
+        thread.pause.stalled_ns = thread.pause.stalled_ns.saturating_add(stalled_ns);
+    }
+
+    /// The pause of a thread up to the operation that ends it.
+    pub(super) fn take_pause(&mut self, process: u32, thread: u32) -> Pause {
+        let thread = self.threads.get_mut(&(process, thread));
+        thread.map(|thread| std::mem::take(&mut thread.pause)).unwrap_or_default()
     }
 
     /// Recorded time since which nothing but itself held the thread back.
@@ -209,7 +240,13 @@ impl Planner {
                 lane
             }
         };
-        let thread = Thread { lane, ready_ns: None, begun: false };
+        let thread = Thread {
+            lane,
+            ready_ns: None,
+            begun: false,
+            last_end_ns: None,
+            pause: Pause::default(),
+        };
         self.processes.threads.insert(key, thread);
         if self.processes.begins(event.process)
             && let Some(parent) = self.processes.parent(event.process)

@@ -342,3 +342,28 @@ fn a_directory_that_is_listed_is_ordered_after_its_names() {
     assert_eq!(short(&plan, 1)[0].2, []);
     assert_eq!(short(&plan, 2)[0].2, []);
 }
+
+#[test]
+fn pauses_are_what_the_thread_computed_and_slept_and_not_what_others_took() {
+    let mut script = Script::default();
+    script.known("/w/in", REGULAR, 5000);
+    let timed = |event: &mut Event, cpu_ns: u64, waited_ns: u64| {
+        (event.cpu_ns, event.waited_ns) = (Some(cpu_ns), Some(waited_ns));
+    };
+    timed(script.open(1, "/w/in", libc::O_RDONLY, 3), 10, 0);
+    // Each call begins 1000 ns after the end of the one before.
+    timed(script.on(1, "fstat", (3, "/w/in"), 0), 300, 200);
+    // A call that is not replayed: 1000 ns of its own, of which nothing is known.
+    timed(script.on(1, "write", (1, "pipe:[17]"), 10), 600, 0);
+    timed(script.on(1, "fstat", (3, "/w/in"), 0), 100, 0);
+    script.on(1, "fstat", (3, "/w/in"), 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let own: Vec<_> = plan.operations(0).into_iter().filter(|one| !one.added).collect();
+    let pauses: Vec<(u64, u64)> = own.iter().map(|one| (one.think_ns, one.wait_ns)).collect();
+    assert_eq!(pauses.first(), Some(&(0, 0)));
+    assert_eq!(pauses[1], (300, 200));
+    assert_eq!(pauses.last(), Some(&(1000, 0)));
+    let whole: u64 = plan.operations(0).iter().map(|one| one.think_ns + one.wait_ns).sum();
+    // 500, then 600, 1000 and 100, and 1000.
+    assert_eq!(whole, 500 + 1700 + 1000);
+}
