@@ -2,10 +2,12 @@
 
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use seekwell_host::filesystem;
+use seekwell_host::nfs::{self, NfsMount};
 use seekwell_host::overlay::{self, OverlayMount};
+use seekwell_host::sysfs::System;
 use seekwell_host::{Error, caches};
 use seekwell_model::filesystems::FilesystemDefinition;
-use seekwell_model::stack::{Overlay, WriteBack};
+use seekwell_model::stack::{Nfs, Overlay, WriteBack};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +23,16 @@ pub struct MountPlan {
     device: PathBuf,
     options: Vec<String>,
     base: PathBuf,
-    overlay: Option<Overlay>,
+    above: Above,
+}
+
+/// Between the mounted filesystem and the workload; nothing by default.
+#[derive(Clone, Debug, Default)]
+pub struct Above {
+    /// A writable layer.
+    pub overlay: Option<Overlay>,
+    /// An NFS server and its client.
+    pub nfs: Option<Nfs>,
 }
 
 /// A mounted stack.
@@ -29,6 +40,7 @@ pub struct MountPlan {
 pub struct Mount {
     plan: MountPlan,
     layer: Option<OverlayMount>,
+    export: Option<NfsMount>,
 }
 
 /// Mounts a small tmpfs on `work`, so that mount points leave nothing behind on the host: it goes
@@ -60,9 +72,9 @@ impl MountPlan {
         device: &Path,
         options: Vec<String>,
         work: &Path,
-        overlay: Option<Overlay>,
+        above: Above,
     ) -> Self {
-        Self { definition, device: device.to_owned(), options, base: work.to_owned(), overlay }
+        Self { definition, device: device.to_owned(), options, base: work.to_owned(), above }
     }
 
     fn lower(&self) -> PathBuf {
@@ -76,7 +88,7 @@ impl MountPlan {
 
     /// Returns true if a layer in memory is above it.
     fn is_below_memory(&self) -> bool {
-        self.overlay.is_some_and(|overlay| overlay.upper.is_some())
+        self.above.overlay.is_some_and(|overlay| overlay.upper.is_some())
     }
 
     /// The options under a layer in memory.
@@ -90,18 +102,25 @@ impl MountPlan {
     /// The kernel's, with its own words.
     pub fn mount(self) -> Result<Mount, Error> {
         let lower = self.lower();
-        let Some(overlay) = &self.overlay else {
+        let Some(overlay) = &self.above.overlay else {
             filesystem::mount(self.definition, &self.device, &lower, &self.options)?;
-            return Ok(Mount { plan: self, layer: None });
+            let export = self.export()?;
+            return Ok(Mount { plan: self, layer: None, export });
         };
         let Some(size) = overlay.upper else {
             filesystem::mount(self.definition, &self.device, &lower, &self.options)?;
             let layer = overlay::mount_within(&lower, &self.top())?;
-            return Ok(Mount { plan: self, layer: Some(layer) });
+            return Ok(Mount { plan: self, layer: Some(layer), export: None });
         };
         filesystem::mount(self.definition, &self.device, &lower, &self.lower_options())?;
         let layer = overlay::mount(&lower, &self.base.join("layer"), &self.top(), size)?;
-        Ok(Mount { plan: self, layer: Some(layer) })
+        Ok(Mount { plan: self, layer: Some(layer), export: None })
+    }
+
+    /// Exports the mounted filesystem and mounts the export, if the stack has NFS.
+    fn export(&self) -> Result<Option<NfsMount>, Error> {
+        let Some(nfs) = &self.above.nfs else { return Ok(None) };
+        nfs::mount(&System::host(), nfs, &self.lower(), &self.top()).map(Some)
     }
 }
 
@@ -109,9 +128,10 @@ impl Mount {
     /// The directory of the workload.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
-        match &self.layer {
-            Some(layer) => layer.target().to_owned(),
-            None => self.plan.lower(),
+        match (&self.layer, &self.export) {
+            (Some(layer), _) => layer.target().to_owned(),
+            (None, Some(export)) => export.target().to_owned(),
+            (None, None) => self.plan.lower(),
         }
     }
 
@@ -127,11 +147,13 @@ impl Mount {
     /// When the filesystem stays busy or cannot be mounted again.
     pub fn make_cold(&mut self) -> Result<(), Error> {
         let upper = self.layer.take().map(|layer| layer.unmount(UNMOUNT)).transpose()?;
+        self.export.take().map(|export| export.unmount(UNMOUNT)).transpose()?;
         let plan = &self.plan;
         let lower = plan.lower();
         let Some(upper) = upper.filter(|_| plan.is_below_memory()) else {
             filesystem::remount_cold(plan.definition, &plan.device, &lower, &plan.options)?;
-            if plan.overlay.is_some() {
+            self.export = plan.export()?;
+            if plan.above.overlay.is_some() {
                 self.layer = Some(overlay::mount_within(&lower, &plan.top())?);
             }
             return Ok(());
@@ -141,15 +163,13 @@ impl Mount {
         Ok(())
     }
 
-    /// Writes back everything that is dirty in it.
+    /// Writes back everything that is dirty in it, on both sides of NFS.
     ///
     /// # Errors
     /// When a write-back fails: data was lost.
     pub fn sync(&self) -> Result<(), Error> {
-        let path = self.directory();
-        let file =
-            File::open(&path).map_err(|source| Error::Io { action: "open", path, source })?;
-        caches::sync_filesystem(&file)
+        sync(self.directory())?;
+        if self.export.is_some() { sync(self.filesystem()) } else { Ok(()) }
     }
 
     /// Returns true if the layer in memory is to be written to the device at the end.
@@ -157,7 +177,7 @@ impl Mount {
     pub fn writes_back(&self) -> bool {
         self.plan.is_below_memory()
             && self.layer.is_some()
-            && self.plan.overlay.is_some_and(|overlay| overlay.write_back == WriteBack::End)
+            && self.plan.above.overlay.is_some_and(|overlay| overlay.write_back == WriteBack::End)
     }
 
     /// Applies the layer in memory to the filesystem and syncs it; the layer is gone afterwards.
@@ -183,6 +203,12 @@ impl Mount {
         if let Some(layer) = self.layer {
             layer.unmount(UNMOUNT)?.drop_layer(UNMOUNT)?;
         }
+        self.export.map(|export| export.unmount(UNMOUNT)).transpose()?;
         filesystem::unmount(&self.plan.lower(), UNMOUNT)
     }
+}
+
+fn sync(path: PathBuf) -> Result<(), Error> {
+    let file = File::open(&path).map_err(|source| Error::Io { action: "open", path, source })?;
+    caches::sync_filesystem(&file)
 }

@@ -48,6 +48,7 @@ fn stack(filesystem: &str, size: Bytes) -> Stack {
             mount: vec![],
             discard: false,
             overlay: None,
+            nfs: None,
         },
         scheduler: Scheduler::plain("mq-deadline"),
         memory: Memory { name: "all".into(), limit: MemoryLimit::Unlimited },

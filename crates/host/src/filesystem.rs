@@ -24,6 +24,7 @@ mod tests;
 
 pub use check::{Checked, ReadBack, fsck, read_back};
 pub use make::{Made, make};
+pub(crate) use mounting::mount_as;
 pub use mounting::{mount, remount_cold, unmount};
 
 /// A filesystem to be made, and where.

@@ -30,7 +30,9 @@ mod usage;
 mod tests;
 
 pub use bond::{Bond, bind};
-pub use token::{FILE_MARK, WriteToken, create_file, given, layered, own_file, scratch};
+pub use token::{
+    FILE_MARK, WriteToken, create_file, given, is_first_process, layered, own_file, scratch,
+};
 
 use usage::Suspect;
 

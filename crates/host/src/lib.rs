@@ -31,6 +31,7 @@ mod loop_status;
 pub mod memory;
 mod mounts;
 pub mod namespace;
+pub mod nfs;
 mod nodes;
 pub mod output;
 pub mod overlay;

@@ -8,6 +8,7 @@
 mod refused;
 
 use crate::units::Bytes;
+use crate::workloads::Program;
 
 pub use refused::{MkfsOptions, RefusedOption};
 
@@ -139,6 +140,13 @@ pub const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("zfs", "ZFS is not part of Linux and cannot be run here yet"),
     ("ufs", "UFS cannot be made here yet: Linux writes it, and has no mkfs for it"),
 ];
+
+/// Kernel type that a backend names among its filesystems when a trial can start an NFS server.
+pub const NFS_SERVER: &str = "nfsd";
+
+/// Programs that make the link to an NFS server.
+pub const NFS_PROGRAMS: &[Program] =
+    &[Program { name: "ip", package: "iproute2" }, Program { name: "tc", package: "iproute2" }];
 
 /// The filesystem of a lab that names none.
 pub const DEFAULT_FILESYSTEM: &str = "ext4";

@@ -2,7 +2,7 @@
 
 pub use crate::backing::Backing;
 use crate::layers::Layers;
-use crate::units::Bytes;
+use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -117,6 +117,26 @@ pub struct Overlay {
     pub write_back: WriteBack,
 }
 
+/// NFS between the workload and the filesystem: a server that the trial starts exports it to a client
+/// over a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nfs {
+    /// Version of the protocol, for example `4.2`.
+    pub version: String,
+    /// True if the server answers before its disk has the data.
+    pub is_async: bool,
+    /// Largest read; `None` is what client and server agree on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rsize: Option<Bytes>,
+    /// Largest write; `None` is what client and server agree on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wsize: Option<Bytes>,
+    /// Delay of the link in each direction.
+    pub delay: Nanos,
+    /// Rate of the link in each direction, in millions of bits per second.
+    pub rate_mbit: u64,
+}
+
 /// One value of the filesystem axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filesystem {
@@ -132,6 +152,9 @@ pub struct Filesystem {
     pub discard: bool,
     /// A writable layer above it.
     pub overlay: Option<Overlay>,
+    /// NFS above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nfs: Option<Nfs>,
 }
 
 /// One value of the scheduler axis.

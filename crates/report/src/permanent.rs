@@ -5,7 +5,9 @@ use crate::view::RunView;
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::layers::{Below, Lasting};
 use seekwell_model::record::{DeviceInForce, Record, Status};
-use seekwell_model::stack::{Backing, DeviceSettings, MemoryLimit, Stack, WriteBack, WriteCache};
+use seekwell_model::stack::{
+    Backing, DeviceSettings, MemoryLimit, Nfs, Stack, WriteBack, WriteCache,
+};
 use seekwell_model::units::Bytes;
 use seekwell_model::verdict::VerdictKind;
 use std::path::Path;
@@ -224,7 +226,10 @@ fn mount_steps(
 ) -> Vec<(&'static str, Vec<String>)> {
     let Some(overlay) = &stack.filesystem.overlay else {
         let line = fstab_line(stack, definition, names, MOUNT_POINT);
-        return vec![("line for /etc/fstab", vec![line])];
+        return match &stack.filesystem.nfs {
+            None => vec![("line for /etc/fstab", vec![line])],
+            Some(nfs) => export_lines(nfs, line),
+        };
     };
     let Some(size) = overlay.upper else { return mount_within(stack, definition, names) };
     let memory = format!("tmpfs {UPPER} tmpfs size={},mode=0755 0 0", size.0);
@@ -240,6 +245,25 @@ fn mount_steps(
                      {MOUNT_POINT}"
                 ),
             ],
+        ),
+    ]
+}
+
+/// The lines of server and client.
+fn export_lines(nfs: &Nfs, server: String) -> Vec<(&'static str, Vec<String>)> {
+    let commit = if nfs.is_async { "async" } else { "sync" };
+    let sizes = [("rsize", nfs.rsize), ("wsize", nfs.wsize)];
+    let sizes = sizes.iter().filter_map(|(name, size)| Some(format!(",{name}={}", (*size)?.0)));
+    let options = format!("hard,vers={}{}", nfs.version, sizes.collect::<String>());
+    vec![
+        ("line for /etc/fstab of the server", vec![server]),
+        (
+            "line for /etc/exports of the server, then exportfs -ra",
+            vec![format!("{MOUNT_POINT} CLIENT(rw,{commit},no_subtree_check,no_root_squash)")],
+        ),
+        (
+            "line for /etc/fstab of the client",
+            vec![format!("SERVER:{MOUNT_POINT} {MOUNT_POINT} nfs {options} 0 0")],
         ),
     ]
 }
@@ -419,6 +443,12 @@ fn notes(stack: &Stack) -> Vec<String> {
         && let Some(upper) = overlay.upper
     {
         notes.push(overlay_note(overlay.write_back, upper));
+    }
+    if let Some(nfs) = &stack.filesystem.nfs {
+        notes.push(format!(
+            "the trials had a link of {} Mbit/s with {} of delay in each direction, and an idle server; no_root_squash gives root of the client all rights",
+            nfs.rate_mbit, nfs.delay
+        ));
     }
     let settings = &stack.device.settings;
     if let Some(level) = settings.apm {

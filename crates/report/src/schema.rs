@@ -47,14 +47,21 @@ fn registry() -> serde_reflection::Result<Registry> {
     tracer.registry()
 }
 
-/// Fields of stacks with layers, which other stacks do not have.
-const OF_LAYERS: [(&str, &str); 3] =
-    [("Stack", "layers"), ("InForce", "members"), ("InForce", "layers")];
+/// Fields of stacks with layers, overlays or NFS, which other stacks do not have.
+const OF_SOME_STACKS: [(&str, &str); 7] = [
+    ("Stack", "layers"),
+    ("InForce", "members"),
+    ("InForce", "layers"),
+    ("Filesystem", "nfs"),
+    ("Overlay", "upper"),
+    ("Nfs", "rsize"),
+    ("Nfs", "wsize"),
+];
 
 fn schema(registry: &Registry) -> Value {
     let mut definitions: Map<String, Value> =
         registry.iter().map(|(name, container)| (name.clone(), of_container(container))).collect();
-    for (name, field) in OF_LAYERS {
+    for (name, field) in OF_SOME_STACKS {
         let required = definitions.get_mut(name).and_then(|one| one["required"].as_array_mut());
         if let Some(required) = required {
             required.retain(|known| known != field);

@@ -314,6 +314,48 @@ const OVERLAY: TableDefinition = TableDefinition {
     by_kind: None,
 };
 
+const NFS: TableDefinition = TableDefinition {
+    header: "nfs",
+    doc: "The filesystem is exported by an NFS server that the trial starts, and the workload runs on the mounted export. Between them is a link with a delay and a rate; NFS and TCP take no CPU time but their system calls. A cold step starts with empty caches on both sides. Virtual backend only. `nfs = \"4.2\"` is short for `nfs = { version = \"4.2\" }`.",
+    entries: &[
+        Entry::new(
+            "version",
+            FieldKind::Choice(&["4.0", "4.1", "4.2"]),
+            "Version of the protocol.",
+        )
+        .default("\"4.2\""),
+        Entry::new(
+            "export",
+            FieldKind::Choice(&["sync", "async"]),
+            "`async`: the server says that data is stored before its disk has it.",
+        )
+        .default("\"sync\""),
+        Entry::new(
+            "rsize",
+            size(Bytes::kib(4), Bytes::mib(1)),
+            "Largest read. Without it client and server agree on one.",
+        ),
+        Entry::new(
+            "wsize",
+            size(Bytes::kib(4), Bytes::mib(1)),
+            "Largest write. Without it client and server agree on one.",
+        ),
+        Entry::new(
+            "delay",
+            FieldKind::Duration,
+            "Delay of the link in each direction; a round trip takes twice as long.",
+        )
+        .default("\"100us\""),
+        Entry::new(
+            "rate_mbit",
+            FieldKind::Integer { min: 1, max: 400_000 },
+            "Rate of the link in each direction, in Mbit/s.",
+        )
+        .default("1000"),
+    ],
+    by_kind: None,
+};
+
 /// `[[filesystem]]`.
 pub const FILESYSTEM: TableDefinition = TableDefinition {
     header: "[[filesystem]]",
@@ -344,6 +386,8 @@ pub const FILESYSTEM: TableDefinition = TableDefinition {
             .default("false"),
         Entry::new("overlay", size(Bytes::mib(1), Bytes(1 << 44)), OVERLAY.doc)
             .form(Form::TableOr(&OVERLAY, "upper")),
+        Entry::new("nfs", FieldKind::Choice(&["4.0", "4.1", "4.2"]), NFS.doc)
+            .form(Form::TableOr(&NFS, "version")),
     ],
     by_kind: None,
 };

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use seekwell_device::{DeviceError, DeviceFile, build, catalogue, truth};
-use seekwell_model::filesystems::{FILESYSTEMS, filesystem, names_of};
+use seekwell_model::filesystems::{FILESYSTEMS, NFS_PROGRAMS, NFS_SERVER, filesystem, names_of};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::layers::{LAYER_KINDS, LabKernels};
 use seekwell_model::model_error::ModelErrors;
@@ -239,6 +239,9 @@ pub fn facts(
         .filter_map(|one| one.kernel_type);
     let mut kernel_filesystems: Vec<String> = in_kernel.map(str::to_owned).collect();
     kernel_filesystems.dedup();
+    if kernel.set == KernelSet::Layers {
+        kernel_filesystems.push(NFS_SERVER.to_owned());
+    }
     let sizes = backings(lab).filter_map(|(_, backing)| match backing {
         Backing::Model { model, .. } => {
             let file = catalogue::find(devices, model).ok().flatten()?;
@@ -253,6 +256,7 @@ pub fn facts(
             .filter(|name| find(name))
             // What a guest lacks of these, `cannot_run` says.
             .chain(layer_programs().filter(|name| find(name)))
+            .chain(NFS_PROGRAMS.iter().map(|one| one.name).filter(|name| find(name)))
             .chain(WORKLOAD_KINDS.iter().flat_map(|kind| kind.programs).map(|one| one.name))
             .map(str::to_owned)
             .collect(),
@@ -282,20 +286,26 @@ fn layer_programs() -> impl Iterator<Item = &'static str> {
     LAYER_KINDS.iter().flat_map(|kind| kind.definition().programs).map(|one| one.name)
 }
 
-/// Programs that the layers of a lab need in the guest.
+/// Programs that the layers of a lab, and NFS, need in the guest.
 #[must_use]
 pub fn programs_of_layers(lab: &Lab) -> BTreeSet<&'static str> {
     let layers = lab.layers.iter().flat_map(|layers| &layers.parts);
     let programs =
         layers.filter_map(|layer| layer.find()).flat_map(|kind| kind.definition().programs);
-    programs.map(|one| one.name).filter(|name| !TOOLS.contains(name)).collect()
+    let of_nfs = NFS_PROGRAMS.iter().filter(|_| has_nfs(lab));
+    programs.chain(of_nfs).map(|one| one.name).filter(|name| !TOOLS.contains(name)).collect()
 }
 
-/// Returns true if a lab kernel of this set has every layer of this lab.
+fn has_nfs(lab: &Lab) -> bool {
+    lab.filesystems.iter().any(|one| one.nfs.is_some())
+}
+
+/// Returns true if a lab kernel of this set has every layer of this lab, and NFS if it asks for it.
 #[must_use]
 pub fn has_layers(set: KernelSet, lab: &Lab) -> bool {
     let layers = lab.layers.iter().flat_map(|layers| &layers.parts);
     layers.filter_map(|layer| layer.find()).all(|kind| has(set, kind.definition().lab_kernels))
+        && (set == KernelSet::Layers || !has_nfs(lab))
 }
 
 /// The filesystems of the reduced lab kernel, as a sentence lists them.

@@ -10,6 +10,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
+use seekwell_model::filesystems::{NFS_PROGRAMS, NFS_SERVER};
 use seekwell_model::layers::{Fast, LAYER_KINDS, LabKernels};
 use seekwell_model::plan::{BackendFacts, Plan, PlannedTrial};
 use seekwell_model::record::{DeviceTotals, Record, Status, StepRecord};
@@ -32,11 +33,12 @@ fn plan(layer: &str, filesystem: &str, workload: &str) -> Plan {
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let definitions = || LAYER_KINDS.iter().map(|kind| kind.definition());
     let mut programs = words(&["mkfs.ext4", "e2fsck"]);
+    programs.extend(NFS_PROGRAMS.iter().map(|one| one.name.to_owned()));
     let of_layers = definitions().flat_map(|one| one.programs).map(|one| one.name.to_owned());
     programs.extend(of_layers);
     let facts = BackendFacts {
         schedulers: words(&["none"]),
-        kernel_filesystems: words(&["ext4"]),
+        kernel_filesystems: words(&["ext4", "tmpfs", NFS_SERVER]),
         programs,
         layers: definitions().map(|one| one.name.to_owned()).collect(),
         ..BackendFacts::default()
@@ -227,6 +229,19 @@ fn luks_adds_the_time_of_its_cipher_and_nothing_else() {
     let record = run_charged(&kernel, &plan(layer, "raw", RANDOM_READS), &tools, charge);
     let theory_s = request_s(4096) + 4.0 * 5e-6;
     is_about("luks at 5 us a KiB", step(&record, "seek").metrics["latency_mean"] / 1e9, theory_s);
+    let record = run_charged(&kernel, &plan(layer, "raw", RANDOM_WRITES), &tools, charge);
+    let seek = step(&record, "seek");
+    assert_eq!(members(seek).written_bytes, READS * 4096);
+    is_about("luks at 5 us a KiB, written", seek.metrics["latency_mean"] / 1e9, theory_s);
+    // Many blocks are enciphered while requests are under way.
+    let mail = plan(layer, "ext4", MAIL);
+    let unpack = |record: &Record| step(record, "unpack").metrics.clone();
+    let (free, charged) =
+        (run(&kernel, &mail, &tools), run_charged(&kernel, &mail, &tools, charge));
+    let (free, charged) = (unpack(&free), unpack(&charged));
+    let longer_s = charged["elapsed_durable"] - free["elapsed_durable"];
+    let least_s = charged["app_bytes"] / 1024.0 * 5e-6;
+    assert!(longer_s >= least_s, "{longer_s} s longer, {least_s} s of work");
 }
 
 /// A mail store of a few files, checked at the end.
@@ -284,4 +299,56 @@ fn layers_stack_in_either_order() {
         let ciphers = record.in_force.layers.iter().filter(|line| line.contains("create seekwell"));
         assert_eq!(ciphers.count(), if lower == "crypt" { 2 } else { 1 });
     }
+}
+
+/// ext4 behind a link of 1 Gbit/s and 100 us in each direction.
+const EXPORTED: &str = "ext4\"\nnfs = { version = \"4.2\", delay = \"100us\" }\nname = \"nfs";
+const NFS_TOOLS: [&str; 2] = ["ip", "tc"];
+
+#[test]
+fn a_read_over_nfs_takes_a_round_trip_and_the_disk_of_the_server() {
+    let test = "a_read_over_nfs_takes_a_round_trip_and_the_disk_of_the_server";
+    let Some(kernel) = kernel(test, LabKernels::Layers, &["ip", "tc", "mkfs.ext4"]) else { return };
+    let record = run(&kernel, &plan("", EXPORTED, RANDOM_READS), &NFS_TOOLS);
+    let seek = step(&record, "seek");
+    // A block that comes twice is in the cache of the server.
+    let DeviceTotals { reads, read_bytes, .. } = seek.device.unwrap();
+    assert!((READS - 6..=READS).contains(&reads), "{reads} reads");
+    assert_eq!(read_bytes, reads * 4096);
+    let theory_s = 2.0 * 100e-6 + WIRE_BYTES / LINK_BYTES_PER_S + request_s(4096);
+    is_about("nfs, 4 KiB at random", seek.metrics["latency_mean"] / 1e9, theory_s);
+    let link = "tc qdisc replace dev lo root netem delay 100us rate 1000mbit limit 100000";
+    assert!(record.in_force.layers.iter().any(|line| line == link), "{:?}", record.in_force.layers);
+}
+
+/// Bytes of a read's call and of its answer with 4 KiB, headers of TCP and IP included.
+const WIRE_BYTES: f64 = 4096.0 + 440.0;
+/// 1 Gbit/s.
+const LINK_BYTES_PER_S: f64 = 125e6;
+
+#[test]
+fn a_mail_store_over_nfs_reaches_the_disk_of_the_server_and_starts_cold() {
+    let test = "a_mail_store_over_nfs_reaches_the_disk_of_the_server_and_starts_cold";
+    let Some(kernel) = kernel(test, LabKernels::Layers, &["ip", "tc", "mkfs.ext4"]) else { return };
+    let local = run(&kernel, &plan("", "ext4", MAIL), &[]);
+    let exported = run(&kernel, &plan("", EXPORTED, MAIL), &NFS_TOOLS);
+    for record in [&local, &exported] {
+        assert!(step(record, "unpack").device.unwrap().written_bytes > 0);
+        assert!(step(record, "read_archive").metrics["read_per_byte"] > 0.9);
+        assert!(record.warnings.iter().all(|one| one.code != "fsck-damage"));
+    }
+    let elapsed = |record: &Record| step(record, "unpack").metrics["elapsed_durable"];
+    assert!(elapsed(&exported) > 40.0 * 200e-6, "a round trip for each of 40 files at least");
+    assert!(elapsed(&exported) > elapsed(&local));
+}
+
+#[test]
+fn files_in_memory_need_no_disk() {
+    let test = "files_in_memory_need_no_disk";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["mkfs.ext4"]) else { return };
+    let record = run(&kernel, &plan("", "tmpfs", MAIL), &[]);
+    let unpack = step(&record, "unpack");
+    let DeviceTotals { reads, writes, .. } = unpack.device.unwrap();
+    assert_eq!((reads, writes), (0, 0));
+    assert_eq!(record.in_force.mkfs, [""; 0]);
 }

@@ -3,10 +3,9 @@
 use super::attached::{Attached, Device};
 use crate::context::Trial;
 use crate::error::{Fault, TrialError};
-use crate::mount::MountPlan;
+use crate::mount::{Above, MountPlan};
 use seekwell_host::filesystem::{self, Checked};
 use seekwell_model::filesystems::FilesystemDefinition;
-use seekwell_model::stack::Overlay;
 
 /// A device with a filesystem on it.
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +59,7 @@ impl<'d> Made<'d> {
     ///
     /// # Errors
     /// When the options of the stack do not go together.
-    pub fn plan(
-        &self,
-        trial: &Trial<'_, '_>,
-        overlay: Option<Overlay>,
-    ) -> Result<MountPlan, Fault> {
+    pub fn plan(&self, trial: &Trial<'_, '_>, above: Above) -> Result<MountPlan, Fault> {
         let (stack, work) = (&trial.request.stack, &trial.request.work);
         let journal = self.devices.journal().map(Device::path);
         let mut options =
@@ -73,7 +68,7 @@ impl<'d> Made<'d> {
             options.insert(0, format!("size={}", self.memory_size(trial)));
         }
         let device = self.devices.data().path();
-        Ok(MountPlan::new(self.definition, device, options, work, overlay))
+        Ok(MountPlan::new(self.definition, device, options, work, above))
     }
 
     /// Bytes of a filesystem in memory: as many as the device has, and no more than half of the memory,

@@ -7,8 +7,9 @@ use super::made::Made;
 use crate::context::Trial;
 use crate::crash::{self, Crash};
 use crate::error::{Fault, TrialError};
-use crate::mount::{self, Mount};
+use crate::mount::{self, Above, Mount};
 use seekwell_host::filesystem::{self, Checked};
+use seekwell_host::nfs;
 use seekwell_model::agent::TrialPart;
 use seekwell_model::filesystems::names_of;
 use seekwell_model::record::StepRecord;
@@ -36,7 +37,11 @@ impl<'d> Mounted<'d> {
             let work = &trial.request.work;
             mount::private_work(work)
                 .map_err(Fault::io(format!("mount a tmpfs on {}", work.display())))?;
-            let plan = made.plan(trial, trial.request.stack.filesystem.overlay)?;
+            let filesystem = &trial.request.stack.filesystem;
+            let above = Above { overlay: filesystem.overlay, nfs: filesystem.nfs.clone() };
+            let plan = made.plan(trial, above)?;
+            let described = filesystem.nfs.as_ref().map(nfs::described);
+            trial.record.in_force.layers.extend(described.into_iter().flatten());
             let mount = timed_mount("mount", plan, made, trial)?;
             Ok(Self { made, mount })
         })
@@ -164,7 +169,7 @@ fn crash_and_check(made: Made<'_>, trial: &mut Trial<'_, '_>) -> Result<(), Tria
         return Ok(());
     }
     let crashed = trial.stage(MOUNT_TORN, |trial| {
-        let mount = made.plan(trial, None)?.mount()?;
+        let mount = made.plan(trial, Above::default())?.mount()?;
         let crashed = crash::crash(&mount.filesystem())
             .map_err(Fault::io("end the filesystem during writes"))?;
         mount.unmount()?;
@@ -175,7 +180,7 @@ fn crash_and_check(made: Made<'_>, trial: &mut Trial<'_, '_>) -> Result<(), Tria
         return Ok(());
     }
     trial.step(MOUNT_TORN, |trial| {
-        let plan = made.plan(trial, None)?;
+        let plan = made.plan(trial, Above::default())?;
         timed_mount(MOUNT_TORN, plan, made, trial)?.unmount()?;
         Ok(())
     })?;

@@ -91,7 +91,14 @@ impl<'s> Ready<'s> {
     pub fn prepare(&mut self, outline: &StepOutline) -> Result<(), Fault> {
         // Past the page cache the filesystem still keeps its metadata in memory: a step that counts
         // reads of metadata begins without.
-        if outline.cache != CacheState::Cold && !outline.reports("metadata_reads") {
+        // O_DIRECT passes the cache of an NFS client, and not that of the server.
+        let is_served = self.request.stack.filesystem.nfs.is_some();
+        let needs_cold = match outline.cache {
+            CacheState::Cold => true,
+            CacheState::Direct => is_served || outline.reports("metadata_reads"),
+            CacheState::Warm => outline.reports("metadata_reads"),
+        };
+        if !needs_cold {
             return Ok(());
         }
         end_strays(&self.request.stack);

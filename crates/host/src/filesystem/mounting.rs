@@ -49,13 +49,26 @@ pub fn mount(
     let kind = definition.kernel_type.ok_or_else(|| {
         Error::Argument(format!("{} is not mounted; use the device itself", definition.name))
     })?;
+    mount_as(kind, definition.kernel_config, source, target, options)
+}
+
+/// Mounts a source as a kind of filesystem that this kernel configuration brings.
+///
+/// # Errors
+/// As [`mount`].
+pub(crate) fn mount_as(
+    kind: &str,
+    kernel_config: &str,
+    source: &Path,
+    target: &Path,
+    options: &[String],
+) -> Result<()> {
     let error =
         |why: String| Error::Mount { source_path: source.to_owned(), kind: kind.to_owned(), why };
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|source| match source {
-        Errno::NODEV => error(format!(
-            "this kernel has no {kind}; use a kernel with {}",
-            definition.kernel_config
-        )),
+        Errno::NODEV => {
+            error(format!("this kernel has no {kind}; use a kernel with {kernel_config}"))
+        }
         other => error(format!("{other}; root is needed")),
     })?;
     // Nothing that a workload leaves in a filesystem is a device or gives rights.

@@ -12,6 +12,7 @@ fn plain(kind: &str) -> Filesystem {
         mount: Vec::new(),
         discard: false,
         overlay: None,
+        nfs: None,
     }
 }
 

@@ -202,9 +202,7 @@ pub fn scratch(
 /// # Errors
 /// For every other process, and when the device is in use.
 pub fn given(system: &System, path: &Path) -> Result<WriteToken, Refusal> {
-    let namespace = stat(system.proc.join("self/ns/pid"));
-    let first = namespace.is_ok_and(|facts| facts.st_ino == FIRST_PID_NAMESPACE);
-    if std::process::id() != 1 || !first {
+    if !is_first_process(system) {
         return Err(Refusal::new(
             path,
             RefusalKind::NotClaimed,
@@ -215,6 +213,14 @@ pub fn given(system: &System, path: &Path) -> Result<WriteToken, Refusal> {
     let (node, device) = block_device(system, path)?;
     let identity = Box::new(unused_identity(system, &node, &device)?);
     Ok(WriteToken { path: node, subject: Subject::Given { system: system.clone(), identity } })
+}
+
+/// Returns true for process 1 of the first PID namespace.
+#[must_use]
+pub fn is_first_process(system: &System) -> bool {
+    let namespace = stat(system.proc.join("self/ns/pid"));
+    let first = namespace.is_ok_and(|facts| facts.st_ino == FIRST_PID_NAMESPACE);
+    std::process::id() == 1 && first
 }
 
 /// The right to write to a layer, for who has the right to every device below it. `below` are the

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixture;
 use seekwell_model::stack::{DataMode, Journal, Overlay, WriteBack};
-use seekwell_model::units::Bytes;
+use seekwell_model::units::{Bytes, Nanos};
 
 /// `xfs/none` wins; its stack and records are changed by the test.
 fn changed(stack: impl FnOnce(&mut Stack), record: impl Fn(&mut Record)) -> Permanent {
@@ -182,6 +182,34 @@ fn an_overlay_on_its_own_filesystem_is_two_lines_of_fstab() {
             "mkdir /MOUNT-POINT.lower/lower /MOUNT-POINT.lower/upper /MOUNT-POINT.lower/work",
         ]
     );
+}
+
+#[test]
+fn an_export_is_lines_of_the_server_and_of_the_client() {
+    let made = changed(
+        |stack| {
+            *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("ext2", "none") };
+            stack.filesystem.nfs = Some(Nfs {
+                version: "4.2".to_owned(),
+                is_async: true,
+                rsize: None,
+                wsize: Some(Bytes::kib(256)),
+                delay: Nanos(100_000),
+                rate_mbit: 1000,
+            });
+        },
+        |record| record.in_force.mkfs = vec!["mkfs.ext2 -q -F /dev/loop3".to_owned()],
+    );
+    assert_eq!(
+        lines(&made)[1..4],
+        [
+            "/dev/DISK /MOUNT-POINT ext2 noatime 0 2",
+            "/MOUNT-POINT CLIENT(rw,async,no_subtree_check,no_root_squash)",
+            "SERVER:/MOUNT-POINT /MOUNT-POINT nfs hard,vers=4.2,wsize=262144 0 0",
+        ]
+    );
+    let link = "a link of 1000 Mbit/s with 100 µs of delay in each direction";
+    assert!(made.notes.iter().any(|note| note.contains(link)), "{:?}", made.notes);
 }
 
 #[test]

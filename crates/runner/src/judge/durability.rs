@@ -128,6 +128,10 @@ fn flushes(
     options: &[String],
     found: &mut Vec<(DurabilityClass, String)>,
 ) {
+    if stack.filesystem.nfs.as_ref().is_some_and(|nfs| nfs.is_async) {
+        let text = "exported async: the NFS server confirms data that its disk may not have";
+        found.push((DurabilityClass::Unsafe, text.to_owned()));
+    }
     let told = stack.device.settings.write_cache;
     let cache = in_force.and_then(|found| found.device.queue.write_cache.as_deref());
     // The kernel's word on the cache is the device's own where the lab did not change it.

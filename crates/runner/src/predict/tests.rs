@@ -25,6 +25,7 @@ fn stack(filesystem: &str) -> Stack {
             mount: vec![],
             discard: false,
             overlay: None,
+            nfs: None,
         },
         scheduler: Scheduler::plain("none"),
         memory: Memory::quarter(),

@@ -28,6 +28,7 @@ fn stack(path: &str) -> Stack {
             mount: vec![],
             discard: false,
             overlay: None,
+            nfs: None,
         },
         scheduler: Scheduler::plain("none"),
         memory: Memory::quarter(),

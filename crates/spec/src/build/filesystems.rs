@@ -4,7 +4,8 @@ use super::{Axis, Named, name_or, unique};
 use crate::source::{Problem, Span, shorten};
 use crate::walk::Checked;
 use seekwell_model::filesystems::{DEFAULT_FILESYSTEM, filesystem, names_of};
-use seekwell_model::stack::{Filesystem, Overlay, WriteBack};
+use seekwell_model::stack::{Filesystem, Nfs, Overlay, WriteBack};
+use seekwell_model::units::Nanos;
 
 /// The filesystem axis.
 pub(super) fn filesystems(tables: &[Checked]) -> Result<Axis<Filesystem>, Problem> {
@@ -19,7 +20,9 @@ pub(super) fn filesystems(tables: &[Checked]) -> Result<Axis<Filesystem>, Proble
         value.mount = table.values.list("mount");
         value.discard = table.values.bool("discard");
         value.overlay = table.table("overlay").map(overlay).transpose()?;
+        value.nfs = table.table("nfs").map(nfs);
         check_without(table, kind)?;
+        check_one_above(table)?;
         check_arguments(table)?;
         check_host_files(table, kind)?;
         let name = name_or(table, || default_name(&value))?;
@@ -40,6 +43,7 @@ fn plain(kind: &str) -> Filesystem {
         mount: Vec::new(),
         discard: false,
         overlay: None,
+        nfs: None,
     }
 }
 
@@ -64,6 +68,18 @@ fn overlay(table: &Checked) -> Result<Overlay, Problem> {
     Ok(Overlay { upper: table.values.size("upper"), write_back })
 }
 
+fn nfs(table: &Checked) -> Nfs {
+    let values = &table.values;
+    Nfs {
+        version: values.text("version").unwrap_or_default().to_owned(),
+        is_async: values.text("export") == Some("async"),
+        rsize: values.size("rsize"),
+        wsize: values.size("wsize"),
+        delay: values.duration("delay").unwrap_or(Nanos(0)),
+        rate_mbit: values.integer("rate_mbit").unwrap_or_default(),
+    }
+}
+
 /// The type with its options, for example `ext3[-O ^dir_index,noatime]`.
 fn default_name(value: &Filesystem) -> String {
     let mut options = Vec::new();
@@ -79,6 +95,10 @@ fn default_name(value: &Filesystem) -> String {
         let upper = overlay.upper.map_or("filesystem".to_owned(), |size| size.to_string());
         options.push(format!("overlay={upper}{lost}"));
     }
+    if let Some(nfs) = &value.nfs {
+        let commit = if nfs.is_async { ",async" } else { "" };
+        options.push(format!("nfs={}{commit}", nfs.version));
+    }
     match options.is_empty() {
         true => value.kind.clone(),
         false => format!("{}[{}]", value.kind, options.join(",")),
@@ -89,9 +109,9 @@ fn default_name(value: &Filesystem) -> String {
 fn check_without(table: &Checked, kind: &str) -> Result<(), Problem> {
     let Some(definition) = filesystem(kind) else { return Ok(()) };
     let (names, is): (&[&str], _) = if definition.is_raw() {
-        (&["mkfs", "mount", "discard", "overlay"], "the device without a filesystem")
+        (&["mkfs", "mount", "discard", "overlay", "nfs"], "the device without a filesystem")
     } else if definition.is_in_memory {
-        (&["mkfs", "discard", "overlay"], "in memory and made by mounting it")
+        (&["mkfs", "discard", "overlay", "nfs"], "in memory and made by mounting it")
     } else {
         return Ok(());
     };
@@ -102,6 +122,17 @@ fn check_without(table: &Checked, kind: &str) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// An overlay cannot be exported, and has no use for one as its lower layer.
+fn check_one_above(table: &Checked) -> Result<(), Problem> {
+    match table.places.get("nfs") {
+        Some(place) if table.has("overlay") => {
+            let message = "`nfs` and `overlay` above one filesystem";
+            Err(Problem::new(place.key, message, "write two [[filesystem]] tables, one with each"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// mkfs and mount run as root: a lab gives them no file and no other device of the host.

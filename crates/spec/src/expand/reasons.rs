@@ -2,7 +2,7 @@
 
 use super::{Axes, Combination, journals, layers};
 use crate::build::coherence::runs_on_raw;
-use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
+use seekwell_model::filesystems::{FilesystemDefinition, NFS_PROGRAMS, NFS_SERVER, filesystem};
 use seekwell_model::plan::BackendFacts;
 use seekwell_model::stack::{Backing, Journal};
 use seekwell_model::units::Bytes;
@@ -216,6 +216,17 @@ fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
         let remedy =
             format!("use a kernel with {}, or take it out of the lab", definition.kernel_config);
         return Some((why, remedy));
+    }
+    if axes.lab.filesystems[index].nfs.is_some() {
+        if !facts.kernel_filesystems.iter().any(|name| name == NFS_SERVER) {
+            let why = "no NFS server is started here".to_owned();
+            let remedy = "choose --place virtual with a lab kernel that has it: seekwell kernel build --set layers";
+            return Some((why, remedy.to_owned()));
+        }
+        if let Some(missing) = NFS_PROGRAMS.iter().find(|one| !has_program(facts, one.name)) {
+            let why = format!("{} is not installed", missing.name);
+            return Some((why, format!("install it: apt-get install {}", missing.package)));
+        }
     }
     let check = if axes.lab.trial.fsck || axes.lab.trial.fsck_torn {
         definition.fsck.first()

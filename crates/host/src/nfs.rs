@@ -1,0 +1,191 @@
+//! NFS between the workload and a filesystem: a server of this kernel, a client of this kernel, and
+//! the link between them.
+//!
+//! The link is the loopback device with a delay and a rate (netem). The server's caches of clients
+//! and exports are filled beforehand, so that it asks no daemon. Only the first process of a kernel of
+//! its own does this: on any other machine the server and the link would be that machine's.
+
+use crate::error::{Error, Result};
+use crate::filesystem::{mount_as, unmount};
+use crate::guard;
+use crate::program;
+use crate::sysfs::System;
+use seekwell_model::stack::Nfs;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// Files of the server.
+const SERVER: &str = "/proc/fs/nfsd";
+/// Files of its caches.
+const CACHES: &str = "/proc/net/rpc";
+const KERNEL: &str = "CONFIG_NFS_V4_2 and CONFIG_NFSD_V4";
+/// Debian package of `ip` and `tc`.
+const PACKAGE: &str = "iproute2";
+/// The only client and server.
+const ADDRESS: &str = "127.0.0.1";
+const PORT: u16 = 2049;
+/// As many as rpc.nfsd starts by default.
+const THREADS: u32 = 8;
+/// The end of time of the caches: entries never expire, and flushing removes all.
+const FOREVER: &str = "2147483647";
+/// Bytes of a packet on an Ethernet.
+const MTU: &str = "1500";
+/// Bytes of the largest read or write that the server takes: as on a machine with some GiB of memory.
+const BLOCK: u32 = 1 << 20;
+/// Time in which clients of an earlier server could come back, and new ones wait: the shortest that
+/// the kernel takes.
+const GRACE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(100);
+/// Packets that the link queues: none is lost.
+const QUEUE: &str = "100000";
+
+/// `NFSEXP_INSECURE_PORT`, `NFSEXP_GATHERED_WRITES`, `NFSEXP_NOSUBTREECHECK` and `NFSEXP_FSID` of the
+/// kernel: rw, no_root_squash, wdelay, no_subtree_check, fsid=0.
+const EXPORT_FLAGS: u32 = 0x0002 | 0x0020 | 0x0400 | 0x2000;
+/// `NFSEXP_ASYNC`.
+const EXPORT_ASYNC: u32 = 0x0010;
+
+/// A mounted export, and its server.
+#[derive(Debug)]
+pub struct NfsMount {
+    target: PathBuf,
+}
+
+/// Exports the filesystem mounted on `base` over the link, and mounts the export on `target`.
+///
+/// # Errors
+/// On a machine where anything else runs, and when the kernel has no NFS or refuses it.
+pub fn mount(system: &System, nfs: &Nfs, base: &Path, target: &Path) -> Result<NfsMount> {
+    if !guard::is_first_process(system) {
+        return Err(Error::Argument(
+            "an NFS server is started only by the first process of a kernel of its own; run the lab with --place virtual"
+                .to_owned(),
+        ));
+    }
+    for words in link_commands(nfs) {
+        let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        program::run(system, &words[0], PACKAGE, &arguments)?;
+    }
+    if !Path::new(SERVER).join("threads").exists() {
+        mount_as("nfsd", KERNEL, Path::new("nfsd"), Path::new(SERVER), &[])?;
+    }
+    for (file, text) in server_files(nfs, base) {
+        write(&file, &text)?;
+    }
+    let source = format!("{ADDRESS}:/");
+    let mounted = await_grace()
+        .and_then(|()| mount_as("nfs4", KERNEL, Path::new(&source), target, &client_options(nfs)));
+    if let Err(error) = mounted {
+        stop()?;
+        return Err(error);
+    }
+    Ok(NfsMount { target: target.to_owned() })
+}
+
+impl NfsMount {
+    /// Folder that the export is mounted on.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Unmounts the export and stops the server, which lets go of its filesystem.
+    ///
+    /// # Errors
+    /// When it is still in use after `timeout`.
+    pub fn unmount(self, timeout: Duration) -> Result<()> {
+        unmount(&self.target, timeout)?;
+        stop()
+    }
+}
+
+/// The commands and settings of [`mount`], one text each, for the record.
+#[must_use]
+pub fn described(nfs: &Nfs) -> Vec<String> {
+    let mut lines: Vec<String> = link_commands(nfs).map(|words| words.join(" ")).to_vec();
+    let commit = if nfs.is_async { "async" } else { "sync" };
+    lines.push(format!("export rw,{commit},wdelay,no_root_squash,no_subtree_check,fsid=0"));
+    lines.push(format!("mount -t nfs4 -o {}", client_options(nfs).join(",")));
+    lines
+}
+
+/// Commands that make the loopback device a link.
+fn link_commands(nfs: &Nfs) -> [Vec<String>; 2] {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+    let (delay_us, rate) = (nfs.delay.0 as f64 / 1e3, nfs.rate_mbit);
+    [
+        words(&format!("ip link set dev lo mtu {MTU} up")),
+        words(&format!(
+            "tc qdisc replace dev lo root netem delay {delay_us}us rate {rate}mbit limit {QUEUE}"
+        )),
+    ]
+}
+
+/// Files to write in this order, each with its text.
+fn server_files(nfs: &Nfs, base: &Path) -> Vec<(PathBuf, String)> {
+    let server = |name: &str| Path::new(SERVER).join(name);
+    let cache = |name: &str| Path::new(CACHES).join(name).join("channel");
+    let base = quoted(base);
+    let flags = EXPORT_FLAGS | if nfs.is_async { EXPORT_ASYNC } else { 0 };
+    vec![
+        (server("versions"), "-3 +4 +4.1 +4.2\n".to_owned()),
+        (server("max_block_size"), format!("{BLOCK}\n")),
+        (server("nfsv4gracetime"), format!("{}\n", GRACE.as_secs())),
+        (cache("auth.unix.ip"), format!("nfsd {ADDRESS} {FOREVER} seekwell\n")),
+        (cache("nfsd.export"), format!("seekwell {base} {FOREVER} {flags} 65534 65534 0\n")),
+        // The file handle of the root is of the kind "number", and the number is 0.
+        (cache("nfsd.fh"), format!("seekwell 1 \\x00000000 {FOREVER} {base}\n")),
+        (server("portlist"), format!("tcp {PORT}\n")),
+        (server("threads"), format!("{THREADS}\n")),
+    ]
+}
+
+/// A path as a word of the caches: blanks and backslashes in octal.
+fn quoted(path: &Path) -> String {
+    path.display().to_string().replace('\\', "\\134").replace(' ', "\\040").replace('\n', "\\012")
+}
+
+fn client_options(nfs: &Nfs) -> Vec<String> {
+    let mut options: Vec<String> = ["hard", "proto=tcp", "sec=sys"].map(str::to_owned).to_vec();
+    options.push(format!("vers={}", nfs.version));
+    options.push(format!("addr={ADDRESS}"));
+    options.push(format!("clientaddr={ADDRESS}"));
+    options.extend(nfs.rsize.map(|size| format!("rsize={}", size.0)));
+    options.extend(nfs.wsize.map(|size| format!("wsize={}", size.0)));
+    options
+}
+
+/// Waits until the server answers new clients, so that no step of the workload waits for it.
+fn await_grace() -> Result<()> {
+    let path = Path::new(SERVER).join("v4_end_grace");
+    let begun = Instant::now();
+    while !fs::read_to_string(&path).map_err(Error::io("read", &path))?.starts_with('Y') {
+        if begun.elapsed() > 3 * GRACE {
+            return Err(Error::Timeout {
+                what: "the grace period of the NFS server does not end".to_owned(),
+                waited: begun.elapsed(),
+                remedy: "look at the kernel's log".to_owned(),
+            });
+        }
+        sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Stops the server and empties its caches, which hold the exported filesystem.
+fn stop() -> Result<()> {
+    write(&Path::new(SERVER).join("threads"), "0\n")?;
+    for cache in ["nfsd.fh", "nfsd.export"] {
+        write(&Path::new(CACHES).join(cache).join("flush"), &format!("{FOREVER}\n"))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(Error::io("write", path))
+}

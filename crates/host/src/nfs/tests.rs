@@ -1,0 +1,42 @@
+use super::*;
+use seekwell_model::units::{Bytes, Nanos};
+
+fn nfs() -> Nfs {
+    Nfs {
+        version: "4.2".to_owned(),
+        is_async: false,
+        rsize: None,
+        wsize: Some(Bytes::kib(256)),
+        delay: Nanos(50_000),
+        rate_mbit: 1000,
+    }
+}
+
+#[test]
+fn the_record_names_the_link_the_export_and_the_mount() {
+    let expected = [
+        "ip link set dev lo mtu 1500 up",
+        "tc qdisc replace dev lo root netem delay 50us rate 1000mbit limit 100000",
+        "export rw,sync,wdelay,no_root_squash,no_subtree_check,fsid=0",
+        "mount -t nfs4 -o hard,proto=tcp,sec=sys,vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1,wsize=262144",
+    ];
+    assert_eq!(described(&nfs()), expected);
+}
+
+#[test]
+fn the_caches_get_the_export_as_words() {
+    let written = |nfs: &Nfs| {
+        let files = server_files(nfs, Path::new("/a b/c"));
+        files.into_iter().find(|(file, _)| file.ends_with("nfsd.export/channel")).unwrap().1
+    };
+    assert_eq!(written(&nfs()), "seekwell /a\\040b/c 2147483647 9250 65534 65534 0\n");
+    let unsafe_one = Nfs { is_async: true, ..nfs() };
+    assert_eq!(written(&unsafe_one), "seekwell /a\\040b/c 2147483647 9266 65534 65534 0\n");
+}
+
+#[test]
+fn a_machine_with_other_processes_serves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = mount(&System::host(), &nfs(), folder.path(), folder.path()).unwrap_err();
+    assert!(error.to_string().contains("--place virtual"), "{error}");
+}
