@@ -109,7 +109,10 @@ fn the_place_offers_what_kernel_and_programs_give() {
     assert!(full.programs.iter().any(|name| name == "mkfs.xfs"));
     assert!(!full.programs.iter().any(|name| name == "mkfs.jfs" || name == "sh"));
     assert_eq!(full.disk_sizes, [("maxtor-6y080l0".to_owned(), Bytes(160_086_528 * 512))]);
-    assert_eq!(of(KernelSet::Reduced).kernel_filesystems, ["ext2", "ext3", "ext4", "xfs", "btrfs"]);
+    let reduced = ["ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs"];
+    assert_eq!(of(KernelSet::Reduced).kernel_filesystems, reduced);
+    assert!(!full.kernel_filesystems.iter().any(|name| name == NFS_SERVER));
+    assert!(of(KernelSet::Layers).kernel_filesystems.iter().any(|name| name == NFS_SERVER));
 }
 
 #[test]
