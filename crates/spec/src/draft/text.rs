@@ -56,13 +56,13 @@ const SKETCHES: &[Sketch] = &[
     },
     Sketch {
         runs: "monitoring",
-        comment: "Monitoring: small updates at random places of many old files, here of one large file;\n# written back later by the kernel.",
-        tables: "[[workload]]\nkind = \"seek\"\nstep = \"updates\"\nwrite = true\nsize = \"4KiB\"\nfile_size = \"SIZE\"\ncache = \"warm\"\ncount = FILES\n",
-        files: ["10_000", "100_000"],
-        most: [100_000, 1_000_000],
-        size: ["256MiB", "1GiB"],
-        throughput: "updates.elapsed_durable",
-        waiting: "updates.latency_p99",
+        comment: "Monitoring: every poll makes a small update in each of many round-robin files, and ends when\n# they are on the device. Another program on it syncs small writes meanwhile: fsync_p99.",
+        tables: "[[workload]]\nkind = \"rrd\"\nfiles = FILES\npolls = 3\n",
+        files: ["1_000", "5_000"],
+        most: [8_000, 16_000],
+        size: ["", ""],
+        throughput: "poll.poll_durable",
+        waiting: "poll.fsync_p99",
     },
     Sketch {
         runs: "photos",
@@ -112,7 +112,7 @@ const SKETCHES: &[Sketch] = &[
         most: [256, 1_024],
         size: ["", ""],
         throughput: "command.elapsed_durable",
-        waiting: "command.elapsed",
+        waiting: "command.elapsed_durable",
     },
 ];
 

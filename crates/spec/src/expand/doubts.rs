@@ -9,7 +9,8 @@ use seekwell_model::plan::{BackendFacts, Candidate};
 use seekwell_model::stack::{MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS, WorkloadParams};
+use seekwell_model::workloads::io::Pattern;
+use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS, StepOutline, WorkloadParams};
 use std::collections::BTreeSet;
 
 /// Share of a device from which data leaves a filesystem too little room to work normally.
@@ -74,9 +75,11 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &BackendFacts) -> Opti
             let side = if step.beside { &workload.beside } else { &workload.parts };
             let part = side.get(step.part)?;
             let data = part.data_set()?;
+            let judged = axes.lab.judge.metric.split_once('.');
+            let judged = judged.filter(|(name, _)| *name == step.outline.name).map(|(_, it)| it);
             let answered = waits_for_the_device(part)
-                || is_judged_when_durable(axes, &step.outline.name)
-                || reads_once(part, step.outline.cache);
+                || waits_when_judged(part, step.outline.writes, judged)
+                || reads_once(part, &step.outline);
             (!answered).then_some((step.outline.name, data))
         })
         .collect();
@@ -110,14 +113,29 @@ fn in_memory(axes: &Axes<'_>, workload: &Workload, facts: &BackendFacts) -> Opti
     Some(Warning::new(WarningCode::DataSetInMemory, text).with_remedy(remedy))
 }
 
-/// A step whose judged time ends when its bytes are on the device is answered by the device.
-fn is_judged_when_durable(axes: &Axes<'_>, step: &str) -> bool {
-    axes.lab.judge.metric.split_once('.') == Some((step, "elapsed_durable"))
+/// A step is answered by the device if what is judged of it ends when its bytes are there, and so is
+/// a step that only writes and is not judged: its table has that time.
+fn waits_when_judged(part: &WorkloadParams, writes: bool, judged: Option<&str>) -> bool {
+    let reads = matches!(part, WorkloadParams::Io(io) if io.read_percent > 0);
+    match judged {
+        Some(metric) => metric.contains("durable") || metric.starts_with("fsync"),
+        None => writes && !reads,
+    }
 }
 
-/// Files that are each read once after the cache was dropped come from the device.
-fn reads_once(part: &WorkloadParams, cache: CacheState) -> bool {
-    matches!(part, WorkloadParams::Mail(_)) && cache == CacheState::Cold
+/// Files that are each read once after the cache was dropped come from the device, and so does a file
+/// that is read from its start to its end.
+fn reads_once(part: &WorkloadParams, step: &StepOutline) -> bool {
+    let once = match part {
+        WorkloadParams::Mail(_) => true,
+        WorkloadParams::Io(io) => {
+            io.pattern == Pattern::Sequential
+                && io.threads == 1
+                && step.bytes.is_some_and(|bytes| io.file_size.is_some_and(|file| bytes <= file))
+        }
+        _ => false,
+    };
+    once && step.cache == CacheState::Cold
 }
 
 /// A writer that syncs is answered by the device, however little its data is.
