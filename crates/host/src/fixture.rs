@@ -53,6 +53,14 @@ struct Script {
     /// Files by name, for those that have a number of their own.
     inodes: BTreeMap<PathBuf, u64>,
     loops: BTreeMap<String, BehindLoop>,
+    /// Loop devices that do not say what is behind them.
+    unasked: BTreeSet<String>,
+    /// Loop devices over images of Seekwell.
+    ours: BTreeSet<String>,
+    /// Results of the exclusive open that differ from what sysfs says.
+    probes: BTreeMap<String, Result<DeviceNumber, i32>>,
+    /// What is opened to hold a device.
+    held: BTreeMap<String, PathBuf>,
     /// True when writing a setting changes others, as the kernel's do.
     recomputes: bool,
 }
@@ -98,7 +106,10 @@ impl Nodes for Scripted {
         if script.busy.contains(&name) {
             return Err(io::Error::from_raw_os_error(libc::EBUSY));
         }
-        let number = *script.numbers.get(&name).ok_or(io::ErrorKind::NotFound)?;
+        let number = match script.probes.get(&name) {
+            Some(scripted) => scripted.map_err(io::Error::from_raw_os_error)?,
+            None => *script.numbers.get(&name).ok_or(io::ErrorKind::NotFound)?,
+        };
         let diskseq = script.diskseq.get(&name).copied();
         Ok(Probe { number, size_bytes: script.sizes[&name], diskseq })
     }
@@ -122,11 +133,21 @@ impl Nodes for Scripted {
 
     fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>> {
         let name = self.name(node).ok_or(io::ErrorKind::NotFound)?;
-        Ok(self.script.lock().unwrap().loops.get(&name).copied())
+        let script = self.script.lock().unwrap();
+        if script.unasked.contains(&name) {
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        Ok(script.loops.get(&name).copied())
     }
 
-    fn hold(&self, _: &Path) -> io::Result<Option<fs::File>> {
-        Ok(None)
+    fn has_our_image(&self, node: &Path) -> bool {
+        self.name(node).is_some_and(|name| self.script.lock().unwrap().ours.contains(&name))
+    }
+
+    fn hold(&self, path: &Path) -> io::Result<Option<fs::File>> {
+        let script = self.script.lock().unwrap();
+        let held = self.name(path).and_then(|name| script.held.get(&name));
+        held.map(fs::File::open).transpose()
     }
 
     fn write_setting(&self, path: &Path, text: &str) -> io::Result<()> {
@@ -303,6 +324,35 @@ impl Machine {
             }
         };
         script.loops.insert(name.into(), behind);
+    }
+
+    /// A loop device over a file that is open here.
+    pub(crate) fn loop_over(&self, name: &str, file: impl std::os::fd::AsFd) {
+        self.attribute(name, "loop/backing_file", "/nameless (deleted)");
+        let facts = rustix::fs::fstat(file).unwrap();
+        let file = FileId { device: facts.st_dev, inode: facts.st_ino };
+        self.nodes.script.lock().unwrap().loops.insert(name.into(), BehindLoop::File(file));
+    }
+
+    /// A loop device that does not say what is behind it.
+    pub(crate) fn unasked(&self, name: &str) {
+        self.nodes.script.lock().unwrap().unasked.insert(name.into());
+    }
+
+    /// Makes the file behind a loop device one of Seekwell's images.
+    pub(crate) fn ours(&self, name: &str) {
+        self.nodes.script.lock().unwrap().ours.insert(name.into());
+    }
+
+    /// Sets the result of the exclusive open: a number, or an error of the kernel.
+    pub(crate) fn probed(&self, name: &str, result: Result<&str, i32>) {
+        let result = result.map(|number| DeviceNumber::parse(number).unwrap());
+        self.nodes.script.lock().unwrap().probes.insert(name.into(), result);
+    }
+
+    /// Sets the node that is opened to hold a device.
+    pub(crate) fn held(&self, name: &str, node: &str) {
+        self.nodes.script.lock().unwrap().held.insert(name.into(), node.into());
     }
 
     /// Gives a disk a queue whose settings depend on each other as the kernel's do. This process is in procfs, so that it can keep an undo list.

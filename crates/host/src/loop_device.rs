@@ -257,12 +257,17 @@ pub(crate) fn wait_until_ours_is_gone(
     kernel_name: &str,
     timeout: Duration,
 ) -> Result<()> {
-    let is_ours = || {
-        let node = File::open(system.dev.join(kernel_name)).ok()?;
-        // The descriptor keeps the device attached, so it is closed before the wait.
-        info(node.as_fd()).ok().map(|info| info.file_name.starts_with(OURS))
-    };
-    if is_ours() == Some(true) { wait_detached(system, kernel_name, timeout) } else { Ok(()) }
+    if system.nodes.has_our_image(&system.dev.join(kernel_name)) {
+        return wait_detached(system, kernel_name, timeout);
+    }
+    Ok(())
+}
+
+/// True for a loop device over one of Seekwell's images.
+pub(crate) fn has_our_image(node: &Path) -> bool {
+    // The descriptor keeps the device attached, so it is closed before anybody waits.
+    let name = || info(File::open(node).ok()?.as_fd()).ok().map(|info| info.file_name);
+    name().is_some_and(|name| name.starts_with(OURS))
 }
 
 /// Every loop device that has a file.

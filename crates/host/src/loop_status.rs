@@ -30,8 +30,3 @@ pub(crate) fn info(device: BorrowedFd<'_>) -> rustix::io::Result<Info> {
     // SAFETY: LOOP_GET_STATUS64 stores one struct loop_info64, which Info mirrors field by field.
     unsafe { ioctl(device, Getter::<GET_STATUS, Info>::new()) }
 }
-
-/// Device and inode of the file behind a loop device.
-pub(crate) fn backing_inode(device: BorrowedFd<'_>) -> rustix::io::Result<(u64, u64)> {
-    info(device).map(|info| (info.device, info.inode))
-}

@@ -86,6 +86,8 @@ pub(crate) trait Nodes: Debug + Send + Sync {
     }
     /// Returns the backing file or device of a loop device; `None` when it is free.
     fn behind_loop(&self, node: &Path) -> io::Result<Option<BehindLoop>>;
+    /// True for a loop device over one of Seekwell's images.
+    fn has_our_image(&self, node: &Path) -> bool;
     /// A descriptor that keeps the number of a device from being given to another one.
     fn hold(&self, path: &Path) -> io::Result<Option<File>>;
     /// True when two tasks have one table of descriptors; `false` if that is unknown.
@@ -162,6 +164,10 @@ impl Nodes for Kernel {
             Err(Errno::NXIO) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn has_our_image(&self, node: &Path) -> bool {
+        crate::loop_device::has_our_image(node)
     }
 
     fn hold(&self, path: &Path) -> io::Result<Option<File>> {

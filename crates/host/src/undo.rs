@@ -357,13 +357,17 @@ pub fn pending(system: &System, folder: &Path) -> Result<Vec<PathBuf>> {
 /// newer release, or possibly written by another user. They stay where they are.
 #[must_use]
 pub fn unreadable(folder: &Path) -> Vec<Error> {
-    let wrong = |path: PathBuf| match state::open_own(&path) {
-        Ok(mut file) => load(&mut file, &path).err(),
+    lists(folder).iter().filter_map(|path| damage(path)).collect()
+}
+
+/// The reason why nothing is put back from a list.
+fn damage(path: &Path) -> Option<Error> {
+    match state::open_own(path) {
+        Ok(mut file) => load(&mut file, path).err(),
         // Put back and removed by another process meanwhile.
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
         Err(error) => Some(error),
-    };
-    lists(folder).into_iter().filter_map(wrong).collect()
+    }
 }
 
 /// Puts back everything in a list, newest folders first, schedulers before what they reset, verifies
@@ -374,16 +378,16 @@ pub fn unreadable(folder: &Path) -> Vec<Error> {
 /// When the list cannot be read, written or, after a minute, locked. What cannot be put back is in
 /// [`Restored::problems`].
 pub fn restore(system: &System, path: &Path) -> Result<Restored> {
-    if !path.exists() {
-        return Ok(Restored::default());
-    }
-    let mut list = match state::open_own(path) {
-        // Another process was faster.
+    match state::open_own(path) {
+        // There is none, or another process was faster.
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-            return Ok(Restored::default());
+            Ok(Restored::default())
         }
-        opened => opened?,
-    };
+        opened => restore_opened(system, path, opened?),
+    }
+}
+
+fn restore_opened(system: &System, path: &Path, mut list: File) -> Result<Restored> {
     // Damage is found before anything is changed or removed.
     load(&mut list, path)?;
     if state::is_open_to_others(&list, path)? {
@@ -392,6 +396,7 @@ pub fn restore(system: &System, path: &Path) -> Result<Restored> {
         list = state::open_own(path)?;
     }
     lock::lock_list(system, &list, path)?;
+    // Whoever had the lock may have put everything back.
     if !path.exists() {
         return Ok(Restored::default());
     }

@@ -11,7 +11,9 @@ use seekwell_model::units::Bytes;
 use std::fs;
 
 mod kernel;
+mod tokens;
 mod trees;
+mod users;
 
 /// Kinds of devices in the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

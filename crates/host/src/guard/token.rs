@@ -5,7 +5,7 @@ use super::{Verified, block_device, exclusive_identity, same};
 use crate::device::Device;
 use crate::identity::Identity;
 use crate::loop_device::LoopDevice;
-use crate::loop_status;
+use crate::nodes::{BehindLoop, FileId};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::sysfs::System;
 use rustix::fs::{FileType, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, fstat, open, stat};
@@ -99,7 +99,7 @@ impl WriteToken {
                 let (node, device) = block_device(system, &self.path)?;
                 let now = unused_identity(system, &node, &device)?;
                 same(&self.path, identity, &now)?;
-                backed_by(&self.path, &node, image)
+                backed_by(system, &self.path, &node, image)
             }
             Subject::Given { system, identity } => {
                 let (node, device) = block_device(system, &self.path)?;
@@ -173,21 +173,29 @@ pub fn scratch(
     device: &LoopDevice,
     image: impl AsFd,
 ) -> Result<WriteToken, Refusal> {
-    let path = device.path().to_owned();
-    let unreadable = |error: Errno| Refusal::unreadable(&path, &error);
+    scratch_at(system, device.path(), image)
+}
+
+/// The same by the path of the device.
+pub(super) fn scratch_at(
+    system: &System,
+    path: &Path,
+    image: impl AsFd,
+) -> Result<WriteToken, Refusal> {
+    let unreadable = |error: Errno| Refusal::unreadable(path, &error);
     let facts = fstat(&image).map_err(unreadable)?;
     if facts.st_nlink != 0 && !has_mark(&image) {
         return Err(Refusal::new(
-            &path,
+            path,
             RefusalKind::NotOurs,
             "its image is a file with a name that Seekwell did not make",
             "use a scratch image, or claim the device",
         ));
     }
     let image = image.as_fd().try_clone_to_owned();
-    let image = image.map_err(|error| Refusal::unreadable(&path, &error))?;
-    let (node, found) = block_device(system, &path)?;
-    backed_by(&path, &node, &image)?;
+    let image = image.map_err(|error| Refusal::unreadable(path, &error))?;
+    let (node, found) = block_device(system, path)?;
+    backed_by(system, path, &node, &image)?;
     let identity = Box::new(unused_identity(system, &node, &found)?);
     let subject = Subject::Scratch { system: system.clone(), identity, image };
     let token = WriteToken { path: node, subject };
@@ -210,6 +218,16 @@ pub fn given(system: &System, path: &Path) -> Result<WriteToken, Refusal> {
             format!("if everything on it may be destroyed: seekwell claim {}", path.display()),
         ));
     }
+    without_claim(system, path)
+}
+
+/// True for process 1 of the first PID namespace.
+pub(super) fn is_first(process: u32, namespace: Option<u64>) -> bool {
+    process == 1 && namespace == Some(FIRST_PID_NAMESPACE)
+}
+
+/// The right to write to a device that nothing uses, claimed or not.
+pub(super) fn without_claim(system: &System, path: &Path) -> Result<WriteToken, Refusal> {
     let (node, device) = block_device(system, path)?;
     let identity = Box::new(unused_identity(system, &node, &device)?);
     Ok(WriteToken { path: node, subject: Subject::Given { system: system.clone(), identity } })
@@ -219,8 +237,7 @@ pub fn given(system: &System, path: &Path) -> Result<WriteToken, Refusal> {
 #[must_use]
 pub fn is_first_process(system: &System) -> bool {
     let namespace = stat(system.proc.join("self/ns/pid"));
-    let first = namespace.is_ok_and(|facts| facts.st_ino == FIRST_PID_NAMESPACE);
-    std::process::id() == 1 && first
+    is_first(std::process::id(), namespace.ok().map(|facts| facts.st_ino))
 }
 
 /// The right to write to a layer, for who has the right to every device below it. `below` are the
@@ -271,12 +288,12 @@ fn unused_identity(system: &System, node: &Path, device: &Device) -> Result<Iden
     exclusive_identity(system, node, node, device)
 }
 
-fn backed_by(path: &Path, node: &Path, image: &OwnedFd) -> Result<(), Refusal> {
-    let unreadable = |error: Errno| Refusal::unreadable(path, &error);
-    let opened = open(node, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(unreadable)?;
-    let behind = loop_status::backing_inode(opened.as_fd()).map_err(unreadable)?;
-    let facts = fstat(image).map_err(unreadable)?;
-    if behind == (facts.st_dev, facts.st_ino) {
+fn backed_by(system: &System, path: &Path, node: &Path, image: &OwnedFd) -> Result<(), Refusal> {
+    let behind = system.nodes.behind_loop(node);
+    let behind = behind.map_err(|error| Refusal::unreadable(path, &error))?;
+    let facts = fstat(image).map_err(|error| Refusal::unreadable(path, &error))?;
+    let image = FileId { device: facts.st_dev, inode: facts.st_ino };
+    if behind == Some(BehindLoop::File(image)) {
         return Ok(());
     }
     Err(Refusal::new(
@@ -317,7 +334,11 @@ pub fn create_file(path: &Path, run: &str) -> Result<WriteToken, Refusal> {
     })?;
     match fsetxattr(&file, FILE_MARK, run.as_bytes(), XattrFlags::CREATE) {
         Ok(()) | Err(Errno::OPNOTSUPP) => file_token(path, file),
-        Err(error) => Err(Refusal::unreadable(path, &error)),
+        Err(error) => {
+            // Without the mark no later run could write or remove it.
+            let _ = std::fs::remove_file(path);
+            Err(Refusal::unreadable(path, &error))
+        }
     }
 }
 

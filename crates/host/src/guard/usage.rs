@@ -354,12 +354,12 @@ fn all_mounts(system: &System) -> Result<Vec<(u32, Vec<MountLine>)>, Error> {
 }
 
 /// `EINVAL` is what the kernel answers for a process on its way out.
-fn has_ended(error: &std::io::Error) -> bool {
+pub(super) fn has_ended(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH | libc::EINVAL))
 }
 
 /// `flags:` of `/proc/PID/fdinfo/N` is octal; its last two bits are the access mode.
-fn opened_for_writing(fdinfo: &Path) -> bool {
+pub(super) fn opened_for_writing(fdinfo: &Path) -> bool {
     let text = sysfs::read_optional(fdinfo).unwrap_or_default();
     let flags = text
         .lines()

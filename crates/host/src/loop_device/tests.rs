@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixture;
 use crate::image;
-use crate::loop_status::backing_inode;
+use crate::nodes::{BehindLoop, FileId, Kernel, Nodes};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -35,7 +35,9 @@ fn an_attached_image_is_direct_and_free_again_with_its_descriptor() {
             let logical = system.queue(&name).unwrap().join("logical_block_size");
             assert_eq!(sysfs::read_number::<u64>(&logical).unwrap(), Some(sector));
             let facts = rustix::fs::fstat(image.file()).unwrap();
-            assert_eq!(backing_inode(device.file().as_fd()).unwrap(), (facts.st_dev, facts.st_ino));
+            let file = FileId { device: facts.st_dev, inode: facts.st_ino };
+            assert_eq!(Kernel.behind_loop(device.path()).unwrap(), Some(BehindLoop::File(file)));
+            assert!(Kernel.has_our_image(device.path()));
             drop(device);
             wait_detached(&system, &name, TIMEOUT).unwrap();
         }

@@ -119,7 +119,7 @@ fn named(system: &System, pid: u32) -> Option<String> {
 }
 
 /// The process in a line of `/proc/locks` such as `1: FLOCK  ADVISORY  WRITE 42 fe:00:1308 0 EOF`.
-fn lock_owner(line: &str, inode: u64) -> Option<u32> {
+pub(super) fn lock_owner(line: &str, inode: u64) -> Option<u32> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let of_inode = words.get(5)?.rsplit(':').next()?.parse::<u64>().ok()? == inode;
     (*words.get(1)? == "FLOCK" && of_inode).then(|| words.get(4)?.parse().ok())?

@@ -42,15 +42,16 @@ pub(super) fn is_alive(system: &System, owner: Owner) -> bool {
 /// the system call that changes a setting: put back before that ends, it would be changed after all.
 pub(super) fn wait_until_gone(system: &System, owners: &[Owner]) {
     let begin = Instant::now();
-    let still_there = |owner: &Owner| {
-        let path = system.proc.join(owner.pid.to_string()).join("stat");
-        sysfs::read_optional(&path).is_some_and(|stat| {
-            let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
-            start_ticks(&stat) == Some(owner.started_ticks) && !matches!(state, Some("Z" | "X"))
-        })
-    };
-    let dying = |owner: &Owner| !is_alive(system, *owner) && still_there(owner);
-    while owners.iter().any(dying) && begin.elapsed() < LAST_CALL {
+    while owners.iter().any(|owner| is_dying(system, *owner)) && begin.elapsed() < LAST_CALL {
         sleep(LAST_CALL_POLL);
     }
+}
+
+/// True for a killed process that may still be inside its last system call.
+pub(super) fn is_dying(system: &System, owner: Owner) -> bool {
+    let path = system.proc.join(owner.pid.to_string()).join("stat");
+    let Some(stat) = sysfs::read_optional(&path) else { return false };
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+    let is_same = start_ticks(&stat) == Some(owner.started_ticks);
+    is_same && !matches!(state, Some("Z" | "X")) && !is_alive(system, owner)
 }

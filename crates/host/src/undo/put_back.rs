@@ -87,7 +87,7 @@ const FREE_AGAIN: Duration = Duration::from_secs(10);
 /// Puts all of them back and reads all of them again at the end. Returns the targets that are as
 /// they were; the others are among the problems.
 pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) -> Vec<Target> {
-    let changes = wait_until_free(system, changes, restored);
+    let changes = wait_until_free(system, changes, FREE_AGAIN, restored);
     let mut problems = BTreeMap::new();
     for round in 0..ROUNDS {
         problems.clear();
@@ -119,11 +119,16 @@ pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) 
 
 /// Settings of a loop device that was free go back when it is free again. One that another program
 /// has attached since has that program's settings.
-fn wait_until_free(system: &System, changes: &[Change], restored: &mut Restored) -> Vec<Change> {
+pub(super) fn wait_until_free(
+    system: &System,
+    changes: &[Change],
+    patience: Duration,
+    restored: &mut Restored,
+) -> Vec<Change> {
     let mut left = changes.to_vec();
     let free = changes.iter().filter(|change| change.free).filter_map(|one| one.target.device());
     for device in free.collect::<BTreeSet<_>>() {
-        let Err(error) = loop_device::wait_until_ours_is_gone(system, device, FREE_AGAIN) else {
+        let Err(error) = loop_device::wait_until_ours_is_gone(system, device, patience) else {
             continue;
         };
         restored.problems.push(error.to_string());

@@ -5,6 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+mod processes;
+mod values;
+
 fn scheduler(device: &str) -> Target {
     Target::Queue { device: device.into(), attribute: "scheduler".into() }
 }

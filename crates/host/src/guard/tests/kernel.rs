@@ -271,44 +271,6 @@ fn a_mounted_scratch_device_is_not_formatted_again() {
 }
 
 #[test]
-fn files_are_written_only_if_seekwell_made_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let theirs = folder.path().join("letter.txt");
-    fs::write(&theirs, "dear").unwrap();
-    assert_eq!(create_file(&theirs, "run-1").unwrap_err().kind, RefusalKind::NotOurs);
-    assert_eq!(own_file(&theirs).unwrap_err().kind, RefusalKind::NotOurs);
-    assert_eq!(own_file(&folder.path().join("none")).unwrap_err().kind, RefusalKind::Missing);
-    assert_eq!(own_file(folder.path()).unwrap_err().kind, RefusalKind::NotOurs);
-
-    let ours = folder.path().join("target");
-    let token = create_file(&ours, "run-1").unwrap();
-    token.open(false).unwrap().write_all_at(b"data", 0).unwrap();
-    assert_eq!(token.kernel_name(), None);
-    let again = own_file(&ours).unwrap();
-    again.open(false).unwrap();
-    let mut value = [0; 16];
-    let length = rustix::fs::getxattr(&ours, FILE_MARK, value.as_mut_slice()).unwrap();
-    assert_eq!(&value[..length], b"run-1");
-
-    // Another file takes the name between check and use.
-    fs::remove_file(&ours).unwrap();
-    fs::write(&ours, "somebody's").unwrap();
-    assert_eq!(again.recheck().unwrap_err().kind, RefusalKind::Changed);
-    assert!(again.open(false).is_err());
-    assert_eq!(fs::read(&ours).unwrap(), b"somebody's");
-    assert_eq!(fs::read(&theirs).unwrap(), b"dear");
-}
-
-#[test]
-fn a_marked_file_with_a_second_name_is_somebody_elses_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let ours = folder.path().join("target");
-    create_file(&ours, "run-1").unwrap();
-    fs::hard_link(&ours, folder.path().join("kept")).unwrap();
-    assert_eq!(own_file(&ours).unwrap_err().kind, RefusalKind::NotOurs);
-}
-
-#[test]
 fn a_scratch_file_with_a_name_needs_the_mark() {
     if !root() {
         return skip(
