@@ -49,6 +49,7 @@ pub(crate) const AREAS: [Area; 3] = [
         room: "runner",
         files: &[
             "judge.rs",
+            "judge/agreement.rs",
             "judge/decision.rs",
             "judge/differences.rs",
             "judge/durability.rs",
@@ -59,7 +60,7 @@ pub(crate) const AREAS: [Area; 3] = [
             "judge/race.rs",
             "judge/short.rs",
         ],
-        tests: &["judge::", "verdict"],
+        tests: &["judge::", "staged::", "verdict"],
     },
 ];
 

@@ -36,6 +36,51 @@ pub struct Choice {
     pub seed: u64,
 }
 
+/// End of a run of the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Every test passed.
+    Passed,
+    /// A test failed.
+    Failed,
+    /// It took longer than [`PATIENCE`] and was ended.
+    Overdue,
+}
+
+/// Mutants of an area that were tried, by the end of their runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tried {
+    passed: usize,
+    failed: usize,
+    overdue: usize,
+}
+
+impl Tried {
+    fn add(&mut self, ending: Ending) {
+        match ending {
+            Ending::Passed => self.passed += 1,
+            Ending::Failed => self.failed += 1,
+            Ending::Overdue => self.overdue += 1,
+        }
+    }
+
+    fn killed(self) -> usize {
+        self.failed + self.overdue
+    }
+
+    /// `12 of 13 mutants killed (11 by a failing test, 1 ended after 120 s)`.
+    fn words(self) -> String {
+        format!(
+            "{} of {} mutants killed ({} by a failing test, {} ended after {} s)",
+            self.killed(),
+            self.killed() + self.passed,
+            self.failed,
+            self.overdue,
+            PATIENCE.as_secs()
+        )
+    }
+}
+
 /// A mutant: its number in its crate, its area, file and place.
 struct Mutant {
     number: u32,
@@ -59,30 +104,39 @@ pub fn command(root: &Path, choice: Choice) -> Result<bool> {
         }
     }
     for area in &AREAS {
-        let whole = attempt(&copy, area, &programs[area.room], None)?;
-        ensure!(whole, "the tests of {} fail without any mutant", area.name);
+        let begun = Instant::now();
+        let ending = attempt(&copy, area, &programs[area.room], None)?;
+        ensure!(
+            ending == Ending::Passed,
+            "without any mutant the tests of {}: {ending:?}",
+            area.name
+        );
+        eprintln!("{}: {:.0} s without any mutant", area.name, begun.elapsed().as_secs_f64());
     }
     let (total, drawn) = (all.len(), drawn(all, choice));
-    let mut survivors = Vec::new();
-    let mut tried = BTreeMap::<&str, (usize, usize)>::new();
+    let mut tried = BTreeMap::<&str, Tried>::new();
+    let mut all = Tried::default();
     for mutant in &drawn {
         let area = &AREAS[mutant.area];
-        let survives = attempt(&copy, area, &programs[area.room], Some(mutant.number))?;
-        let counts = tried.entry(area.name).or_default();
-        counts.0 += usize::from(!survives);
-        counts.1 += 1;
-        if survives {
-            let line = format!("{}:{}: {}", mutant.file, mutant.place.line, mutant.place.change);
-            eprintln!("survives: {line}");
-            survivors.push(line);
-        }
+        let ending = attempt(&copy, area, &programs[area.room], Some(mutant.number))?;
+        tried.entry(area.name).or_default().add(ending);
+        all.add(ending);
+        let verb = match ending {
+            Ending::Passed => "survives",
+            Ending::Overdue => "is ended",
+            Ending::Failed => continue,
+        };
+        let done = all.killed() + all.passed;
+        eprintln!(
+            "{verb} ({done}): {}:{}: {}",
+            mutant.file, mutant.place.line, mutant.place.change
+        );
     }
-    for (area, (killed, tried)) in &tried {
-        eprintln!("{area}: {killed} of {tried} mutants killed");
+    for (area, tried) in &tried {
+        eprintln!("{area}: {}", tried.words());
     }
-    let killed = drawn.len() - survivors.len();
-    eprintln!("{killed} of {} mutants killed (drawn from {total})", drawn.len());
-    Ok(killed * 20 >= drawn.len() * 19)
+    eprintln!("{}, drawn from {total}", all.words());
+    Ok(all.killed() * 20 >= drawn.len() * 19)
 }
 
 /// Copies every file that git knows, but for recorded runs.
@@ -94,7 +148,10 @@ fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
             continue;
         }
         let (from, to) = (root.join(name), copy.join(name));
-        let text = fs::read(&from).with_context(|| format!("cannot read {name}"))?;
+        let mut text = fs::read(&from).with_context(|| format!("cannot read {name}"))?;
+        if name == "Cargo.toml" || name == "Cargo.lock" {
+            text = with_own_version(&String::from_utf8(text)?).into_bytes();
+        }
         // An unchanged file keeps its time, and its crate is not built again.
         if fs::read(&to).is_ok_and(|before| before == text) {
             continue;
@@ -103,6 +160,22 @@ fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
         fs::write(to, text)?;
     }
     Ok(())
+}
+
+/// A manifest or lock file with another version of the crates of this project. Cargo takes crates of
+/// one name and version for the same, and would run the changed tests as those of the real tree.
+fn with_own_version(text: &str) -> String {
+    let own = |block: &str| {
+        let is_foreign = block.contains("\nsource = ");
+        let lines = block.split_inclusive('\n').map(|line| match line.strip_suffix("\"\n") {
+            Some(start) if start.starts_with("version = \"") && !is_foreign => {
+                format!("{start}-mutants\"\n")
+            }
+            _ => line.to_owned(),
+        });
+        lines.collect::<String>()
+    };
+    text.split("[[package]]").map(own).collect::<Vec<_>>().join("[[package]]")
 }
 
 /// Changes the files of all areas in the copy, and numbers what was changed.
@@ -160,14 +233,17 @@ fn build(copy: &Path, root: &Path, room: &str) -> Result<PathBuf> {
     program(&built.stdout, room)
 }
 
-/// True if the tests of an area pass.
-fn attempt(copy: &Path, area: &Area, program: &Path, mutant: Option<u32>) -> Result<bool> {
+/// Runs the tests of an area up to the first that fails.
+fn attempt(copy: &Path, area: &Area, program: &Path, mutant: Option<u32>) -> Result<Ending> {
     let mut command = Command::new(program);
     command.args(area.tests).args(["--test-threads", "2"]);
     // Tests on loop devices are for one at a time, and a mutant may leave one attached.
     command.args(["--skip", "kernel", "--skip", "real_"]);
+    // An option of the test programs that a stable toolchain has behind this variable.
+    command.args(["-Z", "unstable-options", "--fail-fast"]).env("RUSTC_BOOTSTRAP", "1");
     command.current_dir(copy.join("crates").join(area.room));
     command.env("PROPTEST_RNG_SEED", "1").env("PROPTEST_FAILURE_PERSISTENCE", "off");
+    command.env("PROPTEST_MAX_SHRINK_ITERS", "0");
     command.env("INSTA_UPDATE", "no").env("INSTA_FORCE_PASS", "0");
     if let Some(number) = mutant {
         command.env(SWITCH, number.to_string());
@@ -176,12 +252,12 @@ fn attempt(copy: &Path, area: &Area, program: &Path, mutant: Option<u32>) -> Res
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
+            return Ok(if status.success() { Ending::Passed } else { Ending::Failed });
         }
         if begun.elapsed() > PATIENCE {
             child.kill()?;
             child.wait()?;
-            return Ok(false);
+            return Ok(Ending::Overdue);
         }
         std::thread::sleep(Duration::from_millis(20));
     }

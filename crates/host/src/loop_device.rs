@@ -2,7 +2,7 @@
 
 use crate::blkdev;
 use crate::error::{Error, Result};
-use crate::loop_status::{Info, info};
+use crate::loop_status::{Info, OURS};
 use crate::sysfs::{self, System};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
@@ -27,9 +27,6 @@ const GET_FREE: Opcode = 0x4C82;
 const AUTOCLEAR: u32 = 4;
 /// `LO_FLAGS_DIRECT_IO`.
 const DIRECT_IO: u32 = 16;
-
-/// Name of our images in the kernel.
-const OURS: &[u8] = b"seekwell";
 
 /// Another process may take a free device between the question and the attachment.
 const ATTEMPTS: u32 = 64;
@@ -261,13 +258,6 @@ pub(crate) fn wait_until_ours_is_gone(
         return wait_detached(system, kernel_name, timeout);
     }
     Ok(())
-}
-
-/// True for a loop device over one of Seekwell's images.
-pub(crate) fn has_our_image(node: &Path) -> bool {
-    // The descriptor keeps the device attached, so it is closed before anybody waits.
-    let name = || info(File::open(node).ok()?.as_fd()).ok().map(|info| info.file_name);
-    name().is_some_and(|name| name.starts_with(OURS))
 }
 
 /// Every loop device that has a file.

@@ -1,10 +1,15 @@
 //! The kernel's answer about a loop device: the file or device behind it.
 
 use rustix::ioctl::{Getter, Opcode, ioctl};
-use std::os::fd::BorrowedFd;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 
 /// `LOOP_GET_STATUS64`.
 const GET_STATUS: Opcode = 0x4C05;
+
+/// Name of our images in the kernel.
+pub(crate) const OURS: &[u8] = b"seekwell";
 
 /// `struct loop_info64`.
 #[repr(C)]
@@ -29,4 +34,11 @@ pub(crate) struct Info {
 pub(crate) fn info(device: BorrowedFd<'_>) -> rustix::io::Result<Info> {
     // SAFETY: LOOP_GET_STATUS64 stores one struct loop_info64, which Info mirrors field by field.
     unsafe { ioctl(device, Getter::<GET_STATUS, Info>::new()) }
+}
+
+/// True for a loop device over one of Seekwell's images.
+pub(crate) fn has_our_image(node: &Path) -> bool {
+    // The descriptor keeps the device attached, so it is closed before anybody waits.
+    let name = || info(File::open(node).ok()?.as_fd()).ok().map(|info| info.file_name);
+    name().is_some_and(|name| name.starts_with(OURS))
 }

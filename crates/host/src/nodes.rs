@@ -167,7 +167,7 @@ impl Nodes for Kernel {
     }
 
     fn has_our_image(&self, node: &Path) -> bool {
-        crate::loop_device::has_our_image(node)
+        loop_status::has_our_image(node)
     }
 
     fn hold(&self, path: &Path) -> io::Result<Option<File>> {

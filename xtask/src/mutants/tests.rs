@@ -65,3 +65,27 @@ fn a_draw_is_the_same_with_the_same_seed() {
     assert_ne!(numbers(1), numbers(2));
     assert_eq!(numbers(1).len(), 4);
 }
+
+#[test]
+fn crates_of_the_copy_are_told_from_those_of_the_tree_and_others_are_not() {
+    let lock = "version = 4\n\n[[package]]\nname = \"seekwell\"\nversion = \"0.1.0\"\n\n\
+                [[package]]\nname = \"syn\"\nversion = \"0.1.0\"\nsource = \"registry\"\n";
+    let expected = "version = 4\n\n[[package]]\nname = \"seekwell\"\nversion = \"0.1.0-mutants\"\n\n\
+                    [[package]]\nname = \"syn\"\nversion = \"0.1.0\"\nsource = \"registry\"\n";
+    assert_eq!(with_own_version(lock), expected);
+    let manifest =
+        "[workspace.package]\nversion = \"0.1.0\"\n\n[dependencies]\nsyn = { version = \"2\" }\n";
+    assert_eq!(
+        with_own_version(manifest),
+        manifest.replace("version = \"0.1.0\"\n", "version = \"0.1.0-mutants\"\n")
+    );
+}
+
+#[test]
+fn a_mutant_is_killed_by_a_failing_test_or_by_time() {
+    let mut tried = Tried::default();
+    for ending in [Ending::Failed, Ending::Overdue, Ending::Passed, Ending::Failed] {
+        tried.add(ending);
+    }
+    assert_eq!(tried.words(), "3 of 4 mutants killed (2 by a failing test, 1 ended after 120 s)");
+}

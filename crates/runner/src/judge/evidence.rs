@@ -157,7 +157,8 @@ fn quantities(record: &Record, step: &StepRecord) -> Vec<(&'static str, f64)> {
             all.push((what, value));
         }
     };
-    let per = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
+    // Without a count it is not finite, and left out.
+    let per = |sum: u64, count: u64| Some(sum as f64 / count as f64);
     if let Some(device) = &step.device {
         let DeviceTotals { reads, read_bytes, writes, writes_merged, written_bytes, .. } = *device;
         add("flushes", device.flushes.map(|flushes| flushes as f64));

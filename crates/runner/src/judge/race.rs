@@ -350,3 +350,6 @@ fn left(plan: &Plan, dropped: &Dropped) -> DroppedStack {
         reason,
     }
 }
+
+#[cfg(test)]
+mod tests;

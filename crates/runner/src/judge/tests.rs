@@ -4,6 +4,8 @@ use crate::order::round_order;
 use seekwell_model::lab::Effort;
 use seekwell_model::record::Sample;
 
+mod reasons;
+
 /// Records of 8 rounds in which the elapsed time of a stack is `base[stack]` times a noise that is
 /// the same for every run of the test.
 fn records(plan: &Plan, rounds: u32, base: &[f64], noise: f64) -> Records {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture;
+use seekwell_model::power_cut::STEP;
 use seekwell_model::stack::{Overlay, WriteBack};
 use seekwell_model::units::Bytes;
 
@@ -129,4 +130,25 @@ fn a_loss_in_a_power_cut_outweighs_every_rule() {
     let volatile = StackDurability { class: DurabilityClass::Volatile, ..synced() };
     assert_eq!(with_cuts(volatile, Some(cut(0, 9, 0, 0))).class, DurabilityClass::Volatile);
     assert_eq!(with_cuts(synced(), None), synced());
+}
+
+#[test]
+fn the_power_cuts_of_all_trials_of_a_stack_are_added() {
+    let plan = fixture::plan(&["a", "b"], seekwell_model::lab::Effort::Rounds(6));
+    let mut records = Records::new();
+    for round in 0..2 {
+        for trial in crate::order::round_order(plan.lab.seed, 2, round) {
+            let mut record = fixture::record(1.0);
+            let lost = f64::from(1 - trial.candidate);
+            let counted = [5.0, 5.0 - lost, lost, 0.0, 0.0];
+            let names = ["", "_survived", "_lost_synced", "_unmountable", "_damaged"]
+                .map(|end| format!("cuts{end}"));
+            record.steps[0].name = STEP.to_owned();
+            record.steps[0].metrics.extend(names.into_iter().zip(counted));
+            records.insert(trial.index, (trial, record));
+        }
+    }
+    let found = of_plan(&plan, &records);
+    let lost = found.iter().map(|one| one.cuts.map(|cuts| (cuts.cuts, cuts.lost_synced)));
+    assert_eq!(lost.collect::<Vec<_>>(), [Some((10, 2)), Some((10, 0))]);
 }

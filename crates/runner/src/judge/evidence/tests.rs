@@ -114,3 +114,91 @@ fn requests_in_flight_come_from_samples_wholly_inside_the_step() {
     record.timeline.remove(3);
     assert_eq!(in_flight(&record, &step), None);
 }
+
+/// Records of one round in which the device of a stack is busy for so many ms of 1 s.
+fn busy(plan: &Plan, rounds: u32, busy_ms: impl Fn(u32, u32) -> u64) -> Records {
+    let mut all = Records::new();
+    for round in 0..rounds {
+        for trial in round_order(plan.lab.seed, plan.candidates.len() as u32, round) {
+            let mut record = fixture::record(1.0);
+            let busy_ms = busy_ms(trial.candidate, round);
+            record.steps[0].device = Some(DeviceTotals { busy_ms, ..DeviceTotals::default() });
+            all.insert(trial.index, (trial, record));
+        }
+    }
+    all
+}
+
+#[test]
+fn the_share_of_the_storage_is_that_of_the_stack_with_the_largest() {
+    let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(6));
+    let found =
+        storage(&plan, &busy(&plan, 3, |stack, _| [100, 900, 200][stack as usize])).unwrap();
+    assert!((found.busy - 0.9).abs() < 1e-9 && found.seen, "{found:?}");
+    // Of equal shares the first stack decides whether the workload sees the storage.
+    let once = |stack: u32, round: u32| if (stack, round) == (1, 2) { 900 } else { 20 };
+    let found = storage(&plan, &busy(&plan, 3, once)).unwrap();
+    assert!((found.busy - 0.02).abs() < 1e-9 && !found.seen, "{found:?}");
+    // A step without a time has no share.
+    let mut records = busy(&plan, 1, |_, _| 100);
+    for (_, record) in records.values_mut() {
+        record.steps[0].metrics.insert("elapsed".into(), 0.0);
+    }
+    assert!(storage(&plan, &records).is_none());
+}
+
+#[test]
+fn more_stacks_than_are_worth_it_have_no_effects() {
+    let labels: Vec<String> = (0..=MOST_STACKS).map(|number| format!("s{number}")).collect();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let plan = fixture::plan(&labels, Effort::Rounds(6));
+    let values = vec![vec![Some(1.0); 6]; labels.len()];
+    let mut verdict = judge(&fixture::plan(&["a"], Effort::Rounds(6)), &Records::new());
+    add(&plan, &Records::new(), &values, &mut verdict);
+    assert!(verdict.evidence.axes.is_empty());
+}
+
+#[test]
+fn quantities_without_a_count_are_missing() {
+    let step = |device| StepRecord { device: Some(device), ..StepRecord::default() };
+    let of = |device| quantities(&fixture::record(1.0), &step(device));
+    let idle = of(DeviceTotals::default());
+    assert_eq!(idle, [("MB written", 0.0), ("MB read", 0.0)]);
+    let busy = of(DeviceTotals {
+        reads: 2,
+        read_bytes: 8_192,
+        writes: 3,
+        writes_merged: 1,
+        written_bytes: 12_288,
+        flushes: Some(7),
+        ..DeviceTotals::default()
+    });
+    assert_eq!(
+        busy,
+        [
+            ("flushes", 7.0),
+            ("KiB per write", 4.0),
+            ("KiB per read", 4.0),
+            ("% of writes merged", 25.0),
+            ("MB written", 0.012_288),
+            ("MB read", 0.008_192),
+        ]
+    );
+}
+
+#[test]
+fn next_to_nothing_is_measured_in_the_unit_of_the_quantity() {
+    let floors = [
+        ("flushes", 2.0),
+        ("% of writes merged", 5.0),
+        ("requests in flight", 0.2),
+        ("s of CPU", 0.005),
+        ("s of the arm's movement", 0.05),
+        ("s of waiting for the sector", 0.05),
+        ("bytes written per byte", 0.1),
+        ("MB written", 1.0),
+    ];
+    for (what, expected) in floors {
+        assert_eq!(floor(what), expected, "{what}");
+    }
+}

@@ -115,3 +115,51 @@ fn the_copy_of_a_stack_is_compared_and_never_ranked() {
         assert!(verdict.ratios.iter().all(|row| row.stack != "a (control)"));
     }
 }
+
+#[test]
+fn a_stack_with_several_workloads_has_one_value_in_a_round() {
+    let mut plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    plan.workloads.push(fixture::workload("step"));
+    plan.candidates.push(seekwell_model::plan::Candidate { stack: 0, workload: 1 });
+    let mut records = Records::new();
+    for round in 0..2 {
+        for trial in round_order(plan.lab.seed, 3, round) {
+            records.insert(trial.index, (trial, fixture::record(1.0)));
+        }
+    }
+    let found = in_order(&plan, &records, &[vec![Some(1.0), None], vec![Some(2.0), Some(2.0)]]);
+    let stacks = |round: usize| {
+        let of_round = found.iter().filter(|trial| trial.round == round);
+        of_round.map(|trial| (trial.stack, trial.value)).collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(stacks(0), BTreeMap::from([(0, 1.0), (1, 2.0)]));
+    assert_eq!(stacks(1), BTreeMap::from([(1, 2.0)]));
+    assert!(found.iter().all(|trial| trial.position < 3));
+}
+
+fn moved(bytes: &[u64]) -> Option<CheckFound> {
+    let plan = fixture::plan(&["a"], Effort::Rounds(6));
+    let mut records = Records::new();
+    for (round, written_bytes) in (0..).zip(bytes) {
+        for trial in round_order(plan.lab.seed, 1, round) {
+            let mut record = fixture::record(1.0);
+            let device = DeviceTotals { written_bytes: *written_bytes, ..DeviceTotals::default() };
+            record.steps[0].device = Some(device);
+            records.insert(trial.index, (trial, record));
+        }
+    }
+    other_writer(&plan, &records)
+}
+
+#[test]
+fn company_is_half_as_much_again_and_more_than_metadata() {
+    let found = |bytes: &[u64]| moved(bytes).unwrap().found;
+    const MB: u64 = 1_000_000;
+    assert_eq!(found(&[10 * MB, 10 * MB, 10 * MB, 16 * MB]), Some(true));
+    assert_eq!(found(&[10 * MB, 10 * MB, 10 * MB, 15 * MB]), Some(false), "just half as much");
+    assert_eq!(found(&[4 * MB, 4 * MB, 4 * MB, 8 * MB]), Some(false), "just 4 MB");
+    assert_eq!(found(&[4 * MB, 4 * MB, 4 * MB, 9 * MB]), Some(true));
+    assert_eq!(found(&[10 * MB, 99 * MB]), None, "two trials have no usual amount");
+    assert_eq!(moved(&[]), None);
+}

@@ -112,3 +112,46 @@ fn failed_trials_of_a_judged_run_are_not_tried_again() {
     prolong(&mut plan, &first, &verdict).unwrap();
     assert_eq!(worth_keeping(&plan, failed, false).len(), 12);
 }
+
+#[test]
+fn a_run_that_has_the_most_rounds_gets_no_more() {
+    let (mut plan, records, verdict) = finished(6);
+    plan.prolonged =
+        Some(Prolonged { rounds: 0, judged_rounds: MOST_ROUNDS, judged_trials: 0, method: METHOD });
+    let before = plan.clone();
+    assert_eq!(prolong(&mut plan, &records, &verdict), Err(NoMore::MostRounds));
+    assert_eq!(plan, before);
+    (plan.prolonged, plan.candidates) = (None, vec![]);
+    assert_eq!(prolong(&mut plan, &records, &verdict), Err(NoMore::MostRounds));
+}
+
+#[test]
+fn a_look_is_behind_the_rounds_that_are_done() {
+    let end = Prolonged { rounds: 0, judged_rounds: 20, judged_trials: 0, method: METHOD };
+    assert_eq!([24, 25, 26].map(|done| next_look(&end, done)), [25, 31, 31]);
+}
+
+#[test]
+fn a_continued_race_is_judged_at_a_look_behind_its_first_end() {
+    let mut plan = fixture::race(4, 1, |_| {});
+    let mut all = Records::new();
+    while let Some(round) =
+        crate::staged::Staged::replay(&plan, plan.race.as_ref().unwrap(), &all).round()
+    {
+        for trial in round {
+            all.insert(trial.index, (trial, fixture::raced(&plan, &trial, 0.3, 0.005)));
+        }
+    }
+    let whole = interim(&plan, &all);
+    let looked = looked_at(&whole);
+    assert!(looked >= 6 && looked == whole.rounds, "{whole:?}");
+    let mut judged_after = |judged_rounds| {
+        let judged_trials = 8;
+        plan.prolonged =
+            Some(Prolonged { rounds: 80, judged_rounds, judged_trials, method: METHOD });
+        judged(&plan, &all)
+    };
+    assert_eq!(judged_after(looked - 1).kind, VerdictKind::Winner);
+    // At the look itself the records of the first end are judged, here the pilot.
+    assert_eq!(judged_after(looked).kind, VerdictKind::Unresolved);
+}

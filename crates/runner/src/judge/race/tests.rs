@@ -1,0 +1,253 @@
+//! Verdicts of races whose trials are a function of stack and round alone.
+
+use super::*;
+use crate::fixture;
+use crate::judge::{interim, judge};
+use crate::order::round_order;
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::Record;
+use seekwell_model::verdict::{Decision, VerdictKind};
+use seekwell_stats::interval::{Interval, Method};
+
+/// Records of a race up to its end, or to so many trials.
+fn run(plan: &Plan, most: usize, record: impl Fn(&PlannedTrial) -> Record) -> Records {
+    let mut records = Records::new();
+    while let Some(round) = Staged::replay(plan, plan.race.as_ref().unwrap(), &records).round() {
+        for trial in round {
+            if records.len() == most {
+                return records;
+            }
+            records.insert(trial.index, (trial, record(&trial)));
+        }
+    }
+    records
+}
+
+/// A race of four stacks, each slower than the one before by `step`; it has no screen.
+fn short(step: f64, noise: f64, most: usize) -> (Plan, Records) {
+    let plan = fixture::race(4, 1, |_| {});
+    let records = run(&plan, most, |trial| fixture::raced(&plan, trial, step, noise));
+    (plan, records)
+}
+
+#[test]
+fn the_winner_of_a_race_is_better_than_so_many_others() {
+    let (plan, records) = short(0.3, 0.005, usize::MAX);
+    let verdict = judge(&plan, &records);
+    assert_eq!(
+        (verdict.kind, verdict.stacks),
+        (VerdictKind::Winner, vec!["fs0/sched0".to_owned()])
+    );
+    assert_eq!(
+        verdict.reason.split(';').next().unwrap(),
+        "better than each of the 3 others by more than the tie width of 2 % in paired rounds, at 95 % confidence for all of them and all looks together"
+    );
+    let race = verdict.evidence.race.unwrap();
+    assert_eq!((race.pilot_rounds, race.screen_rounds, race.finalists.len()), (2, 0, 4));
+    assert!(race.final_rounds >= race.looked_at && race.looked_at == verdict.rounds);
+    assert!(verdict.ratios.iter().all(|row| row.basis == Basis::Paired));
+    assert_eq!(verdict.ratios.len(), 4);
+}
+
+#[test]
+fn a_race_that_was_stopped_says_how_far_it_is() {
+    // Two rounds of the pilot, three of the final.
+    let (plan, records) = short(0.3, 0.005, 20);
+    let verdict = interim(&plan, &records);
+    assert_eq!(verdict.kind, VerdictKind::Unresolved);
+    assert!(
+        verdict
+            .reason
+            .starts_with("only 3 rounds of the final are done; it is first judged after 6"),
+        "{}",
+        verdict.reason
+    );
+    assert_eq!(verdict.sentence, "Inconclusive so far: the run is not over.");
+    assert_eq!(verdict.stacks.len(), 4);
+
+    let plan = fixture::race(4, 3, |_| {});
+    let screened = |most| run(&plan, most, |trial| fixture::raced(&plan, trial, 0.1, 0.01));
+    let pilot = interim(&plan, &screened(5));
+    assert_eq!(pilot.reason, "the pilot is not finished, and its trials are never ranked");
+    let screen = interim(&plan, &screened(8 + 12));
+    assert!(
+        screen.reason.starts_with("the race stopped in its screen after 1 rounds; its final is judged after 6 fresh rounds"),
+        "{}",
+        screen.reason
+    );
+    // Every stack that was run has its row, as an estimate.
+    assert_eq!(screen.ratios.len(), 12);
+    assert!(screen.ratios.iter().all(|row| row.basis == Basis::Screen && row.pairs == 0));
+}
+
+#[test]
+fn a_race_too_noisy_to_decide_gives_the_reason_of_its_comparison() {
+    let (plan, records) = short(0.0, 0.4, usize::MAX);
+    let verdict = judge(&plan, &records);
+    assert_eq!(verdict.decision, Some(Decision::Inconclusive));
+    assert!(
+        verdict.reason.starts_with("the intervals are too wide after 80 complete rounds"),
+        "{}",
+        verdict.reason
+    );
+}
+
+#[test]
+fn a_race_with_trials_of_another_version_is_not_judged() {
+    let plan = fixture::race(4, 3, |_| {});
+    let trials = round_order(plan.lab.seed, 12, 0);
+    let records =
+        trials.into_iter().map(|trial| (trial.index, (trial, fixture::record(1.0)))).collect();
+    let verdict = judge(&plan, &records);
+    assert_eq!(verdict.kind, VerdictKind::Unresolved);
+    assert!(verdict.reason.starts_with("its trials are not those that this version would run"));
+}
+
+#[test]
+fn a_race_of_an_earlier_version_is_judged_by_the_rounds_of_its_final() {
+    let mut plan = fixture::race(4, 1, |_| {});
+    let race = plan.race.as_mut().unwrap();
+    (race.method, race.pilot_rounds, race.screen, race.looks) = (0, 2, vec![4, 4], vec![8]);
+    let mut records = Records::new();
+    for round in 0..12 {
+        for trial in round_order(plan.lab.seed, 4, round) {
+            // Pilot and screen say the opposite.
+            let step = if round < 4 { -0.2 } else { 0.3 };
+            records.insert(trial.index, (trial, fixture::raced(&plan, &trial, step, 0.005)));
+        }
+    }
+    let verdict = judge(&plan, &records);
+    assert_eq!(
+        (verdict.kind, verdict.stacks.as_slice()),
+        (VerdictKind::Winner, ["fs0/sched0".to_owned()].as_slice())
+    );
+    let course = verdict.evidence.race.unwrap();
+    assert_eq!((course.pilot_rounds, course.screen_rounds, course.final_rounds), (2, 2, 8));
+    assert_eq!((course.looks, course.best_guess.as_deref()), (vec![8], Some("fs0/sched0")));
+    let stopped = interim(&plan, &records);
+    assert_eq!(
+        stopped.reason,
+        "this race was started by an earlier version and is not finished; it cannot be continued, run the lab again"
+    );
+    assert_eq!(stopped.kind, VerdictKind::Unresolved);
+}
+
+fn outcome(best_guess: Option<usize>) -> Outcome {
+    Outcome {
+        finding: Finding::Unresolved {
+            candidates: vec![],
+            reason: Unresolved::TooWide,
+            rounds_needed: None,
+        },
+        withdrawn: false,
+        best_guess,
+        comparison: None,
+        looked_at: 0,
+        dropped: vec![],
+        screening_risk: 0.0,
+        control: None,
+        rounds: 0,
+        trials: 0,
+    }
+}
+
+#[test]
+fn a_stack_is_recommended_unless_a_median_speaks_against_it_by_more_than_the_tie() {
+    let mut plan = fixture::plan(&["a", "b"], seekwell_model::lab::Effort::Rounds(6));
+    let row = |stack: &str, median: Option<f64>| Ratio {
+        stack: stack.to_owned(),
+        ratio: None,
+        low: None,
+        high: None,
+        median,
+        pairs: 0,
+        basis: Basis::Screen,
+        hodges_lehmann: None,
+        a12: None,
+        autocorrelated: false,
+    };
+    let mut is_recommended = |better, tie, own: Option<f64>, other: f64| {
+        (plan.lab.judge.better, plan.lab.judge.tie) = (better, tie);
+        let rows = [row("a", own), row("b", Some(other))];
+        let said = recommended(&plan, &outcome(Some(0)), &rows);
+        match said.as_str() {
+            ". If you must choose now, without a certificate: a" => true,
+            ". No stack can be recommended yet: estimates and medians favour different ones" => {
+                false
+            }
+            other => panic!("{other}"),
+        }
+    };
+    use Better::{Higher, Lower};
+    for (better, tie, own, other, expected) in [
+        (Lower, 0.25, Some(1.0), 0.5, false),
+        (Lower, 0.25, Some(1.25), 1.0, true),
+        (Lower, 0.25, Some(1.0), 2.0, true),
+        (Higher, 0.25, Some(1.0), 2.0, false),
+        (Higher, 0.25, Some(1.0), 1.25, true),
+        (Higher, 0.25, Some(1.0), 0.5, true),
+        (Lower, 0.25, None, 1.0, false),
+    ] {
+        let found = is_recommended(better, tie, own, other);
+        assert_eq!(found, expected, "{better:?} {own:?} {other}");
+    }
+    assert_eq!(recommended(&plan, &outcome(None), &[row("a", Some(1.0))]), "");
+}
+
+#[test]
+fn a_small_risk_is_rounded_up() {
+    let said = [0.0, 0.0005, 0.001, 0.0011, 0.0123, 0.25].map(risk_words);
+    assert_eq!(said, ["0.1 %", "0.1 %", "0.1 %", "0.2 %", "1.3 %", "25 %"]);
+}
+
+#[test]
+fn the_part_and_the_reason_of_leaving_are_named() {
+    let plan = fixture::race(4, 1, |_| {});
+    let ratio = Some(Interval { low: 1.5, centre: 2.0, high: 2.5, method: Method::Trimmed });
+    let said = |cut, reason| {
+        let found = left(&plan, &Dropped { stack: 3, cut, trials: 5, ratio, reason });
+        assert_eq!((found.stack.as_str(), found.trials), ("fs3/sched0", 5));
+        assert_eq!((found.low, found.ratio, found.high), (Some(1.5), Some(2.0), Some(2.5)));
+        (found.part, found.reason)
+    };
+    let cases = [
+        (
+            Some(0),
+            DropReason::NotInBetterHalf { rank: 7, kept: 6 },
+            "screen",
+            "rank 7 by the estimates of the screen, which kept 6",
+        ),
+        (
+            None,
+            DropReason::WorseThanLeader { rounds: 9 },
+            "final",
+            "worse than the leader after 9 rounds of the final",
+        ),
+        (
+            None,
+            DropReason::NotBetter { rounds: 9 },
+            "final",
+            "not better than the leader by more than the tie after 9 rounds",
+        ),
+        (None, DropReason::Failed { failed: 3, of: 4 }, "final", "failed in 3 of 4 rounds"),
+    ];
+    for (cut, reason, part, text) in cases {
+        assert_eq!(said(cut, reason), (part.to_owned(), text.to_owned()));
+    }
+}
+
+#[test]
+fn an_estimate_is_a_ratio_in_the_direction_of_the_metric() {
+    let mut plan = fixture::race(4, 1, |_| {});
+    let estimate = |worse| Estimate { worse, error: 0.03, spread: 0.1, trials: 4 };
+    let (leader, stack) = (estimate(0.1), estimate(0.1 + 2.0_f64.ln()));
+    let (ratio, low, high) = against(&plan, leader, stack);
+    assert!((ratio - 2.0).abs() < 1e-9 && low < 2.0 && high > 2.0, "{low} {ratio} {high}");
+    // 1.96 standard errors of the difference, 0.0424, each way.
+    assert!((low - 2.0 * (-0.083_15_f64).exp()).abs() < 1e-3, "{low}");
+    assert!((high - 2.0 * 0.083_15_f64.exp()).abs() < 1e-3, "{high}");
+    plan.lab.judge.better = Better::Higher;
+    let (other, other_low, other_high) = against(&plan, leader, stack);
+    assert!((other * ratio - 1.0).abs() < 1e-9);
+    assert!((other_low * high - 1.0).abs() < 1e-9 && (other_high * low - 1.0).abs() < 1e-9);
+}
