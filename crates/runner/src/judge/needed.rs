@@ -63,3 +63,6 @@ pub(super) fn cost(outlook: Outlook, have: u32, round_ns: u64) -> Needed {
         probability: Some(outlook.probability),
     }
 }
+
+#[cfg(test)]
+mod tests;

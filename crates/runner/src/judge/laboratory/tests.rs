@@ -160,6 +160,50 @@ fn company_is_half_as_much_again_and_more_than_metadata() {
     assert_eq!(found(&[10 * MB, 10 * MB, 10 * MB, 15 * MB]), Some(false), "just half as much");
     assert_eq!(found(&[4 * MB, 4 * MB, 4 * MB, 8 * MB]), Some(false), "just 4 MB");
     assert_eq!(found(&[4 * MB, 4 * MB, 4 * MB, 9 * MB]), Some(true));
+    assert_eq!(found(&[10 * MB, 10 * MB, 16 * MB]), Some(true), "three are enough");
     assert_eq!(found(&[10 * MB, 99 * MB]), None, "two trials have no usual amount");
     assert_eq!(moved(&[]), None);
+}
+
+#[test]
+fn a_control_needs_as_many_rounds_as_a_verdict() {
+    let mut plan = fixture::plan(&["a", "a (control)"], Effort::Rounds(12));
+    plan.control = Some([0, 1]);
+    let of = |rounds: usize| {
+        let row = |factor: f64| {
+            (0..rounds)
+                .map(|round| Observed::Value(factor * (1.0 + 0.001 * round as f64)))
+                .collect()
+        };
+        control_of_rounds(&plan, &[row(1.0), row(2.0)]).unwrap()
+    };
+    let (few, enough) = (of(MIN_ROUNDS - 1), of(MIN_ROUNDS));
+    assert_eq!((few.ratio, few.separated, few.pairs), (None, false, 5));
+    assert_eq!((enough.ratio.is_some(), enough.separated, enough.pairs), (true, true, 6));
+    plan.control = None;
+    assert!(control_of_rounds(&plan, &[]).is_none());
+}
+
+#[test]
+fn a_verdict_is_withdrawn_only_if_its_control_separated() {
+    let (plan, records) = run(|_, _, _| {});
+    let sound = judge(&plan, &records);
+    let control = |separated| ControlFound {
+        stack: "a".into(),
+        ratio: Some(1.25),
+        low: Some(1.1),
+        high: None,
+        pairs: 12,
+        separated,
+    };
+    for separated in [false, true] {
+        let mut verdict = sound.clone();
+        verdict.evidence.control = Some(control(separated));
+        withdraw(&mut verdict);
+        assert_eq!(verdict.kind == sound.kind, !separated);
+        let is_said = verdict.reason.contains("their ratio is 1.250 (1.100 to ?) in 12 rounds");
+        assert_eq!(is_said, separated, "{}", verdict.reason);
+        let sentence = "Withdrawn: a run twice under two names differs from itself.";
+        assert_eq!(verdict.sentence == sentence, separated, "{}", verdict.sentence);
+    }
 }

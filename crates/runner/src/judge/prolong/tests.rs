@@ -121,6 +121,11 @@ fn a_run_that_has_the_most_rounds_gets_no_more() {
     let before = plan.clone();
     assert_eq!(prolong(&mut plan, &records, &verdict), Err(NoMore::MostRounds));
     assert_eq!(plan, before);
+    // The last look may have just as many.
+    plan.prolonged =
+        Some(Prolonged { judged_rounds: MOST_ROUNDS - 6, method: 0, ..before.prolonged.unwrap() });
+    prolong(&mut plan, &records, &verdict).unwrap();
+    assert_eq!(plan.rounds(), MOST_ROUNDS);
     (plan.prolonged, plan.candidates) = (None, vec![]);
     assert_eq!(prolong(&mut plan, &records, &verdict), Err(NoMore::MostRounds));
 }

@@ -177,7 +177,7 @@ fn failed_trials_and_dependent_rounds_are_doubts_of_every_verdict() {
     let rows = |failed| {
         vec![row(0, Standing::Leader, None), Row { failed, ..row(1, Standing::Open, None) }]
     };
-    let told = |told| Some(Dependent { correlation: None, assumed: 0.5, told });
+    let told = |told| Some(Dependent { correlation: None, assumed: 0.5, told, spells: 0.0 });
     let said = |failed, dependence| {
         let found = Comparison { dependence, ..comparison(unresolved(&[0, 1]), rows(failed)) };
         with_doubts(&plan, &found, "because".to_owned())
