@@ -11,8 +11,12 @@ pub use traces::{
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_session::{Advised, Change, CpuCharge, More, Options, Price, Tried, backends};
+use seekwell_session::{
+    Advised, Change, CpuCharge, More, OnCluster, Options, Price, Tried, backends,
+};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Help of a command: its purpose, examples, then usage.
 const TEMPLATE: &str = "{about-with-newline}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
@@ -87,7 +91,13 @@ pub enum Command {
     /// Draw the live screen of a capture: reads states on standard input
     #[command(hide = true)]
     CaptureScreen,
+    /// Run trials of a run on a node of a cluster
+    #[command(hide = true)]
+    Work(WorkArgs),
 }
+
+/// The word of `--on` that names a cluster instead of a device.
+const SLURM: &str = "slurm";
 
 /// Backend that runs the trials of a lab, and its settings.
 #[derive(Args, Debug)]
@@ -101,8 +111,9 @@ pub struct BackendArgs {
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
     /// Virtual backend: run the lab on this modelled device instead of its own; given more than once, the
-    /// device is an axis of the verdict
-    #[arg(long, value_name = "MODEL", conflicts_with = "model")]
+    /// device is an axis of the verdict. `slurm` is no device: it runs the trials on the nodes of a cluster,
+    /// and implies the virtual backend
+    #[arg(long, value_name = "MODEL")]
     pub on: Vec<String>,
     /// Price of one of the run's devices in whole units of your currency: the report shows it with the
     /// stacks and compares devices by it; may be given more than once
@@ -127,14 +138,20 @@ pub struct BackendArgs {
 }
 
 impl BackendArgs {
+    /// True if the trials run on the nodes of a cluster.
+    pub fn is_on_slurm(&self) -> bool {
+        self.on.iter().any(|word| word == SLURM)
+    }
+
     /// The options of a session.
     pub fn options(&self) -> Options {
+        let place = if self.is_on_slurm() { "virtual" } else { &self.place };
         Options {
-            backend: self.place.clone(),
+            backend: place.to_owned(),
             device: self.device.clone(),
             journal_device: self.journal_device.clone(),
             model: self.model.clone(),
-            on: self.on.clone(),
+            on: self.on.iter().filter(|word| *word != SLURM).cloned().collect(),
             prices: self.prices.clone(),
             kernel: self.kernel.clone(),
             bring: self.bring.clone(),
@@ -315,6 +332,9 @@ pub struct RunArgs {
     /// that does not fit in memory
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
+    /// Workers of the cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
     /// Print the whole run as JSON on standard output
     #[arg(long)]
     pub json: bool,
@@ -323,13 +343,53 @@ pub struct RunArgs {
     pub no_screen: bool,
 }
 
+/// Workers on the nodes of a cluster.
+#[derive(Args, Debug)]
+pub struct ClusterArgs {
+    /// With --on slurm: number of workers, each with one CPU
+    #[arg(long, value_name = "N", requires = "on", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub nodes: u32,
+    /// With --on slurm: partition of the cluster [default: the cluster's own]
+    #[arg(long, value_name = "NAME", requires = "on")]
+    pub partition: Option<String>,
+    /// With --on slurm: account to charge [default: the user's own]
+    #[arg(long, value_name = "NAME", requires = "on")]
+    pub account: Option<String>,
+    /// With --on slurm: further option of sbatch, for example --sbatch=--time=60; may be given more than
+    /// once
+    #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true)]
+    pub sbatch: Vec<String>,
+}
+
+impl ClusterArgs {
+    /// The workers; the run ends when `stop` is raised.
+    fn workers(&self, stop: Arc<AtomicBool>) -> OnCluster {
+        let named = [("--partition", &self.partition), ("--account", &self.account)];
+        let named = named
+            .into_iter()
+            .filter_map(|(option, value)| value.as_ref().map(|value| format!("{option}={value}")));
+        OnCluster { tasks: self.nodes, options: named.chain(self.sbatch.clone()).collect(), stop }
+    }
+}
+
+/// Arguments of `work`.
+#[derive(Args, Debug)]
+pub struct WorkArgs {
+    /// Folder that the run shares with its workers
+    pub folder: PathBuf,
+    /// Name of the worker
+    #[arg(long, value_name = "NAME")]
+    pub task: String,
+}
+
 impl RunArgs {
-    /// The options of a session.
-    pub fn options(&self) -> Options {
+    /// The options of a session; `stop` ends a run that waits for a node.
+    pub fn options(&self, stop: &Arc<AtomicBool>) -> Options {
         Options {
             jobs: self.jobs,
             cpu: self.cpu,
             check: self.check,
+            cluster: self.at.is_on_slurm().then(|| self.cluster.workers(stop.clone())),
             scratch: self.scratch.clone(),
             more: self.longest().map(|_| More { until_decided: self.at_most.is_some() }),
             ..self.at.options()

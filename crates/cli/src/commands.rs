@@ -23,3 +23,4 @@ pub mod trace;
 pub mod tried;
 pub mod verify;
 pub mod watch;
+pub mod work;

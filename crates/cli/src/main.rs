@@ -90,6 +90,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Kernel(command) => commands::kernel::run(session.machine(), &command),
         Command::Device(command) => commands::device::run(session, &command),
         Command::Calibrate => commands::calibrate::run(),
+        Command::Work(arguments) => commands::work::run(session, &arguments),
         Command::Extract(_)
         | Command::Verify(_)
         | Command::Repair(_)

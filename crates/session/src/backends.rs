@@ -24,7 +24,7 @@ pub const BACKENDS: [Entry; 2] = [
     Entry { name: "host", options: &["device", "journal-device"], setup: Host::setup },
     Entry {
         name: "virtual",
-        options: &["model", "on", "kernel", "bring", "set", "jobs", "cpu", "check"],
+        options: &["model", "on", "kernel", "bring", "set", "jobs", "cpu", "check", "nodes"],
         setup: Guests::setup,
     },
 ];

@@ -2,6 +2,7 @@
 
 use crate::options::{Change, Price};
 use seekwell_agent::host_backend::HostBackendError;
+use seekwell_cluster::ClusterError;
 use seekwell_device::DeviceError;
 use seekwell_host::refusal::Refusal;
 use seekwell_model::backend::BackendError;
@@ -229,6 +230,28 @@ pub enum SessionError {
         /// Description of the difference.
         difference: String,
     },
+    /// The workers of a cluster.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// A node of a cluster is not like the machine of the session.
+    #[error(
+        "this node differs from the machine of the run: {difference}; install the same packages, the same seekwell and the same lab kernel on both"
+    )]
+    OtherNode {
+        /// Description of the difference.
+        difference: String,
+    },
+    /// Settings of a run that another version wrote for its workers.
+    #[error(
+        "the run's settings for its workers cannot be read: {0}; use the same seekwell on every node"
+    )]
+    Settings(serde_json::Error),
+    /// An option of `sbatch` that Seekwell sets itself.
+    #[error("--sbatch {option}: Seekwell sets this option itself; leave it out")]
+    Sbatch {
+        /// The option.
+        option: String,
+    },
     /// An old run file cannot be renamed.
     #[error("cannot rename {}: {source}", path.display())]
     SetAside {
@@ -258,7 +281,8 @@ impl SessionError {
             | Self::Device(_)
             | Self::Tried(_)
             | Self::Trace { .. }
-            | Self::TraceRoom { .. } => Kind::Usage,
+            | Self::TraceRoom { .. }
+            | Self::Sbatch { .. } => Kind::Usage,
             Self::Refused(_) | Self::NotSeen { .. } => Kind::Refused,
             _ => Kind::Failed,
         }

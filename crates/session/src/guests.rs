@@ -4,6 +4,7 @@ use crate::devices::Devices;
 use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::machine::{self, Machine};
+use crate::nodes;
 use crate::options::Options;
 use crate::setup::{Opened, Setup};
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -97,7 +98,11 @@ impl Setup for Guests {
         let on = self.options.on.iter().map(|word| self.devices.named(word, Path::new("")));
         let on = on.collect::<Result<Vec<String>, _>>()?;
         match &self.options.model {
-            _ if !on.is_empty() => labs::use_models(lab, &on)?,
+            Some(_) if !on.is_empty() => {
+                let text = "--on and --model both replace the lab's devices; give one of them";
+                return Err(SessionError::Device(text.to_owned()));
+            }
+            None if !on.is_empty() => labs::use_models(lab, &on)?,
             Some(model) => labs::use_model(lab, &self.devices.named(model, Path::new(""))?),
             None => self.devices.of_lab(lab, directory)?,
         }
@@ -155,11 +160,16 @@ impl Setup for Guests {
         reduced.then(note).into_iter().collect()
     }
 
-    fn open(&self, plan: &Plan, _run_file: &Path) -> Result<Opened, SessionError> {
+    fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {
         let backend = self.backend(&plan.lab)?;
         let mut environment = self.environment(&plan.lab)?;
         let checked = labs::compare_with_published(&plan.lab, self.devices.files());
         add_image(&mut environment, backend.root(), &checked);
+        if let Some(on) = &self.options.cluster {
+            let cluster =
+                nodes::cluster(&self.machine, &self.options, on, plan, &environment, run_file)?;
+            return Ok(Opened { backend: Box::new(cluster), environment, notes: Vec::new() });
+        }
         let lanes = Lanes::new(backend, plan, &cpus(self.options.jobs))?;
         let notes = lanes.note().map(|note| format!("note: {note}")).into_iter().collect();
         Ok(Opened { backend: Box::new(lanes), environment, notes })

@@ -48,14 +48,18 @@ pub fn set_aside(path: &Path) -> Result<PathBuf, SessionError> {
 /// Refuses to continue a run that was started on another kernel or machine: its rounds would
 /// compare old trials with new ones.
 pub(crate) fn same_machine(file: &RunFile, now: &Value) -> Result<(), SessionError> {
-    let then = file.environment()?;
-    let image = || differs_in(&then, now, "image", "root image of the guests");
-    match differs(&then, now).or_else(image) {
+    match difference(&file.environment()?, now) {
         Some(difference) => {
             Err(SessionError::OtherMachine { path: file.path().to_owned(), difference })
         }
         None => Ok(()),
     }
+}
+
+/// The first difference between two environments with which trials cannot be compared.
+pub(crate) fn difference(then: &Value, now: &Value) -> Option<String> {
+    let image = || differs_in(then, now, "image", "root image of the guests");
+    differs(then, now).or_else(image)
 }
 
 /// The first difference between the environments of two runs that affects results: its name, the

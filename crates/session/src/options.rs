@@ -2,6 +2,8 @@
 
 use seekwell_virtual::CpuCharge;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Settings of a run that the lab does not contain. Each option except `scratch` and `more` belongs
 /// to one backend; see [`BACKENDS`](crate::backends::BACKENDS).
@@ -32,10 +34,23 @@ pub struct Options {
     pub cpu: Option<CpuCharge>,
     /// Virtual: runs every trial twice and compares.
     pub check: bool,
+    /// Virtual: runs the trials on the nodes of a cluster instead of this machine.
+    pub cluster: Option<OnCluster>,
     /// Directory for scratch images, or for guest data that does not fit in memory.
     pub scratch: Option<PathBuf>,
     /// Rounds beyond those of the lab, until the run is stopped; `None` adds none.
     pub more: Option<More>,
+}
+
+/// Workers on the nodes of a cluster that Slurm manages.
+#[derive(Clone, Debug)]
+pub struct OnCluster {
+    /// Number of workers, each with one CPU.
+    pub tasks: u32,
+    /// Further options of `sbatch`.
+    pub options: Vec<String>,
+    /// Ends the run while it waits for a node.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Rounds that are added to a run after it is judged.
@@ -65,6 +80,7 @@ impl Options {
             ("jobs", self.jobs.is_some()),
             ("cpu", self.cpu.is_some()),
             ("check", self.check),
+            ("nodes", self.cluster.is_some()),
         ];
         all.into_iter().filter_map(|(name, given)| given.then_some(name))
     }

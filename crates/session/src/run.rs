@@ -6,6 +6,7 @@ use crate::error::SessionError;
 use crate::kept::{self, Standing};
 use crate::options::{More, Options};
 use crate::setup::{Opened, Setup};
+use seekwell_cluster::ClusterError;
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::lab::Lab;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -312,8 +313,16 @@ impl Run {
         let mut keeper = KeepInFile(&mut self.file);
         let ended = execution.run(&mut *self.backend, &mut keeper, stop, on_event);
         self.kept = execution.into_records();
-        Ok(ended?)
+        match ended {
+            Err(RunError::Backend { source, .. }) if is_stopped(&source) => Ok(Ended::Stopped),
+            ended => Ok(ended?),
+        }
     }
+}
+
+/// True if a backend ended because the user wished it, while it waited for a trial.
+fn is_stopped(error: &BackendError) -> bool {
+    matches!(error.downcast_ref(), Some(ClusterError::Stopped))
 }
 
 /// Removes the file of a run that failed before its first trial: it would block the next run.

@@ -13,7 +13,7 @@ use crate::tree::Tree;
 const LAYERS: [&[&str]; 10] = [
     &["model"],
     &["spec", "stats", "trace", "device"],
-    &["host", "engine", "observe", "capture", "replay", "store", "report", "replicate"],
+    &["host", "engine", "observe", "capture", "replay", "store", "report", "replicate", "cluster"],
     &["workload"],
     &["agent"],
     &["virtual"],

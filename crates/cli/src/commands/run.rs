@@ -11,6 +11,7 @@ use seekwell_model::verdict::VerdictKind;
 use seekwell_session::{Done, Event, Finished, Options, Planned, Session, SessionError};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -19,7 +20,10 @@ use std::time::Instant;
 /// # Errors
 /// When the lab, the run file or the backend fails. Trials that were kept stay kept.
 pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
-    let options = arguments.options();
+    // Only a run that waits for others has to hear of it while it waits.
+    let stop =
+        if arguments.at.is_on_slurm() { machine::stop_on_interrupt()? } else { Arc::default() };
+    let options = arguments.options(&stop);
     let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;
     let mut is_over = |event: &Event<'_>| {

@@ -1,8 +1,10 @@
 use super::*;
 use crate::machine::Machine;
+use crate::options::OnCluster;
 use crate::resolved::LabText;
 use seekwell_host::sysfs::System;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn session() -> Session {
     Session::new(Machine {
@@ -33,6 +35,7 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
         jobs: Some(1),
         cpu: Some("1,1".parse().unwrap()),
         check: true,
+        cluster: Some(OnCluster { tasks: 2, options: vec![], stop: Arc::default() }),
         scratch: None,
         prices: vec![],
         more: None,

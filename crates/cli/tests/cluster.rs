@@ -1,0 +1,187 @@
+//! Labs on a real Slurm: munged, slurmctld and two slurmd, each node in a network namespace, started and
+//! ended by `scripts/with-slurm`. Needs root, Slurm and a lab kernel.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const LAB: &str = r#"
+[lab]
+name = "t"
+[[device]]
+name = "disk"
+model = { name = "maxtor-6y080l0", size = "512MiB" }
+[[filesystem]]
+type = "ext4"
+[scheduler]
+choose = ["none", "bfq"]
+[[workload]]
+kind = "mail"
+files = 60
+[judge]
+metric = "unpack.elapsed_durable"
+rounds = 3
+"#;
+
+/// Status of `scripts/with-slurm` when this machine cannot have such a cluster.
+const NO_CLUSTER: i32 = 77;
+
+fn root_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn seekwell(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+    command.current_dir(folder).args(words).env("NO_COLOR", "1").output().unwrap()
+}
+
+/// Whether this machine can have a cluster and guests; counts a skip when not.
+fn can_run(test: &str) -> bool {
+    if !seekwell_testing::root() {
+        seekwell_testing::skip(test, "needs root for network namespaces");
+        return false;
+    }
+    for tool in ["slurmctld", "slurmd", "munged", "sbatch", "nsenter", "ip"] {
+        if seekwell_testing::tool(tool).is_none() {
+            seekwell_testing::skip(test, &format!("{tool} is not installed"));
+            return false;
+        }
+    }
+    let listed = seekwell(Path::new("/"), &["kernel", "list"]);
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let current = listed.lines().skip(1).any(|line| !line.contains("made by another version"));
+    if !current {
+        seekwell_testing::skip(test, "no lab kernel of this version is built");
+    }
+    current
+}
+
+/// Runs a script of the shell on a cluster of two nodes; `None`, and a skip, if there is none.
+fn on_cluster(test: &str, folder: &Path, script: &str) -> Option<Output> {
+    let output = Command::new(root_folder().join("scripts/with-slurm"))
+        .args(["2", "sh", "-euc", script])
+        .current_dir(folder)
+        .env("SEEKWELL", env!("CARGO_BIN_EXE_seekwell"))
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    if output.status.code() == Some(NO_CLUSTER) {
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        seekwell_testing::skip(test, &format!("no cluster on this machine: {why}"));
+        return None;
+    }
+    Some(output)
+}
+
+/// The run of a file: its verdict, and the fingerprint of each trial.
+fn run_of(folder: &Path, file: &str) -> (Value, Vec<Value>) {
+    let output = seekwell(folder, &["report", file, "--json"]);
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let trials = run["trials"].as_array().unwrap();
+    let prints = trials.iter().map(|trial| {
+        let print = trial["fingerprint"].clone();
+        assert!(print.is_string(), "{trial}");
+        print
+    });
+    (run["verdict"].clone(), prints.collect())
+}
+
+/// The cluster runs the lab while its nodes fail: a daemon is killed with its worker in the middle of a trial and
+/// started again, the controller is restarted, and a worker alone is killed. Trials and verdict are those of a run
+/// on this machine.
+#[test]
+fn a_lab_on_nodes_that_fail_ends_as_on_one_machine() {
+    let test = "a_lab_on_nodes_that_fail_ends_as_on_one_machine";
+    if !can_run(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("lab.toml"), LAB).unwrap();
+    let script = r#"
+        "$SEEKWELL" run lab.toml --on slurm --nodes 2 -o cluster.seekwell --no-screen 2>talk >/dev/null &
+        run=$!
+        taken() { ls cluster.seekwell.nodes/taken 2>/dev/null | head -n 1; }
+        until [ -n "$(taken)" ]; do sleep 0.1; done
+        name=$(taken)
+        node=$(echo "$name" | grep -o 'node[0-9]*')
+        # The node fails: its daemon and everything that it runs.
+        kill -9 $(pgrep -f "seekwell work" | head -n 1) $(cat "$CLUSTER/$node.own") 2>/dev/null || true
+        kill -9 $(cat "$CLUSTER/slurmctld.own")
+        slurmctld -D >/dev/null 2>&1 &
+        "$CLUSTER/start-$node" &
+        status=0
+        wait "$run" || status=$?
+        echo "status $status, failed on $node"
+        for try in $(seq 100); do [ -z "$(squeue --noheader)" ] && break; sleep 0.3; done
+        squeue --noheader
+    "#;
+    let Some(output) = on_cluster(test, folder.path(), script) else { return };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let talk = std::fs::read_to_string(folder.path().join("talk")).unwrap_or_default();
+    assert!(output.status.success(), "{output:?}\n{talk}");
+    assert!(said.starts_with("status 0") || said.starts_with("status 4"), "{said}\n{talk}");
+    assert_eq!(said.lines().count(), 1, "no job is left: {said}");
+    assert!(!folder.path().join("cluster.seekwell.nodes").exists());
+
+    seekwell(folder.path(), &["run", "lab.toml", "--place", "virtual", "-o", "plain.seekwell"]);
+    let (clustered, plain) =
+        (run_of(folder.path(), "cluster.seekwell"), run_of(folder.path(), "plain.seekwell"));
+    assert_eq!(clustered.1.len(), 6);
+    assert_eq!(clustered, plain);
+}
+
+/// A run that is stopped while nodes have its trials says how to go on, leaves no job, and continues with what was
+/// delivered.
+#[test]
+fn a_stopped_run_leaves_no_job_and_continues() {
+    let test = "a_stopped_run_leaves_no_job_and_continues";
+    if !can_run(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("lab.toml"), LAB).unwrap();
+    let script = r#"
+        "$SEEKWELL" run lab.toml --on slurm --nodes 1 -o x.seekwell --no-screen 2>talk >/dev/null &
+        run=$!
+        until [ -n "$(ls x.seekwell.nodes/taken 2>/dev/null)" ]; do sleep 0.1; done
+        kill "$run"
+        status=0
+        wait "$run" || status=$?
+        echo "status $status"
+        for try in $(seq 100); do [ -z "$(squeue --noheader)" ] && break; sleep 0.3; done
+        squeue --noheader
+        "$SEEKWELL" run --resume -o x.seekwell --on slurm --nodes 1 --no-screen >/dev/null 2>again || status=$?
+        echo "then $status"
+    "#;
+    let Some(output) = on_cluster(test, folder.path(), script) else { return };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let talk = std::fs::read_to_string(folder.path().join("talk")).unwrap_or_default();
+    assert!(said.starts_with("status 1\nthen "), "{said}\n{talk}\n{output:?}");
+    assert!(talk.contains("Continue with: seekwell run --resume -o x.seekwell"), "{talk}");
+    let (_, prints) = run_of(folder.path(), "x.seekwell");
+    assert_eq!(prints.len(), 6);
+}
+
+/// Mistakes are told before anything is submitted.
+#[test]
+fn mistakes_are_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("lab.toml"), LAB).unwrap();
+    let message = |words: &[&str]| {
+        let output = seekwell(folder.path(), words);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), text.lines().next().unwrap_or_default().to_owned())
+    };
+    let (status, text) =
+        message(&["run", "lab.toml", "--on", "slurm", "--device", "ram:64MiB", "-o", "a.seekwell"]);
+    assert_eq!(status, Some(2));
+    assert!(text.contains("--device needs --place host"), "{text}");
+    let (status, text) = message(&["run", "lab.toml", "--nodes", "0", "--on", "slurm"]);
+    assert_eq!(status, Some(2));
+    assert!(text.contains("invalid value '0'"), "{text}");
+    let (status, text) = message(&["work", "/nonexistent", "--task", "a"]);
+    assert_eq!(status, Some(1));
+    assert!(text.contains("cannot open /nonexistent"), "{text}");
+}

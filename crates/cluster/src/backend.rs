@@ -1,0 +1,251 @@
+//! The backend of a run on a cluster: puts trials into the shared folder and waits for their records.
+
+use crate::error::ClusterError;
+use crate::queue::{JobId, Live, Queue};
+use crate::spool::{SESSION, Spool};
+use crate::work::BEAT;
+use seekwell_model::backend::{Backend, BackendError};
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::Record;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// Durations that the backend waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Between two looks for a record.
+    pub look: Duration,
+    /// Between two questions to the scheduler, which serves others too.
+    pub ask: Duration,
+    /// Silence of a worker after which it is believed lost.
+    pub silent: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_millis(50),
+            ask: Duration::from_secs(10),
+            // NFS may show a heartbeat a minute late.
+            silent: Duration::from_secs(120),
+        }
+    }
+}
+
+/// Jobs that may end without any result before the run gives up.
+const MOST_BARREN: u32 = 3;
+
+/// Workers that may vanish with the same trial.
+const MOST_LOSSES: u32 = 3;
+
+/// Name of the step in which a trial waits for a node.
+const QUEUED: &str = "queued";
+
+/// Name of the step in which a node has it.
+const ON_NODE: &str = "on a node";
+
+/// Trials on the nodes of a cluster. Dropping it ends the workers.
+pub struct Cluster {
+    spool: Spool,
+    queue: Box<dyn Queue>,
+    patience: Patience,
+    stop: Arc<AtomicBool>,
+    job: Option<JobId>,
+    /// Jobs submitted since the last result.
+    barren: u32,
+    losses: BTreeMap<u32, u32>,
+    /// Last heartbeat of each worker, and when it was first seen.
+    heard: BTreeMap<String, (u64, Instant)>,
+    beats: u64,
+    next_beat: Instant,
+    next_question: Instant,
+}
+
+impl Cluster {
+    /// A backend that submits its first workers with the first trial. `stop` ends it while it waits.
+    #[must_use]
+    pub fn new(
+        spool: Spool,
+        queue: Box<dyn Queue>,
+        patience: Patience,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            spool,
+            queue,
+            patience,
+            stop,
+            job: None,
+            barren: 0,
+            losses: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            beats: 0,
+            next_beat: now,
+            next_question: now,
+        }
+    }
+
+    fn wait(
+        &mut self,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, ClusterError> {
+        let mut step = "";
+        loop {
+            if let Some(delivery) = self.spool.delivered(trial)? {
+                self.spool.kept(trial)?;
+                self.barren = 0;
+                let (task, index) = (delivery.task, trial.index);
+                return delivery
+                    .result
+                    .map(|record| *record)
+                    .map_err(|words| ClusterError::Worker { task, index, words });
+            }
+            self.spool.want(trial)?;
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(ClusterError::Stopped);
+            }
+            self.tend(Instant::now())?;
+            let has_it = self.spool.taken()?.iter().any(|(index, _)| *index == trial.index);
+            let now = if has_it { ON_NODE } else { QUEUED };
+            if now != step {
+                step = now;
+                progress(step);
+            }
+            std::thread::sleep(self.patience.look);
+        }
+    }
+
+    /// Shows that this session lives, offers the trials of lost workers again, and sees to it that
+    /// there are workers.
+    fn tend(&mut self, now: Instant) -> Result<(), ClusterError> {
+        if now >= self.next_beat {
+            self.next_beat = now + BEAT;
+            self.beats += 1;
+            self.spool.beat(SESSION, self.beats)?;
+            self.listen(now)?;
+        }
+        if now >= self.next_question {
+            self.next_question = now + self.patience.ask;
+            self.provide()?;
+        }
+        Ok(())
+    }
+
+    /// Hears the heartbeats of workers.
+    fn listen(&mut self, now: Instant) -> Result<(), ClusterError> {
+        for (task, count) in self.spool.beats()? {
+            let known = self.heard.entry(task).or_insert((count, now));
+            if known.0 != count {
+                *known = (count, now);
+            }
+        }
+        for (index, task) in self.spool.taken()? {
+            let (_, last) = *self.heard.entry(task.clone()).or_insert((0, now));
+            if now.duration_since(last) > self.patience.silent {
+                self.lose(index, &task)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, index: u32, task: &str) -> Result<(), ClusterError> {
+        self.spool.put_back(index, task)?;
+        let losses = self.losses.entry(index).or_default();
+        *losses += 1;
+        if *losses >= MOST_LOSSES {
+            return Err(ClusterError::Lost { index, losses: *losses, logs: self.spool.logs() });
+        }
+        Ok(())
+    }
+
+    /// Submits workers if there are none. A scheduler that cannot be reached just now is asked again
+    /// later: a controller is restarted more often than a cluster ends.
+    fn provide(&mut self) -> Result<(), ClusterError> {
+        let live = match &self.job {
+            Some(job) => match self.queue.live(job) {
+                Ok(live) => live,
+                Err(_) => return Ok(()),
+            },
+            None => Live::default(),
+        };
+        if !live.is_over() {
+            return self.lose_ended(&live);
+        }
+        if self.barren >= MOST_BARREN {
+            let words = self.spool.last_words();
+            return Err(ClusterError::Barren { submissions: self.barren, words });
+        }
+        // Workers of a job that is over are gone; what they had is wanted by the next ones.
+        for (index, task) in self.spool.taken()? {
+            self.spool.put_back(index, &task)?;
+        }
+        self.job = Some(self.queue.submit()?);
+        self.barren += 1;
+        Ok(())
+    }
+
+    /// Offers the trials again whose workers the scheduler has ended.
+    fn lose_ended(&mut self, live: &Live) -> Result<(), ClusterError> {
+        for (index, task) in self.spool.taken()? {
+            if number(&task).is_some_and(|number| !live.running.contains(&number)) {
+                self.lose(index, &task)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the workers.
+    fn end(&mut self) -> Result<(), ClusterError> {
+        let stopped = self.spool.stop();
+        let cancelled = self.job.take().map_or(Ok(()), |job| self.queue.cancel(&job));
+        stopped.and(cancelled)
+    }
+}
+
+/// Number of the task that a worker's name begins with.
+fn number(task: &str) -> Option<u32> {
+    task.split('-').next()?.parse().ok()
+}
+
+impl Backend for Cluster {
+    fn run(
+        &mut self,
+        _plan: &Plan,
+        trial: &PlannedTrial,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Record, BackendError> {
+        self.wait(trial, progress).map_err(Into::into)
+    }
+
+    fn announce(&mut self, trials: &[PlannedTrial]) {
+        // A folder that cannot be written is reported by the trial that needs it.
+        let _ = self.spool.want_only(trials);
+    }
+
+    /// Virtual time costs nothing: the budget is the time that the user waits.
+    fn cost_ns(&self, _record: &Record, wall_ns: u64) -> u64 {
+        wall_ns
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), BackendError> {
+        self.end()?;
+        Ok(self.spool.remove()?)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // After `finish` there is no job; after an error its workers must not go on, and what they
+        // delivered stays for the run that continues this one.
+        if self.job.is_some() {
+            let _ = self.end();
+        }
+    }
+}

@@ -1,0 +1,192 @@
+use super::*;
+use crate::fixture::{record, some_work, spool, trial};
+use crate::spool::Delivery;
+use std::sync::Mutex;
+
+/// A scheduler by script: each submission takes the next course.
+#[derive(Default)]
+struct ScriptedQueue {
+    log: Arc<Mutex<Vec<String>>>,
+    /// What is done when a job is submitted, by its number.
+    on_submit: Vec<Box<dyn FnMut()>>,
+    /// Answers about live tasks, last one repeated.
+    live: Vec<Option<Live>>,
+}
+
+impl Queue for ScriptedQueue {
+    fn submit(&mut self) -> Result<JobId, ClusterError> {
+        let mut log = self.log.lock().unwrap();
+        let number = log.iter().filter(|line| line.starts_with("submit")).count();
+        log.push(format!("submit {number}"));
+        drop(log);
+        if let Some(act) = self.on_submit.get_mut(number) {
+            act();
+        }
+        Ok(JobId(number.to_string()))
+    }
+
+    fn live(&mut self, _job: &JobId) -> Result<Live, ClusterError> {
+        let next = match self.live.len() {
+            0 | 1 => self.live.first().cloned().flatten(),
+            _ => self.live.remove(0),
+        };
+        next.ok_or_else(|| ClusterError::Command {
+            command: "squeue",
+            words: "Unable to contact slurm controller".to_owned(),
+        })
+    }
+
+    fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError> {
+        self.log.lock().unwrap().push(format!("cancel {}", job.0));
+        Ok(())
+    }
+}
+
+/// These tasks run, and none waits.
+fn running(tasks: &[u32]) -> Option<Live> {
+    Some(Live { running: tasks.iter().copied().collect(), waiting: 0 })
+}
+
+fn fast() -> Patience {
+    Patience {
+        look: Duration::from_millis(1),
+        ask: Duration::ZERO,
+        silent: Duration::from_secs(60),
+    }
+}
+
+/// A worker that takes one trial and delivers it.
+fn runs_one(spool: &Spool) -> Box<dyn FnMut()> {
+    let spool = spool.clone();
+    Box::new(move || {
+        let trial = spool.take("a").unwrap().unwrap();
+        let result = Ok(Box::new(record(trial.index)));
+        spool.deliver(&Delivery { trial, task: "a".to_owned(), result }).unwrap();
+    })
+}
+
+fn cluster(spool: &Spool, queue: ScriptedQueue) -> (Cluster, Arc<Mutex<Vec<String>>>) {
+    let log = queue.log.clone();
+    (Cluster::new(spool.clone(), Box::new(queue), fast(), Arc::default()), log)
+}
+
+#[test]
+fn a_record_comes_back_and_nothing_is_left_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let queue = ScriptedQueue {
+        on_submit: vec![runs_one(&spool)],
+        live: vec![running(&[1])],
+        ..Default::default()
+    };
+    let (mut cluster, log) = cluster(&spool, queue);
+    cluster.announce(&[trial(0), trial(1)]);
+    let mut steps = Vec::new();
+    let got =
+        cluster.run(&some_work().plan, &trial(0), &mut |step| steps.push(step.to_owned())).unwrap();
+    assert_eq!(got, record(0));
+    assert_eq!(steps, [QUEUED]);
+    Box::new(cluster).finish().unwrap();
+    assert_eq!(*log.lock().unwrap(), ["submit 0", "cancel 0"]);
+    assert!(!spool.folder().exists());
+}
+
+#[test]
+fn workers_that_ended_are_submitted_again_and_their_trial_runs_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let takes = {
+        let spool = spool.clone();
+        Box::new(move || assert_eq!(spool.take("killed").unwrap(), Some(trial(0))))
+    };
+    let queue = ScriptedQueue {
+        on_submit: vec![takes, runs_one(&spool)],
+        // Reached, not reached, and then the job is over.
+        live: vec![running(&[1]), None, running(&[])],
+        ..Default::default()
+    };
+    let (mut cluster, log) = cluster(&spool, queue);
+    assert_eq!(cluster.run(&some_work().plan, &trial(0), &mut |_| {}).unwrap(), record(0));
+    assert_eq!(*log.lock().unwrap(), ["submit 0", "submit 1"]);
+}
+
+#[test]
+fn workers_that_never_deliver_end_the_run_with_their_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    std::fs::write(spool.logs().join("1.txt"), "error: no lab kernel\n").unwrap();
+    let queue = ScriptedQueue { live: vec![running(&[])], ..Default::default() };
+    let (mut cluster, log) = cluster(&spool, queue);
+    let error = cluster.run(&some_work().plan, &trial(0), &mut |_| {}).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the workers of 3 jobs ended without a result; the last words of one: error: no lab kernel"
+    );
+    drop(cluster);
+    assert_eq!(*log.lock().unwrap(), ["submit 0", "submit 1", "submit 2", "cancel 2"]);
+    assert!(spool.is_stopped() && spool.folder().exists(), "the logs stay");
+}
+
+#[test]
+fn a_trial_of_a_silent_worker_is_put_back_and_given_up_after_three() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want(&trial(0)).unwrap();
+    let (mut cluster, _) =
+        cluster(&spool, ScriptedQueue { live: vec![running(&[1])], ..Default::default() });
+    let begun = Instant::now();
+    let later = |seconds| begun + Duration::from_secs(seconds);
+    for (task, first) in [("a", 0), ("b", 100)] {
+        spool.take(task).unwrap();
+        cluster.listen(later(first)).unwrap();
+        spool.beat(task, 1).unwrap();
+        cluster.listen(later(first + 50)).unwrap();
+        cluster.listen(later(first + 90)).unwrap();
+        assert_eq!(spool.taken().unwrap(), [(0, task.to_owned())], "it lives");
+        cluster.listen(later(first + 50 + 61)).unwrap();
+        assert_eq!(spool.taken().unwrap(), []);
+    }
+    spool.take("c").unwrap();
+    cluster.listen(later(300)).unwrap();
+    let message = cluster.listen(later(361)).unwrap_err().to_string();
+    let logs = spool.logs();
+    let expected =
+        format!("3 workers vanished while they ran trial 0; their logs are in {}", logs.display());
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn a_trial_of_a_task_that_slurm_has_ended_is_offered_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want_only(&[trial(0), trial(1)]).unwrap();
+    spool.take("1-0-node7-99").unwrap();
+    spool.take("2-0-node8-99").unwrap();
+    let (mut cluster, _) =
+        cluster(&spool, ScriptedQueue { live: vec![running(&[2])], ..Default::default() });
+    cluster.job = Some(JobId("0".to_owned()));
+    cluster.provide().unwrap();
+    assert_eq!(spool.taken().unwrap(), [(1, "2-0-node8-99".to_owned())]);
+    assert_eq!(spool.take("2-0-node8-99").unwrap(), Some(trial(0)));
+}
+
+#[test]
+fn a_broken_worker_and_a_wish_to_end_are_errors_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want(&trial(0)).unwrap();
+    let broken = Delivery {
+        trial: trial(0),
+        task: "3-0-node7".to_owned(),
+        result: Err("cannot start a guest".to_owned()),
+    };
+    spool.take("3-0-node7").unwrap();
+    spool.deliver(&broken).unwrap();
+    let (mut cluster, _) =
+        cluster(&spool, ScriptedQueue { live: vec![running(&[3])], ..Default::default() });
+    let error = cluster.run(&some_work().plan, &trial(0), &mut |_| {}).unwrap_err();
+    assert_eq!(error.to_string(), "3-0-node7 could not run trial 0: cannot start a guest");
+    cluster.stop.store(true, Ordering::Relaxed);
+    let error = cluster.run(&some_work().plan, &trial(1), &mut |_| {}).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(ClusterError::Stopped)));
+}

@@ -1,0 +1,74 @@
+//! Errors of the backend and of workers.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Errors of the backend and of workers.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The shared folder cannot be used.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Spool {
+        /// Attempted action, as a verb.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A file in the shared folder is not what a session or a worker writes.
+    #[error("{} is damaged: {source}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Cause.
+        source: serde_json::Error,
+    },
+    /// The shared folder belongs to another user, or others may write it.
+    #[error("{} is not a folder of this user alone; its files could be anybody's", path.display())]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A command of the scheduler cannot be run, or failed.
+    #[error("{command} failed: {words}")]
+    Command {
+        /// Its name.
+        command: &'static str,
+        /// Its message, or the reason why it was not started.
+        words: String,
+    },
+    /// Workers end without a result, however often they are submitted.
+    #[error(
+        "the workers of {submissions} jobs ended without a result; the last words of one: {words}"
+    )]
+    Barren {
+        /// Jobs that were submitted since the last result.
+        submissions: u32,
+        /// End of a worker's log.
+        words: String,
+    },
+    /// A trial whose workers vanish each time.
+    #[error("{losses} workers vanished while they ran trial {index}; their logs are in {}", logs.display())]
+    Lost {
+        /// Index of the trial.
+        index: u32,
+        /// Number of lost workers.
+        losses: u32,
+        /// Folder of the logs.
+        logs: PathBuf,
+    },
+    /// A worker's backend is broken.
+    #[error("{task} could not run trial {index}: {words}")]
+    Worker {
+        /// The worker.
+        task: String,
+        /// Index of the trial.
+        index: u32,
+        /// Its error.
+        words: String,
+    },
+    /// The user wishes to end the run.
+    #[error("stopped while the cluster had the trial")]
+    Stopped,
+}

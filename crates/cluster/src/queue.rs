@@ -1,0 +1,46 @@
+//! A scheduler of clusters, as far as a run needs one.
+
+use crate::error::ClusterError;
+use std::collections::BTreeSet;
+
+/// Name of a submitted job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobId(pub String);
+
+/// Tasks of a job that have not ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Numbers of the tasks that run.
+    pub running: BTreeSet<u32>,
+    /// Tasks that wait for a node.
+    pub waiting: u32,
+}
+
+impl Live {
+    /// True if no task will do anything any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.running.is_empty() && self.waiting == 0
+    }
+}
+
+/// Submits workers, each a task of one job.
+pub trait Queue {
+    /// Submits the workers.
+    ///
+    /// # Errors
+    /// When the scheduler refuses the job or cannot be reached.
+    fn submit(&mut self) -> Result<JobId, ClusterError>;
+
+    /// The tasks of a job that have not ended.
+    ///
+    /// # Errors
+    /// When the scheduler cannot be reached.
+    fn live(&mut self, job: &JobId) -> Result<Live, ClusterError>;
+
+    /// Ends the tasks of a job.
+    ///
+    /// # Errors
+    /// When the scheduler cannot be reached.
+    fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError>;
+}

@@ -1,0 +1,173 @@
+//! Slurm: workers as the tasks of a job array, by the commands `sbatch`, `squeue` and `scancel`.
+
+use crate::error::ClusterError;
+use crate::queue::{JobId, Live, Queue};
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[cfg(test)]
+mod tests;
+
+/// Options of `sbatch` that Seekwell sets itself.
+const OURS: [&str; 9] =
+    ["array", "a", "output", "o", "error", "e", "parsable", "wrap", "open-mode"];
+
+/// States of tasks that wait for a node or for their turn.
+const WAITING: [&str; 4] = ["PENDING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED"];
+
+/// States of tasks whose processes run. In every other state they have ended or are being ended.
+const RUNNING: [&str; 3] = ["RUNNING", "CONFIGURING", "RESIZING"];
+
+/// A job array of workers.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// The program, at the same path on every node.
+    pub program: PathBuf,
+    /// The shared folder.
+    pub spool: PathBuf,
+    /// Folder of the workers' logs.
+    pub logs: PathBuf,
+    /// Number of workers.
+    pub tasks: u32,
+    /// Further options of `sbatch`, such as `--partition=batch`.
+    pub options: Vec<String>,
+}
+
+/// Slurm, by its commands.
+#[derive(Clone, Debug)]
+pub struct Slurm {
+    array: Array,
+}
+
+impl Slurm {
+    /// Slurm for these workers.
+    #[must_use]
+    pub fn new(array: Array) -> Self {
+        Self { array }
+    }
+
+    /// The name of the first option that Seekwell sets itself, if one is among these.
+    #[must_use]
+    pub fn set_by_us(options: &[String]) -> Option<&str> {
+        options.iter().map(String::as_str).find(|option| {
+            let name = option.trim_start_matches('-');
+            let name = name.split_once('=').map_or(name, |(name, _)| name);
+            OURS.contains(&name)
+        })
+    }
+
+    /// Arguments of `sbatch` before the script.
+    fn arguments(&self) -> Vec<OsString> {
+        let Array { logs, tasks, options, .. } = &self.array;
+        let mut log = OsString::from("--output=");
+        log.push(logs.join("%a.txt"));
+        let array = format!("--array=1-{tasks}");
+        let fixed = ["--parsable", "--job-name=seekwell", "--ntasks=1", "--cpus-per-task=1"];
+        // A task whose node fails or is taken away starts again on another one.
+        let again = ["--requeue", "--open-mode=append"];
+        let fixed = fixed.into_iter().chain(again).map(OsString::from);
+        let given = options.iter().map(OsString::from);
+        fixed.chain([array.into(), log]).chain(given).collect()
+    }
+
+    /// Script of a task.
+    fn script(&self) -> String {
+        let Array { program, spool, .. } = &self.array;
+        format!(
+            "#!/bin/sh\nexec {} work {} --task \"$SLURM_ARRAY_TASK_ID-$SLURM_RESTART_COUNT-$(uname -n)-$$\"\n",
+            quoted(program),
+            quoted(spool)
+        )
+    }
+}
+
+impl Queue for Slurm {
+    fn submit(&mut self) -> Result<JobId, ClusterError> {
+        let path = self.array.spool.join("task.sh");
+        let wrong = |source| ClusterError::Spool { action: "write", path: path.clone(), source };
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o700);
+        let mut file = options.open(&path).map_err(wrong)?;
+        file.write_all(self.script().as_bytes()).map_err(wrong)?;
+        drop(file);
+        let mut arguments = self.arguments();
+        arguments.push(path.clone().into());
+        let words = output("sbatch", &arguments)?;
+        // With several clusters: number;cluster.
+        let number = words.trim().split(';').next().unwrap_or_default();
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            let words = format!("its answer {:?} has no job number", words.trim());
+            return Err(ClusterError::Command { command: "sbatch", words });
+        }
+        Ok(JobId(number.to_owned()))
+    }
+
+    fn live(&mut self, job: &JobId) -> Result<Live, ClusterError> {
+        let arguments = ["--noheader", "--format=%T %K", "--jobs"].map(OsString::from);
+        let arguments: Vec<OsString> =
+            arguments.into_iter().chain([job.0.clone().into()]).collect();
+        match output("squeue", &arguments) {
+            Ok(text) => Ok(live(&text)),
+            // Slurm forgets a job some minutes after its end.
+            Err(ClusterError::Command { words, .. }) if words.contains("Invalid job id") => {
+                Ok(Live::default())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError> {
+        output("scancel", &[job.0.clone().into()]).map(|_| ())
+    }
+}
+
+/// Counts the lines `STATE INDEX` of `squeue`; tasks that wait share a line.
+fn live(text: &str) -> Live {
+    let mut live = Live::default();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let Some(state) = words.next() else { continue };
+        if WAITING.contains(&state) {
+            live.waiting += words.next().map_or(1, elements);
+        } else if RUNNING.contains(&state) {
+            live.running.extend(words.next().and_then(|number| number.parse::<u32>().ok()));
+        }
+    }
+    live
+}
+
+/// Number of tasks in a list such as `3,7-9%2`; a list that Slurm cuts short counts as far as it goes.
+fn elements(list: &str) -> u32 {
+    let list = list.split('%').next().unwrap_or_default();
+    let count = |range: &str| match range.split_once('-') {
+        Some((first, last)) => match (first.parse::<u32>(), last.parse::<u32>()) {
+            (Ok(first), Ok(last)) if last >= first => last - first + 1,
+            _ => 1,
+        },
+        None => 1,
+    };
+    list.split(',').map(count).sum::<u32>().max(1)
+}
+
+/// Standard output of a command that succeeded.
+fn output(command: &'static str, arguments: &[OsString]) -> Result<String, ClusterError> {
+    let failed = |words: String| ClusterError::Command { command, words };
+    let ran = Command::new(command)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if ran.status.success() {
+        return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+    }
+    let words = String::from_utf8_lossy(&ran.stderr);
+    Err(failed(words.trim().lines().collect::<Vec<_>>().join("; ")))
+}
+
+/// A path as one word of a shell.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
+}

@@ -1,0 +1,58 @@
+use super::*;
+
+fn slurm(options: &[&str]) -> Slurm {
+    Slurm::new(Array {
+        program: PathBuf::from("/opt/see well/seekwell"),
+        spool: PathBuf::from("/home/o'neil/x.nodes"),
+        logs: PathBuf::from("/home/o'neil/x.nodes/logs"),
+        tasks: 40,
+        options: options.iter().map(|option| (*option).to_owned()).collect(),
+    })
+}
+
+#[test]
+fn all_workers_are_one_array() {
+    let expected = [
+        "--parsable",
+        "--job-name=seekwell",
+        "--ntasks=1",
+        "--cpus-per-task=1",
+        "--requeue",
+        "--open-mode=append",
+        "--array=1-40",
+        "--output=/home/o'neil/x.nodes/logs/%a.txt",
+        "--partition=batch",
+    ];
+    assert_eq!(slurm(&["--partition=batch"]).arguments(), expected);
+}
+
+#[test]
+fn paths_are_words_of_the_script_whatever_they_hold() {
+    let expected = "#!/bin/sh\nexec '/opt/see well/seekwell' work '/home/o'\\''neil/x.nodes' \
+                    --task \"$SLURM_ARRAY_TASK_ID-$SLURM_RESTART_COUNT-$(uname -n)-$$\"\n";
+    assert_eq!(slurm(&[]).script(), expected);
+}
+
+#[test]
+fn options_that_seekwell_sets_are_found() {
+    let find = |options: &[&str]| {
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+        Slurm::set_by_us(&options).map(str::to_owned)
+    };
+    assert_eq!(find(&["--time=60", "--array=1-3"]).as_deref(), Some("--array=1-3"));
+    assert_eq!(find(&["-o"]).as_deref(), Some("-o"));
+    assert_eq!(find(&["--time=60", "--qos=low", "--oversubscribe"]), None);
+}
+
+#[test]
+fn tasks_are_counted_from_the_lines_of_squeue() {
+    let count = |text| {
+        let Live { running, waiting } = live(text);
+        (running.into_iter().collect::<Vec<u32>>(), waiting)
+    };
+    assert_eq!(count(""), (vec![], 0));
+    assert_eq!(count("PENDING 3-40\nRUNNING 2\nRUNNING 1\n"), (vec![1, 2], 38));
+    assert_eq!(count("PENDING 3,7-9%2\nCOMPLETING 1\n"), (vec![], 4));
+    assert_eq!(count("PENDING 3,7-9,...\n"), (vec![], 5));
+    assert_eq!(count("PENDING N/A\n"), (vec![], 1));
+}

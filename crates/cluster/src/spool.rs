@@ -1,0 +1,339 @@
+//! The folder that a session and its workers share.
+//!
+//! Files appear whole, by renaming. A trial moves from `wanted` to `taken` with one rename, which only
+//! one worker can do, also over NFS; its result appears in `done`.
+//!
+//! | path | made by | holds |
+//! | --- | --- | --- |
+//! | `work.json` | session | plan, environment, settings of the trials' backend |
+//! | `wanted/INDEX` | session | a trial that any worker may take |
+//! | `taken/INDEX.TASK` | worker | the trial that it runs |
+//! | `done/INDEX` | worker | the record, or why there is none |
+//! | `beats/NAME` | all | a number that grows while the writer lives |
+//! | `logs/TASK.txt` | scheduler | words of a worker |
+//! | `stop` | session | tells workers to end |
+
+use crate::error::ClusterError;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::geteuid;
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::Record;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// The name under which a session's heartbeat stands.
+pub(crate) const SESSION: &str = "session";
+
+const WORK: &str = "work.json";
+const WANTED: &str = "wanted";
+const TAKEN: &str = "taken";
+const DONE: &str = "done";
+const BEATS: &str = "beats";
+const LOGS: &str = "logs";
+const STOP: &str = "stop";
+
+/// Everything that a worker needs besides the trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    /// The plan.
+    pub plan: Plan,
+    /// Everything besides the plan that affects results; a worker whose own differs must not run trials.
+    pub environment: serde_json::Value,
+    /// Settings of the backend that runs the trials, as its room writes them.
+    pub settings: serde_json::Value,
+}
+
+/// The result of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The trial.
+    pub trial: PlannedTrial,
+    /// The worker.
+    pub task: String,
+    /// Its record, or the error of a backend that is broken.
+    pub result: Result<Box<Record>, String>,
+}
+
+/// The shared folder.
+#[derive(Clone, Debug)]
+pub struct Spool {
+    folder: PathBuf,
+}
+
+impl Spool {
+    /// Makes the folder of a session. Results that an interrupted session of the same work left there
+    /// stay; trials that were taken then are wanted again when the run asks for them.
+    ///
+    /// # Errors
+    /// [`ClusterError::Spool`], and [`ClusterError::Foreign`] for a folder of others.
+    pub fn create(folder: &Path, work: &Work) -> Result<Self, ClusterError> {
+        let spool = Self { folder: folder.to_owned() };
+        match fs::DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => spool.check_owner()?,
+            made => made.map_err(failed("make", folder))?,
+        }
+        let same = read::<Work>(&spool.path(WORK)).is_ok_and(|kept| kept == Some(work.clone()));
+        let old: &[&str] = if same {
+            &[WANTED, TAKEN, BEATS, STOP]
+        } else {
+            &[WORK, WANTED, TAKEN, DONE, BEATS, LOGS, STOP]
+        };
+        old.iter().try_for_each(|name| remove(&spool.path(name)))?;
+        for name in [WANTED, TAKEN, DONE, BEATS, LOGS] {
+            let path = spool.path(name);
+            fs::DirBuilder::new()
+                .mode(0o700)
+                .recursive(true)
+                .create(&path)
+                .map_err(failed("make", &path))?;
+        }
+        spool.write(&spool.path(WORK), work)?;
+        Ok(spool)
+    }
+
+    /// Opens the folder of a session, as a worker.
+    ///
+    /// # Errors
+    /// When it is the folder of others, or has no work.
+    pub fn open(folder: &Path) -> Result<(Self, Work), ClusterError> {
+        let spool = Self { folder: folder.to_owned() };
+        spool.check_owner()?;
+        let path = spool.path(WORK);
+        let work = read(&path)?
+            .ok_or_else(|| failed("read", &path)(io::Error::from(io::ErrorKind::NotFound)))?;
+        Ok((spool, work))
+    }
+
+    /// Folder of the workers' logs.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.path(LOGS)
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Offers a trial to the workers, unless it is offered, or one has it or has run it.
+    pub(crate) fn want(&self, trial: &PlannedTrial) -> Result<(), ClusterError> {
+        let (name, wanted) = (name(trial.index), self.path(WANTED));
+        // In the order in which a trial moves, so that it cannot be missed on its way.
+        if wanted.join(&name).exists()
+            || self.taken()?.iter().any(|(index, _)| *index == trial.index)
+            || self.path(DONE).join(&name).exists()
+        {
+            return Ok(());
+        }
+        self.write(&wanted.join(name), trial)
+    }
+
+    /// Withdraws the offers of all trials but these.
+    pub(crate) fn want_only(&self, trials: &[PlannedTrial]) -> Result<(), ClusterError> {
+        for offered in names(&self.path(WANTED))? {
+            if !trials.iter().any(|trial| name(trial.index) == offered) {
+                remove(&self.path(WANTED).join(offered))?;
+            }
+        }
+        trials.iter().try_for_each(|trial| self.want(trial))
+    }
+
+    /// Takes the first trial that is wanted.
+    pub(crate) fn take(&self, task: &str) -> Result<Option<PlannedTrial>, ClusterError> {
+        for offered in names(&self.path(WANTED))? {
+            let to = self.path(TAKEN).join(format!("{offered}.{task}"));
+            // Over NFS a rename that succeeded may be answered with "no such file": what is there counts.
+            match fs::rename(self.path(WANTED).join(&offered), &to) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed("take", &to)(error));
+                }
+                _ => {}
+            }
+            if let Some(trial) = read(&to)? {
+                return Ok(Some(trial));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Delivers the result of a taken trial.
+    pub(crate) fn deliver(&self, delivery: &Delivery) -> Result<(), ClusterError> {
+        let name = name(delivery.trial.index);
+        self.write(&self.path(DONE).join(&name), delivery)?;
+        remove(&self.path(TAKEN).join(format!("{name}.{}", delivery.task)))
+    }
+
+    /// The result of exactly this trial, if it was delivered.
+    pub(crate) fn delivered(&self, trial: &PlannedTrial) -> Result<Option<Delivery>, ClusterError> {
+        let path = self.path(DONE).join(name(trial.index));
+        match read::<Delivery>(&path)? {
+            Some(delivery) if delivery.trial == *trial => Ok(Some(delivery)),
+            // Of a plan that was made longer or shorter since.
+            Some(_) => remove(&path).map(|()| None),
+            None => Ok(None),
+        }
+    }
+
+    /// Removes a result that the run has kept.
+    pub(crate) fn kept(&self, trial: &PlannedTrial) -> Result<(), ClusterError> {
+        remove(&self.path(DONE).join(name(trial.index)))
+    }
+
+    /// Taken trials with their workers.
+    pub(crate) fn taken(&self) -> Result<Vec<(u32, String)>, ClusterError> {
+        let split = |name: String| {
+            let (index, task) = name.split_once('.')?;
+            Some((index.parse().ok()?, task.to_owned()))
+        };
+        Ok(names(&self.path(TAKEN))?.into_iter().filter_map(split).collect())
+    }
+
+    /// Offers a trial again whose worker is lost.
+    pub(crate) fn put_back(&self, index: u32, task: &str) -> Result<(), ClusterError> {
+        let from = self.path(TAKEN).join(format!("{}.{task}", name(index)));
+        match fs::rename(&from, self.path(WANTED).join(name(index))) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("put back", &from)(error))
+            }
+            // Not there: the worker has delivered it just now.
+            _ => Ok(()),
+        }
+    }
+
+    /// Shows that the session or a worker lives.
+    pub(crate) fn beat(&self, name: &str, count: u64) -> Result<(), ClusterError> {
+        self.write(&self.path(BEATS).join(name), &count)
+    }
+
+    /// The number of each heartbeat by name.
+    pub(crate) fn beats(&self) -> Result<BTreeMap<String, u64>, ClusterError> {
+        let folder = self.path(BEATS);
+        let mut beats = BTreeMap::new();
+        for name in names(&folder)? {
+            if let Some(count) = read(&folder.join(&name))? {
+                beats.insert(name, count);
+            }
+        }
+        Ok(beats)
+    }
+
+    /// Tells every worker to end.
+    pub(crate) fn stop(&self) -> Result<(), ClusterError> {
+        self.write(&self.path(STOP), &true)
+    }
+
+    /// True if workers shall end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.path(STOP).exists()
+    }
+
+    /// Removes the folder; nothing of it is needed after a run.
+    pub(crate) fn remove(&self) -> Result<(), ClusterError> {
+        remove(&self.folder)
+    }
+
+    /// The last lines of the newest log that says anything.
+    pub(crate) fn last_words(&self) -> String {
+        let logs =
+            names(&self.logs()).unwrap_or_default().into_iter().map(|name| self.logs().join(name));
+        let dated = logs.filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)));
+        let text = dated
+            .filter_map(|(time, path)| Some((time, fs::read_to_string(path).ok()?)))
+            .filter(|(_, text)| !text.trim().is_empty())
+            .max_by_key(|(time, _)| *time)
+            .map(|(_, text)| text);
+        let Some(text) = text else { return "none".to_owned() };
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].join(" ")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn check_owner(&self) -> Result<(), ClusterError> {
+        let facts = fs::symlink_metadata(&self.folder).map_err(failed("open", &self.folder))?;
+        let ours = facts.is_dir() && facts.uid() == geteuid().as_raw() && facts.mode() & 0o077 == 0;
+        if ours { Ok(()) } else { Err(ClusterError::Foreign { path: self.folder.clone() }) }
+    }
+
+    /// Writes a file that appears whole and stays after a crash of this machine.
+    fn write(&self, path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
+        let wrong = failed("write", path);
+        // Two writers of one file have different process numbers, or are on different nodes.
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let unfinished = self.folder.join(format!(".{host}-{}", std::process::id()));
+        let thread = format!("{:?}", std::thread::current().id());
+        let number: String = thread.chars().filter(char::is_ascii_digit).collect();
+        let unfinished = unfinished.with_extension(number);
+        let text = serde_json::to_vec(value)
+            .map_err(|source| ClusterError::Damaged { path: path.to_owned(), source })?;
+        let written = || -> io::Result<()> {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+            let mode = Mode::RUSR | Mode::WUSR;
+            let mut file = File::from(open(&unfinished, flags | OFlags::NOFOLLOW, mode)?);
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&unfinished, path)
+        };
+        written().map_err(|error| {
+            // What is half written is of no use, and its name is ours alone.
+            let _ = fs::remove_file(&unfinished);
+            wrong(error)
+        })
+    }
+}
+
+/// Lines of a log in an error.
+const LAST_LINES: usize = 5;
+
+fn name(index: u32) -> String {
+    format!("{index:08}")
+}
+
+fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> ClusterError {
+    let path = path.to_owned();
+    move |source| ClusterError::Spool { action, path: path.clone(), source }
+}
+
+/// Names in a folder, sorted.
+fn names(folder: &Path) -> Result<Vec<String>, ClusterError> {
+    let wrong = failed("read", folder);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(&wrong)? {
+        names.push(entry.map_err(&wrong)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Reads a file; `None` if there is none.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ClusterError> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("read", path)(error)),
+    };
+    serde_json::from_slice(&text)
+        .map(Some)
+        .map_err(|source| ClusterError::Damaged { path: path.to_owned(), source })
+}
+
+/// Removes a file or a folder, which may be gone already.
+fn remove(path: &Path) -> Result<(), ClusterError> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
+    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,163 @@
+use super::*;
+use crate::fixture::{record, some_work, spool, trial};
+use std::os::unix::fs::PermissionsExt as _;
+
+fn delivery(index: u32, task: &str) -> Delivery {
+    Delivery { trial: trial(index), task: task.to_owned(), result: Ok(Box::new(record(100))) }
+}
+
+#[test]
+fn a_worker_finds_the_work_of_the_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, work) = Spool::open(spool(&folder).folder()).unwrap();
+    assert_eq!(work, some_work());
+}
+
+#[test]
+fn a_trial_is_taken_once_and_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want_only(&[trial(10), trial(2)]).unwrap();
+    assert_eq!(spool.take("a").unwrap(), Some(trial(2)));
+    assert_eq!(spool.take("b").unwrap(), Some(trial(10)));
+    assert_eq!(spool.take("a").unwrap(), None);
+    let taken = [(2, "a".to_owned()), (10, "b".to_owned())];
+    assert_eq!(spool.taken().unwrap(), taken);
+    // Who asks for it again does not double it.
+    spool.want(&trial(2)).unwrap();
+    assert_eq!(spool.take("b").unwrap(), None);
+    spool.deliver(&delivery(2, "a")).unwrap();
+    spool.want(&trial(2)).unwrap();
+    assert_eq!(spool.take("b").unwrap(), None);
+    assert_eq!(spool.delivered(&trial(2)).unwrap(), Some(delivery(2, "a")));
+    assert_eq!(spool.taken().unwrap(), [(10, "b".to_owned())]);
+}
+
+#[test]
+fn many_workers_take_each_trial_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let trials: Vec<PlannedTrial> = (0..60).map(trial).collect();
+    spool.want_only(&trials).unwrap();
+    let mut taken: Vec<u32> = std::thread::scope(|scope| {
+        let workers: Vec<_> = ["a", "b", "c", "d"]
+            .map(|task| {
+                let spool = spool.clone();
+                scope.spawn(move || {
+                    std::iter::from_fn(|| spool.take(task).unwrap())
+                        .map(|trial| trial.index)
+                        .collect::<Vec<_>>()
+                })
+            })
+            .into();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    taken.sort_unstable();
+    assert_eq!(taken, (0..60).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_trial_of_a_lost_worker_is_wanted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want(&trial(1)).unwrap();
+    spool.take("a").unwrap();
+    spool.put_back(1, "a").unwrap();
+    assert_eq!(spool.take("b").unwrap(), Some(trial(1)));
+    // It was not lost: its result counts as any other, and nothing is put back twice.
+    spool.deliver(&delivery(1, "a")).unwrap();
+    spool.put_back(1, "a").unwrap();
+    assert_eq!(spool.delivered(&trial(1)).unwrap(), Some(delivery(1, "a")));
+    assert_eq!(spool.take("c").unwrap(), None);
+}
+
+#[test]
+fn trials_that_are_no_longer_wanted_are_withdrawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want_only(&[trial(1), trial(2)]).unwrap();
+    spool.want_only(&[trial(2), trial(3)]).unwrap();
+    assert_eq!(spool.take("a").unwrap(), Some(trial(2)));
+    assert_eq!(spool.take("a").unwrap(), Some(trial(3)));
+    assert_eq!(spool.take("a").unwrap(), None);
+}
+
+#[test]
+fn a_result_of_another_trial_with_the_same_number_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.deliver(&delivery(1, "a")).unwrap();
+    let other = PlannedTrial { seed: 8, ..trial(1) };
+    assert_eq!(spool.delivered(&other).unwrap(), None);
+    spool.want(&other).unwrap();
+    assert_eq!(spool.take("a").unwrap(), Some(other));
+}
+
+#[test]
+fn a_continued_session_keeps_results_of_the_same_work_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    first.want_only(&[trial(1), trial(2)]).unwrap();
+    first.take("a").unwrap();
+    first.deliver(&delivery(0, "a")).unwrap();
+    first.stop().unwrap();
+    let second = spool(&folder);
+    assert!(!second.is_stopped());
+    assert_eq!(second.delivered(&trial(0)).unwrap(), Some(delivery(0, "a")));
+    assert_eq!(second.taken().unwrap(), []);
+    assert_eq!(second.take("b").unwrap(), None, "wanted only when the run asks for it");
+    let other = Work { environment: serde_json::json!({"kernel": "6.13"}), ..some_work() };
+    let third = Spool::create(&folder.path().join("x.nodes"), &other).unwrap();
+    assert_eq!(third.delivered(&trial(0)).unwrap(), None);
+}
+
+#[test]
+fn a_folder_that_others_can_write_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = spool(&folder).folder().to_owned();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o770)).unwrap();
+    let message = format!(
+        "{} is not a folder of this user alone; its files could be anybody's",
+        path.display()
+    );
+    assert_eq!(Spool::open(&path).unwrap_err().to_string(), message);
+    assert_eq!(Spool::create(&path, &some_work()).unwrap_err().to_string(), message);
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(matches!(Spool::open(&link), Err(ClusterError::Foreign { .. })));
+}
+
+#[test]
+fn files_are_for_their_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want(&trial(0)).unwrap();
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(spool.folder().to_owned()), 0o700);
+    assert_eq!(mode(spool.path(WANTED)), 0o700);
+    assert_eq!(mode(spool.path(WANTED).join("00000000")), 0o600);
+}
+
+#[test]
+fn a_damaged_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    fs::write(spool.path(WANTED).join("00000003"), "{").unwrap();
+    let message = spool.take("a").unwrap_err().to_string();
+    assert!(
+        message.starts_with(&format!(
+            "{} is damaged: ",
+            spool.path(TAKEN).join("00000003.a").display()
+        ))
+    );
+}
+
+#[test]
+fn the_last_words_are_those_of_the_newest_log_that_says_something() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    assert_eq!(spool.last_words(), "none");
+    fs::write(spool.logs().join("1.txt"), "1\n2\n3\n4\n5\n6\n").unwrap();
+    fs::write(spool.logs().join("2.txt"), "\n").unwrap();
+    assert_eq!(spool.last_words(), "2 3 4 5 6");
+}

@@ -1,0 +1,50 @@
+use super::*;
+use crate::fixture::{record, spool, trial};
+use std::io;
+use std::sync::Mutex;
+
+#[test]
+fn a_worker_runs_what_is_wanted_until_it_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want_only(&[trial(0), trial(1)]).unwrap();
+    let seen = Mutex::new(Vec::new());
+    let ran = work(&spool, "a", &mut |trial| {
+        seen.lock().unwrap().push(trial.index);
+        if trial.index == 1 {
+            spool.stop().unwrap();
+        }
+        Ok(record(trial.index))
+    });
+    assert_eq!(ran.unwrap(), 2);
+    assert_eq!(*seen.lock().unwrap(), [0, 1]);
+    let delivery = spool.delivered(&trial(1)).unwrap().unwrap();
+    assert_eq!((delivery.task.as_str(), *delivery.result.unwrap()), ("a", record(1)));
+    assert!(spool.beats().unwrap()["a"] > 0);
+}
+
+#[test]
+fn a_broken_backend_is_delivered_with_its_causes_and_ends_the_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want_only(&[trial(0), trial(1)]).unwrap();
+    let ran = work(&spool, "a", &mut |_| {
+        let source = io::Error::other("no memory");
+        Err(Box::new(crate::ClusterError::Spool { action: "write", path: "/x".into(), source }))
+    });
+    assert_eq!(ran.unwrap(), 1);
+    let delivery = spool.delivered(&trial(0)).unwrap().unwrap();
+    assert_eq!(delivery.result, Err("cannot write /x: no memory: no memory".to_owned()));
+    assert_eq!(spool.delivered(&trial(1)).unwrap(), None);
+}
+
+#[test]
+fn a_worker_leaves_a_session_that_is_silent() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.beat(SESSION, 5).unwrap();
+    let over = AtomicBool::new(false);
+    // Its time of silence is over at the first heartbeat that brings nothing new.
+    beat(&spool, "a", &over, Duration::ZERO).unwrap();
+    assert!(over.load(Ordering::Relaxed));
+}

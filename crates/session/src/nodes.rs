@@ -1,0 +1,88 @@
+//! Trials of the virtual backend on the nodes of a cluster: the session's side; a worker's is `worker`.
+
+use crate::error::SessionError;
+use crate::machine::Machine;
+use crate::options::{Change, OnCluster, Options};
+use seekwell_cluster::{Array, Cluster, Patience, Slurm, Spool, Work};
+use seekwell_model::plan::Plan;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// End of the name of the folder that session and workers share, next to the run file.
+const FOLDER: &str = ".nodes";
+
+/// Options of the virtual backend that a worker needs; devices come with the environment.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Settings {
+    kernel: Option<String>,
+    bring: Vec<PathBuf>,
+    changes: Vec<String>,
+    cpu: Option<String>,
+    check: bool,
+}
+
+impl Settings {
+    fn of(options: &Options) -> Self {
+        Self {
+            kernel: options.kernel.clone(),
+            bring: options.bring.clone(),
+            changes: options.changes.iter().map(ToString::to_string).collect(),
+            cpu: options.cpu.map(|cpu| cpu.to_string()),
+            check: options.check,
+        }
+    }
+
+    /// The options of a worker: one guest at a time, wherever the scheduler of the node puts it.
+    pub(crate) fn options(&self) -> Result<Options, SessionError> {
+        fn wrong(error: impl std::fmt::Display) -> SessionError {
+            SessionError::Settings(<serde_json::Error as serde::de::Error>::custom(error))
+        }
+        let changes = self.changes.iter().map(|text| text.parse::<Change>());
+        Ok(Options {
+            kernel: self.kernel.clone(),
+            bring: self.bring.clone(),
+            changes: changes.collect::<Result<_, _>>().map_err(wrong)?,
+            cpu: self.cpu.as_ref().map(|text| text.parse()).transpose().map_err(wrong)?,
+            check: self.check,
+            jobs: Some(0),
+            ..Options::of("virtual")
+        })
+    }
+}
+
+/// The backend of a run on a cluster.
+pub(crate) fn cluster(
+    machine: &Machine,
+    options: &Options,
+    on: &OnCluster,
+    plan: &Plan,
+    environment: &Value,
+    run_file: &Path,
+) -> Result<Cluster, SessionError> {
+    if let Some(option) = Slurm::set_by_us(&on.options) {
+        return Err(SessionError::Sbatch { option: option.to_owned() });
+    }
+    let settings = serde_json::to_value(Settings::of(options)).map_err(SessionError::Settings)?;
+    let work = Work { plan: plan.clone(), environment: environment.clone(), settings };
+    let spool = Spool::create(&folder(run_file), &work)?;
+    let array = Array {
+        program: machine.program.clone(),
+        spool: spool.folder().to_owned(),
+        logs: spool.logs(),
+        tasks: on.tasks,
+        options: on.options.clone(),
+    };
+    let queue = Box::new(Slurm::new(array));
+    Ok(Cluster::new(spool, queue, Patience::default(), on.stop.clone()))
+}
+
+/// The shared folder of a run.
+fn folder(run_file: &Path) -> PathBuf {
+    let mut name = run_file.as_os_str().to_owned();
+    name.push(FOLDER);
+    std::path::absolute(&name).unwrap_or_else(|_| PathBuf::from(name))
+}
