@@ -160,7 +160,8 @@ impl Meta {
 }
 
 /// A new file that its owner alone can read. A file or link that has the name is an error: a folder of
-/// another user may be made to lead anywhere.
+/// another user may be made to lead anywhere. It is opened for writing alone: commands that read traces have no
+/// right to read the files of an output's folder.
 pub(crate) fn private_file(path: &Path) -> std::io::Result<File> {
-    File::options().read(true).write(true).create_new(true).mode(0o600).open(path)
+    File::options().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -99,6 +99,27 @@ fn a_trace_is_packed_and_split() {
 }
 
 #[test]
+fn a_trace_is_exported_in_every_form() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = "8 1.000100 read(3</srv/b/c>, \"x\"..., 4096) = 4096 <0.000011>\n";
+    std::fs::write(directory.path().join("log"), log).unwrap();
+    let run = |words: &str| {
+        let output = seekwell(directory.path()).args(words.split(' ')).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words}: {}", talk(&output));
+        talk(&output)
+    };
+    run("trace import strace log -o t");
+    let forms =
+        [("csv", 1, "start_ns"), ("requests-csv", 0, "start_ns"), ("iolog", 0, "fio version 3")];
+    for (form, events, start) in forms {
+        let said = run(&format!("trace export {form} t -o {form}.out"));
+        assert!(said.starts_with(&format!("wrote {form}.out: {events} events; ")), "{said}");
+        let text = std::fs::read_to_string(directory.path().join(format!("{form}.out"))).unwrap();
+        assert!(text.starts_with(start), "{form}: {text}");
+    }
+}
+
+#[test]
 fn mistakes_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let failed = |arguments: &[&str]| {

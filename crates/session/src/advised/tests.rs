@@ -85,6 +85,7 @@ fn a_folder_without_a_trace_is_named() {
     };
     assert_eq!(
         advised.advise().unwrap_err().to_string(),
-        "/nowhere is not a trace: trace.json not found; give the folder that capture or import wrote"
+        "/nowhere is not a trace: trace.json not found; give the folder that capture or import wrote, \
+         or the file of `trace pack`"
     );
 }
