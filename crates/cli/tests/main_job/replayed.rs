@@ -56,7 +56,7 @@ fn a_trace_that_cannot_be_replayed_is_said_once_and_before_any_trial() {
     assert_eq!(
         said(&lab(path, "64MiB")),
         "seekwell: usage: workload load: DIR/t is not a trace: trace.json not found; give the folder \
-         that capture or import wrote\n"
+         that capture or import wrote, or the file of `trace pack`\n"
     );
     import(path, "7 1700000000.000100 getpid() = 7 <0.000020>\n");
     assert!(

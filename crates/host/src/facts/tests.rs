@@ -39,7 +39,7 @@ fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
         facts,
         BackendFacts {
             schedulers: ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).to_vec(),
-            kernel_filesystems: ["ext3", "ext4", "xfs"].map(str::to_owned).to_vec(),
+            kernel_filesystems: ["ext3", "ext4", "xfs", "tmpfs"].map(str::to_owned).to_vec(),
             programs: ["e2fsck", "mke2fs", "mkfs.ext4", "mkfs.xfs"].map(str::to_owned).to_vec(),
             layers: vec![],
             ram: Some(Bytes::kib(1024)),
