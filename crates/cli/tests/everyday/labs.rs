@@ -31,6 +31,7 @@ fn each_lab_has_comments_and_can_be_planned() {
     for lab in labs {
         let text = std::fs::read_to_string(&lab).unwrap();
         assert!(text.starts_with("# "), "{} says nothing of itself", lab.display());
+        let lab = with_trace(directory.path(), lab, &text);
         let mut plan = seekwell(directory.path());
         plan.arg("plan").arg(&lab);
         // A modelled device belongs to the virtual backend.
@@ -50,6 +51,26 @@ fn each_lab_has_comments_and_can_be_planned() {
         assert_eq!(output.status.code(), Some(0), "{}:\n{missing}", lab.display());
         assert!(data(&output).contains("trials"), "{}", data(&output));
     }
+}
+
+/// The recording that a lab of the folder replays, which its reader makes.
+const RECORDING: &str = "/root/load.trace";
+
+/// The lab with a recording of one write, if it replays one.
+fn with_trace(directory: &Path, lab: PathBuf, text: &str) -> PathBuf {
+    if !text.contains(RECORDING) {
+        return lab;
+    }
+    let log = "7 1.000001 openat(AT_FDCWD</srv>, \"a\", O_RDWR|O_CREAT, 0600) = 3</srv/a> <0.00005>\n\
+               7 1.000100 write(3</srv/a>, \"x\"..., 4096) = 4096 <0.00001>\n";
+    std::fs::write(directory.join("log"), log).unwrap();
+    let import = ["trace", "import", "strace", "log", "-o", "load.trace"];
+    let output = seekwell(directory).args(import).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    let recording = directory.join("load.trace").display().to_string();
+    let own = directory.join("replay.toml");
+    std::fs::write(&own, text.replace(RECORDING, &recording)).unwrap();
+    own
 }
 
 /// A lab of the folder made small: one filesystem, six rounds, little work.
