@@ -93,7 +93,7 @@ pub enum Ended {
     Stopped,
     /// The trace has its largest size.
     Size,
-    /// The filesystem of the trace has less than 5 % of free space.
+    /// The filesystem of the trace is nearly full: less than 5 % is free, and less than 1 GiB.
     Space,
 }
 
@@ -250,12 +250,20 @@ fn over(
     reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, ended)| ended)
 }
 
-/// True when less than 5 % of the filesystem is free for everyone.
+/// True when an ordinary user could write little more to the filesystem of `folder`.
 fn is_nearly_full(folder: &Path) -> bool {
-    const LEAST_PERCENT: u128 = 5;
     rustix::fs::statvfs(folder).is_ok_and(|space| {
-        u128::from(space.f_bavail) * 100 < u128::from(space.f_blocks) * LEAST_PERCENT
+        let bytes = |blocks: u64| u128::from(blocks) * u128::from(space.f_frsize);
+        is_little(bytes(space.f_bavail), bytes(space.f_blocks))
     })
+}
+
+/// True for less than 5 % of the whole and less than 1 GiB. Without the second limit a large
+/// filesystem with tens of GiB left would take no trace.
+fn is_little(free_bytes: u128, whole_bytes: u128) -> bool {
+    const LEAST_PERCENT: u128 = 5;
+    const ENOUGH_BYTES: u128 = 1 << 30;
+    free_bytes < ENOUGH_BYTES && free_bytes * 100 < whole_bytes * LEAST_PERCENT
 }
 
 fn description(options: &Options, paths: &[String]) -> Meta {
@@ -314,4 +322,20 @@ fn lost(loaded: &Loaded) -> Result<Vec<Lost>, CaptureError> {
         }
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_needs_a_share_of_a_small_filesystem_and_a_gib_of_a_large_one() {
+        const GIB: u128 = 1 << 30;
+        assert!(!is_little(11 * GIB, 252 * GIB));
+        assert!(!is_little(GIB, 252 * GIB));
+        assert!(is_little(GIB - 1, 252 * GIB));
+        assert!(!is_little(GIB / 20 + 1, GIB));
+        assert!(is_little(GIB / 20 - 1, GIB));
+        assert!(is_little(0, GIB));
+    }
 }

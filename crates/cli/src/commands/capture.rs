@@ -120,9 +120,9 @@ fn told(options: &Options, captured: &Captured) -> String {
     }
     match captured.ended {
         Ended::Size => text.push_str("ended: the trace has the size of --max-size\n"),
-        Ended::Space => {
-            text.push_str("ended: the filesystem of the trace has less than 5 % of free space\n")
-        }
+        Ended::Space => text.push_str(
+            "ended: the filesystem of the trace has less than 5 % and less than 1 GiB free\n",
+        ),
         Ended::Target | Ended::Time | Ended::Stopped => {}
     }
     if is_command && captured.status.is_none() {
