@@ -65,6 +65,8 @@ fn on_cluster(test: &str, folder: &Path, script: &str) -> Option<Output> {
         .current_dir(folder)
         .env("SEEKWELL", env!("CARGO_BIN_EXE_seekwell"))
         .env("NO_COLOR", "1")
+        // A worker that is killed leaves its guest's directory to the next one.
+        .env("TMPDIR", folder)
         .output()
         .unwrap();
     if output.status.code() == Some(NO_CLUSTER) {

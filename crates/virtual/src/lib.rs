@@ -21,6 +21,7 @@ pub mod clock;
 pub mod content;
 pub mod controller;
 pub mod cuts;
+mod directory;
 pub mod disk;
 pub mod end;
 pub mod fingerprint;

@@ -21,6 +21,7 @@ use crate::content::known::Known;
 use crate::content::{Content, Keeping};
 pub use crate::controller::OutputPart;
 use crate::controller::{Controller, Halt, Limits, Mailbox, Notes, Scene};
+use crate::directory::GuestDirectory;
 use crate::disk::{Disk, DiskParts};
 use crate::end::{End, judge};
 use crate::fingerprint::{Event, Fingerprint};
@@ -353,16 +354,14 @@ impl Said {
 
 /// The guest's directory, removed with all that is in it at the end.
 struct Site {
-    directory: tempfile::TempDir,
+    directory: GuestDirectory,
     console: File,
 }
 
 impl Site {
     fn make(trial: &Trial<'_>) -> Result<Self, MachineError> {
         let make = || {
-            let directory = tempfile::Builder::new()
-                .prefix("seekwell-guest-")
-                .tempdir_in(&trial.settings.scratch)?;
+            let directory = GuestDirectory::make_in(&trial.settings.scratch)?;
             let kernel = fs::canonicalize(trial.kernel)?;
             symlink(kernel, directory.path().join("linux"))?;
             let memory = fs::canonicalize(&trial.settings.memory_directory)?;
