@@ -206,3 +206,21 @@ fn a_file_of_format_1_is_shown_and_said_not_to_be_verifiable() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("its format 1.0 has no digests"), "{said}");
 }
+
+#[test]
+fn the_good_trials_of_a_damaged_run_are_saved_in_a_new_file() {
+    let folder = run();
+    let change = "UPDATE attempt SET digest = zeroblob(32) WHERE id = 3";
+    let damaged = rusqlite::Connection::open(folder.path().join("run.seekwell")).unwrap();
+    damaged.execute_batch(change).unwrap();
+    drop(damaged);
+
+    let repaired = seekwell(folder.path(), &["repair", "run.seekwell"]);
+    well(&repaired);
+    let said = String::from_utf8(repaired.stdout).unwrap();
+    assert!(said.starts_with("11 trials saved; wrote run-repaired.seekwell."), "{said}");
+    well(&seekwell(folder.path(), &["verify", "run-repaired.seekwell"]));
+    well(&seekwell(folder.path(), &["repair", "run.seekwell", "-o", "other.seekwell"]));
+    let again = seekwell(folder.path(), &["repair", "run.seekwell"]);
+    assert!(!again.status.success(), "an existing file was written over");
+}

@@ -208,6 +208,11 @@ fn shared() -> &'static Path {
 /// Copies files of [`shared`] into a place.
 fn bring(place: &Place, names: &[&str]) {
     for name in names {
-        fs::copy(shared().join(name), place.home().join(name)).unwrap();
+        bring_to(&place.home().join(name), name);
     }
+}
+
+/// Copies a file of [`shared`].
+fn bring_to(path: &Path, name: &str) {
+    fs::copy(shared().join(name), path).unwrap();
 }

@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::format1;
 use crate::lock::WriterLock;
 use crate::schema::{
-    APPLICATION_ID, BEFORE_THE_TRIALS, PAGE_BYTES, TRIALS, format_of, user_version,
+    self, APPLICATION_ID, BEFORE_THE_TRIALS, PAGE_BYTES, TRIALS, format_of, user_version,
 };
 use crate::seal::Seal;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -118,6 +118,7 @@ impl RunFile {
 
     /// Keeps a record with the time at which it was first written.
     fn append_at(&mut self, trial: &PlannedTrial, record: &Record, written_at: &str) -> Result<()> {
+        self.writable()?;
         self.insert(trial, record, written_at).map_err(|error| {
             // SQLite calls a file that the disk does not give it damaged, and one without its journal missing.
             match (&error, fault_of_disk(&self.path)) {
@@ -130,7 +131,6 @@ impl RunFile {
     }
 
     fn insert(&mut self, trial: &PlannedTrial, record: &Record, written_at: &str) -> Result<()> {
-        self.writable()?;
         let encode = |source| self.encode("a record", source);
         let parts = Parts::of(record).map_err(encode)?;
         let path = self.path.clone();
@@ -345,6 +345,17 @@ impl RunFile {
 }
 
 impl RunFile {
+    /// A new run in memory, whose path is the one that it is for.
+    fn in_memory(path: &Path, plan: &Plan, environment: &Value) -> Result<Self> {
+        let failed = |source| sqlite_error(path, "prepare", source);
+        let image = Self::image(path, plan, environment)?;
+        let mut connection = Connection::open_in_memory().map_err(failed)?;
+        connection
+            .deserialize_read_exact(MAIN_DB, image.as_slice(), image.len(), false)
+            .map_err(failed)?;
+        Ok(Self { path: path.to_owned(), connection, format: FORMAT, lock: None })
+    }
+
     /// The bytes of a new run file.
     fn image(path: &Path, plan: &Plan, environment: &Value) -> Result<Vec<u8>> {
         let failed = |source| sqlite_error(path, "prepare", source);
@@ -434,6 +445,9 @@ impl RunFile {
         if length < pages.saturating_mul(page_bytes).unsigned_abs() {
             let expected = pages * page_bytes;
             return Err(self.damaged(format!("it has {length} of its {expected} bytes")));
+        }
+        if let Some(problem) = schema::problem(&self.connection).map_err(self.failed("open"))? {
+            return Err(self.damaged(problem));
         }
         let version = pragma("user_version")?;
         match format_of(version) {
@@ -581,7 +595,7 @@ fn publish(path: &Path, image: &[u8]) -> Result<WriterLock> {
 fn write_nameless(folder: &Path, path: &Path, image: &[u8]) -> std::io::Result<WriterLock> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags};
     use std::os::fd::AsRawFd;
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o644))?);
     file.write_all(image)?;
     file.sync_all()?;

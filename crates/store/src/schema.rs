@@ -1,5 +1,6 @@
 //! Tables of a run file.
 
+use rusqlite::Connection;
 use seekwell_model::FormatVersion;
 
 /// `SkWl` in the header of the file, so that `file` and SQLite can tell whose it is.
@@ -118,3 +119,48 @@ CREATE VIEW value AS
     JOIN candidate c ON c.id = a.candidate
     JOIN metric m ON m.attempt = a.id;
 ";
+
+/// Tables that format 1 had besides.
+const EARLIER_TABLES: [&str; 2] = ["histogram", "series"];
+
+/// The statements that make tables and views, with the name of each.
+fn statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = BEFORE_THE_TRIALS.split(";\n").chain(TRIALS.split(";\n")).map(str::trim);
+    all.filter_map(|text| Some((text.split_whitespace().nth(2)?, text)))
+}
+
+/// Problem of something in the schema of a foreign file, if it has one: a trigger, or what stands under the name
+/// of a table or view of a run file and is another. Such a thing could keep a reader busy without end.
+pub(crate) fn problem_of(kind: &str, name: &str, text: &str) -> Option<String> {
+    let is_view = kind == "view";
+    if kind == "trigger" {
+        return Some(format!("it has the trigger `{name}`, which no run file has"));
+    }
+    let begins = |word: &str| text.get(..word.len()).is_some_and(|b| b.eq_ignore_ascii_case(word));
+    let same = |known: &str| known.eq_ignore_ascii_case(name);
+    let ours = statements().find(|(known, _)| same(known)).map(|(_, text)| text);
+    let is_known = ours.is_some() || EARLIER_TABLES.into_iter().any(same);
+    let is_ours = if is_view { Some(text) == ours } else { begins("CREATE TABLE") };
+    (is_known && !is_ours)
+        .then(|| format!("its {kind} `{name}` is not the one that Seekwell writes"))
+}
+
+/// The first problem of the schema of a foreign file; nothing but the schema is read.
+///
+/// # Errors
+/// SQLite's, when the schema cannot be read.
+pub(crate) fn problem(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let query = "SELECT type, name, coalesce(sql, '') FROM sqlite_schema WHERE type <> 'index'";
+    let mut statement = connection.prepare(query)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, name, text): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if let Some(problem) = problem_of(&kind, &name, &text) {
+            return Ok(Some(problem));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;

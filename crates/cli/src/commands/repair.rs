@@ -28,7 +28,7 @@ pub fn run(arguments: &RepairArgs) -> Result<Exit, Failure> {
          them. Run what is missing with: {}",
         done.saved,
         target.display(),
-        run::continuing(&target)?
+        run::continuing_plan(&target, &done.plan, &done.environment)
     ));
     Ok(Exit::Done)
 }

@@ -6,10 +6,12 @@ use crate::commands::{plan, report};
 use crate::failure::{Exit, Failure};
 use crate::progress::Progress;
 use crate::{machine, terminal};
+use seekwell_model::plan::Plan;
 use seekwell_model::record::{Record, Status};
 use seekwell_model::verdict::VerdictKind;
 use seekwell_session::{Done, Event, Finished, Options, Planned, Session, SessionError};
 use seekwell_store::RunFile;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -169,9 +171,14 @@ pub fn continuing(path: &Path) -> Result<String, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
     let plan = file.plan().map_err(|error| Failure::from_error(&error))?;
     let environment = file.environment().map_err(|error| Failure::from_error(&error))?;
+    Ok(continuing_plan(path, &plan, &environment))
+}
+
+/// The command that continues a run of this plan and environment.
+pub fn continuing_plan(path: &Path, plan: &Plan, environment: &Value) -> String {
     let has_no_end = plan.race.is_some() && plan.prolonged.is_some();
     let more = if has_no_end { " --until-decided --at-most TIME" } else { "" };
-    Ok(format!("{}{more}", seekwell_report::resume_command(path, &environment)))
+    format!("{}{more}", seekwell_report::resume_command(path, environment))
 }
 
 /// Path of the run file and the plan, from the lab or, without one, from the run file.

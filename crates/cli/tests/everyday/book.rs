@@ -107,3 +107,35 @@ fn every_command_line_of_the_book_exists() {
     }
     assert!(seen >= 15, "only {seen} command lines were found");
 }
+
+/// Names of functions of this project's source.
+fn functions(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            functions(&path, names);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let named = text.split("fn ").skip(1).filter_map(|rest| rest.split('(').next());
+            names.extend(named.map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_page_on_reliability_names_exists() {
+    let page = std::fs::read_to_string(root().join("docs/reliability.md")).unwrap();
+    let mut known = BTreeSet::new();
+    functions(&root().join("crates"), &mut known);
+    let is_test = |word: &&str| {
+        word.matches('_').count() >= 3
+            && word.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit())
+    };
+    // Attributes of queues have long names too.
+    let others = ["write_zeroes_unmap_max_bytes"];
+    let named: BTreeSet<&str> = page.split('`').skip(1).step_by(2).filter(is_test).collect();
+    assert!(named.len() >= 30, "{named:?}");
+    for name in named.into_iter().filter(|name| !others.contains(name)) {
+        assert!(known.contains(name), "docs/reliability.md names {name}, which does not exist");
+    }
+}

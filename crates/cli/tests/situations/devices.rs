@@ -213,3 +213,35 @@ fn attempt(signature: &Signature, command: &[&str]) -> Result<(), String> {
     }
     if told.code == 0 { Err(format!("it ends well: {:.300}", told.text)) } else { Ok(()) }
 }
+
+/// A program that opens a device for writing, closes that on exec, and runs a command.
+const ANCESTOR: &str = "
+import os, subprocess, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+sys.exit(subprocess.run(sys.argv[2:]).returncode)";
+
+#[test]
+fn a_writer_above_the_command_itself_is_found() {
+    let test = "a_writer_above_the_command_itself_is_found";
+    if !seekwell_testing::root() || seekwell_testing::tool("losetup").is_none() {
+        return seekwell_testing::skip(test, "needs root and losetup for loop devices");
+    }
+    let Some(python) = seekwell_testing::tool("python3") else {
+        return seekwell_testing::skip(test, "needs python3");
+    };
+    let place = Place::new();
+    let image = place.others().join("image");
+    File::create(&image).unwrap().set_len(SIZE).unwrap();
+    let device = Loop::attach(&image);
+    let command = [env!("CARGO_BIN_EXE_seekwell"), "claim", device.path(), "--confirm", "no"];
+    let arguments = [&["-c", ANCESTOR, device.path()], &command[..]].concat();
+    let told = place.run_program(python.to_str().unwrap(), &arguments).unwrap();
+    assert!(
+        told.text.contains("(python3) has ") && told.text.contains("open for writing"),
+        "{}",
+        told.text
+    );
+    assert_ne!(told.code, 0);
+    let alone = place.run(&command[1..]).unwrap();
+    assert!(!alone.text.contains("open for writing"), "{}", alone.text);
+}

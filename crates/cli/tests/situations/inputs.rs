@@ -1,6 +1,6 @@
 //! Files of others that are no runs, reports, labs, jobs or devices, given to the commands that read such.
 
-use super::{CANARY, Place, bring, difference, snapshot, try_family};
+use super::{CANARY, Place, bring, bring_to, difference, snapshot, try_family};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -20,7 +20,7 @@ const READERS: [(&str, &[&str]); 9] = [
 
 type Make = fn(&Path);
 
-const INPUTS: [(&str, Make); 16] = [
+const INPUTS: [(&str, Make); 19] = [
     ("nothing", |_| {}),
     ("an empty file", |path| drop(File::create(path).unwrap())),
     ("a text", |path| fs::write(path, CANARY).unwrap()),
@@ -40,10 +40,29 @@ const INPUTS: [(&str, Make); 16] = [
         fs::write(path, bytes).unwrap();
     }),
     ("deep brackets", |path| fs::write(path, "[".repeat(200_000)).unwrap()),
+    ("a run with an endless view", |path| {
+        changed(path, &format!("DROP VIEW last_attempt; CREATE VIEW last_attempt {ENDLESS}"))
+    }),
+    ("a run with an endless table", |path| {
+        changed(path, &format!("ALTER TABLE attempt RENAME TO a; CREATE VIEW attempt {ENDLESS}"))
+    }),
+    ("a run with a trigger", |path| {
+        changed(path, "CREATE TRIGGER t AFTER UPDATE ON meta BEGIN UPDATE meta SET value = 1; END")
+    }),
     ("control characters", |path| {
         fs::write(path, "\u{1b}]0;title\u{7}\u{1b}[2J = \"\u{202e}").unwrap()
     }),
 ];
+
+/// Rows of attempts without end.
+const ENDLESS: &str = "AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+    SELECT i AS id, i AS trial, 0 AS round, 0 AS candidate, 0 AS seed, 'ok' AS status FROM n WHERE i < 0";
+
+/// A run file whose schema another program has changed.
+fn changed(path: &Path, how: &str) {
+    bring_to(path, "run.seekwell");
+    rusqlite::Connection::open(path).unwrap().execute_batch(how).unwrap();
+}
 
 #[test]
 fn inputs_stay_as_they_are() {

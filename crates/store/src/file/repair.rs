@@ -3,7 +3,7 @@
 use super::{APPLICATION_ID, ENVIRONMENT, PLAN, RunFile, sqlite_error};
 use crate::attempt::{Kept, Reader};
 use crate::error::StoreError;
-use crate::schema::format_of;
+use crate::schema::{self, format_of};
 use rusqlite::{Connection, MAIN_DB};
 use seekwell_model::RUN_FILE_FORMAT as FORMAT;
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -21,8 +21,12 @@ const ATTEMPTS_OF_A_TRIAL: i64 = 4;
 const MOST_ATTEMPTS: i64 = 1_000_000;
 
 /// Outcome of a repair.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Repaired {
+    /// Plan of the run.
+    pub plan: Plan,
+    /// Environment in which the run was made, as JSON.
+    pub environment: Value,
     /// Attempts at trials that match their checksums and were saved.
     pub saved: usize,
     /// Attempts that were found and could not be saved, in words.
@@ -46,11 +50,12 @@ impl RunFile {
             let problem = format!("no trial can be saved: {}", lost.join("; "));
             return Err(StoreError::Damaged { path: path.to_owned(), problem });
         }
-        let mut file = Self::create(target, &plan, &environment)?;
+        let mut file = Self::in_memory(target, &plan, &environment)?;
         for one in &kept {
-            file.append_at(&one.trial, &one.record, &one.written_at)?;
+            file.insert(&one.trial, &one.record, &one.written_at)?;
         }
-        Ok(Repaired { saved: kept.len(), lost })
+        file.export(target)?;
+        Ok(Repaired { plan, environment, saved: kept.len(), lost })
     }
 }
 
@@ -77,6 +82,10 @@ fn in_memory(path: &Path) -> Result<Connection> {
     if !ours || format.is_none_or(|format| format.major != FORMAT.major) {
         let problem =
             format!("its header does not say that it is a run file of format {}", FORMAT.major);
+        return Err(StoreError::Damaged { path: path.to_owned(), problem });
+    }
+    // A schema that cannot be read has its own words later.
+    if let Ok(Some(problem)) = schema::problem(&connection) {
         return Err(StoreError::Damaged { path: path.to_owned(), problem });
     }
     Ok(connection)
