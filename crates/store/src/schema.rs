@@ -129,8 +129,8 @@ fn statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     all.filter_map(|text| Some((text.split_whitespace().nth(2)?, text)))
 }
 
-/// Problem of something in the schema of a foreign file, if it has one: a trigger, or what stands under the name
-/// of a table or view of a run file and is another. Such a thing could keep a reader busy without end.
+/// Problem of an object in the schema of a foreign file, if it has one: a trigger, or another object under the name
+/// of a table or view of a run file. Such an object could keep a reader busy without end.
 pub(crate) fn problem_of(kind: &str, name: &str, text: &str) -> Option<String> {
     let is_view = kind == "view";
     if kind == "trigger" {

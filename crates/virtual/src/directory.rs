@@ -16,7 +16,7 @@ mod tests;
 
 const PREFIX: &str = "seekwell-guest-";
 
-/// Age from which a directory that nobody has locked is abandoned: its maker locks it long before.
+/// Age from which a directory without a lock is abandoned: its maker locks it long before.
 const SETTLED: Duration = Duration::from_secs(60);
 
 /// A guest's directory, removed with all that is in it when dropped.
@@ -43,8 +43,8 @@ impl GuestDirectory {
     }
 }
 
-/// Removes this user's directories of guests that are at least so old and that no process has locked. One that
-/// cannot be removed stays.
+/// Removes this user's directories of guests that are at least so old and have no lock. One that cannot be removed
+/// stays.
 fn remove_abandoned(scratch: &Path, age: Duration) {
     let Ok(entries) = fs::read_dir(scratch) else { return };
     let named = entries
