@@ -19,6 +19,7 @@ typedef long long s64;
 // Map types and helpers by their numbers in the kernel's interface.
 #define MAP_HASH 1
 #define MAP_ARRAY 2
+#define MAP_PROGRAMS 3
 #define MAP_PERCPU_ARRAY 6
 #define MAP_CGROUP_ARRAY 8
 #define MAP_ARRAY_OF_MAPS 12
@@ -28,6 +29,7 @@ static long (*map_update)(const void *map, const void *key, const void *value, u
 static long (*map_delete)(const void *map, const void *key) = (void *)3;
 static u64 (*time_ns)(void) = (void *)5;
 static u32 (*this_cpu)(void) = (void *)8;
+static long (*tail_call)(void *context, const void *map, u32 index) = (void *)12;
 static u64 (*current_ids)(void) = (void *)14;
 static u64 (*current_task)(void) = (void *)35;
 static long (*under_cgroup)(const void *map, u32 index) = (void *)37;
@@ -61,7 +63,7 @@ struct thread {
 	u64 cpu_ns, waited_ns;
 };
 
-enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6 };
+enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7 };
 
 struct call_record {
 	u32 type, number;
@@ -107,6 +109,27 @@ struct block_record {
 };
 
 
+// A single operation of io_uring or libaio.
+struct operation_record {
+	u32 type, code;
+	u64 end_ns, start_ns;
+	u32 process, thread;
+	s64 result;
+	u64 offset;
+	u32 length;
+	int fd;
+	u64 inode;
+	u32 device, registered;
+};
+
+struct operation_start {
+	u64 start_ns, offset;
+	u32 process, thread;
+	u32 code, length;
+	int fd;
+	u32 registered;
+};
+
 struct request_start {
 	u64 start_ns;
 	u32 process, depth;
@@ -122,11 +145,20 @@ struct request_start {
 #define PIPES 64
 #define FIRST_PATH_SHIFT 8
 #define SECOND_PATH_SHIFT 12
+#define SUBMITS (1 << 16)
+#define AWAITS (1 << 17)
+// Operations of one call of libaio that are recorded.
+#define AIO_PARTS 256
+// Codes of libaio begin here.
+#define LIBAIO 1000
 
 SEC("maps") struct map_definition threads = {MAP_HASH, 4, sizeof(struct thread), 65536};
 SEC("maps") struct map_definition calls = {MAP_ARRAY, 4, 4, 512};
 SEC("maps") struct map_definition rings = {MAP_ARRAY_OF_MAPS, 4, 4, 0};
 SEC("maps") struct map_definition losses = {MAP_PERCPU_ARRAY, 4, 8, 8};
+SEC("maps") struct map_definition operations = {MAP_HASH, 8, sizeof(struct operation_start), 65536};
+SEC("maps") struct map_definition after_enter = {MAP_PROGRAMS, 4, 4, 1};
+SEC("maps") struct map_definition after_exit = {MAP_PROGRAMS, 4, 4, 1};
 SEC("maps") struct map_definition scratch = {MAP_PERCPU_ARRAY, 4, 8192, 1};
 SEC("maps") struct map_definition cgroups = {MAP_CGROUP_ARRAY, 4, 4, 1};
 SEC("maps") struct map_definition requests = {MAP_HASH, 8, sizeof(struct request_start), 16384};
@@ -141,13 +173,14 @@ struct at {
 	u32 request_sector, request_flags, request_queue, queue_disk, disk_major, disk_minor, program_name;
 	u32 task_state;
 	u32 select, self;
+	u32 uring_file, uring_code, uring_flags, uring_fd, uring_offset, uring_length, entry_result, has_entry;
 };
 volatile const struct at AT = {};
 
 #define SELECT_CGROUP 1
 #define SELECT_SYSTEM 2
 
-enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5 };
+enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5, LOST_OPERATION = 6 };
 
 INLINE void lose(u32 kind)
 {
@@ -363,6 +396,8 @@ int sys_enter(u64 *context)
 	thread->cpu_ns = thread->free_ns ? begin_ns - thread->free_ns - thread->off_ns : ~0ULL;
 	thread->waited_ns = thread->free_ns ? thread->slept_ns : ~0ULL;
 	thread->start_ns = time_ns();
+	if (*flags & SUBMITS)
+		tail_call(context, &after_enter, 0);
 	return 0;
 }
 
@@ -379,6 +414,35 @@ INLINE void send_paths(struct thread *thread, u32 flags, u64 ids, u64 end_ns, s6
 	u32 second = (flags >> SECOND_PATH_SHIFT) & 15;
 	if (second && second <= 6)
 		send_text(ids, end_ns, thread->args[second - 1], SECOND);
+}
+
+INLINE void send_operation(struct operation_start *start, s64 result, u64 file)
+{
+	void *to = ring();
+	struct operation_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
+	if (!record) {
+		lose(LOST_OPERATION);
+		return;
+	}
+	record->type = OPERATION;
+	record->code = start->code;
+	record->end_ns = time_ns();
+	record->start_ns = start->start_ns;
+	record->process = start->process;
+	record->thread = start->thread;
+	record->result = result;
+	record->offset = start->offset;
+	record->length = start->length;
+	record->fd = start->fd;
+	record->registered = start->registered;
+	record->inode = 0;
+	record->device = 0;
+	if (start->registered && file) {
+		u64 inode = pointer(file, AT.file_inode);
+		record->inode = pointer(inode, AT.inode_number);
+		record->device = word(pointer(inode, AT.inode_super), AT.super_device);
+	}
+	ring_submit(record, NO_WAKEUP);
 }
 
 SEC("tp_btf/sys_exit")
@@ -406,7 +470,7 @@ int sys_exit(u64 *context)
 		if (file)
 			position = pointer(file, AT.file_position);
 	}
-	if (flags & ~(u32)(TRACED | POSITIONED | ONLY_FILES | EXECUTES))
+	if (flags & ~(u32)(TRACED | POSITIONED | ONLY_FILES | EXECUTES | SUBMITS | AWAITS))
 		send_paths(thread, flags, ids, end_ns, result);
 	void *to = ring();
 	struct call_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
@@ -427,9 +491,161 @@ int sys_exit(u64 *context)
 	record->cpu_ns = thread->cpu_ns;
 	record->waited_ns = thread->waited_ns;
 	ring_submit(record, NO_WAKEUP);
+	if (flags & AWAITS)
+		tail_call(context, &after_exit, 0);
 	set_free(thread, time_ns());
 	return 0;
 }
+
+// Operations of libaio are known by the address of their block in the program, with the process in
+// the bits above those of an address. Both ends are programs of their own: with these loops in
+// `sys_enter` and `sys_exit` the verifier gives up.
+INLINE u64 aio_key(u64 ids, u64 block)
+{
+	return block ^ ((ids >> 32) << 47);
+}
+
+INLINE void lose_parts(s64 count)
+{
+	u32 kind = LOST_OPERATION;
+	u64 *lost = map_lookup(&losses, &kind);
+	if (lost && count > AIO_PARTS)
+		*lost += count - AIO_PARTS;
+}
+
+struct aio_block {
+	u64 data;
+	u32 key, flags;
+	u16 code;
+	short priority;
+	u32 fd;
+	u64 buffer, bytes, offset;
+};
+
+// Before the call: another thread may await an operation before this one is back from submitting it.
+SEC("tail/sys_enter")
+int aio_submit(u64 *context)
+{
+	(void)context;
+	u64 ids = current_ids();
+	u32 id = (u32)ids;
+	struct thread *thread = map_lookup(&threads, &id);
+	if (!thread)
+		return 0;
+	s64 count = thread->args[1];
+	u64 list = thread->args[2];
+	for (int nth = 0; nth < AIO_PARTS && nth < count; nth++) {
+		u64 block = 0;
+		struct aio_block said = {};
+		// The program's own bad pointer, or memory that is not there yet.
+		if (read_user(&block, 8, (void *)(list + (u64)nth * 8)) ||
+		    read_user(&said, sizeof(said), (void *)block)) {
+			lose(LOST_OPERATION);
+			continue;
+		}
+		struct operation_start start = {};
+		start.start_ns = thread->start_ns;
+		start.offset = said.offset;
+		start.process = ids >> 32;
+		start.thread = (u32)ids;
+		start.code = LIBAIO + said.code;
+		// Of vectors it is the number of parts.
+		start.length = said.code < 2 ? (u32)said.bytes : 0;
+		start.fd = (int)said.fd;
+		u64 key = aio_key(ids, block);
+		if (map_update(&operations, &key, &start, 0))
+			lose(LOST_OPERATION);
+	}
+	lose_parts(count);
+	thread->start_ns = time_ns();
+	return 0;
+}
+
+struct aio_event {
+	u64 data, block;
+	s64 result, more;
+};
+
+SEC("tail/sys_exit")
+int aio_complete(u64 *context)
+{
+	u64 ids = current_ids();
+	u32 id = (u32)ids;
+	struct thread *thread = map_lookup(&threads, &id);
+	if (!thread)
+		return 0;
+	s64 count = context[1];
+	u64 list = thread->args[3];
+	for (int nth = 0; nth < AIO_PARTS && nth < count; nth++) {
+		struct aio_event event = {};
+		if (read_user(&event, sizeof(event), (void *)(list + (u64)nth * sizeof(event)))) {
+			lose(LOST_OPERATION);
+			continue;
+		}
+		u64 key = aio_key(ids, event.block);
+		struct operation_start *start = map_lookup(&operations, &key);
+		if (!start)
+			continue;
+		send_operation(start, event.result, 0);
+		map_delete(&operations, &key);
+	}
+	lose_parts(count);
+	set_free(thread, time_ns());
+	return 0;
+}
+
+INLINE int uring_submit(u64 request)
+{
+	u64 ids = current_ids();
+	// A thread of the kernel that submits for the program is in its process, and in no list.
+	u32 process = ids >> 32;
+	if (!chosen(ids) && !map_lookup(&threads, &process))
+		return 0;
+	struct operation_start start = {};
+	u8 code = 0;
+	read_kernel(&code, 1, (void *)(request + AT.uring_code));
+	start.start_ns = time_ns();
+	start.offset = pointer(request, AT.uring_offset);
+	start.process = ids >> 32;
+	start.thread = (u32)ids;
+	start.code = code;
+	start.length = word(request, AT.uring_length);
+	// Of vectors it is the number of parts.
+	if (code == 1 || code == 2 || code == 60 || code == 61)
+		start.length = 0;
+	start.fd = (int)word(request, AT.uring_fd);
+	start.registered = word(request, AT.uring_flags) & 1;
+	if (map_update(&operations, &request, &start, 0))
+		lose(LOST_OPERATION);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int uring_submit_request(u64 *context)
+{
+	return uring_submit(context[0]);
+}
+
+// Its name before 6.4.
+SEC("tp_btf/io_uring_submit_sqe")
+int uring_submit_entry(u64 *context)
+{
+	return uring_submit(context[0]);
+}
+
+SEC("tp_btf/io_uring_complete")
+int uring_complete(u64 *context)
+{
+	u64 request = context[1];
+	struct operation_start *start = map_lookup(&operations, &request);
+	if (!start)
+		return 0;
+	s64 result = AT.has_entry ? (int)word(context[2], AT.entry_result) : (int)context[3];
+	send_operation(start, result, pointer(request, AT.uring_file));
+	map_delete(&operations, &request);
+	return 0;
+}
+
 
 // Time off the CPU between calls: asleep, or ready to run while others did.
 SEC("tp_btf/sched_switch")

@@ -90,6 +90,45 @@ impl<'a> Btf<'a> {
         self.typedefs.get(name.as_bytes()).copied()
     }
 
+    /// Number of parameters of a pointer to a function that a type definition names.
+    pub(crate) fn parameters(&self, typedef: &str) -> Option<u32> {
+        let at = self.prototype(typedef)?;
+        word(self.types, at + 4).map(|info| info & 0xffff)
+    }
+
+    /// True when the first parameter of such a function, after that of the tracepoint itself, is a
+    /// pointer to this structure.
+    pub(crate) fn takes(&self, typedef: &str, structure: &str) -> bool {
+        let named = || {
+            let at = self.prototype(typedef)?;
+            if word(self.types, at + 4)? & 0xffff < 2 {
+                return None;
+            }
+            // Name and type of each parameter.
+            let pointer = *self.places.get(word(self.types, at + 12 + 8 + 4)? as usize)?;
+            let to = *self.places.get(word(self.types, pointer + 8)? as usize)?;
+            self.string(word(self.types, to)?)
+        };
+        named() == Some(structure.as_bytes())
+    }
+
+    /// Place of the function's type.
+    fn prototype(&self, typedef: &str) -> Option<usize> {
+        const KIND_POINTER: u32 = 2;
+        const KIND_PROTOTYPE: u32 = 13;
+        let mut at = *self.places.get(self.typedef(typedef)? as usize)?;
+        for _ in 0..4 {
+            match (word(self.types, at + 4)? >> 24) & 31 {
+                KIND_PROTOTYPE => return Some(at),
+                KIND_TYPEDEF | KIND_POINTER => {
+                    at = *self.places.get(word(self.types, at + 8)? as usize)?;
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
     /// Offset of a member in its structure, bytes. Unnamed structures and unions inside are searched.
     pub(crate) fn offset(&self, structure: &str, member: &str) -> Option<u32> {
         let at = *self.structs.get(structure.as_bytes())?;

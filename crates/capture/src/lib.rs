@@ -42,8 +42,15 @@ const LOOKS_AT_SPACE: u32 = 50;
 /// A record may arrive in its ring this much later than its time says.
 const LATE_NS: u64 = 2_000_000;
 /// Names of losses, in the order of the programs' `enum loss`.
-const LOSSES: [&str; 6] =
-    ["calls", "paths", "processes", "block requests", "threads", "unreadable paths"];
+const LOSSES: [&str; 7] = [
+    "calls",
+    "paths",
+    "processes",
+    "block requests",
+    "threads",
+    "unreadable paths",
+    "asynchronous operations",
+];
 
 /// Settings of a capture.
 #[derive(Clone, Debug)]
@@ -165,7 +172,8 @@ fn captured(
     };
     let mut loaded = load::load(select, options.ring_bytes, options.block)?;
     let resolver = Resolver::new(now_ns(), std::process::id(), paths.clone());
-    let mut recorder = Recorder::create(options, resolver, description(options, &paths))?;
+    let mut recorder =
+        Recorder::create(options, resolver, description(options, &paths, loaded.uring))?;
     let (started, mut running) = match begin(options, stop, &mut loaded, &mut recorder) {
         Ok(begun) => begun,
         Err(error) => {
@@ -266,12 +274,19 @@ fn is_little(free_bytes: u128, whole_bytes: u128) -> bool {
     free_bytes < ENOUGH_BYTES && free_bytes * 100 < whole_bytes * LEAST_PERCENT
 }
 
-fn description(options: &Options, paths: &[String]) -> Meta {
+fn description(options: &Options, paths: &[String], uring: bool) -> Meta {
     let mut gaps = vec![
         "page faults of mapped files are not recorded, only mmap, msync and munmap".to_owned(),
-        "io_uring and libaio: the calls that submit and await are recorded, not the single \
-         operations; with block requests their I/O is in `requests`"
-            .to_owned(),
+        if uring {
+            "asynchronous I/O: operations of io_uring on the network are not recorded, of those on \
+             names only the kind; an operation of libaio ends when the program asks for its result, \
+             and is not recorded when the program takes it from the ring itself"
+                .to_owned()
+        } else {
+            "io_uring: this kernel does not show the single operations, only the calls that submit \
+             and await; with block requests their I/O is in `requests`"
+                .to_owned()
+        },
         "names in calls that open nothing are as the program gave them: links are not followed"
             .to_owned(),
         "contents of files before the capture are not recorded".to_owned(),

@@ -6,7 +6,7 @@ use crate::btf::{Btf, VMLINUX};
 use crate::error::CaptureError;
 use crate::ring::Ring;
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
-use seekwell_trace::calls::{CALLS, Call};
+use seekwell_trace::calls::{CALLS, Call, OPERATIONS};
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -53,6 +53,24 @@ const MEMBERS: [(&str, &str); 33] = [
     ("task_struct", "__state"),
 ];
 
+/// Members for single operations of `io_uring`, in the order of `struct at` after [`MEMBERS`]. Kernels
+/// without them record the calls alone.
+const URING: [(&str, &str); 10] = [
+    ("io_kiocb", "file"),
+    ("io_kiocb", "opcode"),
+    ("io_kiocb", "flags"),
+    ("io_kiocb", "cqe"),
+    ("io_cqe", "fd"),
+    ("io_rw", "kiocb"),
+    ("kiocb", "ki_pos"),
+    ("io_rw", "len"),
+    ("io_uring_cqe", "res"),
+    ("io_kiocb", "cmd"),
+];
+/// Parameters of the tracepoint `io_uring_complete` that has the entry of the completion queue, the
+/// type's own first one included.
+const WITH_ENTRY: u32 = 4;
+
 /// Threads whose calls are recorded, besides those that are chosen one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Select {
@@ -64,6 +82,13 @@ pub(crate) enum Select {
 /// Flags of a call in the map `calls`; they are those of the programs.
 fn flags(call: &Call) -> u32 {
     const MMAP: u16 = 9;
+    const SUBMITS: u32 = 1 << 16;
+    const AWAITS: u32 = 1 << 17;
+    let asynchronous = match call.name {
+        "io_submit" => SUBMITS,
+        "io_getevents" | "io_pgetevents" => AWAITS,
+        _ => 0,
+    };
     let path = |index: Option<u8>| index.map_or(0, |index| u32::from(index) + 1);
     1 | u32::from(call.opens) << 1
         | u32::from(call.positioned) << 2
@@ -72,6 +97,7 @@ fn flags(call: &Call) -> u32 {
         | u32::from(matches!(call.name, "execve" | "execveat")) << 5
         | path(call.path) << 8
         | path(call.to_path) << 12
+        | asynchronous
 }
 
 /// Calls that make descriptors of what is no file, so that these are not taken for an earlier file of
@@ -87,6 +113,10 @@ pub(crate) struct Loaded {
     links: Vec<OwnedFd>,
     /// The ring of each CPU.
     pub(crate) rings: Vec<Ring>,
+    /// Programs that others go on in.
+    followers: Vec<OwnedFd>,
+    /// True when single operations of `io_uring` are recorded.
+    pub(crate) uring: bool,
 }
 
 /// Loads the programs, not yet attached.
@@ -105,26 +135,34 @@ pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loade
     let btf = Btf::parse(&vmlinux)?;
     let object = object::File::parse(&OBJECT.0).map_err(damaged)?;
     raise_locked_memory();
-    let mut loaded =
-        Loaded { maps: HashMap::new(), programs: Vec::new(), links: Vec::new(), rings: Vec::new() };
+    let (submits, uring) = (submits(&btf), uring(&btf));
+    let mut loaded = Loaded {
+        maps: HashMap::new(),
+        programs: Vec::new(),
+        links: Vec::new(),
+        rings: Vec::new(),
+        uring: submits.is_some() && uring.is_some(),
+        followers: Vec::new(),
+    };
     loaded.make_maps(&object, ring_bytes)?;
     loaded.fill_calls()?;
-    let constants = constants(&btf, select)?;
+    let constants = constants(&btf, select, uring.as_deref())?;
     loaded.make_constants(&constants)?;
     for section in object.sections() {
         let name = section.name().map_err(damaged)?;
-        let Some(tracepoint) = name.strip_prefix("tp_btf/") else { continue };
-        if !block && tracepoint.starts_with("block_") {
+        if let Some(tracepoint) = name.strip_prefix("tail/") {
+            let program = loaded.program(&btf, &object, &section, tracepoint)?;
+            loaded.follow(tracepoint, program)?;
             continue;
         }
-        let typedef = format!("btf_trace_{tracepoint}");
-        let id = btf
-            .typedef(&typedef)
-            .ok_or(CaptureError::Kernel { name: format!("tracepoint {tracepoint}") })?;
-        let instructions = loaded.relocate(&object, &section)?;
-        let program = bpf::program(&instructions, b"Dual MIT/GPL\0", id)
-            .map_err(CaptureError::bpf(format!("load the program for {tracepoint}")))?;
-        loaded.programs.push(program);
+        let Some(tracepoint) = name.strip_prefix("tp_btf/") else { continue };
+        let is_left_out = (!block && tracepoint.starts_with("block_"))
+            || (tracepoint.starts_with("io_uring_submit") && submits != Some(tracepoint))
+            || (tracepoint.starts_with("io_uring_") && !loaded.uring);
+        if !is_left_out {
+            let program = loaded.program(&btf, &object, &section, tracepoint)?;
+            loaded.programs.push(program);
+        }
     }
     Ok(loaded)
 }
@@ -140,7 +178,41 @@ fn raise_locked_memory() {
     let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
 }
 
-fn constants(btf: &Btf<'_>, select: Select) -> Result<Vec<u8>, CaptureError> {
+/// The tracepoint with the request that a program submits to `io_uring`: until 6.3 it has another name,
+/// and until 5.18 it comes without the request.
+fn submits(btf: &Btf<'_>) -> Option<&'static str> {
+    ["io_uring_submit_req", "io_uring_submit_sqe"]
+        .into_iter()
+        .find(|name| btf.takes(&format!("btf_trace_{name}"), "io_kiocb"))
+}
+
+/// Words for the programs of `io_uring`; `None` where the kernel lacks something.
+fn uring(btf: &Btf<'_>) -> Option<Vec<u32>> {
+    let form = btf.parameters("btf_trace_io_uring_complete")?;
+    let offset = |(structure, member): &(&str, &str)| btf.offset(structure, member);
+    let members: Option<Vec<u32>> = URING.iter().map(offset).collect();
+    let &[file, opcode, flags, cqe, fd, kiocb, position, length, result, cmd] = members?.as_slice()
+    else {
+        return None;
+    };
+    let has_entry = u32::from(form == WITH_ENTRY);
+    Some(vec![
+        file,
+        opcode,
+        flags,
+        cqe + fd,
+        cmd + kiocb + position,
+        cmd + length,
+        result,
+        has_entry,
+    ])
+}
+
+fn constants(
+    btf: &Btf<'_>,
+    select: Select,
+    uring: Option<&[u32]>,
+) -> Result<Vec<u8>, CaptureError> {
     let mut words = Vec::with_capacity(MEMBERS.len() + 2);
     for (structure, member) in MEMBERS {
         let offset = btf.offset(structure, member).ok_or_else(|| CaptureError::Kernel {
@@ -154,10 +226,37 @@ fn constants(btf: &Btf<'_>, select: Select) -> Result<Vec<u8>, CaptureError> {
         Select::System => 2,
     });
     words.push(std::process::id());
+    words.extend(uring.unwrap_or(&[0; 8]));
     Ok(words.into_iter().flat_map(u32::to_ne_bytes).collect())
 }
 
 impl Loaded {
+    /// Loads the program in a section, for a tracepoint.
+    fn program(
+        &self,
+        btf: &Btf<'_>,
+        object: &object::File<'_>,
+        section: &object::Section<'_, '_>,
+        tracepoint: &str,
+    ) -> Result<OwnedFd, CaptureError> {
+        let id = btf
+            .typedef(&format!("btf_trace_{tracepoint}"))
+            .ok_or(CaptureError::Kernel { name: format!("tracepoint {tracepoint}") })?;
+        let instructions = self.relocate(object, section)?;
+        bpf::program(&instructions, b"Dual MIT/GPL\0", id)
+            .map_err(CaptureError::bpf(format!("load the program for {tracepoint}")))
+    }
+
+    /// Lets the program of a tracepoint go on in another.
+    fn follow(&mut self, tracepoint: &str, program: OwnedFd) -> Result<(), CaptureError> {
+        let map = if tracepoint == "sys_enter" { "after_enter" } else { "after_exit" };
+        let value = program.as_raw_fd().to_ne_bytes();
+        bpf::update(self.map(map)?, &0_u32.to_ne_bytes(), &value)
+            .map_err(CaptureError::bpf(format!("fill the map {map}")))?;
+        self.followers.push(program);
+        Ok(())
+    }
+
     fn map(&self, name: &str) -> Result<&OwnedFd, CaptureError> {
         self.maps
             .get(name)
@@ -208,7 +307,7 @@ impl Loaded {
 
     fn fill_calls(&self) -> Result<(), CaptureError> {
         let map = self.map("calls")?;
-        for call in CALLS {
+        for call in CALLS.iter().filter(|call| call.number < OPERATIONS) {
             let key = u32::from(call.number).to_ne_bytes();
             bpf::update(map, &key, &flags(call).to_ne_bytes())
                 .map_err(CaptureError::bpf("fill the map calls"))?;
@@ -302,7 +401,7 @@ impl Loaded {
     pub(crate) fn losses(&self) -> Result<Vec<Vec<u64>>, CaptureError> {
         let map = self.map("losses")?;
         let mut all = Vec::new();
-        for kind in 0_u32..6 {
+        for kind in 0_u32..7 {
             let mut bytes = vec![0; possible_cpus() * 8];
             bpf::lookup(map, &kind.to_ne_bytes(), &mut bytes)
                 .map_err(CaptureError::bpf("read the map losses"))?;

@@ -7,6 +7,7 @@ pub(crate) enum Record {
     Path(PathRecord),
     Life(LifeRecord),
     Block(BlockRecord),
+    Operation(OperationRecord),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,27 @@ pub(crate) struct BlockRecord {
     pub(crate) depth: u32,
 }
 
+/// A single operation of asynchronous I/O.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OperationRecord {
+    /// Operation of `io_uring`, or of libaio from [`LIBAIO`] on.
+    pub(crate) code: u32,
+    pub(crate) end_ns: u64,
+    pub(crate) start_ns: u64,
+    pub(crate) process: u32,
+    pub(crate) thread: u32,
+    pub(crate) result: i64,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+    /// Descriptor; `None` for the index of a registered file.
+    pub(crate) fd: Option<i32>,
+    pub(crate) inode: u64,
+    pub(crate) device: u32,
+}
+
+/// Codes of libaio begin here.
+pub(crate) const LIBAIO: u32 = 1000;
+
 /// End of what the record in these bytes says, `CLOCK_MONOTONIC`; `None` for bytes that are no record.
 pub(crate) fn end_ns(bytes: &[u8]) -> Option<u64> {
     bytes.get(8..16)?.try_into().ok().map(u64::from_ne_bytes)
@@ -127,8 +149,26 @@ impl Record {
                     depth: fields.word(44),
                 })
             }
+            7 => Self::Operation(operation(&Fields::of(bytes)?)),
             _ => return None,
         })
+    }
+}
+
+fn operation(fields: &Fields<'_, 72>) -> OperationRecord {
+    let is_registered = fields.word(68) & 1 == 1;
+    OperationRecord {
+        code: fields.word(4),
+        end_ns: fields.long(8),
+        start_ns: fields.long(16),
+        process: fields.word(24),
+        thread: fields.word(28),
+        result: fields.long(32).cast_signed(),
+        offset: fields.long(40),
+        length: fields.word(48),
+        fd: Some(fields.word(52).cast_signed()).filter(|_| !is_registered),
+        inode: fields.long(56),
+        device: fields.word(64),
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::container;
 use crate::live::Counting;
 use crate::processes::{self, Descriptor, Process};
-use crate::record::{BlockRecord, CallRecord, Life, LifeRecord, PathRecord, Record, Slot};
+use crate::record::{
+    BlockRecord, CallRecord, LIBAIO, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
+};
 use seekwell_trace::calls::{CALLS, Call, CallId};
 use seekwell_trace::fast::FastMap;
 use seekwell_trace::meta::Mount;
@@ -33,6 +35,8 @@ pub(crate) struct Resolver {
     pending: Vec<PathRecord>,
     files: FastMap<Arc<str>, (FileId, Option<u64>)>,
     entries: Vec<Entry>,
+    /// Files of registered descriptors.
+    inodes: FastMap<(u32, u64), Option<FileId>>,
     /// Number of the part that is written.
     part: u32,
     /// Counts for the one who watches.
@@ -114,6 +118,7 @@ impl Resolver {
             pending: Vec::new(),
             files: FastMap::default(),
             entries: Vec::new(),
+            inodes: FastMap::default(),
             part: 0,
             counting: None,
             carried: FastMap::default(),
@@ -210,6 +215,7 @@ impl Resolver {
             }
             Record::Call(call) => self.call(&call, writer),
             Record::Block(block) => writer.request(self.request(&block)),
+            Record::Operation(operation) => self.operation(&operation, writer),
         }
     }
 
@@ -306,6 +312,76 @@ impl Resolver {
         let (cpu_ns, waited_ns) = self.carried.entry(record.thread).or_default();
         *cpu_ns = cpu_ns.saturating_add(record.cpu_ns.unwrap_or(0));
         *waited_ns = waited_ns.saturating_add(duration_ns + record.waited_ns.unwrap_or(0));
+    }
+
+    /// Adds a single operation of asynchronous I/O.
+    fn operation(
+        &mut self,
+        record: &OperationRecord,
+        writer: &mut TraceWriter,
+    ) -> Result<(), TraceError> {
+        if record.process == self.own {
+            return Ok(());
+        }
+        if !self.processes.contains_key(&record.process) {
+            self.seed(record.process, writer);
+        }
+        let Some((id, has_place)) = asynchronous(record.code) else { return Ok(()) };
+        let file = match record.fd {
+            Some(fd) => self.descriptor_file(record.process, fd, writer),
+            None => self.file_of_inode(record.device, record.inode),
+        };
+        if !self.limits.is_empty() && !file.is_some_and(|file| self.inside(file)) {
+            return Ok(());
+        }
+        self.descriptors_of(record);
+        self.write_again(file, writer);
+        // -1 is the position of the file, of vectors the length is a number of parts.
+        let offset = Some(record.offset).filter(|offset| has_place && *offset != u64::MAX);
+        let length = Some(record.length.into()).filter(|length| has_place && *length > 0);
+        let event = Event {
+            duration_ns: Some(record.end_ns.saturating_sub(record.start_ns)),
+            fd: record.fd,
+            file,
+            offset,
+            length,
+            result: Some(record.result),
+            flags: (!has_place).then_some(record.code.into()),
+            ..Event::new(self.since(record.start_ns), record.process, record.thread, id)
+        };
+        if let Some(counting) = &mut self.counting {
+            counting.add(&event);
+        }
+        writer.event(event)
+    }
+
+    /// Forgets descriptors that an operation made or closed; the kernel is asked for them again.
+    fn descriptors_of(&mut self, record: &OperationRecord) {
+        const OPENS: [u32; 2] = [18, 28];
+        const CLOSES: u32 = 19;
+        let changed = match record.code {
+            code if OPENS.contains(&code) => i32::try_from(record.result).ok(),
+            CLOSES => record.fd,
+            _ => None,
+        };
+        if let (Some(fd), Some(process)) = (changed, self.processes.get_mut(&record.process)) {
+            process.descriptors.remove(&fd);
+        }
+    }
+
+    /// The file with this inode, of those that were opened while the capture ran.
+    fn file_of_inode(&mut self, device: u32, inode: u64) -> Option<FileId> {
+        if let Some(file) = self.inodes.get(&(device, inode)) {
+            return *file;
+        }
+        let is_it = |entry: &Entry| entry.device == Some(device) && entry.inode == Some(inode);
+        let at = self.entries.iter().rposition(is_it);
+        let file = at.and_then(|at| u32::try_from(at).ok()).map(FileId);
+        // One that is not known yet may be opened later.
+        if file.is_some() {
+            self.inodes.insert((device, inode), file);
+        }
+        file
     }
 
     /// Learns descriptors of pipes, sockets and the like.
@@ -539,6 +615,25 @@ impl Resolver {
             depth: Some(block.depth),
         }
     }
+}
+
+/// The call of an operation, and true for those with offset and length. `None` for the network, timers
+/// and the like. Codes of `include/uapi/linux/io_uring.h` and `aio_abi.h`.
+fn asynchronous(code: u32) -> Option<(CallId, bool)> {
+    let (name, has_place) = match code.checked_sub(LIBAIO) {
+        Some(0 | 7) => ("aio_read", true),
+        Some(1 | 8) => ("aio_write", true),
+        Some(2 | 3) => ("aio_fsync", false),
+        Some(_) => return None,
+        None => match code {
+            1 | 4 | 22 | 49 | 60 => ("io_uring_read", true),
+            2 | 5 | 23 | 61 => ("io_uring_write", true),
+            3 | 8 => ("io_uring_fsync", false),
+            17..=19 | 21 | 24 | 28 | 30 | 35..=39 | 41..=44 | 55 => ("io_uring_file", false),
+            _ => return None,
+        },
+    };
+    CallId::named(name).map(|id| (id, has_place))
 }
 
 /// The kernel takes the lower half of the register.

@@ -186,6 +186,7 @@ static void asynchronous(int fd)
 	struct io_event done[1];
 	CALL(io_submit, context, 1, blocks);
 	CALL(io_getevents, context, 1, 1, done, 0);
+	CALL(io_pgetevents, context, 0, 1, done, 0, 0);
 	CALL(io_destroy, context);
 	CALL(io_uring_setup, 0, 0);
 	CALL(io_uring_enter, -1, 0, 0, 0, 0, 0);

@@ -77,7 +77,7 @@ actions! {
     ListAttributesOpen "Lists extended attributes of an open file." "flistxattr";
     Attributes "Changes extended attributes." "setxattr" "lsetxattr" "fsetxattr" "removexattr" "lremovexattr" "fremovexattr";
     Machine "Syncs the whole machine." "sync";
-    Asynchronous "Asynchronous I/O." "io_setup" "io_destroy" "io_getevents" "io_submit" "io_cancel" "io_uring_setup" "io_uring_enter" "io_uring_register";
+    Asynchronous "Asynchronous I/O." "io_setup" "io_destroy" "io_getevents" "io_pgetevents" "io_submit" "io_cancel" "io_uring_setup" "io_uring_enter" "io_uring_register" "io_uring_read" "io_uring_write" "io_uring_fsync" "io_uring_file" "aio_read" "aio_write" "aio_fsync";
     Memory "Mappings by address." "munmap" "mremap" "madvise";
     SyncMemory "Syncs a mapping, known by its address." "msync";
     Fork "Makes a process or a thread." "clone" "clone3" "fork" "vfork";

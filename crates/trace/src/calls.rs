@@ -177,6 +177,12 @@ impl Call {
         self
     }
 
+    /// True for an operation of asynchronous I/O: its thread does not wait for it.
+    #[must_use]
+    pub const fn is_operation(&self) -> bool {
+        self.number >= OPERATIONS
+    }
+
     /// True for calls that move data between a program and a file.
     #[must_use]
     pub const fn moves_data(&self) -> bool {
@@ -209,6 +215,9 @@ impl CallId {
         CALLS.get(usize::from(self.0)).unwrap_or(&CALLS[0])
     }
 }
+
+/// First number of what is no system call.
+pub const OPERATIONS: u16 = 1000;
 
 /// Calls of a trace with their numbers on `x86_64`, from `arch/x86/entry/syscalls/syscall_64.tbl`
 /// of Linux 6.18. 64-bit numbers do not change.
@@ -317,6 +326,15 @@ pub const CALLS: &[Call] = &[
     Call::new("faccessat2", 439, Class::Stat).path_at(0, 1).flags(3),
     Call::new("fchmodat2", 452, Class::Change).path_at(0, 1).flags(3),
     Call::new("munmap", 11, Class::Other).length(1),
+    Call::new("io_pgetevents", 333, Class::Asynchronous),
+    // Single operations of asynchronous I/O: from submission to completion, without a system call.
+    Call::new("io_uring_read", OPERATIONS, Class::Read),
+    Call::new("io_uring_write", OPERATIONS + 1, Class::Write),
+    Call::new("io_uring_fsync", OPERATIONS + 2, Class::Sync),
+    Call::new("io_uring_file", OPERATIONS + 3, Class::Asynchronous),
+    Call::new("aio_read", OPERATIONS + 4, Class::Read),
+    Call::new("aio_write", OPERATIONS + 5, Class::Write),
+    Call::new("aio_fsync", OPERATIONS + 6, Class::Sync),
 ];
 
 #[cfg(test)]

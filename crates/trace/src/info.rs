@@ -10,6 +10,7 @@ mod sentences;
 mod spans;
 mod text;
 
+use crate::calls::Class;
 use crate::error::TraceError;
 use crate::event::Operation;
 use crate::meta::Mount;
@@ -24,6 +25,10 @@ pub use text::text;
 
 /// Name of writes that return when the data is on the device.
 pub(crate) const SYNCED_WRITE: &str = "synced write";
+
+/// Names of asynchronous operations: reads, writes, syncs and the others.
+pub(crate) const ASYNCHRONOUS: [&str; 4] =
+    ["async read", "async write", "async sync", "async file"];
 
 /// Numbers of a load. Times are nanoseconds, sizes bytes; `None` is unknown.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -48,6 +53,14 @@ pub struct Summary {
     pub calling_ns: u64,
     /// Time in calls on files, of all threads together.
     pub in_calls_ns: u64,
+    /// Asynchronous operations on files; the calls that submit and await them are calls.
+    pub operations: u64,
+    /// Time from submission to completion of all of them together; it is in no time of calls.
+    pub operations_ns: u64,
+    /// Time with at least one of them in progress.
+    pub in_flight_ns: u64,
+    /// Time with a call on files or an asynchronous operation in progress.
+    pub in_progress_ns: u64,
     /// Calls on files whose duration is not known; they are in no time.
     pub untimed: u64,
     /// Time in calls on pipes, sockets, terminals and locks, of all threads together.
@@ -129,7 +142,7 @@ pub struct Transfer {
 pub struct DeviceSummary {
     /// Time with at least one request at a device.
     pub busy_ns: u64,
-    /// Part of it in which a call on files was in progress.
+    /// Part of it in which a call on files or an asynchronous operation was in progress.
     pub busy_in_calls_ns: u64,
     /// Requests by operation.
     pub operations: Vec<OperationSummary>,
@@ -186,11 +199,19 @@ impl Summary {
         measure::measure(trace)
     }
 
-    /// Time of one purpose as a share of the time in all calls on files.
+    /// Time of one purpose as a share of the time in all calls on files. Of asynchronous I/O the
+    /// operations count, and not the calls that submit and await them.
     pub(crate) fn share(&self, wanted: &[&str]) -> f64 {
-        let named = |class: &&ClassSummary| wanted.contains(&class.class);
-        let time_ns: u64 = self.classes.iter().filter(named).map(|class| class.time_ns).sum();
-        ratio(time_ns, self.in_calls_ns)
+        let time_ns = |wanted: &[&str]| -> u64 {
+            let named = |class: &&ClassSummary| wanted.contains(&class.class);
+            self.classes.iter().filter(named).map(|class| class.time_ns).sum()
+        };
+        if self.operations == 0 {
+            return ratio(time_ns(wanted), self.in_calls_ns);
+        }
+        let awaiting_ns = time_ns(&[Class::Asynchronous.name()]);
+        let all_ns = self.in_calls_ns.saturating_sub(awaiting_ns) + self.operations_ns;
+        ratio(time_ns(wanted), all_ns)
     }
 
     /// The longest time that a device without any delay could save, and what limits it.
@@ -199,7 +220,7 @@ impl Summary {
         match &self.device {
             Some(device) if self.shared_mapping => Bound { ns: device.busy_ns, by: By::Device },
             Some(device) => Bound { ns: device.busy_in_calls_ns, by: By::DeviceInCalls },
-            None => Bound { ns: self.calling_ns, by: By::Calls },
+            None => Bound { ns: self.in_progress_ns, by: By::Calls },
         }
     }
 
@@ -257,7 +278,7 @@ pub enum By {
     Device,
     /// Time in which a device was busy while a call was in progress.
     DeviceInCalls,
-    /// Time in calls: the trace has no block requests.
+    /// Time in calls and asynchronous operations: the trace has no block requests.
     Calls,
 }
 

@@ -27,3 +27,17 @@ fn damaged_types_are_an_error() {
     wrong[0] = 0;
     assert!(Btf::parse(&wrong).is_err());
 }
+
+#[test]
+fn the_kernel_tells_the_parameters_of_its_tracepoints() {
+    let Ok(bytes) = std::fs::read(VMLINUX) else {
+        let test = "the_kernel_tells_the_parameters_of_its_tracepoints";
+        return seekwell_testing::skip(test, "the kernel has no BTF");
+    };
+    let btf = Btf::parse(&bytes).unwrap();
+    // The tracepoint's own, the registers and the number.
+    assert_eq!(btf.parameters("btf_trace_sys_enter"), Some(3));
+    assert!(btf.takes("btf_trace_sys_enter", "pt_regs"));
+    assert!(!btf.takes("btf_trace_sys_enter", "task_struct"));
+    assert_eq!(btf.parameters("no such tracepoint"), None);
+}

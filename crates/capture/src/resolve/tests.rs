@@ -153,3 +153,64 @@ fn an_empty_name_is_the_descriptor_itself() {
     let files: Vec<&str> = found.iter().map(|(_, file, _)| file.as_str()).collect();
     assert_eq!(files, ["/old", "/old"]);
 }
+
+fn operation(code: u32, fd: Option<i32>, inode: u64) -> Record {
+    Record::Operation(OperationRecord {
+        code,
+        end_ns: 30,
+        start_ns: 22,
+        process: 70_000_000,
+        thread: 70_000_001,
+        result: 4096,
+        offset: 8192,
+        length: 4096,
+        fd,
+        inode,
+        device: 1,
+    })
+}
+
+#[test]
+fn operations_have_the_file_of_their_descriptor_or_of_a_registered_inode() {
+    const READ: u32 = 22;
+    const RECEIVE: u32 = 27;
+    let found = rows(
+        &[],
+        vec![
+            path(Slot::Opened, "/a", 1),
+            call("openat", 3, [0; 6]),
+            path(Slot::Opened, "/b", 2),
+            call("openat", 4, [0; 6]),
+            call("close", 0, [4, 0, 0, 0, 0, 0]),
+            operation(READ, Some(3), 0),
+            operation(LIBAIO + 1, Some(3), 0),
+            operation(READ, None, 2),
+            operation(READ, None, 77),
+            operation(RECEIVE, Some(3), 0),
+        ],
+    );
+    let found: Vec<_> = found[3..].iter().map(|(call, file, _)| (*call, file.as_str())).collect();
+    let expected = [
+        ("io_uring_read", "/a"),
+        ("aio_write", "/a"),
+        ("io_uring_read", "/b"),
+        ("io_uring_read", ""),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_limited_trace_holds_only_operations_below_its_directories() {
+    const WRITE: u32 = 23;
+    let records = vec![
+        path(Slot::Opened, "/srv/a", 1),
+        call("openat", 3, [0; 6]),
+        path(Slot::Opened, "/b", 2),
+        call("openat", 4, [0; 6]),
+        operation(WRITE, Some(3), 0),
+        operation(WRITE, Some(4), 0),
+    ];
+    let found = rows(&["/srv"], records);
+    let names: Vec<_> = found.iter().map(|(name, file, _)| (*name, file.as_str())).collect();
+    assert_eq!(names, [("openat", "/srv/a"), ("io_uring_write", "/srv/a")]);
+}

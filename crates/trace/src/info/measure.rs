@@ -6,7 +6,8 @@ use super::per_file::PerFile;
 use super::reuse::Distances;
 use super::spans::Spans;
 use super::{
-    ClassSummary, DeviceSummary, OperationSummary, SYNCED_WRITE, Seeks, Share, Summary, Transfer,
+    ASYNCHRONOUS, ClassSummary, DeviceSummary, OperationSummary, SYNCED_WRITE, Seeks, Share,
+    Summary, Transfer,
 };
 use crate::calls::{CALLS, Call, Class};
 use crate::error::TraceError;
@@ -36,6 +37,8 @@ const MAP_TYPE: u64 = 0xf;
 const MAPPED: u64 = 1 << 20;
 /// Class of writes that return when the data is on the device, after [`Class::ALL`].
 const SYNCED: usize = Class::ALL.len();
+/// Rows of asynchronous operations, after that: reads, writes, syncs and the others.
+const OPERATIONS: usize = SYNCED + 1;
 /// Trees of which nothing is on a device.
 const ELSEWHERE: [&str; 6] = ["/dev/", "/proc/", "/sys/", "pipe:", "socket:", "anon_inode:"];
 const S_IFMT: u32 = 0o170_000;
@@ -66,7 +69,9 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     summary.lost = trace.meta().lost_events();
     summary.gaps.clone_from(&trace.meta().gaps);
     summary.mounts.clone_from(&trace.meta().mounts);
-    summary.device = requests.summary(&calls.calling, trace.meta().requests);
+    let in_progress = calls.calling.joined(&calls.flying);
+    summary.in_progress_ns = in_progress.length();
+    summary.device = requests.summary(&in_progress, trace.meta().requests);
     Ok(summary)
 }
 
@@ -138,6 +143,8 @@ enum Act {
     Map,
     /// Writes with flags.
     Write,
+    /// An operation of asynchronous I/O.
+    Operation,
     Other,
 }
 
@@ -150,6 +157,7 @@ impl Act {
             "unlink" | "unlinkat" | "rmdir" => Self::Remove,
             "mmap" => Self::Map,
             "pwritev2" => Self::Write,
+            _ if call.is_operation() => Self::Operation,
             _ => Self::Other,
         }
     }
@@ -173,8 +181,10 @@ struct Calls {
     acts: Vec<Act>,
     files: PerFile<OfFile>,
     calling: Spans,
+    /// Asynchronous operations in progress.
+    flying: Spans,
     last_ns: u64,
-    classes: [OfClass; SYNCED + 1],
+    classes: [OfClass; OPERATIONS + ASYNCHRONOUS.len()],
     mapped: u64,
     threads: FastMap<u32, (u64, u64)>,
     processes: FastMap<u32, Total>,
@@ -195,6 +205,7 @@ impl Calls {
             acts: CALLS.iter().map(Act::of).collect(),
             files: known,
             calling: Spans::new(SPANS),
+            flying: Spans::new(SPANS),
             last_ns: 0,
             classes: Default::default(),
             mapped: 0,
@@ -226,7 +237,8 @@ impl Calls {
         self.sum.failed += u64::from(event.failed());
         self.last_ns = self.last_ns.max(end_ns);
         let thread = self.threads.entry(event.thread).or_insert((event.start_ns, end_ns));
-        thread.1 = thread.1.max(end_ns);
+        let is_operation = self.acts.get(usize::from(event.call.0)) == Some(&Act::Operation);
+        thread.1 = thread.1.max(if is_operation { event.start_ns } else { end_ns });
         if let Ok(tenth) = usize::try_from(event.start_ns / TENTH_NS)
             && tenth < TENTHS
         {
@@ -240,8 +252,14 @@ impl Calls {
             self.sum.elsewhere_ns += duration_ns;
             return false;
         }
-        self.calling.add(event.start_ns, end_ns);
-        self.sum.in_calls_ns += duration_ns;
+        if is_operation {
+            self.flying.add(event.start_ns, end_ns);
+            self.sum.operations += 1;
+            self.sum.operations_ns += duration_ns;
+        } else {
+            self.calling.add(event.start_ns, end_ns);
+            self.sum.in_calls_ns += duration_ns;
+        }
         self.sum.untimed += u64::from(event.duration_ns.is_none());
         self.add_on_files(event, duration_ns);
         true
@@ -249,8 +267,8 @@ impl Calls {
 
     fn add_on_files(&mut self, event: &Event, duration_ns: u64) {
         let call = event.call.call();
-        let synced = self.is_synced(event);
-        let class = &mut self.classes[if synced { SYNCED } else { call.class as usize }];
+        let row = self.row(event, call);
+        let class = &mut self.classes[row];
         class.count += 1;
         class.failed += u64::from(event.failed());
         class.time_ns += duration_ns;
@@ -268,7 +286,9 @@ impl Calls {
             self.distances.add(file, offset, bytes);
         }
         let total = Total { calls: 1, time_ns: duration_ns, bytes: moved.unwrap_or(0) };
-        self.processes.entry(event.process).or_default().add(total);
+        // The process itself does not spend the time of its asynchronous operations.
+        let time_ns = if row < OPERATIONS { duration_ns } else { 0 };
+        self.processes.entry(event.process).or_default().add(Total { time_ns, ..total });
         let mut file = event.file.map(|file| self.files.get(file));
         if let Some(file) = &mut file {
             file.total.add(total);
@@ -284,6 +304,18 @@ impl Calls {
         }
         if !event.failed() {
             self.succeeded(event);
+        }
+    }
+
+    /// Row of a call in the table of purposes.
+    fn row(&mut self, event: &Event, call: &Call) -> usize {
+        match call.class {
+            Class::Read if call.is_operation() => OPERATIONS,
+            Class::Write if call.is_operation() => OPERATIONS + 1,
+            Class::Sync if call.is_operation() => OPERATIONS + 2,
+            _ if call.is_operation() => OPERATIONS + 3,
+            _ if self.is_synced(event) => SYNCED,
+            class => class as usize,
         }
     }
 
@@ -324,9 +356,11 @@ impl Calls {
         summary.threads = self.threads.len() as u64;
         summary.files = files.len() as u64;
         summary.calling_ns = self.calling.length();
+        summary.in_flight_ns = self.flying.length();
         summary.thread_ns = self.threads.values().map(|(first, last)| last - first).sum();
         summary.classes = self.class_rows();
-        let syncs = self.classes[Class::Sync as usize].count + self.classes[SYNCED].count;
+        let syncs = [Class::Sync as usize, SYNCED, OPERATIONS + 2];
+        let syncs: u64 = syncs.into_iter().map(|row| self.classes[row].count).sum();
         summary.shared_mapping = self.mapped >= MAPPED;
         summary.reuse = self.distances.finish();
         summary.reads = self.reads.finish();
@@ -360,6 +394,7 @@ impl Calls {
             .into_iter()
             .map(Class::name)
             .chain([SYNCED_WRITE])
+            .chain(ASYNCHRONOUS)
             .zip(&self.classes)
             .filter(|(_, of)| of.count > 0)
             .map(|(class, of)| ClassSummary {

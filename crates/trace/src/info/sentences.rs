@@ -1,7 +1,7 @@
 //! Three sentences about a load.
 
 use super::text::{bytes, count, percent, time};
-use super::{By, DeviceSummary, Matters, SYNCED_WRITE, Summary, ratio};
+use super::{ASYNCHRONOUS, By, DeviceSummary, Matters, SYNCED_WRITE, Summary, ratio};
 use crate::calls::Class;
 use crate::event::Operation;
 
@@ -13,6 +13,9 @@ const LARGE: f64 = 0.2;
 const SEQUENTIAL: f64 = 0.5;
 /// Mean requests at the device from which on a scheduler has something to choose from.
 const DEEP: f64 = 2.0;
+
+/// Purposes of calls that wait until data is on the device.
+const SYNCS: [&str; 3] = [Class::Sync.name(), SYNCED_WRITE, ASYNCHRONOUS[2]];
 
 /// Larger shares of calls without duration leave times unknown.
 const MOST_UNTIMED: f64 = 0.01;
@@ -42,7 +45,7 @@ pub(super) fn matters(summary: &Summary) -> Matters {
     if ratio(summary.untimed, on_files) > MOST_UNTIMED {
         return Matters { filesystem: true, scheduler: true, journal: true };
     }
-    let calling = ratio(summary.calling_ns, summary.duration_ns);
+    let calling = ratio(summary.in_progress_ns, summary.duration_ns);
     let device = ratio(summary.bound().ns, summary.duration_ns);
     if calling < NOTICEABLE && device < NOTICEABLE {
         return Matters::default();
@@ -52,7 +55,7 @@ pub(super) fn matters(summary: &Summary) -> Matters {
         filesystem: true,
         // Without block requests no one knows how many wait at the device.
         scheduler: depth.is_none_or(|depth| device >= NOTICEABLE && depth >= DEEP),
-        journal: summary.share(&[Class::Sync.name(), SYNCED_WRITE]) >= LARGE,
+        journal: summary.share(&SYNCS) >= LARGE,
     }
 }
 
@@ -120,12 +123,21 @@ fn list(parts: &[String]) -> String {
 fn waits_for(summary: &Summary) -> String {
     let calling = ratio(summary.calling_ns, summary.duration_ns);
     let share = percent(calling);
-    let largest = summary.classes.first().map_or_else(String::new, |class| {
+    let mut classes = summary.classes.iter().filter(|class| !ASYNCHRONOUS.contains(&class.class));
+    let largest = classes.next().map_or_else(String::new, |class| {
         let of_calls = percent(ratio(class.time_ns, summary.in_calls_ns));
         format!(", {of_calls} of that time in {}", plural(class.class))
     });
     if calling >= NOTICEABLE {
         return format!("It waits for files {share} of the time{largest}.");
+    }
+    let flying = ratio(summary.in_flight_ns, summary.duration_ns);
+    if flying >= NOTICEABLE {
+        return format!(
+            "It spends {share} of the time in calls on files, but asynchronous I/O is in progress {} \
+             of the time: the trace cannot tell how much of it the program waits.",
+            percent(flying)
+        );
     }
     format!(
         "It hardly waits for files: calls on them take {share} of the time; the rest is computing \
@@ -175,14 +187,14 @@ fn gain(summary: &Summary) -> String {
 }
 
 fn axes(summary: &Summary) -> String {
-    let calling = ratio(summary.calling_ns, summary.duration_ns);
+    let calling = ratio(summary.in_progress_ns, summary.duration_ns);
     let device = ratio(summary.bound().ns, summary.duration_ns);
     if calling < NOTICEABLE && device < NOTICEABLE {
         return "No axis of storage can matter: look at the program, the CPU or the network first."
             .to_owned();
     }
     let mut axes = Vec::new();
-    if summary.share(&[Class::Sync.name(), SYNCED_WRITE]) >= LARGE {
+    if summary.share(&SYNCS) >= LARGE {
         let each = summary.bytes_between_syncs.map(|mean| format!(" every {}", bytes(mean)));
         axes.push(format!(
             "journal placement, filesystem and the device's flushes (it syncs{})",

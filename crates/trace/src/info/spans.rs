@@ -76,6 +76,15 @@ impl Spans {
         self.settled().iter().map(|(start, end)| end - start).sum()
     }
 
+    /// Both together.
+    pub(crate) fn joined(&self, other: &Self) -> Self {
+        let gap_ns = self.gap_ns.max(other.gap_ns);
+        let mut spans = [self.settled(), other.settled()].concat();
+        spans.sort_unstable();
+        join(&mut spans, gap_ns);
+        Self { spans, late: Vec::new(), limit: self.limit, gap_ns }
+    }
+
     /// Length of the part that both cover.
     pub(crate) fn shared(&self, other: &Self) -> u64 {
         let (one, two) = (self.settled(), other.settled());

@@ -190,3 +190,56 @@ fn calls_without_durations_do_not_make_a_load_that_waits_for_nothing() {
         ]
     );
 }
+
+/// A second with 8 asynchronous reads of 100 ms at a time, awaited in calls of 90 ms, and the device
+/// busy half of it; without the calls, the program looks at its ring itself.
+fn asynchronous(awaits: bool) -> Summary {
+    let (mut events, mut requests) = (Vec::new(), Vec::new());
+    for nth in 0..10 {
+        for part in 0..8 {
+            let read = event("io_uring_read", nth * 100, 100, 2, 4096);
+            events.push(Event { offset: Some((nth * 8 + part) * 8192), ..read });
+        }
+        if awaits {
+            let call = event("io_uring_enter", nth * 100 + 5, 90, 0, 8);
+            events.push(Event { file: None, ..call });
+        }
+        requests.push(request(Operation::Read, nth * 100, 50, nth * 1000, 4096));
+    }
+    summary(&meta(1000, true), &events, &requests)
+}
+
+#[test]
+fn a_thread_does_not_wait_for_its_asynchronous_operations_but_in_the_call_that_awaits_them() {
+    let found = asynchronous(true);
+    let row = |name: &str| {
+        let row = found.classes.iter().find(|row| row.class == name).unwrap();
+        (row.count, row.time_ns)
+    };
+    assert_eq!((row("async read"), row("async")), ((80, 8000 * MS), (10, 900 * MS)));
+    assert_eq!((found.operations, found.operations_ns), (80, 8000 * MS));
+    assert_eq!((found.in_calls_ns, found.calling_ns), (900 * MS, 900 * MS));
+    assert_eq!((found.in_flight_ns, found.in_progress_ns), (1000 * MS, 1000 * MS));
+    assert_eq!((found.reads.count, found.reads.bytes, found.reads.sequential), (80, 80 << 12, 1));
+    assert_eq!(found.top_processes[0].time_ns, 900 * MS);
+    let [waits, gain, axes] = found.sentences();
+    assert_eq!(
+        waits,
+        "It waits for files 90 % of the time, 100 % of that time in asynchronous I/O."
+    );
+    assert!(gain.contains("at most 500 ms of 1.00 s (50 %)"), "{gain}");
+    assert!(axes.contains("latency of the device (scattered reads of 4 KiB)"), "{axes}");
+}
+
+#[test]
+fn a_program_that_looks_at_its_ring_itself_may_wait() {
+    let found = asynchronous(false);
+    let [waits, gain, _] = found.sentences();
+    assert_eq!(
+        waits,
+        "It spends 0 % of the time in calls on files, but asynchronous I/O is in progress 100 % of \
+         the time: the trace cannot tell how much of it the program waits."
+    );
+    assert!(gain.contains("at most 500 ms of 1.00 s (50 %)"), "{gain}");
+    assert!(text(&found).contains("asynchronous      80 operations, 8.00 at a time"));
+}

@@ -1,6 +1,6 @@
 //! A summary as text for the terminal.
 
-use super::{OperationSummary, Reuse, Share, Spread, Summary, Transfer, ratio};
+use super::{ASYNCHRONOUS, OperationSummary, Reuse, Share, Spread, Summary, Transfer, ratio};
 use crate::meta::Mount;
 use std::fmt::Write as _;
 
@@ -93,6 +93,23 @@ fn overview(out: &mut String, summary: &Summary) {
     for (name, value) in rows {
         line(out, &format!("{name:<18}{value}"));
     }
+    sometimes(out, summary);
+    line(out, "");
+}
+
+/// Rows that not every load has.
+fn sometimes(out: &mut String, summary: &Summary) {
+    if summary.operations > 0 {
+        line(
+            out,
+            &format!(
+                "{:<18}{} operations, {:.2} at a time while there are any",
+                "asynchronous",
+                count(summary.operations),
+                ratio(summary.operations_ns, summary.in_flight_ns)
+            ),
+        );
+    }
     if summary.known_before + summary.unknown_before > 0 {
         line(
             out,
@@ -104,7 +121,6 @@ fn overview(out: &mut String, summary: &Summary) {
             ),
         );
     }
-    line(out, "");
 }
 
 fn classes(out: &mut String, summary: &Summary) {
@@ -119,7 +135,11 @@ fn classes(out: &mut String, summary: &Summary) {
         ),
     );
     for class in &summary.classes {
-        let share = percent(ratio(class.time_ns, summary.in_calls_ns));
+        let share = if ASYNCHRONOUS.contains(&class.class) {
+            UNKNOWN.to_owned()
+        } else {
+            percent(ratio(class.time_ns, summary.in_calls_ns))
+        };
         line(
             out,
             &format!(
