@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: forecasts layers fuzz kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: image forecasts layers fuzz kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -65,6 +65,10 @@ install: ## build, then install the program, man pages and completions below PRE
 	$(CARGO) build --release --locked --package seekwell
 	install -D -m 755 $(TARGET)/release/seekwell $(DESTDIR)$(PREFIX)/bin/seekwell
 	$(TARGET)/release/seekwell documents $(DESTDIR)$(PREFIX)/share
+
+image: ## build the container image seekwell:VERSION for `seekwell manifest`, with podman or docker (IMAGE=NAME; 20 minutes)
+	$(or $(CONTAINERS),$(shell command -v podman || command -v docker || echo podman)) build --file Containerfile \
+		--tag $(or $(IMAGE),seekwell:$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)) .
 
 packages: ## install missing Debian packages (apt, with sudo when not root)
 	@scripts/install-packages

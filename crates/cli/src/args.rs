@@ -1,7 +1,10 @@
 //! The arguments, one definition each: help, usage and completions come from here.
 
+mod elsewhere;
 mod examples;
 mod traces;
+
+pub use elsewhere::{ClusterArgs, ManifestArgs, WorkArgs};
 
 pub use traces::{
     CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
@@ -12,7 +15,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_session::{
-    Advised, Change, CpuCharge, More, OnCluster, Options, Price, Tried, backends,
+    Advised, Change, CpuCharge, InCluster, More, OnCluster, Options, Price, Tried, Workers,
+    backends,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,6 +46,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Run a lab and name the verdict
     Run(RunArgs),
+    /// Print the objects that run a lab in a Kubernetes cluster
+    Manifest(ManifestArgs),
     /// Compare filesystems and schedulers for one command, without a lab file
     Try(TryArgs),
     /// Tell what changing the stack would gain a recorded load
@@ -96,9 +102,6 @@ pub enum Command {
     Work(WorkArgs),
 }
 
-/// The word of `--on` that names a cluster instead of a device.
-const SLURM: &str = "slurm";
-
 /// Backend that runs the trials of a lab, and its settings.
 #[derive(Args, Debug)]
 pub struct BackendArgs {
@@ -112,7 +115,7 @@ pub struct BackendArgs {
     pub model: Option<String>,
     /// Virtual backend: run the lab on this modelled device instead of its own; given more than once, the
     /// device is an axis of the verdict. `slurm` is no device: it runs the trials on the nodes of a cluster,
-    /// and implies the virtual backend
+    /// and implies the virtual backend; so does `workers`, as the pods of `seekwell manifest` use it
     #[arg(long, value_name = "MODEL")]
     pub on: Vec<String>,
     /// Price of one of the run's devices in whole units of your currency: the report shows it with the
@@ -138,20 +141,20 @@ pub struct BackendArgs {
 }
 
 impl BackendArgs {
-    /// True if the trials run on the nodes of a cluster.
-    pub fn is_on_slurm(&self) -> bool {
-        self.on.iter().any(|word| word == SLURM)
+    /// True if the trials run on other machines.
+    pub fn is_elsewhere(&self) -> bool {
+        self.on.iter().any(|word| elsewhere::is_named(word))
     }
 
     /// The options of a session.
     pub fn options(&self) -> Options {
-        let place = if self.is_on_slurm() { "virtual" } else { &self.place };
+        let place = if self.is_elsewhere() { "virtual" } else { &self.place };
         Options {
             backend: place.to_owned(),
             device: self.device.clone(),
             journal_device: self.journal_device.clone(),
             model: self.model.clone(),
-            on: self.on.iter().filter(|word| *word != SLURM).cloned().collect(),
+            on: self.on.iter().filter(|word| !elsewhere::is_named(word)).cloned().collect(),
             prices: self.prices.clone(),
             kernel: self.kernel.clone(),
             bring: self.bring.clone(),
@@ -343,45 +346,6 @@ pub struct RunArgs {
     pub no_screen: bool,
 }
 
-/// Workers on the nodes of a cluster.
-#[derive(Args, Debug)]
-pub struct ClusterArgs {
-    /// With --on slurm: number of workers, each with one CPU
-    #[arg(long, value_name = "N", requires = "on", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub nodes: u32,
-    /// With --on slurm: partition of the cluster [default: the cluster's own]
-    #[arg(long, value_name = "NAME", requires = "on")]
-    pub partition: Option<String>,
-    /// With --on slurm: account to charge [default: the user's own]
-    #[arg(long, value_name = "NAME", requires = "on")]
-    pub account: Option<String>,
-    /// With --on slurm: further option of sbatch, for example --sbatch=--time=60; may be given more than
-    /// once
-    #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true)]
-    pub sbatch: Vec<String>,
-}
-
-impl ClusterArgs {
-    /// The workers; the run ends when `stop` is raised.
-    fn workers(&self, stop: Arc<AtomicBool>) -> OnCluster {
-        let named = [("--partition", &self.partition), ("--account", &self.account)];
-        let named = named
-            .into_iter()
-            .filter_map(|(option, value)| value.as_ref().map(|value| format!("{option}={value}")));
-        OnCluster { tasks: self.nodes, options: named.chain(self.sbatch.clone()).collect(), stop }
-    }
-}
-
-/// Arguments of `work`.
-#[derive(Args, Debug)]
-pub struct WorkArgs {
-    /// Folder that the run shares with its workers
-    pub folder: PathBuf,
-    /// Name of the worker
-    #[arg(long, value_name = "NAME")]
-    pub task: String,
-}
-
 impl RunArgs {
     /// The options of a session; `stop` ends a run that waits for a node.
     pub fn options(&self, stop: &Arc<AtomicBool>) -> Options {
@@ -389,7 +353,10 @@ impl RunArgs {
             jobs: self.jobs,
             cpu: self.cpu,
             check: self.check,
-            cluster: self.at.is_on_slurm().then(|| self.cluster.workers(stop.clone())),
+            cluster: self
+                .at
+                .is_elsewhere()
+                .then(|| self.cluster.workers(&self.at.on, stop.clone())),
             scratch: self.scratch.clone(),
             more: self.longest().map(|_| More { until_decided: self.at_most.is_some() }),
             ..self.at.options()

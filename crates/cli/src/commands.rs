@@ -13,6 +13,7 @@ pub mod documents;
 pub mod extract;
 pub mod init;
 pub mod kernel;
+pub mod manifest;
 pub mod plan;
 pub mod probe;
 pub mod repair;

@@ -61,6 +61,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Extract(arguments) => commands::extract::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Repair(arguments) => commands::repair::run(&arguments),
+        Command::Manifest(arguments) => commands::manifest::run(&arguments),
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Trace(command) => commands::trace::run(&command),
         Command::Screen => progress::live::run(),
@@ -94,6 +95,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Extract(_)
         | Command::Verify(_)
         | Command::Repair(_)
+        | Command::Manifest(_)
         | Command::Capture(_)
         | Command::Trace(_)
         | Command::Screen

@@ -170,8 +170,8 @@ impl Cluster {
     fn provide(&mut self) -> Result<(), ClusterError> {
         let live = match &self.job {
             Some(job) => match self.queue.live(job) {
-                Ok(live) => live,
-                Err(_) => return Ok(()),
+                Ok(Some(live)) => live,
+                Ok(None) | Err(_) => return Ok(()),
             },
             None => Live::default(),
         };

@@ -2,7 +2,7 @@
 //!
 //! For: the folder that a session and its workers share ([`Spool`]), the backend that puts trials into
 //! it and takes records out ([`Cluster`]), the loop of a worker ([`work`]), and the jobs in which a
-//! scheduler of clusters runs workers ([`Queue`], [`Slurm`]).
+//! scheduler of clusters runs workers ([`Queue`], [`Slurm`]; of Kubernetes the [`Manifest`]).
 //!
 //! Not for: running a trial, judging, deciding which trials run. A trial depends on its request alone,
 //! so it does not matter which worker runs it, nor whether two do.
@@ -11,14 +11,17 @@ mod backend;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod kubernetes;
 mod queue;
 mod slurm;
 mod spool;
 mod work;
+mod yaml;
 
 pub use backend::{Cluster, Patience};
 pub use error::ClusterError;
-pub use queue::{JobId, Live, Queue};
+pub use kubernetes::Manifest;
+pub use queue::{JobId, Live, Others, Queue};
 pub use slurm::{Array, Slurm};
 pub use spool::{Delivery, Spool, Work};
-pub use work::work;
+pub use work::{Worked, work};

@@ -32,15 +32,34 @@ pub trait Queue {
     /// When the scheduler refuses the job or cannot be reached.
     fn submit(&mut self) -> Result<JobId, ClusterError>;
 
-    /// The tasks of a job that have not ended.
+    /// The tasks of a job that have not ended; `None` if workers are known by their heartbeats alone.
     ///
     /// # Errors
     /// When the scheduler cannot be reached.
-    fn live(&mut self, job: &JobId) -> Result<Live, ClusterError>;
+    fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError>;
 
     /// Ends the tasks of a job.
     ///
     /// # Errors
     /// When the scheduler cannot be reached.
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError>;
+}
+
+/// Workers that something else starts and ends, such as a Job of Kubernetes.
+#[derive(Clone, Copy, Debug)]
+pub struct Others;
+
+impl Queue for Others {
+    fn submit(&mut self) -> Result<JobId, ClusterError> {
+        Ok(JobId("others".to_owned()))
+    }
+
+    fn live(&mut self, _job: &JobId) -> Result<Option<Live>, ClusterError> {
+        Ok(None)
+    }
+
+    /// They end when the folder says so.
+    fn cancel(&mut self, _job: &JobId) -> Result<(), ClusterError> {
+        Ok(())
+    }
 }

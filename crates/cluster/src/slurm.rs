@@ -105,15 +105,15 @@ impl Queue for Slurm {
         Ok(JobId(number.to_owned()))
     }
 
-    fn live(&mut self, job: &JobId) -> Result<Live, ClusterError> {
+    fn live(&mut self, job: &JobId) -> Result<Option<Live>, ClusterError> {
         let arguments = ["--noheader", "--format=%T %K", "--jobs"].map(OsString::from);
         let arguments: Vec<OsString> =
             arguments.into_iter().chain([job.0.clone().into()]).collect();
         match output("squeue", &arguments) {
-            Ok(text) => Ok(live(&text)),
+            Ok(text) => Ok(Some(live(&text))),
             // Slurm forgets a job some minutes after its end.
             Err(ClusterError::Command { words, .. }) if words.contains("Invalid job id") => {
-                Ok(Live::default())
+                Ok(Some(Live::default()))
             }
             Err(error) => Err(error),
         }

@@ -6,6 +6,7 @@
 //! | path | made by | holds |
 //! | --- | --- | --- |
 //! | `work.json` | session | plan, environment, settings of the trials' backend |
+//! | `id` | session | a number of that work: results of another one do not count |
 //! | `wanted/INDEX` | session | a trial that any worker may take |
 //! | `taken/INDEX.TASK` | worker | the trial that it runs |
 //! | `done/INDEX` | worker | the record, or why there is none |
@@ -33,6 +34,7 @@ mod tests;
 pub(crate) const SESSION: &str = "session";
 
 const WORK: &str = "work.json";
+const ID: &str = "id";
 const WANTED: &str = "wanted";
 const TAKEN: &str = "taken";
 const DONE: &str = "done";
@@ -54,6 +56,8 @@ pub struct Work {
 /// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
+    /// Number of the work that the worker was given: two plans may have the same trial.
+    pub(crate) work: u64,
     /// The trial.
     pub trial: PlannedTrial,
     /// The worker.
@@ -66,6 +70,7 @@ pub struct Delivery {
 #[derive(Clone, Debug)]
 pub struct Spool {
     folder: PathBuf,
+    work: u64,
 }
 
 impl Spool {
@@ -75,18 +80,22 @@ impl Spool {
     /// # Errors
     /// [`ClusterError::Spool`], and [`ClusterError::Foreign`] for a folder of others.
     pub fn create(folder: &Path, work: &Work) -> Result<Self, ClusterError> {
-        let spool = Self { folder: folder.to_owned() };
+        let mut spool = Self { folder: folder.to_owned(), work: number_of(work) };
         match fs::DirBuilder::new().mode(0o700).create(folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => spool.check_owner()?,
             made => made.map_err(failed("make", folder))?,
         }
         let same = read::<Work>(&spool.path(WORK)).is_ok_and(|kept| kept == Some(work.clone()));
-        let old: &[&str] = if same {
-            &[WANTED, TAKEN, BEATS, STOP]
+        if same {
+            // Numbers of a plan may be read as their neighbours, which makes another text of it.
+            spool.work = read(&spool.path(ID))?.unwrap_or(spool.work);
+            remove(&spool.path(STOP))?;
+            // Emptied, not removed: workers that the interrupted session left may go on.
+            [WANTED, TAKEN, BEATS].iter().try_for_each(|name| empty(&spool.path(name)))?;
         } else {
-            &[WORK, WANTED, TAKEN, DONE, BEATS, LOGS, STOP]
-        };
-        old.iter().try_for_each(|name| remove(&spool.path(name)))?;
+            let old = [ID, WORK, WANTED, TAKEN, DONE, BEATS, LOGS, STOP];
+            old.iter().try_for_each(|name| remove(&spool.path(name)))?;
+        }
         for name in [WANTED, TAKEN, DONE, BEATS, LOGS] {
             let path = spool.path(name);
             fs::DirBuilder::new()
@@ -96,6 +105,7 @@ impl Spool {
                 .map_err(failed("make", &path))?;
         }
         spool.write(&spool.path(WORK), work)?;
+        spool.write(&spool.path(ID), &spool.work)?;
         Ok(spool)
     }
 
@@ -104,12 +114,57 @@ impl Spool {
     /// # Errors
     /// When it is the folder of others, or has no work.
     pub fn open(folder: &Path) -> Result<(Self, Work), ClusterError> {
-        let spool = Self { folder: folder.to_owned() };
+        let mut spool = Self { folder: folder.to_owned(), work: 0 };
         spool.check_owner()?;
-        let path = spool.path(WORK);
-        let work = read(&path)?
-            .ok_or_else(|| failed("read", &path)(io::Error::from(io::ErrorKind::NotFound)))?;
+        spool.work = spool.there(ID)?;
+        let work = spool.there(WORK)?;
+        if spool.is_other_work()? {
+            return Self::open(folder);
+        }
         Ok((spool, work))
+    }
+
+    /// Opens the folder of a session that lives, as a worker that may be there before it; looks each time
+    /// after this long.
+    ///
+    /// # Errors
+    /// As [`Self::open`], except that the folder is not there yet.
+    pub fn wait(folder: &Path, look: std::time::Duration) -> Result<(Self, Work), ClusterError> {
+        let mut before = None;
+        loop {
+            let spool = Self { folder: folder.to_owned(), work: 0 };
+            let now = if spool.is_gone() || !spool.path(ID).exists() {
+                None
+            } else {
+                read::<u64>(&spool.path(BEATS).join(SESSION))?
+            };
+            if now.is_some() && before.is_some() && now != before {
+                return Self::open(folder);
+            }
+            before = now;
+            std::thread::sleep(look);
+        }
+    }
+
+    /// True if the folder has other work now: a run with the same name was started anew.
+    pub(crate) fn is_other_work(&self) -> Result<bool, ClusterError> {
+        Ok(read::<u64>(&self.path(ID))?.is_some_and(|work| work != self.work))
+    }
+
+    /// The result of a trial, for [`Self::deliver`].
+    pub(crate) fn delivery(
+        &self,
+        trial: PlannedTrial,
+        task: &str,
+        result: Result<Box<Record>, String>,
+    ) -> Delivery {
+        Delivery { work: self.work, trial, task: task.to_owned(), result }
+    }
+
+    /// True if there is no folder any more, because the run is over.
+    pub(crate) fn is_gone(&self) -> bool {
+        fs::symlink_metadata(&self.folder)
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 
     /// Folder of the workers' logs.
@@ -176,8 +231,10 @@ impl Spool {
     pub(crate) fn delivered(&self, trial: &PlannedTrial) -> Result<Option<Delivery>, ClusterError> {
         let path = self.path(DONE).join(name(trial.index));
         match read::<Delivery>(&path)? {
-            Some(delivery) if delivery.trial == *trial => Ok(Some(delivery)),
-            // Of a plan that was made longer or shorter since.
+            Some(delivery) if delivery.work == self.work && delivery.trial == *trial => {
+                Ok(Some(delivery))
+            }
+            // Of a plan that was made longer or shorter since, or by a worker of another run.
             Some(_) => remove(&path).map(|()| None),
             None => Ok(None),
         }
@@ -260,6 +317,13 @@ impl Spool {
         self.folder.join(name)
     }
 
+    /// Reads a file that has to be there.
+    fn there<T: DeserializeOwned>(&self, name: &str) -> Result<T, ClusterError> {
+        let path = self.path(name);
+        let missing = || failed("read", &path)(io::Error::from(io::ErrorKind::NotFound));
+        read(&path)?.ok_or_else(missing)
+    }
+
     fn check_owner(&self) -> Result<(), ClusterError> {
         let facts = fs::symlink_metadata(&self.folder).map_err(failed("open", &self.folder))?;
         let ours = facts.is_dir() && facts.uid() == geteuid().as_raw() && facts.mode() & 0o077 == 0;
@@ -293,6 +357,14 @@ impl Spool {
     }
 }
 
+/// Number of a work: FNV-1a of its text.
+fn number_of(work: &Work) -> u64 {
+    let text = serde_json::to_vec(work).unwrap_or_default();
+    text.iter().fold(0xcbf2_9ce4_8422_2325, |number: u64, byte| {
+        (number ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
 /// Lines of a log in an error.
 const LAST_LINES: usize = 5;
 
@@ -314,6 +386,14 @@ fn names(folder: &Path) -> Result<Vec<String>, ClusterError> {
     }
     names.sort();
     Ok(names)
+}
+
+/// Removes all files of a folder, which may not be there.
+fn empty(folder: &Path) -> Result<(), ClusterError> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    names(folder)?.iter().try_for_each(|name| remove(&folder.join(name)))
 }
 
 /// Reads a file; `None` if there is none.

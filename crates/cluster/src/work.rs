@@ -1,7 +1,7 @@
 //! A worker: takes trials out of the shared folder until the session has no more.
 
 use crate::error::ClusterError;
-use crate::spool::{Delivery, SESSION, Spool};
+use crate::spool::{SESSION, Spool};
 use seekwell_model::backend::BackendError;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
@@ -20,7 +20,16 @@ pub(crate) const BEAT: Duration = Duration::from_secs(2);
 /// Time after which a session without a heartbeat is believed dead. Its next one continues the run.
 const SESSION_SILENT: Duration = Duration::from_secs(60);
 
-/// Runs trials until the session stops its workers or dies. Returns how many it ran.
+/// End of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worked {
+    /// Trials that it ran.
+    pub trials: u64,
+    /// True if its session died before the end of the run.
+    pub is_orphan: bool,
+}
+
+/// Runs trials until the session stops its workers, removes the folder, or dies.
 ///
 /// # Errors
 /// When the shared folder cannot be used. A backend that is broken is delivered to the session.
@@ -28,25 +37,30 @@ pub fn work(
     spool: &Spool,
     task: &str,
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
-) -> Result<u64, ClusterError> {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+) -> Result<Worked, ClusterError> {
+    let (over, mut trials) = (AtomicBool::new(false), 0);
+    let ended = std::thread::scope(|scope| {
         let beating = scope.spawn(|| beat(spool, task, &over, SESSION_SILENT));
-        let ran = take_all(spool, task, &over, run);
+        let taken = take_all(spool, task, &over, &mut trials, run);
         over.store(true, Ordering::Relaxed);
         beating.thread().unpark();
-        let beaten = beating.join().unwrap_or(Ok(()));
-        ran.and_then(|ran| beaten.map(|()| ran))
-    })
+        let beaten = beating.join().unwrap_or(Ok(false));
+        taken.and(beaten)
+    });
+    match ended {
+        // A session that is done removes the folder, whatever its workers do just then.
+        Err(_) if spool.is_gone() => Ok(Worked { trials, is_orphan: false }),
+        ended => ended.map(|is_orphan| Worked { trials, is_orphan }),
+    }
 }
 
 fn take_all(
     spool: &Spool,
     task: &str,
     over: &AtomicBool,
+    trials: &mut u64,
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
-) -> Result<u64, ClusterError> {
-    let mut ran = 0;
+) -> Result<(), ClusterError> {
     while !over.load(Ordering::Relaxed) && !spool.is_stopped() {
         let Some(trial) = spool.take(task)? else {
             std::thread::sleep(LOOK);
@@ -54,22 +68,23 @@ fn take_all(
         };
         let result = run(&trial).map(Box::new).map_err(|error| in_words(&*error));
         let broken = result.is_err();
-        spool.deliver(&Delivery { trial, task: task.to_owned(), result })?;
-        ran += 1;
+        spool.deliver(&spool.delivery(trial, task, result))?;
+        *trials += 1;
         if broken {
             break;
         }
     }
-    Ok(ran)
+    Ok(())
 }
 
-/// Shows that this worker lives, and raises the flag when the session does not any more.
+/// Shows that this worker lives, and raises the flag when the session does not any more; true if that
+/// was the end.
 fn beat(
     spool: &Spool,
     task: &str,
     over: &AtomicBool,
     silent: Duration,
-) -> Result<(), ClusterError> {
+) -> Result<bool, ClusterError> {
     let (mut heard, mut since) = (None, Instant::now());
     let mut count = 0_u64;
     while !over.load(Ordering::Relaxed) {
@@ -85,12 +100,13 @@ fn beat(
         if now != heard {
             (heard, since) = (now, Instant::now());
         }
-        if since.elapsed() > silent {
+        if since.elapsed() > silent || spool.is_other_work().unwrap_or(false) {
             over.store(true, Ordering::Relaxed);
+            return Ok(true);
         }
         std::thread::park_timeout(BEAT);
     }
-    Ok(())
+    Ok(false)
 }
 
 /// An error with its causes.

@@ -123,7 +123,7 @@ impl Devices {
 }
 
 /// Path of a device file at the start of a word, and the rest of the word: a bus and changes.
-fn own_file(word: &str) -> Option<(&str, &str)> {
+pub(crate) fn own_file(word: &str) -> Option<(&str, &str)> {
     let ends = word.match_indices(SUFFIX).map(|(at, _)| at + SUFFIX.len());
     ends.map(|end| word.split_at(end))
         .find(|(_, rest)| rest.is_empty() || rest.starts_with(['@', ',']))

@@ -252,6 +252,14 @@ pub enum SessionError {
         /// The option.
         option: String,
     },
+    /// A lab for a manifest names a file.
+    #[error(
+        "the lab names the file {named}, and a manifest holds the text of the lab alone; use a device from seekwell device list, or add the file to the image and run the lab there"
+    )]
+    ManifestFile {
+        /// The file.
+        named: String,
+    },
     /// An old run file cannot be renamed.
     #[error("cannot rename {}: {source}", path.display())]
     SetAside {
@@ -282,7 +290,8 @@ impl SessionError {
             | Self::Tried(_)
             | Self::Trace { .. }
             | Self::TraceRoom { .. }
-            | Self::Sbatch { .. } => Kind::Usage,
+            | Self::Sbatch { .. }
+            | Self::ManifestFile { .. } => Kind::Usage,
             Self::Refused(_) | Self::NotSeen { .. } => Kind::Refused,
             _ => Kind::Failed,
         }

@@ -2,8 +2,8 @@
 
 use crate::error::SessionError;
 use crate::machine::Machine;
-use crate::options::{Change, OnCluster, Options};
-use seekwell_cluster::{Array, Cluster, Patience, Slurm, Spool, Work};
+use crate::options::{Change, OnCluster, Options, Workers};
+use seekwell_cluster::{Array, Cluster, Others, Patience, Queue, Slurm, Spool, Work};
 use seekwell_model::plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,20 +63,24 @@ pub(crate) fn cluster(
     environment: &Value,
     run_file: &Path,
 ) -> Result<Cluster, SessionError> {
-    if let Some(option) = Slurm::set_by_us(&on.options) {
+    if let Workers::Slurm { options, .. } = &on.workers
+        && let Some(option) = Slurm::set_by_us(options)
+    {
         return Err(SessionError::Sbatch { option: option.to_owned() });
     }
     let settings = serde_json::to_value(Settings::of(options)).map_err(SessionError::Settings)?;
     let work = Work { plan: plan.clone(), environment: environment.clone(), settings };
     let spool = Spool::create(&folder(run_file), &work)?;
-    let array = Array {
-        program: machine.program.clone(),
-        spool: spool.folder().to_owned(),
-        logs: spool.logs(),
-        tasks: on.tasks,
-        options: on.options.clone(),
+    let queue: Box<dyn Queue> = match &on.workers {
+        Workers::Slurm { tasks, options } => Box::new(Slurm::new(Array {
+            program: machine.program.clone(),
+            spool: spool.folder().to_owned(),
+            logs: spool.logs(),
+            tasks: *tasks,
+            options: options.clone(),
+        })),
+        Workers::Others => Box::new(Others),
     };
-    let queue = Box::new(Slurm::new(array));
     Ok(Cluster::new(spool, queue, Patience::default(), on.stop.clone()))
 }
 

@@ -42,15 +42,27 @@ pub struct Options {
     pub more: Option<More>,
 }
 
-/// Workers on the nodes of a cluster that Slurm manages.
+/// Workers on other machines.
 #[derive(Clone, Debug)]
 pub struct OnCluster {
-    /// Number of workers, each with one CPU.
-    pub tasks: u32,
-    /// Further options of `sbatch`.
-    pub options: Vec<String>,
+    /// The one that starts them.
+    pub workers: Workers,
     /// Ends the run while it waits for a node.
     pub stop: Arc<AtomicBool>,
+}
+
+/// The one that starts the workers of a run.
+#[derive(Clone, Debug)]
+pub enum Workers {
+    /// Slurm, on the nodes that it manages.
+    Slurm {
+        /// Number of workers, each with one CPU.
+        tasks: u32,
+        /// Further options of `sbatch`.
+        options: Vec<String>,
+    },
+    /// Something else, such as a Job of Kubernetes.
+    Others,
 }
 
 /// Rounds that are added to a run after it is judged.

@@ -79,6 +79,15 @@ the current trial, a second Ctrl-C at once. Either way the machine's settings ar
 Exit status: 0 winner or tie, 4 inconclusive, 1 error or stopped, 3 refused for safety."#,
     ),
     (
+        "manifest",
+        r#"Examples:
+  seekwell manifest mine.toml --workers 40 --image registry.example/seekwell:1 > mine.yaml
+  kubectl apply -f mine.yaml
+  seekwell manifest mine.toml --claim shared --option=--model=wd-raptor-wd740gd
+
+A pod with the run and one per worker share a volume. For labs on modelled devices."#,
+    ),
+    (
         "report",
         r#"Examples:
   seekwell report demo.seekwell        the same as at the end of the run

@@ -24,7 +24,7 @@ use std::time::Instant;
 pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     // Only a run that waits for others has to hear of it while it waits.
     let stop =
-        if arguments.at.is_on_slurm() { machine::stop_on_interrupt()? } else { Arc::default() };
+        if arguments.at.is_elsewhere() { machine::stop_on_interrupt()? } else { Arc::default() };
     let options = arguments.options(&stop);
     let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;

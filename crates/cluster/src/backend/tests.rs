@@ -1,6 +1,5 @@
 use super::*;
 use crate::fixture::{record, some_work, spool, trial};
-use crate::spool::Delivery;
 use std::sync::Mutex;
 
 /// A scheduler by script: each submission takes the next course.
@@ -25,12 +24,12 @@ impl Queue for ScriptedQueue {
         Ok(JobId(number.to_string()))
     }
 
-    fn live(&mut self, _job: &JobId) -> Result<Live, ClusterError> {
+    fn live(&mut self, _job: &JobId) -> Result<Option<Live>, ClusterError> {
         let next = match self.live.len() {
             0 | 1 => self.live.first().cloned().flatten(),
             _ => self.live.remove(0),
         };
-        next.ok_or_else(|| ClusterError::Command {
+        next.map(Some).ok_or_else(|| ClusterError::Command {
             command: "squeue",
             words: "Unable to contact slurm controller".to_owned(),
         })
@@ -61,7 +60,7 @@ fn runs_one(spool: &Spool) -> Box<dyn FnMut()> {
     Box::new(move || {
         let trial = spool.take("a").unwrap().unwrap();
         let result = Ok(Box::new(record(trial.index)));
-        spool.deliver(&Delivery { trial, task: "a".to_owned(), result }).unwrap();
+        spool.deliver(&spool.delivery(trial, "a", result)).unwrap();
     })
 }
 
@@ -175,11 +174,7 @@ fn a_broken_worker_and_a_wish_to_end_are_errors_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     spool.want(&trial(0)).unwrap();
-    let broken = Delivery {
-        trial: trial(0),
-        task: "3-0-node7".to_owned(),
-        result: Err("cannot start a guest".to_owned()),
-    };
+    let broken = spool.delivery(trial(0), "3-0-node7", Err("cannot start a guest".to_owned()));
     spool.take("3-0-node7").unwrap();
     spool.deliver(&broken).unwrap();
     let (mut cluster, _) =

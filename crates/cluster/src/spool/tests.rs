@@ -2,8 +2,8 @@ use super::*;
 use crate::fixture::{record, some_work, spool, trial};
 use std::os::unix::fs::PermissionsExt as _;
 
-fn delivery(index: u32, task: &str) -> Delivery {
-    Delivery { trial: trial(index), task: task.to_owned(), result: Ok(Box::new(record(100))) }
+fn delivery(spool: &Spool, index: u32, task: &str) -> Delivery {
+    spool.delivery(trial(index), task, Ok(Box::new(record(100))))
 }
 
 #[test]
@@ -26,10 +26,10 @@ fn a_trial_is_taken_once_and_in_order() {
     // Who asks for it again does not double it.
     spool.want(&trial(2)).unwrap();
     assert_eq!(spool.take("b").unwrap(), None);
-    spool.deliver(&delivery(2, "a")).unwrap();
+    spool.deliver(&delivery(&spool, 2, "a")).unwrap();
     spool.want(&trial(2)).unwrap();
     assert_eq!(spool.take("b").unwrap(), None);
-    assert_eq!(spool.delivered(&trial(2)).unwrap(), Some(delivery(2, "a")));
+    assert_eq!(spool.delivered(&trial(2)).unwrap(), Some(delivery(&spool, 2, "a")));
     assert_eq!(spool.taken().unwrap(), [(10, "b".to_owned())]);
 }
 
@@ -65,9 +65,9 @@ fn a_trial_of_a_lost_worker_is_wanted_again() {
     spool.put_back(1, "a").unwrap();
     assert_eq!(spool.take("b").unwrap(), Some(trial(1)));
     // It was not lost: its result counts as any other, and nothing is put back twice.
-    spool.deliver(&delivery(1, "a")).unwrap();
+    spool.deliver(&delivery(&spool, 1, "a")).unwrap();
     spool.put_back(1, "a").unwrap();
-    assert_eq!(spool.delivered(&trial(1)).unwrap(), Some(delivery(1, "a")));
+    assert_eq!(spool.delivered(&trial(1)).unwrap(), Some(delivery(&spool, 1, "a")));
     assert_eq!(spool.take("c").unwrap(), None);
 }
 
@@ -86,7 +86,7 @@ fn trials_that_are_no_longer_wanted_are_withdrawn() {
 fn a_result_of_another_trial_with_the_same_number_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.deliver(&delivery(1, "a")).unwrap();
+    spool.deliver(&delivery(&spool, 1, "a")).unwrap();
     let other = PlannedTrial { seed: 8, ..trial(1) };
     assert_eq!(spool.delivered(&other).unwrap(), None);
     spool.want(&other).unwrap();
@@ -99,15 +99,19 @@ fn a_continued_session_keeps_results_of_the_same_work_alone() {
     let first = spool(&folder);
     first.want_only(&[trial(1), trial(2)]).unwrap();
     first.take("a").unwrap();
-    first.deliver(&delivery(0, "a")).unwrap();
+    first.deliver(&delivery(&first, 0, "a")).unwrap();
     first.stop().unwrap();
     let second = spool(&folder);
     assert!(!second.is_stopped());
-    assert_eq!(second.delivered(&trial(0)).unwrap(), Some(delivery(0, "a")));
+    assert_eq!(second.delivered(&trial(0)).unwrap(), Some(delivery(&second, 0, "a")));
     assert_eq!(second.taken().unwrap(), []);
     assert_eq!(second.take("b").unwrap(), None, "wanted only when the run asks for it");
     let other = Work { environment: serde_json::json!({"kernel": "6.13"}), ..some_work() };
     let third = Spool::create(&folder.path().join("x.nodes"), &other).unwrap();
+    assert_eq!(third.delivered(&trial(0)).unwrap(), None);
+    // A worker of the run before knows neither that its folder is another's now, nor that the trial is.
+    assert!(second.is_other_work().unwrap() && !third.is_other_work().unwrap());
+    second.deliver(&delivery(&second, 0, "a")).unwrap();
     assert_eq!(third.delivered(&trial(0)).unwrap(), None);
 }
 

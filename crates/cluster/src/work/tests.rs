@@ -16,7 +16,7 @@ fn a_worker_runs_what_is_wanted_until_it_is_stopped() {
         }
         Ok(record(trial.index))
     });
-    assert_eq!(ran.unwrap(), 2);
+    assert_eq!(ran.unwrap(), Worked { trials: 2, is_orphan: false });
     assert_eq!(*seen.lock().unwrap(), [0, 1]);
     let delivery = spool.delivered(&trial(1)).unwrap().unwrap();
     assert_eq!((delivery.task.as_str(), *delivery.result.unwrap()), ("a", record(1)));
@@ -32,7 +32,7 @@ fn a_broken_backend_is_delivered_with_its_causes_and_ends_the_worker() {
         let source = io::Error::other("no memory");
         Err(Box::new(crate::ClusterError::Spool { action: "write", path: "/x".into(), source }))
     });
-    assert_eq!(ran.unwrap(), 1);
+    assert_eq!(ran.unwrap(), Worked { trials: 1, is_orphan: false });
     let delivery = spool.delivered(&trial(0)).unwrap().unwrap();
     assert_eq!(delivery.result, Err("cannot write /x: no memory: no memory".to_owned()));
     assert_eq!(spool.delivered(&trial(1)).unwrap(), None);
@@ -45,6 +45,40 @@ fn a_worker_leaves_a_session_that_is_silent() {
     spool.beat(SESSION, 5).unwrap();
     let over = AtomicBool::new(false);
     // Its time of silence is over at the first heartbeat that brings nothing new.
-    beat(&spool, "a", &over, Duration::ZERO).unwrap();
+    assert!(beat(&spool, "a", &over, Duration::ZERO).unwrap());
     assert!(over.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_folder_that_is_removed_is_the_end_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want_only(&[trial(0), trial(1)]).unwrap();
+    let ran = work(&spool, "a", &mut |trial| {
+        spool.remove().unwrap();
+        Ok(record(trial.index))
+    });
+    assert_eq!(ran.unwrap(), Worked { trials: 0, is_orphan: false }, "its record came too late");
+}
+
+#[test]
+fn a_worker_that_waits_starts_when_there_is_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.nodes");
+    let missing = Spool::open(&path).unwrap_err().to_string();
+    assert!(missing.starts_with("cannot open"), "{missing}");
+    let waits = std::thread::spawn({
+        let path = path.clone();
+        move || Spool::wait(&path, Duration::from_millis(1))
+    });
+    let spool = spool(&folder);
+    // A heartbeat that does not change is that of a session which died.
+    for count in 1.. {
+        spool.beat(SESSION, count).unwrap();
+        if waits.is_finished() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(waits.join().unwrap().unwrap().1, crate::fixture::some_work());
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::machine::Machine;
-use crate::options::OnCluster;
+use crate::options::{OnCluster, Workers};
 use crate::resolved::LabText;
 use seekwell_host::sysfs::System;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
         jobs: Some(1),
         cpu: Some("1,1".parse().unwrap()),
         check: true,
-        cluster: Some(OnCluster { tasks: 2, options: vec![], stop: Arc::default() }),
+        cluster: Some(OnCluster { workers: Workers::Others, stop: Arc::default() }),
         scratch: None,
         prices: vec![],
         more: None,

@@ -1,0 +1,98 @@
+//! Arguments of runs on other machines: on the nodes of Slurm, in the pods of Kubernetes, and of a worker there.
+
+use clap::Args;
+use seekwell_session::{InCluster, OnCluster, Workers};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The words of `--on` that name other machines instead of a device: those of a cluster, and those on
+/// which something else starts the workers.
+const SLURM: &str = "slurm";
+const WORKERS: &str = "workers";
+
+/// True if a word of `--on` names other machines.
+pub(super) fn is_named(word: &str) -> bool {
+    [SLURM, WORKERS].contains(&word)
+}
+
+/// Workers on the nodes of a cluster.
+#[derive(Args, Debug)]
+pub struct ClusterArgs {
+    /// With --on slurm: number of workers, each with one CPU
+    #[arg(long, value_name = "N", requires = "on", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub nodes: u32,
+    /// With --on slurm: partition of the cluster [default: the cluster's own]
+    #[arg(long, value_name = "NAME", requires = "on")]
+    pub partition: Option<String>,
+    /// With --on slurm: account to charge [default: the user's own]
+    #[arg(long, value_name = "NAME", requires = "on")]
+    pub account: Option<String>,
+    /// With --on slurm: further option of sbatch, for example --sbatch=--time=60; may be given more than
+    /// once
+    #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true)]
+    pub sbatch: Vec<String>,
+}
+
+impl ClusterArgs {
+    /// The workers; the run ends when `stop` is raised.
+    pub(super) fn workers(&self, on: &[String], stop: Arc<AtomicBool>) -> OnCluster {
+        if !on.iter().any(|word| word == SLURM) {
+            return OnCluster { workers: Workers::Others, stop };
+        }
+        let named = [("--partition", &self.partition), ("--account", &self.account)];
+        let named = named
+            .into_iter()
+            .filter_map(|(option, value)| value.as_ref().map(|value| format!("{option}={value}")));
+        let options = named.chain(self.sbatch.clone()).collect();
+        OnCluster { workers: Workers::Slurm { tasks: self.nodes, options }, stop }
+    }
+}
+
+/// Arguments of `work`.
+#[derive(Args, Debug)]
+pub struct WorkArgs {
+    /// Folder that the run shares with its workers
+    pub folder: PathBuf,
+    /// Name of the worker
+    #[arg(long, value_name = "NAME")]
+    pub task: String,
+    /// Wait for a run that is not there yet
+    #[arg(long)]
+    pub wait: bool,
+}
+
+/// Arguments of `manifest`.
+#[derive(Args, Debug)]
+pub struct ManifestArgs {
+    /// Lab file
+    pub lab: PathBuf,
+    /// Image of the containers, as `make image` builds it
+    #[arg(long, value_name = "IMAGE", default_value = concat!("seekwell:", env!("CARGO_PKG_VERSION")))]
+    pub image: String,
+    /// Number of workers, each with one CPU
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub workers: u32,
+    /// Volume claim to share, with the access mode ReadWriteMany [default: one that the manifest makes]
+    #[arg(long, value_name = "NAME")]
+    pub claim: Option<String>,
+    /// Storage class of the claim that the manifest makes [default: the cluster's own]
+    #[arg(long, value_name = "NAME", conflicts_with = "claim")]
+    pub storage_class: Option<String>,
+    /// Further option of `run`, for example --option=--model=wd-raptor; may be given more than once
+    #[arg(long = "option", value_name = "OPTION", allow_hyphen_values = true)]
+    pub options: Vec<String>,
+}
+
+impl ManifestArgs {
+    /// The pods.
+    pub fn pods(&self) -> InCluster {
+        InCluster {
+            image: self.image.clone(),
+            workers: self.workers,
+            claim: self.claim.clone(),
+            storage_class: self.storage_class.clone(),
+            options: self.options.clone(),
+        }
+    }
+}
