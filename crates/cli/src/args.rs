@@ -237,10 +237,14 @@ pub struct ProbeArgs {
     /// Name of the device in the file: small letters, digits and '-'
     #[arg(long, default_value = "probed")]
     pub name: String,
-    /// Also write to the disk, to learn its write cache, flushes and settling; its contents are lost. The
-    /// disk must be claimed, as for a run
+    /// Also write to the disk, to learn its write cache, flushes and settling, or its flash; its contents are
+    /// lost. The disk must be claimed, as for a run
     #[arg(long)]
     pub write: bool,
+    /// Flash: most that is written, in GiB. Write cliff, steady state and erase block of a solid-state disk
+    /// need six times its capacity
+    #[arg(long, value_name = "GIB", default_value_t = 64, requires = "write")]
+    pub most_written: u64,
     /// Seed of the places that are read and written
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

@@ -13,6 +13,7 @@ use crate::model::Geometry;
 mod accuracy;
 mod buffer;
 mod describe;
+mod flash;
 mod head;
 mod line;
 mod report;
@@ -29,6 +30,10 @@ mod tests;
 pub use accuracy::{Accuracy, ClassAccuracy};
 pub use buffer::Buffer;
 pub use describe::{Label, device_file};
+pub use flash::{
+    Card, Cliff, Erases, Faster, FlashFindings, FlashKind, Rate, Solid, flash_file, flash_summary,
+    judge_flash, probe_flash,
+};
 pub use line::{Line, Point};
 pub use report::summary;
 pub use seek::SeekPoint;
@@ -158,7 +163,7 @@ pub enum ProbeError {
     },
     /// Reads show no period of rotation.
     #[error(
-        "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; only rotating disks can be probed"
+        "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; flash is probed with --write alone"
     )]
     NoRotation,
     /// An experiment came to no result.
@@ -228,6 +233,22 @@ pub enum Stage {
     Flushes,
     /// Settling before writes, and writes that are sorted.
     Settling,
+    /// A card or a solid-state disk.
+    Kind,
+    /// Pages of a card.
+    Pages,
+    /// Erase units.
+    EraseUnits,
+    /// Units of a card that may be open.
+    OpenUnits,
+    /// Single requests of a solid-state disk.
+    Commands,
+    /// Its dies.
+    Parallelism,
+    /// Its cache of faster cells.
+    FasterCells,
+    /// Random writes to it when it is full.
+    Cliff,
     /// Withheld probes.
     Accuracy,
 }
@@ -246,6 +267,14 @@ impl Stage {
             Self::WriteCache => "write cache",
             Self::Flushes => "flushes",
             Self::Settling => "settling before writes, writes that are sorted",
+            Self::Kind => "kind of flash",
+            Self::Pages => "pages",
+            Self::EraseUnits => "erase units",
+            Self::OpenUnits => "open units, copying",
+            Self::Commands => "commands, bus, flushes",
+            Self::Parallelism => "dies, stripes, pages",
+            Self::FasterCells => "faster cells",
+            Self::Cliff => "write cliff, steady state",
             Self::Accuracy => "withheld requests",
         }
     }

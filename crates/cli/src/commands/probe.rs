@@ -4,7 +4,8 @@ use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_device::probe::{
-    self, Accuracy, Findings, Label, ProbeError, Simulated, Stage, Target, WriteTarget,
+    self, Accuracy, Findings, FlashFindings, Label, ProbeError, Simulated, Stage, Target,
+    WriteTarget,
 };
 use seekwell_host::guard::Context;
 use seekwell_host::output::Kind;
@@ -24,17 +25,17 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     }
     let (mut opened, title) = opened(session, arguments)?;
     let begun_ns = opened.target().now_ns();
-    let probed = learn(&mut opened, arguments.seed);
+    let probed = learn(&mut opened, arguments);
     if let Some(disturbance) = opened.target().disturbance() {
         terminal::talk(&format!("warning: {disturbance}"));
     }
-    let (findings, accuracy) = probed.map_err(|error| Failure::from_error(&error))?;
+    let (learned, accuracy) = probed.map_err(|error| Failure::from_error(&error))?;
     let took_s = (opened.target().now_ns() - begun_ns) / 1_000_000_000;
-    terminal::talk(probe::summary(&findings, &accuracy).trim_end());
+    terminal::talk(learned.summary(&accuracy).trim_end());
     terminal::talk(&format!("{:<22}{took_s} s", "time of the device"));
     let source = format!("probe of {title}");
     let label = Label { name: &arguments.name, title: &title, source: &source };
-    let file = probe::device_file(label, &findings, Some(&accuracy));
+    let file = learned.file(label, &accuracy);
     seekwell_device::load(&file).map_err(|error| {
         Failure::Error(format!("the findings make no device that can be modelled: {error}"))
     })?;
@@ -60,10 +61,47 @@ impl Opened {
     }
 }
 
+/// Findings of either kind of device.
+enum Learned {
+    Disk(Box<Findings>),
+    Flash(FlashFindings),
+}
+
+impl Learned {
+    fn summary(&self, accuracy: &Accuracy) -> String {
+        match self {
+            Self::Disk(findings) => probe::summary(findings, accuracy),
+            Self::Flash(findings) => probe::flash_summary(findings, accuracy),
+        }
+    }
+
+    fn file(&self, label: Label, accuracy: &Accuracy) -> String {
+        match self {
+            Self::Disk(findings) => probe::device_file(label, findings, Some(accuracy)),
+            Self::Flash(findings) => probe::flash_file(label, findings, Some(accuracy)),
+        }
+    }
+}
+
+fn tell(stage: Stage) {
+    terminal::talk(&format!("probing: {}", stage.name()));
+}
+
 /// Makes the experiments, then judges the file on requests that were withheld.
-fn learn(opened: &mut Opened, seed: u64) -> Result<(Findings, Accuracy), ProbeError> {
-    let mut tell = |stage: Stage| terminal::talk(&format!("probing: {}", stage.name()));
-    let mut findings = probe::probe(opened.target(), seed, &mut tell)?;
+fn learn(opened: &mut Opened, arguments: &ProbeArgs) -> Result<(Learned, Accuracy), ProbeError> {
+    let seed = arguments.seed;
+    if let Opened::Writes(target) = opened
+        && !target.geometry().rotational
+    {
+        return learn_flash(&mut **target, arguments);
+    }
+    let mut findings = match (probe::probe(opened.target(), seed, &mut tell), &mut *opened) {
+        // Some sticks and readers call themselves rotating.
+        (Err(ProbeError::NoRotation), Opened::Writes(target)) => {
+            return learn_flash(&mut **target, arguments);
+        }
+        (probed, _) => probed?,
+    };
     let accuracy = match opened {
         Opened::Reads(target) => {
             tell(Stage::Accuracy);
@@ -75,7 +113,18 @@ fn learn(opened: &mut Opened, seed: u64) -> Result<(Findings, Accuracy), ProbeEr
             probe::judge_writes(&mut **target, &findings, seed ^ WITHHELD)?
         }
     };
-    Ok((findings, accuracy))
+    Ok((Learned::Disk(Box::new(findings)), accuracy))
+}
+
+fn learn_flash(
+    target: &mut dyn WriteTarget,
+    arguments: &ProbeArgs,
+) -> Result<(Learned, Accuracy), ProbeError> {
+    let most_bytes = arguments.most_written.saturating_mul(1 << 30);
+    let findings = probe::probe_flash(target, arguments.seed, most_bytes, &mut tell)?;
+    tell(Stage::Accuracy);
+    let accuracy = probe::judge_flash(target, &findings, arguments.seed ^ WITHHELD)?;
+    Ok((Learned::Flash(findings), accuracy))
 }
 
 /// Refuses a name before minutes of reading, not after them.

@@ -71,8 +71,26 @@ fn a_device_that_cannot_be_probed_is_refused_with_the_reason() {
     let ram = refused(&["--model", "ssd-sata-250gb"]);
     assert!(
         ram.ends_with(
-            "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; only rotating disks can be probed\n"
+            "no rotation found: the ends of reads follow no period between 3,000 and 20,000 turns a minute; flash is probed with --write alone\n"
         ),
         "{ram}"
     );
+}
+
+#[test]
+fn a_probed_card_is_a_device_that_can_be_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut probe = seekwell(directory.path());
+    probe.args(["probe", "--model", "usb2-stick-128mb", "--write", "-o", "stick.toml"]);
+    let probed = probe.output().unwrap();
+    let said = talk(&probed);
+    assert_eq!(probed.status.code(), Some(0), "{said}");
+    for line in
+        ["probing: open units", "erase unit            16 KiB\n", "open units            2\n"]
+    {
+        assert!(said.contains(line), "{said}");
+    }
+    assert!(!said.contains("do not believe"), "{said}");
+    let shown = seekwell(directory.path()).args(["device", "show", "stick.toml"]).output().unwrap();
+    assert_eq!(shown.status.code(), Some(0), "{}", talk(&shown));
 }

@@ -159,7 +159,7 @@ pub(super) fn judge(
 }
 
 /// The comparison of one class; `None` when nothing was measured.
-fn class(
+pub(super) fn class(
     name: &'static str,
     depth: u32,
     device: &[Timed],

@@ -412,6 +412,6 @@ fn ranges(text: &mut String, findings: &Findings) {
 }
 
 /// A TOML string.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

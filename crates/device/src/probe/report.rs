@@ -70,7 +70,7 @@ pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
 }
 
 /// Comparison of the withheld requests, a line for each class.
-fn of_classes(text: &mut String, accuracy: &Accuracy) {
+pub(super) fn of_classes(text: &mut String, accuracy: &Accuracy) {
     for class in &accuracy.classes {
         let doubt = if class.is_believed() { "" } else { "  ! do not believe this class" };
         let _ = writeln!(
@@ -124,6 +124,6 @@ fn of_cache(cache: &WriteCache) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn between_us(found: Interval) -> String {
+pub(super) fn between_us(found: Interval) -> String {
     format!("{:.0} us ({:.0} to {:.0})", found.value / 1e3, found.low / 1e3, found.high / 1e3)
 }

@@ -91,47 +91,51 @@ pub struct Drain {
 }
 
 /// The device with random places.
-struct Pen<'t> {
-    target: &'t mut dyn WriteTarget,
+pub(super) struct Pen<'t> {
+    pub(super) target: &'t mut dyn WriteTarget,
     random: Xoshiro256PlusPlus,
 }
 
-impl Pen<'_> {
-    fn below(&mut self, limit: u64) -> u64 {
+impl<'t> Pen<'t> {
+    pub(super) fn new(target: &'t mut dyn WriteTarget, seed: u64) -> Self {
+        Self { target, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.random.next_u64()) * u128::from(limit)) >> 64) as u64
     }
 
     /// Blocks anywhere on the device.
-    fn places(&mut self, count: usize, sectors: u32) -> Vec<Span> {
+    pub(super) fn places(&mut self, count: usize, sectors: u32) -> Vec<Span> {
         let blocks = self.target.geometry().sectors_512.saturating_sub(sectors.into()) / 8;
         (0..count).map(|_| Span { lba: self.below(blocks) * 8, sectors }).collect()
     }
 
     /// Sectors of a long write: 64 KiB, or the longest that the device takes.
-    fn long(&self) -> u32 {
+    pub(super) fn long(&self) -> u32 {
         (self.target.geometry().max_request_bytes / 512).clamp(BLOCK, 16 * BLOCK)
     }
 
     /// Writes behind one another at a random place.
-    fn row(&mut self, sectors: u32, count: u64) -> Vec<Span> {
+    pub(super) fn row(&mut self, sectors: u32, count: u64) -> Vec<Span> {
         let all = self.target.geometry().sectors_512;
         let count = count.min(all / u64::from(sectors));
         let first = align(self.below((all - count * u64::from(sectors)).max(1)));
         (0..count).map(|nth| Span { lba: first + nth * u64::from(sectors), sectors }).collect()
     }
 
-    fn write(&mut self, span: Span) -> Result<Timed, ProbeError> {
+    pub(super) fn write(&mut self, span: Span) -> Result<Timed, ProbeError> {
         Ok(write(self.target, span)?)
     }
 
     /// Empties the cache and lets the drive rest.
-    fn rest(&mut self) -> Result<(), ProbeError> {
+    pub(super) fn rest(&mut self) -> Result<(), ProbeError> {
         self.target.flush()?;
         self.wait(IDLE_NS);
         Ok(())
     }
 
-    fn wait(&mut self, ns: u64) {
+    pub(super) fn wait(&mut self, ns: u64) {
         let at_ns = self.target.now_ns() + ns;
         self.target.wait_until(at_ns);
     }
@@ -144,7 +148,7 @@ pub(super) fn find(
     seed: u64,
     tell: &mut dyn FnMut(Stage),
 ) -> Result<Writes, ProbeError> {
-    let mut pen = Pen { target, random: Xoshiro256PlusPlus::seed_from_u64(seed) };
+    let mut pen = Pen::new(target, seed);
     tell(Stage::WriteCache);
     let write_ns = single(&mut pen)?;
     let is_cached = write_ns.value < findings.turn_ns.value / 4.0;
@@ -469,7 +473,7 @@ pub(super) fn withheld(
     seed: u64,
 ) -> Result<Vec<Class>, ProbeError> {
     const EACH: usize = 200;
-    let mut pen = Pen { target, random: Xoshiro256PlusPlus::seed_from_u64(seed) };
+    let mut pen = Pen::new(target, seed);
     pen.rest()?;
     let mut classes = Vec::new();
     if let Some(cache) = &writes.cache {
@@ -514,7 +518,7 @@ fn write(target: &mut dyn WriteTarget, span: Span) -> Result<Timed, super::Write
 
 /// Median, and the second smallest and second largest, between which it lies with a probability above 0.95 from nine
 /// values on.
-fn middle(mut times: Vec<f64>) -> Interval {
+pub(super) fn middle(mut times: Vec<f64>) -> Interval {
     times.sort_by(f64::total_cmp);
     let low = times.get(1).copied().unwrap_or_default();
     let high = times.iter().rev().nth(1).copied().unwrap_or(low);
@@ -522,7 +526,7 @@ fn middle(mut times: Vec<f64>) -> Interval {
 }
 
 /// Mean, smallest and largest.
-fn interval(values: &[f64]) -> Interval {
+pub(super) fn interval(values: &[f64]) -> Interval {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

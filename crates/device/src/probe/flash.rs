@@ -1,0 +1,212 @@
+//! Flash, which only writes tell: cards that map erase units as wholes, and solid-state disks.
+
+use super::accuracy::{Accuracy, class};
+use super::simulated::Simulated;
+use super::writes::Pen;
+use super::{Interval, Label, ProbeError, Span, Stage, Target as _, Timed, WriteTarget};
+use crate::file::{DeviceFile, load};
+use crate::model::Geometry;
+
+mod card;
+mod file;
+mod report;
+mod solid;
+mod steps;
+mod wear;
+
+#[cfg(test)]
+mod tests;
+
+pub use card::Card;
+pub use file::flash_file;
+pub use report::flash_summary;
+pub use solid::{Rate, Solid};
+pub use wear::{Cliff, Erases, Faster};
+
+/// Fewest sectors that can be probed: 32 MiB.
+const LEAST_SECTORS: u64 = 1 << 16;
+
+/// Blocks of a device, in sectors.
+const BLOCK: u32 = 8;
+
+/// Random writes from which a card is told from a solid-state disk, and the part of them that counts.
+const TOLD: usize = 96;
+
+/// Requests of a withheld class.
+const WITHHELD: usize = 200;
+
+/// Everything found about a flash device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlashFindings {
+    /// Capacity, blocks and limits.
+    pub geometry: Geometry,
+    /// The device itself.
+    pub kind: FlashKind,
+}
+
+/// The kinds of flash.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlashKind {
+    /// A card or stick, which closes a unit when others are written.
+    Card(Box<Card>),
+    /// A solid-state disk, whose random writes cost no more than others at first.
+    Solid(Box<Solid>),
+}
+
+/// Probes a flash device; `tell` hears of each stage before it begins. At most `budget_bytes` are written, so that a
+/// device wears little: what needs more is not probed. The contents of the device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
+pub fn probe_flash(
+    target: &mut dyn WriteTarget,
+    seed: u64,
+    budget_bytes: u64,
+    tell: &mut dyn FnMut(Stage),
+) -> Result<FlashFindings, ProbeError> {
+    let geometry = target.geometry();
+    if geometry.sectors_512 < LEAST_SECTORS {
+        return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
+    }
+    let mut pen = Pen::new(target, seed);
+    tell(Stage::Kind);
+    let kind = match is_card(&mut pen)? {
+        true => FlashKind::Card(Box::new(card::find(&mut pen, tell)?)),
+        false => FlashKind::Solid(Box::new(solid::find(&mut pen, budget_bytes, tell)?)),
+    };
+    Ok(FlashFindings { geometry, kind })
+}
+
+/// Random writes of a card each close a unit; those of a solid-state disk cost as much as writes in a row.
+fn is_card(pen: &mut Pen<'_>) -> Result<bool, ProbeError> {
+    let mean = |times: &[Timed]| {
+        let last = times.get(times.len() / 2..).unwrap_or_default();
+        last.iter().map(|time| time.took_ns() as f64).sum::<f64>() / last.len().max(1) as f64
+    };
+    let row = pen.row(BLOCK, TOLD as u64);
+    let row_ns = mean(&pen.target.write_all(&row, 1)?);
+    pen.rest()?;
+    let spans = pen.places(TOLD, BLOCK);
+    let random_ns = mean(&pen.target.write_all(&spans, 1)?);
+    Ok(random_ns > 3.0 * row_ns && random_ns > 1e6)
+}
+
+/// Compares the file made of `findings` with the device on requests that the findings did not use. The contents of the
+/// device are lost.
+///
+/// # Errors
+///
+/// [`ProbeError`].
+pub fn judge_flash(
+    target: &mut dyn WriteTarget,
+    findings: &FlashFindings,
+    seed: u64,
+) -> Result<Accuracy, ProbeError> {
+    let reason = "the file made of the findings is refused; send the findings to the authors";
+    let unclear = ProbeError::Unclear { quantity: "the accuracy of the file", reason };
+    let label = Label { name: "probed", title: "probed", source: "probed" };
+    let text = flash_file(label, findings, None);
+    let file: DeviceFile = load(&text).map_err(|_| unclear)?;
+    let mut model = Simulated::new(crate::build(&file, 1));
+    if let Some(bytes) = overwritten_bytes(findings) {
+        overwrite(&mut model, bytes)?;
+    }
+    let device = withheld(target, seed)?;
+    let modelled = withheld(&mut model, seed)?;
+    let pairs = device.iter().zip(&modelled);
+    let classes = pairs.filter_map(|((name, depth, device), (_, _, modelled))| {
+        class(name, *depth, device, modelled)
+    });
+    Ok(Accuracy { classes: classes.collect() })
+}
+
+/// Most bytes for which a model is brought into the state that the probe left the device in.
+const MOST_OVERWRITTEN: u64 = 1 << 39;
+
+/// Bytes in a row that bring the model of a solid-state disk to where it erases what was overwritten, if the device was
+/// brought there.
+fn overwritten_bytes(findings: &FlashFindings) -> Option<u64> {
+    let FlashKind::Solid(solid) = &findings.kind else { return None };
+    solid.erases.as_ref()?;
+    let bytes = 2 * solid.capacity_bytes;
+    (bytes <= MOST_OVERWRITTEN).then_some(bytes)
+}
+
+/// Writes in a row, again and again over the whole device.
+fn overwrite(model: &mut Simulated, bytes: u64) -> Result<(), ProbeError> {
+    let geometry = model.geometry();
+    let length = geometry.max_request_bytes / 512 / BLOCK * BLOCK;
+    let (mut left, mut next) = (bytes / 512, 0);
+    while left > 0 {
+        let sectors = u64::from(length).min(geometry.sectors_512 - next).min(left);
+        model.write_all(&[Span { lba: next, sectors: sectors as u32 }], 1)?;
+        next = (next + sectors) % geometry.sectors_512;
+        left -= sectors;
+    }
+    model.flush()?;
+    Ok(())
+}
+
+/// Class of reads of blocks that were written in a row.
+const READS: &str = "random reads";
+/// Class of writes in a row.
+const ROW: &str = "writes in a row";
+/// Class of writes that are each flushed.
+const SYNCED: &str = "random writes, each flushed";
+/// Class of random writes.
+const RANDOM: &str = "random writes";
+
+type Class = (&'static str, u32, Vec<Timed>);
+
+/// Requests that no experiment made, by class: their times on a device.
+fn withheld(target: &mut dyn WriteTarget, seed: u64) -> Result<Vec<Class>, ProbeError> {
+    const IDLE_NS: u64 = 60_000_000_000;
+    let mut pen = Pen::new(target, seed);
+    let geometry = pen.target.geometry();
+    let depth = geometry.queue_depth.min(32);
+    let long = pen.long();
+    // Faster cells are empty again after an idle time.
+    pen.rest()?;
+    pen.wait(IDLE_NS);
+    let row = pen.row(long, 4 * WITHHELD as u64);
+    // The first half closes what was open before, which is another thing on every device.
+    let written = pen.target.write_all(&row, 1)?.split_off(row.len() / 2);
+    pen.rest()?;
+    let first = row.first().map_or(0, |span| span.lba);
+    let sectors = row.len() as u64 * u64::from(long);
+    let mut reads = |count: usize| -> Vec<Span> {
+        let block = u64::from(BLOCK);
+        let lba = |pen: &mut Pen<'_>| first + pen.below(sectors / block) * block;
+        (0..count).map(|_| Span { lba: lba(&mut pen), sectors: BLOCK }).collect()
+    };
+    let (single, deep) = (reads(WITHHELD), reads(20 * WITHHELD));
+    let mut classes = vec![(ROW, 1, written), (READS, 1, pen.target.read_all(&single, 1)?)];
+    if depth > 1 {
+        classes.push((READS, depth, pen.target.read_all(&deep, depth)?));
+    }
+    let mut synced = Vec::with_capacity(WITHHELD);
+    for span in pen.places(2 * WITHHELD, BLOCK) {
+        let start_ns = pen.write(span)?.start_ns;
+        synced.push(Timed { start_ns, end_ns: pen.target.flush()?.end_ns });
+    }
+    classes.push((SYNCED, 1, synced));
+    pen.rest()?;
+    let spans = pen.places(WITHHELD / 2, BLOCK);
+    classes.push((RANDOM, 1, pen.target.write_all(&spans, 1)?));
+    pen.rest()?;
+    Ok(classes)
+}
+
+/// A difference of times that cannot be negative.
+fn minus(one: Interval, other: Interval) -> Interval {
+    Interval {
+        value: (one.value - other.value).max(0.0),
+        low: (one.low - other.high).max(0.0),
+        high: (one.high - other.low).max(0.0),
+    }
+}
+
+fn scaled(found: Interval, by: f64) -> Interval {
+    Interval { value: found.value * by, low: found.low * by, high: found.high * by }
+}

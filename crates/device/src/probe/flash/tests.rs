@@ -1,0 +1,195 @@
+use super::{
+    Card, FlashFindings, FlashKind, Solid, flash_file, flash_summary, judge_flash, probe_flash,
+};
+use crate::file::{DeviceFile, Parameters};
+use crate::flash::FlashParameters;
+use crate::probe::{Label, Simulated};
+use crate::{build, catalogue, load};
+
+const GIB: u64 = 1 << 30;
+
+fn label() -> Label<'static> {
+    Label { name: "mine", title: "Mine", source: "probe" }
+}
+
+fn probed(file: &DeviceFile, budget_bytes: u64) -> (Simulated, FlashFindings) {
+    let mut target = Simulated::new(build(file, 7));
+    let findings = probe_flash(&mut target, 11, budget_bytes, &mut |_| {}).unwrap();
+    (target, findings)
+}
+
+fn parameters(file: &DeviceFile) -> &FlashParameters {
+    match file.parameters() {
+        Parameters::Flash(parameters) => parameters,
+        _ => panic!("{} is no card", file.name()),
+    }
+}
+
+/// Probes a shipped card and holds what was found to its file.
+fn card_is_found(name: &str) {
+    let file = catalogue().unwrap().remove(name).unwrap();
+    let (mut target, findings) = probed(&file, GIB);
+    let FlashKind::Card(card) = &findings.kind else { panic!("{name}: {findings:?}") };
+    let truth = parameters(&file);
+    assert_eq!(card.unit_bytes.value, f64::from(truth.unit_kib) * 1024.0, "{name}: {card:?}");
+    assert_eq!(card.unit_bytes.low, card.unit_bytes.high, "{name}");
+    assert_eq!(card.page_bytes.value, f64::from(truth.page_bytes), "{name}");
+    assert_eq!(card.open_units, [truth.open_units; 2], "{name}");
+    assert_eq!(card.linear_from_unit, truth.linear_from_unit, "{name}");
+    let [low, high] = card.planes;
+    assert!((low..=high).contains(&truth.planes), "{name}: {low} to {high} planes");
+    times_are_found(name, card, truth);
+    let accuracy = judge_flash(&mut target, &findings, 99).unwrap();
+    for class in &accuracy.classes {
+        assert!(class.is_believed(), "{name}: {class:?}");
+    }
+    assert!(accuracy.classes.len() >= 4, "{name}: {accuracy:?}");
+    let text = flash_file(label(), &findings, Some(&accuracy));
+    assert_eq!(load(&text).unwrap().title(), "Mine", "{text}");
+}
+
+fn times_are_found(name: &str, card: &Card, truth: &FlashParameters) {
+    let times = [
+        ("read", card.read_page_ns, truth.read_page_us),
+        ("program", card.program_page_ns, truth.program_page_us),
+        ("copy", card.copy_page_ns.unwrap(), truth.copy_page_us),
+        ("erase", card.erase_ns, truth.erase_us),
+    ];
+    for (what, found, us) in times {
+        let off = found.value / 1e3 / us - 1.0;
+        assert!(off.abs() < 0.1, "{name}: {what} {found:?}, not {us} us");
+    }
+}
+
+#[test]
+fn a_card_with_units_of_4_mib_in_rising_order_is_found() {
+    card_is_found("sd-card-4mib");
+}
+
+#[test]
+fn cards_and_sticks_with_units_of_every_size_are_found() {
+    for name in ["usb2-stick-512mb", "usb2-stick-128mb", "cf-kingston-24x", "cf-lexar-233x"] {
+        card_is_found(name);
+    }
+}
+
+/// 256 MiB on four dies with stripes of 32 KiB and blocks of 512 KiB.
+fn small(more: &str, slc: &str) -> DeviceFile {
+    load(&format!(
+        r#"
+name = "small"
+title = "small"
+kind = "ssd"
+[presented]
+sectors = 524288
+physical_block = 4096
+queue_depth = 32
+max_request_kib = 512
+[[bus]]
+name = "bus"
+command_us = 8
+mb_per_s = 500
+[ssd]
+channels = 2
+dies_per_channel = 2
+planes = 2
+page_kib = 16
+pages_per_block = 16
+unit_kib = 4
+over_provisioning = 0.15
+reserve_blocks = 2
+read_page_us = 60
+program_us = 600
+erase_us = 4000
+channel_mb_per_s = 800
+read_command_us = 10
+write_command_us = 12
+flush_us = 300
+buffer_kib = 1024
+drain_delay_us = 10000
+suspend_us = 50
+{more}
+{slc}
+[sources]
+presented = "test"
+bus = "test"
+ssd = "test"
+"#
+    ))
+    .unwrap()
+}
+
+const SLC: &str = "[ssd.slc]\nmib = 48\nprogram_us = 200\nidle_ms = 500\nfold_mb_per_s = 1";
+
+fn solid(findings: &FlashFindings) -> &Solid {
+    match &findings.kind {
+        FlashKind::Solid(solid) => solid,
+        FlashKind::Card(card) => panic!("{card:?}"),
+    }
+}
+
+#[test]
+fn a_solid_state_disk_is_found_with_its_dies_faster_cells_cliff_and_erase_block() {
+    let file = small("power_loss_protection = false", SLC);
+    let (mut target, findings) = probed(&file, 2 * GIB);
+    let found = solid(&findings);
+    assert_eq!(found.stripe_sectors.unwrap().value, 64.0);
+    assert_eq!(found.page_sectors.unwrap().value, 32.0);
+    assert_eq!(found.dies, Some([4, 4]));
+    let erases = found.erases.as_ref().unwrap();
+    assert_eq!(erases.superblock_bytes.value, f64::from(4 * 16 * 32 * 1024), "{erases:?}");
+    assert!((erases.erase_ns.value / 4e6 - 1.0).abs() < 0.1, "{erases:?}");
+    let faster = found.faster.as_ref().unwrap();
+    let mib = faster.bytes.value / f64::from(1 << 20);
+    assert!((mib / 48.0 - 1.0).abs() < 0.1, "{faster:?}");
+    let accuracy = judge_flash(&mut target, &findings, 99).unwrap();
+    println!("{}", flash_summary(&findings, &accuracy));
+    let text = flash_file(label(), &findings, Some(&accuracy));
+    let mine = load(&text).unwrap();
+    let Parameters::Ssd(parameters) = mine.parameters() else { panic!("{text}") };
+    assert_eq!((parameters.pages_per_block, parameters.planes, parameters.page_kib), (16, 2, 16));
+    let buffer = found.buffer_bytes.unwrap().value / f64::from(1 << 20);
+    assert!((buffer - 1.0).abs() < 0.1, "{buffer} MiB");
+    // Which writes meet an erase is chance; how many do is not.
+    for class in &accuracy.classes {
+        let off = class.model_ns / class.device_ns - 1.0;
+        assert!(off.abs() < 0.15, "{class:?}");
+        assert!(class.is_believed() || !class.name.contains("read"), "{class:?}");
+    }
+    steady_state_is_found(found, &mine);
+}
+
+/// The steady state of the found file is that of the device.
+fn steady_state_is_found(found: &Solid, mine: &DeviceFile) {
+    let cliff = found.cliff.as_ref().unwrap();
+    assert!(cliff.is_steady, "{cliff:?}");
+    let mut model = Simulated::new(build(mine, 3));
+    let again = probe_flash(&mut model, 5, 2 * GIB, &mut |_| {}).unwrap();
+    let modelled = solid(&again).cliff.as_ref().unwrap();
+    let off = modelled.steady_per_second.value / cliff.steady_per_second.value - 1.0;
+    println!("steady state off by {:.1} %", off * 100.0);
+    assert!(off.abs() < 0.1, "{cliff:?}, {modelled:?}");
+}
+
+#[test]
+fn what_needs_more_bytes_than_may_be_written_is_not_probed() {
+    let file = small("power_loss_protection = true", "");
+    let (_, findings) = probed(&file, GIB / 4);
+    let found = solid(&findings);
+    assert_eq!((&found.cliff, &found.erases, &found.faster), (&None, &None, &None));
+    assert!(found.is_protected());
+    assert!(found.written_bytes <= GIB / 4 + (1 << 20), "{}", found.written_bytes);
+    load(&flash_file(label(), &findings, None)).unwrap();
+}
+
+#[test]
+fn a_flash_device_too_small_is_refused() {
+    let mut file = catalogue().unwrap().remove("usb2-stick-128mb").unwrap();
+    file.presented.sectors = 2048;
+    let mut target = Simulated::new(build(&file, 7));
+    let refused = probe_flash(&mut target, 11, GIB, &mut |_| {}).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the device has 2048 sectors; probing needs at least 65536; name the whole disk, not a small partition"
+    );
+}
