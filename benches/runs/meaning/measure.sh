@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 seekwell=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- log-ram log-disk io databases
+[ $# -gt 0 ] || set -- log-ram log-disk io maildir databases
 work=$(mktemp -d -p "$here")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -49,6 +49,10 @@ for lab in "$@"; do
         pair synced-p99 ours '."synced.commit_latency_p99"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p99"'
         pair import ours '."import.elapsed_durable"' dd '."dd.dd_import"'
         pair view ours '."view.elapsed"' dd '."dd.dd_view"'
+        ;;
+    maildir)
+        pair maildir-rate ours '."delivery.deliveries_per_s"' python '."python.python_rate"'
+        pair maildir-p50 ours '."delivery.deliver_latency_p50"' python '."python.python_p50"'
         ;;
     databases)
         pair pgbench pgbench '."pgbench.transactions_per_s"' 'plain pgbench' '."plain-pgbench.plain_tps"'

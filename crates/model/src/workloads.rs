@@ -14,6 +14,7 @@ pub mod fio;
 pub mod io;
 pub mod iozone;
 pub mod mail;
+pub mod maildir;
 pub mod pgbench;
 pub mod replay;
 pub mod rrd;
@@ -36,6 +37,7 @@ pub use fio::FioParams;
 pub use io::{IoParams, SNIA};
 pub use iozone::IozoneParams;
 pub use mail::MailParams;
+pub use maildir::{DeliverySync, MaildirParams};
 pub use pgbench::PgbenchParams;
 pub use replay::{ReplayParams, ReplaySpeed};
 pub use rrd::RrdParams;
@@ -60,6 +62,8 @@ pub enum WorkloadParams {
     Iozone(IozoneParams),
     /// A tree of many small files.
     Mail(MailParams),
+    /// A mail server's store in use.
+    Maildir(MaildirParams),
     /// The tests of bonnie++.
     Bonnie(BonnieParams),
     /// Round-robin files, updated at every poll.
@@ -306,6 +310,7 @@ pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
     &iozone::IOZONE,
     &bonnie::BONNIE,
     &mail::MAIL,
+    &maildir::MAILDIR,
     &rrd::RRD,
     &fio::FIO,
     &pgbench::PGBENCH,
@@ -336,6 +341,7 @@ impl WorkloadParams {
             Self::Chunk(_) => "chunk",
             Self::Iozone(_) => "iozone",
             Self::Mail(_) => "mail",
+            Self::Maildir(_) => "maildir",
             Self::Bonnie(_) => "bonnie",
             Self::Rrd(_) => "rrd",
             Self::Fio(_) => "fio",
@@ -361,6 +367,7 @@ impl WorkloadParams {
             Self::Chunk(chunk) => chunk.steps(),
             Self::Iozone(iozone) => iozone.steps(),
             Self::Mail(mail) => mail.steps(),
+            Self::Maildir(maildir) => maildir.steps(),
             Self::Bonnie(bonnie) => bonnie.steps(),
             Self::Rrd(rrd) => rrd.steps(),
             Self::Fio(fio) => fio.steps(),
@@ -397,6 +404,7 @@ impl WorkloadParams {
             Self::Chunk(chunk) => Some(chunk.size),
             Self::Iozone(iozone) => iozone.data_set(),
             Self::Mail(mail) => mail.tar.is_none().then(|| mail.predicted_bytes()),
+            Self::Maildir(maildir) => Some(maildir.predicted_bytes()),
             Self::Bonnie(bonnie) => Some(bonnie.predicted_bytes()),
             Self::Rrd(rrd) => Some(rrd.predicted_bytes()),
             Self::Pgbench(pgbench) => Some(pgbench.predicted_bytes()),

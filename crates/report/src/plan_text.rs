@@ -54,15 +54,19 @@ fn size(plan: &Plan) -> String {
         } else {
             format!("{least} to {most} trials")
         };
-        return format!(
-            "{shape} in a race: {trials}. A pilot of {} in {}; a screen \
-             that keeps the better half until {} remain; a final of fresh rounds among them, which \
-             may end after {} rounds.",
-            count(race.pilot.len(), "stack"),
-            count(race.pilot_rounds as usize, "round"),
-            race.finalists - if plan.control.is_some() { 2 } else { 0 },
-            list(&race.looks.iter().map(u32::to_string).collect::<Vec<_>>()),
-        );
+        let finalists = race.finalists - if plan.control.is_some() { 2 } else { 0 };
+        let stages = match race.pilot.len() {
+            // Few stacks: all of them start in the final.
+            0 => "Rounds of all stacks that are not out yet, which".to_owned(),
+            pilot => format!(
+                "A pilot of {} in {}; a screen that keeps the better half until {finalists} remain; \
+                 a final of fresh rounds among them, which",
+                count(pilot, "stack"),
+                count(race.pilot_rounds as usize, "round"),
+            ),
+        };
+        let looks = list(&race.looks.iter().map(u32::to_string).collect::<Vec<_>>());
+        return format!("{shape} in a race: {trials}. {stages} may end after {looks} rounds.");
     }
     let rounds = count(plan.rounds() as usize, "round");
     let effort = match plan.lab.judge.effort {

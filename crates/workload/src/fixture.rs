@@ -1,6 +1,24 @@
 //! Helpers shared by tests of several workloads.
 
+use crate::step::StepContext;
 use std::path::{Path, PathBuf};
+
+/// A step in a directory, without a device of its own.
+pub fn context(directory: &Path) -> StepContext<'_> {
+    StepContext {
+        directory: Some(directory),
+        device: Path::new("/dev/null"),
+        device_file: None,
+        raw: false,
+        seed: 5,
+        cpus: &[],
+        stop: None,
+        device_bytes: 0,
+        sector_bytes: 512,
+        scratch: None,
+        keep_samples: 0,
+    }
+}
 
 /// A filesystem in memory that is soon full; unmounted when dropped.
 #[derive(Debug)]

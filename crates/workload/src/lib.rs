@@ -22,6 +22,7 @@ mod fixture;
 pub mod io;
 pub mod iozone;
 pub mod mail;
+pub mod maildir;
 pub mod outcome;
 pub mod replay;
 pub mod rrd;
@@ -53,6 +54,7 @@ fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
         WorkloadParams::Chunk(chunk) => chunk::steps(*chunk, place),
         WorkloadParams::Iozone(iozone) => iozone::steps(iozone, place),
         WorkloadParams::Mail(mail) => mail::steps(mail, place),
+        WorkloadParams::Maildir(maildir) => maildir::steps(maildir, place),
         WorkloadParams::Bonnie(bonnie) => bonnie::steps(bonnie, place),
         WorkloadParams::Rrd(rrd) => rrd::steps(rrd, place),
         WorkloadParams::Fio(fio) => fio::steps(fio, place),

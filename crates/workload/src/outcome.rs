@@ -89,6 +89,11 @@ impl StepOutcome {
                 "write_latency_p99" => of("write", 0.99),
                 "sync_latency_p50" => of("fsync", 0.5),
                 "sync_latency_p99" => of("fsync", 0.99),
+                "deliveries_per_s" => per_second(count("deliver")),
+                "deliver_latency_p50" => of("deliver", 0.5),
+                "deliver_latency_p99" => of("deliver", 0.99),
+                "fetch_latency_p50" => of("fetch", 0.5),
+                "fetch_latency_p99" => of("fetch", 0.99),
                 "cpu_ns_per_op" => (self.ops > 0).then(|| self.cpu_ns as f64 / ops),
                 _ => None,
             };

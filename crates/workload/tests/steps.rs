@@ -80,6 +80,10 @@ fn a_log(file_size: &(&'static str, Value)) -> Vec<(&'static str, Value)> {
     ]
 }
 
+fn numbers(values: &[(&'static str, u64)]) -> Vec<(&'static str, Value)> {
+    values.iter().map(|(name, value)| (*name, Value::Integer(*value))).collect()
+}
+
 /// A small workload of every kind, with all that adds steps or metrics.
 fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
     let small = ("file_size", Value::Size(Bytes::mib(3)));
@@ -133,6 +137,7 @@ fn every_kind() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
                 ("steps", Value::List(list)),
             ],
         ),
+        ("maildir", numbers(&[("mailboxes", 4), ("mails", 8), ("threads", 2), ("count", 6)])),
         (
             "command",
             vec![

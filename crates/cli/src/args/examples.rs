@@ -310,6 +310,12 @@ No other process should use the disk meanwhile."#,
   seekwell bench age .                 takes the folder's filesystem as it is"#,
     ),
     (
+        "bench maildir",
+        r#"Examples:
+  seekwell bench maildir . --count 500
+  seekwell bench maildir . --threads 8 --sync directory --time 30s"#,
+    ),
+    (
         "bench pgbench",
         r#"Examples:
   sudo seekwell bench pgbench . --clients 8 --time 30s

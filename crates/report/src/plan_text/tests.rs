@@ -75,6 +75,16 @@ fn a_race_says_its_stages_and_its_range() {
          which may end after 10, 20, 40 and 80 rounds. Predicted, before anything was measured: 3 min 12 s to 18 min 08 s, at \
          most 29.9 GB written to the devices; judged on unpack.elapsed_durable."
     );
+
+    // Few stacks need neither pilot nor screen.
+    plan.race.as_mut().unwrap().pilot.clear();
+    let text = plan_text(&plan, &[], 1000);
+    assert!(
+        text.contains(
+            "trials. Rounds of all stacks that are not out yet, which may end after 10, 20, 40 and 80 rounds."
+        ),
+        "{text}"
+    );
 }
 
 #[test]

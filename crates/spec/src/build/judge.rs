@@ -169,6 +169,7 @@ fn natural_metric(workloads: &[Workload]) -> String {
         Some(
             WorkloadParams::Pgbench(_) | WorkloadParams::DbBench(_) | WorkloadParams::Sqlite(_),
         ) => "transactions_per_s",
+        Some(WorkloadParams::Maildir(_)) => "deliveries_per_s",
         Some(WorkloadParams::Iozone(_)) => "mb_per_s",
         _ if outline.writes => "elapsed_durable",
         _ => "elapsed",

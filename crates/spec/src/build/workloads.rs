@@ -141,6 +141,7 @@ fn step_of(params: &WorkloadParams) -> Option<&str> {
         WorkloadParams::Pgbench(pgbench) => Some(&pgbench.step),
         WorkloadParams::DbBench(db_bench) => Some(&db_bench.step),
         WorkloadParams::Sqlite(sqlite) => Some(&sqlite.step),
+        WorkloadParams::Maildir(maildir) => Some(&maildir.step),
         WorkloadParams::Sweep(sweep) => Some(&sweep.each.step),
         WorkloadParams::SeekRw(seekrw) => Some(&seekrw.each.step),
         _ => None,

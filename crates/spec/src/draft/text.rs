@@ -26,13 +26,13 @@ struct Sketch {
 const SKETCHES: &[Sketch] = &[
     Sketch {
         runs: "mail",
-        comment: "A mail store: unpacked, read in two orders, removed. `files` is the number of mails.",
-        tables: "[[workload]]\nkind = \"mail\"\nfiles = FILES\n",
-        files: ["2_000", "20_000"],
-        most: [20_000, 100_000],
+        comment: "A mail server: four sessions deliver mails with fsync, move them, read others and remove old ones.\n# `count` is the number of deliveries. For an archive that is unpacked, read and removed write\n# kind = \"mail\", see labs/mail-archive.toml.",
+        tables: "[[workload]]\nkind = \"maildir\"\ncount = FILES\n",
+        files: ["1_000", "10_000"],
+        most: [20_000, 200_000],
         size: ["", ""],
-        throughput: "unpack.elapsed_durable",
-        waiting: "read_directory.elapsed",
+        throughput: "delivery.deliveries_per_s",
+        waiting: "delivery.deliver_latency_p99",
     },
     Sketch {
         runs: "database",

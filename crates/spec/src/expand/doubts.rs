@@ -10,7 +10,9 @@ use seekwell_model::stack::{MemoryLimit, Stack};
 use seekwell_model::units::Bytes;
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::io::Pattern;
-use seekwell_model::workloads::{CacheState, HOUSEKEEPING_STEPS, StepOutline, WorkloadParams};
+use seekwell_model::workloads::{
+    CacheState, DeliverySync, HOUSEKEEPING_STEPS, StepOutline, WorkloadParams,
+};
 use std::collections::BTreeSet;
 
 /// Share of a device from which data leaves a filesystem too little room to work normally.
@@ -147,6 +149,7 @@ fn waits_for_the_device(part: &WorkloadParams) -> bool {
         }
         WorkloadParams::DbBench(params) => params.sync && params.benchmark == "overwrite",
         WorkloadParams::Sqlite(params) => params.synchronous != "off",
+        WorkloadParams::Maildir(params) => params.sync != DeliverySync::None,
         _ => false,
     }
 }

@@ -59,7 +59,8 @@ pub fn outcome(text: &str, outline: &StepOutline) -> Result<StepOutcome, String>
         ("write_iops", rates[1]),
         ("mb_per_s", bandwidth / 1e6),
     ] {
-        if outcome.ops > 0 {
+        // fio counts milliseconds: a job of less has no rate.
+        if outcome.ops > 0 && outcome.elapsed_ns > 0 {
             outcome.metrics.insert(name.to_owned(), value);
         }
     }

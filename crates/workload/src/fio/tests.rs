@@ -55,6 +55,23 @@ rwmixread=50
 }
 
 #[test]
+fn a_job_of_less_than_a_millisecond_has_no_rate() {
+    let json = r#"{
+ "jobs" : [
+  {"jobname": "a", "error": 0, "job_runtime": 0,
+   "read": {"total_ios": 0, "io_bytes": 0, "iops": 0.0, "bw_bytes": 0, "clat_ns": {}},
+   "write": {"total_ios": 16, "io_bytes": 65536, "iops": 0.0, "bw_bytes": 65536000,
+             "clat_ns": {"bins": {"700": 16}}}}
+ ]
+}"#;
+    let outline = params("[a]\nrw=write\n").steps().remove(0);
+    let found = result::outcome(json, &outline).unwrap();
+    assert_eq!((found.ops, found.elapsed_ns), (16, 0));
+    let rates = ["iops", "read_iops", "write_iops", "mb_per_s"];
+    assert!(rates.iter().all(|rate| !found.metrics.contains_key(*rate)), "{:?}", found.metrics);
+}
+
+#[test]
 fn histograms_of_jobs_at_the_same_time_are_kept_apart_and_together() {
     let json = r#"note
 {

@@ -1,6 +1,7 @@
 //! Files of a mail tree, in the order of its archive.
 
 use super::Totals;
+use seekwell_model::units::Bytes;
 use seekwell_model::workloads::MailParams;
 use seekwell_model::workloads::mail::LARGEST_FILE;
 use seekwell_stats::{Rng, derive_seed, seeded};
@@ -165,9 +166,13 @@ fn directory_sizes(files: u64, directories: u64, exponent: f64) -> Vec<u64> {
     sizes
 }
 
-/// A lognormal size of at least one byte, cut at the catalogue's largest.
 fn file_size(params: &MailParams, rng: &mut Rng) -> u64 {
-    let size = params.median_size.0 as f64 * (params.spread * rng.normal()).exp();
+    lognormal_size(params.median_size, params.spread, rng)
+}
+
+/// A lognormal size of at least one byte, cut at the catalogue's largest.
+pub fn lognormal_size(median: Bytes, spread: f64, rng: &mut Rng) -> u64 {
+    let size = median.0 as f64 * (spread * rng.normal()).exp();
     (size.round() as u64).clamp(1, LARGEST_FILE.0)
 }
 

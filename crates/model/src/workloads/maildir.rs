@@ -1,0 +1,216 @@
+//! `maildir`: a mail server's store while mails arrive, are read and removed.
+
+use super::mail::LARGEST_FILE;
+use super::pgbench::database_steps;
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, StepOutline, WorkloadKind, WorkloadParams,
+};
+use crate::field::{Field, FieldKind, Values};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `maildir`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MaildirParams {
+    /// Name of the measured step.
+    pub step: String,
+    /// Mailboxes, each with its own `tmp`, `new` and `cur`.
+    pub mailboxes: u64,
+    /// Mails that the store has before, in all mailboxes.
+    pub mails: u64,
+    /// Median size of a mail.
+    pub median_size: Bytes,
+    /// Standard deviation of the natural logarithm of the size.
+    pub spread: f64,
+    /// Sessions that work at the same time.
+    pub threads: u32,
+    /// Mails that are read for each one that is delivered.
+    pub reads: u64,
+    /// Durability of a delivery.
+    pub sync: DeliverySync,
+    /// State of the page cache when the measured step starts.
+    pub cache: CacheState,
+    /// Deliveries, of all sessions together; `None` when only time bounds them.
+    pub count: Option<u64>,
+    /// Time bound; `None` when only the count does.
+    pub time: Option<Nanos>,
+}
+
+/// Calls that make a delivery durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliverySync {
+    /// `fsync` of the mail before it gets its name in `new`.
+    File,
+    /// The same, and `fsync` of `new` after it.
+    Directory,
+    /// No call: a power cut may lose mails that were accepted.
+    None,
+}
+
+/// Metrics of the measured step.
+const METRICS: &[&str] = &[
+    "deliveries_per_s",
+    "deliver_latency_p50",
+    "deliver_latency_p99",
+    "fetch_latency_p50",
+    "fetch_latency_p99",
+    "ops",
+    "iops",
+    "app_bytes",
+];
+
+/// A mail server's store in use.
+pub const MAILDIR: WorkloadKind = WorkloadKind {
+    name: "maildir",
+    doc: "A mail server's store in use, as Maildir has it: each session delivers a mail (create in `tmp`, write, fsync, rename to `new`), lists `new` and moves the mail to `cur` as seen, reads mails at random, and removes the oldest of the mailbox. The number of mails stays the same.",
+    fields: &[
+        Field {
+            name: "step",
+            kind: FieldKind::Text,
+            default: Some("\"delivery\""),
+            required: false,
+            doc: "Name of the measured step.",
+        },
+        Field {
+            name: "mailboxes",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000 },
+            default: Some("100"),
+            required: false,
+            doc: "Mailboxes; each session has its own, so at least one for each of `threads`.",
+        },
+        Field {
+            name: "mails",
+            kind: FieldKind::Integer { min: 0, max: 100_000_000 },
+            default: Some("2_000"),
+            required: false,
+            doc: "Mails in the store before, spread evenly over the mailboxes.",
+        },
+        Field {
+            name: "median_size",
+            kind: FieldKind::Size { min: Bytes(1), max: LARGEST_FILE },
+            default: Some("\"4KiB\""),
+            required: false,
+            doc: "Median size of a mail.",
+        },
+        Field {
+            name: "spread",
+            kind: FieldKind::Number { min: 0.0, max: 4.0 },
+            default: Some("1.2"),
+            required: false,
+            doc: "Standard deviation of the natural logarithm of the size; 0 makes all mails equal. Sizes are cut at 16 MiB.",
+        },
+        Field {
+            name: "threads",
+            kind: FieldKind::Integer { min: 1, max: 256 },
+            default: Some("4"),
+            required: false,
+            doc: "Sessions that work at the same time.",
+        },
+        Field {
+            name: "reads",
+            kind: FieldKind::Integer { min: 0, max: 1_000 },
+            default: Some("2"),
+            required: false,
+            doc: "Mails that are read, each whole, for each one that is delivered.",
+        },
+        Field {
+            name: "sync",
+            kind: FieldKind::Choice(&["file", "directory", "none"]),
+            default: Some("\"file\""),
+            required: false,
+            doc: "`file`: fsync of the mail before its rename to `new`, as Postfix and Dovecot do. `directory`: and of `new` after it. `none`: a power cut may lose accepted mails.",
+        },
+        Field {
+            name: "cache",
+            kind: FieldKind::Choice(&["cold", "warm"]),
+            default: Some("\"cold\""),
+            required: false,
+            doc: "`cold`: remounted and caches dropped before the measured step. `warm`: as it is.",
+        },
+        Field {
+            name: "count",
+            kind: FieldKind::Integer { min: 1, max: 1_000_000_000 },
+            default: None,
+            required: false,
+            doc: "Mails to deliver, by all sessions together. Without `count` and `time` the step runs 5 s.",
+        },
+        Field {
+            name: "time",
+            kind: FieldKind::Duration,
+            default: None,
+            required: false,
+            doc: "Ends the step after this time, or at `count`, whichever comes first.",
+        },
+    ],
+    on_raw: false,
+    programs: &[],
+    build,
+};
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let (mailboxes, threads) = (values.count("mailboxes"), values.count("threads"));
+    if mailboxes < threads {
+        return Err(FieldConflict {
+            field: "mailboxes",
+            problem: format!("{threads} sessions cannot share {mailboxes} mailboxes"),
+            remedy: "write at least one mailbox for each of threads".to_owned(),
+        });
+    }
+    let count = values.integer("count");
+    let unbound = count.is_none().then_some(Nanos::seconds(5));
+    Ok(WorkloadParams::Maildir(MaildirParams {
+        step: values.text("step").unwrap_or("delivery").to_owned(),
+        mailboxes,
+        mails: values.count("mails"),
+        median_size: values.bytes("median_size"),
+        spread: values.decimal("spread"),
+        threads: u32::try_from(threads).unwrap_or(u32::MAX),
+        reads: values.count("reads"),
+        sync: match values.text("sync") {
+            Some("directory") => DeliverySync::Directory,
+            Some("none") => DeliverySync::None,
+            _ => DeliverySync::File,
+        },
+        cache: CacheState::of(values),
+        count,
+        time: values.duration("time").or(unbound),
+    }))
+}
+
+impl MaildirParams {
+    /// Mean size of a mail: an estimate that ignores the cut tail.
+    fn mean_bytes(&self) -> f64 {
+        self.median_size.0 as f64 * (self.spread * self.spread / 2.0).exp()
+    }
+
+    /// Bytes of the store, whose number of mails does not change.
+    #[must_use]
+    pub fn predicted_bytes(&self) -> Bytes {
+        let most = self.mails.saturating_add(self.threads.into());
+        Bytes((self.mean_bytes() * most as f64) as u64)
+    }
+
+    /// The store is filled; then it is used.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let calls = self.reads.saturating_add(3);
+        let measured = StepOutline {
+            name: self.step.clone(),
+            writes: true,
+            measured: true,
+            cache: self.cache,
+            bytes: None,
+            operations: self.count.map(|count| count.saturating_mul(calls)),
+            operation: match self.sync {
+                DeliverySync::None => OperationCost::File,
+                DeliverySync::File | DeliverySync::Directory => OperationCost::Sync,
+            },
+            time_ns: self.time.map(|time| time.0),
+            company: Company::Alone,
+            metrics: METRICS.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let filled = Bytes((self.mean_bytes() * self.mails as f64) as u64);
+        database_steps(&self.step, filled, measured)
+    }
+}
