@@ -293,3 +293,15 @@ fn a_setting_of_a_device_that_is_gone_or_of_a_scheduler_that_is_not_in_force_is_
     assert!(done.unwrap().ends_with("iosched/slice_idle = 0"));
     assert_eq!(value(&machine, "iosched/slice_idle"), "0");
 }
+
+#[test]
+fn settings_of_a_free_loop_device_come_back_when_it_is_free_again() {
+    let (machine, system) = machine();
+    let path = machine.path("run/one.undo");
+    let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+    undo.record_all(&[requests("sda")], true).unwrap();
+    machine.attribute("sda", "queue/nr_requests", "32");
+    let restored = restore(&system, &path).unwrap();
+    assert_eq!(value(&machine, "nr_requests"), "256");
+    assert_eq!((restored.done.len(), restored.problems.len()), (1, 0), "{restored:?}");
+}

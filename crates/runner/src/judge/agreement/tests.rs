@@ -1,3 +1,5 @@
+use super::settle;
+use crate::axes::axes;
 use crate::fixture;
 use crate::judge::judge;
 use crate::order::round_order;
@@ -120,4 +122,23 @@ fn no_sentence_about_axes_contradicts_the_table() {
     // Every kind of sentence was checked.
     let counts = [measurable, bounded, together, silent];
     assert!(counts.iter().all(|count| *count >= 10), "{counts:?}");
+}
+
+#[test]
+fn an_interaction_that_the_table_leaves_open_is_not_stated() {
+    let plan = fixture::race(FILESYSTEMS as u32, SCHEDULERS as u32, |_| {});
+    let (names, design) = axes(&plan, plan.stacks.len());
+    let runs = (0..300).map(random_run);
+    let mut verdict =
+        runs.into_iter().find(|verdict| !verdict.evidence.interactions.is_empty()).unwrap();
+    for found in &mut verdict.evidence.interactions {
+        (found.low, found.high) = (Some(1.5), Some(2.0));
+    }
+    let stated = verdict.evidence.interactions.len();
+    let mut even = verdict.clone();
+    for row in &mut even.ratios {
+        row.ratio = Some(1.0);
+    }
+    settle(&plan, &names, &design, &mut even);
+    assert_eq!((even.evidence.interactions.len(), stated > 0), (0, true));
 }

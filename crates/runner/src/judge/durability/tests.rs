@@ -152,3 +152,21 @@ fn the_power_cuts_of_all_trials_of_a_stack_are_added() {
     let lost = found.iter().map(|one| one.cuts.map(|cuts| (cuts.cuts, cuts.lost_synced)));
     assert_eq!(lost.collect::<Vec<_>>(), [Some((10, 2)), Some((10, 0))]);
 }
+
+#[test]
+fn each_stack_is_judged_by_what_was_in_force_in_its_own_trials() {
+    let mut plan = fixture::plan(&["a", "b"], seekwell_model::lab::Effort::Rounds(6));
+    plan.stacks.fill(stack("ext4", &[]));
+    let mut records = Records::new();
+    for trial in crate::order::round_order(plan.lab.seed, 2, 0) {
+        let mut record = fixture::record(1.0);
+        // The second stack alone was mounted without barriers.
+        let mount = ["rw,relatime", "rw,nobarrier"][trial.candidate as usize];
+        record.in_force.mount = Some(mount.to_owned());
+        records.insert(trial.index, (trial, record));
+    }
+    let classes: Vec<DurabilityClass> =
+        of_plan(&plan, &records).into_iter().map(|found| found.class).collect();
+    assert_ne!(classes[0], classes[1]);
+    assert_eq!(classes[1], DurabilityClass::Unsafe);
+}

@@ -50,6 +50,22 @@ fn the_winner_of_a_race_is_better_than_so_many_others() {
 }
 
 #[test]
+fn a_stack_that_never_ran_is_not_counted_among_the_others() {
+    let plan = fixture::race(4, 1, |_| {});
+    let records = run(&plan, usize::MAX, |trial| match trial.candidate {
+        3 => fixture::failed("it cannot be mounted"),
+        _ => fixture::raced(&plan, trial, 0.3, 0.005),
+    });
+    let verdict = judge(&plan, &records);
+    assert_eq!(verdict.kind, VerdictKind::Winner, "{}", verdict.reason);
+    assert!(
+        verdict.reason.starts_with("better than each of the 2 others by more"),
+        "{}",
+        verdict.reason
+    );
+}
+
+#[test]
 fn a_race_that_was_stopped_says_how_far_it_is() {
     // Two rounds of the pilot, three of the final.
     let (plan, records) = short(0.3, 0.005, 20);
