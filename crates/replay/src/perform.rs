@@ -63,6 +63,8 @@ pub(crate) struct Performer<'a> {
     /// Target of reads.
     pub(crate) buffer: Buffer,
     vectors: Vec<libc::iovec>,
+    /// A mapping whose pages are still to be read.
+    mapped: Option<(*mut libc::c_void, usize)>,
 }
 
 /// An operation whose file is not open.
@@ -93,7 +95,7 @@ fn checked(result: i64) -> Done {
 
 impl<'a> Performer<'a> {
     pub(crate) fn new(slots: &'a [AtomicI32], paths: &'a [CString], data: &'a Buffer) -> Self {
-        Self { slots, paths, data, buffer: Buffer::empty(), vectors: Vec::new() }
+        Self { slots, paths, data, buffer: Buffer::empty(), vectors: Vec::new(), mapped: None }
     }
 
     fn path(&self, number: u64) -> &'a CStr {
@@ -247,7 +249,7 @@ impl<'a> Performer<'a> {
             }
             Action::SetSize => fs::ftruncate(file, length).map(nothing),
             Action::Advise | Action::ReadAhead => advise(file, operation),
-            Action::Map => map(file, operation),
+            Action::Map => self.map(file, operation),
             Action::Lock => lock(file, operation),
             Action::LockRecord => lock_record(file, operation.slot),
             Action::Control => io::fcntl_getfd(file).map(|_| 0),
@@ -293,6 +295,32 @@ impl<'a> Performer<'a> {
             }
         };
         checked(done as i64)
+    }
+
+    /// Maps; [`Self::touch`] reads the pages.
+    fn map(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+        let length = usize::try_from(operation.length).unwrap_or(0).min(MOST_MAPPED);
+        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
+        // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences.
+        let at =
+            unsafe { mmap(std::ptr::null_mut(), length, read, shared, file, operation.offset)? };
+        self.touch();
+        self.mapped = Some((at, length));
+        Ok(0)
+    }
+
+    /// Reads the pages of the last mapping, which the program did after its call, and takes the mapping
+    /// away: the trace does not hold which pages it touched.
+    pub(crate) fn touch(&mut self) {
+        use rustix::mm::{Advice, madvise, munmap};
+        let Some((at, length)) = self.mapped.take() else { return };
+        // SAFETY: the range is a mapping of this thread's own, made in `map` and taken once.
+        unsafe {
+            // Pages behind the end of the file cannot be read, as in the recording.
+            let _ = madvise(at, length, Advice::LinuxPopulateRead);
+            let _ = munmap(at, length);
+        }
     }
 
     fn list(&self, file: BorrowedFd<'_>, length: u64) -> Done {
@@ -358,31 +386,6 @@ fn advise(file: BorrowedFd<'_>, operation: &Operation) -> Done {
     fs::fadvise(file, operation.offset, length, advice).map(nothing)
 }
 
-/// Maps, reads the mapping's pages and takes it away again: the trace does not hold which pages the
-/// program touched.
-fn map(file: BorrowedFd<'_>, operation: &Operation) -> Done {
-    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
-    let length = usize::try_from(operation.length).unwrap_or(0).min(MOST_MAPPED);
-    // SAFETY: a new mapping at an address of the kernel's choice, not dereferenced and taken away below.
-    let at = unsafe {
-        mmap(
-            std::ptr::null_mut(),
-            length,
-            ProtFlags::READ,
-            MapFlags::SHARED,
-            file,
-            operation.offset,
-        )?
-    };
-    // SAFETY: the range is the mapping made above.
-    unsafe {
-        // Pages behind the end of the file cannot be read, as in the recording.
-        let _ = madvise(at, length, Advice::LinuxPopulateRead);
-        munmap(at, length)?;
-    }
-    Ok(0)
-}
-
 /// The plan's order stands for the waiting: a lock that cannot be had at once is another result.
 fn lock(file: BorrowedFd<'_>, operation: &Operation) -> Done {
     let how = match operation.flags & 11 {
@@ -437,3 +440,6 @@ fn attributes(file: BorrowedFd<'_>, operation: &Operation) -> Done {
         _ => Err(Errno::NOSYS),
     }
 }
+
+#[cfg(test)]
+mod tests;

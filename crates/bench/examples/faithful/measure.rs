@@ -4,9 +4,10 @@ use crate::Asked;
 use crate::programs::Program;
 use crate::scratch::Mounted;
 use seekwell_capture::{Command, Options, Target, capture};
-use seekwell_replay::{Choice, Content, Fidelity, Plan, Speed, plan, rebuild, replay};
+use seekwell_replay::{Choice, Content, Fidelity, Plan, Replayed, Speed, plan, rebuild, replay};
 use seekwell_trace::Trace;
 use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -50,9 +51,9 @@ impl Runs<'_> {
         (mounted, work)
     }
 
-    /// Captures the program.
-    pub fn record(&mut self) -> Recording {
-        let (mounted, work) = self.prepared(&self.asked.from);
+    /// Captures the program on a filesystem.
+    pub fn record(&self, from: &str) -> Recording {
+        let (mounted, work) = self.prepared(from);
         // In memory: a full disk would end the capture.
         let traces = tempfile::tempdir_in("/dev/shm").unwrap();
         let output = traces.path().join("trace");
@@ -71,20 +72,24 @@ impl Runs<'_> {
         drop(mounted);
         let around_ns = around(&trace, &plan);
         let (fidelity, differences) = (RefCell::default(), RefCell::default());
-        Recording { plan, around_s: around_ns as f64 / 1e9, fidelity, differences }
+        let recording = Recording { plan, around_s: around_ns as f64 / 1e9, fidelity, differences };
+        if self.asked.show {
+            show_recorded(&trace, &recording);
+        }
+        recording
     }
 
     /// Seconds of the program.
-    pub fn program(&mut self) -> f64 {
-        let (_mounted, work) = self.prepared(&self.asked.on);
+    pub fn program(&self, on: &str) -> f64 {
+        let (_mounted, work) = self.prepared(on);
         let start = Instant::now();
         self.program.run(&work);
         start.elapsed().as_secs_f64()
     }
 
     /// Seconds of the replay, and those inside of its calls.
-    pub fn replay(&mut self, recording: &Recording, pauses: bool) -> (f64, Option<f64>) {
-        let mounted = Mounted::fresh(&self.asked.on, self.folder);
+    pub fn replay(&self, recording: &Recording, on: &str, pauses: bool) -> (f64, Option<f64>) {
+        let mounted = Mounted::fresh(on, self.folder);
         let target = mounted.at();
         rebuild(&recording.plan, target, Content::Random, None).unwrap();
         mounted.settle(self.asked.cold);
@@ -92,10 +97,8 @@ impl Runs<'_> {
         let options = seekwell_replay::Options { speed, ..seekwell_replay::Options::default() };
         let replayed = replay(&recording.plan, target, &options).unwrap();
         let around_s = if pauses { recording.around_s } else { 0.0 };
-        if std::env::var_os("FAITHFUL_SHOW").is_some() {
-            let of =
-                |class: &str| replayed.latencies.get(class).map(|all| (all.count(), all.mean_ns()));
-            eprintln!("{pauses} {:?}", ["read", "write", "fsync", "other"].map(of));
+        if self.asked.show {
+            show(&recording.plan, &replayed, pauses);
         }
         *recording.fidelity.borrow_mut() = Some(Fidelity::of(recording.plan.recorded(), &replayed));
         *recording.differences.borrow_mut() = format!("{:?}", replayed.differences);
@@ -103,19 +106,102 @@ impl Runs<'_> {
     }
 }
 
-/// Time before the first and after the last replayed call: in other calls and between them, without
-/// that in which the thread was ready and the recorder ran.
-fn around(trace: &Trace, plan: &Plan) -> u64 {
-    let first_ns = plan.first_ns();
-    let last_ns = first_ns + plan.recorded().elapsed_ns;
-    let mut around_ns = 0;
+/// Prints the parts of the recording: calls by name with their time, and time between calls.
+fn show_recorded(trace: &Trace, recording: &Recording) {
+    let mut calls: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let (mut own_ns, mut waited_ns) = (0, 0);
     let each = |event: seekwell_trace::Event| {
-        if event.start_ns < first_ns || event.start_ns >= last_ns {
-            around_ns += event.duration_ns.unwrap_or(0);
-            around_ns += event.cpu_ns.unwrap_or(0) + event.waited_ns.unwrap_or(0);
-        }
+        let (count, inside_ns) = calls.entry(event.call.call().name).or_default();
+        *count += 1;
+        *inside_ns += event.duration_ns.unwrap_or(0);
+        own_ns += event.cpu_ns.unwrap_or(0);
+        waited_ns += event.waited_ns.unwrap_or(0);
         Ok(())
     };
     trace.events(each).unwrap();
-    around_ns
+    let recorded = recording.plan.recorded();
+    eprintln!(
+        "recorded: elapsed {:.2} ms, around {:.2}, in calls {:.2}; all events: computing {:.2}, asleep {:.2}",
+        recorded.elapsed_ns as f64 / 1e6,
+        recording.around_s * 1e3,
+        recorded.inside_ns as f64 / 1e6,
+        own_ns as f64 / 1e6,
+        waited_ns as f64 / 1e6
+    );
+    for (name, (count, inside_ns)) in calls {
+        eprintln!("  {name}: {count} calls, {:.2} ms", inside_ns as f64 / 1e6);
+    }
+}
+
+/// Prints the parts of a replay.
+fn show(plan: &Plan, replayed: &Replayed, pauses: bool) {
+    let operations = (0..plan.lanes()).flat_map(|lane| plan.operations(lane));
+    let (mut think_ns, mut wait_ns) = (0, 0);
+    for one in operations {
+        (think_ns, wait_ns) = (think_ns + one.think_ns, wait_ns + one.wait_ns);
+    }
+    eprintln!(
+        "pauses {pauses}: elapsed {:.2} ms, in calls {:.2}, late {:.2}; planned: computing {:.2}, asleep {:.2}",
+        replayed.elapsed_ns as f64 / 1e6,
+        replayed.inside_ns as f64 / 1e6,
+        replayed.lateness.mean_ns().unwrap_or(0.0) * replayed.lateness.count() as f64 / 1e6,
+        think_ns as f64 / 1e6,
+        wait_ns as f64 / 1e6
+    );
+    for (class, all) in &replayed.latencies {
+        let sum_ms = all.mean_ns().unwrap_or(0.0) * all.count() as f64 / 1e6;
+        eprintln!("  {class}: {} calls, {sum_ms:.2} ms", all.count());
+    }
+}
+
+/// Times of a thread outside of the replayed part, nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    before: u64,
+    after: u64,
+    last_ns: u64,
+}
+
+/// Time of the program before its first and after its last replayed call, without that in which it was
+/// ready and the recorder ran: of the thread that makes the first, with its parents until they made it,
+/// and of the thread that ends last.
+fn around(trace: &Trace, plan: &Plan) -> u64 {
+    let first_ns = plan.first_ns();
+    let last_ns = first_ns + plan.recorded().elapsed_ns;
+    let parents: HashMap<u32, u32> = trace
+        .processes()
+        .unwrap()
+        .into_iter()
+        .filter_map(|one| Some((one.process, one.parent?)))
+        .collect();
+    let mut threads: HashMap<(u32, u32), Around> = HashMap::new();
+    let mut first = None;
+    let each = |event: seekwell_trace::Event| {
+        let thread = threads.entry((event.process, event.thread)).or_default();
+        let (inside, own) = (event.duration_ns.unwrap_or(0), event.cpu_ns.unwrap_or(0));
+        let waited = event.waited_ns.unwrap_or(0);
+        if event.start_ns <= first_ns {
+            thread.before += own + waited;
+        }
+        if event.start_ns < first_ns {
+            thread.before += inside;
+        } else if event.start_ns == first_ns {
+            first.get_or_insert((event.process, event.thread));
+        } else if event.start_ns >= last_ns {
+            // A thread that waited for the last replayed call's own did so until then.
+            let waits = if thread.last_ns >= last_ns { waited } else { 0 };
+            thread.after += inside + own + waits;
+        }
+        thread.last_ns = event.start_ns + inside;
+        Ok(())
+    };
+    trace.events(each).unwrap();
+    let (mut process, thread) = first.unwrap();
+    let mut before = threads[&(process, thread)].before;
+    while let Some(parent) = parents.get(&process).copied().filter(|one| *one != process) {
+        before += threads.get(&(parent, parent)).map_or(0, |thread| thread.before);
+        process = parent;
+    }
+    let last = threads.values().max_by_key(|thread| thread.last_ns);
+    before + last.map_or(0, |thread| thread.after)
 }

@@ -107,13 +107,21 @@ pub fn sources(folder: &Path) -> Sources {
 impl Sources {
     fn program(&self, name: &'static str, setup: &str, words: &[&str]) -> Program {
         let sources = self.0.display().to_string();
-        let words = words.iter().map(|word| word.replace("$S", &sources)).collect();
+        let words = words.iter().map(|word| word.replace("$S/", &format!("{sources}/"))).collect();
         Program { name, setup: setup.to_owned(), words, sources: self.0.clone() }
     }
 }
 
 /// A delivery to a Maildir: a file in `tmp`, synced, then moved to `new`.
 const MAILDIR: &str = r#"use IO::Handle; for my $n (1..400) { open(my $f, ">", "tmp/$n") or die; print $f "x" x (2000 + $n * 7); $f->flush; $f->sync; close $f; rename("tmp/$n", "new/$n") or die; }"#;
+
+/// Commands of PostgreSQL as its own user, which refuses to be root.
+const POSTGRES: &str = r#"PATH="$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1):/usr/local/bin:$PATH"
+user=$(id -u postgres 2>/dev/null || id -u nobody)
+as() { setpriv --reuid="$user" --regid="$user" --clear-groups "$@"; }
+start() { as pg_ctl -D data/pg -w -l data/log -o "-c listen_addresses= -c unix_socket_directories=$PWD/data" start >/dev/null; }
+stop() { as pg_ctl -D data/pg -m fast -w stop >/dev/null; }
+"#;
 
 /// Every program.
 pub fn all(sources: &Sources) -> Vec<Program> {
@@ -125,6 +133,15 @@ pub fn all(sources: &Sources) -> Vec<Program> {
         "--sync=1",
         "--benchmarks=fillrandom,readrandom",
     ];
+    let filled = format!(
+        "{POSTGRES} cd $W; mkdir -m 700 data; chown $user:$user data; \
+         as initdb -D data/pg -A trust -U bench >/dev/null; start; \
+         as pgbench -h $PWD/data -U bench -i -q -s 2 postgres >/dev/null 2>&1; stop"
+    );
+    let transactions = format!(
+        "pgbench --version >/dev/null; {POSTGRES} start; \
+         as pgbench -h $PWD/data -U bench -c 2 -j 2 -t 300 postgres; stop"
+    );
     vec![
         sources.program("tar-x", "true", &["tar", "xf", "$S/tree.tar"]),
         sources.program("rm-r", "cp -r $S/tree $W/tree", &["rm", "-r", "tree"]),
@@ -146,6 +163,7 @@ pub fn all(sources: &Sources) -> Vec<Program> {
         sources.program("sqlite", "true", &["sh", "-c", "sqlite3 db < $S/sql"]),
         sources.program("maildir", "mkdir $W/tmp $W/new", &["perl", "-e", MAILDIR]),
         sources.program("db_bench", "true", &db_bench),
+        sources.program("pgbench", &filled, &["sh", "-ec", &transactions]),
         sources.program("make-j2", "cp -r $S/code/. $W", &["make", "-s", "-j2"]),
     ]
 }

@@ -91,7 +91,7 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
 }
 
 /// Sleeps end within microseconds, not within the usual 50.
-fn fine_sleep() {
+pub(crate) fn fine_sleep() {
     // SAFETY: PR_SET_TIMERSLACK takes a number.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };
 }
@@ -147,6 +147,11 @@ impl<'a> Runner<'a> {
         let done = self.performer.perform(operation);
         let end = Instant::now();
         self.last_end = end;
+        if operation.action == Action::Map {
+            // The recorded time until the next call holds that of the page faults: what reading the
+            // pages takes is part of it and not added.
+            self.performer.touch();
+        }
         if operation.added {
             return;
         }
