@@ -376,8 +376,8 @@ impl RunArgs {
 /// Arguments of `try`.
 #[derive(Args, Debug)]
 pub struct TryArgs {
-    /// Shell command to run on every stack, inside the mounted filesystem ({dir}), or one of mail,
-    /// seek and stream
+    /// Shell command to run on every stack, inside the mounted filesystem ({dir}), one of mail, seek and
+    /// stream, or the path of a recording to replay
     pub work: String,
     /// Command that prepares the work in {dir}; not measured
     #[arg(long, value_name = "COMMAND")]
@@ -426,6 +426,7 @@ impl TryArgs {
             schedulers: self.schedulers.clone(),
             size,
             time: self.time,
+            trace: None,
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod mail;
 pub mod maildir;
 pub mod pgbench;
 pub mod replay;
+pub mod requests;
 pub mod rrd;
 pub mod seekrw;
 pub mod sqlite;
@@ -40,6 +41,7 @@ pub use mail::MailParams;
 pub use maildir::{DeliverySync, MaildirParams};
 pub use pgbench::PgbenchParams;
 pub use replay::{ReplayParams, ReplaySpeed};
+pub use requests::RequestsParams;
 pub use rrd::RrdParams;
 pub use seekrw::SeekRwParams;
 pub use sqlite::SqliteParams;
@@ -85,6 +87,8 @@ pub enum WorkloadParams {
     Capacity(CapacityParams),
     /// A recorded load.
     Replay(ReplayParams),
+    /// Recorded block requests.
+    Requests(RequestsParams),
     /// A shell command.
     Command(CommandParams),
 }
@@ -318,6 +322,7 @@ pub const WORKLOAD_KINDS: &[&WorkloadKind] = &[
     &db_bench::DB_BENCH,
     &capacity::CAPACITY,
     &replay::REPLAY,
+    &requests::REQUESTS,
     &aging::AGE,
     &aging::DEFRAGMENT,
     &aging::LAYOUT,
@@ -353,6 +358,7 @@ impl WorkloadParams {
             Self::Sqlite(_) => "sqlite",
             Self::Capacity(_) => "capacity",
             Self::Replay(_) => "replay",
+            Self::Requests(_) => "requests",
             Self::Command(_) => "command",
         }
     }
@@ -378,6 +384,7 @@ impl WorkloadParams {
             Self::Sqlite(sqlite) => sqlite.steps(),
             Self::Capacity(capacity) => capacity.steps(),
             Self::Replay(replay) => replay.steps(),
+            Self::Requests(requests) => requests.steps(),
             Self::Command(command) => command.steps(),
         }
     }
@@ -415,6 +422,7 @@ impl WorkloadParams {
             | Self::Layout(_)
             | Self::Capacity(_)
             | Self::Replay(_)
+            | Self::Requests(_)
             | Self::Command(_) => None,
         }
     }

@@ -10,6 +10,7 @@ use crate::perform::{Buffer, close};
 use crate::plan::Plan;
 use crate::rebuild::Content;
 use lane::Shared;
+pub(crate) use lane::fine_sleep;
 use progress::Progress;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};

@@ -28,6 +28,31 @@ pub enum ReplayError {
         /// Folder that the replay is limited to.
         only: Option<String>,
     },
+    /// The trace has no block request of the device.
+    #[error(
+        "the trace has no block request of the device; record them with `seekwell capture`, or import a blktrace with `seekwell trace import`"
+    )]
+    NoRequests,
+    /// A request that no device takes.
+    #[error(
+        "the trace has a request of {bytes} B at sector {sector}, which no device takes; the trace is damaged"
+    )]
+    WildRequest {
+        /// First sector, of 512 bytes.
+        sector: u64,
+        /// Size.
+        bytes: u64,
+    },
+    /// The longest request does not fit on the device.
+    #[error(
+        "the requests of the trace need a device of at least {needed} B, this one has {device_bytes} B; use a larger device"
+    )]
+    SmallDevice {
+        /// Smallest size.
+        needed: u64,
+        /// Size of the device.
+        device_bytes: u64,
+    },
     /// The initial tree does not fit.
     #[error("the files of the trace need {needed} {unit}, {} has {free} free; use a larger device", .path.display())]
     NoRoom {

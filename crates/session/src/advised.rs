@@ -1,11 +1,13 @@
 //! From a trace to a lab: the axes that can matter for a recorded load.
 
 use crate::error::SessionError;
+use crate::traces::chosen;
 use crate::tried::{duration, quoted};
+use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_replay::{Choice, Plan, ReplayError};
-use seekwell_trace::Trace;
+use seekwell_replay::{Plan, ReplayError};
 use seekwell_trace::info::{Matters, Summary};
+use seekwell_trace::{Trace, TraceError};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -48,51 +50,66 @@ impl Advised {
     /// [`SessionError::Advice`] for a trace that cannot be read or replayed.
     pub fn advise(&self) -> Result<Advice, SessionError> {
         let (summary, only, plan) = self.read().map_err(SessionError::Advice)?;
+        let between =
+            Between::of(&self.trace).map_err(|error| SessionError::Advice(error.into()))?;
         let mut sentences = summary.sentences().to_vec();
         let matters = summary.matters();
         if !matters.any() {
             // It says more than the sentence about axes, and it is the answer.
             sentences.truncate(2);
-            sentences.insert(0, no_help(&summary));
+            sentences.insert(0, no_help(&summary, between));
             return Ok(Advice { sentences, lab: None });
         }
         let schedulers =
             if matters.scheduler { &self.schedulers[..] } else { first(&self.schedulers) };
-        let stacks = (self.filesystems.len() * schedulers.len()) as u64;
+        sentences.extend(between.and_then(|between| between.sentence(&summary)));
+        let filesystems = self.drafted(matters);
+        let stacks = (filesystems.len() * schedulers.len()) as u64;
         sentences.push(cost(stacks, &plan));
         sentences.extend(elsewhere(matters));
-        let lab = self.lab_text(only.as_deref(), schedulers, room(&summary, &plan));
+        let room = room(&summary, &plan);
+        let lab = self.lab_text(only.as_deref(), &filesystems, schedulers, room);
         Ok(Advice { sentences, lab: Some(lab) })
     }
 
     fn read(&self) -> Result<(Summary, Option<String>, Plan), ReplayError> {
         let trace = Trace::open(&self.trace)?;
         let summary = Summary::of(&trace)?;
-        let planned = |only: &Option<String>| {
-            seekwell_replay::plan(&trace, &Choice { only: only.clone(), ..Choice::default() })
-        };
-        if self.only.is_none()
-            && let [tree] = &trace.meta().initial[..]
-        {
-            let walked = Some(tree.root.clone());
-            match planned(&walked) {
-                // The load works elsewhere than in the directory that it was started in.
-                Err(ReplayError::Empty { .. }) => {}
-                plan => return Ok((summary, walked, plan?)),
-            }
-        }
-        let plan = planned(&self.only)?;
-        Ok((summary, self.only.clone(), plan))
+        let (only, plan) = chosen(&trace, self.only.as_ref())?;
+        Ok((summary, only, plan))
     }
 
-    fn lab_text(&self, only: Option<&str>, schedulers: &[String], room: Bytes) -> String {
+    /// The filesystems, and those with the mount options that can matter to the load.
+    fn drafted(&self, matters: Matters) -> Vec<Drafted<'_>> {
+        let mut all: Vec<Drafted<'_>> =
+            self.filesystems.iter().map(|kind| Drafted { kind, variant: None }).collect();
+        let variants = [(matters.journal, DATA_JOURNAL), (matters.names, NO_ACCESS_TIMES)];
+        for (_, variant) in variants.into_iter().filter(|(is_asked, _)| *is_asked) {
+            let has = |kind: &&String| filesystem(kind).is_some_and(|found| (variant.of)(found));
+            let takes = self.filesystems.iter().filter(has);
+            all.extend(takes.map(|kind| Drafted { kind, variant: Some(variant) }));
+        }
+        all
+    }
+
+    fn lab_text(
+        &self,
+        only: Option<&str>,
+        filesystems: &[Drafted<'_>],
+        schedulers: &[String],
+        room: Bytes,
+    ) -> String {
         let mut text = format!(
             "# Written by `seekwell advise`. Every table and field: docs/lab-reference.md.\n\n\
              [lab]\nname = \"advise\"\nquestion = \"which stack runs the recorded load fastest?\"\n\n\
              [[device]]\nname = \"scratch\"\nloop = \"{room}\"\n"
         );
-        for filesystem in &self.filesystems {
-            let _ = write!(text, "\n[[filesystem]]\ntype = {}\n", quoted(filesystem));
+        for Drafted { kind, variant } in filesystems {
+            let _ = write!(text, "\n[[filesystem]]\ntype = {}\n", quoted(kind));
+            if let Some(Variant { name, option, .. }) = variant {
+                let name = quoted(&format!("{kind}-{name}"));
+                let _ = write!(text, "name = {name}\nmount = [{}]\n", quoted(option));
+            }
         }
         let names: Vec<String> = schedulers.iter().map(|name| quoted(name)).collect();
         let trace = quoted(&self.trace.to_string_lossy());
@@ -106,6 +123,68 @@ impl Advised {
             budget.unwrap_or_else(|| format!("rounds = {}\n", ROUNDS + 4))
         );
         text
+    }
+}
+
+/// A mount option that can matter, and the filesystems that have it.
+#[derive(Clone, Copy, Debug)]
+struct Variant {
+    name: &'static str,
+    option: &'static str,
+    of: fn(&FilesystemDefinition) -> bool,
+}
+
+/// Small synced writes go to the journal one behind the other.
+const DATA_JOURNAL: Variant =
+    Variant { name: "data-journal", option: "data=journal", of: has_data_modes };
+/// A first lookup of a rebuilt tree also writes times of access.
+const NO_ACCESS_TIMES: Variant =
+    Variant { name: "noatime", option: "noatime", of: |found| !found.is_in_memory };
+
+fn has_data_modes(found: &FilesystemDefinition) -> bool {
+    found.journal.is_some_and(|journal| journal.data_modes)
+}
+
+/// A filesystem of the drafted lab.
+#[derive(Debug)]
+struct Drafted<'a> {
+    kind: &'a str,
+    variant: Option<Variant>,
+}
+
+/// Time of all threads between recorded calls; no stack changes it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Between {
+    computing_ns: u64,
+    asleep_ns: u64,
+}
+
+impl Between {
+    /// Reads it from the trace; `None` when the recording does not hold it.
+    fn of(trace: &std::path::Path) -> Result<Option<Self>, TraceError> {
+        let mut between: Option<Self> = None;
+        Trace::open(trace)?.events(|event| {
+            let (Some(cpu_ns), Some(waited_ns)) = (event.cpu_ns, event.waited_ns) else {
+                return Ok(());
+            };
+            let sum = between.get_or_insert_default();
+            sum.computing_ns = sum.computing_ns.saturating_add(cpu_ns);
+            sum.asleep_ns = sum.asleep_ns.saturating_add(waited_ns);
+            Ok(())
+        })?;
+        Ok(between)
+    }
+
+    fn sentence(self, summary: &Summary) -> Option<String> {
+        let all_ns = self.computing_ns + self.asleep_ns + summary.in_calls_ns;
+        (all_ns > 0).then(|| {
+            format!(
+                "Between calls its threads compute {} of their time and sleep {}: no stack changes \
+                 that part.",
+                percent(self.computing_ns, all_ns),
+                percent(self.asleep_ns, all_ns)
+            )
+        })
     }
 }
 
@@ -126,7 +205,19 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// The sentence about a load that storage does not hold back.
-fn no_help(summary: &Summary) -> String {
+fn no_help(summary: &Summary, between: Option<Between>) -> String {
+    if let Some(Between { computing_ns, asleep_ns }) = between {
+        let waiting_ns = asleep_ns.saturating_add(summary.elsewhere_ns);
+        let all_ns = computing_ns + waiting_ns + summary.in_calls_ns;
+        let does = match computing_ns >= waiting_ns {
+            true => format!("compute {} of their time", percent(computing_ns, all_ns)),
+            false => format!(
+                "sleep or wait for pipes, sockets, terminals and locks {} of their time",
+                percent(waiting_ns, all_ns)
+            ),
+        };
+        return format!("Nothing you change below the program will help: its threads {does}.");
+    }
     let computing = summary.thread_ns.saturating_sub(summary.in_calls_ns + summary.elsewhere_ns);
     if computing >= summary.elsewhere_ns {
         let share = percent(computing, summary.thread_ns);

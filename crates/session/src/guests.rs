@@ -85,6 +85,7 @@ fn traces(lab: &Lab) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = parts
         .filter_map(|part| match part {
             WorkloadParams::Replay(replay) => Some(replay.trace.clone()),
+            WorkloadParams::Requests(requests) => Some(requests.trace.clone()),
             _ => None,
         })
         .collect();

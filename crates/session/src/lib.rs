@@ -63,4 +63,4 @@ pub use seekwell_runner::execute::{Event, OVER};
 pub use seekwell_virtual::CpuCharge;
 pub use setup::{Opened, Setup};
 pub use sizing::{Amounts, Seen};
-pub use tried::Tried;
+pub use tried::{Tried, TriedTrace};

@@ -4,9 +4,12 @@
 use crate::error::SessionError;
 use seekwell_model::lab::Lab;
 use seekwell_model::units::Bytes;
-use seekwell_model::workloads::{ReplayParams, WorkloadParams};
-use seekwell_replay::{Choice, Plan, ReplayError};
+use seekwell_model::workloads::{ReplayParams, RequestsParams, WorkloadParams};
+use seekwell_replay::{Choice, Place, Plan, ReplayError, RequestChoice, plan_requests};
 use seekwell_trace::Trace;
+
+/// Sector of devices whose own is not known yet.
+const LARGEST_SECTOR: u32 = 4096;
 
 /// Checks that every trace of the lab can be replayed, and that its files fit on every device whose
 /// size the lab tells.
@@ -18,6 +21,9 @@ pub(crate) fn check(lab: &Lab) -> Result<(), SessionError> {
     let mut seen: Vec<&ReplayParams> = Vec::new();
     for workload in &lab.workloads {
         for part in workload.parts.iter().chain(&workload.beside) {
+            if let WorkloadParams::Requests(requests) = part {
+                check_requests(lab, &workload.name, requests)?;
+            }
             let WorkloadParams::Replay(replay) = part else { continue };
             let is_same =
                 |other: &&ReplayParams| other.trace == replay.trace && other.only == replay.only;
@@ -29,6 +35,24 @@ pub(crate) fn check(lab: &Lab) -> Result<(), SessionError> {
             check_room(lab, &workload.name, &plan)?;
             seen.push(replay);
         }
+    }
+    Ok(())
+}
+
+/// Checks that requests can be planned, and that each device of the lab has room for the longest.
+fn check_requests(
+    lab: &Lab,
+    workload: &str,
+    requests: &RequestsParams,
+) -> Result<(), SessionError> {
+    let wrong = |source| SessionError::Trace { workload: workload.to_owned(), source };
+    let trace = Trace::open(&requests.trace).map_err(|error| wrong(error.into()))?;
+    let choice = RequestChoice { device: requests.device, ..RequestChoice::default() };
+    let plan = plan_requests(&trace, &choice).map_err(wrong)?;
+    let recorded = plan.recorded();
+    for size in lab.devices.iter().filter_map(|device| device.backing.size()) {
+        let (reach, longest) = (recorded.reach_bytes, recorded.longest_bytes);
+        Place::new(reach, longest, size.0, LARGEST_SECTOR, requests.stretch).map_err(wrong)?;
     }
     Ok(())
 }
@@ -51,4 +75,25 @@ fn check_room(lab: &Lab, workload: &str, plan: &Plan) -> Result<(), SessionError
         device: device.name.clone(),
         size,
     })
+}
+
+/// The plan of a trace and the folder that it is limited to: without a choice the one that capture
+/// walked.
+pub(crate) fn chosen(
+    trace: &Trace,
+    only: Option<&String>,
+) -> Result<(Option<String>, Plan), ReplayError> {
+    let planned = |only: Option<&String>| {
+        seekwell_replay::plan(trace, &Choice { only: only.cloned(), ..Choice::default() })
+    };
+    if only.is_none()
+        && let [tree] = &trace.meta().initial[..]
+    {
+        match planned(Some(&tree.root)) {
+            // The load works elsewhere than in the directory that it was started in.
+            Err(ReplayError::Empty { .. }) => {}
+            plan => return Ok((Some(tree.root.clone()), plan?)),
+        }
+    }
+    Ok((only.cloned(), planned(only)?))
 }

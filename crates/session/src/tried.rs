@@ -5,10 +5,13 @@ use crate::loaded::Session;
 use crate::options::Options;
 use crate::resolved::{LabText, Resolved};
 use crate::sizing::{Amounts, Seen};
+use crate::traces::chosen;
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::workload_kind;
 use seekwell_spec::Diagnostic;
+use seekwell_trace::Trace;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +19,8 @@ mod tests;
 /// A lab in a few arguments: one kind of work on every combination of filesystem and scheduler.
 #[derive(Clone, Debug)]
 pub struct Tried {
-    /// A shell command, run in the mounted directory (`{dir}`), or the name of a known kind.
+    /// A shell command, run in the mounted directory (`{dir}`), the name of a known kind, or the path of
+    /// a recording.
     pub work: String,
     /// Preparation of the command, run before it and not measured.
     pub prepare: Option<String>,
@@ -28,6 +32,17 @@ pub struct Tried {
     pub size: Bytes,
     /// Time of all trials together.
     pub time: Nanos,
+    /// The recording that `work` names; found by [`Tried::found`].
+    pub trace: Option<TriedTrace>,
+}
+
+/// A recorded load to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriedTrace {
+    /// Absolute path.
+    pub path: PathBuf,
+    /// Folder of the recorded machine that the replay is limited to; `None` for all.
+    pub only: Option<String>,
 }
 
 /// A kind of work whose amount can be chosen.
@@ -73,6 +88,19 @@ impl Tried {
         KINDS.iter().find(|kind| kind.name == self.work)
     }
 
+    /// The same, with its recording when the work is the path of one.
+    ///
+    /// # Errors
+    /// [`SessionError::Advice`] for a recording that cannot be replayed.
+    pub fn found(mut self) -> Result<Self, SessionError> {
+        let Ok(path) = Path::new(&self.work).canonicalize() else { return Ok(self) };
+        // Any other file is a program.
+        let Ok(trace) = Trace::open(&path) else { return Ok(self) };
+        let (only, _) = chosen(&trace, None).map_err(SessionError::Advice)?;
+        self.trace = Some(TriedTrace { path, only });
+        Ok(self)
+    }
+
     /// Checks the work, which the reader of labs cannot: that its amount can be chosen, and that a
     /// single word is a kind or a program. `is_program` tells programs by name.
     ///
@@ -83,7 +111,7 @@ impl Tried {
         let known = known.join(", ");
         let work = &self.work;
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
-        let problem = if self.kind().is_some() {
+        let problem = if self.kind().is_some() || self.trace.is_some() {
             return Ok(());
         } else if workload_kind(work).is_some() {
             format!("try has no kind '{work}'; write {known} or a command, or write a lab")
@@ -131,10 +159,18 @@ impl Tried {
         Some(amounts.choose(seen, stacks, self.time))
     }
 
+    fn metric(&self) -> &'static str {
+        match self.kind() {
+            Some(kind) => kind.metric,
+            None if self.trace.is_some() => "replay.elapsed_durable",
+            None => "command.elapsed_durable",
+        }
+    }
+
     /// Name of the judged step.
     #[must_use]
     pub fn step(&self) -> &'static str {
-        let metric = self.kind().map_or("command.elapsed_durable", |kind| kind.metric);
+        let metric = self.metric();
         metric.split_once('.').map_or(metric, |(step, _)| step)
     }
 
@@ -155,22 +191,28 @@ impl Tried {
         let schedulers: Vec<String> = self.schedulers.iter().map(|name| quoted(name)).collect();
         let _ =
             write!(text, "\n[scheduler]\nchoose = [{}]\n\n[[workload]]\n", schedulers.join(", "));
-        let metric = match self.kind() {
-            Some(kind) => {
+        match (self.kind(), &self.trace) {
+            (Some(kind), _) => {
                 let amount = amount.unwrap_or(kind.amounts[0]).to_string();
                 let fields = kind.fields.replace("AMOUNT", &amount);
                 let _ = write!(text, "kind = \"{}\"\n{fields}", kind.name);
-                kind.metric
             }
-            None => {
+            (None, Some(trace)) => {
+                let path = quoted(&trace.path.to_string_lossy());
+                let _ = write!(text, "kind = \"replay\"\ntrace = {path}\n");
+                if let Some(only) = &trace.only {
+                    let _ = writeln!(text, "only = {}", quoted(only));
+                }
+            }
+            (None, None) => {
                 text.push_str("kind = \"command\"\n");
                 if let Some(prepare) = &self.prepare {
                     let _ = writeln!(text, "prepare = {}", quoted(prepare));
                 }
                 let _ = writeln!(text, "run = {}", quoted(&self.work));
-                "command.elapsed_durable"
             }
-        };
+        }
+        let metric = self.metric();
         let _ = write!(
             text,
             "\n[judge]\nmetric = \"{metric}\"\ntie = \"5%\"\nbudget = \"{}\"\n",

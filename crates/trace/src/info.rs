@@ -252,6 +252,8 @@ pub struct Matters {
     pub scheduler: bool,
     /// The place of the journal.
     pub journal: bool,
+    /// Mount options about names and attributes.
+    pub names: bool,
 }
 
 impl Matters {

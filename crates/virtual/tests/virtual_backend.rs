@@ -10,6 +10,8 @@ use seekwell_model::plan::{BackendFacts, Candidate, Plan, PlannedTrial};
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::record::{Record, Status};
 use seekwell_model::stack::Backing;
+use seekwell_trace::meta::Meta;
+use seekwell_trace::{Limits, Operation, Request, RequestFlags, TraceWriter};
 use seekwell_virtual::kernel::Kernel;
 use seekwell_virtual::{CpuCharge, Lane, VirtualBackend, VirtualOptions};
 
@@ -64,11 +66,15 @@ fn plan_of(filesystems: &[&str], schedulers: &[&str], model: &str, rest: &str) -
 }
 
 fn backend(kernel: Kernel, scratch: &Path) -> VirtualBackend {
+    backend_with(kernel, scratch, Vec::new())
+}
+
+fn backend_with(kernel: Kernel, scratch: &Path, traces: Vec<PathBuf>) -> VirtualBackend {
     let options = VirtualOptions {
         kernel,
         program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
         devices: seekwell_device::catalogue().unwrap(),
-        traces: Vec::new(),
+        traces,
         bring: Vec::new(),
         scratch: scratch.to_path_buf(),
         charge: CpuCharge::default(),
@@ -345,4 +351,57 @@ fn power_cuts_find_the_stack_that_loses_what_was_synced() {
     assert!(counts[1].lost_synced > 0, "{counts:?}");
     let told = |record: &Record| record.warnings.iter().any(|one| one.code == "synced-data-lost");
     assert_eq!(found.iter().map(told).collect::<Vec<_>>(), [false, true]);
+}
+
+/// Requests of all kinds, some at the same time, none at a whole microsecond: reads and writes of 4 KiB
+/// from both ends of 256 MiB.
+fn recorded_requests(folder: &Path) -> PathBuf {
+    let at = folder.join("trace");
+    let meta = Meta { requests: true, ..Meta::new("test") };
+    let mut writer = TraceWriter::create(&at, &meta, Limits::default()).unwrap();
+    for nth in 0..200_u64 {
+        let operation = match nth % 5 {
+            0..=2 => Operation::Read,
+            3 => Operation::Write,
+            _ => Operation::Flush,
+        };
+        let sector = if nth % 2 == 0 { nth * 8 } else { 524_288 - nth * 8 };
+        let request = Request {
+            start_ns: nth / 2 * 20_000_003,
+            duration_ns: Some(9_000_000),
+            process: None,
+            device: 1,
+            operation,
+            flags: RequestFlags::default(),
+            sector,
+            bytes: if operation == Operation::Flush { 0 } else { 4096 },
+            depth: None,
+        };
+        writer.request(request).unwrap();
+    }
+    writer.finish(&meta).unwrap();
+    at
+}
+
+#[test]
+fn block_requests_come_at_their_recorded_times_in_virtual_time() {
+    let test = "block_requests_come_at_their_recorded_times_in_virtual_time";
+    let Some(kernel) = common::lab_kernel(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let trace = recorded_requests(scratch.path());
+    let rest = format!(
+        "[[workload]]\nkind = \"requests\"\ntrace = \"{}\"\n\
+         [judge]\nmetric = \"requests.latency_p99\"\n",
+        trace.display()
+    );
+    let plan = plan_of(&["raw"], &["none"], "ide-40gb-2005", &rest);
+    let backend = backend_with(kernel, scratch.path(), vec![trace]);
+    let (record, _) = run_with_seed(&backend, &plan, 0, 7);
+    let of = |metric| value(&record, "requests", metric);
+    assert_eq!((of("ops"), of("requests_failed")), (200.0, 0.0));
+    // Each look at the clock takes 256 ns of virtual time, and a wait takes some eight of them.
+    assert!(of("lateness_p99") <= 10.0 * 256.0, "{}", of("lateness_p99"));
+    assert!((of("drift") - 1.0).abs() < 1e-6, "{}", of("drift"));
+    let (again, _) = run_with_seed(&backend, &plan, 0, 7);
+    assert!(record == again, "{:?} {:?}", record.fingerprint, again.fingerprint);
 }

@@ -51,7 +51,8 @@ const FROM_DEVICE: f64 = 0.9;
 const MOST_HOLES: usize = 10_000;
 
 /// Runs a workload on a target: on a directory in a folder of its own, which is removed after it;
-/// `seek`, `stream`, `sweep` and `seekrw` also on an existing file or a device, `fio` on a device.
+/// `seek`, `stream`, `sweep` and `seekrw` also on an existing file or a device, `fio`, `capacity` and
+/// `requests` on a device.
 ///
 /// # Errors
 /// [`WorkloadError`]: the kind needs a directory, the target is unfit or too small, was not opened
@@ -64,9 +65,7 @@ pub fn bench(
 ) -> Result<BenchResult, WorkloadError> {
     let mut result = if target.path.is_dir() {
         directory::run(params, target.path, seed, stop)?
-    } else if matches!(params, WorkloadParams::Fio(_) | WorkloadParams::Capacity(_))
-        && is_device(target.path)
-    {
+    } else if knows_devices(params) && is_device(target.path) {
         raw::run(params, target, seed, stop)?
     } else {
         on_file(params, target, seed, stop)?
@@ -76,6 +75,12 @@ pub fn bench(
     result.curves = curves::of(params, &result);
     result.surfaces = curves::surfaces(params, &result);
     Ok(result)
+}
+
+/// True for kinds whose steps know raw devices themselves.
+fn knows_devices(params: &WorkloadParams) -> bool {
+    use WorkloadParams::{Capacity, Fio, Requests};
+    matches!(params, Fio(_) | Capacity(_) | Requests(_))
 }
 
 fn is_device(path: &Path) -> bool {

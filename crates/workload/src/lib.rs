@@ -25,6 +25,7 @@ pub mod mail;
 pub mod maildir;
 pub mod outcome;
 pub mod replay;
+pub mod requests;
 pub mod rrd;
 pub mod seekrw;
 pub mod step;
@@ -65,6 +66,7 @@ fn steps_at(params: &WorkloadParams, place: Place) -> Vec<Box<dyn Step>> {
         WorkloadParams::Sqlite(params) => database::sqlite_steps(params),
         WorkloadParams::Capacity(params) => capacity::steps(*params),
         WorkloadParams::Replay(params) => replay::steps(params, place),
+        WorkloadParams::Requests(params) => requests::steps(params),
         WorkloadParams::Command(command) => command::steps(command),
     }
 }

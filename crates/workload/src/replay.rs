@@ -105,7 +105,7 @@ impl Replay {
 }
 
 /// True in a guest of the virtual backend.
-fn is_guest() -> bool {
+pub(crate) fn is_guest() -> bool {
     Path::new(GUEST_TRACES).is_dir()
 }
 

@@ -305,6 +305,12 @@ No other process should use the disk meanwhile."#,
   sudo seekwell bench replay . --trace orders.trace --speed asap"#,
     ),
     (
+        "bench requests",
+        r#"Examples:
+  sudo seekwell bench requests /dev/sdb --trace orders.trace
+  sudo seekwell bench requests /dev/sdb --trace orders.trace --speed recorded"#,
+    ),
+    (
         "bench age",
         r#"Examples:
   seekwell bench age .                 takes the folder's filesystem as it is"#,

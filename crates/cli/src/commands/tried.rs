@@ -20,7 +20,7 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let mut deadline = Deadline::new(Instant::now(), arguments.time);
     let path = arguments.output.clone().unwrap_or_else(|| free_name("try"));
     let options = arguments.at.options();
-    let mut tried = arguments.tried();
+    let mut tried = arguments.tried().found()?;
     tried.check(|name| session.machine().find(name).is_some())?;
     let amount = amount(session, &mut tried, &options, &path, &deadline)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

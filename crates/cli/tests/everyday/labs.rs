@@ -56,20 +56,34 @@ fn each_lab_has_comments_and_can_be_planned() {
 /// The recording that a lab of the folder replays, which its reader makes.
 const RECORDING: &str = "/root/load.trace";
 
-/// The lab with a recording of one write, if it replays one.
+/// The one of block requests.
+const REQUESTS: &str = "/root/disk.trace";
+
+/// The lab with a recording of one write or of one request, if it replays one.
 fn with_trace(directory: &Path, lab: PathBuf, text: &str) -> PathBuf {
+    if text.contains(REQUESTS) {
+        let log = "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n\
+                   10 /dev/sda read 4096 4096\n";
+        return with_import(directory, "iolog", log, text, REQUESTS);
+    }
     if !text.contains(RECORDING) {
         return lab;
     }
     let log = "7 1.000001 openat(AT_FDCWD</srv>, \"a\", O_RDWR|O_CREAT, 0600) = 3</srv/a> <0.00005>\n\
                7 1.000100 write(3</srv/a>, \"x\"..., 4096) = 4096 <0.00001>\n";
+    with_import(directory, "strace", log, text, RECORDING)
+}
+
+/// The lab with a recording of its own, imported from a log of this format.
+fn with_import(directory: &Path, format: &str, log: &str, text: &str, recording: &str) -> PathBuf {
     std::fs::write(directory.join("log"), log).unwrap();
-    let import = ["trace", "import", "strace", "log", "-o", "load.trace"];
+    let name = format!("{format}.trace");
+    let import = ["trace", "import", format, "log", "-o", &name];
     let output = seekwell(directory).args(import).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
-    let recording = directory.join("load.trace").display().to_string();
-    let own = directory.join("replay.toml");
-    std::fs::write(&own, text.replace(RECORDING, &recording)).unwrap();
+    let own = directory.join(format!("{format}.toml"));
+    let imported = directory.join(&name).display().to_string();
+    std::fs::write(&own, text.replace(recording, &imported)).unwrap();
     own
 }
 

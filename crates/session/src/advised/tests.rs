@@ -4,8 +4,9 @@ use seekwell_trace::meta::{Meta, Tree};
 use seekwell_trace::{Event, FileEntry, FileId, Limits, TraceWriter};
 use std::path::Path;
 
-/// A thread that writes and syncs a file ten times; each call takes this long, each pause that long.
-fn write_trace(folder: &Path, call_ns: u64, pause_ns: u64) {
+/// A thread that writes and syncs a file ten times; each call takes this long, each pause that long, of
+/// which it computes and sleeps as long as `own` says.
+fn write_trace(folder: &Path, call_ns: u64, pause_ns: u64, own: Option<(u64, u64)>) {
     let mut meta = Meta::new("test");
     meta.initial = vec![Tree { root: "/srv".to_owned(), complete: true }];
     let mut writer = TraceWriter::create(folder, &meta, Limits::default()).unwrap();
@@ -23,6 +24,8 @@ fn write_trace(folder: &Path, call_ns: u64, pause_ns: u64) {
         now_ns += call_ns + pause_ns;
         let (duration_ns, result) = (Some(call_ns), Some(result));
         let (file, fd, offset) = (Some(FileId(0)), Some(3), length.map(|_| 0));
+        let (cpu_ns, waited_ns) = (own.map(|(cpu_ns, _)| cpu_ns), own.map(|(_, waited)| waited));
+        let event = Event { cpu_ns, waited_ns, ..event };
         Event { duration_ns, result, file, fd, offset, length, flags: Some(0o102), ..event }
     };
     writer.event(call("openat", 3, None)).unwrap();
@@ -35,9 +38,18 @@ fn write_trace(folder: &Path, call_ns: u64, pause_ns: u64) {
 }
 
 fn advise(call_ns: u64, pause_ns: u64, time: Option<Nanos>) -> Advice {
+    advise_with(call_ns, pause_ns, None, time)
+}
+
+fn advise_with(
+    call_ns: u64,
+    pause_ns: u64,
+    own: Option<(u64, u64)>,
+    time: Option<Nanos>,
+) -> Advice {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace");
-    write_trace(&trace, call_ns, pause_ns);
+    write_trace(&trace, call_ns, pause_ns, own);
     let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
     let advised = Advised {
         trace: trace.clone(),
@@ -88,4 +100,24 @@ fn a_folder_without_a_trace_is_named() {
         "/nowhere is not a trace: trace.json not found; give the folder that capture or import wrote, \
          or the file of `trace pack`"
     );
+}
+
+#[test]
+fn recorded_computing_and_sleeping_is_told_apart() {
+    let told = |own| advise_with(1_000_000, 99_000_000, Some(own), None).sentences[0].clone();
+    assert_eq!(
+        told((90_000_000, 9_000_000)),
+        "Nothing you change below the program will help: its threads compute 90 % of their time."
+    );
+    assert_eq!(
+        told((9_000_000, 90_000_000)),
+        "Nothing you change below the program will help: its threads sleep or wait for pipes, sockets, \
+         terminals and locks 90 % of their time."
+    );
+    let helped = advise_with(1_000_000, 1_000_000, Some((750_000, 250_000)), None);
+    assert_eq!(
+        helped.sentences[3],
+        "Between calls its threads compute 38 % of their time and sleep 12 %: no stack changes that part."
+    );
+    assert!(helped.lab.is_some());
 }

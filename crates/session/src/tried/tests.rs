@@ -1,9 +1,13 @@
 use super::*;
 use seekwell_model::lab::Effort;
 use seekwell_spec::read_lab;
+use seekwell_trace::calls::CallId;
+use seekwell_trace::meta::{Meta, Tree};
+use seekwell_trace::{Event, FileEntry, FileId, Limits, TraceWriter};
 
 fn tried(work: &str) -> Tried {
     Tried {
+        trace: None,
         work: work.to_owned(),
         prepare: None,
         filesystems: vec!["ext4".to_owned(), "xfs".to_owned()],
@@ -89,4 +93,52 @@ fn a_mistake_names_the_option_that_it_came_from() {
         "--size: the device takes a size from 1MiB to 1024TiB, not \"512B\"; write \"1MiB\" or more",
     ];
     assert_eq!(mistakes, expected);
+}
+
+/// A recording of one write below /srv, which was walked.
+fn recording(folder: &Path) -> PathBuf {
+    let at = folder.join("load.trace");
+    let mut meta = Meta::new("test");
+    meta.initial = vec![Tree { root: "/srv".to_owned(), complete: true }];
+    let mut writer = TraceWriter::create(&at, &meta, Limits::default()).unwrap();
+    writer.file(FileEntry {
+        id: FileId(0),
+        path: Some("/srv/log".to_owned()),
+        device: None,
+        inode: None,
+        mode: Some(0o100_644),
+        bytes: Some(0),
+    });
+    let event = |at_ns: u64, name: &str, result: i64| Event {
+        duration_ns: Some(10),
+        result: Some(result),
+        file: Some(FileId(0)),
+        fd: Some(3),
+        flags: Some(0o102),
+        ..Event::new(at_ns, 7, 7, CallId::named(name).unwrap())
+    };
+    writer.event(event(0, "openat", 3)).unwrap();
+    let (offset, length) = (Some(0), Some(4096));
+    writer.event(Event { offset, length, ..event(50, "pwrite64", 4096) }).unwrap();
+    writer.finish(&meta).unwrap();
+    at
+}
+
+#[test]
+fn a_recording_becomes_a_lab_that_replays_what_was_walked() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = recording(folder.path());
+    let found = tried(&trace.to_string_lossy()).found().unwrap();
+    found.check(|_| false).unwrap();
+    assert_eq!((found.brief(), found.step()), (None, "replay"));
+    let text = found.lab_text("try", None);
+    let workload = format!("kind = \"replay\"\ntrace = {:?}\nonly = \"/srv\"\n", found.work);
+    assert!(text.contains(&workload), "{text}");
+    assert_eq!(read_lab(&text, "try.toml").unwrap().judge.metric, "replay.elapsed_durable");
+    // A program in a file, and a word that is no file, stay what they are.
+    let program = folder.path().join("program");
+    std::fs::write(&program, "#!/bin/sh\n").unwrap();
+    for work in [program.to_string_lossy().into_owned(), "mail".to_owned()] {
+        assert_eq!(tried(&work).found().unwrap().trace, None);
+    }
 }

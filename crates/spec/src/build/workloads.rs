@@ -138,6 +138,7 @@ fn step_of(params: &WorkloadParams) -> Option<&str> {
         WorkloadParams::Io(io) => Some(&io.step),
         WorkloadParams::Command(command) => Some(&command.step),
         WorkloadParams::Replay(replay) => Some(&replay.step),
+        WorkloadParams::Requests(requests) => Some(&requests.step),
         WorkloadParams::Pgbench(pgbench) => Some(&pgbench.step),
         WorkloadParams::DbBench(db_bench) => Some(&db_bench.step),
         WorkloadParams::Sqlite(sqlite) => Some(&sqlite.step),

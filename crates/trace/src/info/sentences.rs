@@ -9,6 +9,8 @@ use crate::event::Operation;
 const NOTICEABLE: f64 = 0.05;
 /// Larger shares of the time in calls decide which axes matter.
 const LARGE: f64 = 0.2;
+/// Calls about names and attributes.
+const OF_NAMES: [Class; 5] = [Class::Open, Class::Close, Class::Stat, Class::Name, Class::Change];
 /// Larger shares of requests that follow one another make a load sequential.
 const SEQUENTIAL: f64 = 0.5;
 /// Mean requests at the device from which on a scheduler has something to choose from.
@@ -43,7 +45,7 @@ pub(super) fn sentences(summary: &Summary) -> [String; 3] {
 pub(super) fn matters(summary: &Summary) -> Matters {
     let on_files: u64 = summary.classes.iter().map(|class| class.count).sum();
     if ratio(summary.untimed, on_files) > MOST_UNTIMED {
-        return Matters { filesystem: true, scheduler: true, journal: true };
+        return Matters { filesystem: true, scheduler: true, journal: true, names: true };
     }
     let calling = ratio(summary.in_progress_ns, summary.duration_ns);
     let device = ratio(summary.bound().ns, summary.duration_ns);
@@ -56,6 +58,7 @@ pub(super) fn matters(summary: &Summary) -> Matters {
         // Without block requests no one knows how many wait at the device.
         scheduler: depth.is_none_or(|depth| device >= NOTICEABLE && depth >= DEEP),
         journal: summary.share(&SYNCS) >= LARGE,
+        names: summary.share(&OF_NAMES.map(Class::name)) >= LARGE,
     }
 }
 
@@ -201,8 +204,7 @@ fn axes(summary: &Summary) -> String {
             each.unwrap_or_default()
         ));
     }
-    let of_names = [Class::Open, Class::Close, Class::Stat, Class::Name, Class::Change];
-    let names = summary.share(&of_names.map(Class::name));
+    let names = summary.share(&OF_NAMES.map(Class::name));
     if names >= LARGE {
         axes.push(format!(
             "filesystem with its mkfs and mount options ({} of the time in calls is about names and \

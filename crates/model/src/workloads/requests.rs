@@ -1,0 +1,175 @@
+//! `requests`: the block requests of a trace, on the raw device.
+
+use super::{
+    CacheState, Company, FieldConflict, OperationCost, ReplaySpeed, StepOutline, WorkloadKind,
+    WorkloadParams,
+};
+use crate::field::{Field, FieldKind, Values};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Parameters of `requests`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestsParams {
+    /// Name of the measured step.
+    pub step: String,
+    /// Folder of the trace.
+    pub trace: PathBuf,
+    /// Recorded device (major number << 20 | minor number); `None` for the busiest one.
+    pub device: Option<u32>,
+    /// Timing.
+    pub speed: ReplaySpeed,
+    /// Factor of recorded times.
+    pub scale: f64,
+    /// True to use a larger device to its end.
+    pub stretch: bool,
+    /// True to leave the device as it is: by default what the requests touch is written before.
+    pub unfilled: bool,
+    /// True when writes get zeros and not data that do not compress.
+    pub zeros: bool,
+}
+
+/// Recorded block requests.
+pub const REQUESTS: WorkloadKind = WorkloadKind {
+    name: "requests",
+    doc: "Repeats the block requests of a trace (`seekwell capture`, or a blktrace, iolog or CSV through `seekwell trace import`) on the raw device, past the page cache. On a device that is smaller than the requests reach, each MiB of the recorded range goes to the MiB at the same relative position; on any other, offsets stay.",
+    fields: &[
+        Field {
+            name: "trace",
+            kind: FieldKind::Text,
+            default: None,
+            required: true,
+            doc: "Absolute path of the trace: its folder, or the file of `seekwell trace pack`.",
+        },
+        Field {
+            name: "step",
+            kind: FieldKind::Text,
+            default: Some("\"requests\""),
+            required: false,
+            doc: "Name of the measured step.",
+        },
+        Field {
+            name: "device",
+            kind: FieldKind::Text,
+            default: None,
+            required: false,
+            doc: "Recorded device as MAJOR:MINOR, such as \"8:0\". Without it the one with the most requests.",
+        },
+        Field {
+            name: "speed",
+            kind: FieldKind::Choice(&["open", "recorded", "asap"]),
+            default: Some("\"open\""),
+            required: false,
+            doc: "`open`: each request at its recorded time, late if more than 1024 are in flight. `recorded`: after the completions that were before it, with the recorded time between, so that a faster device ends earlier. `asap`: after those completions, at once.",
+        },
+        Field {
+            name: "scale",
+            kind: FieldKind::Number { min: 0.001, max: 1000.0 },
+            default: Some("1"),
+            required: false,
+            doc: "Factor of the recorded times: 0.5 for twice the rate.",
+        },
+        Field {
+            name: "stretch",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "Spread the recorded range over the whole of a larger device too.",
+        },
+        Field {
+            name: "unfilled",
+            kind: FieldKind::Bool,
+            default: Some("false"),
+            required: false,
+            doc: "Leave the device as it is. By default each MiB that the requests touch is written before: devices answer reads of blocks that were never written without looking.",
+        },
+        Field {
+            name: "content",
+            kind: FieldKind::Choice(&["random", "zeros"]),
+            default: Some("\"random\""),
+            required: false,
+            doc: "Data of writes; a trace does not hold them.",
+        },
+    ],
+    on_raw: true,
+    programs: &[],
+    build,
+};
+
+/// Reads a device as MAJOR:MINOR.
+fn numbered(word: &str) -> Option<u32> {
+    let (major, minor) = word.split_once(':')?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
+}
+
+fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
+    let speed = match values.text("speed") {
+        Some("asap") => ReplaySpeed::Asap,
+        Some("recorded") => ReplaySpeed::Recorded,
+        _ => ReplaySpeed::Open,
+    };
+    let device = match values.text("device") {
+        None => None,
+        Some(word) => Some(numbered(word).ok_or_else(|| FieldConflict {
+            field: "device",
+            problem: format!("device \"{word}\" is not of the form MAJOR:MINOR"),
+            remedy: "write it as lsblk shows it, such as \"8:0\"".to_owned(),
+        })?),
+    };
+    Ok(WorkloadParams::Requests(RequestsParams {
+        step: values.text("step").unwrap_or("requests").to_owned(),
+        trace: values.text("trace").map(PathBuf::from).unwrap_or_default(),
+        device,
+        speed,
+        scale: values.number("scale").unwrap_or(1.0),
+        stretch: values.bool("stretch"),
+        unfilled: values.bool("unfilled"),
+        zeros: values.text("content") == Some("zeros"),
+    }))
+}
+
+/// Metrics of the measured step beyond the common ones.
+const METRICS: &[&str] = &[
+    "ops",
+    "iops",
+    "app_bytes",
+    "mb_per_s",
+    "latency_mean",
+    "latency_p50",
+    "latency_p99",
+    "latency_p999",
+    "latency_max",
+    "lateness_p50",
+    "lateness_p99",
+    "drift",
+    "requests_failed",
+    "requests_left_out",
+    "concurrency",
+    "concurrency_recorded",
+];
+
+impl RequestsParams {
+    /// Filling, and the requests.
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepOutline> {
+        let outline = |name: String, measured: bool, metrics: &[&str]| StepOutline {
+            name,
+            writes: true,
+            measured,
+            cache: CacheState::Direct,
+            bytes: None,
+            operations: None,
+            operation: OperationCost::Access,
+            time_ns: None,
+            company: Company::Alone,
+            metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let fill = (!self.unfilled).then(|| outline(format!("{}-fill", self.step), false, &[]));
+        let requests = outline(self.step.clone(), true, METRICS);
+        fill.into_iter().chain([requests]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

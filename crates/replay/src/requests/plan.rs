@@ -1,0 +1,211 @@
+//! Requests in the order of their issue, each with those that were complete before it.
+
+use crate::error::ReplayError;
+use seekwell_trace::{Operation, Request, RequestFlags, Trace, TraceError};
+use std::collections::BTreeMap;
+
+/// Choice of requests, and bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestChoice {
+    /// Recorded device (major number << 20 | minor number); `None` for that with the most requests.
+    pub device: Option<u32>,
+    /// Most requests.
+    pub most: u64,
+}
+
+impl Default for RequestChoice {
+    /// The busiest device, 6 million requests: some 320 MiB.
+    fn default() -> Self {
+        Self { device: None, most: 6_000_000 }
+    }
+}
+
+/// Longest request with data: longer ones come from damaged traces.
+const LONGEST: u64 = 64 << 20;
+const SECTOR: u64 = 512;
+
+/// A request to issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Planned {
+    /// Time from the first issue, nanoseconds.
+    pub(crate) start_ns: u64,
+    /// Time from the completion that it waits for to its issue; without one, `start_ns`.
+    pub(crate) think_ns: u64,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// Number of completions, in recorded order, that were before it.
+    pub(crate) after: u32,
+    /// Its number in the recorded order of completions; `u32::MAX` when none was recorded.
+    pub(crate) completes: u32,
+    pub(crate) operation: Operation,
+    pub(crate) flags: RequestFlags,
+}
+
+/// Counts of the recorded requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordedRequests {
+    /// Recorded device: major number << 20 | minor number.
+    pub device: u32,
+    /// Requests that the plan issues.
+    pub requests: u64,
+    /// Requests of a purpose that the trace does not tell.
+    pub left_out: u64,
+    /// Requests without a completion.
+    pub unfinished: u64,
+    /// Time from the first issue to the last.
+    pub span_ns: u64,
+    /// Time from the first issue to the last completion.
+    pub elapsed_ns: u64,
+    /// Sum of the durations; `None` when a completion is missing.
+    pub inside_ns: Option<u64>,
+    /// End of the furthest request, bytes.
+    pub reach_bytes: u64,
+    /// Longest read or write, bytes.
+    pub longest_bytes: u64,
+    /// True when it writes or discards.
+    pub writes: bool,
+}
+
+/// Block requests, ready to be issued.
+#[derive(Clone, Debug)]
+pub struct RequestPlan {
+    pub(crate) all: Vec<Planned>,
+    recorded: RecordedRequests,
+}
+
+impl RequestPlan {
+    /// Counts of the trace.
+    #[must_use]
+    pub fn recorded(&self) -> &RecordedRequests {
+        &self.recorded
+    }
+}
+
+/// Makes the plan of a trace's block requests.
+///
+/// # Errors
+/// When the trace cannot be read, has no request of the device, or more than `most`.
+pub fn plan_requests(trace: &Trace, choice: &RequestChoice) -> Result<RequestPlan, ReplayError> {
+    let device = match choice.device {
+        Some(device) => device,
+        None => busiest(trace)?,
+    };
+    let (mut kept, mut left_out, mut refused) = (Vec::new(), 0, None);
+    let read = trace.requests(|request| {
+        if request.device != device {
+            return Ok(());
+        }
+        if request.operation == Operation::Other {
+            left_out += 1;
+            return Ok(());
+        }
+        refused = too_much(&request, kept.len() as u64, choice.most);
+        if refused.is_some() {
+            return Err(stopped());
+        }
+        kept.push(request);
+        Ok(())
+    });
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    read?;
+    if kept.is_empty() {
+        return Err(ReplayError::NoRequests);
+    }
+    Ok(ordered(kept, device, left_out))
+}
+
+fn busiest(trace: &Trace) -> Result<u32, TraceError> {
+    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    trace.requests(|request| {
+        *counts.entry(request.device).or_default() += 1;
+        Ok(())
+    })?;
+    // Of equals the smallest number, so that the choice is the same each time.
+    let most = counts.iter().max_by_key(|(device, count)| (**count, u32::MAX - **device));
+    Ok(most.map_or(0, |(device, _)| *device))
+}
+
+fn too_much(request: &Request, kept: u64, most: u64) -> Option<ReplayError> {
+    let end = request.sector.checked_mul(SECTOR).and_then(|at| at.checked_add(request.bytes));
+    let has_data = matches!(request.operation, Operation::Read | Operation::Write);
+    if end.is_none_or(|end| end > 1 << 62) {
+        return Some(ReplayError::WildRequest { sector: request.sector, bytes: request.bytes });
+    }
+    if has_data && request.bytes > LONGEST {
+        return Some(ReplayError::WildRequest { sector: request.sector, bytes: request.bytes });
+    }
+    let remedy = "cut it with `seekwell trace filter`";
+    (kept >= most).then(|| ReplayError::TooLarge {
+        what: "block requests",
+        found: kept + 1,
+        limit: most,
+        remedy,
+    })
+}
+
+fn stopped() -> TraceError {
+    let source = std::io::Error::other("the plan ended");
+    TraceError::Io { what: "plan", path: std::path::PathBuf::new(), source }
+}
+
+/// A completion comes after its issue: times of no length would make a request wait for itself.
+fn end_ns(request: &Request) -> Option<u64> {
+    request.duration_ns.map(|duration| request.start_ns.saturating_add(duration.max(1)))
+}
+
+fn ordered(mut requests: Vec<Request>, device: u32, left_out: u64) -> RequestPlan {
+    // Completions at the same time keep the order of the trace.
+    requests.sort_by_key(|request| request.start_ns);
+    let first_ns = requests.first().map_or(0, |request| request.start_ns);
+    let mut ends: Vec<(u64, usize)> = Vec::with_capacity(requests.len());
+    ends.extend(requests.iter().enumerate().filter_map(|(at, one)| Some((end_ns(one)?, at))));
+    ends.sort_unstable();
+    let mut completes = vec![u32::MAX; requests.len()];
+    for (number, (_, at)) in (0_u32..).zip(&ends) {
+        completes[*at] = number;
+    }
+    let mut recorded = RecordedRequests { device, left_out, ..RecordedRequests::default() };
+    recorded.inside_ns = Some(0);
+    let mut after = 0;
+    let mut all = Vec::with_capacity(requests.len());
+    for (request, completes) in requests.iter().zip(completes) {
+        while ends.get(after).is_some_and(|(end_ns, _)| *end_ns <= request.start_ns) {
+            after += 1;
+        }
+        let ready_ns = after.checked_sub(1).map_or(first_ns, |last| ends[last].0);
+        recorded.add(request, first_ns);
+        all.push(Planned {
+            start_ns: request.start_ns - first_ns,
+            think_ns: request.start_ns - ready_ns,
+            offset: request.sector * SECTOR,
+            bytes: request.bytes,
+            after: after as u32,
+            completes,
+            operation: request.operation,
+            flags: request.flags,
+        });
+    }
+    RequestPlan { all, recorded }
+}
+
+impl RecordedRequests {
+    fn add(&mut self, request: &Request, first_ns: u64) {
+        self.requests += 1;
+        self.span_ns = request.start_ns - first_ns;
+        let end = end_ns(request);
+        self.unfinished += u64::from(end.is_none());
+        self.elapsed_ns =
+            self.elapsed_ns.max(end.unwrap_or(request.start_ns).saturating_sub(first_ns));
+        self.inside_ns = self.inside_ns.zip(request.duration_ns).map(|(sum, one)| sum + one);
+        self.writes |= matches!(request.operation, Operation::Write | Operation::Discard);
+        if matches!(request.operation, Operation::Read | Operation::Write) {
+            self.reach_bytes = self.reach_bytes.max(request.sector * SECTOR + request.bytes);
+            self.longest_bytes = self.longest_bytes.max(request.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

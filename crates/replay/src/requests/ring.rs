@@ -1,0 +1,234 @@
+//! Requests through io_uring, past the page cache.
+
+use super::issue::{Device, Issue, MOST_IN_FLIGHT, Placed, RequestsReplayed};
+use super::place::Place;
+use super::plan::RequestPlan;
+use crate::engine::Options;
+use crate::error::ReplayError;
+use crate::rebuild::Content;
+use io_uring::{IoUring, opcode, squeue, types};
+use seekwell_trace::{Operation, RequestFlags};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// The last time before a request is due that is spent awake.
+const AWAKE_NS: u64 = 100_000;
+/// Longest wait before a look at the caller's stop.
+const PATIENCE_NS: u64 = 50_000_000;
+/// Number of a flush before a write; its own end is of no interest.
+const PREFLUSH: u64 = u64::MAX;
+/// Alignment that direct I/O demands at most, and piece of [`fill`].
+const ALIGNMENT: usize = 4096;
+const PIECE: u64 = 1 << 20;
+
+/// Memory at an address that direct I/O takes.
+struct Memory {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Memory {
+    fn new(content: Content, length: usize) -> Self {
+        let mut bytes = vec![0; length + ALIGNMENT];
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        let piece = content.piece(1 << 16);
+        for part in bytes[start..start + length].chunks_mut(piece.len()) {
+            part.copy_from_slice(&piece[..part.len()]);
+        }
+        Self { bytes, start }
+    }
+
+    fn data(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    fn address(&mut self) -> *mut u8 {
+        self.bytes[self.start..].as_mut_ptr()
+    }
+}
+
+/// A block device through a ring.
+struct Ring {
+    ring: IoUring,
+    file: types::Fd,
+    /// Data of writes, and target of reads that no one looks at.
+    source: *const u8,
+    target: *mut u8,
+    began: Instant,
+    awake: bool,
+}
+
+impl Ring {
+    fn push(&mut self, entry: &squeue::Entry) {
+        // SAFETY: file and memory outlive the ring, and every length is at most that of the memory.
+        let pushed = unsafe { self.ring.submission().push(entry) };
+        // The ring has two entries for each number.
+        debug_assert!(pushed.is_ok(), "more entries than the ring has");
+    }
+}
+
+impl Device for Ring {
+    fn now_ns(&mut self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn queue(&mut self, number: u32, request: &Placed) {
+        let bytes = u32::try_from(request.bytes).unwrap_or(u32::MAX);
+        let entry = match request.operation {
+            Operation::Read => {
+                opcode::Read::new(self.file, self.target, bytes).offset(request.offset).build()
+            }
+            Operation::Write => {
+                if request.flags.has(RequestFlags::PREFLUSH) {
+                    let flush = opcode::Fsync::new(self.file).build();
+                    self.push(&flush.flags(squeue::Flags::IO_LINK).user_data(PREFLUSH));
+                }
+                let fua = request.flags.has(RequestFlags::FUA);
+                let flags = if fua { libc::RWF_DSYNC } else { 0 };
+                let write = opcode::Write::new(self.file, self.source, bytes);
+                write.offset(request.offset).rw_flags(flags).build()
+            }
+            Operation::Discard => {
+                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                let discard = opcode::Fallocate::new(self.file, request.bytes);
+                discard.offset(request.offset).mode(mode).build()
+            }
+            Operation::Flush => opcode::Fsync::new(self.file).build(),
+            Operation::Other => opcode::Nop::new().build(),
+        };
+        self.push(&entry.user_data(number.into()));
+    }
+
+    fn submit(&mut self) -> io::Result<()> {
+        while !self.ring.submission().is_empty() {
+            match self.ring.submit() {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
+        let left_ns = until_ns.map(|until_ns| until_ns.saturating_sub(self.now_ns()));
+        let awake_ns = if self.awake { AWAKE_NS } else { 0 };
+        if left_ns.is_some_and(|left_ns| left_ns <= awake_ns) {
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        let sleep_ns = left_ns.map_or(PATIENCE_NS, |left| (left - awake_ns).min(PATIENCE_NS));
+        let time = types::Timespec::new()
+            .sec(sleep_ns / 1_000_000_000)
+            .nsec((sleep_ns % 1_000_000_000) as u32);
+        let arguments = types::SubmitArgs::new().timespec(&time);
+        match self.ring.submitter().submit_with_args(1, &arguments) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    fn completion(&mut self) -> Option<(u32, i32)> {
+        loop {
+            let entry = self.ring.completion().next()?;
+            if entry.user_data() != PREFLUSH {
+                return Some((entry.user_data() as u32, entry.result()));
+            }
+        }
+    }
+}
+
+/// Issues the requests of a plan to a device that was opened for direct I/O.
+///
+/// # Errors
+/// When there is no io_uring. A request that fails is counted, not an error.
+pub fn replay_requests(
+    plan: &RequestPlan,
+    place: &Place,
+    device: &File,
+    path: &Path,
+    options: &Options,
+) -> Result<RequestsReplayed, ReplayError> {
+    let work = || {
+        crate::engine::fine_sleep();
+        let length = longest(plan, place);
+        // Given back only when nothing is in flight any more: the kernel reads and writes it.
+        let mut source = ManuallyDrop::new(Memory::new(options.content, length));
+        let mut target = ManuallyDrop::new(Memory::new(Content::Zeros, length));
+        let ring = IoUring::new(MOST_IN_FLIGHT as u32 * 2)?;
+        let mut ring = Ring {
+            ring,
+            file: types::Fd(device.as_raw_fd()),
+            source: source.address(),
+            target: target.address(),
+            began: Instant::now(),
+            awake: options.awake,
+        };
+        let stopped = || options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let mut replayed = Issue::new(plan, place, options.speed, &mut ring).run(stopped)?;
+        drop((ManuallyDrop::into_inner(source), ManuallyDrop::into_inner(target)));
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        replayed.cpu_ns = (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec).unsigned_abs();
+        Ok(replayed)
+    };
+    // A thread of its own: its CPU time is that of the replay.
+    let joined = std::thread::scope(|scope| scope.spawn(work).join());
+    joined.map_err(|_| ReplayError::Panicked)?.map_err(|source: io::Error| ReplayError::Io {
+        what: "issue requests through io_uring to",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Longest read or write after rounding.
+fn longest(plan: &RequestPlan, place: &Place) -> usize {
+    let longest = plan.recorded().longest_bytes;
+    // An offset that is no whole sector makes it longer at both ends.
+    let rounded = place.of(0, longest).1 + 2 * place.of(0, 1).1;
+    usize::try_from(rounded).unwrap_or(usize::MAX / 2)
+}
+
+/// Writes every MiB that the plan reads or writes: a device answers reads of blocks that were never
+/// written without looking. Returns the bytes.
+///
+/// # Errors
+/// When the device cannot be written.
+pub fn fill(
+    plan: &RequestPlan,
+    place: &Place,
+    device: &File,
+    path: &Path,
+    content: Content,
+    stop: Option<&AtomicBool>,
+) -> Result<u64, ReplayError> {
+    let mut touched = BTreeSet::new();
+    for request in &plan.all {
+        if matches!(request.operation, Operation::Read | Operation::Write) && request.bytes > 0 {
+            let (offset, bytes) = place.of(request.offset, request.bytes);
+            touched.extend(offset / PIECE..=(offset + bytes - 1) / PIECE);
+        }
+    }
+    let memory = Memory::new(content, PIECE as usize);
+    let write = || -> io::Result<u64> {
+        let mut written = 0;
+        for piece in touched {
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                break;
+            }
+            let length = place.room(piece * PIECE).min(PIECE);
+            device.write_all_at(&memory.data()[..length as usize], piece * PIECE)?;
+            written += length;
+        }
+        device.sync_data()?;
+        Ok(written)
+    };
+    write().map_err(ReplayError::io("fill", path))
+}
