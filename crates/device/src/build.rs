@@ -6,7 +6,7 @@ use crate::fixed::Fixed;
 use crate::flash::Card;
 use crate::measured::Measured;
 use crate::model::{Geometry, Model};
-use crate::rotating::Disk;
+use crate::rotating::{Disk, Shingled};
 use crate::ssd::Drive;
 
 /// The model of a device, switched on at time 0.
@@ -18,7 +18,10 @@ pub fn build(file: &DeviceFile, seed: u64) -> Box<dyn Model> {
     let geometry = geometry(file);
     let link = Link::new(file.bus());
     match file.parameters() {
-        Parameters::Rotating(p) => Box::new(Disk::new(geometry, p, link, seed)),
+        Parameters::Rotating(p) => match &p.shingled {
+            Some(shingled) => Box::new(Shingled::new(geometry, p, shingled, link, seed)),
+            None => Box::new(Disk::new(geometry, p, link, seed)),
+        },
         Parameters::Flash(p) => Box::new(Card::new(geometry, p, link)),
         Parameters::Ssd(p) => Box::new(Drive::new(geometry, p, link, seed)),
         Parameters::Ram(p) => Box::new(Fixed::new(geometry, &p.as_fixed())),

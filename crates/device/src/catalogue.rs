@@ -19,7 +19,7 @@ macro_rules! files {
 }
 
 /// Name and text of every file, by name.
-const FILES: [(&str, &str); 27] = files![
+const FILES: [(&str, &str); 28] = files![
     "cf-duracell-300x",
     "cf-kingston-24x",
     "cf-lexar-233x",
@@ -27,6 +27,7 @@ const FILES: [(&str, &str); 27] = files![
     "cloud-gp2-100gb",
     "cloud-gp3-100gb",
     "fixed",
+    "hdd-8tb-5900-smr",
     "hdd-8tb-7200",
     "hdd-8tb-7200-no-cache",
     "ibm-ddys-t18350n",

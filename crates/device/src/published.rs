@@ -23,6 +23,8 @@ pub enum Figure {
     WriteMean,
     /// Sequential writing after twice as much as a cache of faster cells takes.
     WriteAfterCache,
+    /// Sequential writing of a device that is as hot as it gets before it is throttled.
+    WriteHot,
     /// Writes of `bytes` to `places` erase units in turn, in 10^6 bytes a second.
     WritesInTurn,
     /// Random reads of `bytes` a second over the whole device, `depth` at a time.
@@ -48,6 +50,7 @@ impl Figure {
             | Self::WriteStart
             | Self::WriteMean
             | Self::WriteAfterCache
+            | Self::WriteHot
             | Self::WritesInTurn => "MB/s",
             Self::RandomReads
             | Self::RandomWrites
@@ -134,7 +137,7 @@ impl Published {
             Figure::ReadStart | Figure::ReadEnd | Figure::ReadMean => {
                 RequestClass::reads(Bytes(stream.into()))
             }
-            Figure::WriteStart | Figure::WriteMean | Figure::WriteAfterCache => {
+            Figure::WriteStart | Figure::WriteMean | Figure::WriteAfterCache | Figure::WriteHot => {
                 RequestClass::writes(Bytes(stream.into()))
             }
             Figure::RandomReads => RequestClass::reads(Bytes(random.into())),
@@ -159,6 +162,7 @@ impl Published {
             Figure::WriteStart => format!("sequential write{size}, start{deep}"),
             Figure::WriteMean => format!("sequential write{size}, mean{deep}"),
             Figure::WriteAfterCache => format!("sequential write{size}, behind the cache{deep}"),
+            Figure::WriteHot => format!("sequential write{size}, hot{deep}"),
             Figure::WritesInTurn => format!("writes{size} to {} units in turn", self.places),
             Figure::RandomReads => format!("random reads{size}, depth {depth}"),
             Figure::RandomWrites => format!("random writes{size}, depth {depth}"),

@@ -17,12 +17,15 @@ mod mechanics;
 mod seek;
 mod segments;
 mod service;
+mod shingled;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use disk::Disk;
 pub use seek::SeekParameters;
+pub(crate) use shingled::Shingled;
+pub use shingled::ShingledParameters;
 
 use calibrate::calibrate;
 pub use layout::{HeadOrder, ZoneParameters};
@@ -64,6 +67,8 @@ pub struct RotatingParameters {
     /// Longest time that nearer requests may overtake a request, in milliseconds.
     #[serde(default = "half_a_second")]
     pub passed_over_ms: f64,
+    /// Tracks that overlap, managed by the disk itself; absent for other disks.
+    pub shingled: Option<ShingledParameters>,
 }
 
 const fn half_a_second() -> f64 {
@@ -226,8 +231,13 @@ impl RotatingParameters {
                 ));
             }
         }
-        let mechanics = self.mechanics(presented.sectors, 0, link)?;
-        if mechanics.layout.sectors() < presented.sectors {
+        let mut sectors = presented.sectors;
+        if let Some(shingled) = &self.shingled {
+            shingled.check()?;
+            sectors += shingled.cache_sectors();
+        }
+        let mechanics = self.mechanics(sectors, 0, link)?;
+        if mechanics.layout.sectors() < sectors {
             let held = mechanics.layout.sectors();
             let reason = format!("the zones hold only {held} sectors; add cylinders");
             return Err(refuse("presented.sectors", presented.sectors, reason));

@@ -3,7 +3,7 @@
 //! Writes land in the buffer and are programmed in stripes, one page on each plane of a die, die after die. When a
 //! die runs short of erased blocks, the block with the least valid data is emptied step by step, in proportion to
 //! what the host writes. Programs and erases can be suspended for reads. Not modelled: read retries, map pages
-//! that do not fit the controller's memory, bad blocks, temperature.
+//! that do not fit the controller's memory, bad blocks.
 
 use serde::Deserialize;
 
@@ -13,6 +13,7 @@ use crate::presented::Presented;
 mod die;
 mod drive;
 mod ftl;
+mod heat;
 mod map;
 
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod tests;
 
 pub(crate) use drive::Drive;
 pub(crate) use ftl::Shape;
+pub use heat::HeatParameters;
 
 /// Parameters of a solid-state disk. Times in microseconds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -68,6 +70,8 @@ pub struct SsdParameters {
     pub drain_delay_us: f64,
     /// The part of the cells that is first written with one bit a cell; absent when there is none.
     pub slc: Option<SlcParameters>,
+    /// Temperature; absent when the disk is never throttled.
+    pub heat: Option<HeatParameters>,
     /// Erases that a block is rated for; absent if unknown.
     pub rated_erases: Option<u64>,
     /// True if all of the capacity contains data from the start. Takes eight bytes of memory for each unit.
@@ -145,6 +149,9 @@ impl SsdParameters {
             within("ssd.slc.program_us", slc.program_us, 0.0, 1e6)?;
             within("ssd.slc.idle_ms", slc.idle_ms, 0.0, 1e9)?;
             within("ssd.slc.fold_mb_per_s", slc.fold_mb_per_s, 1e-3, 1e6)?;
+        }
+        if let Some(heat) = &self.heat {
+            heat.check()?;
         }
         self.shape(presented.sectors).map(|_| ())
     }

@@ -99,6 +99,7 @@ fn measure(file: &DeviceFile, published: &Published) -> Option<f64> {
         Figure::WriteStart => rate(Operation::Write, 0, filling(file).max(BYTES)),
         Figure::WriteMean => mean(Operation::Write, filling(file).max(BYTES)),
         Figure::WriteAfterCache => after_cache(file, published),
+        Figure::WriteHot => hot(file, published),
         Figure::WritesInTurn => in_turn(file, published),
         Figure::RandomReads => random(filled(file), Operation::Read, published, [200, 4000]),
         Figure::RandomWrites => {
@@ -195,6 +196,17 @@ fn after_cache(file: &DeviceFile, published: &Published) -> Option<f64> {
     let (size, depth) = (published.stream_bytes(), published.depth);
     let load = Stream { operation: Operation::Write, lba: 0, bytes, size, depth };
     stream(&mut *build(&shown, 1), load)
+}
+
+/// Rate of sequential writes of a disk that has reached the limit of its temperature.
+fn hot(file: &DeviceFile, published: &Published) -> Option<f64> {
+    let mut hot = file.clone();
+    let Parameters::Ssd(parameters) = &mut hot.parameters else { return None };
+    let heat = parameters.heat.as_mut()?;
+    heat.initial_degrees = heat.limit_degrees;
+    let (size, depth) = (published.stream_bytes(), published.depth);
+    let load = Stream { operation: Operation::Write, lba: 0, bytes: filling(file), size, depth };
+    stream(&mut *build(&hot, 1), load)
 }
 
 /// Random writes a second, each with a flush behind it.

@@ -8,6 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::die::{Die, Programming, Reading, Suspension, Work};
 use super::ftl::Ftl;
+use super::heat::Heat;
 use super::{SlcParameters, SsdParameters};
 use crate::bus::Link;
 use crate::clock::{Rate, ns};
@@ -78,6 +79,7 @@ pub(crate) struct Drive {
     rated_erases: Option<u64>,
     ftl: Ftl,
     slc: Option<Slc>,
+    heat: Option<Heat>,
     dies: Vec<Die>,
     channel_free_ns: Vec<u64>,
     controller_free_ns: u64,
@@ -141,6 +143,7 @@ impl Drive {
             protected: parameters.power_loss_protection,
             rated_erases: parameters.rated_erases,
             slc: parameters.slc.as_ref().map(|slc| Slc::new(slc, unit_sectors)),
+            heat: parameters.heat.as_ref().map(Heat::new),
             dies: vec![Die::default(); shape.dies as usize],
             channel_free_ns: vec![0; parameters.channels as usize],
             ftl,
@@ -418,6 +421,10 @@ impl Drive {
         self.seen.pages_copied += copies + per_stripe - units.len() as u64;
         self.seen.pages_programmed += copies + per_stripe;
         let sectors = per_stripe * unit_sectors;
+        let dies = self.dies.len() as u64;
+        let programmed = (copies + per_stripe) * unit_sectors * 512;
+        let throttled = self.heat.as_mut().map(|heat| heat.program_ns(now_ns, programmed, dies));
+        let cells_ns = cells_ns.max(throttled.unwrap_or(0));
         self.dies[die as usize].queue_program(Programming { units, pieces, sectors, cells_ns });
         self.feed(now_ns, die);
     }

@@ -10,6 +10,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("disk, write through", disk(false, 8, 512)),
         ("disk, 512e", disk(true, 8, 4096)),
         ("disk, depth 1", disk(true, 1, 512)),
+        ("disk, shingled", shingled()),
         ("card", card(false)),
         ("card, linear", card(true)),
         ("ssd, volatile", ssd(false, true)),
@@ -133,6 +134,13 @@ bus = "test"
 rotating = "test"
 "#
     )
+}
+
+/// The same disk with bands of 1 MiB and a log of as much.
+fn shingled() -> String {
+    let text = disk(true, 8, 512).replace("[[20, 48]", "[[40, 48]");
+    let table = "[rotating.shingled]\nband_mib = 1\ncache_mib = 1\nidle_ms = 5\n[sources]";
+    text.replace("[sources]", table)
 }
 
 fn card(linear: bool) -> String {
