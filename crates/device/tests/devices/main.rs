@@ -16,6 +16,7 @@ mod rates;
 mod small;
 #[path = "../../../bench/examples/disksim/specification.rs"]
 mod specification;
+mod ssd_oracle;
 #[path = "../../../bench/examples/disksim/trace.rs"]
 mod trace;
 mod truth;
