@@ -14,10 +14,7 @@ pub use traces::{
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use seekwell_model::units::{Bytes, Nanos};
-use seekwell_session::{
-    Advised, Change, CpuCharge, InCluster, More, OnCluster, Options, Price, Tried, Workers,
-    backends,
-};
+use seekwell_session::{Advised, Change, CpuCharge, More, Options, Price, Tried, backends};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

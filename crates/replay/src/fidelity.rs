@@ -86,6 +86,9 @@ pub struct Fidelity {
     /// Files that calls removed or cut and whose size no one saw before: each counts as a call with
     /// another result.
     pub unknown_files: u64,
+    /// Mappings that the program may have written through, which a replay does not: each counts as a
+    /// call with another result.
+    pub mapped_writes: u64,
     /// Mean number of calls in progress, recorded; `None` for a trace without durations.
     pub concurrency_recorded: Option<f64>,
     /// Mean number of calls in progress, replayed.
@@ -111,6 +114,7 @@ impl Fidelity {
             issued: replayed.issued,
             differing: replayed.differing(),
             unknown_files: recorded.unknown_files,
+            mapped_writes: recorded.mapped_writes,
             concurrency_recorded: share(recorded.inside_ns, recorded.elapsed_ns),
             concurrency: share(replayed.inside_ns, replayed.elapsed_ns),
             lost,
@@ -121,7 +125,8 @@ impl Fidelity {
     /// result; `None` without calls.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
-        let same = self.issued.saturating_sub(self.differing + self.unknown_files);
+        let same =
+            self.issued.saturating_sub(self.differing + self.unknown_files + self.mapped_writes);
         (self.calls > 0).then(|| same as f64 / self.calls as f64)
     }
 }

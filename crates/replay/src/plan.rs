@@ -122,6 +122,9 @@ pub struct Recorded {
     pub contradictions: u64,
     /// Files that were removed or cut before their size was seen: the rebuilt ones may be smaller.
     pub unknown_files: u64,
+    /// Shared mappings of files that were open for reading and writing: what the program wrote through
+    /// them is not recorded.
+    pub mapped_writes: u64,
     /// Time from the start of the first call to the end of the last, of those planned.
     pub elapsed_ns: u64,
     /// Time inside of the planned calls, of all threads.

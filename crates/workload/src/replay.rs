@@ -157,8 +157,8 @@ fn outcome(outline: &StepOutline, recorded: &Recorded, replayed: Replayed) -> St
 fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning> {
     let Some(share) = fidelity.share() else { return Vec::new() };
     let lost: u64 = fidelity.lost.values().sum();
-    let unknown = fidelity.unknown_files;
-    if fidelity.differing == 0 && lost == 0 && unknown == 0 {
+    let (unknown, mapped) = (fidelity.unknown_files, fidelity.mapped_writes);
+    if fidelity.differing == 0 && lost == 0 && unknown == 0 && mapped == 0 {
         return Vec::new();
     }
     let code = match share < Fidelity::SUFFICIENT {
@@ -171,6 +171,9 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
         .collect();
     if unknown > 0 {
         causes.push((unknown, "file removed or cut before its size was recorded".to_owned()));
+    }
+    if mapped > 0 {
+        causes.push((mapped, "mapping that the program may have written through".to_owned()));
     }
     causes.sort_by(|a, b| b.cmp(a));
     let shown: Vec<String> =

@@ -163,6 +163,7 @@ const TESTED_ELSEWHERE: &[&str] = &[
     "rrd",
     "sqlite",
     "replay",
+    "requests",
 ];
 
 #[test]

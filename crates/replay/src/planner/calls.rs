@@ -106,6 +106,9 @@ impl Planner {
         draft.uses(&mut handle.order, Use::Shared);
         let open = self.handles.open_file(id);
         let (node, appends) = (open.node, open.appends);
+        if draft.operation.action == Action::Map && open.is_both && shares(event) {
+            self.recorded.mapped_writes += 1;
+        }
         match draft.operation.action {
             Action::Read | Action::Write | Action::Seek => {
                 draft.uses(&mut open.position, Use::Alone);
@@ -250,6 +253,13 @@ impl Planner {
         let rmdir = event.call.call().name == "rmdir";
         if flagged || rmdir { Action::RemoveDirectory } else { Action::Unlink }
     }
+}
+
+/// True for a mapping whose changes go to the file.
+fn shares(event: &Event) -> bool {
+    const TYPE: u64 = 0xf;
+    const SHARED: [u64; 2] = [1, 3];
+    !event.failed() && event.flags.is_some_and(|flags| SHARED.contains(&(flags & TYPE)))
 }
 
 /// Questions for an attribute that was not there can be asked again; the trace does not hold the

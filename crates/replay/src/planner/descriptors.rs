@@ -26,6 +26,8 @@ pub(super) struct OpenFile {
     pub(super) node: NodeId,
     pub(super) file: Option<FileId>,
     pub(super) appends: bool,
+    /// Opened for reading and writing: a shared mapping of it may be written through.
+    pub(super) is_both: bool,
     pub(super) handles: u32,
     pub(super) position: Resource,
 }

@@ -196,6 +196,7 @@ impl Planner {
             Ok(id) => id,
             Err(reason) => return Ok(Err(reason)),
         };
+        self.handles.open_file(id).is_both = flags & O_ACCMODE == O_RDWR;
         self.handles.share(id);
         let Some(fd) = event.result.and_then(|fd| i32::try_from(fd).ok()) else {
             return Ok(Ok(()));

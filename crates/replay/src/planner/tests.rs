@@ -367,3 +367,23 @@ fn pauses_are_what_the_thread_computed_and_slept_and_not_what_others_took() {
     // 500, then 600, 1000 and 100, and 1000.
     assert_eq!(whole, 500 + 1700 + 1000);
 }
+
+#[test]
+fn mappings_that_may_be_written_through_are_counted() {
+    const PRIVATE: u64 = 2;
+    const SHARED: u64 = 1;
+    let mapped = |access: i32, kind: u64, result: i64| {
+        let mut script = Script::default();
+        script.known("/w/file", REGULAR, 8192);
+        script.open(1, "/w/file", access, 3);
+        let map = script.on(1, "mmap", (3, "/w/file"), result);
+        (map.offset, map.length, map.flags) = (Some(0), Some(8192), Some(kind));
+        let plan = script.plan(&Choice::default()).unwrap();
+        plan.recorded().mapped_writes
+    };
+    let address = 0x7f00_0000_0000;
+    assert_eq!(mapped(libc::O_RDWR, SHARED, address), 1);
+    assert_eq!(mapped(libc::O_RDWR, PRIVATE, address), 0);
+    assert_eq!(mapped(libc::O_RDONLY, SHARED, address), 0);
+    assert_eq!(mapped(libc::O_RDWR, SHARED, -12), 0);
+}
