@@ -6,6 +6,7 @@
 
 mod bcache;
 mod crypt;
+mod integrity;
 mod mapper;
 mod md;
 mod zram;
@@ -386,6 +387,7 @@ pub static LAYER_KINDS: &[&dyn LayerKind] = &[
     &mapper::Thin,
     &mapper::Snapshot,
     &crypt::Crypt,
+    &integrity::Integrity,
     &mapper::WriteCache,
     &mapper::Cache,
     &bcache::Bcache,
@@ -405,6 +407,7 @@ pub const LAYER_NAMES: &[&str] = &[
     "thin",
     "snapshot",
     "crypt",
+    "integrity",
     "writecache",
     "cache",
     "bcache",

@@ -1,0 +1,175 @@
+//! dm-integrity: mapped by dmsetup in trials, made by integritysetup to last.
+
+use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use crate::field::{Field, FieldKind};
+use crate::units::Bytes;
+use crate::workloads::Program;
+
+/// A checksum for every block.
+#[derive(Debug)]
+pub(super) struct Integrity;
+
+/// Bytes of a sector, the unit of every table.
+const SECTOR: u64 = 512;
+/// Sectors of data between two stretches of checksums, the kernel's own choice.
+const RUN: u64 = 32_768;
+/// Sectors of the largest journal, the kernel's own choice; of a small device it takes a 128th.
+const LARGEST_JOURNAL: u64 = 131_072;
+/// Sectors of the superblock, and those that rounding up the journal may take.
+const HEAD: u64 = 4_096;
+/// Stretches of checksums are whole blocks of so many sectors.
+const STRETCH: u64 = 8;
+
+static INTEGRITY: LayerDefinition = LayerDefinition {
+    name: "integrity",
+    doc: "dm-integrity with a checksum of its own for every block, as integritysetup makes it: a block that comes back changed is an error. The whole device is written once before the trial, so that every block has a checksum. The checksums themselves take no CPU time in guests.",
+    least_devices: 1,
+    most_devices: 1,
+    usual_devices: 1,
+    fast: Fast::No,
+    fields: &[
+        Field {
+            name: "hash",
+            kind: FieldKind::Choice(&["crc32c", "sha256"]),
+            default: Some("\"crc32c\""),
+            required: false,
+            doc: "Checksum: 4 bytes a block, or 32.",
+        },
+        Field {
+            name: "sector",
+            kind: FieldKind::Size { min: Bytes(512), max: Bytes(4096) },
+            default: Some("\"4KiB\""),
+            required: false,
+            doc: "Bytes with a checksum of their own: 512 or 4096.",
+        },
+        Field {
+            name: "mode",
+            kind: FieldKind::Choice(&["journal", "bitmap", "direct"]),
+            default: Some("\"journal\""),
+            required: false,
+            doc: "`journal` writes data twice, so that data and checksum agree after a power cut; `bitmap` computes checksums of regions in use anew after one; `direct` protects neither.",
+        },
+    ],
+    programs: &[
+        Program { name: "dmsetup", package: "dmsetup" },
+        Program { name: "dd", package: "coreutils" },
+    ],
+    kernel_config: "CONFIG_DM_INTEGRITY",
+    lab_kernels: LabKernels::Layers,
+    is_volatile: false,
+};
+
+impl Integrity {
+    /// Bytes of a checksum.
+    fn tag(layer: &Layer) -> u64 {
+        if layer.text("hash") == "sha256" { 32 } else { 4 }
+    }
+
+    /// Sectors that a device of so many offers: whole runs of data with their checksums.
+    fn provided(layer: &Layer, sectors: u64) -> u64 {
+        let blocks = RUN * SECTOR / layer.size("sector").0.max(SECTOR);
+        let stretch = (blocks * Self::tag(layer)).div_ceil(SECTOR).next_multiple_of(STRETCH);
+        let journal = (sectors / 128).min(LARGEST_JOURNAL);
+        sectors.saturating_sub(HEAD + journal) / (RUN + stretch) * RUN
+    }
+
+    fn table(site: &Site<'_>) -> String {
+        let layer = site.layer;
+        let below = site.first();
+        let mode = match layer.text("mode") {
+            "bitmap" => "B",
+            "direct" => "D",
+            _ => "J",
+        };
+        let (hash, block) = (layer.text("hash"), layer.size("sector").0);
+        format!(
+            "0 {} integrity {} 0 - {mode} 3 internal_hash:{hash} block_size:{block} interleave_sectors:{RUN}\n",
+            Self::provided(layer, below.sectors),
+            below.node
+        )
+    }
+}
+
+impl LayerKind for Integrity {
+    fn definition(&self) -> &LayerDefinition {
+        &INTEGRITY
+    }
+
+    fn usable(&self, layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {
+        Bytes(Self::provided(layer, device.0 / SECTOR) * SECTOR)
+    }
+
+    fn node(&self, site: &Site<'_>) -> String {
+        format!("/dev/mapper/{}", site.name())
+    }
+
+    fn make(&self, site: &Site<'_>) -> Vec<Action> {
+        let (below, node) = (site.first(), self.node(site));
+        let mut actions = vec![Action::run(
+            "dd",
+            [
+                "if=/dev/zero",
+                &format!("of={}", below.node),
+                "bs=4096",
+                "count=1",
+                "conv=fsync",
+                "status=none",
+            ],
+        )];
+        actions.extend(self.open(site));
+        // A block without a checksum could not be read.
+        let count = (Self::provided(site.layer, below.sectors) * SECTOR) >> 20;
+        let (to, count) = (format!("of={node}"), format!("count={count}"));
+        let words =
+            ["if=/dev/zero", &to, "bs=1M", &count, "oflag=direct", "conv=fsync", "status=none"];
+        actions.push(Action::run("dd", words));
+        actions
+    }
+
+    fn open(&self, site: &Site<'_>) -> Vec<Action> {
+        let name = site.name();
+        vec![Action::fed("dmsetup", &["create", &name, "--noudevsync"], Self::table(site))]
+    }
+
+    fn close(&self, site: &Site<'_>) -> Vec<Action> {
+        let name = site.name();
+        vec![Action::run("dmsetup", ["remove", "--noudevsync", "--retry", &name])]
+    }
+
+    fn power_cut(&self, layer: &Layer) -> Option<String> {
+        (layer.text("mode") == "direct")
+            .then(|| "blocks whose checksum was not written yet cannot be read".to_owned())
+    }
+
+    fn lasting(&self, site: &Site<'_>) -> Lasting {
+        let device = site.first().node;
+        let layer = site.layer;
+        let (hash, block) = (layer.text("hash"), layer.size("sector").0);
+        let of_boot = "line for /etc/integritytab";
+        let from_254 = "line for /etc/integritytab, from systemd 254 on";
+        let (flag, option, boot) = match layer.text("mode") {
+            "bitmap" => (" --integrity-bitmap-mode", ",mode=bitmap", from_254),
+            "direct" => (" --integrity-no-journal", ",mode=direct", from_254),
+            _ => ("", "", of_boot),
+        };
+        Lasting {
+            steps: vec![
+                (
+                    "make the volume with checksums (destroys what is on its device)",
+                    vec![
+                        format!(
+                            "integritysetup format --integrity {hash} --sector-size {block} {device}"
+                        ),
+                        format!("integritysetup open --integrity {hash}{flag} {device} data"),
+                    ],
+                ),
+                (boot, vec![format!("data {device} - integrity-algorithm={hash}{option}")]),
+            ],
+            back: vec![
+                "integritysetup close data, then remove its line from /etc/integritytab".to_owned(),
+                format!("wipefs --all {device}"),
+            ],
+            node: "/dev/mapper/data".to_owned(),
+        }
+    }
+}
