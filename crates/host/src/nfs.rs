@@ -10,12 +10,15 @@ use crate::filesystem::{mount_as, unmount};
 use crate::guard;
 use crate::program;
 use crate::sysfs::System;
+use rpc::Service;
 use seekwell_model::stack::Nfs;
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+mod rpc;
 #[cfg(test)]
 mod tests;
 
@@ -23,12 +26,17 @@ mod tests;
 const SERVER: &str = "/proc/fs/nfsd";
 /// Files of its caches.
 const CACHES: &str = "/proc/net/rpc";
-const KERNEL: &str = "CONFIG_NFS_V4_2 and CONFIG_NFSD_V4";
+const KERNEL: &str = "CONFIG_NFS_V3, CONFIG_NFS_V4_2 and CONFIG_NFSD_V4";
 /// Debian package of `ip` and `tc`.
 const PACKAGE: &str = "iproute2";
 /// The only client and server.
 const ADDRESS: &str = "127.0.0.1";
 const PORT: u16 = 2049;
+const MOUNT_PORT: u16 = 20_048;
+/// The version without state in the server. It needs the services of [`rpc`].
+const STATELESS: &str = "3";
+/// Bytes of the longest handle of NFS v3.
+const HANDLE: usize = 64;
 /// As many as rpc.nfsd starts by default.
 const THREADS: u32 = 8;
 /// The end of time of the caches: entries never expire, and flushing removes all.
@@ -54,6 +62,14 @@ const EXPORT_ASYNC: u32 = 0x0010;
 #[derive(Debug)]
 pub struct NfsMount {
     target: PathBuf,
+    server: Server,
+}
+
+/// A server at work; it serves until [`Server::stop`].
+#[derive(Debug, Default)]
+struct Server {
+    /// The services that NFS v3 needs.
+    services: Vec<Service>,
 }
 
 /// Exports the filesystem mounted on `base` over the link, and mounts the export on `target`.
@@ -74,17 +90,65 @@ pub fn mount(system: &System, nfs: &Nfs, base: &Path, target: &Path) -> Result<N
     if !Path::new(SERVER).join("threads").exists() {
         mount_as("nfsd", KERNEL, Path::new("nfsd"), Path::new(SERVER), &[])?;
     }
-    for (file, text) in server_files(nfs, base) {
-        write(&file, &text)?;
-    }
+    let mut server = Server::default();
     let source = format!("{ADDRESS}:/");
-    let mounted = await_grace()
-        .and_then(|()| mount_as("nfs4", KERNEL, Path::new(&source), target, &client_options(nfs)));
+    let mounted = server.start(nfs, base).and_then(|()| {
+        mount_as(mount_type(nfs), KERNEL, Path::new(&source), target, &client_options(nfs))
+    });
     if let Err(error) = mounted {
-        stop()?;
+        // Its error says more than one of stopping a server that did not start.
+        let _ = server.stop();
         return Err(error);
     }
-    Ok(NfsMount { target: target.to_owned() })
+    Ok(NfsMount { target: target.to_owned(), server })
+}
+
+impl Server {
+    /// Starts it, and waits until it answers new clients.
+    fn start(&mut self, nfs: &Nfs, base: &Path) -> Result<()> {
+        if nfs.version == STATELESS {
+            self.services.push(Service::registry()?);
+        }
+        for (file, text) in server_files(nfs, base) {
+            write(&file, &text)?;
+        }
+        if nfs.version == STATELESS {
+            self.services.push(Service::mounts(root_handle(base)?)?);
+        }
+        await_grace()
+    }
+
+    /// Stops it and empties its caches, which hold the exported filesystem.
+    fn stop(self) -> Result<()> {
+        write(&Path::new(SERVER).join("threads"), "0\n")?;
+        for cache in ["nfsd.fh", "nfsd.export"] {
+            write(&Path::new(CACHES).join(cache).join("flush"), &format!("{FOREVER}\n"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Asks the server for the handle of the exported folder.
+fn root_handle(base: &Path) -> Result<Vec<u8>> {
+    let path = Path::new(SERVER).join("filehandle");
+    let failed = |source| Error::io("ask for a handle", &path)(source);
+    let mut file = fs::File::options().read(true).write(true).open(&path).map_err(failed)?;
+    file.write_all(format!("seekwell {} {HANDLE}\n", quoted(base)).as_bytes()).map_err(failed)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(failed)?;
+    bytes_of(&text).ok_or_else(|| Error::Format {
+        path: path.clone(),
+        content: text.chars().take(80).collect(),
+        expected: "a handle in hexadecimal digits",
+    })
+}
+
+/// Bytes of the server's text: `\x`, then two digits each.
+fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end().strip_prefix("\\x")?;
+    let whole = !digits.is_empty() && digits.len() % 2 == 0 && digits.is_ascii();
+    let byte = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    whole.then(|| (0..digits.len()).step_by(2).map(byte).collect())?
 }
 
 impl NfsMount {
@@ -100,7 +164,7 @@ impl NfsMount {
     /// When it is still in use after `timeout`.
     pub fn unmount(self, timeout: Duration) -> Result<()> {
         unmount(&self.target, timeout)?;
-        stop()
+        self.server.stop()
     }
 }
 
@@ -110,7 +174,7 @@ pub fn described(nfs: &Nfs) -> Vec<String> {
     let mut lines: Vec<String> = link_commands(nfs).map(|words| words.join(" ")).to_vec();
     let commit = if nfs.is_async { "async" } else { "sync" };
     lines.push(format!("export rw,{commit},wdelay,no_root_squash,no_subtree_check,fsid=0"));
-    lines.push(format!("mount -t nfs4 -o {}", client_options(nfs).join(",")));
+    lines.push(format!("mount -t {} -o {}", mount_type(nfs), client_options(nfs).join(",")));
     lines
 }
 
@@ -132,8 +196,9 @@ fn server_files(nfs: &Nfs, base: &Path) -> Vec<(PathBuf, String)> {
     let cache = |name: &str| Path::new(CACHES).join(name).join("channel");
     let base = quoted(base);
     let flags = EXPORT_FLAGS | if nfs.is_async { EXPORT_ASYNC } else { 0 };
+    let third = if nfs.version == STATELESS { '+' } else { '-' };
     vec![
-        (server("versions"), "-3 +4 +4.1 +4.2\n".to_owned()),
+        (server("versions"), format!("{third}3 +4 +4.1 +4.2\n")),
         (server("max_block_size"), format!("{BLOCK}\n")),
         (server("nfsv4gracetime"), format!("{}\n", GRACE.as_secs())),
         (cache("auth.unix.ip"), format!("nfsd {ADDRESS} {FOREVER} seekwell\n")),
@@ -150,11 +215,23 @@ fn quoted(path: &Path) -> String {
     path.display().to_string().replace('\\', "\\134").replace(' ', "\\040").replace('\n', "\\012")
 }
 
+fn mount_type(nfs: &Nfs) -> &'static str {
+    if nfs.version == STATELESS { "nfs" } else { "nfs4" }
+}
+
 fn client_options(nfs: &Nfs) -> Vec<String> {
     let mut options: Vec<String> = ["hard", "proto=tcp", "sec=sys"].map(str::to_owned).to_vec();
     options.push(format!("vers={}", nfs.version));
     options.push(format!("addr={ADDRESS}"));
-    options.push(format!("clientaddr={ADDRESS}"));
+    if nfs.version == STATELESS {
+        // Locks are the client's own: nobody else has the files.
+        options.push(format!("port={PORT}"));
+        options.extend(["nolock", "mountproto=tcp", "mountvers=3"].map(str::to_owned));
+        options.push(format!("mountaddr={ADDRESS}"));
+        options.push(format!("mountport={MOUNT_PORT}"));
+    } else {
+        options.push(format!("clientaddr={ADDRESS}"));
+    }
     options.extend(nfs.rsize.map(|size| format!("rsize={}", size.0)));
     options.extend(nfs.wsize.map(|size| format!("wsize={}", size.0)));
     options
@@ -173,15 +250,6 @@ fn await_grace() -> Result<()> {
             });
         }
         sleep(POLL);
-    }
-    Ok(())
-}
-
-/// Stops the server and empties its caches, which hold the exported filesystem.
-fn stop() -> Result<()> {
-    write(&Path::new(SERVER).join("threads"), "0\n")?;
-    for cache in ["nfsd.fh", "nfsd.export"] {
-        write(&Path::new(CACHES).join(cache).join("flush"), &format!("{FOREVER}\n"))?;
     }
     Ok(())
 }

@@ -314,16 +314,14 @@ const OVERLAY: TableDefinition = TableDefinition {
     by_kind: None,
 };
 
+const NFS_VERSIONS: &[&str] = &["3", "4.0", "4.1", "4.2"];
+
 const NFS: TableDefinition = TableDefinition {
     header: "nfs",
-    doc: "The filesystem is exported by an NFS server that the trial starts, and the workload runs on the mounted export. Between them is a link with a delay and a rate; NFS and TCP take no CPU time but their system calls. A cold step starts with empty caches on both sides. Virtual backend only. `nfs = \"4.2\"` is short for `nfs = { version = \"4.2\" }`.",
+    doc: "The filesystem is exported by an NFS server that the trial starts, and the workload runs on the mounted export. Between them is a link with a delay and a rate; NFS and TCP take no CPU time but their system calls. A cold step starts with empty caches on both sides. Locks of version 3 are local (`nolock`). Virtual backend only. `nfs = \"4.2\"` is short for `nfs = { version = \"4.2\" }`.",
     entries: &[
-        Entry::new(
-            "version",
-            FieldKind::Choice(&["4.0", "4.1", "4.2"]),
-            "Version of the protocol.",
-        )
-        .default("\"4.2\""),
+        Entry::new("version", FieldKind::Choice(NFS_VERSIONS), "Version of the protocol.")
+            .default("\"4.2\""),
         Entry::new(
             "export",
             FieldKind::Choice(&["sync", "async"]),
@@ -386,7 +384,7 @@ pub const FILESYSTEM: TableDefinition = TableDefinition {
             .default("false"),
         Entry::new("overlay", size(Bytes::mib(1), Bytes(1 << 44)), OVERLAY.doc)
             .form(Form::TableOr(&OVERLAY, "upper")),
-        Entry::new("nfs", FieldKind::Choice(&["4.0", "4.1", "4.2"]), NFS.doc)
+        Entry::new("nfs", FieldKind::Choice(NFS_VERSIONS), NFS.doc)
             .form(Form::TableOr(&NFS, "version")),
     ],
     by_kind: None,

@@ -302,23 +302,33 @@ fn layers_stack_in_either_order() {
 }
 
 /// ext4 behind a link of 1 Gbit/s and 100 us in each direction.
-const EXPORTED: &str = "ext4\"\nnfs = { version = \"4.2\", delay = \"100us\" }\nname = \"nfs";
+fn exported(version: &str) -> String {
+    format!("ext4\"\nnfs = {{ version = \"{version}\", delay = \"100us\" }}\nname = \"nfs")
+}
+
+const NFS_VERSIONS: [&str; 2] = ["3", "4.2"];
 const NFS_TOOLS: [&str; 2] = ["ip", "tc"];
 
 #[test]
 fn a_read_over_nfs_takes_a_round_trip_and_the_disk_of_the_server() {
     let test = "a_read_over_nfs_takes_a_round_trip_and_the_disk_of_the_server";
     let Some(kernel) = kernel(test, LabKernels::Layers, &["ip", "tc", "mkfs.ext4"]) else { return };
-    let record = run(&kernel, &plan("", EXPORTED, RANDOM_READS), &NFS_TOOLS);
-    let seek = step(&record, "seek");
-    // A block that comes twice is in the cache of the server.
-    let DeviceTotals { reads, read_bytes, .. } = seek.device.unwrap();
-    assert!((READS - 6..=READS).contains(&reads), "{reads} reads");
-    assert_eq!(read_bytes, reads * 4096);
-    let theory_s = 2.0 * 100e-6 + WIRE_BYTES / LINK_BYTES_PER_S + request_s(4096);
-    is_about("nfs, 4 KiB at random", seek.metrics["latency_mean"] / 1e9, theory_s);
-    let link = "tc qdisc replace dev lo root netem delay 100us rate 1000mbit limit 100000";
-    assert!(record.in_force.layers.iter().any(|line| line == link), "{:?}", record.in_force.layers);
+    for version in NFS_VERSIONS {
+        let record = run(&kernel, &plan("", &exported(version), RANDOM_READS), &NFS_TOOLS);
+        let seek = step(&record, "seek");
+        // A block that comes twice is in the cache of the server.
+        let DeviceTotals { reads, read_bytes, .. } = seek.device.unwrap();
+        assert!((READS - 6..=READS).contains(&reads), "{reads} reads");
+        assert_eq!(read_bytes, reads * 4096);
+        let theory_s = 2.0 * 100e-6 + WIRE_BYTES / LINK_BYTES_PER_S + request_s(4096);
+        let what = format!("nfs {version}, 4 KiB at random");
+        is_about(&what, seek.metrics["latency_mean"] / 1e9, theory_s);
+        let link = "tc qdisc replace dev lo root netem delay 100us rate 1000mbit limit 100000";
+        let said = &record.in_force.layers;
+        assert!(said.iter().any(|line| line == link), "{said:?}");
+        let mount = format!("vers={version},");
+        assert!(said.iter().any(|line| line.contains(&mount)), "{said:?}");
+    }
 }
 
 /// Bytes of a read's call and of its answer with 4 KiB, headers of TCP and IP included.
@@ -331,15 +341,18 @@ fn a_mail_store_over_nfs_reaches_the_disk_of_the_server_and_starts_cold() {
     let test = "a_mail_store_over_nfs_reaches_the_disk_of_the_server_and_starts_cold";
     let Some(kernel) = kernel(test, LabKernels::Layers, &["ip", "tc", "mkfs.ext4"]) else { return };
     let local = run(&kernel, &plan("", "ext4", MAIL), &[]);
-    let exported = run(&kernel, &plan("", EXPORTED, MAIL), &NFS_TOOLS);
-    for record in [&local, &exported] {
+    let served =
+        NFS_VERSIONS.map(|version| run(&kernel, &plan("", &exported(version), MAIL), &NFS_TOOLS));
+    for record in served.iter().chain([&local]) {
         assert!(step(record, "unpack").device.unwrap().written_bytes > 0);
         assert!(step(record, "read_archive").metrics["read_per_byte"] > 0.9);
         assert!(record.warnings.iter().all(|one| one.code != "fsck-damage"));
     }
     let elapsed = |record: &Record| step(record, "unpack").metrics["elapsed_durable"];
-    assert!(elapsed(&exported) > 40.0 * 200e-6, "a round trip for each of 40 files at least");
-    assert!(elapsed(&exported) > elapsed(&local));
+    for record in &served {
+        assert!(elapsed(record) > 40.0 * 200e-6, "a round trip for each of 40 files at least");
+        assert!(elapsed(record) > elapsed(&local));
+    }
 }
 
 #[test]

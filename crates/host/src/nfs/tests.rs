@@ -24,6 +24,26 @@ fn the_record_names_the_link_the_export_and_the_mount() {
 }
 
 #[test]
+fn version_3_takes_its_handle_from_a_port_of_its_own() {
+    let third = Nfs { version: "3".to_owned(), wsize: None, ..nfs() };
+    assert_eq!(
+        described(&third)[3],
+        "mount -t nfs -o hard,proto=tcp,sec=sys,vers=3,addr=127.0.0.1,port=2049,nolock,mountproto=tcp,mountvers=3,mountaddr=127.0.0.1,mountport=20048"
+    );
+    let versions = |nfs: &Nfs| server_files(nfs, Path::new("/a")).remove(0).1;
+    assert_eq!(versions(&third), "+3 +4 +4.1 +4.2\n");
+    assert_eq!(versions(&nfs()), "-3 +4 +4.1 +4.2\n");
+}
+
+#[test]
+fn a_handle_is_read_from_digits() {
+    assert_eq!(bytes_of("\\x0100ff\n"), Some(vec![1, 0, 255]));
+    for wrong in ["", "\\x", "\\x0", "0100", "\\xzz"] {
+        assert_eq!(bytes_of(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
 fn the_caches_get_the_export_as_words() {
     let written = |nfs: &Nfs| {
         let files = server_files(nfs, Path::new("/a b/c"));
