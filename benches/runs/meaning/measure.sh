@@ -1,13 +1,14 @@
 #!/bin/sh
 # Seekwell beside independent tools on the same stack. Runs each lab of this directory as root and
 # writes one file of pairs for each row: round, ours, original. Needs fio, sysstat, jq, sqlite3,
-# postgresql and rocksdb-tools. Seekwell pairs workloads by rounds and shuffles them inside a round.
+# postgresql, rocksdb-tools, rrdtool and python3. Seekwell pairs workloads by rounds and shuffles them
+# inside a round.
 # usage: measure.sh SEEKWELL [LAB…]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 seekwell=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- log-ram log-disk io maildir databases
+[ $# -gt 0 ] || set -- log-ram log-disk io maildir databases rrd
 work=$(mktemp -d -p "$here")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -35,7 +36,7 @@ for lab in "$@"; do
     "$seekwell" report run.seekwell --json >run.json
     case $lab in
     log-*)
-        bytes=4096000
+        bytes=16384000
         [ $lab = log-disk ] || bytes=81920000
         pair $lab-rate ours '."log.iops"' fio '."fio.fio_rate"'
         pair $lab-p50 ours '."log.commit_latency_p50"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p50"'
@@ -47,12 +48,17 @@ for lab in "$@"; do
         pair reads-p99 ours '."reads.latency_p99"' fio '."fio.fio_reads_p99"'
         pair synced-p50 ours '."synced.commit_latency_p50"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p50"'
         pair synced-p99 ours '."synced.commit_latency_p99"' fio '."fio.fio_synced_write_p50" + ."fio.fio_synced_sync_p99"'
+        pair updates ours '."updates.elapsed_durable"' fio '."fio.fio_updates" / 1000'
         pair import ours '."import.elapsed_durable"' dd '."dd.dd_import"'
         pair view ours '."view.elapsed"' dd '."dd.dd_view"'
         ;;
     maildir)
         pair maildir-rate ours '."delivery.deliveries_per_s"' python '."python.python_rate"'
         pair maildir-p50 ours '."delivery.deliver_latency_p50"' python '."python.python_p50"'
+        ;;
+    rrd)
+        pair rrd-fsync ours '."poll.fsync_p99"' rrdtool '."rrdtool.tenant_p99"'
+        pair command timed '."command.elapsed"' timed '."command.real"'
         ;;
     databases)
         pair pgbench pgbench '."pgbench.transactions_per_s"' 'plain pgbench' '."plain-pgbench.plain_tps"'

@@ -41,6 +41,8 @@ struct Figure {
     tool: String,
     unit: String,
     scale: f64,
+    /// Reason of a ratio that is not within ±10 %.
+    note: Option<String>,
 }
 
 /// Geometric means of both sides and the interval of their ratio.
@@ -166,6 +168,10 @@ fn section(row: &Row) -> String {
                 let _ = writeln!(text, "| {tool} | not measured yet | | | | 0 |");
             }
         }
+    }
+    let notes = row.figures.iter().filter_map(|figure| Some((&figure.tool, figure.note.as_ref()?)));
+    for (position, (tool, note)) in notes.enumerate() {
+        let _ = writeln!(text, "{}- {tool}: {note}", if position == 0 { "\n" } else { "" });
     }
     text
 }
