@@ -4,7 +4,7 @@ mod elsewhere;
 mod examples;
 mod traces;
 
-pub use elsewhere::{ClusterArgs, ManifestArgs, WorkArgs};
+pub use elsewhere::{ClusterArgs, DoctorArgs, ManifestArgs, MergeArgs, WorkArgs};
 
 pub use traces::{
     CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
@@ -36,7 +36,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List what this machine can measure, with the command that installs each missing part
-    Doctor,
+    Doctor(DoctorArgs),
     /// Write a lab from six answers: workload, device, filesystems, time …
     Init(InitArgs),
     /// Print the trials, order, predicted time and bytes written of a lab; touch nothing
@@ -66,6 +66,8 @@ pub enum Command {
     Extract(ExtractArgs),
     /// Check that a run file was not changed, and judge its trials again
     Verify(VerifyArgs),
+    /// Join the files of parts of one run, each checked, into a new one
+    Merge(MergeArgs),
     /// Save the good trials of a damaged run file into a new one
     Repair(RepairArgs),
     /// Build the kernel of the virtual backend, or list built kernels

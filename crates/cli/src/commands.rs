@@ -14,6 +14,7 @@ pub mod extract;
 pub mod init;
 pub mod kernel;
 pub mod manifest;
+pub mod merge;
 pub mod plan;
 pub mod probe;
 pub mod repair;

@@ -61,6 +61,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Extract(arguments) => commands::extract::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Repair(arguments) => commands::repair::run(&arguments),
+        Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Manifest(arguments) => commands::manifest::run(&arguments),
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Trace(command) => commands::trace::run(&command),
@@ -75,7 +76,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
 fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure> {
     use args::Command;
     match command {
-        Command::Doctor => commands::doctor::run(session.machine()),
+        Command::Doctor(arguments) => commands::doctor::run(session.machine(), &arguments),
         Command::Init(arguments) => commands::init::run(session, &arguments),
         Command::Plan(arguments) => commands::plan::run(session, &arguments),
         Command::Run(arguments) => commands::run::run(session, &arguments),
@@ -96,6 +97,7 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         | Command::Verify(_)
         | Command::Repair(_)
         | Command::Manifest(_)
+        | Command::Merge(_)
         | Command::Capture(_)
         | Command::Trace(_)
         | Command::Screen

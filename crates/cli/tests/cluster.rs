@@ -150,6 +150,8 @@ fn a_stopped_run_leaves_no_job_and_continues() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("lab.toml"), LAB).unwrap();
     let script = r#"
+        "$SEEKWELL" doctor --on slurm --nodes 2 >doctor
+        "$SEEKWELL" doctor --on slurm --partition none --nodes 20001 >>doctor
         "$SEEKWELL" run lab.toml --on slurm --nodes 1 -o x.seekwell --no-screen 2>talk >/dev/null &
         run=$!
         until [ -n "$(ls x.seekwell.nodes/taken 2>/dev/null)" ] || ! kill -0 "$run"; do sleep 0.1; done
@@ -168,6 +170,16 @@ fn a_stopped_run_leaves_no_job_and_continues() {
     assert!(said.starts_with("status 1\nthen "), "{said}\n{talk}\n{output:?}");
     assert!(talk.contains("Continue with: seekwell run --resume -o x.seekwell"), "{talk}");
     let (_, prints) = run_of(folder.path(), "x.seekwell");
+    let doctor = std::fs::read_to_string(folder.path().join("doctor")).unwrap();
+    for line in [
+        "slurm controller  ready    seekwell-head answers\n",
+        "slurm partition   ready    all: 2 nodes, no time limit\n",
+        "slurm job arrays  ready    up to 20000 workers\n",
+        "slurm partition   missing  none not found\n                           -> choose one with --partition: all\n",
+        "slurm job arrays  missing  an array has at most 20000 tasks\n                           -> use --nodes 20000 or fewer\n",
+    ] {
+        assert!(doctor.contains(line), "{line}{doctor}");
+    }
     assert_eq!(prints.len(), 12);
 }
 

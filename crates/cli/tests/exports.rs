@@ -69,6 +69,45 @@ fn duckdb_reads_every_table() {
     assert!(lines[3].starts_with(r#"[["histograms","#), "{said}");
 }
 
+/// Halves of a run become the run: with all its trials, judged, and intact.
+#[test]
+fn parts_of_a_run_are_merged_and_judged() {
+    let folder = run();
+    let path = |name: &str| folder.path().join(name);
+    let whole = seekwell_store::RunFile::open(&path("run.seekwell")).unwrap();
+    let (plan, environment) = (whole.plan().unwrap(), whole.environment().unwrap());
+    let records = whole.records().unwrap();
+    for (name, half) in [("a.seekwell", &records[..5]), ("b.seekwell", &records[5..])] {
+        let mut part = seekwell_store::RunFile::create(&path(name), &plan, &environment).unwrap();
+        half.iter().for_each(|(trial, record)| part.append(trial, record).unwrap());
+    }
+    let merged =
+        seekwell(folder.path(), &["merge", "a.seekwell", "b.seekwell", "-o", "all.seekwell"]);
+    well(&merged);
+    let said = String::from_utf8(merged.stdout).unwrap();
+    assert_eq!(said, "12 trials in all.seekwell; show it with: seekwell report all.seekwell\n");
+    well(&seekwell(folder.path(), &["verify", "all.seekwell"]));
+    let report = seekwell(folder.path(), &["report", "all.seekwell", "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["trials"].as_array().unwrap().len(), 12);
+    assert!(
+        report["verdict"]["decision"].is_string() && report["finished"] != false,
+        "{}",
+        report["verdict"]
+    );
+
+    let part =
+        seekwell(folder.path(), &["merge", "a.seekwell", "a.seekwell", "-o", "part.seekwell"]);
+    well(&part);
+    let said = String::from_utf8(part.stdout).unwrap();
+    let expected = "5 trials (5 more were the same) in part.seekwell; 7 of the plan are missing; run them with: \
+                    seekwell run --resume -o part.seekwell";
+    assert!(said.starts_with(expected), "{said}");
+    let again =
+        seekwell(folder.path(), &["merge", "a.seekwell", "b.seekwell", "-o", "all.seekwell"]);
+    assert_eq!(again.status.code(), Some(1));
+}
+
 #[test]
 fn a_run_file_comes_out_of_its_page_as_it_went_in() {
     let folder = run();

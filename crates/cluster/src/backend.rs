@@ -2,12 +2,13 @@
 
 use crate::error::ClusterError;
 use crate::queue::{JobId, Live, Queue};
-use crate::spool::{SESSION, Spool};
+use crate::spool::{SESSION, Spool, Work};
 use crate::work::BEAT;
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -52,6 +53,8 @@ const ON_NODE: &str = "on a node";
 /// Trials on the nodes of a cluster. Dropping it ends the workers.
 pub struct Cluster {
     spool: Spool,
+    /// Work of a folder that is not made yet.
+    unmade: Option<Work>,
     queue: Box<dyn Queue>,
     patience: Patience,
     stop: Arc<AtomicBool>,
@@ -78,6 +81,7 @@ impl Cluster {
         let now = Instant::now();
         Self {
             spool,
+            unmade: None,
             queue,
             patience,
             stop,
@@ -91,11 +95,36 @@ impl Cluster {
         }
     }
 
+    /// As [`Self::new`], with a folder that is made when the first trial is wanted: by then the run file is known to be
+    /// written by no other session, whose folder it would be.
+    #[must_use]
+    pub fn later(
+        folder: &Path,
+        work: Work,
+        queue: Box<dyn Queue>,
+        patience: Patience,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        let spool = Spool::planned(folder, &work);
+        let mut cluster = Self::new(spool, queue, patience, stop);
+        cluster.unmade = Some(work);
+        cluster
+    }
+
+    fn make(&mut self) -> Result<(), ClusterError> {
+        if let Some(work) = &self.unmade {
+            self.spool.make(work)?;
+            self.unmade = None;
+        }
+        Ok(())
+    }
+
     fn wait(
         &mut self,
         trial: &PlannedTrial,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, ClusterError> {
+        self.make()?;
         let mut step = "";
         loop {
             if let Some(delivery) = self.spool.delivered(trial)? {
@@ -226,7 +255,7 @@ impl Backend for Cluster {
 
     fn announce(&mut self, trials: &[PlannedTrial]) {
         // A folder that cannot be written is reported by the trial that needs it.
-        let _ = self.spool.want_only(trials);
+        let _ = self.make().and_then(|()| self.spool.want_only(trials));
     }
 
     /// Virtual time costs nothing: the budget is the time that the user waits.
@@ -235,6 +264,9 @@ impl Backend for Cluster {
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), BackendError> {
+        if self.unmade.is_some() {
+            return Ok(());
+        }
         self.end()?;
         Ok(self.spool.remove()?)
     }

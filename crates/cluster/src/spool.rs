@@ -80,7 +80,20 @@ impl Spool {
     /// # Errors
     /// [`ClusterError::Spool`], and [`ClusterError::Foreign`] for a folder of others.
     pub fn create(folder: &Path, work: &Work) -> Result<Self, ClusterError> {
-        let mut spool = Self { folder: folder.to_owned(), work: number_of(work) };
+        let mut spool = Self::planned(folder, work);
+        spool.make(work)?;
+        Ok(spool)
+    }
+
+    /// A folder that is not made yet.
+    pub(crate) fn planned(folder: &Path, work: &Work) -> Self {
+        Self { folder: folder.to_owned(), work: number_of(work) }
+    }
+
+    /// As [`Self::create`], for a planned folder.
+    pub(crate) fn make(&mut self, work: &Work) -> Result<(), ClusterError> {
+        let spool = self;
+        let folder = &spool.folder.clone();
         match fs::DirBuilder::new().mode(0o700).create(folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => spool.check_owner()?,
             made => made.map_err(failed("make", folder))?,
@@ -105,8 +118,7 @@ impl Spool {
                 .map_err(failed("make", &path))?;
         }
         spool.write(&spool.path(WORK), work)?;
-        spool.write(&spool.path(ID), &spool.work)?;
-        Ok(spool)
+        spool.write(&spool.path(ID), &spool.work)
     }
 
     /// Opens the folder of a session, as a worker.
@@ -170,7 +182,13 @@ impl Spool {
     /// Folder of the workers' logs.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
-        self.path(LOGS)
+        Self::logs_in(&self.folder)
+    }
+
+    /// Folder of the workers' logs in a session's folder.
+    #[must_use]
+    pub fn logs_in(folder: &Path) -> PathBuf {
+        folder.join(LOGS)
     }
 
     /// The folder itself.

@@ -70,18 +70,18 @@ pub(crate) fn cluster(
     }
     let settings = serde_json::to_value(Settings::of(options)).map_err(SessionError::Settings)?;
     let work = Work { plan: plan.clone(), environment: environment.clone(), settings };
-    let spool = Spool::create(&folder(run_file), &work)?;
+    let spool = folder(run_file);
     let queue: Box<dyn Queue> = match &on.workers {
         Workers::Slurm { tasks, options } => Box::new(Slurm::new(Array {
             program: machine.program.clone(),
-            spool: spool.folder().to_owned(),
-            logs: spool.logs(),
+            logs: Spool::logs_in(&spool),
+            spool: spool.clone(),
             tasks: *tasks,
             options: options.clone(),
         })),
         Workers::Others => Box::new(Others),
     };
-    Ok(Cluster::new(spool, queue, Patience::default(), on.stop.clone()))
+    Ok(Cluster::later(&spool, work, queue, Patience::default(), on.stop.clone()))
 }
 
 /// The shared folder of a run.

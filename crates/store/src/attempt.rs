@@ -193,6 +193,17 @@ impl<'c> Reader<'c> {
 
     /// Attempts of a query behind `FROM`. The inner error is damage, in words.
     pub(crate) fn attempts(&self, source: &str) -> rusqlite::Result<Vec<Result<Kept, Problem>>> {
+        let mut all = Vec::new();
+        self.each(source, &mut |kept| all.push(kept))?;
+        Ok(all)
+    }
+
+    /// As [`Self::attempts`], one at a time: a run of 100,000 trials fills gigabytes.
+    pub(crate) fn each(
+        &self,
+        source: &str,
+        see: &mut dyn FnMut(Result<Kept, Problem>),
+    ) -> rusqlite::Result<()> {
         let query = format!(
             "SELECT id, trial, round, candidate, seed, written_at, digest, prefix, record,
                  histograms, timeline, journal_timeline, block_events, status, stage, reason,
@@ -200,7 +211,7 @@ impl<'c> Reader<'c> {
              FROM {source}"
         );
         let mut statement = self.connection.prepare(&query)?;
-        let rows = statement.query_map([], |row| {
+        let mut rows = statement.query_map([], |row| {
             let trial = PlannedTrial {
                 index: row.get(1)?,
                 round: row.get(2)?,
@@ -209,7 +220,7 @@ impl<'c> Reader<'c> {
             };
             Ok(self.kept(row, trial)?.map_err(|problem| problem_of(&trial, &problem)))
         })?;
-        rows.collect()
+        rows.try_for_each(|kept| kept.map(&mut *see))
     }
 
     fn kept(&self, row: &Row<'_>, trial: PlannedTrial) -> rusqlite::Result<Result<Kept, Problem>> {
@@ -226,12 +237,12 @@ impl<'c> Reader<'c> {
             let json = String::from_utf8(of_record.unpack(&packed)?)
                 .map_err(|_| "is not text".to_owned())?;
             let histograms = histograms.map(|packed| of_histograms.unpack(&packed)).transpose()?;
-            let mut parts = Self::parts(json, metrics, histograms.unwrap_or_default(), series)?;
+            let parts = Self::parts(json, metrics, histograms.unwrap_or_default(), series)?;
             let digest = parts.0.digest(&trial, &written_at);
             if digest.bytes()[..] != found {
                 return Err("does not match its checksum".to_owned());
             }
-            let record = parts.0.assemble(&mut parts.1)?;
+            let record = parts.0.assemble(parts.1)?;
             Ok((record, digest))
         };
         let (record, digest) = match assembled() {
@@ -257,7 +268,7 @@ impl<'c> Reader<'c> {
 
 impl Parts {
     /// Puts the parts into the record that its text gave.
-    fn assemble(self, record: &mut Record) -> Result<Record, Problem> {
+    fn assemble(self, mut record: Record) -> Result<Record, Problem> {
         self.metrics.put(&mut record.steps)?;
         histograms::put(&self.histograms, &mut record.steps)?;
         let [timeline, journal_timeline, events] = self.series;
@@ -266,7 +277,7 @@ impl Parts {
         record.timeline = samples(timeline)?;
         record.journal_timeline = samples(journal_timeline)?;
         record.block_events = events.map(|blob| unpack_events(&blob)).transpose()?;
-        Ok(record.clone())
+        Ok(record)
     }
 }
 

@@ -65,6 +65,14 @@ pub enum StoreError {
         /// The damage.
         problem: String,
     },
+    /// Files that are not parts of one run.
+    #[error("cannot merge {}: {problem}", path.display())]
+    NoParts {
+        /// Path of the part.
+        path: PathBuf,
+        /// The reason.
+        problem: String,
+    },
     /// Another process writes to the file.
     #[error(
         "{} is being written by {holder}; wait for it, or end it with its own Ctrl-C",

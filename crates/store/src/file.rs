@@ -1,6 +1,7 @@
 //! The run file itself.
 
 mod integrity;
+mod merge;
 mod prolong;
 mod repair;
 mod rewrite;
@@ -15,6 +16,7 @@ use crate::schema::{
 use crate::seal::Seal;
 use chrono::{DateTime, SecondsFormat, Utc};
 pub use integrity::Integrity;
+pub use merge::Merged;
 pub use repair::Repaired;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, OptionalExtension, params};
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -184,11 +186,14 @@ impl RunFile {
             let pair = |kept: format1::Kept| (kept.trial, kept.record);
             return kept.into_iter().map(|kept| kept.map(pair).map_err(damaged)).collect();
         }
-        let kept = Reader::new(connection).and_then(|reader| reader.attempts(source));
-        let kept = kept.map_err(failed)?;
-        kept.into_iter()
-            .map(|kept| kept.map(|kept| (kept.trial, kept.record)).map_err(damaged))
-            .collect()
+        let (mut all, mut problem) = (Vec::new(), None);
+        let mut see = |kept: std::result::Result<crate::attempt::Kept, String>| match kept {
+            Ok(kept) => all.push((kept.trial, kept.record)),
+            Err(words) => problem = problem.take().or(Some(words)),
+        };
+        let read = Reader::new(connection).and_then(|reader| reader.each(source, &mut see));
+        read.map_err(failed)?;
+        problem.map_or(Ok(all), |words| Err(damaged(words)))
     }
 
     /// Keeps the verdict, in place of an earlier one.

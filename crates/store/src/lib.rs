@@ -26,4 +26,4 @@ mod schema;
 mod seal;
 
 pub use error::StoreError;
-pub use file::{Integrity, Repaired, RunFile};
+pub use file::{Integrity, Merged, Repaired, RunFile};

@@ -49,6 +49,34 @@ impl ClusterArgs {
     }
 }
 
+/// Arguments of `merge`.
+#[derive(Args, Debug)]
+pub struct MergeArgs {
+    /// Run files of one plan; they stay as they are
+    #[arg(required = true, num_args = 2..)]
+    pub parts: Vec<PathBuf>,
+    /// Run file to write; an existing file is not overwritten
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Look into the cluster that this machine submits to instead of the machine
+    #[arg(long, value_name = "CLUSTER", value_parser = [SLURM])]
+    pub on: Option<String>,
+    /// With --on slurm: partition to look into [default: the cluster's own]
+    #[arg(long, value_name = "NAME", requires = "on")]
+    pub partition: Option<String>,
+    /// With --on slurm: number of workers
+    #[arg(long, value_name = "N", requires = "on", default_value = "4")]
+    pub nodes: u32,
+    /// With --on slurm: directory of the run file
+    #[arg(long, value_name = "DIR", requires = "on", default_value = ".")]
+    pub folder: PathBuf,
+}
+
 /// Arguments of `work`.
 #[derive(Args, Debug)]
 pub struct WorkArgs {

@@ -25,7 +25,8 @@ Exit status: 0 done or verdict reached, 1 error, 2 usage, 3 refused for safety,
         "doctor",
         r#"Examples:
   seekwell doctor                      filesystems, schedulers, programs, rights
-  sudo seekwell doctor                 the same as root, who can measure more"#,
+  sudo seekwell doctor                 the same as root, who can measure more
+  seekwell doctor --on slurm --partition batch --nodes 40 --folder /shared/runs"#,
     ),
     (
         "init",
@@ -206,6 +207,14 @@ A doubtful result says why and what to do: served from a cache, too short, devic
   seekwell verify demo.seekwell        ends with 1 when anything was changed
   seekwell verify demo.seekwell --sign ~/.ssh/id_ed25519
   seekwell verify demo.seekwell --key author.pub"#,
+    ),
+    (
+        "merge",
+        r#"Examples:
+  seekwell merge monday.seekwell tuesday.seekwell -o both.seekwell
+
+The files hold trials of one plan: copies of a run that were continued apart. A trial that several
+have is kept once. Each file is checked first; the new one holds their seals."#,
     ),
     (
         "repair",

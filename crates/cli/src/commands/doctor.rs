@@ -1,22 +1,51 @@
 //! `seekwell doctor`: what this machine can measure, and what is missing.
 
+use crate::args::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 use seekwell_host::facts::{self, Finding, State};
-use seekwell_session::Machine;
+use seekwell_session::{ClusterQuestion, Machine, slurm_findings};
 use seekwell_virtual::kernel;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Prints the findings.
 ///
 /// # Errors
 /// None so far: what cannot be found out is a finding.
-pub fn run(machine: &Machine) -> Result<Exit, Failure> {
-    let mut findings = facts::findings(&machine.system, Path::new("."));
+pub fn run(machine: &Machine, arguments: &DoctorArgs) -> Result<Exit, Failure> {
+    let mut findings = match arguments.on {
+        Some(_) => of_slurm(machine, arguments),
+        None => facts::findings(&machine.system, Path::new(".")),
+    };
     findings.push(lab_kernel(machine));
     terminal::data(&text(&findings));
     Ok(Exit::Done)
+}
+
+/// Findings about the cluster.
+fn of_slurm(machine: &Machine, arguments: &DoctorArgs) -> Vec<Finding> {
+    let mounts = std::fs::read_to_string(machine.system.proc.join("self/mountinfo"));
+    let folder = arguments.folder.canonicalize().unwrap_or_else(|_| arguments.folder.clone());
+    let question = ClusterQuestion {
+        partition: arguments.partition.as_deref(),
+        nodes: arguments.nodes,
+        folder: &folder,
+        mounts: &mounts.unwrap_or_default(),
+    };
+    slurm_findings(&question, &|name| machine.find(name).is_some(), &ask)
+}
+
+/// Output of a program of Slurm, or its complaint.
+fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let ran = ran.map_err(|error| format!("{program}: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match text(&ran.stderr) {
+        words if !ran.status.success() && !words.trim().is_empty() => Err(words),
+        _ => Ok(text(&ran.stdout)),
+    }
 }
 
 /// The kernel of the virtual backend.

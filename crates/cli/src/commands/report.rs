@@ -86,9 +86,10 @@ fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String
 pub fn view(file: &RunFile) -> Result<RunView, Failure> {
     let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let plan = file.plan().map_err(wrong)?;
-    let records = file.records().map_err(wrong)?;
+    // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
+    let by_index = file.records().map_err(wrong)?;
     let by_index =
-        records.iter().map(|(trial, record)| (trial.index, (*trial, record.clone()))).collect();
+        by_index.into_iter().map(|(trial, record)| (trial.index, (trial, record))).collect();
     let mut warnings = integrity(&file.verify().map_err(wrong)?);
     let stored = file.verdict().map_err(wrong)?;
     let is_over = stored.is_some();
@@ -99,6 +100,7 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
         }
         None => prolong::so_far(&plan, &by_index),
     };
+    let records: Vec<_> = by_index.into_values().collect();
     warnings.extend(judge::warnings(&plan, &records));
     warnings.extend(judge::dependent_rounds(&verdict));
     Ok(RunView {

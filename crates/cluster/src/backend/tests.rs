@@ -185,3 +185,24 @@ fn a_broken_worker_and_a_wish_to_end_are_errors_of_their_own() {
     let error = cluster.run(&some_work().plan, &trial(1), &mut |_| {}).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(ClusterError::Stopped)));
 }
+
+/// A session that ends before its first trial, because another one writes the run file, leaves that one's folder.
+#[test]
+fn the_folder_of_another_session_stays_until_a_trial_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    first.want(&trial(0)).unwrap();
+    let second = || {
+        let queue = Box::new(ScriptedQueue::default());
+        Cluster::later(first.folder(), some_work(), queue, fast(), Arc::default())
+    };
+    drop(second());
+    Box::new(second()).finish().unwrap();
+    assert!(!first.is_stopped());
+    assert_eq!(first.take("a").unwrap(), Some(trial(0)));
+    let mut third = second();
+    third.announce(&[trial(1)]);
+    assert_eq!(first.take("a").unwrap(), Some(trial(1)), "made anew");
+    Box::new(third).finish().unwrap();
+    assert!(first.is_gone());
+}

@@ -41,12 +41,9 @@ impl RunFile {
         }
         let known: Vec<(&str, &str)> = known.iter().map(|(key, value)| (*key, &**value)).collect();
         let mut seal = Seal::begin(&known);
-        let attempts = Reader::new(&self.connection)
-            .and_then(|reader| reader.attempts("attempt ORDER BY id"))
-            .map_err(self.failed("read"))?;
-        let number = attempts.len();
-        let mut damaged = false;
-        for attempt in attempts {
+        let (mut number, mut damaged) = (0, false);
+        let mut see = |attempt: std::result::Result<crate::attempt::Kept, String>| {
+            number += 1;
             match attempt {
                 Ok(kept) => {
                     seal = seal.attempt(&kept.digest);
@@ -60,7 +57,10 @@ impl RunFile {
                     changed.push(problem);
                 }
             }
-        }
+        };
+        Reader::new(&self.connection)
+            .and_then(|reader| reader.each("attempt ORDER BY id", &mut see))
+            .map_err(self.failed("read"))?;
         let found = Seal::kept(self.required_meta(SEAL)?);
         if found != seal && !damaged {
             changed.push(

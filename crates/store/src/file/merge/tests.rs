@@ -1,0 +1,119 @@
+use super::*;
+use crate::fixture::{environment, plan, record, trial};
+
+/// A part with these trials.
+fn part(folder: &tempfile::TempDir, name: &str, trials: &[u32]) -> PathBuf {
+    let path = folder.path().join(name);
+    let mut file = RunFile::create(&path, &plan(), &environment()).unwrap();
+    trials.iter().for_each(|index| file.append(&trial(*index), &record(*index)).unwrap());
+    path
+}
+
+fn merge(folder: &tempfile::TempDir, parts: &[PathBuf]) -> Result<(RunFile, Merged)> {
+    let target = folder.path().join("all.seekwell");
+    let merged = RunFile::merge(parts, &target, &|_, _| None)?;
+    Ok((RunFile::open(&target).unwrap(), merged))
+}
+
+#[test]
+fn parts_become_one_run_and_nothing_is_doubled() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = part(&folder, "a", &[0, 1, 2, 3]);
+    // A copy that was continued elsewhere.
+    let second = folder.path().join("b");
+    std::fs::copy(&first, &second).unwrap();
+    let mut file = RunFile::open_for_append(&second).unwrap();
+    (6..10).for_each(|index| file.append(&trial(index), &record(index)).unwrap());
+    drop(file);
+    let (all, merged) = merge(&folder, &[first.clone(), second.clone()]).unwrap();
+    assert_eq!(merged, Merged { kept: 8, shared: 4, missing: 4 });
+    let expected = [0, 1, 2, 3, 6, 7, 8, 9].map(|index| (trial(index), record(index)));
+    assert_eq!(all.records().unwrap(), expected);
+    assert_eq!(all.attempts().unwrap(), expected);
+    assert_eq!(all.verify().unwrap(), Integrity::Intact { attempts: 8, verdict: false });
+    let seal =
+        |path: &Path| RunFile::open(path).unwrap().required_meta(super::super::SEAL).unwrap();
+    let from = json!([
+        {"file": "a", "attempts": 4, "seal": seal(&first)},
+        {"file": "b", "attempts": 8, "seal": seal(&second)},
+    ]);
+    assert_eq!(all.environment().unwrap()[PARTS], from);
+    let digests = |path: &Path| -> Vec<Vec<u8>> {
+        let file = RunFile::open(path).unwrap();
+        let mut rows =
+            file.connection.prepare("SELECT digest FROM attempt ORDER BY trial").unwrap();
+        rows.query_map([], |row| row.get(0)).unwrap().map(std::result::Result::unwrap).collect()
+    };
+    assert_eq!(digests(&folder.path().join("all.seekwell")), digests(&second));
+}
+
+#[test]
+fn a_failure_of_one_part_gives_way_to_the_result_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let failed = Record {
+        status: Status::Failed { stage: "unpack".to_owned(), reason: "EIO".to_owned() },
+        ..record(0)
+    };
+    let (first, second) = (part(&folder, "a", &[1]), part(&folder, "b", &[0]));
+    RunFile::open_for_append(&first).unwrap().append(&trial(0), &failed).unwrap();
+    for (order, attempts) in [([first.clone(), second.clone()], 3), ([second, first], 2)] {
+        let (all, merged) = merge(&folder, &order).unwrap();
+        assert_eq!((merged.kept, merged.missing), (attempts, 10));
+        assert_eq!(all.records().unwrap()[0], (trial(0), record(0)));
+        std::fs::remove_file(all.path()).unwrap();
+    }
+}
+
+#[test]
+fn a_trial_in_virtual_time_that_ran_twice_is_one_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |print: &str, clock: f64| Record {
+        fingerprint: Some(print.to_owned()),
+        clock_cost_ns: Some(clock),
+        ..record(0)
+    };
+    let of = |name: &str, record: &Record| {
+        let path = part(&folder, name, &[]);
+        RunFile::open_for_append(&path).unwrap().append(&trial(0), record).unwrap();
+        path
+    };
+    let (first, second) = (of("a", &with("x", 1.0)), of("b", &with("x", 2.0)));
+    let (all, merged) = merge(&folder, &[first.clone(), second]).unwrap();
+    assert_eq!(merged, Merged { kept: 1, shared: 1, missing: 11 });
+    assert_eq!(all.attempts().unwrap(), [(trial(0), with("x", 1.0))]);
+    std::fs::remove_file(all.path()).unwrap();
+    let other = of("c", &with("y", 1.0));
+    let message = merge(&folder, &[first, other.clone()]).unwrap_err().to_string();
+    let expected = format!(
+        "cannot merge {}: trial 0 has one result there and another in {}; parts of one run share no trials",
+        other.display(),
+        folder.path().join("a").display()
+    );
+    assert_eq!(message, expected);
+    assert!(!folder.path().join("all.seekwell").exists());
+}
+
+#[test]
+fn files_that_are_no_parts_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = part(&folder, "a", &[0]);
+    let message =
+        |other: &Path| merge(&folder, &[first.clone(), other.to_owned()]).unwrap_err().to_string();
+    let mut longer = plan();
+    longer.lab.name = "other".to_owned();
+    let other = folder.path().join("b");
+    RunFile::create(&other, &longer, &environment()).unwrap();
+    let ending = "it has another plan than the first file";
+    assert_eq!(message(&other), format!("cannot merge {}: {ending}", other.display()));
+    let edited = part(&folder, "c", &[1]);
+    let statement = "UPDATE attempt SET elapsed_ns = 5";
+    rusqlite::Connection::open(&edited).unwrap().execute(statement, []).unwrap();
+    let ending = "column elapsed_ns of trial 1 differs from its record";
+    assert_eq!(message(&edited), format!("cannot merge {}: {ending}", edited.display()));
+    let target = folder.path().join("all.seekwell");
+    let elsewhere = |_: &Value, _: &Value| Some("kernel (5 then, 6 now)".to_owned());
+    let error = RunFile::merge(std::slice::from_ref(&first), &target, &elsewhere).unwrap_err();
+    let ending = "another kernel (5 then, 6 now) than the first file";
+    assert_eq!(error.to_string(), format!("cannot merge {}: {ending}", first.display()));
+    assert!(!target.exists());
+}
