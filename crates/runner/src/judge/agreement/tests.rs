@@ -142,3 +142,23 @@ fn an_interaction_that_the_table_leaves_open_is_not_stated() {
     settle(&plan, &names, &design, &mut even);
     assert_eq!((even.evidence.interactions.len(), stated > 0), (0, true));
 }
+
+#[test]
+fn the_interval_of_an_axis_contains_what_the_table_shows() {
+    let plan = fixture::race(FILESYSTEMS as u32, SCHEDULERS as u32, |_| {});
+    let (names, design) = axes(&plan, plan.stacks.len());
+    let mut runs = (0..300).map(random_run);
+    let is_stated = |verdict: &Verdict| verdict.evidence.axes.iter().any(|axis| axis.measurable);
+    let mut verdict = runs.find(is_stated).unwrap();
+    // By the table every value is as good as every other.
+    for row in &mut verdict.ratios {
+        row.ratio = Some(1.0);
+    }
+    for axis in &mut verdict.evidence.axes {
+        (axis.low, axis.high) = (Some(1.5), Some(2.0));
+    }
+    settle(&plan, &names, &design, &mut verdict);
+    for axis in &verdict.evidence.axes {
+        assert_eq!((axis.low, axis.high, axis.measurable), (Some(1.0), Some(2.0), false));
+    }
+}
