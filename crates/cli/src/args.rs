@@ -9,6 +9,7 @@ pub use elsewhere::{ClusterArgs, DoctorArgs, ManifestArgs, MergeArgs, WorkArgs};
 pub use traces::{
     CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
     TraceImportArgs, TraceInfoArgs, TraceMergeArgs, TracePackArgs, TraceSplitArgs, TraceSplitBy,
+    TraceSynthesizeArgs,
 };
 
 use clap::builder::PossibleValuesParser;

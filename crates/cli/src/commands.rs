@@ -21,6 +21,7 @@ pub mod repair;
 pub mod replicate;
 pub mod report;
 pub mod run;
+pub mod synthesize;
 pub mod trace;
 pub mod tried;
 pub mod verify;

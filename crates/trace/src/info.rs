@@ -18,6 +18,7 @@ use crate::read::Trace;
 use serde::Serialize;
 
 pub use histogram::Spread;
+pub(crate) use histogram::bucket;
 pub(crate) use measure::on_disk;
 pub use picture::{Seeks, Timeline};
 pub use reuse::{Miss, Reuse};

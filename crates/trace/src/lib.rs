@@ -21,6 +21,7 @@ pub mod pack;
 mod part;
 mod read;
 pub mod split;
+pub mod synthesize;
 mod write;
 
 pub use anonymous::Anonymizer;

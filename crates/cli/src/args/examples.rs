@@ -124,7 +124,18 @@ results and times are recorded, never contents or arguments."#,
   seekwell trace import strace log -o db.trace
   seekwell trace merge day-1.trace day-2.trace -o both.trace
   seekwell trace split db.trace --by process -o processes
-  seekwell trace pack db.trace -o db.pack"#,
+  seekwell trace pack db.trace -o db.pack
+  seekwell trace synthesize db.trace -o db.load"#,
+    ),
+    (
+        "trace synthesize",
+        r#"Examples:
+  seekwell trace synthesize db.trace -o db.load        for those who may not share traces
+  seekwell trace synthesize load.json -o other         from the description that another made
+  seekwell run db.load/lab.toml                        its replay on two filesystems
+
+The description has counts, sizes, times and the shape of the tree; no path, process or program name.
+The table shows how far the made load is from the recorded one, by the figures of `trace info`."#,
     ),
     (
         "trace filter",

@@ -80,6 +80,22 @@ pub enum TraceCommand {
     Split(TraceSplitArgs),
     /// Write a trace as one file, which every command reads as it is
     Pack(TracePackArgs),
+    /// Describe a load without names, and make a trace that can be replayed from the description
+    Synthesize(TraceSynthesizeArgs),
+}
+
+/// Arguments of `trace synthesize`.
+#[derive(Args, Debug)]
+pub struct TraceSynthesizeArgs {
+    /// Trace: its folder, or the file of `trace pack`; or the description `load.json` of another one
+    pub input: PathBuf,
+    /// Folder to write: `load.json`, the trace `trace`, `lab.toml`, and `distance.json` when a trace is
+    /// described; it must not exist or be empty
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Number of the made trace: the same one makes the same trace
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
 }
 
 /// Arguments of `trace pack`.

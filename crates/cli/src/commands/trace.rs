@@ -32,6 +32,7 @@ pub fn run(command: &TraceCommand) -> Result<Exit, Failure> {
         TraceCommand::Merge(arguments) => merge(arguments),
         TraceCommand::Split(arguments) => split(arguments),
         TraceCommand::Pack(arguments) => pack(arguments),
+        TraceCommand::Synthesize(arguments) => super::synthesize::run(arguments),
     }
 }
 
@@ -220,7 +221,7 @@ fn pack(arguments: &TracePackArgs) -> Result<Exit, Failure> {
 
 /// Does work that reads some files or folders and fills another, with no power over any other. A folder that is made
 /// for it goes when the work fails.
-fn filling<T>(
+pub(super) fn filling<T>(
     reach: Reach,
     folder: &Path,
     work: impl FnOnce() -> Result<T, TraceError>,

@@ -72,7 +72,7 @@ impl Histogram {
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "at most 64 * STEPS")]
-fn bucket(value: u64) -> usize {
+pub(crate) fn bucket(value: u64) -> usize {
     if value < STEPS {
         return value as usize;
     }
