@@ -57,7 +57,7 @@ pub use machine::Machine;
 pub use manifest::{InCluster, manifest};
 pub use merged::merge;
 pub use options::{Change, More, OnCluster, Options, Price, Workers};
-pub use probed::{ProbedDevice, ProbedError, ProbedWrites};
+pub use probed::{Health, ProbedDevice, ProbedError, ProbedWrites, health};
 pub use process::{ServeError, serve};
 pub use resolved::{LabText, Resolved};
 pub use run::{Done, Finished, Planned, Run};

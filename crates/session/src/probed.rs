@@ -17,6 +17,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::{io, thread};
 
+mod health;
+
+pub use health::{Health, health};
+
 /// Most reads in flight.
 const MOST_DEPTH: u32 = 32;
 

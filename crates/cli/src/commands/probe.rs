@@ -9,7 +9,7 @@ use seekwell_device::probe::{
 };
 use seekwell_host::guard::Context;
 use seekwell_host::output::Kind;
-use seekwell_session::{ProbedDevice, ProbedError, ProbedWrites, Session};
+use seekwell_session::{Health, ProbedDevice, ProbedError, ProbedWrites, Session};
 
 /// Seed of the withheld reads, so that they differ from the reads of the experiments.
 const WITHHELD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -24,6 +24,7 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
         output::refuse_existing(path)?;
     }
     let (mut opened, title) = opened(session, arguments)?;
+    let before = healthy(session, arguments);
     let begun_ns = opened.target().now_ns();
     let probed = learn(&mut opened, arguments);
     if let Some(disturbance) = opened.target().disturbance() {
@@ -33,9 +34,11 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
     let took_s = (opened.target().now_ns() - begun_ns) / 1_000_000_000;
     terminal::talk(learned.summary(&accuracy).trim_end());
     terminal::talk(&format!("{:<22}{took_s} s", "time of the device"));
+    let health = before.zip(healthy(session, arguments));
+    let note = health.map(|(before, after)| of_health(before, after)).unwrap_or_default();
     let source = format!("probe of {title}");
     let label = Label { name: &arguments.name, title: &title, source: &source };
-    let file = learned.file(label, &accuracy);
+    let file = note + &learned.file(label, &accuracy);
     seekwell_device::load(&file).map_err(|error| {
         Failure::Error(format!("the findings make no device that can be modelled: {error}"))
     })?;
@@ -44,6 +47,23 @@ pub fn run(session: &Session, arguments: &ProbeArgs) -> Result<Exit, Failure> {
         None => terminal::data(&file),
     }
     Ok(Exit::Done)
+}
+
+/// SMART data of a real disk; `None` for models, and where smartctl tells nothing.
+fn healthy(session: &Session, arguments: &ProbeArgs) -> Option<Health> {
+    seekwell_session::health(&session.machine().system, arguments.device.as_deref()?)
+}
+
+/// Says how the disk was during the probe; the same as a comment for its file.
+fn of_health(before: Health, after: Health) -> String {
+    let line = Health::line(before, after);
+    terminal::talk(&format!("{:<22}{line}", "health"));
+    let doubts = Health::doubts(before, after);
+    for doubt in &doubts {
+        terminal::talk(&format!("warning: {doubt}"));
+    }
+    let doubts = doubts.iter().map(|doubt| format!("# Warning: {doubt}\n"));
+    format!("# Health during the probe: {line}\n{}", doubts.collect::<String>())
 }
 
 /// The device to probe: for reading alone, or for writing, too.
