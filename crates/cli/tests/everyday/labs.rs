@@ -62,9 +62,9 @@ const REQUESTS: &str = "/root/disk.trace";
 /// The lab with a recording of one write or of one request, if it replays one.
 fn with_trace(directory: &Path, lab: PathBuf, text: &str) -> PathBuf {
     if text.contains(REQUESTS) {
-        let log = "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n\
-                   10 /dev/sda read 4096 4096\n";
-        return with_import(directory, "iolog", log, text, REQUESTS);
+        let log = "8,16 0 1 5.000003000 99 D R 4096 + 256 [cat]\n\
+                   8,16 0 2 5.000103000 0 C R 4096 + 256 [0]\n";
+        return with_import(directory, "blkparse", log, text, REQUESTS);
     }
     if !text.contains(RECORDING) {
         return lab;

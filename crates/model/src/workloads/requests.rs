@@ -32,7 +32,7 @@ pub struct RequestsParams {
 /// Recorded block requests.
 pub const REQUESTS: WorkloadKind = WorkloadKind {
     name: "requests",
-    doc: "Repeats the block requests of a trace (`seekwell capture`, or a blktrace, iolog or CSV through `seekwell trace import`) on the raw device, past the page cache. On a device that is smaller than the requests reach, each MiB of the recorded range goes to the MiB at the same relative position; on any other, offsets stay.",
+    doc: "Repeats the block requests of a trace (`seekwell capture`, or a blktrace or CSV through `seekwell trace import`) on the raw device, past the page cache. On a device that is smaller than the requests reach, each MiB of the recorded range goes to the MiB at the same relative position; on any other, offsets stay.",
     fields: &[
         Field {
             name: "trace",
