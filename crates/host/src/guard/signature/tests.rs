@@ -67,6 +67,19 @@ fn a_device_smaller_than_the_places_is_read_without_error() {
 }
 
 #[test]
+fn the_labels_at_the_end_of_the_smallest_pool_are_known() {
+    for (labels, known) in [(4, true), (3, false)] {
+        let mut machine = Machine::new();
+        machine.disk("sdb", "8:16", labels * ZFS_LABEL / 512);
+        machine.put("sdb", (labels - 1) * ZFS_LABEL + (128 << 10), &ZFS_MAGIC.to_le_bytes());
+        let system = machine.system();
+        let device = Device::by_name(&system, "sdb").unwrap();
+        let found = layer(&system, &device, &machine.path("dev/sdb")).unwrap();
+        assert_eq!(found.is_some(), known, "{labels} labels: {found:?}");
+    }
+}
+
+#[test]
 fn rarer_layers_are_known_to_libblkid() {
     let machine = Machine::new();
     machine.write("bin/wipefs", "#!/bin/sh\nprintf '# TYPE\\ndos\\nisw_raid_member\\n'");

@@ -162,3 +162,22 @@ fn the_interval_of_an_axis_contains_what_the_table_shows() {
         assert_eq!((axis.low, axis.high, axis.measurable), (Some(1.0), Some(2.0), false));
     }
 }
+
+#[test]
+fn an_interaction_is_the_departure_from_what_its_two_values_predict() {
+    let plan = fixture::race(FILESYSTEMS as u32, SCHEDULERS as u32, |_| {});
+    let (names, design) = axes(&plan, plan.stacks.len());
+    let mut runs = (0..300).map(random_run);
+    let mut verdict = runs.find(|verdict| !verdict.evidence.interactions.is_empty()).unwrap();
+    verdict.evidence.interactions.truncate(1);
+    let found = &mut verdict.evidence.interactions[0];
+    (found.low, found.high) = (Some(1.5), Some(2.0));
+    let own = found.values.join("/");
+    for row in &mut verdict.ratios {
+        row.ratio = Some(if row.stack == own { 0.6_f64.exp() } else { 1.0 });
+    }
+    settle(&plan, &names, &design, &mut verdict);
+    // 0.6 less a half and a third of it, plus a sixth.
+    let low = verdict.evidence.interactions[0].low.unwrap();
+    assert!((low.ln() - 0.2).abs() < 1e-9, "{low}");
+}

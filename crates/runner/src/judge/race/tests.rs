@@ -85,7 +85,8 @@ fn a_race_that_was_stopped_says_how_far_it_is() {
     let screened = |most| run(&plan, most, |trial| fixture::raced(&plan, trial, 0.1, 0.01));
     let pilot = interim(&plan, &screened(5));
     assert_eq!(pilot.reason, "the pilot is not finished, and its trials are never ranked");
-    let screen = interim(&plan, &screened(8 + 12));
+    let records = screened(8 + 12);
+    let screen = interim(&plan, &records);
     assert!(
         screen.reason.starts_with("the race stopped in its screen after 1 rounds; its final is judged after 6 fresh rounds"),
         "{}",
@@ -94,6 +95,11 @@ fn a_race_that_was_stopped_says_how_far_it_is() {
     // Every stack that was run has its row, as an estimate.
     assert_eq!(screen.ratios.len(), 12);
     assert!(screen.ratios.iter().all(|row| row.basis == Basis::Screen && row.pairs == 0));
+    for row in &screen.ratios {
+        let of_row = records.values().filter(|(trial, _)| plan.pair(trial).0.label == row.stack);
+        let values: Vec<_> = of_row.map(|(_, record)| record.metric("step.elapsed")).collect();
+        assert_eq!(row.median, median(&values), "{}", row.stack);
+    }
 }
 
 #[test]
