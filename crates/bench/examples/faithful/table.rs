@@ -79,10 +79,8 @@ fn middle(mut all: Vec<f64>) -> f64 {
 /// Prints errors over all rows, over those whose filesystem is another than that of the capture, and
 /// for each capture the fastest filesystem of program and replay.
 pub fn summary(rows: &[Row]) {
-    let groups: [(&str, fn(&Row) -> bool); 2] =
-        [("same filesystem", |row| row.from == row.on), ("predicted", |row| row.from != row.on)];
-    for (name, belongs) in groups {
-        let chosen: Vec<&Row> = rows.iter().filter(|row| belongs(row)).collect();
+    for (name, is_same) in [("same filesystem", true), ("predicted", false)] {
+        let chosen: Vec<&Row> = rows.iter().filter(|row| (row.from == row.on) == is_same).collect();
         if chosen.is_empty() {
             continue;
         }
