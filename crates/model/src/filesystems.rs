@@ -151,6 +151,9 @@ pub const NFS_PROGRAMS: &[Program] =
 /// The filesystem of a lab that names none.
 pub const DEFAULT_FILESYSTEM: &str = "ext4";
 
+/// Filesystems that a lab compares when its writer names none.
+pub const USUAL_FILESYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
 /// mke2fs of e2fsprogs 1.47: `getopt` and the options that open files of the host.
 const EXT_OPTIONS: MkfsOptions = MkfsOptions {
     with_value: "bCdeEgGiIJlLmMNoOrRstTUz",

@@ -4,6 +4,7 @@ use crate::args::TraceSynthesizeArgs;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 use seekwell_host::confine::Reach;
+use seekwell_model::filesystems::USUAL_FILESYSTEMS;
 use seekwell_trace::info::Summary;
 use seekwell_trace::synthesize::{self, Description, Figure};
 use seekwell_trace::{Trace, TraceError};
@@ -77,12 +78,14 @@ fn json(of: &impl serde::Serialize) -> Result<String, TraceError> {
 fn lab(trace: &Path) -> String {
     // Its escapes are those of TOML.
     let trace = serde_json::Value::String(trace.display().to_string());
+    let tables = USUAL_FILESYSTEMS.map(|name| format!("[[filesystem]]\ntype = \"{name}\"\n\n"));
+    let filesystems = tables.concat();
     format!(
         "# A load made from a description: docs/how-to/replay.md.\n\n\
          [lab]\nname = \"synthesized\"\n\
          question = \"which filesystem runs the described load fastest?\"\n\n\
          [[device]]\nname = \"scratch\"\nloop = \"2GiB\"\n\n\
-         [[filesystem]]\ntype = \"ext4\"\n\n[[filesystem]]\ntype = \"xfs\"\n\n\
+         {filesystems}\
          [[workload]]\nname = \"load\"\nkind = \"replay\"\ntrace = {trace}\n\n\
          [judge]\nmetric = \"replay.elapsed_durable\"\ntie = \"3%\"\nrounds = 10\n"
     )

@@ -1,7 +1,7 @@
 //! The text of a drafted lab.
 
 use super::{Answers, RUNS};
-use seekwell_model::filesystems::filesystem;
+use seekwell_model::filesystems::{USUAL_FILESYSTEMS, filesystem};
 use seekwell_model::units::Nanos;
 use std::fmt::Write as _;
 
@@ -236,8 +236,9 @@ fn device(answers: &Answers, large: usize) -> String {
 }
 
 fn filesystems(answers: &Answers) -> String {
+    let usual = USUAL_FILESYSTEMS.join(",");
     let names = match answers.filesystems.as_str() {
-        "usual" => "ext4,xfs,btrfs",
+        "usual" => usual.as_str(),
         list => list,
     };
     let mut text = "\n# Options are further tables: mkfs = [\"-O\", \"^has_journal\"], mount = [\"noatime\"].\n".to_owned();
