@@ -114,7 +114,7 @@ fn a_lab_on_nodes_that_fail_ends_as_on_one_machine() {
         name=$(taken)
         node=$(echo "$name" | grep -o 'node[0-9]*')
         # The node fails: its daemon and everything that it runs.
-        kill -9 $(pgrep -f "seekwell work" | head -n 1) $(cat "$CLUSTER/$node.own") 2>/dev/null || true
+        kill -9 $(pgrep -f "[s]eekwell work" | head -n 1) $(cat "$CLUSTER/$node.own") 2>/dev/null || true
         kill -9 $(cat "$CLUSTER/slurmctld.own")
         slurmctld -D >/dev/null 2>&1 &
         "$CLUSTER/start-$node" &

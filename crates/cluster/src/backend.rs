@@ -44,6 +44,9 @@ const MOST_BARREN: u32 = 3;
 /// Workers that may vanish with the same trial.
 const MOST_LOSSES: u32 = 3;
 
+/// Silence of a worker after which another one of its task has taken its place.
+const REPLACED_SILENCE: Duration = BEAT.saturating_mul(3);
+
 /// Name of the step in which a trial waits for a node.
 const QUEUED: &str = "queued";
 
@@ -177,11 +180,22 @@ impl Cluster {
         }
         for (index, task) in self.spool.taken()? {
             let (_, last) = *self.heard.entry(task.clone()).or_insert((0, now));
-            if now.duration_since(last) > self.patience.silent {
+            let silent = now.duration_since(last);
+            if silent > self.patience.silent
+                || (silent > REPLACED_SILENCE && self.is_replaced(&task, last))
+            {
                 self.lose(index, &task)?;
             }
         }
         Ok(())
+    }
+
+    /// True if another worker of the same task was heard after this one: the scheduler starts a task
+    /// again when its worker is dead.
+    fn is_replaced(&self, task: &str, last: Instant) -> bool {
+        let others = self.heard.iter().filter(|(other, _)| other.as_str() != task);
+        let is_same = |other: &str| number(other).is_some() && number(other) == number(task);
+        others.into_iter().any(|(other, (_, heard))| is_same(other) && *heard > last)
     }
 
     fn lose(&mut self, index: u32, task: &str) -> Result<(), ClusterError> {

@@ -155,6 +155,32 @@ fn a_trial_of_a_silent_worker_is_put_back_and_given_up_after_three() {
 }
 
 #[test]
+fn a_trial_of_a_worker_whose_task_began_again_is_put_back_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want_only(&[trial(0)]).unwrap();
+    assert_eq!(spool.take("1--node1-20").unwrap(), Some(trial(0)));
+    let (mut cluster, _) = cluster(&spool, ScriptedQueue::default());
+    let begin = Instant::now();
+    let later = |seconds| begin + Duration::from_secs(seconds);
+    spool.beat("1--node1-20", 1).unwrap();
+    cluster.listen(begin).unwrap();
+    // Another task is no replacement; the same one is, once the first worker is silent.
+    spool.beat("2--node2-20", 1).unwrap();
+    cluster.listen(later(5)).unwrap();
+    cluster.listen(later(20)).unwrap();
+    assert_eq!(spool.taken().unwrap().len(), 1);
+    spool.beat("1--node1-20", 2).unwrap();
+    cluster.listen(later(21)).unwrap();
+    spool.beat("1--node1-99", 1).unwrap();
+    cluster.listen(later(22)).unwrap();
+    assert_eq!(spool.taken().unwrap().len(), 1);
+    cluster.listen(later(30)).unwrap();
+    assert_eq!(spool.taken().unwrap().len(), 0);
+    assert_eq!(spool.take("1--node1-99").unwrap(), Some(trial(0)));
+}
+
+#[test]
 fn a_trial_of_a_task_that_slurm_has_ended_is_offered_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
