@@ -37,7 +37,7 @@ fn seekwell(folder: &Path, words: &[&str]) -> Output {
     command.current_dir(folder).args(words).env("NO_COLOR", "1").output().unwrap()
 }
 
-/// Whether this machine can have a cluster and guests; counts a skip when not.
+/// Returns true if this machine can have a cluster and guests; otherwise counts a skip.
 fn can_run(test: &str) -> bool {
     if !seekwell_testing::root() {
         seekwell_testing::skip(test, "needs root for network namespaces");
@@ -52,7 +52,7 @@ fn can_run(test: &str) -> bool {
     has_kernel(test)
 }
 
-/// Whether this machine can have guests; counts a skip when not.
+/// Returns true if this machine can have guests; otherwise counts a skip.
 fn has_kernel(test: &str) -> bool {
     let listed = seekwell(Path::new("/"), &["kernel", "list"]);
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();

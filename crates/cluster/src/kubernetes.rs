@@ -104,7 +104,7 @@ impl Manifest {
                 "completions": pods,
                 "parallelism": pods,
                 "backoffLimit": pods.saturating_mul(RETRIES),
-                // A node that is lost or drained is nobody's mistake. Wrong usage, and a refusal, come
+                // A lost or drained node is no mistake of the lab. Wrong usage, and a refusal, come
                 // back however often they are tried.
                 "podFailurePolicy": {"rules": [
                     {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},

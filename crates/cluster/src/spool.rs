@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 mod tests;
 
-/// The name under which a session's heartbeat stands.
+/// Name of a session's heartbeat.
 pub(crate) const SESSION: &str = "session";
 
 const WORK: &str = "work.json";

@@ -59,7 +59,7 @@ struct Script {
     ours: BTreeSet<String>,
     /// Results of the exclusive open that differ from what sysfs says.
     probes: BTreeMap<String, Result<DeviceNumber, i32>>,
-    /// What is opened to hold a device.
+    /// File that is opened to hold a device.
     held: BTreeMap<String, PathBuf>,
     /// True when writing a setting changes others, as the kernel's do.
     recomputes: bool,

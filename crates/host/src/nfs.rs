@@ -224,7 +224,7 @@ fn client_options(nfs: &Nfs) -> Vec<String> {
     options.push(format!("vers={}", nfs.version));
     options.push(format!("addr={ADDRESS}"));
     if nfs.version == STATELESS {
-        // Locks are the client's own: nobody else has the files.
+        // Locks are the client's own: no other client has the files.
         options.push(format!("port={PORT}"));
         options.extend(["nolock", "mountproto=tcp", "mountvers=3"].map(str::to_owned));
         options.push(format!("mountaddr={ADDRESS}"));

@@ -74,11 +74,7 @@ impl Step for Script {
 
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let step = &self.outline.name;
-        let directory = context.directory.ok_or_else(|| WorkloadError::Unfit {
-            step: step.clone(),
-            problem: "needs a directory".to_owned(),
-            remedy: "mount a filesystem".to_owned(),
-        })?;
+        let directory = context.mounted(step)?;
         // The script changes its directory; `bench` may be given a relative one.
         let directory = directory.canonicalize().map_err(WorkloadError::file("find", directory))?;
         let line = replace_directory(&self.script, &directory);

@@ -138,11 +138,7 @@ impl Step for Maildir {
     }
 
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
-        let directory = context.directory.ok_or_else(|| WorkloadError::Unfit {
-            step: self.outline.name.clone(),
-            problem: "needs a directory".to_owned(),
-            remedy: "mount a filesystem".to_owned(),
-        })?;
+        let directory = context.mounted(&self.outline.name)?;
         let mut outcome = match self.outline.measured {
             true => self.measure(context)?,
             false => self.fill(&directory.join(&self.store.name), context.seed)?,

@@ -49,11 +49,7 @@ impl Replay {
     }
 
     fn target(&self, context: &StepContext<'_>) -> Result<PathBuf, WorkloadError> {
-        let directory = context.directory.ok_or_else(|| WorkloadError::Unfit {
-            step: self.outline.name.clone(),
-            problem: "needs a directory".to_owned(),
-            remedy: "mount a filesystem".to_owned(),
-        })?;
+        let directory = context.mounted(&self.outline.name)?;
         Ok(directory.join(self.place.name("replay")))
     }
 

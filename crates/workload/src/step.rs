@@ -56,7 +56,19 @@ pub struct StepContext<'a> {
     pub keep_samples: usize,
 }
 
-impl StepContext<'_> {
+impl<'a> StepContext<'a> {
+    /// The mounted directory of a step that needs one.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Unfit`] on a raw device.
+    pub(crate) fn mounted(&self, step: &str) -> Result<&'a Path, WorkloadError> {
+        self.directory.ok_or_else(|| WorkloadError::Unfit {
+            step: step.to_owned(),
+            problem: "needs a directory".to_owned(),
+            remedy: "mount a filesystem".to_owned(),
+        })
+    }
+
     /// Returns true when the caller wants the step to end.
     #[must_use]
     pub fn is_stopped(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::commands::deadline::Deadline;
 use crate::commands::{report, run, tried};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
-use seekwell_session::{Finished, Session, Tried};
+use seekwell_session::{Session, Tried};
 use seekwell_store::RunFile;
 use std::path::Path;
 use std::time::Instant;
@@ -35,17 +35,7 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
     let lab = path.with_extension("toml");
     let options = arguments.at.options();
     let planned = Tried::resolve(session, lab.display().to_string(), &text, &options)?.plan()?;
-    planned.notes().iter().for_each(|note| terminal::talk(note));
-    let finished = run::execute(planned, &path, false, !arguments.no_screen, &mut |event| {
-        deadline.is_over(event, Instant::now())
-    })?;
-    match finished {
-        Finished::Complete(_) => {}
-        Finished::Stopped(_) if deadline.is_reached() => {
-            terminal::talk("time is up; every completed trial counts");
-        }
-        Finished::Stopped(path) => return Err(run::interrupted(&path)),
-    }
+    tried::execute(planned, &path, !arguments.no_screen, &mut deadline)?;
     let exit = run::conclude(&path, arguments.json)?;
     terminal::talk(&fidelity(&path)?);
     tried::write_lab(&lab, &text, arguments.at.device.as_deref())?;

@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_host::output::Kind;
 use seekwell_model::record::Status;
-use seekwell_session::{Finished, Options, Seen, Session, Tried};
+use seekwell_session::{Finished, Options, Planned, Seen, Session, Tried};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -27,8 +27,24 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
     let text = tried.lab_text(&lab_name(&name), amount);
     let lab = path.with_extension("toml");
     let planned = Tried::resolve(session, lab.display().to_string(), &text, &options)?.plan()?;
+    execute(planned, &path, !arguments.no_screen, &mut deadline)?;
+    let exit = run::conclude(&path, arguments.json)?;
+    write_lab(&lab, &text, arguments.at.device.as_deref())?;
+    Ok(exit)
+}
+
+/// Runs the trials of a drafted lab until its verdict is clear or the time is up.
+///
+/// # Errors
+/// When the run fails or is interrupted.
+pub fn execute(
+    planned: Planned,
+    path: &Path,
+    screen: bool,
+    deadline: &mut Deadline,
+) -> Result<(), Failure> {
     planned.notes().iter().for_each(|note| terminal::talk(note));
-    let finished = run::execute(planned, &path, false, !arguments.no_screen, &mut |event| {
+    let finished = run::execute(planned, path, false, screen, &mut |event| {
         deadline.is_over(event, Instant::now())
     })?;
     match finished {
@@ -38,9 +54,7 @@ pub fn run(session: &Session, arguments: &TryArgs) -> Result<Exit, Failure> {
         }
         Finished::Stopped(path) => return Err(run::interrupted(&path)),
     }
-    let exit = run::conclude(&path, arguments.json)?;
-    write_lab(&lab, &text, arguments.at.device.as_deref())?;
-    Ok(exit)
+    Ok(())
 }
 
 /// The amount of work that fits the time, from one brief trial of the first stack; `None` for a

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 #[derive(Default)]
 struct ScriptedQueue {
     log: Arc<Mutex<Vec<String>>>,
-    /// What is done when a job is submitted, by its number.
+    /// Actions at the submission of each job, by its number.
     on_submit: Vec<Box<dyn FnMut()>>,
     /// Answers about live tasks, last one repeated.
     live: Vec<Option<Live>>,

@@ -35,7 +35,7 @@ size: "1Gi"
     assert_eq!(document(&value), expected);
 }
 
-/// What another reader of YAML makes of it, where there is one.
+/// Values read back by another reader of YAML, where it is installed.
 #[test]
 fn another_reader_gets_the_same_values() {
     let test = "another_reader_gets_the_same_values";

@@ -6,6 +6,7 @@ use super::accuracy::RANDOM_READS;
 use super::writes::{RANDOM, SYNCED};
 use super::{Accuracy, Findings, Interval, WriteCache, Writes};
 use crate::file::{DeviceFile, load};
+use crate::model::Geometry;
 
 /// Name of the file that is only built to compare with.
 const UNNAMED: Label = Label { name: "probed", title: "probed", source: "probed" };
@@ -71,7 +72,8 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     }
     let _ =
         writeln!(text, "name = {}\ntitle = {}\nkind = \"rotating\"\n", quoted(name), quoted(title));
-    presented(&mut text, findings);
+    presented(&mut text, &findings.geometry);
+    bus(&mut text, findings);
     mechanics(&mut text, findings);
     electronics(&mut text, findings);
     published(&mut text, findings, accuracy, source);
@@ -79,8 +81,8 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     text
 }
 
-fn presented(text: &mut String, findings: &Findings) {
-    let found = &findings.geometry;
+/// The table of what the kernel presents.
+pub(super) fn presented(text: &mut String, found: &Geometry) {
     let _ = writeln!(
         text,
         "[presented]\nsectors = {}\nlogical_block = {}\nphysical_block = {}\nqueue_depth = {}\nmax_request_kib = {}\n",
@@ -90,6 +92,9 @@ fn presented(text: &mut String, findings: &Findings) {
         found.queue_depth,
         (found.max_request_bytes / 1024).clamp(4, 65536),
     );
+}
+
+fn bus(text: &mut String, findings: &Findings) {
     // Without hits in the buffer the bus cannot be told from the medium; then it is no limit.
     let mb_per_s = findings.buffer.mb_per_s.map_or(6000.0, |rate| rate.value);
     let _ =

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fixture;
 use crate::{BenchTarget, bench};
 use seekwell_model::field::{Value, Values};
 use seekwell_model::units::Bytes;
@@ -67,19 +68,7 @@ fn mounted(test: &str, mkfs: &[&str], bytes: u64) -> Option<Mounted> {
 }
 
 fn context(directory: &Path) -> StepContext<'_> {
-    StepContext {
-        directory: Some(directory),
-        device: Path::new("/dev/null"),
-        device_file: None,
-        raw: false,
-        seed: 3,
-        cpus: &[],
-        stop: None,
-        device_bytes: 64 << 20,
-        sector_bytes: 512,
-        scratch: None,
-        keep_samples: 0,
-    }
+    StepContext { seed: 3, device_bytes: 64 << 20, ..fixture::context(directory) }
 }
 
 fn run(params: &WorkloadParams, directory: &Path) -> StepOutcome {

@@ -1,25 +1,10 @@
 use super::*;
+use crate::fixture::context;
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::io::{EngineKind, Pattern};
 use seekwell_model::workloads::{CacheState, CommandParams, Durability, IoParams, MailParams};
 use std::path::Path;
 use std::time::Duration;
-
-fn context(directory: &Path) -> StepContext<'_> {
-    StepContext {
-        directory: Some(directory),
-        device: Path::new("/dev/null"),
-        device_file: None,
-        raw: false,
-        seed: 5,
-        cpus: &[],
-        stop: None,
-        device_bytes: 0,
-        sector_bytes: 512,
-        scratch: None,
-        keep_samples: 0,
-    }
-}
 
 fn io() -> WorkloadParams {
     WorkloadParams::Io(IoParams {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fixture;
 use proptest::prelude::*;
 use seekwell_model::units::Nanos;
 use seekwell_model::workloads::CacheState;
@@ -21,19 +22,7 @@ fn params(run: &str) -> CommandParams {
 }
 
 fn context(directory: &Path) -> StepContext<'_> {
-    StepContext {
-        directory: Some(directory),
-        device: Path::new("/dev/some device"),
-        device_file: None,
-        raw: false,
-        seed: 1,
-        cpus: &[],
-        stop: None,
-        device_bytes: 0,
-        sector_bytes: 512,
-        scratch: None,
-        keep_samples: 0,
-    }
+    StepContext { device: Path::new("/dev/some device"), seed: 1, ..fixture::context(directory) }
 }
 
 fn run(params: &CommandParams) -> Result<StepOutcome, WorkloadError> {

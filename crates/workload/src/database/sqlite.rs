@@ -122,11 +122,7 @@ impl Step for Sqlite {
     }
 
     fn run(&mut self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
-        let directory = context.directory.ok_or_else(|| WorkloadError::Unfit {
-            step: self.outline.name.clone(),
-            problem: "needs a directory".to_owned(),
-            remedy: "mount a filesystem".to_owned(),
-        })?;
+        let directory = context.mounted(&self.outline.name)?;
         let seed = derive_seed(context.seed, &self.outline.name);
         let mut text = Text::new(self.params.row_bytes, seed);
         let connection = self.open(directory)?;

@@ -109,19 +109,7 @@ fn transactions_of_sqlite_are_counted_and_stay_in_the_database() {
             ("warm_up", Value::Integer(2)),
             ("count", Value::Integer(10)),
         ];
-        let context = StepContext {
-            directory: Some(folder.path()),
-            device: Path::new("/dev/null"),
-            device_file: None,
-            raw: false,
-            seed: 5,
-            cpus: &[],
-            stop: None,
-            device_bytes: 0,
-            sector_bytes: 512,
-            scratch: None,
-            keep_samples: 0,
-        };
+        let context = crate::fixture::context(folder.path());
         let mut steps = crate::steps(&params("sqlite", &values));
         assert_eq!(steps.len(), 2);
         steps[0].run(&context).unwrap();

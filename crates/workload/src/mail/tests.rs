@@ -1,25 +1,10 @@
 use super::*;
+use crate::fixture::context;
 use seekwell_model::units::Bytes;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn params(files: u64, directories: u64) -> MailParams {
     MailParams { files, directories, ..seekwell_fixtures::mail_params() }
-}
-
-fn context(directory: &Path) -> StepContext<'_> {
-    StepContext {
-        directory: Some(directory),
-        device: Path::new("/dev/null"),
-        device_file: None,
-        raw: false,
-        seed: 5,
-        cpus: &[],
-        stop: None,
-        device_bytes: 0,
-        sector_bytes: 512,
-        scratch: None,
-        keep_samples: 0,
-    }
 }
 
 fn files_below(directory: &Path) -> Vec<(String, u64)> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fixture;
 use seekwell_model::workloads::{CacheState, WorkloadParams};
 use seekwell_trace::calls::CallId;
 use seekwell_trace::meta::Meta;
@@ -46,19 +47,7 @@ fn params(trace: &Path) -> ReplayParams {
 }
 
 fn context(directory: &Path) -> StepContext<'_> {
-    StepContext {
-        directory: Some(directory),
-        device: Path::new("/dev/null"),
-        device_file: None,
-        raw: false,
-        seed: 1,
-        cpus: &[],
-        stop: None,
-        device_bytes: 0,
-        sector_bytes: 512,
-        scratch: None,
-        keep_samples: 0,
-    }
+    StepContext { seed: 1, ..fixture::context(directory) }
 }
 
 fn run(asynchronous: u64) -> Vec<StepOutcome> {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::accuracy::Accuracy;
-use super::super::describe::quoted;
+use super::super::describe::{presented, quoted};
 use super::super::{Interval, Label};
 use super::{Card, Faster, FlashFindings, FlashKind, READS, SYNCED, Solid};
 
@@ -78,7 +78,7 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
     };
     let (name, title) = (quoted(name), quoted(title));
     let _ = writeln!(text, "name = {name}\ntitle = {title}\nkind = \"{kind}\"\n");
-    presented(&mut text, findings);
+    presented(&mut text, &findings.geometry);
     let mut draft = Draft::default();
     bus(&mut text, &findings.kind, sector_ns);
     match &findings.kind {
@@ -94,19 +94,6 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
         writeln!(text, "[sources]\n\"presented\" = {from}\n\"bus\" = {of_bus}\n{}", draft.sources);
     let _ = write!(text, "[ranges]\n{}", draft.ranges);
     text
-}
-
-fn presented(text: &mut String, findings: &FlashFindings) {
-    let found = &findings.geometry;
-    let _ = writeln!(
-        text,
-        "[presented]\nsectors = {}\nlogical_block = {}\nphysical_block = {}\nqueue_depth = {}\nmax_request_kib = {}\n",
-        found.sectors_512,
-        found.logical_block,
-        found.physical_block,
-        found.queue_depth,
-        (found.max_request_bytes / 1024).clamp(4, 65536),
-    );
 }
 
 fn bus(text: &mut String, kind: &FlashKind, sector_ns: Interval) {
