@@ -42,6 +42,9 @@ const BEATS: &str = "beats";
 const LOGS: &str = "logs";
 const STOP: &str = "stop";
 
+/// Times that a folder is emptied in which others still write.
+const EMPTIED_AT_MOST: usize = 100;
+
 /// Everything that a worker needs besides the trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Work {
@@ -427,9 +430,28 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ClusterError> {
 }
 
 /// Removes a file or a folder, which may be gone already.
+///
+/// A worker may write its heartbeat into a folder while it is emptied; the folder is then emptied
+/// again, at most [`EMPTIED_AT_MOST`] times.
 fn remove(path: &Path) -> Result<(), ClusterError> {
     let is_folder = fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
-    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    if !is_folder {
+        return unless_gone(path, fs::remove_file(path));
+    }
+    let is_filled = |removed: &io::Result<()>| {
+        removed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::DirectoryNotEmpty)
+    };
+    let mut removed = fs::remove_dir_all(path);
+    for _ in 1..EMPTIED_AT_MOST {
+        if !is_filled(&removed) {
+            break;
+        }
+        removed = fs::remove_dir_all(path);
+    }
+    unless_gone(path, removed)
+}
+
+fn unless_gone(path: &Path, removed: io::Result<()>) -> Result<(), ClusterError> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
         _ => Ok(()),

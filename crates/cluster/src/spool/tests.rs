@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture::{record, some_work, spool, trial};
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn delivery(spool: &Spool, index: u32, task: &str) -> Delivery {
     spool.delivery(trial(index), task, Ok(Box::new(record(100))))
@@ -164,4 +165,31 @@ fn the_last_words_are_those_of_the_newest_log_that_says_something() {
     fs::write(spool.logs().join("1.txt"), "1\n2\n3\n4\n5\n6\n").unwrap();
     fs::write(spool.logs().join("2.txt"), "\n").unwrap();
     assert_eq!(spool.last_words(), "2 3 4 5 6");
+}
+
+#[test]
+fn a_folder_is_removed_while_a_worker_writes_into_it() {
+    for _ in 0..100 {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = spool(&folder);
+        let over = AtomicBool::new(false);
+        let removed = std::thread::scope(|scope| {
+            let (writes, written) = std::sync::mpsc::sync_channel(1);
+            let (worker, over) = (spool.clone(), &over);
+            scope.spawn(move || {
+                for count in 0.. {
+                    if over.load(Ordering::Relaxed) || worker.beat("a", count).is_err() {
+                        break;
+                    }
+                    let _ = writes.try_send(());
+                }
+            });
+            written.recv().unwrap();
+            let removed = spool.remove();
+            over.store(true, Ordering::Relaxed);
+            removed
+        });
+        removed.unwrap();
+        assert!(spool.is_gone());
+    }
 }
