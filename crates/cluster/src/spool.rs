@@ -21,7 +21,7 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -44,6 +44,9 @@ const STOP: &str = "stop";
 
 /// Times that a folder is emptied in which others still write.
 const EMPTIED_AT_MOST: usize = 100;
+
+/// Doublings of the number of trials among which a worker chooses.
+const MOST_DOUBLINGS: u32 = 12;
 
 /// Everything that a worker needs besides the trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,7 +154,7 @@ impl Spool {
             let now = if spool.is_gone() || !spool.path(ID).exists() {
                 None
             } else {
-                read::<u64>(&spool.path(BEATS).join(SESSION))?
+                spool.heard(SESSION)?
             };
             if now.is_some() && before.is_some() && now != before {
                 return Self::open(folder);
@@ -210,25 +213,36 @@ impl Spool {
         {
             return Ok(());
         }
-        self.write(&wanted.join(name), trial)
+        self.note(&wanted.join(name), trial)
     }
 
-    /// Withdraws the offers of all trials but these.
+    /// Offers these trials as [`Self::want`] does, and withdraws the offers of all others.
     pub(crate) fn want_only(&self, trials: &[PlannedTrial]) -> Result<(), ClusterError> {
-        for offered in names(&self.path(WANTED))? {
-            if !trials.iter().any(|trial| name(trial.index) == offered) {
-                remove(&self.path(WANTED).join(offered))?;
-            }
+        let wanted: BTreeMap<String, &PlannedTrial> =
+            trials.iter().map(|trial| (name(trial.index), trial)).collect();
+        // As in `want`.
+        let mut known: BTreeSet<String> = names(&self.path(WANTED))?.into_iter().collect();
+        for offered in known.iter().filter(|offered| !wanted.contains_key(*offered)) {
+            remove(&self.path(WANTED).join(offered))?;
         }
-        trials.iter().try_for_each(|trial| self.want(trial))
+        known.extend(self.taken()?.into_iter().map(|(index, _)| name(index)));
+        known.extend(names(&self.path(DONE))?);
+        let new = wanted.into_iter().filter(|(name, _)| !known.contains(name));
+        new.into_iter()
+            .try_for_each(|(name, trial)| self.note(&self.path(WANTED).join(name), trial))
     }
 
-    /// Takes the first trial that is wanted.
+    /// Takes the first trial that is wanted, or a later one when others are faster: each that was lost to another
+    /// worker doubles the number of trials among which the next one is chosen.
     pub(crate) fn take(&self, task: &str) -> Result<Option<PlannedTrial>, ClusterError> {
-        for offered in names(&self.path(WANTED))? {
-            let to = self.path(TAKEN).join(format!("{offered}.{task}"));
+        let mut offered = names(&self.path(WANTED))?;
+        let mut lost = 0_u32;
+        while !offered.is_empty() {
+            let among = offered.len().min(1 << lost.min(MOST_DOUBLINGS));
+            let chosen = offered.remove(fnv(format!("{task} {lost}").as_bytes()) as usize % among);
+            let to = self.path(TAKEN).join(format!("{chosen}.{task}"));
             // Over NFS a rename that succeeded may be answered with "no such file": what is there counts.
-            match fs::rename(self.path(WANTED).join(&offered), &to) {
+            match fs::rename(self.path(WANTED).join(&chosen), &to) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(failed("take", &to)(error));
                 }
@@ -237,6 +251,7 @@ impl Spool {
             if let Some(trial) = read(&to)? {
                 return Ok(Some(trial));
             }
+            lost += 1;
         }
         Ok(None)
     }
@@ -289,7 +304,12 @@ impl Spool {
 
     /// Shows that the session or a worker lives.
     pub(crate) fn beat(&self, name: &str, count: u64) -> Result<(), ClusterError> {
-        self.write(&self.path(BEATS).join(name), &count)
+        self.note(&self.path(BEATS).join(name), &count)
+    }
+
+    /// The number of one heartbeat.
+    pub(crate) fn heard(&self, name: &str) -> Result<Option<u64>, ClusterError> {
+        read(&self.path(BEATS).join(name))
     }
 
     /// The number of each heartbeat by name.
@@ -353,6 +373,15 @@ impl Spool {
 
     /// Writes a file that appears whole and stays after a crash of this machine.
     fn write(&self, path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
+        self.put(path, value, true)
+    }
+
+    /// Writes a file that appears whole; a session that is started again writes it anew.
+    fn note(&self, path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
+        self.put(path, value, false)
+    }
+
+    fn put(&self, path: &Path, value: &impl Serialize, is_kept: bool) -> Result<(), ClusterError> {
         let wrong = failed("write", path);
         // Two writers of one file have different process numbers, or are on different nodes.
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -367,7 +396,9 @@ impl Spool {
             let mode = Mode::RUSR | Mode::WUSR;
             let mut file = File::from(open(&unfinished, flags | OFlags::NOFOLLOW, mode)?);
             file.write_all(&text)?;
-            file.sync_all()?;
+            if is_kept {
+                file.sync_all()?;
+            }
             fs::rename(&unfinished, path)
         };
         written().map_err(|error| {
@@ -378,9 +409,13 @@ impl Spool {
     }
 }
 
-/// Number of a work: FNV-1a of its text.
+/// Number of a work, from its text.
 fn number_of(work: &Work) -> u64 {
-    let text = serde_json::to_vec(work).unwrap_or_default();
+    fnv(&serde_json::to_vec(work).unwrap_or_default())
+}
+
+/// FNV-1a.
+fn fnv(text: &[u8]) -> u64 {
     text.iter().fold(0xcbf2_9ce4_8422_2325, |number: u64, byte| {
         (number ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
     })

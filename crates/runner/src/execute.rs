@@ -15,6 +15,9 @@ use std::time::Instant;
 /// A run ends before a trial that would take it beyond this many times the time it was given.
 pub const OVER: f64 = 1.15;
 
+/// Trials that are announced to a backend at once, where so many are certain to run: enough for all nodes of a cluster.
+const AHEAD: usize = 4096;
+
 /// Storage for records, trial by trial.
 pub trait Keeper {
     /// Keeps a record durably.
@@ -108,6 +111,8 @@ pub struct Execution<'a> {
     spent_ns: u64,
     /// The longest trial, without the writing of images.
     longest_ns: u64,
+    /// Candidates that were given up in this session.
+    quarantined: u32,
 }
 
 impl<'a> Execution<'a> {
@@ -116,7 +121,7 @@ impl<'a> Execution<'a> {
     pub fn new(plan: &'a Plan, kept: Records) -> Self {
         let spent_ns = kept.values().map(|(_, record)| spent_ns(record)).sum();
         let longest_ns = kept.values().map(|(_, record)| without_images_ns(record)).max();
-        Self { plan, records: kept, spent_ns, longest_ns: longest_ns.unwrap_or(0) }
+        Self { plan, records: kept, spent_ns, longest_ns: longest_ns.unwrap_or(0), quarantined: 0 }
     }
 
     /// All records, kept before or made now.
@@ -144,21 +149,19 @@ impl<'a> Execution<'a> {
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
         let mut course = Course::new(self.plan, &self.records);
-        let mut told = Told::default();
+        let (mut told, mut announced) = (Told::default(), Announced::default());
         while let Some(round) = self.next_round(&course) {
             told.tell(self, &course, on_event);
-            let missing = |trial: &&PlannedTrial| {
-                !self.records.contains_key(&trial.index)
-                    && !is_quarantined(&self.records, trial.candidate, trial.index)
-            };
-            backend.announce(&round.iter().filter(missing).copied().collect::<Vec<_>>());
+            if announced.is_old(&course, self.quarantined) {
+                let (trials, renewed) = self.ahead(&course, &round);
+                announced = renewed;
+                backend.announce(&trials);
+            }
             for trial in &round {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(Ended::Stopped);
                 }
-                if !self.records.contains_key(&trial.index)
-                    && !is_quarantined(&self.records, trial.candidate, trial.index)
-                {
+                if self.is_missing(trial) {
                     if self.is_out_of_time(&course) {
                         return Ok(Ended::Complete);
                     }
@@ -169,6 +172,29 @@ impl<'a> Execution<'a> {
             course.take(&round, &self.records);
         }
         Ok(Ended::Complete)
+    }
+
+    fn is_missing(&self, trial: &PlannedTrial) -> bool {
+        !self.records.contains_key(&trial.index)
+            && !is_quarantined(&self.records, trial.candidate, trial.index)
+    }
+
+    /// Missing trials of this round and, where the number of rounds is fixed, of some after it.
+    fn ahead(&self, course: &Course<'_>, round: &[PlannedTrial]) -> (Vec<PlannedTrial>, Announced) {
+        let mut trials: Vec<PlannedTrial> =
+            round.iter().filter(|trial| self.is_missing(trial)).copied().collect();
+        let mut announced = Announced { renew_at: 0, quarantined: self.quarantined };
+        if let (Course::Rounds(now), Effort::Rounds(rounds)) = (course, self.plan.effort()) {
+            let (seed, candidates) = (self.plan.lab.seed, self.plan.candidates.len() as u32);
+            let mut end = now + 1;
+            while trials.len() < AHEAD && end < rounds {
+                let later = order::round_order(seed, candidates, end);
+                trials.extend(later.into_iter().filter(|trial| self.is_missing(trial)));
+                end += 1;
+            }
+            announced.renew_at = if end < rounds { now + (end - now).div_ceil(2) } else { rounds };
+        }
+        (trials, announced)
     }
 
     /// The round to run or to finish; `None` when the run is over.
@@ -243,6 +269,7 @@ impl<'a> Execution<'a> {
             (is_quarantined(&self.records, trial.candidate, index + 1), self.records.get(&index))
             && let Status::Failed { reason, .. } = &record.status
         {
+            self.quarantined += 1;
             on_event(Event::Quarantined { trial, reason });
         }
         Ok(())
@@ -327,6 +354,25 @@ impl<'a> Course<'a> {
         match self {
             Self::Rounds(number) => *number += 1,
             Self::Race(staged) => staged.take(round, records),
+        }
+    }
+}
+
+/// Announced trials.
+#[derive(Default)]
+struct Announced {
+    /// Round before which more are announced.
+    renew_at: u32,
+    /// Candidates that were given up by then.
+    quarantined: u32,
+}
+
+impl Announced {
+    fn is_old(&self, course: &Course<'_>, quarantined: u32) -> bool {
+        match course {
+            Course::Rounds(now) => *now >= self.renew_at || quarantined != self.quarantined,
+            // A race decides after each round what runs next.
+            Course::Race(_) => true,
         }
     }
 }

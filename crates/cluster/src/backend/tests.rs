@@ -41,6 +41,44 @@ impl Queue for ScriptedQueue {
     }
 }
 
+/// A scheduler that counts questions and answers that a task runs.
+#[derive(Default)]
+struct Counting(Arc<Mutex<Vec<&'static str>>>);
+
+impl Queue for Counting {
+    fn submit(&mut self) -> Result<JobId, ClusterError> {
+        self.0.lock().unwrap().push("submit");
+        Ok(JobId("0".to_owned()))
+    }
+
+    fn live(&mut self, _job: &JobId) -> Result<Option<Live>, ClusterError> {
+        self.0.lock().unwrap().push("live");
+        Ok(running(&[1]))
+    }
+
+    fn cancel(&mut self, _job: &JobId) -> Result<(), ClusterError> {
+        Ok(())
+    }
+}
+
+/// 10,000 trials are one submission, and the controller is asked every 10 s, however often the folder is looked at.
+#[test]
+fn the_scheduler_is_asked_seldom() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let queue = Box::new(Counting(log.clone()));
+    let mut cluster = Cluster::new(spool.clone(), queue, Patience::default(), Arc::default());
+    let trials: Vec<PlannedTrial> = (0..10_000).map(trial).collect();
+    cluster.announce(&trials);
+    let begun = cluster.next_question;
+    (0..=1200).for_each(|look| cluster.tend(begun + look * Duration::from_millis(50)).unwrap());
+    let log = log.lock().unwrap();
+    assert_eq!(*log, ["submit", "live", "live", "live", "live", "live", "live"]);
+    let offered = std::fs::read_dir(spool.folder().join("wanted")).unwrap().count();
+    assert_eq!(offered, 10_000);
+}
+
 /// These tasks run, and none waits.
 fn running(tasks: &[u32]) -> Option<Live> {
     Some(Live { running: tasks.iter().copied().collect(), waiting: 0 })

@@ -57,6 +57,19 @@ fn many_workers_take_each_trial_once() {
     assert_eq!(taken, (0..60).collect::<Vec<_>>());
 }
 
+/// Trials that are offered, taken or delivered are offered once, and others no more.
+#[test]
+fn offers_follow_the_announced_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want_only(&[trial(0), trial(1), trial(2), trial(3)]).unwrap();
+    assert_eq!(spool.take("a").unwrap(), Some(trial(0)));
+    assert_eq!(spool.take("b").unwrap(), Some(trial(1)));
+    spool.deliver(&delivery(&spool, 0, "a")).unwrap();
+    spool.want_only(&[trial(0), trial(1), trial(3), trial(4)]).unwrap();
+    assert_eq!(names(&spool.path(WANTED)).unwrap(), ["00000003", "00000004"]);
+}
+
 #[test]
 fn a_trial_of_a_lost_worker_is_wanted_again() {
     let folder = tempfile::tempdir().unwrap();

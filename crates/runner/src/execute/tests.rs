@@ -56,6 +56,59 @@ fn every_round_runs_every_candidate_once_and_keeps_each_record() {
     assert_eq!(ran, planned);
 }
 
+/// Trials that a backend was told of, by the number of trials that it had run.
+struct Told(Vec<(u32, Vec<u32>)>, u32);
+
+impl Backend for Told {
+    fn run(
+        &mut self,
+        _: &Plan,
+        trial: &PlannedTrial,
+        _: &mut dyn FnMut(&str),
+    ) -> Result<Record, BackendError> {
+        self.1 += 1;
+        let fails = trial.candidate == 1;
+        Ok(if fails { Record::failed("mkfs", "EIO") } else { fixture::record(1.0) })
+    }
+
+    fn announce(&mut self, trials: &[PlannedTrial]) {
+        self.0.push((self.1, trials.iter().map(|trial| trial.index).collect()));
+    }
+}
+
+fn told(execution: &mut Execution<'_>) -> Vec<(u32, Vec<u32>)> {
+    let mut backend = Told(vec![], 0);
+    let stop = AtomicBool::new(false);
+    execution.run(&mut backend, &mut Kept::default(), &stop, &mut |_| {}).unwrap();
+    backend.0
+}
+
+#[test]
+fn rounds_that_are_certain_are_announced_together() {
+    let plan = fixture::plan(&["a"], Effort::Rounds(9000));
+    let told = told(&mut Execution::new(&plan, Records::new()));
+    let spans: Vec<(u32, u32, usize)> =
+        told.iter().map(|(ran, trials)| (*ran, trials[0], trials.len())).collect();
+    let expected = [(0, 0, 4096), (2048, 2048, 4096), (4096, 4096, 4096), (6144, 6144, 2856)];
+    assert_eq!(spans, expected);
+}
+
+#[test]
+fn a_candidate_that_was_given_up_is_announced_no_more() {
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
+    let mut resumed = Records::new();
+    let first = plan.trials.iter().find(|trial| trial.candidate == 0).unwrap();
+    resumed.insert(first.index, (*first, fixture::record(1.0)));
+    let told = told(&mut Execution::new(&plan, resumed));
+    let all: Vec<u32> = (0..12).filter(|index| *index != first.index).collect();
+    assert_eq!(told[0], (0, all));
+    let given_up = plan.trials.iter().filter(|trial| trial.candidate == 1).nth(2).unwrap();
+    let left = |trial: &&PlannedTrial| trial.candidate == 0 && trial.round > given_up.round;
+    let left: Vec<u32> = plan.trials.iter().filter(left).map(|trial| trial.index).collect();
+    assert_eq!(told[1].1, left);
+    assert_eq!(told.len(), 2);
+}
+
 #[test]
 fn resuming_runs_exactly_what_is_missing() {
     let plan = fixture::plan(&["a", "b", "c"], Effort::Rounds(6));
