@@ -194,15 +194,15 @@ impl<'c> Reader<'c> {
     /// Attempts of a query behind `FROM`. The inner error is damage, in words.
     pub(crate) fn attempts(&self, source: &str) -> rusqlite::Result<Vec<Result<Kept, Problem>>> {
         let mut all = Vec::new();
-        self.each(source, &mut |kept| all.push(kept))?;
+        self.each(source, &mut |_, kept| all.push(kept))?;
         Ok(all)
     }
 
-    /// As [`Self::attempts`], one at a time: a run of 100,000 trials fills gigabytes.
+    /// As [`Self::attempts`], one at a time and with their trials: a run of 100,000 trials fills gigabytes.
     pub(crate) fn each(
         &self,
         source: &str,
-        see: &mut dyn FnMut(Result<Kept, Problem>),
+        see: &mut dyn FnMut(PlannedTrial, Result<Kept, Problem>),
     ) -> rusqlite::Result<()> {
         let query = format!(
             "SELECT id, trial, round, candidate, seed, written_at, digest, prefix, record,
@@ -218,9 +218,10 @@ impl<'c> Reader<'c> {
                 candidate: row.get(3)?,
                 seed: row.get::<_, i64>(4)?.cast_unsigned(),
             };
-            Ok(self.kept(row, trial)?.map_err(|problem| problem_of(&trial, &problem)))
+            let kept = self.kept(row, trial)?;
+            Ok((trial, kept.map_err(|problem| problem_of(&trial, &problem))))
         })?;
-        rows.try_for_each(|kept| kept.map(&mut *see))
+        rows.try_for_each(|row| row.map(|(trial, kept)| see(trial, kept)))
     }
 
     fn kept(&self, row: &Row<'_>, trial: PlannedTrial) -> rusqlite::Result<Result<Kept, Problem>> {

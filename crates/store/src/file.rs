@@ -187,7 +187,7 @@ impl RunFile {
             return kept.into_iter().map(|kept| kept.map(pair).map_err(damaged)).collect();
         }
         let (mut all, mut problem) = (Vec::new(), None);
-        let mut see = |kept: std::result::Result<crate::attempt::Kept, String>| match kept {
+        let mut see = |_, kept: std::result::Result<crate::attempt::Kept, String>| match kept {
             Ok(kept) => all.push((kept.trial, kept.record)),
             Err(words) => problem = problem.take().or(Some(words)),
         };

@@ -5,11 +5,13 @@ use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
 use seekwell_host::confine::Reach;
 use seekwell_host::output::{Kind, is_same_file};
+use seekwell_model::record::{Record, Sample};
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{Inside, RunView};
 use seekwell_runner::judge::{self, prolong};
 use seekwell_store::{Integrity, RunFile};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Shows or exports a run.
@@ -28,7 +30,8 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     }
     foreign::confine(&reach);
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
-    let view = view(&file)?;
+    let is_text = !arguments.json && arguments.html.is_none() && arguments.parquet.is_none();
+    let view = if is_text { view_as_text(&file) } else { view(&file) }?;
     if let Some(path) = &arguments.html {
         write(path, Kind::Page, &page(&file, &view, arguments)?, arguments)?;
     }
@@ -84,15 +87,43 @@ fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String
 /// # Errors
 /// When the run file cannot be read.
 pub fn view(file: &RunFile) -> Result<RunView, Failure> {
+    view_of(file, &|_, _| {})
+}
+
+/// As [`view`], without the parts of records that no text shows: a tenth of the memory.
+///
+/// # Errors
+/// When the run file cannot be read.
+pub fn view_as_text(file: &RunFile) -> Result<RunView, Failure> {
+    view_of(file, &lighten)
+}
+
+/// Takes out of a record what only pages, tables and JSON show.
+fn lighten(record: &mut Record, is_over: bool) {
+    for step in &mut record.steps {
+        step.histograms = BTreeMap::new();
+        step.single_ios = Vec::new();
+    }
+    record.block_events = None;
+    record.journal_timeline = Vec::new();
+    // Of a judged run the text shows the pressure on the CPUs alone, which modelled devices lack.
+    let has_pressure = |sample: &Sample| sample.cpu_pressure_percent.is_some();
+    if is_over && !record.timeline.iter().any(has_pressure) {
+        record.timeline = Vec::new();
+    }
+}
+
+fn view_of(file: &RunFile, lighten: &dyn Fn(&mut Record, bool)) -> Result<RunView, Failure> {
     let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let plan = file.plan().map_err(wrong)?;
-    // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
-    let by_index = file.records().map_err(wrong)?;
-    let by_index =
-        by_index.into_iter().map(|(trial, record)| (trial.index, (trial, record))).collect();
-    let mut warnings = integrity(&file.verify().map_err(wrong)?);
     let stored = file.verdict().map_err(wrong)?;
     let is_over = stored.is_some();
+    let lighten = |record: &mut Record| lighten(record, is_over);
+    // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
+    let (by_index, found) = file.verified_records(&lighten).map_err(wrong)?;
+    let by_index =
+        by_index.into_iter().map(|(trial, record)| (trial.index, (trial, record))).collect();
+    let mut warnings = integrity(&found);
     let verdict = match stored {
         Some(verdict) => {
             warnings.extend(other_verdict(&verdict, &prolong::judged(&plan, &by_index)));

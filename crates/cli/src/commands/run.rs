@@ -81,7 +81,7 @@ pub fn show_unseen(planned: &Planned, path: &Path) -> Result<Option<Failure>, Fa
 /// When the file cannot be read, or every trial failed.
 pub fn conclude(path: &Path, json: bool) -> Result<Exit, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
-    let view = report::view(&file)?;
+    let view = if json { report::view(&file) } else { report::view_as_text(&file) }?;
     terminal::talk(&format!("run file: {}", path.display()));
     report::print(&view, path, json);
     let failed = |record: &Record| matches!(record.status, Status::Failed { .. });

@@ -1,9 +1,12 @@
 //! Verification of a run file against its digests.
 
 use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED};
-use crate::attempt::Reader;
+use crate::attempt::{Kept, Reader};
 use crate::seal::Seal;
 use rusqlite::OptionalExtension;
+use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::Record;
+use std::collections::BTreeMap;
 
 /// Result of checking the digests of a run file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +31,40 @@ impl RunFile {
     /// # Errors
     /// When the file cannot be read.
     pub fn verify(&self) -> Result<Integrity> {
+        self.check(&mut |_, _| {})
+    }
+
+    /// [`Self::records`] and [`Self::verify`] in one pass over the file. `lighten` takes out of each record, as soon as
+    /// it is read, what the caller does not need: a run of 100,000 trials fills gigabytes.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a record that counts is damaged.
+    pub fn verified_records(
+        &self,
+        lighten: &dyn Fn(&mut Record),
+    ) -> Result<(Vec<(PlannedTrial, Record)>, Integrity)> {
+        if self.format.major < FORMAT.major {
+            let mut records = self.records()?;
+            records.iter_mut().for_each(|(_, record)| lighten(record));
+            return Ok((records, Integrity::NotVerifiable));
+        }
+        let mut last = BTreeMap::new();
+        let integrity = self.check(&mut |trial, kept| {
+            let kept = kept.map(|mut kept| {
+                lighten(&mut kept.record);
+                (kept.trial, kept.record)
+            });
+            last.insert(trial.index, kept);
+        })?;
+        let records: std::result::Result<_, String> = last.into_values().collect();
+        Ok((records.map_err(|problem| self.damaged(problem))?, integrity))
+    }
+
+    /// Verifies the file and shows every attempt on the way.
+    fn check(
+        &self,
+        show: &mut dyn FnMut(PlannedTrial, std::result::Result<Kept, String>),
+    ) -> Result<Integrity> {
         if self.format.major < FORMAT.major {
             return Ok(Integrity::NotVerifiable);
         }
@@ -42,9 +79,9 @@ impl RunFile {
         let known: Vec<(&str, &str)> = known.iter().map(|(key, value)| (*key, &**value)).collect();
         let mut seal = Seal::begin(&known);
         let (mut number, mut damaged) = (0, false);
-        let mut see = |attempt: std::result::Result<crate::attempt::Kept, String>| {
+        let mut see = |trial, attempt: std::result::Result<Kept, String>| {
             number += 1;
-            match attempt {
+            match &attempt {
                 Ok(kept) => {
                     seal = seal.attempt(&kept.digest);
                     let index = kept.trial.index;
@@ -54,9 +91,10 @@ impl RunFile {
                 }
                 Err(problem) => {
                     damaged = true;
-                    changed.push(problem);
+                    changed.push(problem.clone());
                 }
             }
+            show(trial, attempt);
         };
         Reader::new(&self.connection)
             .and_then(|reader| reader.each("attempt ORDER BY id", &mut see))

@@ -63,7 +63,7 @@ impl RunFile {
         for path in parts {
             let part = Self::open(path)?;
             let mut wrong = None;
-            let mut take = |kept: Result<Kept, String>| {
+            let mut take = |_, kept: Result<Kept, String>| {
                 if wrong.is_none() {
                     let taken = kept.map_err(|problem| part.damaged(problem));
                     let taken = taken.and_then(|kept| {
