@@ -92,7 +92,7 @@ impl fmt::Display for End {
             ),
             Self::KernelSpins { ticks } => write!(
                 formatter,
-                "its kernel used {} s of CPU time while virtual time stood still",
+                "its kernel used {} s of CPU time while virtual time stood still; what is served from memory takes no virtual time: end the step by count instead of time, or write cache = \"direct\"",
                 seconds(ticks)
             ),
             Self::Stuck => write!(formatter, "it hung without yielding the clock"),

@@ -154,7 +154,7 @@ macro_rules! io_fields {
             Field { name: "size", kind: FieldKind::Size { min: Bytes(512), max: Bytes::mib(64) }, default: Some($size), required: false,
                 doc: "Bytes per operation, a multiple of the device's sector with `cache = \"direct\"`." },
             Field { name: "count", kind: FieldKind::Integer { min: 1, max: 1_000_000_000_000 }, default: None, required: false,
-                doc: "Operations over all threads. Without `count` and `time` the step runs 2 s." },
+                doc: "Operations over all threads. Without `count` and `time`, `stream` goes over the file once and `seek` runs 2 s." },
             Field { name: "time", kind: FieldKind::Duration, default: None, required: false,
                 doc: "Ends the step after this time, or at `count`, whichever comes first." },
             Field { name: "threads", kind: FieldKind::IntegerList { min: 1, max: 1024 }, default: Some("1"), required: false,
@@ -235,6 +235,16 @@ fn is_steady_rule(text: &str) -> bool {
         && limit.is_ok_and(|limit| limit > 0.0 && limit.is_finite())
 }
 
+/// Operations and time that end a step. A second time over a file would be served from memory, in
+/// virtual time without end.
+fn bounds(pattern: Pattern, size: Bytes, values: &Values) -> (Option<u64>, Option<Nanos>) {
+    match (values.integer("count"), values.duration("time"), values.size("file_size")) {
+        (None, None, Some(file)) if pattern == Pattern::Sequential => (Some(file.0 / size.0), None),
+        (None, None, _) => (None, Some(DEFAULT_TIME)),
+        given => (given.0, given.1),
+    }
+}
+
 fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams, FieldConflict> {
     let engine = match values.text("engine") {
         Some("io_uring") => EngineKind::IoUring,
@@ -275,8 +285,7 @@ fn build(kind: &str, pattern: Pattern, values: &Values) -> Result<WorkloadParams
     if curve.len() == 1 {
         curve.clear();
     }
-    let count = values.integer("count");
-    let time = values.duration("time").or(if count.is_none() { Some(DEFAULT_TIME) } else { None });
+    let (count, time) = bounds(pattern, size, values);
     let mut params = IoParams {
         kind: kind.to_owned(),
         step: values.text("step").unwrap_or(kind).to_owned(),

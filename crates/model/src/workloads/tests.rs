@@ -121,6 +121,7 @@ fn what_a_lab_leaves_out_has_the_declared_default() {
     let WorkloadParams::Io(stream) = built(&io::STREAM) else { panic!("not a stream") };
     assert_eq!((stream.size, stream.cache), (Bytes::mib(1), CacheState::Cold));
     assert_eq!(stream.file_size, Some(Bytes::mib(256)));
+    assert_eq!((stream.count, stream.time), (Some(256), None), "once over the file");
     let WorkloadParams::Io(seek) = built(&io::SEEK) else { panic!("not a seek") };
     assert_eq!((seek.size, seek.cache), (Bytes::kib(4), CacheState::Direct));
     let WorkloadParams::Iozone(iozone) = built(&iozone::IOZONE) else { panic!("not iozone") };

@@ -71,6 +71,10 @@ pub(super) fn record(transcript: Transcript, outcome: &Outcome) -> Record {
 fn why(end: &End, garbled: Option<&str>, outcome: &Outcome) -> String {
     let mut parts = vec![format!("the guest ended without a record: {end}")];
     parts.extend(garbled.map(|line| format!("unreadable message: {line}")));
+    if matches!(end, End::KernelSpins { .. } | End::ProgramSpins { .. }) {
+        // It was ended from outside: its console knows nothing of it.
+        return parts.join("\n");
+    }
     let log = String::from_utf8_lossy(&outcome.log);
     for text in [last_lines(&log, CONSOLE_LINES), last_lines(&outcome.console, CONSOLE_LINES)] {
         if !text.trim().is_empty() {
