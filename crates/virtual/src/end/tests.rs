@@ -38,6 +38,9 @@ fn only_a_command_that_succeeded_is_a_success() {
 
 #[test]
 fn the_message_says_what_to_think_of_it() {
+    let text = End::KernelSpins { ticks: 6012 }.to_string();
+    assert!(text.starts_with("its kernel used 60 s of CPU time while virtual time stood still; "));
+    assert!(text.ends_with("end the step by count instead of time, or write cache = \"direct\""));
     let text = End::ProgramSpins { ticks: 6012 }.to_string();
     let expected = "a program computed for 60 s of CPU time without a system call; virtual time advances only in system calls";
     assert_eq!(text, expected);
