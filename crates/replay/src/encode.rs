@@ -38,6 +38,9 @@ pub struct Operation {
     pub think_ns: u64,
     /// Part of that time in which the thread was asleep: no faster CPU makes it shorter.
     pub wait_ns: u64,
+    /// True when nothing but the thread itself held it back in the recording: it pauses while it
+    /// waits for the operations of other lanes, and not after them.
+    pub pauses_first: bool,
     /// Operations of other lanes that must be over: lane and number from 1.
     pub after: Vec<(u32, u64)>,
 }
@@ -62,6 +65,7 @@ impl Operation {
             start_ns: 0,
             think_ns: 0,
             wait_ns: 0,
+            pauses_first: false,
             after: Vec::new(),
         }
     }
@@ -90,7 +94,8 @@ impl Operation {
         let mask = fields.iter().enumerate().filter(|(_, value)| **value != 0);
         let mask: u64 = mask.map(|(at, _)| 1 << at).sum();
         to.push(self.action as u8);
-        put(to, u64::from(self.call.0) << 1 | u64::from(self.added));
+        let marks = u64::from(self.added) | u64::from(self.pauses_first) << 1;
+        put(to, u64::from(self.call.0) << 2 | marks);
         put(to, mask << 1 | u64::from(!self.after.is_empty()));
         fields.iter().filter(|value| **value != 0).for_each(|value| put(to, *value));
         if !self.after.is_empty() {
@@ -108,8 +113,9 @@ impl Operation {
         *bytes = rest;
         self.action = Action::numbered(*action)?;
         let call = take(bytes)?;
-        self.call = CallId(u16::try_from(call >> 1).ok()?);
+        self.call = CallId(u16::try_from(call >> 2).ok()?);
         self.added = call & 1 == 1;
+        self.pauses_first = call & 2 == 2;
         let mask = take(bytes)?;
         let mut field = |at: u32| if mask >> (at + 1) & 1 == 1 { take(bytes) } else { Some(0) };
         self.slot = field(0)?;

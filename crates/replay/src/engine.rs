@@ -15,6 +15,7 @@ use progress::Progress;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// Timing of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +70,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         start: Barrier::new(plan.lanes.len()),
         failed: Mutex::new(None),
         began: OnceLock::new(),
+        awake: if options.awake { lane::oversleeps() } else { Duration::ZERO },
     };
     let result = jail::within(target, || run(&shared, target));
     for slot in &slots {

@@ -154,7 +154,12 @@ impl Planner {
             .filter(|end| *end <= draft.operation.start_ns)
             .chain(thread_ns)
             .max();
-        let begin_ns = ready_ns.or(self.first_ns).unwrap_or(draft.operation.start_ns);
+        let begin_ns = if self.processes.runs(draft.process, draft.thread) {
+            ready_ns.or(self.first_ns).unwrap_or(draft.operation.start_ns)
+        } else {
+            // Files that an ended thread left open are closed at once.
+            draft.operation.start_ns
+        };
         let gap_ns = draft.operation.start_ns.saturating_sub(begin_ns);
         let pause = self.processes.take_pause(draft.process, draft.thread);
         // A thread that waited for another may have been held back before that.
@@ -163,6 +168,7 @@ impl Planner {
         draft.operation.wait_ns = pause.waited_ns.min(gap_ns - stalled_ns);
         draft.operation.think_ns = gap_ns - stalled_ns - draft.operation.wait_ns;
         draft.operation.after = self.known.missing(me.lane, &draft.needs);
+        draft.operation.pauses_first = is_own && gap_ns > 0 && !draft.operation.after.is_empty();
         let lane = &mut self.lanes[me.lane as usize];
         let before = lane.bytes.len();
         draft.operation.encode(lane.last_start_ns, &mut lane.bytes);

@@ -17,8 +17,12 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Think time below this is spent awake, as the program did: a sleep would end late.
-const AWAKE: Duration = Duration::from_micros(100);
+/// Longest time before a call that is spent awake: threads that are awake hold others up.
+const MOST_AWAKE: Duration = Duration::from_micros(100);
+
+/// Sleeps that are tried to learn how late they end.
+const TRIED_SLEEPS: usize = 16;
+const TRIED_SLEEP: Duration = Duration::from_micros(50);
 
 /// Longest sleep before a look at the caller's stop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
@@ -36,6 +40,8 @@ pub(super) struct Shared<'a> {
     pub(super) start: Barrier,
     pub(super) failed: Mutex<Option<Errno>>,
     pub(super) began: OnceLock<Instant>,
+    /// Time before a call that is spent awake, since a sleep would end late.
+    pub(super) awake: Duration,
 }
 
 impl Shared<'_> {
@@ -57,7 +63,7 @@ struct Ends<'a>(&'a Progress);
 
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
-        self.0.publish(u64::MAX);
+        self.0.end();
     }
 }
 
@@ -81,7 +87,7 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
     while operation.decode(&mut bytes).is_some() {
         runner.one(&operation, began);
         number += 1;
-        shared.progress[lane].publish(number);
+        shared.progress[lane].publish(number, nanoseconds(runner.last_end - began));
         if shared.stopped() {
             runner.result.stopped = true;
             break;
@@ -94,6 +100,19 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
 pub(crate) fn fine_sleep() {
     // SAFETY: PR_SET_TIMERSLACK takes a number.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };
+}
+
+/// Time by which sleeps of this machine end late, at most [`MOST_AWAKE`].
+pub(super) fn oversleeps() -> Duration {
+    fine_sleep();
+    let mut late = [Duration::ZERO; TRIED_SLEEPS];
+    for late in &mut late {
+        let start = Instant::now();
+        std::thread::sleep(TRIED_SLEEP);
+        *late = start.elapsed().saturating_sub(TRIED_SLEEP);
+    }
+    late.sort_unstable();
+    late[TRIED_SLEEPS * 3 / 4].min(MOST_AWAKE)
 }
 
 struct Runner<'a> {
@@ -121,18 +140,7 @@ impl<'a> Runner<'a> {
 
     /// Waits for the operation's turn and its time, issues it and compares the result.
     fn one(&mut self, operation: &Operation, began: Instant) {
-        let mut waited = false;
-        for (lane, number) in &operation.after {
-            let other = self.shared.progress.get(*lane as usize);
-            waited |= other.is_some_and(|other| other.wait(*number, || self.shared.stopped()));
-        }
-        if waited {
-            self.last_end = Instant::now();
-        }
-        let due = self.due(operation, began);
-        if let Some(due) = due {
-            self.sleep_until(due);
-        }
+        let due = self.turn(operation, began);
         if self.shared.stopped() {
             return;
         }
@@ -170,6 +178,39 @@ impl<'a> Runner<'a> {
         self.compare(operation, class, done);
     }
 
+    /// Waits for the operations that this one comes after, and for its time, which it returns.
+    fn turn(&mut self, operation: &Operation, began: Instant) -> Option<Instant> {
+        let is_recorded = matches!(self.shared.options.speed, Speed::Recorded(_));
+        if operation.pauses_first && is_recorded {
+            let due = self.due(operation, began);
+            if let Some(due) = due {
+                self.sleep_until(due);
+            }
+            return self.others(operation, began).or(due);
+        }
+        if let Some(over) = self.others(operation, began) {
+            self.last_end = self.last_end.max(over);
+        }
+        let due = self.due(operation, began);
+        if let Some(due) = due {
+            self.sleep_until(due);
+        }
+        due
+    }
+
+    /// Waits for the operations of other lanes that this one comes after. Returns the time at which
+    /// they were over, which is before this thread woke up; `None` when none was waited for.
+    fn others(&self, operation: &Operation, began: Instant) -> Option<Instant> {
+        let mut over = None;
+        for (lane, number) in &operation.after {
+            let Some(other) = self.shared.progress.get(*lane as usize) else { continue };
+            if other.wait(*number, || self.shared.stopped()) {
+                over = over.max(Some(began + Duration::from_nanos(other.at_ns())));
+            }
+        }
+        over
+    }
+
     /// The time at which the operation is to begin; `None` for at once.
     fn due(&self, operation: &Operation, began: Instant) -> Option<Instant> {
         let scaled =
@@ -189,7 +230,7 @@ impl<'a> Runner<'a> {
     }
 
     fn sleep_until(&self, due: Instant) {
-        let awake = if self.shared.options.awake { AWAKE } else { Duration::ZERO };
+        let awake = self.shared.awake;
         loop {
             let left = due.saturating_duration_since(Instant::now());
             if left.is_zero() || self.shared.stopped() {

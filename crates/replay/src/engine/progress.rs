@@ -15,14 +15,31 @@ const PATIENCE: Duration = Duration::from_millis(50);
 #[repr(align(128))]
 pub(super) struct Progress {
     done: AtomicU64,
+    /// End of the last operation, nanoseconds from the start of the replay.
+    at_ns: AtomicU64,
     waiting: AtomicU32,
     lock: Mutex<()>,
     changed: Condvar,
 }
 
 impl Progress {
-    /// The lane has done this many operations.
-    pub(super) fn publish(&self, number: u64) {
+    /// The lane has done this many operations, the last of which ended then.
+    pub(super) fn publish(&self, number: u64, at_ns: u64) {
+        self.at_ns.store(at_ns, Ordering::Relaxed);
+        self.tell(number);
+    }
+
+    /// The lane does no more.
+    pub(super) fn end(&self) {
+        self.tell(u64::MAX);
+    }
+
+    /// End of the lane's last operation so far, nanoseconds from the start of the replay.
+    pub(super) fn at_ns(&self) -> u64 {
+        self.at_ns.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, number: u64) {
         self.done.store(number, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             // With the lock, no thread can be between its look and its sleep.

@@ -146,6 +146,11 @@ impl Processes {
         thread.map(|thread| std::mem::take(&mut thread.pause)).unwrap_or_default()
     }
 
+    /// True until the last call of the thread was planned.
+    pub(super) fn runs(&self, process: u32, thread: u32) -> bool {
+        self.threads.contains_key(&(process, thread))
+    }
+
     /// Recorded time since which nothing but itself held the thread back.
     pub(super) fn ready_ns(&self, process: u32, thread: u32) -> Option<u64> {
         self.threads.get(&(process, thread))?.ready_ns

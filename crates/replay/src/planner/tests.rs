@@ -369,6 +369,37 @@ fn pauses_are_what_the_thread_computed_and_slept_and_not_what_others_took() {
 }
 
 #[test]
+fn a_thread_pauses_while_it_waits_for_those_that_did_not_hold_it_back() {
+    let mut script = Script::default();
+    // Calls of 1000 ns, one each 2000 ns.
+    script.at(1, "mkdir", "/early", 0);
+    script.at(2, "mkdir", "/own", 0);
+    script.at(2, "rmdir", "/early", 0);
+    script.at(1, "mkdir", "/late", 0);
+    script.at(2, "rmdir", "/late", 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let all: Vec<_> = plan
+        .operations(1)
+        .into_iter()
+        .map(|one| (one.after, one.think_ns, one.pauses_first))
+        .collect();
+    let expected = [(vec![], 2000, false), (vec![(0, 1)], 1000, true), (vec![(0, 2)], 1000, false)];
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn files_that_a_process_leaves_open_are_closed_at_once() {
+    let mut script = Script::default();
+    script.open(1, "/left", libc::O_CREAT | libc::O_WRONLY, 3);
+    script.now_ns += 5_000_000;
+    script.at(1, "newfstatat", "/left", 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let all: Vec<_> =
+        plan.operations(0).into_iter().map(|one| (one.action, one.think_ns)).collect();
+    assert_eq!(all, [(Action::Open, 0), (Action::StatusOf, 5_001_000), (Action::Close, 0)]);
+}
+
+#[test]
 fn mappings_that_may_be_written_through_are_counted() {
     const PRIVATE: u64 = 2;
     const SHARED: u64 = 1;
