@@ -1,6 +1,6 @@
 use super::*;
 use crate::fidelity::{Difference, Fidelity};
-use crate::fixture::{REGULAR, Script};
+use crate::fixture::{DIRECTORY, REGULAR, Script};
 use crate::planner::Choice;
 use crate::rebuild::rebuild;
 use seekwell_trace::calls::CallId;
@@ -63,6 +63,71 @@ fn a_program_is_repeated_with_its_results() {
     assert_eq!(counts, [("fsync", 1), ("other", 4), ("read", 2), ("write", 1)]);
     let fidelity = Fidelity::of(plan.recorded(), &replayed);
     assert_eq!((fidelity.share(), fidelity.calls), (Some(1.0), 8));
+}
+
+/// An archive of 40 directories with ten files each is unpacked; the archive and libraries are there
+/// before, names are looked for that are not there, and one that is to be made has no directory.
+fn untar() -> Script {
+    let mut script = Script::default();
+    let missing = -i64::from(libc::ENOENT);
+    let new = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
+    script.walked("/w", DIRECTORY, 4096);
+    script.walked("/w/t.tar", REGULAR, 40_960_000);
+    for library in 0..6 {
+        let path = format!("/lib/{library}");
+        script.known(&path, REGULAR, 832);
+        script.at(1, "access", &format!("/lib/none{library}"), missing);
+        script.open(1, &path, libc::O_RDONLY, 3);
+        let read = script.on(1, "read", (3, &path), 832);
+        (read.offset, read.length) = (Some(0), Some(832));
+        script.on(1, "close", (3, &path), 0);
+    }
+    script.open(1, "/w/t.tar", libc::O_RDONLY, 3);
+    script.open(1, "/w/none/file", new, missing as i32);
+    for directory in 0..40_u64 {
+        script.known(&format!("/w/d{directory}"), DIRECTORY, 4096);
+        script.at(1, "mkdirat", &format!("/w/d{directory}"), 0).flags = Some(0o755);
+        for file in 0..10 {
+            let path = format!("/w/d{directory}/f{file}");
+            script.file(&path);
+            script.open(1, &path, new, 4);
+            for part in 0..2 {
+                let read = script.on(1, "read", (3, "/w/t.tar"), 10_240);
+                read.offset = Some((directory * 20 + file * 2 + part) * 10_240);
+                read.length = Some(10_240);
+                let write = script.on(1, "write", (4, &path), 10_240);
+                (write.offset, write.length) = (Some(part * 10_240), Some(10_240));
+            }
+            script.on(1, "fchmod", (4, &path), 0).flags = Some(0o644);
+            script.on(1, "close", (4, &path), 0);
+            script.at(1, "newfstatat", &format!("{path}.none"), missing);
+        }
+    }
+    script.on(1, "close", (3, "/w/t.tar"), 0);
+    script
+}
+
+#[test]
+fn a_load_that_is_made_from_a_description_is_repeated_with_its_results() {
+    use seekwell_trace::synthesize::{describe, generate};
+    if !root("a_load_that_is_made") {
+        return;
+    }
+    let (_folder, trace) = untar().write();
+    let described = describe(&trace).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 1..4 {
+        let made = folder.path().join(seed.to_string());
+        generate(&described, &made, seed).unwrap();
+        let made = seekwell_trace::Trace::open(&made).unwrap();
+        let plan = crate::planner::plan(&made, &Choice::default()).unwrap();
+        let target = tempfile::tempdir().unwrap();
+        rebuild(&plan, target.path(), Content::Zeros, None).unwrap();
+        let replayed = replay(&plan, target.path(), &asap()).unwrap();
+        let fidelity = Fidelity::of(plan.recorded(), &replayed);
+        let share = fidelity.share().unwrap();
+        assert!(share >= 0.99, "{share} {:?} {:?}", replayed.differences, plan.recorded());
+    }
 }
 
 #[test]

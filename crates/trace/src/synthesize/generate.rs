@@ -451,9 +451,10 @@ impl Maker<'_> {
             drawn.again.filter(|_| below(&mut self.random, state.count.max(1)) >= state.fresh);
         let node = match state.object {
             Object::Missing => {
-                let known = again
-                    .and_then(|gap| self.world.named(Object::Missing, gap, |node| !node.exists));
-                known.unwrap_or_else(|| self.world.missing(&mut self.random))
+                let deep = makes_names(call, event.flags.unwrap_or(0));
+                let fit = |node: &super::world::Node| !node.exists && node.is_deep >= deep;
+                let known = again.and_then(|gap| self.world.named(Object::Missing, gap, fit));
+                known.unwrap_or_else(|| self.world.missing(deep, &mut self.random))
             }
             _ if state.error == 0 => self.succeeds(call, again, state, event)?,
             _ => self.existing(again, state.object)?,
@@ -541,7 +542,8 @@ impl Maker<'_> {
     fn opens(&mut self, node: usize, event: &mut Event) {
         let mut flags = event.flags.unwrap_or(0);
         if self.world.nodes[node].is_directory() {
-            flags |= O_DIRECTORY;
+            // Directories are opened for reading, and no open makes one.
+            flags = flags & !(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC) | O_DIRECTORY;
         } else {
             flags &= !O_DIRECTORY;
         }
@@ -561,6 +563,12 @@ impl Maker<'_> {
         event.fd = Some(fd);
         event.result = Some(fd.into());
     }
+}
+
+/// True for a call that makes the name if its directory exists.
+fn makes_names(call: &Call, flags: u64) -> bool {
+    let makes = ["creat", "mkdir", "mkdirat", "mknod", "mknodat", "symlink", "symlinkat"];
+    makes.contains(&call.name) || (call.opens && flags & O_CREAT != 0)
 }
 
 /// Draws of a call, from before its object was chosen.

@@ -45,6 +45,8 @@ pub(super) struct Node {
     parent: usize,
     /// True when the trace has its entry.
     is_written: bool,
+    /// True for a missing name whose directory is missing too.
+    pub(super) is_deep: bool,
 }
 
 /// An open file.
@@ -172,7 +174,12 @@ impl World {
         let at = self.unused.iter().take(SEARCH).position(|(directory, _)| *directory == wanted);
         let at = at.or_else(|| (!self.unused.is_empty()).then(|| index(random, self.unused.len())));
         let Some(at) = at else {
-            let node = self.make(wanted, Object::File);
+            // Nothing from before is in a directory that the load makes.
+            let mut parent = wanted;
+            while !self.nodes[parent].initial {
+                parent = self.nodes[parent].parent;
+            }
+            let node = self.make(parent, Object::File);
             self.nodes[node].initial = true;
             self.nodes[node].settled = false;
             return node;
@@ -185,11 +192,13 @@ impl World {
         node.unwrap_or(0)
     }
 
-    /// A name that does not exist.
-    pub(super) fn missing(&mut self, random: &mut impl Rng) -> usize {
+    /// A name that does not exist; with `deep`, its directory does not exist either, so that nothing
+    /// can be made there.
+    pub(super) fn missing(&mut self, deep: bool, random: &mut impl Rng) -> usize {
         let (parent, number) = (self.parent(random), self.nodes.len());
-        let path = format!("{}/m{number}", self.nodes[parent].path);
-        self.nodes.push(Node::new(path, Object::Missing, parent));
+        let below = if deep { "/x" } else { "" };
+        let path = format!("{}/m{number}{below}", self.nodes[parent].path);
+        self.nodes.push(Node { is_deep: deep, ..Node::new(path, Object::Missing, parent) });
         number
     }
 
@@ -328,6 +337,7 @@ impl Node {
             children: 0,
             parent,
             is_written: false,
+            is_deep: false,
         }
     }
 
