@@ -1,15 +1,18 @@
 //! Programs against their replays: `cargo run --release -p seekwell-bench --example faithful -- [--pairs
 //! 10] [--cache cold|warm] [--from ext4] [--on ext4] [--raw FILE] [--asap] [--show] [PROGRAM …]`, as
 //! root. An engine that is not optimised is late by more than programs pause. `--show` tells where the
-//! time of recording and replay goes.
+//! time of recording and replay goes. `--tables FILE` runs nothing and makes the tables of raw values.
 //!
 //! Each program is captured once on a fresh filesystem `--from`. Then every pair runs, on fresh
 //! filesystems `--on` (both may be lists such as `ext4,xfs`) in alternating order: the program, its
 //! replay with the recorded pauses, the program again, and with `--asap` the replay without pauses. A
-//! filesystem is in an image on a loop device, in the folder for temporary files. Elapsed time is that
+//! filesystem is in an image on a loop device, in the folder for temporary files; `directory` is a
+//! plain directory there, `ext4+bfq` a filesystem with an I/O scheduler. `cold` empties the filesystem's cache before each run, except for what the
+//! capture's walk of the files then reads. Elapsed time is that
 //! from exec to exit. A replay has no exec and no exit: it gets the recorded time before its first and
-//! after its last call. The table goes to standard output, raw values to `--raw`; a list also gets a
-//! summary of its predictions on standard error.
+//! after its last call. The tables go to standard output, raw values to `--raw`, after each program and
+//! filesystem: those that are there already are kept and not run again, so that `--for SECONDS` makes
+//! them in parts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program for developers")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints its results")]
@@ -17,13 +20,15 @@
 
 mod measure;
 mod programs;
+mod raw;
 mod scratch;
 mod table;
 
-use measure::{Recording, Sample};
-use std::io::Write as _;
+use measure::Recording;
+use raw::Sample;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Choices of the command line.
 pub struct Asked {
@@ -34,7 +39,16 @@ pub struct Asked {
     raw: Option<PathBuf>,
     show: bool,
     asap: bool,
+    tables: Option<PathBuf>,
+    /// No further filesystem is begun afterwards.
+    until: Option<Instant>,
     programs: Vec<String>,
+}
+
+impl Asked {
+    fn cache(&self) -> &'static str {
+        if self.cold { "cold" } else { "warm" }
+    }
 }
 
 fn asked() -> Asked {
@@ -46,6 +60,8 @@ fn asked() -> Asked {
         raw: None,
         show: false,
         asap: false,
+        tables: None,
+        until: None,
         programs: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -58,6 +74,11 @@ fn asked() -> Asked {
             "--on" => asked.on = list(&value()),
             "--asap" => asked.asap = true,
             "--show" => asked.show = true,
+            "--for" => {
+                let time = Duration::from_secs(value().parse().unwrap());
+                asked.until = Some(Instant::now() + time);
+            }
+            "--tables" => asked.tables = Some(value().into()),
             "--raw" => asked.raw = Some(value().into()),
             name => asked.programs.push(name.to_owned()),
         }
@@ -71,13 +92,18 @@ fn list(names: &str) -> Vec<String> {
 
 fn main() {
     let asked = asked();
+    if let Some(path) = &asked.tables {
+        return table::markdown(&table::cells(&raw::read(path)));
+    }
     let folder = tempfile::tempdir().unwrap();
     let sources = programs::sources(folder.path());
     // The server of a database runs as another user.
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
-    table::head();
-    let mut rows = Vec::new();
+    let mut all = match &asked.raw {
+        Some(path) if path.exists() => raw::read(path),
+        _ => Vec::new(),
+    };
     for program in programs::all(&sources) {
         if !asked.programs.is_empty() && !asked.programs.contains(&program.name.to_owned()) {
             continue;
@@ -87,22 +113,51 @@ fn main() {
             continue;
         }
         for from in &asked.from {
+            let is_known = |on: &String| {
+                all.iter().any(|one| {
+                    (&*one.program, &one.from, &one.on, &*one.cache)
+                        == (program.name, from, on, asked.cache())
+                })
+            };
+            let missing: Vec<&String> = asked.on.iter().filter(|on| !is_known(on)).collect();
+            let is_over = asked.until.is_some_and(|until| Instant::now() > until);
+            if missing.is_empty() || is_over {
+                continue;
+            }
             let run = measure::Runs { asked: &asked, program: &program, folder: folder.path() };
             let recording = run.record(from);
-            for on in &asked.on {
-                let samples = pairs(&run, &recording, on);
-                rows.push(table::row(&asked, (from, on), &recording, &samples));
-                keep(&asked, (from, on), &samples);
+            for on in missing {
+                if asked.until.is_some_and(|until| Instant::now() > until) {
+                    break;
+                }
+                let samples = pairs(&run, &recording, (from, on));
+                eprintln!("{}", table::cells(&samples)[0].line());
+                all.extend(samples);
+                if let Some(path) = &asked.raw {
+                    raw::write(path, &all);
+                }
             }
         }
     }
-    if rows.len() > 1 {
-        table::summary(&rows);
-    }
+    table::markdown(&table::cells(&all));
 }
 
-fn pairs(run: &measure::Runs<'_>, recording: &Recording, on: &str) -> Vec<Sample> {
-    let mut samples = Vec::new();
+fn pairs(run: &measure::Runs<'_>, recording: &Recording, (from, on): (&str, &str)) -> Vec<Sample> {
+    let sample = |pair, side: &str, elapsed_s| Sample {
+        program: run.program.name.to_owned(),
+        from: from.to_owned(),
+        on: on.to_owned(),
+        cache: run.asked.cache().to_owned(),
+        pair,
+        side: side.to_owned(),
+        elapsed_s,
+        inside_s: None,
+        fidelity: None,
+    };
+    let recorded = recording.plan.recorded();
+    let inside_s = Some(recorded.inside_ns as f64 / 1e9);
+    let elapsed_s = recorded.elapsed_ns as f64 / 1e9 + recording.around_s;
+    let mut samples = vec![Sample { inside_s, ..sample(0, "recorded", elapsed_s) }];
     for pair in 0..run.asked.pairs {
         let mut sides = vec!["program", "replay", "again"];
         if run.asked.asap {
@@ -112,30 +167,15 @@ fn pairs(run: &measure::Runs<'_>, recording: &Recording, on: &str) -> Vec<Sample
             sides.reverse();
         }
         for side in sides {
-            let (elapsed_s, inside_s) = match side {
-                "replay" => run.replay(recording, on, true),
-                "asap" => run.replay(recording, on, false),
-                _ => (run.program(on), None),
-            };
-            samples.push(Sample { program: run.program.name, pair, side, elapsed_s, inside_s });
+            samples.push(match side {
+                "replay" | "asap" => {
+                    let (elapsed_s, inside_s, fidelity) =
+                        run.replay(recording, on, side == "replay");
+                    Sample { inside_s: Some(inside_s), fidelity, ..sample(pair, side, elapsed_s) }
+                }
+                _ => sample(pair, side, run.program(on)),
+            });
         }
     }
     samples
-}
-
-/// Adds the raw values to the file.
-fn keep(asked: &Asked, (from, on): (&str, &str), samples: &[Sample]) {
-    let Some(path) = &asked.raw else { return };
-    let is_new = !path.exists();
-    let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
-    if is_new {
-        writeln!(file, "program,from,on,cache,pair,side,elapsed_s,inside_s").unwrap();
-    }
-    let cache = if asked.cold { "cold" } else { "warm" };
-    for one in samples {
-        let inside = one.inside_s.map(|inside| format!("{inside:.6}")).unwrap_or_default();
-        let Sample { program, pair, side, elapsed_s, .. } = one;
-        writeln!(file, "{program},{from},{on},{cache},{pair},{side},{elapsed_s:.6},{inside}")
-            .unwrap();
-    }
 }

@@ -6,31 +6,16 @@ use crate::scratch::Mounted;
 use seekwell_capture::{Command, Options, Target, capture};
 use seekwell_replay::{Choice, Content, Fidelity, Plan, Replayed, Speed, plan, rebuild, replay};
 use seekwell_trace::Trace;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-
-/// A run's time.
-pub struct Sample {
-    pub program: &'static str,
-    pub pair: u32,
-    pub side: &'static str,
-    pub elapsed_s: f64,
-    /// Time inside of calls; `None` for the program, which is not traced.
-    pub inside_s: Option<f64>,
-}
 
 /// A captured program.
 pub struct Recording {
     pub plan: Plan,
     /// Recorded time before the first and after the last replayed call.
     pub around_s: f64,
-    /// Fidelity of the last replay.
-    pub fidelity: RefCell<Option<Fidelity>>,
-    /// Differing calls of the last replay, in words.
-    pub differences: RefCell<String>,
 }
 
 /// Runs of a program.
@@ -71,8 +56,7 @@ impl Runs<'_> {
         let plan = plan(&trace, &Choice { only, ..Choice::default() }).unwrap();
         drop(mounted);
         let around_ns = around(&trace, &plan);
-        let (fidelity, differences) = (RefCell::default(), RefCell::default());
-        let recording = Recording { plan, around_s: around_ns as f64 / 1e9, fidelity, differences };
+        let recording = Recording { plan, around_s: around_ns as f64 / 1e9 };
         if self.asked.show {
             show_recorded(&trace, &recording);
         }
@@ -87,8 +71,8 @@ impl Runs<'_> {
         start.elapsed().as_secs_f64()
     }
 
-    /// Seconds of the replay, and those inside of its calls.
-    pub fn replay(&self, recording: &Recording, on: &str, pauses: bool) -> (f64, Option<f64>) {
+    /// Seconds of the replay, those inside of its calls, and its fidelity.
+    pub fn replay(&self, recording: &Recording, on: &str, pauses: bool) -> (f64, f64, Option<f64>) {
         let mounted = Mounted::fresh(on, self.folder);
         let target = mounted.at();
         rebuild(&recording.plan, target, Content::Random, None).unwrap();
@@ -100,9 +84,12 @@ impl Runs<'_> {
         if self.asked.show {
             show(&recording.plan, &replayed, pauses);
         }
-        *recording.fidelity.borrow_mut() = Some(Fidelity::of(recording.plan.recorded(), &replayed));
-        *recording.differences.borrow_mut() = format!("{:?}", replayed.differences);
-        (replayed.elapsed_ns as f64 / 1e9 + around_s, Some(replayed.inside_ns as f64 / 1e9))
+        let fidelity = Fidelity::of(recording.plan.recorded(), &replayed);
+        if self.asked.show && fidelity.share() != Some(1.0) {
+            eprintln!("{fidelity:?} {:?}", replayed.differences);
+        }
+        let elapsed_s = replayed.elapsed_ns as f64 / 1e9 + around_s;
+        (elapsed_s, replayed.inside_ns as f64 / 1e9, fidelity.share())
     }
 }
 
