@@ -3,16 +3,18 @@
 //! root. An engine that is not optimised is late by more than programs pause. `--show` tells where the
 //! time of recording and replay goes. `--tables FILE` runs nothing and makes the tables of raw values.
 //!
-//! Each program is captured once on a fresh filesystem `--from`. Then every pair runs, on fresh
-//! filesystems `--on` (both may be lists such as `ext4,xfs`) in alternating order: the program, its
-//! replay with the recorded pauses, the program again, and with `--asap` the replay without pauses. A
-//! filesystem is in an image on a loop device, in the folder for temporary files; `directory` is a
-//! plain directory there, `ext4+bfq` a filesystem with an I/O scheduler. `cold` empties the filesystem's cache before each run, except for what the
-//! capture's walk of the files then reads. Elapsed time is that
-//! from exec to exit. A replay has no exec and no exit: it gets the recorded time before its first and
-//! after its last call. The tables go to standard output, raw values to `--raw`, after each program and
-//! filesystem: those that are there already are kept and not run again, so that `--for SECONDS` makes
-//! them in parts.
+//! Each program is captured three times on a fresh filesystem `--from`; the recording of middle length
+//! is replayed. Then every pair runs, on fresh filesystems `--on` (both may be lists such as
+//! `ext4,xfs`) in alternating order: the program, its replay with the recorded pauses, the program
+//! again, and with `--asap` the replay without pauses. A filesystem is in an image on a loop device, in
+//! the folder for temporary files; `directory` is a plain directory there, `ext4+bfq` a filesystem with
+//! an I/O scheduler. `cold` empties the filesystem's cache before each run, except for what the
+//! capture's walk of the files then reads.
+//!
+//! Elapsed time is that from exec to exit. A replay has no exec and no exit: it gets the recorded time
+//! before its first and after its last call. The tables go to standard output, raw values to `--raw`,
+//! after each program and filesystem: those that are there already are kept and not run again, so that
+//! `--for SECONDS` makes them in parts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program for developers")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints its results")]
@@ -125,7 +127,7 @@ fn main() {
                 continue;
             }
             let run = measure::Runs { asked: &asked, program: &program, folder: folder.path() };
-            let recording = run.record(from);
+            let recording = run.record_middle(from);
             for on in missing {
                 if asked.until.is_some_and(|until| Instant::now() > until) {
                     break;

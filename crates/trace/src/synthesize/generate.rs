@@ -452,7 +452,7 @@ impl Maker<'_> {
         let node = match state.object {
             Object::Missing => {
                 let deep = makes_names(call, event.flags.unwrap_or(0));
-                let fit = |node: &super::world::Node| !node.exists && node.is_deep >= deep;
+                let fit = |node: &super::world::Node| !node.exists && (node.is_deep || !deep);
                 let known = again.and_then(|gap| self.world.named(Object::Missing, gap, fit));
                 known.unwrap_or_else(|| self.world.missing(deep, &mut self.random))
             }
