@@ -189,7 +189,15 @@ fn add_marks(record: &mut StepRecord, outline: &StepOutline, app_read: u64, app_
         device: record.device,
         journal: record.journal,
     };
-    let (read, written) = (marks::read_per_byte(&bytes), marks::written_per_byte(&bytes));
+    // With layers the disks are below the device that the filesystem is on.
+    let below = |metric: &str, app: u64| {
+        record.metrics.get(metric).filter(|_| app > 0).map(|bytes| bytes / app as f64)
+    };
+    let (read, written) = if record.members.is_empty() {
+        (marks::read_per_byte(&bytes), marks::written_per_byte(&bytes))
+    } else {
+        (below("device_read_bytes", app_read), below("device_written_bytes", app_written))
+    };
     if outline.measured {
         record.warnings.extend(marks::step_warnings(&bytes));
     }

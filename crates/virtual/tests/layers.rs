@@ -186,6 +186,8 @@ fn raid_1_reads_from_one_device_and_writes_to_both() {
     let record = run(&kernel, &plan(layer, "raw", RANDOM_WRITES), &["mdadm"]);
     let seek = step(&record, "seek");
     is_about("raid1, 4 KiB written", seek.metrics["latency_p50"] / 1e9, request_s(4096));
+    // The wear is that of the disks, not of the array.
+    assert!((2.0..2.02).contains(&seek.metrics["written_per_byte"]), "{:?}", seek.metrics);
 }
 
 #[test]
@@ -204,6 +206,82 @@ fn raid_5_reads_data_alone_and_writes_a_block_with_two_reads_and_two_writes() {
     assert!((2 * READS - 8..=2 * READS).contains(&reads), "{reads} reads");
     assert!((2 * READS..=2 * READS + 20).contains(&writes), "{writes} writes");
     is_about("raid5, 4 KiB written", seek.metrics["latency_p50"] / 1e9, 2.0 * request_s(4096));
+}
+
+#[test]
+fn raid_5_without_a_device_reads_its_blocks_from_all_others() {
+    let test = "raid_5_without_a_device_reads_its_blocks_from_all_others";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
+    let layer = "[[layer]]\nkind = \"raid5\"\ndevices = 5\nbitmap = \"none\"\nstripe_cache = 17\nstate = \"degraded\"";
+    let record = run(&kernel, &plan(layer, "raw", RANDOM_READS), &["mdadm"]);
+    let seek = step(&record, "seek");
+    let failed = seek.members.last().unwrap();
+    assert_eq!((failed.reads, failed.writes), (0, 0));
+    // A block of the failed device, every fifth, is computed from four others that are read at once.
+    let DeviceTotals { reads, read_bytes, .. } = members(seek);
+    println!("raid5 without a device: {reads} reads of {read_bytes} bytes for {READS} blocks");
+    assert_eq!(read_bytes, reads * 4096);
+    let (fewest, most) = (READS / 5 - 32, READS / 5 + 32);
+    assert!((READS + 3 * fewest..=READS + 3 * most).contains(&reads), "{reads} reads");
+    assert_eq!(seek.metrics["read_per_byte"], reads as f64 / READS as f64);
+    is_about("raid5 degraded, 4 KiB", seek.metrics["latency_mean"] / 1e9, request_s(4096));
+}
+
+#[test]
+fn an_array_is_rebuilt_while_the_workload_runs() {
+    let test = "an_array_is_rebuilt_while_the_workload_runs";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
+    for (kind, devices) in [("raid1", 2), ("raid5", 4)] {
+        let layer =
+            format!("[[layer]]\nkind = \"{kind}\"\nbitmap = \"none\"\nstate = \"rebuilding\"");
+        let record = run(&kernel, &plan(&layer, "raw", RANDOM_READS), &["mdadm"]);
+        let seek = step(&record, "seek");
+        assert_eq!(seek.members.len(), devices, "{kind}");
+        let spare = seek.members.last().unwrap();
+        let mean_s = seek.metrics["latency_mean"] / 1e9;
+        println!(
+            "{kind} rebuilding: {} bytes written to the new device, a read {:.1} us",
+            spare.written_bytes,
+            mean_s * 1e6
+        );
+        assert!(spare.written_bytes > 0, "{kind}: nothing was rebuilt");
+        assert!(mean_s > request_s(4096), "{kind}: the rebuild was free");
+    }
+}
+
+#[test]
+fn integrity_keeps_checksums_in_memory_and_writes_data_twice_through_its_journal() {
+    let test = "integrity_keeps_checksums_in_memory_and_writes_data_twice_through_its_journal";
+    let Some(kernel) = kernel(test, LabKernels::Layers, &["dmsetup"]) else { return };
+    let data = READS * 4096;
+    // One of 4 bytes for each 4 KiB, in one stretch for every 16 MiB.
+    let checksums = (128 << 20) / 4096 * 4;
+    for mode in ["direct", "bitmap", "journal"] {
+        let layer = format!("[[layer]]\nkind = \"integrity\"\nmode = \"{mode}\"");
+        let run = |workload| run(&kernel, &plan(&layer, "raw", workload), &["dmsetup"]);
+        let (read, written) = (run(RANDOM_READS), run(RANDOM_WRITES));
+        let (read, written) = (step(&read, "seek"), step(&written, "seek"));
+        let DeviceTotals { reads, read_bytes, .. } = members(read);
+        let DeviceTotals { writes, written_bytes, .. } = members(written);
+        println!("integrity {mode}: {reads} reads of {read_bytes} bytes");
+        println!("integrity {mode}: {writes} writes of {written_bytes} bytes");
+        assert_eq!(read_bytes, reads * 4096);
+        let what = format!("integrity {mode}, 4 KiB read");
+        is_about(&what, read.metrics["latency_p50"] / 1e9, request_s(4096));
+        let per_byte = written_bytes as f64 / data as f64;
+        assert_eq!(written.metrics["written_per_byte"], per_byte);
+        if mode == "journal" {
+            // What was written last before the trial is still in the journal, and read from memory.
+            assert!((READS - 1..=READS).contains(&reads), "{reads} reads");
+            assert!(written_bytes >= 2 * data + checksums, "{written_bytes} bytes");
+            assert!(per_byte < 2.5, "{per_byte}");
+        } else {
+            assert_eq!(reads, READS);
+            assert_eq!(written_bytes, data + checksums);
+            let what = format!("integrity {mode}, 4 KiB written");
+            is_about(&what, written.metrics["latency_p50"] / 1e9, request_s(4096));
+        }
+    }
 }
 
 #[test]

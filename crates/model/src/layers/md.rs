@@ -46,7 +46,15 @@ const LAYOUT: Field = Field {
     doc: "Places of the two copies: `near` side by side, `far` in the other half of the device, `offset` one chunk further.",
 };
 
-const PARITY: &[Field] = &[CHUNK, BITMAP, STRIPE_CACHE];
+const STATE: Field = Field {
+    name: "state",
+    kind: FieldKind::Choice(&["whole", "degraded", "rebuilding"]),
+    default: Some("\"whole\""),
+    required: false,
+    doc: "`degraded`: the last device has failed. `rebuilding`: an empty device has taken its place, which the array fills while the filesystem is made and the workload runs, at the kernel's own pace.",
+};
+
+const PARITY: &[Field] = &[CHUNK, BITMAP, STRIPE_CACHE, STATE];
 
 const fn definition(
     name: &'static str,
@@ -89,7 +97,7 @@ pub(super) static RAID1: Md = Md {
         "raid1",
         "md RAID 1: every device has everything.",
         (2, 2),
-        &[BITMAP],
+        &[BITMAP, STATE],
         Fast::No,
         "CONFIG_MD_RAID1",
     ),
@@ -127,7 +135,7 @@ pub(super) static RAID10: Md = Md {
         "raid10",
         "md RAID 10: chunks spread over the devices, two copies of each.",
         (2, 4),
-        &[CHUNK, BITMAP, LAYOUT],
+        &[CHUNK, BITMAP, LAYOUT, STATE],
         Fast::No,
         "CONFIG_MD_RAID10",
     ),
@@ -138,8 +146,16 @@ impl Md {
         matches!(self.level, "5" | "6")
     }
 
-    /// Arguments that describe the array, the same for a trial and for the user.
-    fn shape(&self, site: &Site<'_>) -> Vec<String> {
+    /// The last device, if the array is to be without it at first.
+    fn late(site: &Site<'_>) -> Option<String> {
+        ["degraded", "rebuilding"]
+            .contains(&site.layer.text("state"))
+            .then(|| site.nodes().last())
+            .flatten()
+    }
+
+    /// Arguments that describe the array, the same for a trial and for the user, with its devices.
+    fn shape(&self, site: &Site<'_>, devices: impl Iterator<Item = String>) -> Vec<String> {
         let layer = site.layer;
         let mut arguments = vec![
             format!("--level={}", self.level),
@@ -161,7 +177,7 @@ impl Md {
             }
             None => {}
         }
-        arguments.extend(site.nodes());
+        arguments.extend(devices);
         arguments
     }
 
@@ -206,9 +222,15 @@ impl LayerKind for Md {
         if self.level != "0" {
             arguments.push("--assume-clean".to_owned());
         }
-        arguments.extend(self.shape(site));
+        let late = Self::late(site);
+        let missing = |node| if late.as_ref() == Some(&node) { "missing".to_owned() } else { node };
+        arguments.extend(self.shape(site, site.nodes().map(missing)));
         let mut actions = vec![Action::run("mdadm", arguments)];
         actions.extend(self.settings(site));
+        if let Some(device) = late.filter(|_| site.layer.text("state") == "rebuilding") {
+            let words = ["--manage", "--quiet", &self.node(site), "--add", &device];
+            actions.push(Action::run("mdadm", words));
+        }
         actions
     }
 
@@ -216,7 +238,9 @@ impl LayerKind for Md {
         let head = ["--assemble".to_owned(), self.node(site), "--run".to_owned()];
         let journal = site.fast.map(|journal| journal.node.clone());
         let quiet = std::iter::once("--quiet".to_owned());
-        let arguments = head.into_iter().chain(quiet).chain(site.nodes()).chain(journal);
+        let failed = Self::late(site).filter(|_| site.layer.text("state") == "degraded");
+        let nodes = site.nodes().filter(|node| failed.as_ref() != Some(node));
+        let arguments = head.into_iter().chain(quiet).chain(nodes).chain(journal);
         let mut actions = vec![Action::run("mdadm", arguments)];
         actions.extend(self.settings(site));
         actions
@@ -235,7 +259,7 @@ impl LayerKind for Md {
 
     fn lasting(&self, site: &Site<'_>) -> Lasting {
         let node = self.node(site);
-        let create = format!("mdadm --create {node} {}", self.shape(site).join(" "));
+        let create = format!("mdadm --create {node} {}", self.shape(site, site.nodes()).join(" "));
         let mut steps = vec![
             ("make the array (destroys what is on its devices)", vec![create]),
             (

@@ -97,6 +97,30 @@ fn the_arguments_of_mdadm_are_those_of_a_person() {
 }
 
 #[test]
+fn an_array_without_a_device_is_made_without_it_and_rebuilt_on_it() {
+    let devices = below(&["/dev/vda", "/dev/vdb"], 1 << 20);
+    let of = |state: &str| {
+        let mut values = Values::default();
+        values.set("state", Value::Text(state.to_owned()));
+        Layer::new(layer_kind("raid1").unwrap(), None, None, &values)
+    };
+    for (state, open, added) in [
+        ("degraded", "/dev/vda", None),
+        ("rebuilding", "/dev/vda /dev/vdb", Some("mdadm --manage --quiet /dev/md0 --add /dev/vdb")),
+    ] {
+        let layer = of(state);
+        let site = Site { layer: &layer, index: 0, below: &devices, fast: None };
+        let kind = layer.find().unwrap();
+        let made = lines(&kind.make(&site));
+        assert!(made[0].ends_with(" --bitmap=internal /dev/vda missing"), "{}", made[0]);
+        assert_eq!(made.get(1).map(String::as_str), added);
+        let line = format!("mdadm --assemble /dev/md0 --run --quiet {open}");
+        assert_eq!(lines(&kind.open(&site)), [line]);
+        assert!(kind.lasting(&site).steps[0].1[0].ends_with(" /dev/vda /dev/vdb"));
+    }
+}
+
+#[test]
 fn tables_of_the_device_mapper_cover_whole_chunks() {
     let striped = layer("striped", 3, None);
     let devices = below(&["/dev/vda", "/dev/vdb", "/dev/vdc"], 1000);
