@@ -175,7 +175,7 @@ fn a_stopped_run_leaves_no_job_and_continues() {
         "slurm controller  ready    seekwell-head answers\n",
         "slurm partition   ready    all: 2 nodes, no time limit\n",
         "slurm job arrays  ready    up to 20000 workers\n",
-        "slurm partition   missing  none not found\n                           -> choose one with --partition: all\n",
+        "slurm partition   missing  none not found\n                           -> choose one with --partition: all, urgent\n",
         "slurm job arrays  missing  an array has at most 20000 tasks\n                           -> use --nodes 20000 or fewer\n",
     ] {
         assert!(doctor.contains(line), "{line}{doctor}");
@@ -236,6 +236,124 @@ fn the_pods_of_a_manifest_run_the_lab() {
         (run_of(folder.path(), "x.seekwell"), run_of(folder.path(), "plain.seekwell"));
     assert_eq!(pods.1.len(), 12);
     assert_eq!(pods, plain);
+}
+
+/// Faults that happen to a run, one after the other, each drawn by the seed; `x.seekwell` is complete at the end.
+/// Prints the faults.
+const FAULTS: &str = r#"
+    mkdir shared
+    mount -t tmpfs -o size=24m tmpfs shared
+    cp lab.toml shared
+    cd shared
+    start() {
+        "$SEEKWELL" run lab.toml --resume -o x.seekwell --on slurm --nodes 2 --no-screen >/dev/null 2>>../talk &
+        run=$!
+    }
+    # A number below $1. The low bits of such a sequence are poor.
+    draw() {
+        seed=$(((seed * 1103515245 + 12345) % 2147483648))
+        drawn=$((seed / 65536 % $1))
+    }
+    workers() { pgrep -f "seekwell work .*$1" || true; }
+    one_worker() {
+        draw 2
+        worker=$(workers "" | sed -n "$((drawn + 1))p")
+        [ -n "$worker" ] || worker=$(workers "" | head -n 1)
+    }
+    # Stops a worker and its guest for 0.3 s of each second.
+    slow() {
+        [ -n "$1" ] || return 0
+        for turn in 1 2 3 4 5 6; do
+            these="$1 $(pgrep -P "$1" || true)"
+            kill -STOP $these 2>/dev/null || return 0
+            sleep 0.3
+            kill -CONT $these 2>/dev/null || true
+            sleep 0.7
+        done
+    }
+    fault() {
+        draw 12
+        case $drawn in
+        0) name="worker killed"; one_worker; [ -z "$worker" ] || kill -9 "$worker" || true ;;
+        1) draw 2
+            node=node$((drawn + 1)); name="$node and its worker killed"
+            kill -9 $(workers "$node-") $(cat "$CLUSTER/$node.own") 2>/dev/null || true
+            "$CLUSTER/start-$node" &
+            echo $! >"$CLUSTER/$node.own" ;;
+        2) name="controller killed"
+            kill -9 $(cat "$CLUSTER/slurmctld.own") || true
+            slurmctld -D >/dev/null 2>&1 &
+            echo $! >"$CLUSTER/slurmctld.own" ;;
+        3) name="worker stopped for three seconds"; one_worker
+            [ -z "$worker" ] || { kill -STOP "$worker"; sleep 3; kill -CONT "$worker"; } || true ;;
+        4) name="shared folder full"; dd if=/dev/zero of=fill bs=64k 2>/dev/null || true; sleep 2; rm fill ;;
+        5) name="jobs past their time limit"
+            for job in $(squeue --noheader --name seekwell --states=R --format=%i); do
+                scontrol update jobid="$job" timelimit=1 2>/dev/null || true
+            done ;;
+        6) name="job requeued by its site"
+            scontrol requeue "$(squeue --noheader --states=R --format=%i | head -n 1)" 2>/dev/null || true ;;
+        7) name="session killed"; kill -9 "$run" || true ;;
+        8) name="two more submissions, one of the same run"
+            timeout -s INT 4 "$SEEKWELL" run lab.toml -o y.seekwell --on slurm --nodes 1 --no-screen >/dev/null 2>&1 &
+            "$SEEKWELL" run --resume -o x.seekwell --on slurm --nodes 1 --no-screen >/dev/null 2>refused || true
+            grep -q "is being written by" refused || cat refused ;;
+        9) name="job preempted by an urgent one"
+            sbatch --partition urgent --job-name urgent --output /dev/null --wrap "sleep 2" >/dev/null 2>&1 || true ;;
+        10) name="jobs cancelled"; scancel --name seekwell || true ;;
+        11) draw 2
+            name="node$((drawn + 1)) 30 % slower for six seconds"
+            slow "$(workers "" | sed -n "$((drawn + 1))p")" & ;;
+        esac
+        echo "$name after $(($(date +%s) - begun)) s"
+    }
+    begun=$(date +%s)
+    start
+    while :; do
+        if ! kill -0 "$run" 2>/dev/null; then
+            status=0
+            wait "$run" || status=$?
+            [ "$status" -ne 0 ] && [ "$status" -ne 4 ] || break
+            sleep 0.5
+            start
+        fi
+        if [ -n "$(ls x.seekwell.nodes/taken 2>/dev/null)" ] && [ "$faults" -gt 0 ]; then
+            faults=$((faults - 1))
+            fault
+        fi
+        sleep 1
+    done
+    cp x.seekwell ..
+"#;
+
+/// A run with this many faults drawn by the seed: no trial is lost, none doubled, none differs from a plain run.
+/// `make cluster-faults` runs 50.
+#[test]
+fn trials_survive_random_faults() {
+    let test = "trials_survive_random_faults";
+    if !can_run(test) {
+        return;
+    }
+    let number = |name: &str, usual: u32| {
+        std::env::var(name).ok().map_or(usual, |text| text.parse().expect("a number"))
+    };
+    let (faults, seed) = (number("SEEKWELL_FAULTS", 1), number("SEEKWELL_FAULTS_SEED", 8));
+    let rounds = (faults * 3).clamp(4, 1000);
+    let folder = tempfile::tempdir().unwrap();
+    let lab = LAB.replace("rounds = 6", &format!("rounds = {rounds}"));
+    std::fs::write(folder.path().join("lab.toml"), lab).unwrap();
+    let script = format!("faults={faults} seed={seed}\n{FAULTS}");
+    let Some(output) = on_cluster(test, folder.path(), &script) else { return };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let talk = std::fs::read_to_string(folder.path().join("talk")).unwrap_or_default();
+    assert!(output.status.success(), "{output:?}\n{talk}");
+    println!("{said}");
+    assert_eq!(said.lines().count(), faults as usize, "{said}");
+    seekwell(folder.path(), &["run", "lab.toml", "--place", "virtual", "-o", "plain.seekwell"]);
+    let (clustered, plain) =
+        (run_of(folder.path(), "x.seekwell"), run_of(folder.path(), "plain.seekwell"));
+    assert_eq!(clustered.1.len(), 2 * rounds as usize);
+    assert_eq!(clustered, plain);
 }
 
 /// Mistakes are told before anything is submitted.

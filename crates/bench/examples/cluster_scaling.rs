@@ -1,0 +1,293 @@
+//! Simulates a run on many nodes: workers that take trials from a shared folder, and the session that keeps
+//! their records.
+//!
+//! `cargo run --release -p seekwell-bench --example cluster_scaling -- TIMES [NAME=MICROSECONDS…]`
+//!
+//! TIMES has the host time of a measured trial in seconds on each line. The costs by name, measured too: `keep`
+//! (the session reads, stores and removes a record), `op` (the server of the folder makes, renames or removes a file),
+//! `sync` (it makes one durable), `entry` (it lists one name of a folder). The server does one thing at a time. The
+//! same input gives the same output.
+//!
+//! Prints a line per number of nodes and stacks: efficiency (time of the trials over time of the nodes), and how busy
+//! session and server are.
+
+#![allow(clippy::print_stdout, reason = "a measuring program prints its figures")]
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::error::Error;
+
+/// Trials that the session offers at once, of rounds that are certain to run.
+const AHEAD: usize = 4096;
+
+/// Time between two looks of an idle worker.
+const LOOK_US: u64 = 100_000;
+
+/// Time between two heartbeats.
+const BEAT_US: u64 = 2_000_000;
+
+/// Operations of a heartbeat: make, rename, read.
+const BEAT_OPS: u64 = 3;
+
+/// Time between two looks of a session that waits for a record.
+const SESSION_LOOK_US: u64 = 50_000;
+
+/// Most doublings of the offers among which a worker chooses.
+const MOST_DOUBLINGS: u32 = 12;
+
+/// Trials for each node in a simulated run.
+const TRIALS_PER_NODE: usize = 60;
+
+/// Costs of the parts, in µs.
+#[derive(Clone, Copy)]
+struct Costs {
+    keep: u64,
+    op: u64,
+    sync: u64,
+    entry: f64,
+}
+
+/// Things that happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A worker looks for a trial.
+    Look { worker: usize },
+    /// The server has done the listing and the renames of a look.
+    Asked { worker: usize },
+    /// A worker has run its trial.
+    Ran { worker: usize, trial: usize },
+    /// The result of a trial is in the folder.
+    Delivered { worker: usize, trial: usize },
+    /// The session looks for the record that it wants next.
+    Session,
+    /// All workers and the session show that they live.
+    Beats,
+}
+
+/// One run.
+struct Run<'a> {
+    times_us: &'a [u64],
+    costs: Costs,
+    nodes: usize,
+    trials: usize,
+    /// Trials of a round; only the round under way is offered when later ones are not certain.
+    round: usize,
+    is_race: bool,
+    queue: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    number: u64,
+    offered: BTreeSet<usize>,
+    delivered: BTreeSet<usize>,
+    offered_until: usize,
+    kept: usize,
+    server_free_us: u64,
+    server_busy_us: u64,
+    session_busy_us: u64,
+    /// A worker's lost races for a trial, in its present look.
+    lost: BTreeMap<usize, u32>,
+}
+
+/// Result of one run, in shares of its time.
+struct Outcome {
+    efficiency: f64,
+    session: f64,
+    server: f64,
+    seconds: f64,
+}
+
+impl Run<'_> {
+    fn at(&mut self, time_us: u64, event: Event) {
+        self.number += 1;
+        self.queue.push(Reverse((time_us, self.number, event)));
+    }
+
+    /// End of work that the server begins when it is free.
+    fn serve(&mut self, now_us: u64, cost_us: u64) -> u64 {
+        self.server_free_us = self.server_free_us.max(now_us) + cost_us;
+        self.server_busy_us += cost_us;
+        self.server_free_us
+    }
+
+    /// Host time of a trial: the measured ones in turn, in an order of their own.
+    fn time_us(&self, trial: usize) -> u64 {
+        self.times_us[(trial * 7919) % self.times_us.len()]
+    }
+
+    /// Offers trials as the session does before a round; returns the end of it.
+    fn offer(&mut self, now_us: u64) -> u64 {
+        let first = self.kept;
+        let ahead = if self.is_race { self.round } else { AHEAD.max(self.round) };
+        let is_due = first >= self.offered_until
+            || (!self.is_race && first + ahead / 2 >= self.offered_until);
+        if first % self.round != 0 || !is_due || self.offered_until == self.trials {
+            return now_us;
+        }
+        let until = (first + ahead).min(self.trials);
+        let new = (until - self.offered_until) as u64;
+        self.offered.extend(self.offered_until..until);
+        self.offered_until = until;
+        // Each offer is made and renamed; three folders are listed.
+        let listed = (self.costs.entry * (self.offered.len() + self.nodes) as f64) as u64;
+        self.serve(now_us, new * 2 * self.costs.op + listed)
+    }
+
+    fn handle(&mut self, now_us: u64, event: Event) {
+        match event {
+            Event::Look { worker } => {
+                let listing = (self.costs.entry * self.offered.len() as f64) as u64 + self.costs.op;
+                let tries = if self.offered.is_empty() { 0 } else { 2 * self.costs.op };
+                let then = self.serve(now_us, listing + tries);
+                self.lost.insert(worker, 0);
+                self.at(then, Event::Asked { worker });
+            }
+            Event::Asked { worker } => self.asked(now_us, worker),
+            Event::Ran { worker, trial } => {
+                // Make, sync and rename the result; remove the note that it is taken.
+                let then = self.serve(now_us, 3 * self.costs.op + self.costs.sync);
+                self.at(then, Event::Delivered { worker, trial });
+            }
+            Event::Delivered { worker, trial } => {
+                self.delivered.insert(trial);
+                self.at(now_us, Event::Look { worker });
+            }
+            Event::Session => self.session(now_us),
+            Event::Beats => {
+                // Those of all workers, and the session reads them all.
+                let ops = (self.nodes as u64 + 1) * BEAT_OPS + self.nodes as u64;
+                self.serve(now_us, ops * self.costs.op);
+                if self.kept < self.trials {
+                    self.at(now_us + BEAT_US, Event::Beats);
+                }
+            }
+        }
+    }
+
+    /// A worker chooses among the first offers that are still there.
+    fn asked(&mut self, now_us: u64, worker: usize) {
+        let lost = self.lost.get(&worker).copied().unwrap_or(0);
+        if self.offered.is_empty() {
+            if self.kept < self.trials {
+                self.at(now_us + LOOK_US, Event::Look { worker });
+            }
+            return;
+        }
+        // Looks overlap: others that ask meanwhile want the same trial.
+        let rivals = self.lost.len().saturating_sub(1);
+        let among = 1_usize << lost.min(MOST_DOUBLINGS);
+        if rivals > among && worker % (rivals / among + 1) != 0 {
+            self.lost.insert(worker, lost + 1);
+            let then = self.serve(now_us, 2 * self.costs.op);
+            self.at(then, Event::Asked { worker });
+            return;
+        }
+        self.lost.remove(&worker);
+        let among = among.min(self.offered.len());
+        let place = (worker * 31 + lost as usize) % among;
+        if let Some(trial) = self.offered.iter().nth(place).copied() {
+            self.offered.remove(&trial);
+            self.at(now_us + self.time_us(trial), Event::Ran { worker, trial });
+        }
+    }
+
+    /// The session keeps the next record, or looks again.
+    fn session(&mut self, now_us: u64) {
+        if !self.delivered.remove(&self.kept) {
+            let then = self.serve(now_us, 3 * self.costs.op);
+            self.at(then + SESSION_LOOK_US, Event::Session);
+            return;
+        }
+        let stored = self.serve(now_us, 2 * self.costs.op).max(now_us + self.costs.keep);
+        self.session_busy_us += stored - now_us;
+        self.kept += 1;
+        if self.kept < self.trials {
+            let then = self.offer(stored);
+            self.at(then, Event::Session);
+        }
+    }
+
+    fn run(mut self) -> Outcome {
+        let begun = self.offer(0);
+        (0..self.nodes).for_each(|worker| self.at(begun, Event::Look { worker }));
+        self.at(begun, Event::Session);
+        self.at(begun, Event::Beats);
+        let mut end_us = 1;
+        while let Some(Reverse((now_us, _, event))) = self.queue.pop() {
+            self.handle(now_us, event);
+            if self.kept == self.trials {
+                end_us = now_us.max(1);
+                break;
+            }
+        }
+        let work: u64 = (0..self.trials).map(|trial| self.time_us(trial)).sum();
+        Outcome {
+            efficiency: work as f64 / (end_us as f64 * self.nodes as f64),
+            session: self.session_busy_us as f64 / end_us as f64,
+            server: self.server_busy_us as f64 / end_us as f64,
+            seconds: end_us as f64 / 1e6,
+        }
+    }
+}
+
+fn simulated(
+    times_us: &[u64],
+    costs: Costs,
+    nodes: usize,
+    stacks: usize,
+    is_race: bool,
+) -> Outcome {
+    let trials = (nodes * TRIALS_PER_NODE).div_ceil(stacks) * stacks;
+    let run = Run {
+        times_us,
+        costs,
+        nodes,
+        trials,
+        round: stacks,
+        is_race,
+        queue: BinaryHeap::new(),
+        number: 0,
+        offered: BTreeSet::new(),
+        delivered: BTreeSet::new(),
+        offered_until: 0,
+        kept: 0,
+        server_free_us: 0,
+        server_busy_us: 0,
+        session_busy_us: 0,
+        lost: BTreeMap::new(),
+    };
+    run.run()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let path = words.next().ok_or("name the file with the times of trials")?;
+    let text = std::fs::read_to_string(path)?;
+    let seconds: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    let times_us: Vec<u64> = seconds.iter().map(|time| (time * 1e6) as u64).collect();
+    if times_us.is_empty() {
+        return Err("the file has no times".into());
+    }
+    let mut costs = Costs { keep: 3000, op: 200, sync: 2000, entry: 1.0 };
+    for word in words {
+        let (name, value) = word.split_once('=').ok_or("give costs as NAME=MICROSECONDS")?;
+        match name {
+            "keep" => costs.keep = value.parse()?,
+            "op" => costs.op = value.parse()?,
+            "sync" => costs.sync = value.parse()?,
+            "entry" => costs.entry = value.parse()?,
+            other => return Err(format!("unknown cost {other}").into()),
+        }
+    }
+    println!("nodes,stacks,rounds,trials/s,efficiency_percent,session_percent,server_percent");
+    for nodes in [2, 10, 100, 300, 1000, 3000] {
+        for (stacks, is_race) in [(2, false), (8, false), (8, true), (1000, true)] {
+            let outcome = simulated(&times_us, costs, nodes, stacks, is_race);
+            let rate = (nodes * TRIALS_PER_NODE) as f64 / outcome.seconds;
+            let rounds = if is_race { "one by one" } else { "fixed" };
+            let [efficiency, session, server] =
+                [outcome.efficiency, outcome.session, outcome.server].map(|share| 100.0 * share);
+            println!(
+                "{nodes},{stacks},{rounds},{rate:.1},{efficiency:.1},{session:.1},{server:.1}"
+            );
+        }
+    }
+    Ok(())
+}
