@@ -6,6 +6,7 @@ use crate::{foreign, output, terminal};
 use seekwell_host::confine::Reach;
 use seekwell_host::output::{Kind, is_same_file};
 use seekwell_model::record::{Record, Sample};
+use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{Inside, RunView};
@@ -99,17 +100,20 @@ pub fn view_as_text(file: &RunFile) -> Result<RunView, Failure> {
 }
 
 /// Takes out of a record what only pages, tables and JSON show.
-fn lighten(record: &mut Record, is_over: bool) {
+fn lighten(record: &mut Record, is_judged_model: bool) {
     for step in &mut record.steps {
         step.histograms = BTreeMap::new();
         step.single_ios = Vec::new();
     }
     record.block_events = None;
     record.journal_timeline = Vec::new();
-    // Of a judged run the text shows the pressure on the CPUs alone, which modelled devices lack.
-    let has_pressure = |sample: &Sample| sample.cpu_pressure_percent.is_some();
-    if is_over && !record.timeline.iter().any(has_pressure) {
-        record.timeline = Vec::new();
+    // The text of a judged run on modelled devices tells the mean pressure on the CPUs alone.
+    if is_judged_model {
+        let pressure = record.timeline.iter().filter_map(|sample| sample.cpu_pressure_percent);
+        let pressure: Vec<f64> = pressure.collect();
+        let mean = pressure.iter().sum::<f64>() / pressure.len() as f64;
+        let one = Sample { cpu_pressure_percent: Some(mean), ..Sample::default() };
+        record.timeline = if pressure.is_empty() { Vec::new() } else { vec![one] };
     }
 }
 
@@ -118,7 +122,9 @@ fn view_of(file: &RunFile, lighten: &dyn Fn(&mut Record, bool)) -> Result<RunVie
     let plan = file.plan().map_err(wrong)?;
     let stored = file.verdict().map_err(wrong)?;
     let is_over = stored.is_some();
-    let lighten = |record: &mut Record| lighten(record, is_over);
+    let modelled = |stack: &Stack| matches!(stack.device.backing, Backing::Model { .. });
+    let is_judged_model = is_over && plan.stacks.iter().any(modelled);
+    let lighten = |record: &mut Record| lighten(record, is_judged_model);
     // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
     let (by_index, found) = file.verified_records(&lighten).map_err(wrong)?;
     let by_index =
