@@ -337,7 +337,7 @@ fn trials_survive_random_faults() {
     let number = |name: &str, usual: u32| {
         std::env::var(name).ok().map_or(usual, |text| text.parse().expect("a number"))
     };
-    let (faults, seed) = (number("SEEKWELL_FAULTS", 1), number("SEEKWELL_FAULTS_SEED", 8));
+    let (faults, seed) = (number("SEEKWELL_FAULTS", 1), number("SEEKWELL_FAULTS_SEED", 10));
     let rounds = (faults * 3).clamp(4, 1000);
     let folder = tempfile::tempdir().unwrap();
     let lab = LAB.replace("rounds = 6", &format!("rounds = {rounds}"));
