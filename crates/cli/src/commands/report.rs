@@ -227,3 +227,6 @@ fn write(path: &Path, kind: Kind, text: &str, arguments: &ReportArgs) -> Result<
     }
     output::write(path, kind, text.as_bytes(), arguments.force)
 }
+
+#[cfg(test)]
+mod tests;
