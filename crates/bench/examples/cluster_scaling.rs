@@ -120,7 +120,7 @@ impl Run<'_> {
         let ahead = if self.is_race { self.round } else { AHEAD.max(self.round) };
         let is_due = first >= self.offered_until
             || (!self.is_race && first + ahead / 2 >= self.offered_until);
-        if first % self.round != 0 || !is_due || self.offered_until == self.trials {
+        if !first.is_multiple_of(self.round) || !is_due || self.offered_until == self.trials {
             return now_us;
         }
         let until = (first + ahead).min(self.trials);
@@ -179,7 +179,7 @@ impl Run<'_> {
         // Looks overlap: others that ask meanwhile want the same trial.
         let rivals = self.lost.len().saturating_sub(1);
         let among = 1_usize << lost.min(MOST_DOUBLINGS);
-        if rivals > among && worker % (rivals / among + 1) != 0 {
+        if rivals > among && !worker.is_multiple_of(rivals / among + 1) {
             self.lost.insert(worker, lost + 1);
             let then = self.serve(now_us, 2 * self.costs.op);
             self.at(then, Event::Asked { worker });

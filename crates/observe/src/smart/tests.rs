@@ -1,4 +1,5 @@
 use super::*;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
@@ -13,7 +14,18 @@ fn script(body: &str) -> (tempfile::TempDir, PathBuf) {
 
 fn read(body: &str) -> Result<Option<Value>, ObserveError> {
     let (_folder, path) = script(body);
-    read_smart(&path, Path::new("/dev/sda"), SMART_TIMEOUT)
+    started(&|| read_smart(&path, Path::new("/dev/sda"), SMART_TIMEOUT))
+}
+
+/// A program just written may be open for writing in a process that another test forked meanwhile.
+fn started<T>(run: &dyn Fn() -> Result<T, ObserveError>) -> Result<T, ObserveError> {
+    loop {
+        match run() {
+            Err(ObserveError::Io { source, .. })
+                if source.kind() == ErrorKind::ExecutableFileBusy => {}
+            ended => return ended,
+        }
+    }
 }
 
 #[test]
@@ -51,7 +63,8 @@ fn output_that_is_not_json_says_which_version_is_needed() {
 #[test]
 fn a_device_that_does_not_answer_is_not_waited_for() {
     let (_folder, path) = script("exec sleep 1000");
-    let error = read_smart(&path, Path::new("/dev/sda"), Duration::from_millis(50)).unwrap_err();
+    let quick = || read_smart(&path, Path::new("/dev/sda"), Duration::from_millis(50));
+    let error = started(&quick).unwrap_err();
     assert_eq!(error.to_string(), format!("{} gave no answer within 0.05 s", path.display()));
 }
 

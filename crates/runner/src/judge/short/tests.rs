@@ -47,14 +47,16 @@ fn a_step_without_a_time_is_not_called_short() {
 #[test]
 fn the_part_with_the_judged_step_is_named_with_its_size() {
     use seekwell_model::field::{Value, Values};
-    let params = |kind: &str, key: &'static str, value: u64| {
+    use seekwell_model::units::Nanos;
+    let with = |kind: &str, key: &'static str, value: Value| {
         let mut values = Values::default();
-        values.set(key, Value::Integer(value));
+        values.set(key, value);
         seekwell_model::workloads::workload_kind(kind).unwrap().params(&values).unwrap()
     };
+    let params = |kind: &str, key, value| with(kind, key, Value::Integer(value));
     let mut plan = fixture::plan(&["a"], Effort::Rounds(6));
     let command = plan.workloads[0].parts[0].clone();
-    let by_time = params("stream", "depth", 1);
+    let by_time = with("stream", "time", Value::Duration(Nanos::seconds(2)));
     plan.workloads[0].parts =
         vec![command.clone(), params("mail", "files", 400), params("seek", "count", 7), by_time];
     assert_eq!(remedy(&plan, "step", 3), "give it 3 times as much to do");
