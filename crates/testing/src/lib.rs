@@ -28,6 +28,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
 
 pub mod fuzz;
 mod ram_disk;
@@ -67,6 +68,23 @@ pub fn skip(test: &str, reason: &str) {
 #[must_use]
 pub fn root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// Writes a program that can be started at once, with the folders above it. A child writes it: a
+/// descriptor of this process would be inherited by a program that another test starts meanwhile,
+/// and nothing that is open for writing can be run.
+///
+/// # Panics
+/// When the file cannot be written.
+pub fn program(path: &Path, text: &str) {
+    let script = "mkdir -p \"${0%/*}\" && cat >\"$0\" && chmod 755 \"$0\"";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(path).stdin(Stdio::piped());
+    let ended = shell.spawn().and_then(|mut child| {
+        child.stdin.take().map_or(Ok(()), |mut input| input.write_all(text.as_bytes()))?;
+        child.wait()
+    });
+    assert!(ended.as_ref().is_ok_and(ExitStatus::success), "{}: {ended:?}", path.display());
 }
 
 /// The executable `name` on `PATH`, or in the system folders that `PATH` may leave out; `None` when

@@ -145,12 +145,10 @@ fn a_claim_that_cannot_be_read_is_an_error() {
 #[test]
 fn the_card_shows_what_is_on_the_device_and_where_it_stays() {
     let machine = machine("WD-ABC123456");
-    machine.write(
-        "bin/wipefs",
+    seekwell_testing::program(
+        &machine.path("bin/wipefs"),
         "#!/bin/sh\ncase $5 in */sdb1) printf '# TYPE,LABEL\\next4,photos\\n';; esac",
     );
-    let program = machine.path("bin/wipefs");
-    fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     fs::create_dir_all(machine.path("dev/disk/by-id")).unwrap();
     let link = machine.path("dev/disk/by-id/ata-Scratch");
     std::os::unix::fs::symlink(machine.path("dev/sdb"), &link).unwrap();
@@ -164,9 +162,7 @@ fn the_card_shows_what_is_on_the_device_and_where_it_stays() {
 fn show_signatures(machine: &Machine, text: &str) {
     machine.write("shown", text);
     let script = format!("#!/bin/sh\n/bin/cat {}", machine.path("shown").display());
-    machine.write("bin/wipefs", &script);
-    let program = machine.path("bin/wipefs");
-    fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    seekwell_testing::program(&machine.path("bin/wipefs"), &script);
 }
 
 fn may_be_written(machine: &Machine) -> std::result::Result<(), Refusal> {

@@ -2,7 +2,6 @@ use super::*;
 use crate::fixture::Machine;
 use crate::undo::{Target, Undo};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 /// A program that keeps one setting in a file and prints as hdparm does.
 fn fake(machine: &Machine, level: &str) -> System {
@@ -15,8 +14,7 @@ fn fake(machine: &Machine, level: &str) -> System {
         state.display()
     );
     let path = machine.path("bin/hdparm");
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    seekwell_testing::program(&path, &script);
     let mut system = machine.system();
     // The script's own cat.
     system.programs.extend(["/usr/bin".into(), "/bin".into()]);

@@ -2,19 +2,16 @@ use super::*;
 use seekwell_model::field::Values;
 use seekwell_model::layers::layer_kind;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 /// A system whose only program is `mdadm`: it keeps its arguments and input, and fails when the first
 /// argument is `--fail`.
 fn system(root: &Path) -> System {
     let program = root.join("bin/mdadm");
-    fs::create_dir_all(root.join("bin")).unwrap();
     let log = root.join("log").display().to_string();
     let script = format!(
         "#!/bin/sh\nread -r line\necho \"$* <$line> $DM_DISABLE_UDEV\" >> {log}\n[ \"$1\" != --fail ]\n"
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    seekwell_testing::program(&program, &script);
     System::rooted_at(root)
 }
 

@@ -1,31 +1,17 @@
 use super::*;
-use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// A program that stands for smartctl.
 fn script(body: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("smartctl");
-    std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    seekwell_testing::program(&path, &format!("#!/bin/sh\n{body}\n"));
     (folder, path)
 }
 
 fn read(body: &str) -> Result<Option<Value>, ObserveError> {
     let (_folder, path) = script(body);
-    started(&|| read_smart(&path, Path::new("/dev/sda"), SMART_TIMEOUT))
-}
-
-/// A program just written may be open for writing in a process that another test forked meanwhile.
-fn started<T>(run: &dyn Fn() -> Result<T, ObserveError>) -> Result<T, ObserveError> {
-    loop {
-        match run() {
-            Err(ObserveError::Io { source, .. })
-                if source.kind() == ErrorKind::ExecutableFileBusy => {}
-            ended => return ended,
-        }
-    }
+    read_smart(&path, Path::new("/dev/sda"), SMART_TIMEOUT)
 }
 
 #[test]
@@ -63,8 +49,7 @@ fn output_that_is_not_json_says_which_version_is_needed() {
 #[test]
 fn a_device_that_does_not_answer_is_not_waited_for() {
     let (_folder, path) = script("exec sleep 1000");
-    let quick = || read_smart(&path, Path::new("/dev/sda"), Duration::from_millis(50));
-    let error = started(&quick).unwrap_err();
+    let error = read_smart(&path, Path::new("/dev/sda"), Duration::from_millis(50)).unwrap_err();
     assert_eq!(error.to_string(), format!("{} gave no answer within 0.05 s", path.display()));
 }
 

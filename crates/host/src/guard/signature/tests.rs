@@ -82,9 +82,8 @@ fn the_labels_at_the_end_of_the_smallest_pool_are_known() {
 #[test]
 fn rarer_layers_are_known_to_libblkid() {
     let machine = Machine::new();
-    machine.write("bin/wipefs", "#!/bin/sh\nprintf '# TYPE\\ndos\\nisw_raid_member\\n'");
-    let path = machine.path("bin/wipefs");
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = "#!/bin/sh\nprintf '# TYPE\\ndos\\nisw_raid_member\\n'";
+    seekwell_testing::program(&machine.path("bin/wipefs"), script);
     assert_eq!(
         by_wipefs(&machine.system(), Path::new("/dev/x")).as_deref(),
         Some("isw_raid_member")

@@ -1,7 +1,6 @@
 use super::{Health, health, of};
 use seekwell_host::sysfs::System;
 use serde_json::json;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 #[test]
@@ -51,8 +50,7 @@ fn health_is_what_smartctl_says_and_unknown_without_it() {
     assert_eq!(health(&system, Path::new("/dev/none")), None);
     let program = directory.path().join("smartctl");
     let answer = r#"{"smart_status":{"passed":true},"temperature":{"current":31}}"#;
-    std::fs::write(&program, format!("#!/bin/sh\necho '{answer}'\n")).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    seekwell_testing::program(&program, &format!("#!/bin/sh\necho '{answer}'\n"));
     let found = health(&system, Path::new("/dev/none")).unwrap();
     assert_eq!((found.celsius, found.passed), (Some(31), Some(true)));
 }
