@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p seekwell-bench --example cluster_scaling -- TIMES [NAME=MICROSECONDS…]`
 //!
-//! TIMES has the host time of a measured trial in seconds on each line. The costs by name, measured too: `keep`
+//! TIMES has the host time of a measured trial in seconds on each line. The costs by name, assumed if not given: `keep`
 //! (the session reads, stores and removes a record), `op` (the server of the folder makes, renames or removes a file),
 //! `sync` (it makes one durable), `entry` (it lists one name of a folder). The server does one thing at a time. The
 //! same input gives the same output.

@@ -473,12 +473,10 @@ fn remove(path: &Path) -> Result<(), ClusterError> {
     if !is_folder {
         return unless_gone(path, fs::remove_file(path));
     }
-    let is_filled = |removed: &io::Result<()>| {
-        removed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::DirectoryNotEmpty)
-    };
     let mut removed = fs::remove_dir_all(path);
     for _ in 1..EMPTIED_AT_MOST {
-        if !is_filled(&removed) {
+        let is_filled = |error: &io::Error| error.kind() == io::ErrorKind::DirectoryNotEmpty;
+        if !removed.as_ref().is_err_and(is_filled) {
             break;
         }
         removed = fs::remove_dir_all(path);

@@ -23,7 +23,9 @@ medians() {
                inserts: ."inserts.elapsed", "stream-write": ."stream-write.elapsed_durable",
                "stream-read": ."stream-read.elapsed"}
             | to_entries[] | {stack: $stack, step: .key, value: .value}]
-        | group_by([.stack, .step])[] | [.[0].stack, .[0].step, (map(.value) | median)] | @csv' | tr -d '"'
+        | group_by([.stack, .step])[]
+        | if length < 6 or any(.value == null) then error("\(.[0].stack): \(.[0].step) has not six values") else . end
+        | "\(.[0].stack),\(.[0].step),\(map(.value) | median)"'
 }
 
 echo disk,stack,step,disk_s,file_s,ratio >predicted.csv
@@ -36,7 +38,7 @@ for model in "$@"; do
         medians run.seekwell >"$place.csv"
     done
     paste -d, "$model.csv" "$model.toml.csv" |
-        awk -F, -v disk="$model" '{ printf "%s,%s,%s,%s,%s,%.4f\n", disk, $1, $2, $3, $6, $6 / $3 }' \
+        awk -F, -v disk="$model" '$1 != $4 || $2 != $5 { exit 1 } { printf "%s,%s,%s,%s,%s,%.4f\n", disk, $1, $2, $3, $6, $6 / $3 }' \
         >>predicted.csv
 done
 cp predicted.csv "$here/predicted.csv"

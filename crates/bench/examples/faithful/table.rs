@@ -114,23 +114,32 @@ pub fn markdown(cells: &[Cell]) {
     if !same.is_empty() {
         println!("{}\n", spread("Elapsed time", &same, Cell::error));
         println!("{}\n", spread("Time inside of calls", &same, Cell::inside_error));
-        println!(
-            "| program | filesystem, cache | pairs | program, s | replay, s | error | program against itself | in calls recorded, s | replayed, s | error | fidelity |"
+        table(
+            "| program | filesystem, cache | pairs | program, s | replay, s | error | program against itself | in calls recorded, s | replayed, s | error | fidelity |",
+            &same,
+            same_row,
         );
-        println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-        same.iter().for_each(|cell| same_row(cell));
-        println!();
     }
     if !other.is_empty() {
         println!("{}\n", spread("Predicted elapsed time", &other, Cell::error));
-        println!(
-            "| program | recorded on | replayed on | pairs | program there, s | replay there, s | error | program against itself |"
+        table(
+            "| program | recorded on | replayed on | pairs | program there, s | replay there, s | error | program against itself |",
+            &other,
+            other_row,
         );
-        println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
-        other.iter().for_each(|cell| other_row(cell));
-        println!();
         orders(cells);
     }
+}
+
+fn table(head: &str, cells: &[&Cell], row: fn(&Cell)) {
+    println!("{head}\n{}", rule(head));
+    cells.iter().for_each(|cell| row(cell));
+    println!();
+}
+
+/// The line below the head of a table.
+fn rule(head: &str) -> String {
+    format!("|{}", " --- |".repeat(head.matches('|').count() - 1))
 }
 
 fn spread(name: &str, cells: &[&Cell], error: fn(&Cell) -> f64) -> String {
@@ -180,8 +189,8 @@ fn other_row(cell: &Cell) {
 
 /// Prints for each recording the filesystems by the program's time and by that of the replay.
 fn orders(cells: &[Cell]) {
-    println!("| program | recorded on | fastest first | predicted | Kendall's τ |");
-    println!("| --- | --- | --- | --- | --- |");
+    let head = "| program | recorded on | fastest first | predicted | Kendall's τ |";
+    println!("{head}\n{}", rule(head));
     for (at, cell) in cells.iter().enumerate() {
         let is_same = |one: &&Cell| {
             (&one.program, &one.from, &one.cache) == (&cell.program, &cell.from, &cell.cache)
