@@ -21,6 +21,7 @@ pub mod plan;
 pub mod power_cut;
 pub mod record;
 pub mod replication;
+pub mod shared;
 pub mod stack;
 pub mod units;
 pub mod verdict;

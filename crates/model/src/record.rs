@@ -1,5 +1,6 @@
 //! The record of one trial: what was asked, what was in force, what was measured.
 
+use crate::shared::Shared;
 use crate::units::Bytes;
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ impl Status {
 }
 
 /// Queue settings of a block device as read back. `None` is "the kernel does not say".
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct QueueSettings {
     /// Scheduler in force.
     pub scheduler: Option<String>,
@@ -60,7 +61,7 @@ pub struct QueueSettings {
 }
 
 /// A device as it was during the trial.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DeviceInForce {
     /// Kernel name, for example `loop3`.
     pub kernel_name: String,
@@ -77,7 +78,7 @@ pub struct DeviceInForce {
 }
 
 /// The stack as it was during the trial.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct InForce {
     /// Data device.
     pub device: DeviceInForce,
@@ -216,6 +217,17 @@ pub struct StepRecord {
     pub single_ios: Vec<SingleIo>,
 }
 
+impl StepRecord {
+    /// Samples of the trial's timeline whose interval touches the step.
+    #[must_use]
+    pub fn samples<'t>(&self, timeline: &'t [Sample]) -> &'t [Sample] {
+        let begins = timeline.iter().position(|sample| sample.at_ns > self.started_ns);
+        let behind = &timeline[begins.unwrap_or(timeline.len())..];
+        let ends = behind.iter().position(|sample| sample.at_ns >= self.ended_ns);
+        &behind[..ends.map_or(behind.len(), |last| last + 1)]
+    }
+}
+
 /// One operation of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SingleIo {
@@ -270,7 +282,7 @@ pub struct Record {
     /// Outcome.
     pub status: Status,
     /// The stack as it was.
-    pub in_force: InForce,
+    pub in_force: Shared<InForce>,
     /// Steps in order, `mkfs`, `mount`, `umount` and `fsck` among them.
     pub steps: Vec<StepRecord>,
     /// Timeline of the data device.
@@ -303,7 +315,7 @@ impl Record {
     pub fn blank() -> Self {
         Self {
             status: Status::Ok,
-            in_force: InForce::default(),
+            in_force: Shared::default(),
             steps: vec![],
             timeline: vec![],
             journal_timeline: vec![],
@@ -335,7 +347,7 @@ impl Record {
         put_first(first.timeline, &mut self.timeline);
         put_first(first.journal_timeline, &mut self.journal_timeline);
         self.steps.splice(0..0, first.steps);
-        self.in_force.mkfs = first.in_force.mkfs;
+        self.in_force.mkfs.clone_from(&first.in_force.mkfs);
         self.block_events = match (first.block_events, self.block_events) {
             (Some(mut before), Some(after)) => {
                 before.events.extend(after.events);

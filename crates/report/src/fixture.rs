@@ -71,7 +71,8 @@ pub(crate) fn record(stack: &Stack, seconds: f64) -> Record {
             block_bytes: Some(4096),
             cpus: vec![1],
             ..InForce::default()
-        },
+        }
+        .into(),
         steps: vec![
             step("mkfs", "elapsed_durable", 0.05),
             step("unpack", "elapsed_durable", seconds),

@@ -58,5 +58,5 @@ pub use replication::{
 pub use schema::json_schema;
 pub use sentence::decision_word;
 pub use terminal::terminal;
-pub use view::RunView;
+pub use view::{RunView, shown_metrics};
 pub use watch_text::{WatchedLatency, iostat_columns, watch_header, watch_line};

@@ -93,13 +93,9 @@ fn trials(view: &RunView) -> Vec<Trial> {
     seen.collect()
 }
 
-/// Mean of the samples whose interval touches the step.
 fn cpu_pressure(timeline: &[Sample], step: &StepRecord) -> Option<f64> {
-    let begins = timeline.iter().position(|sample| sample.at_ns > step.started_ns)?;
-    let ends = timeline[begins..].iter().position(|sample| sample.at_ns >= step.ended_ns);
-    let last = ends.map_or(timeline.len() - 1, |behind| begins + behind);
-    let seen: Vec<f64> =
-        timeline[begins..=last].iter().filter_map(|sample| sample.cpu_pressure_percent).collect();
+    let samples = step.samples(timeline).iter();
+    let seen: Vec<f64> = samples.filter_map(|sample| sample.cpu_pressure_percent).collect();
     mean(&seen)
 }
 

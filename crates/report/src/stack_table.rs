@@ -1,7 +1,7 @@
 //! The table of stacks: its columns and cells as every report shows them.
 
 use crate::number::{DASH, Scale, ratio, unit_of};
-use crate::view::{Counts, RunView, StepColumn};
+use crate::view::{ByStack, Counts, RunView, StepColumn};
 use seekwell_model::lab::Better;
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{Basis, Ratio, VerdictKind};
@@ -44,21 +44,23 @@ pub(crate) struct StackRow {
 impl StackTable {
     pub(crate) fn of(view: &RunView) -> Self {
         let verdict = &view.verdict;
-        let ratios = view.rows();
+        let trials = view.by_stack();
+        let ratios = trials.rows();
         let scale =
             Scale::fit(unit_of(&verdict.metric), ratios.iter().filter_map(|row| row.median));
         let others: Vec<(StepColumn, Scale)> = view
             .other_steps()
             .into_iter()
             .filter_map(|column| {
-                let medians = ratios.iter().map(|row| view.median(&row.stack, &column.metric));
+                let medians = ratios.iter().map(|row| trials.median(&row.stack, &column.metric));
                 let values: Vec<f64> = medians.flatten().collect();
                 let scale = Scale::fit(unit_of(&column.metric), values.iter().copied());
                 (!values.is_empty()).then_some((column, scale))
             })
             .collect();
         let estimates = ratios.iter().any(|row| row.basis == Basis::Screen);
-        let rows = ratios.into_iter().map(|row| StackRow::of(view, row, scale, &others)).collect();
+        let rows =
+            ratios.into_iter().map(|row| StackRow::of(&trials, row, scale, &others)).collect();
         let power_cut = verdict.evidence.durability_differs();
         let cuts = verdict.evidence.has_cuts();
         let price = view.plan.stacks.iter().any(|stack| stack.device.price.is_some());
@@ -67,11 +69,12 @@ impl StackTable {
 }
 
 impl StackRow {
-    fn of(view: &RunView, row: Ratio, scale: Scale, others: &[(StepColumn, Scale)]) -> Self {
+    fn of(all: &ByStack<'_>, row: Ratio, scale: Scale, others: &[(StepColumn, Scale)]) -> Self {
+        let view = all.view;
         let verdict = &view.verdict;
         let medians = others
             .iter()
-            .map(|(column, scale)| scale.number(view.median(&row.stack, &column.metric)));
+            .map(|(column, scale)| scale.number(all.median(&row.stack, &column.metric)));
         let class = verdict.evidence.durability_of(&row.stack);
         let price = view.stack(&row.stack).and_then(|stack| stack.device.price);
         Self {
@@ -79,7 +82,7 @@ impl StackRow {
             median: scale.number(row.median),
             ratio_text: ratio(row.ratio),
             interval: interval(&row, verdict.baseline.as_deref()),
-            trials: trials(view.counts(&row.stack)),
+            trials: trials(all.counts(&row.stack)),
             power_cut: class.map_or(DASH, |stack| stack.class.word()).to_owned(),
             cuts: class.and_then(|stack| stack.cuts).map_or(DASH.to_owned(), survived),
             price: price.map_or(DASH.to_owned(), |price| price.to_string()),

@@ -7,6 +7,7 @@ use seekwell_model::units::Nanos;
 use seekwell_model::verdict::{Basis, Ratio, Verdict};
 use seekwell_model::warning::Warning;
 use seekwell_model::workloads::{COMMON_METRICS, WorkloadParams};
+use std::collections::BTreeMap;
 
 /// Everything that a report shows of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,109 +104,19 @@ impl RunView {
         self.plan.stacks.iter().find(|stack| stack.label == label)
     }
 
-    /// Trials of workloads that do not report the judged metric are not counted: they are behind
-    /// no number of the row.
-    pub(crate) fn counts(&self, label: &str) -> Counts {
-        let metric = &self.verdict.metric;
-        let judged = |trial: &PlannedTrial| {
-            let candidate = self.plan.candidates.get(trial.candidate as usize);
-            let workload =
-                candidate.and_then(|pair| self.plan.workloads.get(pair.workload as usize));
-            workload.is_some_and(|workload| workload.reports_or_times(metric))
-        };
-        let mut counts = Counts::default();
-        for (trial, record) in self.of_stack(label) {
-            let measured = record.metric(metric).is_some();
-            if !measured && !self.is_recording() && !judged(trial) {
-                continue;
-            }
-            match record.status {
-                Status::Ok if measured || self.is_recording() => counts.ok += 1,
-                Status::Ok => counts.without += 1,
-                Status::Marked => counts.marked += 1,
-                Status::Failed { .. } => counts.failed += 1,
-            }
+    /// The trials of all stacks, in one pass over the records: a run may have 1,000 stacks and 100,000 trials.
+    pub(crate) fn by_stack(&self) -> ByStack<'_> {
+        let mut trials: BTreeMap<&str, Vec<(&PlannedTrial, &Record)>> = BTreeMap::new();
+        for (trial, record) in &self.records {
+            let Some(stack) = self.stack_of(trial) else { continue };
+            trials.entry(&stack.label).or_default().push((trial, record));
         }
-        counts
-    }
-
-    /// One row per stack: those of the verdict, best first, then stacks without a value in the
-    /// order of the plan.
-    pub(crate) fn rows(&self) -> Vec<Ratio> {
-        let mut rows = self.verdict.ratios.clone();
-        // The copy of a control is never ranked.
-        for stack in &self.plan.stacks[..self.plan.ranked()] {
-            if rows.iter().all(|row| row.stack != stack.label) {
-                rows.push(Ratio {
-                    stack: stack.label.clone(),
-                    ratio: None,
-                    low: None,
-                    high: None,
-                    median: self.median(&stack.label, &self.verdict.metric),
-                    pairs: 0,
-                    basis: Basis::Paired,
-                    hodges_lehmann: None,
-                    a12: None,
-                    autocorrelated: false,
-                });
-            }
-        }
-        rows
-    }
-
-    /// Median of a metric over the trials of a stack that ended well.
-    pub(crate) fn median(&self, label: &str, metric: &str) -> Option<f64> {
-        let mut values: Vec<f64> = self
-            .of_stack(label)
-            .filter(|(_, record)| record.status == Status::Ok)
-            .filter_map(|(_, record)| record.metric(metric))
-            .collect();
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        match values.len() {
-            0 => None,
-            count if count % 2 == 1 => Some(values[middle]),
-            _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-        }
+        ByStack { view: self, trials }
     }
 
     /// The other measured steps, each with its foremost metric, in the order in which they run.
     pub(crate) fn other_steps(&self) -> Vec<StepColumn> {
-        let judged_step = self.verdict.metric.split('.').next().unwrap_or_default();
-        let mut columns: Vec<StepColumn> = Vec::new();
-        for workload in &self.plan.workloads {
-            for step in workload.outlines() {
-                let outline = &step.outline;
-                for name in outline.metrics.iter().filter(|name| is_own(name)) {
-                    let column =
-                        StepColumn { metric: format!("{}.{name}", outline.name), own: true };
-                    if column.metric != self.verdict.metric && !columns.contains(&column) {
-                        columns.push(column);
-                    }
-                }
-                if !outline.measured || outline.name == judged_step {
-                    continue;
-                }
-                let parts = if step.beside { &workload.beside } else { &workload.parts };
-                let rate = matches!(
-                    parts.get(step.part),
-                    Some(WorkloadParams::Io(_) | WorkloadParams::Sweep(_))
-                );
-                let metric = if rate {
-                    "iops"
-                } else if outline.writes {
-                    "elapsed_durable"
-                } else {
-                    COMMON_METRICS[0]
-                };
-                let column =
-                    StepColumn { metric: format!("{}.{metric}", outline.name), own: false };
-                if !columns.contains(&column) {
-                    columns.push(column);
-                }
-            }
-        }
-        columns
+        other_steps(&self.plan, &self.verdict.metric)
     }
 
     /// Facts below the title: backend, machine, and extent of the run.
@@ -255,4 +166,124 @@ impl RunView {
         let kernel = word("kernel").map(|kernel| format!("Linux {kernel}"));
         [kernel, word("cpu"), ram().or_else(|| word("ram"))].into_iter().flatten().collect()
     }
+}
+
+/// The trials of a run by the label of their stack.
+pub(crate) struct ByStack<'a> {
+    pub(crate) view: &'a RunView,
+    trials: BTreeMap<&'a str, Vec<(&'a PlannedTrial, &'a Record)>>,
+}
+
+impl<'a> ByStack<'a> {
+    /// Trials of a stack in their order.
+    pub(crate) fn of(&self, label: &str) -> &[(&'a PlannedTrial, &'a Record)] {
+        self.trials.get(label).map_or(&[], Vec::as_slice)
+    }
+
+    /// One row per stack: those of the verdict, best first, then stacks without a value in the
+    /// order of the plan.
+    pub(crate) fn rows(&self) -> Vec<Ratio> {
+        let Self { view, .. } = self;
+        let mut rows = view.verdict.ratios.clone();
+        // The copy of a control is never ranked.
+        for stack in &view.plan.stacks[..view.plan.ranked()] {
+            if rows.iter().all(|row| row.stack != stack.label) {
+                rows.push(Ratio {
+                    stack: stack.label.clone(),
+                    ratio: None,
+                    low: None,
+                    high: None,
+                    median: self.median(&stack.label, &view.verdict.metric),
+                    pairs: 0,
+                    basis: Basis::Paired,
+                    hodges_lehmann: None,
+                    a12: None,
+                    autocorrelated: false,
+                });
+            }
+        }
+        rows
+    }
+
+    /// Trials of workloads that do not report the judged metric are not counted: they are behind
+    /// no number of the row.
+    pub(crate) fn counts(&self, label: &str) -> Counts {
+        let view = self.view;
+        let metric = &view.verdict.metric;
+        let judged = |trial: &PlannedTrial| {
+            let candidate = view.plan.candidates.get(trial.candidate as usize);
+            let workload =
+                candidate.and_then(|pair| view.plan.workloads.get(pair.workload as usize));
+            workload.is_some_and(|workload| workload.reports_or_times(metric))
+        };
+        let mut counts = Counts::default();
+        for (trial, record) in self.of(label) {
+            let measured = record.metric(metric).is_some();
+            if !measured && !view.is_recording() && !judged(trial) {
+                continue;
+            }
+            match record.status {
+                Status::Ok if measured || view.is_recording() => counts.ok += 1,
+                Status::Ok => counts.without += 1,
+                Status::Marked => counts.marked += 1,
+                Status::Failed { .. } => counts.failed += 1,
+            }
+        }
+        counts
+    }
+
+    /// Median of a metric over the trials of a stack that ended well.
+    pub(crate) fn median(&self, label: &str, metric: &str) -> Option<f64> {
+        let well = self.of(label).iter().filter(|(_, record)| record.status == Status::Ok);
+        let mut values: Vec<f64> = well.filter_map(|(_, record)| record.metric(metric)).collect();
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        match values.len() {
+            0 => None,
+            count if count % 2 == 1 => Some(values[middle]),
+            _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+        }
+    }
+}
+
+/// Metrics of other steps than the judged one that the texts of a run show, as `STEP.METRIC`.
+#[must_use]
+pub fn shown_metrics(plan: &Plan, verdict: &Verdict) -> Vec<String> {
+    other_steps(plan, &verdict.metric).into_iter().map(|column| column.metric).collect()
+}
+
+fn other_steps(plan: &Plan, judged: &str) -> Vec<StepColumn> {
+    let judged_step = judged.split('.').next().unwrap_or_default();
+    let mut columns: Vec<StepColumn> = Vec::new();
+    for workload in &plan.workloads {
+        for step in workload.outlines() {
+            let outline = &step.outline;
+            for name in outline.metrics.iter().filter(|name| is_own(name)) {
+                let column = StepColumn { metric: format!("{}.{name}", outline.name), own: true };
+                if column.metric != *judged && !columns.contains(&column) {
+                    columns.push(column);
+                }
+            }
+            if !outline.measured || outline.name == judged_step {
+                continue;
+            }
+            let parts = if step.beside { &workload.beside } else { &workload.parts };
+            let rate = matches!(
+                parts.get(step.part),
+                Some(WorkloadParams::Io(_) | WorkloadParams::Sweep(_))
+            );
+            let metric = if rate {
+                "iops"
+            } else if outline.writes {
+                "elapsed_durable"
+            } else {
+                COMMON_METRICS[0]
+            };
+            let column = StepColumn { metric: format!("{}.{metric}", outline.name), own: false };
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+    }
+    columns
 }

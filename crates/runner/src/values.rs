@@ -46,9 +46,8 @@ pub fn judged_trials(plan: &Plan, records: &Records) -> Vec<Vec<Observed>> {
     let rounds = records.values().map(|(trial, _)| trial.round + 1).max().unwrap_or(0) as usize;
     let judged = common_workloads(plan);
     let mut parts: Vec<Vec<Vec<Observed>>> = vec![Vec::new(); plan.stacks.len()];
-    for (candidate, pair) in plan.candidates.iter().enumerate() {
+    for (pair, row) in plan.candidates.iter().zip(rows(plan, records, rounds)) {
         if judged.contains(&pair.workload) {
-            let row = of_candidate(plan, records, candidate as u32, rounds);
             parts[pair.stack as usize].push(row);
         }
     }
@@ -91,19 +90,25 @@ pub(crate) fn present(trials: &[Vec<Observed>]) -> Vec<Vec<Option<f64>>> {
     trials.iter().map(|row| row.iter().map(value).collect()).collect()
 }
 
-/// The trials of one stack and workload.
-fn of_candidate(plan: &Plan, records: &Records, candidate: u32, rounds: usize) -> Vec<Observed> {
-    let mut row = vec![Observed::NotRun; rounds];
-    let mut last = None;
-    for (trial, record) in records.values().filter(|(trial, _)| trial.candidate == candidate) {
-        row[trial.round as usize] = Observed::run(usable(plan, record));
-        last = last.max(Some(trial.round as usize));
+/// The trials of each candidate, in one pass over the records: a run may have 1,000 candidates and 100,000 trials.
+fn rows(plan: &Plan, records: &Records, rounds: usize) -> Vec<Vec<Observed>> {
+    let mut rows = vec![vec![Observed::NotRun; rounds]; plan.candidates.len()];
+    // The round behind the last one.
+    let mut ends = vec![0; plan.candidates.len()];
+    for (trial, record) in records.values() {
+        let (candidate, round) = (trial.candidate as usize, trial.round as usize);
+        if let (Some(row), Some(end)) = (rows.get_mut(candidate), ends.get_mut(candidate)) {
+            row[round] = Observed::run(usable(plan, record));
+            *end = (*end).max(round + 1);
+        }
     }
-    // A stack that failed several times in a row is not tried again: it would have failed.
-    if is_quarantined(records, candidate, u32::MAX) {
-        row.iter_mut().skip(last.map_or(0, |last| last + 1)).for_each(|t| *t = Observed::Failed);
+    for (candidate, (row, end)) in rows.iter_mut().zip(ends).enumerate() {
+        // A stack that failed several times in a row is not tried again: it would have failed.
+        if is_quarantined(records, candidate as u32, u32::MAX) {
+            row[end..].fill(Observed::Failed);
+        }
     }
-    row
+    rows
 }
 
 /// Geometric mean of the parts of a stack's round: failed when one of them is.

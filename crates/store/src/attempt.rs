@@ -11,8 +11,10 @@ use crate::seal::Digest;
 use metrics::Metrics;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use seekwell_model::plan::PlannedTrial;
-use seekwell_model::record::{Record, Status};
+use seekwell_model::record::{InForce, Record, Status};
+use seekwell_model::shared::Pool;
 use seekwell_model::warning::{Warning, WarningCode};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// A record taken apart: text, metrics, histograms and series.
@@ -178,6 +180,8 @@ pub(crate) struct Reader<'c> {
     connection: &'c Connection,
     names: metrics::Names,
     prefixes: Prefixes,
+    /// Settings in force, of which a run has few.
+    in_force: RefCell<Pool<InForce>>,
 }
 
 impl<'c> Reader<'c> {
@@ -188,7 +192,7 @@ impl<'c> Reader<'c> {
         let rows =
             statement.query_map([], |row| Ok((row.get(0)?, (prefix(row, 1)?, prefix(row, 2)?))))?;
         let prefixes = rows.collect::<rusqlite::Result<_>>()?;
-        Ok(Self { connection, names, prefixes })
+        Ok(Self { connection, names, prefixes, in_force: RefCell::default() })
     }
 
     /// Attempts of a query behind `FROM`. The inner error is damage, in words.
@@ -246,10 +250,11 @@ impl<'c> Reader<'c> {
             let record = parts.0.assemble(parts.1)?;
             Ok((record, digest))
         };
-        let (record, digest) = match assembled() {
+        let (mut record, digest) = match assembled() {
             Ok(both) => both,
             Err(problem) => return Ok(Err(problem)),
         };
+        record.in_force.share(&mut self.in_force.borrow_mut());
         let wrong_column = wrong_column(row, &record)?;
         Ok(Ok(Kept { trial, written_at, record, digest, wrong_column }))
     }

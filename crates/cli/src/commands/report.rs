@@ -1,18 +1,20 @@
 //! `seekwell report`: a run again, on the terminal, as HTML, Markdown, CSV, JSON or Parquet.
 
+mod light;
+
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
+use light::Light;
 use seekwell_host::confine::Reach;
 use seekwell_host::output::{Kind, is_same_file};
-use seekwell_model::record::{Record, Sample};
-use seekwell_model::stack::{Backing, Stack};
+use seekwell_model::plan::Plan;
+use seekwell_model::record::Record;
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_report::{Inside, RunView};
 use seekwell_runner::judge::{self, prolong};
 use seekwell_store::{Integrity, RunFile};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Shows or exports a run.
@@ -31,8 +33,12 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     }
     foreign::confine(&reach);
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
-    let is_text = !arguments.json && arguments.html.is_none() && arguments.parquet.is_none();
-    let view = if is_text { view_as_text(&file) } else { view(&file) }?;
+    let is_whole = arguments.json || arguments.html.is_some() || arguments.parquet.is_some();
+    let view = match (is_whole, &arguments.csv) {
+        (true, _) => view(&file),
+        (false, Some(_)) => view_of(&file, Some(&|_, _| Light::with_metrics())),
+        (false, None) => view_as_text(&file),
+    }?;
     if let Some(path) = &arguments.html {
         write(path, Kind::Page, &page(&file, &view, arguments)?, arguments)?;
     }
@@ -88,43 +94,31 @@ fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String
 /// # Errors
 /// When the run file cannot be read.
 pub fn view(file: &RunFile) -> Result<RunView, Failure> {
-    view_of(file, &|_, _| {})
+    view_of(file, None)
 }
 
-/// As [`view`], without the parts of records that no text shows: a tenth of the memory.
+/// As [`view`], without the parts of records that no text shows: a fraction of the memory.
 ///
 /// # Errors
 /// When the run file cannot be read.
 pub fn view_as_text(file: &RunFile) -> Result<RunView, Failure> {
-    view_of(file, &lighten)
+    view_of(file, Some(&Light::of))
 }
 
-/// Takes out of a record what only pages, tables and JSON show.
-fn lighten(record: &mut Record, is_judged_model: bool) {
-    for step in &mut record.steps {
-        step.histograms = BTreeMap::new();
-        step.single_ios = Vec::new();
-    }
-    record.block_events = None;
-    record.journal_timeline = Vec::new();
-    // The text of a judged run on modelled devices tells the mean pressure on the CPUs alone.
-    if is_judged_model {
-        let pressure = record.timeline.iter().filter_map(|sample| sample.cpu_pressure_percent);
-        let pressure: Vec<f64> = pressure.collect();
-        let mean = pressure.iter().sum::<f64>() / pressure.len() as f64;
-        let one = Sample { cpu_pressure_percent: Some(mean), ..Sample::default() };
-        record.timeline = if pressure.is_empty() { Vec::new() } else { vec![one] };
-    }
-}
+/// Makes the lightener of records for a plan and its stored verdict.
+type Lightener<'a> = &'a dyn Fn(&Plan, Option<&Verdict>) -> Light;
 
-fn view_of(file: &RunFile, lighten: &dyn Fn(&mut Record, bool)) -> Result<RunView, Failure> {
+fn view_of(file: &RunFile, light: Option<Lightener<'_>>) -> Result<RunView, Failure> {
     let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let plan = file.plan().map_err(wrong)?;
     let stored = file.verdict().map_err(wrong)?;
     let is_over = stored.is_some();
-    let modelled = |stack: &Stack| matches!(stack.device.backing, Backing::Model { .. });
-    let is_judged_model = is_over && plan.stacks.iter().any(modelled);
-    let lighten = |record: &mut Record| lighten(record, is_judged_model);
+    let light = light.map(|light| light(&plan, stored.as_ref()));
+    let lighten = |record: &mut Record| {
+        if let Some(light) = &light {
+            light.lighten(record);
+        }
+    };
     // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
     let (by_index, found) = file.verified_records(&lighten).map_err(wrong)?;
     let by_index =
@@ -227,6 +221,3 @@ fn write(path: &Path, kind: Kind, text: &str, arguments: &ReportArgs) -> Result<
     }
     output::write(path, kind, text.as_bytes(), arguments.force)
 }
-
-#[cfg(test)]
-mod tests;

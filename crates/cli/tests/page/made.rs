@@ -161,7 +161,7 @@ fn record(wanted: &Wanted, trial: &PlannedTrial, stack: u32, text: &str) -> Reco
         } else {
             Status::Ok
         },
-        in_force: in_force(text),
+        in_force: in_force(text).into(),
         steps: vec![step("mkfs", 0, duration_ns / 4), measured],
         timeline: timeline(wanted.samples, trial.index),
         journal_timeline: if wanted.single {

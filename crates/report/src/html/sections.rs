@@ -202,14 +202,15 @@ pub(super) fn trials(page: &mut Page, view: &RunView) {
         "<span class=\"key-reads\">reads</span> and <span class=\"key-writes\">writes</span>; ",
     );
     page.raw("Each drawing has its own scale; the largest value is printed below it.</p>\n");
-    for row in view.rows() {
+    let by_stack = view.by_stack();
+    for row in by_stack.rows() {
         page.element("<details>\n<summary>", &row.stack, " (");
-        page.element("", &trials_text(view.counts(&row.stack)), ")</summary>\n");
+        page.element("", &trials_text(by_stack.counts(&row.stack)), ")</summary>\n");
         page.raw("<div class=\"scroll\"><table>\n<thead><tr><th class=\"number\">round</th>");
         page.raw("<th>workload</th><th>status</th>");
         page.element("<th class=\"number\">", &view.verdict.metric, "</th>");
         page.raw("<th>throughput</th><th>remarks</th></tr></thead>\n<tbody>\n");
-        for (trial, record) in view.of_stack(&row.stack) {
+        for (trial, record) in by_stack.of(&row.stack) {
             trial_row(page, view, trial, record);
         }
         page.raw("</tbody>\n</table></div>\n</details>\n");

@@ -250,10 +250,9 @@ fn layers_come_before_the_filesystem_with_the_files_that_make_them_last() {
                 Layers { name: "safe".to_owned(), parts: vec![layer("raid1"), layer("crypt")] };
         },
         |record| {
-            let device = |name: &str| DeviceInForce {
-                kernel_name: name.to_owned(),
-                ..record.in_force.device.clone()
-            };
+            let known = record.in_force.device.clone();
+            let device =
+                |name: &str| DeviceInForce { kernel_name: name.to_owned(), ..known.clone() };
             record.in_force.members = vec![device("vda"), device("vdb")];
             record.in_force.device = device("dm-0");
             record.in_force.mkfs = vec!["mkfs.ext4 -q -F /dev/mapper/seekwell-1".to_owned()];

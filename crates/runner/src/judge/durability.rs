@@ -22,27 +22,25 @@ pub(super) fn of_plan(plan: &Plan, records: &Records) -> Vec<StackDurability> {
                 let stack = plan.candidates[trial.candidate as usize].stack as usize;
                 stack == index && record.in_force.mount.is_some()
             })
-            .map(|(_, record)| &record.in_force)
+            .map(|(_, record)| &*record.in_force)
     };
     plan.stacks[..plan.ranked()]
         .iter()
+        .zip(cuts(plan, records))
         .enumerate()
-        .map(|(index, stack)| {
-            with_cuts(of_stack(stack, in_force(index)), cuts(plan, records, index))
-        })
+        .map(|(index, (stack, cuts))| with_cuts(of_stack(stack, in_force(index)), cuts))
         .collect()
 }
 
-/// The power cuts of a stack, of all its trials.
-fn cuts(plan: &Plan, records: &Records, stack: usize) -> Option<CutCounts> {
-    let of_stack = records
-        .values()
-        .filter(|(trial, _)| plan.candidates[trial.candidate as usize].stack as usize == stack);
-    let counts = of_stack.filter_map(|(_, record)| CutCounts::of(&record.steps));
-    counts.reduce(|mut sum, counts| {
-        sum.add_all(counts);
-        sum
-    })
+/// The power cuts of each stack, of all its trials.
+fn cuts(plan: &Plan, records: &Records) -> Vec<Option<CutCounts>> {
+    let mut of_stacks: Vec<Option<CutCounts>> = vec![None; plan.stacks.len()];
+    for (trial, record) in records.values() {
+        let Some(counts) = CutCounts::of(&record.steps) else { continue };
+        let stack = plan.candidates[trial.candidate as usize].stack as usize;
+        of_stacks[stack].get_or_insert_default().add_all(counts);
+    }
+    of_stacks
 }
 
 /// Lowers the class to what the power cuts found.

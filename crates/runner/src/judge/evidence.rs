@@ -255,25 +255,21 @@ fn beside(plan: &Plan, records: &Records, design: &Design, effect: &AxisEffect) 
 
 /// Returns the share of the judged step in which the device was busy, for the stack with the largest.
 fn storage(plan: &Plan, records: &Records) -> Option<StorageShare> {
+    let mut of_stacks = vec![(Vec::new(), true); plan.ranked()];
+    for (trial, record) in records.values() {
+        let stack = plan.candidates[trial.candidate as usize].stack as usize;
+        let Some((shares, blind)) = of_stacks.get_mut(stack) else { continue };
+        let Some(step) = judged(plan, record) else { continue };
+        let Some(device) = &step.device else { continue };
+        let seconds = step.metrics.get("elapsed_durable").or(step.metrics.get("elapsed"));
+        let Some(elapsed_ns) = seconds.map(|seconds| (seconds * 1e9) as u64) else { continue };
+        let busy_ns = device.busy_ms.saturating_mul(1_000_000);
+        let Some(rest) = sensitivity::share_without_device(busy_ns, elapsed_ns) else { continue };
+        shares.push(1.0 - rest);
+        *blind &= sensitivity::sees_by_busy_time(busy_ns, elapsed_ns) == Some(Sees::No);
+    }
     let mut busiest: Option<(f64, bool)> = None;
-    for stack in 0..plan.ranked() as u32 {
-        let mut shares = Vec::new();
-        let mut blind = true;
-        for (trial, record) in records.values() {
-            if plan.candidates[trial.candidate as usize].stack != stack {
-                continue;
-            }
-            let Some(step) = judged(plan, record) else { continue };
-            let Some(device) = &step.device else { continue };
-            let seconds = step.metrics.get("elapsed_durable").or(step.metrics.get("elapsed"));
-            let Some(elapsed_ns) = seconds.map(|seconds| (seconds * 1e9) as u64) else { continue };
-            let busy_ns = device.busy_ms.saturating_mul(1_000_000);
-            let Some(rest) = sensitivity::share_without_device(busy_ns, elapsed_ns) else {
-                continue;
-            };
-            shares.push(1.0 - rest);
-            blind &= sensitivity::sees_by_busy_time(busy_ns, elapsed_ns) == Some(Sees::No);
-        }
+    for (shares, blind) in of_stacks {
         if let Some(share) = median(&shares)
             && busiest.is_none_or(|(most, _)| share > most)
         {

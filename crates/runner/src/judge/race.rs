@@ -11,6 +11,7 @@ use crate::staged::{Ended, Staged};
 use crate::values::{self, judged_trials, round_values};
 use seekwell_model::lab::Better;
 use seekwell_model::plan::{Plan, PlannedRace};
+use seekwell_model::record::Status;
 use seekwell_model::verdict::METHOD;
 use seekwell_model::verdict::{
     Basis, ControlFound, DroppedStack, OutStack, RaceCourse, Ratio, Verdict,
@@ -72,14 +73,16 @@ fn final_values(plan: &Plan, staged: &Staged<'_>, records: &Records) -> Vec<Vec<
     let rounds = staged.rounds();
     let first = rounds.pilot + rounds.screen;
     let mut values = vec![vec![None; rounds.last as usize]; plan.stacks.len()];
-    for number in 0..rounds.last {
-        let of_round: Vec<_> = records
-            .values()
-            .map(|(trial, _)| *trial)
-            .filter(|trial| trial.round == first + number)
-            .collect();
-        for (stack, value) in round_values(plan, records, &of_round) {
-            values[stack][number as usize] = value;
+    let mut of_rounds = vec![Vec::new(); rounds.last as usize];
+    for (trial, _) in records.values() {
+        let number = trial.round.checked_sub(first).map(|number| number as usize);
+        if let Some(of_round) = number.and_then(|number| of_rounds.get_mut(number)) {
+            of_round.push(*trial);
+        }
+    }
+    for (number, of_round) in of_rounds.iter().enumerate() {
+        for (stack, value) in round_values(plan, records, of_round) {
+            values[stack][number] = value;
         }
     }
     values
@@ -258,20 +261,17 @@ fn screened(
         .and_then(|label| plan.stacks.iter().position(|stack| stack.label == *label));
     let known: Vec<&String> = verdict.ratios.iter().map(|ratio| &ratio.stack).collect();
     let metric = &plan.lab.judge.metric;
+    let mut measured: Vec<Vec<Option<f64>>> = vec![Vec::new(); plan.stacks.len()];
+    for (trial, record) in records.values().filter(|(_, record)| record.status == Status::Ok) {
+        let stack = plan.candidates[trial.candidate as usize].stack as usize;
+        measured[stack].push(record.metric(metric));
+    }
     (0..plan.ranked())
         .filter(|stack| !known.contains(&&plan.stacks[*stack].label))
         .filter(|stack| {
             outcome.comparison.is_none() || outcome.dropped.iter().any(|d| d.stack == *stack)
         })
         .map(|stack| {
-            let of_stack: Vec<Option<f64>> = records
-                .values()
-                .filter(|(trial, _)| {
-                    plan.candidates[trial.candidate as usize].stack as usize == stack
-                })
-                .filter(|(_, record)| record.status == seekwell_model::record::Status::Ok)
-                .map(|(_, record)| record.metric(metric))
-                .collect();
             let found = leader
                 .and_then(|leader| estimates[leader])
                 .zip(estimates[stack])
@@ -281,7 +281,7 @@ fn screened(
                 ratio: found.map(|(ratio, _, _)| ratio),
                 low: found.map(|(_, low, _)| low),
                 high: found.map(|(_, _, high)| high),
-                median: median(&of_stack),
+                median: median(&measured[stack]),
                 pairs: 0,
                 basis: Basis::Screen,
                 hodges_lehmann: None,

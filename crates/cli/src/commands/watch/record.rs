@@ -115,7 +115,7 @@ fn record(seen: Seen, lost: u64, elapsed_ns: u64) -> Record {
     });
     Record {
         status: Status::Ok,
-        in_force: InForce { device, ..InForce::default() },
+        in_force: InForce { device, ..InForce::default() }.into(),
         steps: vec![step],
         timeline: seen.samples,
         journal_timeline: vec![],

@@ -1,0 +1,107 @@
+//! The parts of records that a text shows: a run of 100,000 trials fills gigabytes.
+
+use seekwell_model::plan::Plan;
+use seekwell_model::record::{Record, Sample, StepRecord};
+use seekwell_model::stack::{Backing, Stack};
+use seekwell_model::verdict::Verdict;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[cfg(test)]
+mod tests;
+
+/// Takes out of records what no text of their run shows.
+pub(super) struct Light {
+    /// Parts that the text of a judged run shows; `None` if it may show everything that is not taken out of every record.
+    judged: Option<Judged>,
+}
+
+/// Parts of trials that the text of a judged run shows. The verdict has all other findings.
+struct Judged {
+    /// The judged step.
+    step: String,
+    /// Metrics by `STEP.METRIC`.
+    metrics: BTreeSet<String>,
+    /// True for modelled devices, of which no text tells the cost of a trial.
+    is_model: bool,
+}
+
+impl Light {
+    /// Keeps every metric, for tables.
+    pub(super) fn with_metrics() -> Self {
+        Self { judged: None }
+    }
+
+    /// For a run of this plan and the verdict that its file holds; without one everything may be shown.
+    pub(super) fn of(plan: &Plan, verdict: Option<&Verdict>) -> Self {
+        let modelled = |stack: &Stack| matches!(stack.device.backing, Backing::Model { .. });
+        let judged = |verdict: &Verdict| {
+            let (step, _) = verdict.metric.split_once('.')?;
+            // The write-back of the judged step, and its length.
+            let usual = ["elapsed", "elapsed_durable", "undurable_bytes"];
+            let mut metrics: BTreeSet<String> =
+                usual.iter().map(|name| format!("{step}.{name}")).collect();
+            metrics.extend([&verdict.metric, &plan.lab.judge.metric].map(Clone::clone));
+            metrics.extend(seekwell_report::shown_metrics(plan, verdict));
+            let is_model = plan.stacks.iter().any(modelled);
+            Some(Judged { step: step.to_owned(), metrics, is_model })
+        };
+        Self { judged: verdict.and_then(judged) }
+    }
+
+    pub(super) fn lighten(&self, record: &mut Record) {
+        for step in &mut record.steps {
+            step.histograms = BTreeMap::new();
+            step.single_ios = Vec::new();
+        }
+        record.block_events = None;
+        record.journal_timeline = Vec::new();
+        if let Some(judged) = &self.judged {
+            judged.lighten(record);
+        }
+    }
+}
+
+impl Judged {
+    fn lighten(&self, record: &mut Record) {
+        record.smart = None;
+        record.timeline = self.pressure(record);
+        for step in &mut record.steps {
+            let shown = |name: &str| self.metrics.contains(&format!("{}.{name}", step.name));
+            // A new map: one that only loses entries keeps their memory.
+            let all = std::mem::take(&mut step.metrics);
+            step.metrics = all.into_iter().filter(|(name, _)| shown(name)).collect();
+        }
+        if self.is_model {
+            let is_shown = |step: &StepRecord| {
+                step.name == self.step || !step.metrics.is_empty() || !step.warnings.is_empty()
+            };
+            record.steps.retain(is_shown);
+        }
+        record.steps.shrink_to_fit();
+    }
+
+    /// At most two samples that have the mean pressure on the CPUs of all, and in the judged step the mean of those
+    /// that touch it: all that a text tells of a timeline.
+    fn pressure(&self, record: &Record) -> Vec<Sample> {
+        let Some(all) = mean(&record.timeline) else { return Vec::new() };
+        let sample = |at_ns, percent| {
+            let cpu_pressure_percent = Some(percent);
+            Sample { at_ns, cpu_pressure_percent, ..Sample::default() }
+        };
+        let step = record.steps.iter().find(|step| step.name == self.step);
+        let inside = step.and_then(|step| Some((step, mean(step.samples(&record.timeline))?)));
+        match inside {
+            None => vec![sample(0, all)],
+            Some((step, inside)) => {
+                let at_ns = step.ended_ns.max(step.started_ns + 1);
+                vec![sample(0, 2.0 * all - inside), sample(at_ns, inside)]
+            }
+        }
+    }
+}
+
+/// Mean pressure on the CPUs.
+fn mean(samples: &[Sample]) -> Option<f64> {
+    let seen: Vec<f64> = samples.iter().filter_map(|one| one.cpu_pressure_percent).collect();
+    (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
+}
