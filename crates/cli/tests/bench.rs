@@ -244,6 +244,29 @@ fn each_kind_runs_in_a_directory_and_leaves_nothing() {
     }
 }
 
+/// As SQLite of distributions does: an fsync would also wait for the times of the file.
+#[test]
+fn sqlite_syncs_by_fdatasync() {
+    let Some(strace) = seekwell_testing::tool("strace") else {
+        return seekwell_testing::skip("sqlite_syncs_by_fdatasync", "strace is not installed");
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["bench", "sqlite", ".", "--rows", "0", "--warm-up", "0", "--count", "5"];
+    let output = Command::new(strace)
+        .args(["-f", "-o", "calls", "-e", "trace=fsync,fdatasync"])
+        .arg(env!("CARGO_BIN_EXE_seekwell"))
+        .args(words)
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let calls = std::fs::read_to_string(directory.path().join("calls")).unwrap();
+    let count = |call: &str| calls.lines().filter(|line| line.contains(call)).count();
+    // Journal, its header, the database and the folder of the journal, for each transaction; the table
+    // before them too.
+    assert_eq!((count(" fsync("), count(" fdatasync(")), (0, 24), "{calls}");
+}
+
 #[test]
 fn a_raw_device_and_the_ext4_above_it_are_one_chart_with_both_curves() {
     let test = "a_raw_device_and_the_ext4_above_it";
