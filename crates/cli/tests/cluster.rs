@@ -271,9 +271,16 @@ const FAULTS: &str = r#"
             sleep 0.7
         done
     }
+    # Every kind is drawn once before any is drawn again.
+    deck=
     fault() {
-        draw 12
-        case $drawn in
+        [ -n "$deck" ] || deck="0 1 2 3 4 5 6 7 8 9 10 11"
+        set -- $deck
+        draw $#
+        shift $drawn
+        kind=$1
+        deck=$(echo " $deck " | sed "s/ $kind / /" | xargs)
+        case $kind in
         0) name="worker killed"; one_worker; [ -z "$worker" ] || kill -9 "$worker" || true ;;
         1) draw 2
             node=node$((drawn + 1)); name="$node and its worker killed"
