@@ -63,7 +63,11 @@ struct thread {
 	u64 cpu_ns, waited_ns;
 };
 
-enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7 };
+enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8 };
+
+// Values of `inside`: in a call that is recorded, or in one by which threads wait for each other.
+#define RECORDED 1
+#define TOGETHER 2
 
 struct call_record {
 	u32 type, number;
@@ -122,6 +126,13 @@ struct operation_record {
 	u32 device, registered;
 };
 
+// A thread that slept between its calls until another one woke it.
+struct wake_record {
+	u32 type, waker;
+	u64 end_ns, slept_ns;
+	u32 process, thread;
+};
+
 struct operation_start {
 	u64 start_ns, offset;
 	u32 process, thread;
@@ -147,6 +158,9 @@ struct request_start {
 #define SECOND_PATH_SHIFT 12
 #define SUBMITS (1 << 16)
 #define AWAITS (1 << 17)
+#define WAKES (1 << 18)
+// Shorter sleeps are not worth a record.
+#define LEAST_SLEEP_NS 20000
 // Operations of one call of libaio that are recorded.
 #define AIO_PARTS 256
 // Codes of libaio begin here.
@@ -180,7 +194,7 @@ volatile const struct at AT = {};
 #define SELECT_CGROUP 1
 #define SELECT_SYSTEM 2
 
-enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5, LOST_OPERATION = 6 };
+enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5, LOST_OPERATION = 6, LOST_WAKE = 7 };
 
 INLINE void lose(u32 kind)
 {
@@ -383,6 +397,10 @@ int sys_enter(u64 *context)
 	u32 *flags = map_lookup(&calls, &number);
 	if (!flags || !*flags)
 		return 0;
+	if (*flags & WAKES) {
+		thread->inside = TOGETHER;
+		return 0;
+	}
 	struct registers *registers = (void *)context[0];
 	thread->args[0] = registers->di;
 	thread->args[1] = registers->si;
@@ -391,7 +409,7 @@ int sys_enter(u64 *context)
 	thread->args[4] = registers->r8;
 	thread->args[5] = registers->r9;
 	thread->number = number;
-	thread->inside = 1;
+	thread->inside = RECORDED;
 	// What these programs themselves take is no time of the thread.
 	thread->cpu_ns = thread->free_ns ? begin_ns - thread->free_ns - thread->off_ns : ~0ULL;
 	thread->waited_ns = thread->free_ns ? thread->slept_ns : ~0ULL;
@@ -453,7 +471,10 @@ int sys_exit(u64 *context)
 	struct thread *thread = map_lookup(&threads, &id);
 	if (!thread || !thread->inside)
 		return 0;
+	u32 inside = thread->inside;
 	thread->inside = 0;
+	if (inside == TOGETHER)
+		return 0;
 	u32 number = thread->number;
 	u32 *known = map_lookup(&calls, &number);
 	if (!known)
@@ -672,6 +693,39 @@ int sched_switch(u64 *context)
 		thread->free_ns = now_ns;
 	}
 	thread->out_ns = 0;
+	return 0;
+}
+
+// A thread that waits for another one in a futex is woken by it. An interrupt that wakes a sleeper has
+// the thread as the current one that it interrupted: such a thread is in no futex.
+SEC("tp_btf/sched_waking")
+int sched_waking(u64 *context)
+{
+	u64 task = context[0];
+	u32 id = word(task, AT.task_thread);
+	struct thread *thread = id ? map_lookup(&threads, &id) : 0;
+	if (!thread || thread->inside != TOGETHER || !thread->out_ns || !thread->asleep)
+		return 0;
+	u64 now_ns = time_ns(), ids = current_ids();
+	u64 slept_ns = now_ns - thread->out_ns;
+	u32 waker = (u32)ids, process = word(task, AT.task_process);
+	struct thread *other = map_lookup(&threads, &waker);
+	// A thread that ends wakes those that join it, and may not be known any more.
+	if (slept_ns < LEAST_SLEEP_NS || (other ? other->inside != TOGETHER : (u32)(ids >> 32) != process))
+		return 0;
+	void *to = ring();
+	struct wake_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
+	if (!record) {
+		lose(LOST_WAKE);
+		return 0;
+	}
+	record->type = WAKE;
+	record->waker = waker;
+	record->end_ns = now_ns;
+	record->slept_ns = slept_ns;
+	record->process = process;
+	record->thread = id;
+	ring_submit(record, NO_WAKEUP);
 	return 0;
 }
 

@@ -42,7 +42,7 @@ const LOOKS_AT_SPACE: u32 = 50;
 /// A record may arrive in its ring this much later than its time says.
 const LATE_NS: u64 = 2_000_000;
 /// Names of losses, in the order of the programs' `enum loss`.
-const LOSSES: [&str; 7] = [
+const LOSSES: [&str; 8] = [
     "calls",
     "paths",
     "processes",
@@ -50,6 +50,7 @@ const LOSSES: [&str; 7] = [
     "threads",
     "unreadable paths",
     "asynchronous operations",
+    "wake-ups",
 ];
 
 /// Settings of a capture.

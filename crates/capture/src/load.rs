@@ -106,6 +106,10 @@ const MAKERS: [u32; 15] = [41, 43, 213, 253, 282, 283, 284, 288, 289, 290, 291, 
 /// `pipe` and `pipe2` make two.
 const PIPES: [u32; 2] = [22, 293];
 
+/// Calls by which threads wait for each other and wake each other: those of futexes, and `exit`, which
+/// wakes the thread that joins the one that ends. They are not in the trace.
+const TOGETHER: [u32; 6] = [60, 202, 449, 454, 455, 456];
+
 /// Loaded programs and their maps. Dropping it detaches them.
 pub(crate) struct Loaded {
     maps: HashMap<String, OwnedFd>,
@@ -313,7 +317,9 @@ impl Loaded {
                 .map_err(CaptureError::bpf("fill the map calls"))?;
         }
         let makers = MAKERS.iter().map(|number| (number, 1_u32 | 1 << 1));
-        for (number, flags) in makers.chain(PIPES.iter().map(|number| (number, 1 | 1 << 6))) {
+        let pipes = PIPES.iter().map(|number| (number, 1 | 1 << 6));
+        let together = TOGETHER.iter().map(|number| (number, 1 | 1 << 18));
+        for (number, flags) in makers.chain(pipes).chain(together) {
             bpf::update(map, &number.to_ne_bytes(), &flags.to_ne_bytes())
                 .map_err(CaptureError::bpf("fill the map calls"))?;
         }
@@ -401,7 +407,7 @@ impl Loaded {
     pub(crate) fn losses(&self) -> Result<Vec<Vec<u64>>, CaptureError> {
         let map = self.map("losses")?;
         let mut all = Vec::new();
-        for kind in 0_u32..7 {
+        for kind in 0_u32..8 {
             let mut bytes = vec![0; possible_cpus() * 8];
             bpf::lookup(map, &kind.to_ne_bytes(), &mut bytes)
                 .map_err(CaptureError::bpf("read the map losses"))?;

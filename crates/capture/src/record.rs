@@ -8,6 +8,7 @@ pub(crate) enum Record {
     Life(LifeRecord),
     Block(BlockRecord),
     Operation(OperationRecord),
+    Wake(WakeRecord),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +65,7 @@ pub(crate) struct LifeRecord {
     pub(crate) process: u32,
     pub(crate) thread: u32,
     pub(crate) other_process: u32,
+    pub(crate) other_thread: u32,
     pub(crate) name: String,
 }
 
@@ -95,6 +97,16 @@ pub(crate) struct OperationRecord {
     pub(crate) fd: Option<i32>,
     pub(crate) inode: u64,
     pub(crate) device: u32,
+}
+
+/// A thread that slept between its calls until another one woke it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WakeRecord {
+    pub(crate) waker: u32,
+    /// Time of the wake-up.
+    pub(crate) end_ns: u64,
+    pub(crate) slept_ns: u64,
+    pub(crate) thread: u32,
 }
 
 /// Codes of libaio begin here.
@@ -150,6 +162,15 @@ impl Record {
                 })
             }
             7 => Self::Operation(operation(&Fields::of(bytes)?)),
+            8 => {
+                let fields = Fields::<32>::of(bytes)?;
+                Self::Wake(WakeRecord {
+                    waker: fields.word(4),
+                    end_ns: fields.long(8),
+                    slept_ns: fields.long(16),
+                    thread: fields.word(28),
+                })
+            }
             _ => return None,
         })
     }
@@ -200,6 +221,7 @@ fn life(kind: u32, fields: &Fields<'_, 48>) -> LifeRecord {
         end_ns: fields.long(8),
         process: fields.word(16),
         thread: fields.word(20),
+        other_thread: fields.word(24),
         name: String::from_utf8_lossy(name).into_owned(),
     }
 }

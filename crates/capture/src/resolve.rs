@@ -5,6 +5,7 @@ use crate::live::Counting;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{
     BlockRecord, CallRecord, LIBAIO, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
+    WakeRecord,
 };
 use seekwell_trace::calls::{CALLS, Call, CallId};
 use seekwell_trace::fast::FastMap;
@@ -44,6 +45,19 @@ pub(crate) struct Resolver {
     /// On-CPU time and waiting of threads since their last call in the trace, of calls that are not
     /// in it.
     carried: FastMap<u32, (u64, u64)>,
+    /// Sleeps of threads since their last call in the trace that other threads ended.
+    woken: FastMap<u32, Woken>,
+}
+
+/// Sleeps of a thread that others ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Woken {
+    /// The thread that ended the last one.
+    waker: u32,
+    /// Time of that wake-up, `CLOCK_MONOTONIC`.
+    at_ns: u64,
+    /// Time asleep in all of them.
+    slept_ns: u64,
 }
 
 /// A file that was met.
@@ -122,6 +136,7 @@ impl Resolver {
             part: 0,
             counting: None,
             carried: FastMap::default(),
+            woken: FastMap::default(),
         }
     }
 
@@ -216,6 +231,10 @@ impl Resolver {
             Record::Call(call) => self.call(&call, writer),
             Record::Block(block) => writer.request(self.request(&block)),
             Record::Operation(operation) => self.operation(&operation, writer),
+            Record::Wake(wake) => {
+                self.wake(&wake);
+                Ok(())
+            }
         }
     }
 
@@ -231,8 +250,23 @@ impl Resolver {
         ns.saturating_sub(self.origin_ns)
     }
 
+    /// A thread that woke another may itself have been woken since its last call: the other then waits
+    /// for that one's calls.
+    fn wake(&mut self, wake: &WakeRecord) {
+        let first = self.woken.get(&wake.waker).filter(|woken| woken.waker != wake.thread).copied();
+        let (waker, at_ns) =
+            first.map_or((wake.waker, wake.end_ns), |woken| (woken.waker, woken.at_ns));
+        let before_ns = self.woken.get(&wake.thread).map_or(0, |woken| woken.slept_ns);
+        let slept_ns = before_ns.saturating_add(wake.slept_ns);
+        self.woken.insert(wake.thread, Woken { waker, at_ns, slept_ns });
+    }
+
     fn life(&mut self, life: &LifeRecord, writer: &mut TraceWriter) {
         let start_ns = self.since(life.end_ns);
+        if life.life == Life::Fork {
+            // Of an earlier thread with this number.
+            self.woken.remove(&life.other_thread);
+        }
         let name = Some(life.name.clone()).filter(|name| !name.is_empty());
         match life.life {
             Life::Fork if life.other_process != life.process => {
@@ -284,6 +318,7 @@ impl Resolver {
         let (cpu_ns, waited_ns) = self.carried.remove(&record.thread).unwrap_or_default();
         self.write_again(named.file, writer);
         self.write_again(named.to_file, writer);
+        let woken = self.woken.remove(&record.thread);
         let moved = u64::try_from(record.result).unwrap_or(0);
         let before = record.position.map(|position| position.saturating_sub(moved));
         let event = Event {
@@ -297,6 +332,9 @@ impl Resolver {
             flags: arg(call.flags),
             cpu_ns: record.cpu_ns.map(|own| own.saturating_add(cpu_ns)),
             waited_ns: record.waited_ns.map(|own| own.saturating_add(waited_ns)),
+            waker: woken.map(|woken| woken.waker),
+            woken_ns: woken.map(|woken| record.start_ns.saturating_sub(woken.at_ns)),
+            awaited_ns: woken.map(|woken| woken.slept_ns),
             ..Event::new(self.since(record.start_ns), record.process, record.thread, id)
         };
         if let Some(counting) = &mut self.counting {

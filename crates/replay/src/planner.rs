@@ -9,6 +9,7 @@ mod open;
 mod processes;
 mod tree;
 mod walked;
+mod woken;
 
 use crate::action::Action;
 use crate::error::ReplayError;
@@ -22,6 +23,7 @@ use seekwell_trace::calls::Class;
 use seekwell_trace::{Event, Trace, TraceError};
 use tree::Tree;
 use walked::Walked;
+use woken::History;
 
 /// Part of a trace to replay.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +81,8 @@ pub(crate) struct Planner {
     processes: Processes,
     tree: Tree,
     handles: Handles,
+    /// Last operations of each thread, for those that waited for it.
+    history: History,
     lanes: Vec<Lane>,
     known: Known,
     recorded: Recorded,
@@ -97,6 +101,7 @@ impl Planner {
             processes,
             tree,
             handles: Handles::default(),
+            history: History::default(),
             lanes: Vec::new(),
             known: Known::default(),
             bytes: 0,
@@ -110,6 +115,7 @@ impl Planner {
         self.recorded.calls += 1;
         let lane = self.lane(event)?;
         self.processes.pause(event);
+        self.woken(event, lane)?;
         let mut draft = self.draft(event, lane);
         let planned = self.call(event, &mut draft)?;
         match planned {
@@ -169,6 +175,12 @@ impl Planner {
         draft.operation.think_ns = gap_ns - stalled_ns - draft.operation.wait_ns;
         draft.operation.after = self.known.missing(me.lane, &draft.needs);
         draft.operation.pauses_first = is_own && gap_ns > 0 && !draft.operation.after.is_empty();
+        self.put(&draft)
+    }
+
+    /// Appends an operation, whose pauses and order are known, to its lane.
+    fn put(&mut self, draft: &Draft) -> Result<(), ReplayError> {
+        let me = draft.me;
         let lane = &mut self.lanes[me.lane as usize];
         let before = lane.bytes.len();
         draft.operation.encode(lane.last_start_ns, &mut lane.bytes);
@@ -176,6 +188,7 @@ impl Planner {
         lane.count = me.number;
         self.bytes += (lane.bytes.len() - before) as u64;
         self.processes.done(draft.process, draft.thread, me);
+        self.history.add(draft.thread, me);
         if self.bytes > self.limits.bytes {
             let (mib, limit) = (self.bytes >> 20, self.limits.bytes >> 20);
             return Err(Plan::too_large("MiB of calls", mib, limit));
@@ -206,6 +219,7 @@ impl Planner {
             return Ok(());
         }
         let stamp = self.last(lane, event);
+        self.history.end(event.thread);
         if self.processes.end(event, stamp) {
             self.close_all(event, lane)?;
         }

@@ -39,6 +39,13 @@ pub struct Event {
     pub cpu_ns: Option<u64>,
     /// Time asleep in that span. The rest of it the thread was ready and others ran.
     pub waited_ns: Option<u64>,
+    /// Thread of the trace that it waited for in that span, the last if there were several: by waking
+    /// this one, or one that woke it. `None` when it waited for none.
+    pub waker: Option<u32>,
+    /// Time from that thread's wake-up of another to the start of this call, nanoseconds.
+    pub woken_ns: Option<u64>,
+    /// Part of `waited_ns` that ended because a thread of the trace woke this one.
+    pub awaited_ns: Option<u64>,
 }
 
 impl Event {
@@ -60,6 +67,9 @@ impl Event {
             flags: None,
             cpu_ns: None,
             waited_ns: None,
+            waker: None,
+            woken_ns: None,
+            awaited_ns: None,
         }
     }
 

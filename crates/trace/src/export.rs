@@ -112,13 +112,13 @@ pub fn csv(trace: &Trace, table: Table, output: &Path) -> Result<Exported, Trace
                 let at = files.binary_search_by_key(&file?, |entry| entry.id).ok()?;
                 files[at].path.as_deref().map(quoted)
             };
-            out.write_all(b"start_ns,duration_ns,process,thread,call,fd,path,to_path,offset,length,result,flags,cpu_ns,waited_ns\n")
+            out.write_all(b"start_ns,duration_ns,process,thread,call,fd,path,to_path,offset,length,result,flags,cpu_ns,waited_ns,waker,woken_ns,awaited_ns\n")
                 .map_err(failed)?;
             exported.left_out = trace.events(|event| {
                 exported.events += 1;
                 writeln!(
                     out,
-                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
                     event.start_ns,
                     cell(event.duration_ns),
                     event.process,
@@ -133,6 +133,9 @@ pub fn csv(trace: &Trace, table: Table, output: &Path) -> Result<Exported, Trace
                     cell(event.flags),
                     cell(event.cpu_ns),
                     cell(event.waited_ns),
+                    cell(event.waker),
+                    cell(event.woken_ns),
+                    cell(event.awaited_ns),
                 )
                 .map_err(failed)
             })?;

@@ -89,6 +89,8 @@ impl Trace {
             let (offset, length) = (whole("offset")?, whole("length")?);
             let (result, flags) = (whole("result")?, whole("flags")?);
             let (cpu, waited) = (whole("cpu_ns")?, whole("waited_ns")?);
+            let (waker, woken) = (whole("waker")?, whole("woken_ns")?);
+            let awaited = whole("awaited_ns")?;
             let calls = group.text("call")?;
             let mut last: Option<(&[u8], CallId)> = None;
             for row in 0..group.rows() {
@@ -120,6 +122,9 @@ impl Trace {
                     flags: number(flags[row]),
                     cpu_ns: number(cpu[row]),
                     waited_ns: number(waited[row]),
+                    waker: small(waker[row]),
+                    woken_ns: number(woken[row]),
+                    awaited_ns: number(awaited[row]),
                 })?;
             }
             Ok(())

@@ -14,7 +14,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub(crate) const CALLS: [Column; 14] = [
+pub(crate) const CALLS: [Column; 17] = [
     ("start_ns", Kind::Many),
     ("duration_ns", Kind::Many),
     ("process", Kind::Few),
@@ -29,6 +29,9 @@ pub(crate) const CALLS: [Column; 14] = [
     ("flags", Kind::Few),
     ("cpu_ns", Kind::Many),
     ("waited_ns", Kind::Many),
+    ("waker", Kind::Few),
+    ("woken_ns", Kind::Many),
+    ("awaited_ns", Kind::Many),
 ];
 
 pub(crate) const FILES: [Column; 6] = [
@@ -148,7 +151,7 @@ fn whole(value: impl Into<Option<u64>>) -> Cell {
     Cell::Number(value.into().map(u64::cast_signed))
 }
 
-impl Rows<14> {
+impl Rows<17> {
     #[inline]
     fn call(&mut self, row: &Event) {
         self.add([
@@ -166,6 +169,9 @@ impl Rows<14> {
             whole(row.flags),
             whole(row.cpu_ns),
             whole(row.waited_ns),
+            whole(row.waker.map(u64::from)),
+            whole(row.woken_ns),
+            whole(row.awaited_ns),
         ]);
     }
 }
@@ -195,7 +201,7 @@ pub struct TraceWriter {
     /// Bytes of sealed segments.
     sealed: u64,
     opened: Instant,
-    calls: Rows<14>,
+    calls: Rows<17>,
     files: Vec<FileEntry>,
     initial: Vec<InitialEntry>,
     processes: Vec<ProcessEntry>,

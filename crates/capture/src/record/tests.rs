@@ -46,3 +46,14 @@ fn an_operation_has_a_descriptor_or_a_registered_file() {
         assert!(Record::parse(&bytes[..length]).is_none(), "{length}");
     }
 }
+
+#[test]
+fn a_wake_up_is_parsed() {
+    let mut bytes = vec![0_u8; 32];
+    (bytes[0], bytes[4], bytes[8], bytes[16], bytes[28]) = (8, 5, 70, 60, 9);
+    let Some(Record::Wake(found)) = Record::parse(&bytes) else { panic!("no wake-up") };
+    assert_eq!((found.waker, found.end_ns, found.slept_ns, found.thread), (5, 70, 60, 9));
+    for length in 0..32 {
+        assert!(Record::parse(&bytes[..length]).is_none(), "{length}");
+    }
+}

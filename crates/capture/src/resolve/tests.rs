@@ -120,7 +120,16 @@ fn exec_closes_what_is_marked_and_a_child_has_its_parents_descriptors() {
     let life = |life, process: u32, other_process: u32| {
         let name = "x".to_owned();
         let thread = process;
-        Record::Life(LifeRecord { life, end_ns: 21, process, thread, other_process, name })
+        let other_thread = other_process;
+        Record::Life(LifeRecord {
+            life,
+            end_ns: 21,
+            process,
+            thread,
+            other_process,
+            other_thread,
+            name,
+        })
     };
     let parent = 70_000_000;
     let found = rows(
@@ -213,4 +222,60 @@ fn a_limited_trace_holds_only_operations_below_its_directories() {
     let found = rows(&["/srv"], records);
     let names: Vec<_> = found.iter().map(|(name, file, _)| (*name, file.as_str())).collect();
     assert_eq!(names, [("openat", "/srv/a"), ("io_uring_write", "/srv/a")]);
+}
+
+/// Thread that each call waited for, the time since then, and the time asleep until then.
+fn wakers(records: Vec<Record>) -> Vec<(Option<u32>, Option<u64>, Option<u64>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let mut resolver = Resolver::new(10, std::process::id(), Vec::new());
+    for record in records {
+        resolver.add(record, &mut writer).unwrap();
+    }
+    writer.finish(&meta).unwrap();
+    let mut found = Vec::new();
+    let each = |event: Event| {
+        found.push((event.waker, event.woken_ns, event.awaited_ns));
+        Ok(())
+    };
+    Trace::open(folder.path()).unwrap().events(each).unwrap();
+    found
+}
+
+fn wake(thread: u32, waker: u32, end_ns: u64, slept_ns: u64) -> Record {
+    Record::Wake(WakeRecord { waker, end_ns, slept_ns, thread })
+}
+
+#[test]
+fn a_call_has_the_last_thread_that_woke_its_own_since_the_call_before() {
+    const OWN: u32 = 70_000_000;
+    let sync = || call("fsync", 0, [0; 6]);
+    // Calls begin at 15.
+    let found = wakers(vec![sync(), wake(OWN, 8, 5, 100), wake(OWN, 9, 12, 30), sync(), sync()]);
+    assert_eq!(found, [(None, None, None), (Some(9), Some(3), Some(130)), (None, None, None)]);
+}
+
+#[test]
+fn a_thread_that_was_woken_passes_on_the_one_that_woke_it() {
+    const OWN: u32 = 70_000_000;
+    let sync = || call("fsync", 0, [0; 6]);
+    // 8 woke 9, which made no call before it woke this thread.
+    let found = wakers(vec![wake(9, 8, 5, 100), wake(OWN, 9, 12, 30), sync()]);
+    assert_eq!(found, [(Some(8), Some(10), Some(30))]);
+    // Threads that wake each other in turn wait for each other and not for themselves.
+    let found = wakers(vec![wake(9, OWN, 5, 100), wake(OWN, 9, 12, 30), sync()]);
+    assert_eq!(found, [(Some(9), Some(3), Some(30))]);
+    // A new thread with the number of an earlier one was woken by none.
+    let fork = LifeRecord {
+        life: Life::Fork,
+        end_ns: 6,
+        process: 8,
+        thread: 8,
+        other_process: 8,
+        other_thread: 9,
+        name: String::new(),
+    };
+    let records = vec![wake(9, 8, 5, 100), Record::Life(fork), wake(OWN, 9, 12, 30), sync()];
+    assert_eq!(wakers(records), [(Some(9), Some(3), Some(30))]);
 }

@@ -146,9 +146,8 @@ impl<'a> Runner<'a> {
         }
         self.result.operations += 1;
         if operation.action == Action::Order {
-            if due.is_some() {
-                self.last_end = Instant::now();
-            }
+            // The moment itself, not that of waking up: what follows would begin that much later.
+            self.last_end = due.map_or(self.last_end, |due| due.max(self.last_end));
             return;
         }
         let start = Instant::now();

@@ -278,3 +278,26 @@ fn the_threads_of_this_process_keep_their_root_and_their_rights() {
     assert_eq!(rustix::thread::capabilities(None).unwrap().effective, before.effective);
     assert!(target.path().join("w").is_dir());
 }
+
+#[test]
+fn a_thread_that_was_woken_goes_on_when_the_other_is_done() {
+    if !root("a_thread_that_was_woken") {
+        return;
+    }
+    const MINUTE_NS: u64 = 60_000_000_000;
+    let mut script = Script::default();
+    script.known("/a", REGULAR, 0);
+    script.open(1, "/a", libc::O_WRONLY, 3);
+    script.on(1, "fstat", (3, "/a"), 0);
+    let sync = script.on(1, "fsync", (3, "/a"), 0);
+    (sync.thread, sync.duration_ns) = (2, Some(MINUTE_NS));
+    script.now_ns += MINUTE_NS;
+    let write = script.on(1, "write", (3, "/a"), 1);
+    (write.offset, write.length) = (Some(0), Some(1));
+    (write.cpu_ns, write.waited_ns) = (Some(1000), Some(MINUTE_NS));
+    (write.waker, write.woken_ns, write.awaited_ns) = (Some(2), Some(900), Some(MINUTE_NS));
+    // A sync that takes no minute: the thread that waited for it sleeps no minute either.
+    let (_target, _plan, replayed) = run_script(&script, &Options::default());
+    assert_eq!((replayed.issued, replayed.differing()), (4, 0));
+    assert!(replayed.elapsed_ns < MINUTE_NS, "{} ns", replayed.elapsed_ns);
+}

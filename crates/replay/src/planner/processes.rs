@@ -146,6 +146,13 @@ impl Processes {
         thread.map(|thread| std::mem::take(&mut thread.pause)).unwrap_or_default()
     }
 
+    /// Sets the pause of a thread: what is left of it, asleep.
+    pub(super) fn pauses(&mut self, process: u32, thread: u32, waited_ns: u64) {
+        if let Some(thread) = self.threads.get_mut(&(process, thread)) {
+            thread.pause = Pause { stalled_ns: 0, waited_ns };
+        }
+    }
+
     /// True until the last call of the thread was planned.
     pub(super) fn runs(&self, process: u32, thread: u32) -> bool {
         self.threads.contains_key(&(process, thread))

@@ -320,6 +320,8 @@ proptest! {
             event.offset = Some(offset);
             event.length = Some(flags);
             event.flags = Some(flags);
+            event.waker = Some((offset % 6) as u32 + 10 * (fd % 2) as u32);
+            (event.woken_ns, event.awaited_ns) = (Some(flags % 9000), Some(offset));
         }
         match script.plan(&Choice::default()) {
             Ok(plan) => assert_ordered(&plan),

@@ -76,9 +76,9 @@ fn tables_become_csv() {
     let text = std::fs::read_to_string(&calls).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 10);
-    assert_eq!(lines[1], "1000,,7,8,write,,/srv/a,,0,4096,4096,,,");
-    assert_eq!(lines[6], "6000,,7,8,write,,\"/srv/a b,\"\"c\"\"\",,0,5,5,,,");
-    assert_eq!(lines[8], "8000,,7,8,read,,/srv/a,,0,,-5,,,");
+    assert_eq!(lines[1], "1000,,7,8,write,,/srv/a,,0,4096,4096,,,,,,");
+    assert_eq!(lines[6], "6000,,7,8,write,,\"/srv/a b,\"\"c\"\"\",,0,5,5,,,,,,");
+    assert_eq!(lines[8], "8000,,7,8,read,,/srv/a,,0,,-5,,,,,,");
     assert_eq!(csv(&trace, Table::Requests, &requests).unwrap().events, 1);
     let text = std::fs::read_to_string(&requests).unwrap();
     assert_eq!(text.lines().last(), Some("5,,7,8:16,write,SF,2048,4096,1"));

@@ -16,6 +16,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         length,
         result: small.3,
         flags: length,
+        waker: small.2,
+        woken_ns: duration,
+        awaited_ns: offset,
         ..Event::new(start, small.0, small.0, CallId(u16::try_from(call).unwrap()))
     })
 }
