@@ -11,6 +11,9 @@ use std::io;
 /// Requests in flight at the same time; those beyond it wait and are late.
 pub(crate) const MOST_IN_FLIGHT: usize = 1024;
 
+/// Longest time by which a wait is ended early, since it takes time to return from it.
+const MOST_EARLY_NS: u64 = 10_000;
+
 /// A device with its clock.
 pub(crate) trait Device {
     /// The time, nanoseconds.
@@ -117,6 +120,12 @@ pub(super) struct Issue<'a, D: Device> {
     began_ns: u64,
     first_issue_ns: Option<u64>,
     last_issue_ns: u64,
+    /// End of the last wait, if that was for a time; and the least time that it took to return from
+    /// such waits.
+    awaited_ns: Option<u64>,
+    returns_ns: Option<u64>,
+    /// The time when the loop looked last.
+    seen_ns: u64,
     result: RequestsReplayed,
 }
 
@@ -150,6 +159,9 @@ impl<'a, D: Device> Issue<'a, D> {
             began_ns: 0,
             first_issue_ns: None,
             last_issue_ns: 0,
+            awaited_ns: None,
+            returns_ns: None,
+            seen_ns: 0,
             result: RequestsReplayed::default(),
         }
     }
@@ -173,11 +185,14 @@ impl<'a, D: Device> Issue<'a, D> {
             }
             let until_ns = match self.plan.all.get(next).filter(|_| more) {
                 Some(request) => match self.due(request) {
-                    Due::At(due_ns) if !self.free.is_empty() => Some(due_ns),
+                    Due::At(due_ns) if !self.free.is_empty() => {
+                        Some(due_ns.saturating_sub(self.returns_ns.unwrap_or(0)))
+                    }
                     _ => None,
                 },
                 None => None,
             };
+            self.awaited_ns = until_ns.filter(|until_ns| *until_ns > self.seen_ns);
             self.device.wait(until_ns)?;
         }
         if let Some(first_ns) = self.first_issue_ns {
@@ -190,6 +205,8 @@ impl<'a, D: Device> Issue<'a, D> {
     fn issue(&mut self, next: usize) -> usize {
         let mut count = 0;
         let now_ns = self.device.now_ns();
+        self.seen_ns = now_ns;
+        self.learn(now_ns);
         while let Some(request) = self.plan.all.get(next + count) {
             let due_ns = match self.due(request) {
                 Due::At(due_ns) if due_ns <= now_ns => Some(due_ns),
@@ -210,6 +227,15 @@ impl<'a, D: Device> Issue<'a, D> {
         }
         self.result.issued += count as u64;
         count
+    }
+
+    /// Learns how long it takes to return from a wait. One that a completion ended says nothing.
+    fn learn(&mut self, now_ns: u64) {
+        let took_ns = self.awaited_ns.take().and_then(|until_ns| now_ns.checked_sub(until_ns));
+        if let Some(took_ns) = took_ns {
+            let least_ns = self.returns_ns.map_or(took_ns, |least_ns| least_ns.min(took_ns));
+            self.returns_ns = Some(least_ns.min(MOST_EARLY_NS));
+        }
     }
 
     fn placed(&self, request: &Planned) -> Placed {

@@ -16,6 +16,8 @@ struct Scripted {
     in_flight: Vec<(u64, u32, i32)>,
     over: VecDeque<(u32, i32)>,
     result: Option<i32>,
+    /// Time that it takes to return from a wait for a time.
+    returns_ns: u64,
 }
 
 impl Scripted {
@@ -28,6 +30,7 @@ impl Scripted {
             in_flight: Vec::new(),
             over: VecDeque::new(),
             result: None,
+            returns_ns: 0,
         }
     }
 }
@@ -53,6 +56,7 @@ impl Device for Scripted {
 
     fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         let first = self.in_flight.iter().map(|(end_ns, _, _)| *end_ns).min();
+        let until_ns = until_ns.map(|until_ns| until_ns + self.returns_ns);
         self.now_ns = first.into_iter().chain(until_ns).min().expect("nothing to wait for");
         let now_ns = self.now_ns;
         self.over
@@ -155,4 +159,14 @@ fn failures_are_counted_by_operation_and_error() {
     let mut short = Scripted::new(&[1]);
     short.result = Some(512);
     assert_eq!(replayed(&[request(0, Some(1))], Speed::Open(1.0), &mut short).failed(), 1);
+}
+
+#[test]
+fn waits_end_early_by_the_time_that_it_takes_to_return_from_them() {
+    let requests: Vec<Request> = (0..4).map(|nth| request(nth * 10_000, Some(100))).collect();
+    let mut device = Scripted { returns_ns: 2000, ..Scripted::new(&[100]) };
+    let done = replayed(&requests, Speed::Open(1.0), &mut device);
+    // The first wait is late, and the others are exact.
+    assert_eq!(times(&device), [0, 12_000, 20_000, 30_000]);
+    assert_eq!(done.lateness.max_ns(), Some(2000));
 }
