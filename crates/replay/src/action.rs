@@ -33,12 +33,12 @@ actions! {
     Duplicate "Copies a descriptor." "dup" "dup2" "dup3";
     Control "Copies a descriptor, locks or asks." "fcntl";
     Read "Reads at the file's position." "read" "readv";
-    ReadAt "Reads at an offset." "pread64" "preadv" "preadv2";
+    ReadAt "Reads at an offset." "pread64" "preadv" "preadv2" "io_uring_read" "aio_read";
     Write "Writes at the file's position." "write" "writev";
-    WriteAt "Writes at an offset." "pwrite64" "pwritev" "pwritev2";
+    WriteAt "Writes at an offset." "pwrite64" "pwritev" "pwritev2" "io_uring_write" "aio_write";
     Send "Copies between descriptors." "sendfile" "splice" "copy_file_range";
     Seek "Sets the file's position." "lseek";
-    Sync "Syncs a file." "fsync";
+    Sync "Syncs a file." "fsync" "io_uring_fsync" "aio_fsync";
     SyncData "Syncs the data of a file." "fdatasync";
     SyncFilesystem "Syncs the filesystem of a file." "syncfs";
     SyncRange "Syncs a range of a file." "sync_file_range";
@@ -77,7 +77,7 @@ actions! {
     ListAttributesOpen "Lists extended attributes of an open file." "flistxattr";
     Attributes "Changes extended attributes." "setxattr" "lsetxattr" "fsetxattr" "removexattr" "lremovexattr" "fremovexattr";
     Machine "Syncs the whole machine." "sync";
-    Asynchronous "Asynchronous I/O." "io_setup" "io_destroy" "io_getevents" "io_pgetevents" "io_submit" "io_cancel" "io_uring_setup" "io_uring_enter" "io_uring_register" "io_uring_read" "io_uring_write" "io_uring_fsync" "io_uring_file" "aio_read" "aio_write" "aio_fsync";
+    Asynchronous "Asynchronous I/O." "io_setup" "io_destroy" "io_getevents" "io_pgetevents" "io_submit" "io_cancel" "io_uring_setup" "io_uring_enter" "io_uring_register" "io_uring_file";
     Memory "Mappings by address." "munmap" "mremap" "madvise";
     SyncMemory "Syncs a mapping, known by its address." "msync";
     Fork "Makes a process or a thread." "clone" "clone3" "fork" "vfork";

@@ -89,6 +89,8 @@ pub struct Fidelity {
     /// Mappings that the program may have written through, which a replay does not: each counts as a
     /// call with another result.
     pub mapped_writes: u64,
+    /// Operations of asynchronous I/O that threads made by plain calls.
+    pub asynchronous: u64,
     /// Mean number of calls in progress, recorded; `None` for a trace without durations.
     pub concurrency_recorded: Option<f64>,
     /// Mean number of calls in progress, replayed.
@@ -115,6 +117,7 @@ impl Fidelity {
             differing: replayed.differing(),
             unknown_files: recorded.unknown_files,
             mapped_writes: recorded.mapped_writes,
+            asynchronous: recorded.asynchronous,
             concurrency_recorded: share(recorded.inside_ns, recorded.elapsed_ns),
             concurrency: share(replayed.inside_ns, replayed.elapsed_ns),
             lost,

@@ -15,6 +15,8 @@ pub enum Reason {
     Outside,
     /// Processes, mappings of memory and the working directory.
     Process,
+    /// Submits or awaits asynchronous I/O, whose operations threads of the replay make.
+    Submission,
     /// The trace does not tell which file.
     UnknownFile,
     /// The trace does not hold the arguments: asynchronous I/O, extended attributes, ranges of memory.
@@ -39,6 +41,7 @@ impl Reason {
             Self::NotAFile => "not on a filesystem: pipes, sockets, devices, /proc",
             Self::Outside => "outside of the folder",
             Self::Process => "processes and memory",
+            Self::Submission => "submission of asynchronous I/O",
             Self::UnknownFile => "file not recorded",
             Self::NotRecorded => "arguments not recorded: asynchronous I/O, attributes, msync",
             Self::Machine => "sync of the whole machine",
@@ -52,7 +55,7 @@ impl Reason {
     /// True when the program's use of the filesystem is not reproduced for this reason.
     #[must_use]
     pub const fn is_loss(self) -> bool {
-        !matches!(self, Self::NotAFile | Self::Outside | Self::Process)
+        !matches!(self, Self::NotAFile | Self::Outside | Self::Process | Self::Submission)
     }
 }
 
@@ -125,6 +128,9 @@ pub struct Recorded {
     /// Shared mappings of files that were open for reading and writing: what the program wrote through
     /// them is not recorded.
     pub mapped_writes: u64,
+    /// Operations of asynchronous I/O that threads make by plain calls, as many at the same time as in
+    /// the recording and at most 256.
+    pub asynchronous: u64,
     /// Time from the start of the first call to the end of the last, of those planned.
     pub elapsed_ns: u64,
     /// Time inside of the planned calls, of all threads.

@@ -4,6 +4,7 @@ mod calls;
 mod descriptors;
 mod draft;
 mod files;
+mod flights;
 mod names;
 mod open;
 mod processes;
@@ -18,6 +19,7 @@ use crate::plan::{Lane, Limits, Plan, Reason, Recorded};
 use descriptors::Handles;
 use draft::Draft;
 use files::Files;
+use flights::Flights;
 use processes::{Processes, Survey};
 use seekwell_trace::calls::Class;
 use seekwell_trace::{Event, Trace, TraceError};
@@ -39,19 +41,19 @@ pub struct Choice {
 /// # Errors
 /// When the trace cannot be read, or is larger than the limits.
 pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
-    let mut survey = Survey::default();
+    let (mut survey, mut flights) = (Survey::default(), Flights::default());
     trace.events(|event| {
-        survey.add(&event);
+        survey.add(&flights.of(event));
         Ok(())
     })?;
     let only = files::folder(choice.only.as_deref());
     let files = Files::new(trace.files()?, only.as_deref());
     let tree = Tree::new(Walked::read(trace, only.as_deref())?);
     let processes = Processes::new(trace.processes()?, survey);
-    let mut planner = Planner::new(choice, files, processes, tree);
+    let mut planner = Planner::new(choice, files, processes, tree, flights);
     let mut refused = None;
     let read = trace.events(|event| {
-        planner.add(&event).map_err(|error| {
+        planner.add(event).map_err(|error| {
             refused = Some(error);
             stopped()
         })
@@ -83,6 +85,9 @@ pub(crate) struct Planner {
     handles: Handles,
     /// Last operations of each thread, for those that waited for it.
     history: History,
+    /// Operations of asynchronous I/O: those of the whole trace, and those up to this call.
+    surveyed: Flights,
+    flights: Flights,
     lanes: Vec<Lane>,
     known: Known,
     recorded: Recorded,
@@ -92,7 +97,13 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    fn new(choice: &Choice, files: Files, processes: Processes, tree: Tree) -> Self {
+    fn new(
+        choice: &Choice,
+        files: Files,
+        processes: Processes,
+        tree: Tree,
+        surveyed: Flights,
+    ) -> Self {
         Self {
             actions: Action::of_calls(),
             limits: choice.limits,
@@ -102,6 +113,8 @@ impl Planner {
             tree,
             handles: Handles::default(),
             history: History::default(),
+            surveyed,
+            flights: Flights::default(),
             lanes: Vec::new(),
             known: Known::default(),
             bytes: 0,
@@ -111,12 +124,15 @@ impl Planner {
     }
 
     /// Plans a call.
-    fn add(&mut self, event: &Event) -> Result<(), ReplayError> {
+    fn add(&mut self, event: Event) -> Result<(), ReplayError> {
         self.recorded.calls += 1;
+        let submitter = event.thread;
+        let event = &self.flights.of(event);
         let lane = self.lane(event)?;
         self.processes.pause(event);
         self.woken(event, lane)?;
         let mut draft = self.draft(event, lane);
+        self.submitted(event, submitter, &mut draft);
         let planned = self.call(event, &mut draft)?;
         match planned {
             Ok(()) => {

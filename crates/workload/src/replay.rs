@@ -154,7 +154,8 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
     let Some(share) = fidelity.share() else { return Vec::new() };
     let lost: u64 = fidelity.lost.values().sum();
     let (unknown, mapped) = (fidelity.unknown_files, fidelity.mapped_writes);
-    if fidelity.differing == 0 && lost == 0 && unknown == 0 && mapped == 0 {
+    let asynchronous = fidelity.asynchronous;
+    if [fidelity.differing, lost, unknown, mapped, asynchronous].iter().all(|count| *count == 0) {
         return Vec::new();
     }
     let code = match share < Fidelity::SUFFICIENT {
@@ -170,6 +171,9 @@ fn warnings(step: &str, fidelity: &Fidelity, replayed: &Replayed) -> Vec<Warning
     }
     if mapped > 0 {
         causes.push((mapped, "mapping that the program may have written through".to_owned()));
+    }
+    if asynchronous > 0 {
+        causes.push((asynchronous, "asynchronous operation made by a thread".to_owned()));
     }
     causes.sort_by(|a, b| b.cmp(a));
     let shown: Vec<String> =

@@ -25,9 +25,11 @@ impl Planner {
         operation.offset = event.offset.unwrap_or(0);
         Ok(match operation.action {
             Action::Machine => Err(Reason::Machine),
-            Action::Asynchronous | Action::Attributes | Action::SyncMemory => {
-                Err(Reason::NotRecorded)
+            _ if event.call.call().is_operation() && operation.action != Action::Asynchronous => {
+                return self.operation(event, draft);
             }
+            Action::Asynchronous => Err(self.asynchronous(event)),
+            Action::Attributes | Action::SyncMemory => Err(Reason::NotRecorded),
             Action::Memory | Action::Fork | Action::Directory => Err(Reason::Process),
             Action::Execute => return self.execute(event),
             Action::Order | Action::Skip | Action::LockRecord => Err(Reason::NotRecorded),
@@ -86,7 +88,7 @@ impl Planner {
     }
 
     /// Calls on a descriptor.
-    fn descriptor(&mut self, event: &Event, draft: &mut Draft) -> Planned {
+    pub(super) fn descriptor(&mut self, event: &Event, draft: &mut Draft) -> Planned {
         if event.result == Some(-i64::from(libc::EBADF)) {
             return Ok(Err(Reason::Process));
         }
@@ -100,7 +102,12 @@ impl Planner {
     }
 
     /// A call on an open file of the replay.
-    fn on_handle(&mut self, event: &Event, id: HandleId, draft: &mut Draft) -> Result<(), Reason> {
+    pub(super) fn on_handle(
+        &mut self,
+        event: &Event,
+        id: HandleId,
+        draft: &mut Draft,
+    ) -> Result<(), Reason> {
         let handle = self.handles.handle(id);
         draft.operation.slot = handle.slot;
         draft.uses(&mut handle.order, Use::Shared);
@@ -122,20 +129,16 @@ impl Planner {
         }
         let moved = event.moved_bytes().unwrap_or(0);
         let length = event.length.unwrap_or(0);
+        // Calls with vectors tell no length.
+        draft.operation.length = event.length.unwrap_or(moved);
         match draft.operation.action {
             Action::Read | Action::ReadAt | Action::Map | Action::ReadAhead => {
-                if event.length.is_none() {
-                    draft.operation.length = moved;
-                }
                 let end = event.offset.map_or(0, |offset| offset.saturating_add(moved));
                 let node = self.tree.node(node);
                 node.reaches(end);
                 draft.uses_as_recorded(&mut node.data, Use::Shared);
             }
             Action::Write | Action::WriteAt => {
-                if event.length.is_none() {
-                    draft.operation.length = moved;
-                }
                 self.write(node, event.offset.filter(|_| !appends), moved, draft);
             }
             Action::Sync | Action::SyncData | Action::SyncRange | Action::SyncFilesystem => {

@@ -1,6 +1,7 @@
 //! Processes and threads of a trace: their lanes, and the order in which they begin and end.
 
 use super::Planner;
+use super::flights::Flights;
 use crate::error::ReplayError;
 use crate::order::{Stamp, put};
 use crate::plan::{Lane, Plan};
@@ -77,7 +78,8 @@ impl Processes {
             let process = processes.entry(entry.process).or_default();
             process.parent = process.parent.or(entry.parent).filter(|one| *one != entry.process);
         }
-        let number = survey.threads.len() as u64;
+        let threads = survey.threads.keys();
+        let number = threads.filter(|(_, thread)| !Flights::is_made(*thread)).count() as u64;
         let (threads, makers) = (HashMap::new(), HashMap::new());
         Self {
             survey,
@@ -110,6 +112,8 @@ impl Processes {
         let is_new = self.threads.get(&key).is_some_and(|thread| !thread.begun);
         if is_new {
             let own = self.processes.get(&event.process).and_then(|process| process.last);
+            // Operations overlap.
+            let own = own.filter(|one| one.end_ns <= event.start_ns);
             let parent = self.parent(event.process).and_then(|one| self.processes.get(&one)?.last);
             let maker = self.makers.remove(&event.thread).or(own).or(parent);
             needs.extend(maker.filter(|maker| maker.number > 0));
@@ -214,7 +218,9 @@ impl Processes {
 
     /// Ends the thread; true when it was the last one of its process.
     pub(super) fn end(&mut self, event: &Event, stamp: Stamp) -> bool {
-        if let Some(thread) = self.threads.remove(&(event.process, event.thread)) {
+        let ended = self.threads.remove(&(event.process, event.thread));
+        // Operations overlap those of threads that have ended.
+        if let Some(thread) = ended.filter(|_| !Flights::is_made(event.thread)) {
             self.free.push(thread.lane);
         }
         if self.survey.processes.get(&event.process).is_some_and(|left| *left > 0) {

@@ -27,8 +27,9 @@ impl History {
     }
 
     /// The last operation of a thread that was over at this time; `None` when it is not kept.
-    fn before(&self, thread: u32, at_ns: u64) -> Option<Stamp> {
-        self.threads.get(&thread)?.iter().rev().find(|one| one.end_ns <= at_ns).copied()
+    pub(super) fn before(&self, thread: u32, at_ns: u64) -> Option<Stamp> {
+        let kept = self.threads.get(&thread)?;
+        kept.iter().rev().find(|one| one.end_ns <= at_ns && one.number > 0).copied()
     }
 
     /// Forgets all but the last operation of a thread that has ended: it may still be joined.
@@ -47,8 +48,7 @@ impl Planner {
     pub(super) fn woken(&mut self, event: &Event, lane: u32) -> Result<(), ReplayError> {
         let (Some(waker), Some(woken_ns)) = (event.waker, event.woken_ns) else { return Ok(()) };
         let at_ns = event.start_ns.saturating_sub(woken_ns);
-        let found = self.history.before(waker, at_ns).filter(|stamp| stamp.number > 0);
-        let Some(other) = found else { return Ok(()) };
+        let Some(other) = self.history.before(waker, at_ns) else { return Ok(()) };
         let mut draft = self.draft(event, lane);
         let begin_ns = self.processes.ready_ns(event.process, event.thread).unwrap_or(at_ns);
         let mut pause = self.processes.take_pause(event.process, event.thread);
