@@ -151,3 +151,45 @@ fn a_recorded_load_is_advised_and_its_lab_runs() {
     assert!(said.contains("fidelity: at least 100.00 % of the recorded calls"), "{said}");
     assert!(path.join("advise.seekwell").exists() && path.join("advise.toml").exists());
 }
+
+#[test]
+fn a_load_that_is_made_from_a_recorded_one_runs_in_its_lab() {
+    let test = "a_load_that_is_made_from_a_recorded_one_runs_in_its_lab";
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let file = |nth: u32| {
+        let at = 1000 + nth * 6;
+        format!(
+            "7 1700000000.{:06} stat(\"/srv/none{nth}\", 0x1) = -1 ENOENT (No such file or directory) <0.000003>\n\
+             7 1700000000.{:06} openat(AT_FDCWD</srv>, \"f{nth}\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</srv/f{nth}> <0.000001>\n\
+             7 1700000000.{:06} write(3</srv/f{nth}>, \"x\", 8192) = 8192 <0.000001>\n\
+             7 1700000000.{:06} close(3</srv/f{nth}>) = 0 <0.000001>\n",
+            at,
+            at + 3,
+            at + 4,
+            at + 5
+        )
+    };
+    import(path, &(0..100).map(file).collect::<String>());
+    let made = seekwell(path).args(["trace", "synthesize", "t", "-o", "made"]).output().unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", talk(&made));
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
+    // Its lab, on one small device in memory.
+    let lab = std::fs::read_to_string(path.join("made/lab.toml")).unwrap();
+    let (before, rest) = lab.split_once("[[filesystem]]").unwrap();
+    let workload = rest.split_once("[[workload]]").unwrap().1;
+    let small = before.replace("loop = \"2GiB\"", "ram = { size = \"64MiB\" }");
+    let text = format!(
+        "{small}[[filesystem]]\ntype = \"ext4\"\n[scheduler]\nchoose = [\"none\", \"mq-deadline\"]\n\
+         [[workload]]{}",
+        workload.replace("rounds = 10", "rounds = 6")
+    );
+    std::fs::write(path.join("lab.toml"), text).unwrap();
+    let output = seekwell(path).args(["run", "lab.toml", "--json"]).output().unwrap();
+    let run: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", talk(&output)));
+    assert_eq!(trials(&run).len(), 12);
+    for trial in trials(&run) {
+        assert_eq!(trial["status"], "ok", "{trial:#}");
+    }
+}
