@@ -176,3 +176,42 @@ fn a_row_without_a_time_is_an_error_and_not_the_start() {
     let error = Trace::open(folder.path()).unwrap().processes().unwrap_err();
     assert!(matches!(error, TraceError::Column { column: "start_ns", .. }), "{error}");
 }
+
+#[test]
+fn a_trace_of_format_1_0_is_read_with_its_later_columns_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    Meta { format: "1.0".to_owned(), ..Meta::new("test") }.write(folder.path()).unwrap();
+    // Format 1.0 ends with `waited_ns`.
+    let columns = &CALLS[..14];
+    assert_eq!(columns.last().map(|(name, _)| *name), Some("waited_ns"));
+    let path = folder.path().join("calls-000000.parquet");
+    let mut segment = Segment::create(&path, columns).unwrap();
+    let stored = |(at, (_, kind)): (i64, &Column)| match kind {
+        Kind::Word => Stored::text(std::iter::once(Some(calls::CALLS[0].name))),
+        _ => Stored::whole(std::iter::once(Some(at))),
+    };
+    let values: Vec<_> = (0..).zip(columns).map(stored).collect();
+    segment.group(&values).unwrap();
+    segment.seal().unwrap();
+    let mut read = Vec::new();
+    let each = |event| {
+        read.push(event);
+        Ok(())
+    };
+    assert_eq!(Trace::open(folder.path()).unwrap().events(each).unwrap(), 0);
+    let event = Event {
+        duration_ns: Some(1),
+        fd: Some(5),
+        file: Some(FileId(6)),
+        to_file: Some(FileId(7)),
+        offset: Some(8),
+        length: Some(9),
+        result: Some(10),
+        flags: Some(11),
+        cpu_ns: Some(12),
+        waited_ns: Some(13),
+        ..Event::new(0, 2, 3, CallId(0))
+    };
+    assert_eq!((event.waker, event.woken_ns, event.awaited_ns), (None, None, None));
+    assert_eq!(read, [event]);
+}

@@ -31,7 +31,10 @@ fn depth_of_two() -> Script {
     script
 }
 
-fn lanes(plan: &Plan) -> Vec<Vec<(Action, u64, Vec<(u32, u64)>)>> {
+/// Action, offset and order.
+type Row = (Action, u64, Vec<(u32, u64)>);
+
+fn lanes(plan: &Plan) -> Vec<Vec<Row>> {
     let row = |one: crate::Operation| (one.action, one.offset, one.after);
     (0..plan.lanes()).map(|lane| plan.operations(lane).into_iter().map(row).collect()).collect()
 }
