@@ -4,7 +4,9 @@ mod elsewhere;
 mod examples;
 mod traces;
 
-pub use elsewhere::{ClusterArgs, DoctorArgs, ManifestArgs, MergeArgs, WorkArgs};
+pub use elsewhere::{
+    ClientArgs, ClientsArgs, ClusterArgs, DoctorArgs, ManifestArgs, MergeArgs, WorkArgs,
+};
 
 pub use traces::{
     CaptureArgs, TraceCommand, TraceExportArgs, TraceExportFormat, TraceFilterArgs, TraceFormat,
@@ -46,6 +48,8 @@ pub enum Command {
     Run(RunArgs),
     /// Print the objects that run a lab in a Kubernetes cluster
     Manifest(ManifestArgs),
+    /// Measure shared storage with many clients in step, in the terms of mdtest and IOR
+    Clients(ClientsArgs),
     /// Compare filesystems and schedulers for one command, without a lab file
     Try(TryArgs),
     /// Tell what changing the stack would gain a recorded load
@@ -97,6 +101,9 @@ pub enum Command {
     /// Draw the live screen of a capture: reads states on standard input
     #[command(hide = true)]
     CaptureScreen,
+    /// Run one client of `clients`
+    #[command(hide = true)]
+    Client(ClientArgs),
     /// Run trials of a run on a node of a cluster
     #[command(hide = true)]
     Work(WorkArgs),

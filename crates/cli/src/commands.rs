@@ -5,6 +5,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod capture;
 pub mod claim;
+pub mod clients;
 pub mod compare;
 mod deadline;
 pub mod device;

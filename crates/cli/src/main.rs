@@ -63,6 +63,7 @@ fn dispatch(command: args::Command) -> Result<Exit, Failure> {
         Command::Repair(arguments) => commands::repair::run(&arguments),
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Manifest(arguments) => commands::manifest::run(&arguments),
+        Command::Client(arguments) => commands::clients::client(&arguments),
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Trace(command) => commands::trace::run(&command),
         Command::Screen => progress::live::run(),
@@ -93,11 +94,13 @@ fn on_session(session: &Session, command: args::Command) -> Result<Exit, Failure
         Command::Device(command) => commands::device::run(session, &command),
         Command::Calibrate => commands::calibrate::run(),
         Command::Work(arguments) => commands::work::run(session, &arguments),
+        Command::Clients(arguments) => commands::clients::run(session, &arguments),
         Command::Extract(_)
         | Command::Verify(_)
         | Command::Repair(_)
         | Command::Manifest(_)
         | Command::Merge(_)
+        | Command::Client(_)
         | Command::Capture(_)
         | Command::Trace(_)
         | Command::Screen

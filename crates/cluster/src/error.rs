@@ -68,6 +68,9 @@ pub enum ClusterError {
         /// Its error.
         words: String,
     },
+    /// A client that measures in step with others lost them, or one of them failed.
+    #[error("clients are out of step: {0}")]
+    Step(String),
     /// The user wishes to end the run.
     #[error("stopped while the cluster had the trial")]
     Stopped,

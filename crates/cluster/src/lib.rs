@@ -4,10 +4,13 @@
 //! it and takes records out ([`Cluster`]), the loop of a worker ([`work`]), and the jobs in which a
 //! scheduler of clusters runs workers ([`Queue`], [`Slurm`]; of Kubernetes the [`Manifest`]).
 //!
+//! Also clients in step on shared storage ([`client`]), which need no session.
+//!
 //! Not for: running a trial, judging, deciding which trials run. A trial depends on its request alone,
 //! so it does not matter which worker runs it, nor whether two do.
 
 mod backend;
+mod clients;
 mod error;
 #[cfg(test)]
 mod fixture;
@@ -19,6 +22,7 @@ mod work;
 mod yaml;
 
 pub use backend::{Cluster, Patience};
+pub use clients::{MEETING_TIME, client, clients_found, prepare_clients};
 pub use error::ClusterError;
 pub use kubernetes::Manifest;
 pub use queue::{JobId, Live, Others, Queue};

@@ -10,6 +10,7 @@ pub mod agent;
 pub mod backend;
 pub mod backing;
 pub mod bench;
+pub mod clients;
 pub mod comparison;
 pub mod field;
 pub mod filesystems;

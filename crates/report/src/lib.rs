@@ -6,6 +6,7 @@
 //! pure function from data to text. This room measures nothing, judges nothing and prints nothing.
 
 mod bench_text;
+mod clients_text;
 mod compare_text;
 mod csv;
 mod curves;
@@ -41,6 +42,7 @@ mod watch_text;
 mod fixture;
 
 pub use bench_text::bench_text;
+pub use clients_text::{clients_json, clients_text};
 pub use compare_text::compare_text;
 pub use csv::csv;
 pub use curves::bench_svg;

@@ -246,6 +246,18 @@ pub enum SessionError {
         "the run's settings for its workers cannot be read: {0}; use the same seekwell on every node"
     )]
     Settings(serde_json::Error),
+    /// Clients in step could not be started.
+    #[error("cannot start the clients: {source}; is srun installed here?")]
+    StartClients {
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// Clients in step did not come to their end.
+    #[error("the clients ended without figures: {words}")]
+    Clients {
+        /// The words of one of them.
+        words: String,
+    },
     /// An option of `sbatch` that Seekwell sets itself.
     #[error("--sbatch {option}: Seekwell sets this option itself; leave it out")]
     Sbatch {

@@ -21,6 +21,7 @@
 
 mod advised;
 pub mod backends;
+mod clients;
 mod devices;
 mod effects;
 mod error;
@@ -47,6 +48,7 @@ mod tried;
 mod worker;
 
 pub use advised::{Advice, Advised};
+pub use clients::{Launch, client, clients_in_step};
 pub use effects::Effects;
 pub use error::{Kind, SessionError};
 pub use host::environment as host_environment;

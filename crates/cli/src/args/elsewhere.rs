@@ -1,7 +1,9 @@
 //! Arguments of runs on other machines: on the nodes of Slurm, in the pods of Kubernetes, and of a worker there.
 
 use clap::Args;
-use seekwell_session::{InCluster, OnCluster, Workers};
+use seekwell_model::clients::ClientsPlan;
+use seekwell_model::units::{Bytes, Nanos};
+use seekwell_session::{InCluster, Launch, OnCluster, Workers};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,7 +21,7 @@ pub(super) fn is_named(word: &str) -> bool {
 /// Workers on the nodes of a cluster.
 #[derive(Args, Debug)]
 pub struct ClusterArgs {
-    /// With --on slurm: number of workers, each with one CPU
+    /// With --on slurm: number of workers, each with one CPU; of clients the number of nodes
     #[arg(long, value_name = "N", requires = "on", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub nodes: u32,
     /// With --on slurm: partition of the cluster [default: the cluster's own]
@@ -28,7 +30,7 @@ pub struct ClusterArgs {
     /// With --on slurm: account to charge [default: the user's own]
     #[arg(long, value_name = "NAME", requires = "on")]
     pub account: Option<String>,
-    /// With --on slurm: further option of sbatch, for example --sbatch=--time=60; may be given more than
+    /// With --on slurm: further option of sbatch (of clients: of srun), for example --sbatch=--time=60; may be given more than
     /// once
     #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true)]
     pub sbatch: Vec<String>,
@@ -40,12 +42,16 @@ impl ClusterArgs {
         if !on.iter().any(|word| word == SLURM) {
             return OnCluster { workers: Workers::Others, stop };
         }
+        OnCluster { workers: Workers::Slurm { tasks: self.nodes, options: self.options() }, stop }
+    }
+
+    /// Options of `sbatch` and `srun`.
+    fn options(&self) -> Vec<String> {
         let named = [("--partition", &self.partition), ("--account", &self.account)];
         let named = named
             .into_iter()
             .filter_map(|(option, value)| value.as_ref().map(|value| format!("{option}={value}")));
-        let options = named.chain(self.sbatch.clone()).collect();
-        OnCluster { workers: Workers::Slurm { tasks: self.nodes, options }, stop }
+        named.chain(self.sbatch.clone()).collect()
     }
 }
 
@@ -88,6 +94,79 @@ pub struct WorkArgs {
     /// Wait for a run that is not there yet
     #[arg(long)]
     pub wait: bool,
+}
+
+/// Arguments of `clients`.
+#[derive(Args, Debug)]
+pub struct ClientsArgs {
+    /// Directory on the storage, seen by all clients at this path; a folder in it is made and removed
+    pub storage: PathBuf,
+    /// Clients on this machine, or on each node
+    #[arg(long, value_name = "M", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub processes: u32,
+    /// Start the clients on the nodes of a cluster instead of this machine
+    #[arg(long, value_name = "CLUSTER", value_parser = [SLURM])]
+    pub on: Option<String>,
+    /// The nodes.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Files that each client makes, looks at, reads and removes; 0 for none
+    #[arg(long, value_name = "N", default_value = "1000")]
+    pub files: u32,
+    /// Size of each of these files
+    #[arg(long, value_name = "SIZE", default_value = "4KiB")]
+    pub file_size: Bytes,
+    /// Make the files of all clients in one directory
+    #[arg(long)]
+    pub shared_directory: bool,
+    /// Data that each client writes and reads in a file of its own; 0 for none
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub block: Bytes,
+    /// Size of a request for this data
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    pub transfer: Bytes,
+    /// End making and writing after this time; what is there by then is read
+    #[arg(long, value_name = "TIME")]
+    pub stonewall: Option<Nanos>,
+    /// Print JSON, with the figures of each client
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ClientsArgs {
+    /// The work of every client.
+    pub fn plan(&self) -> ClientsPlan {
+        let nodes = if self.on.is_some() { self.cluster.nodes } else { 1 };
+        ClientsPlan {
+            clients: nodes.saturating_mul(self.processes),
+            // On one machine there is no other node: the next client's files are read.
+            per_node: if nodes > 1 { self.processes } else { 1 },
+            files: self.files,
+            file_bytes: self.file_size,
+            shared_directory: self.shared_directory,
+            block: self.block,
+            transfer: self.transfer,
+            stonewall_ns: self.stonewall.map(|time| time.0),
+        }
+    }
+
+    /// The one that starts the clients.
+    pub fn launch(&self) -> Launch {
+        match self.on {
+            None => Launch::Here,
+            Some(_) => Launch::Slurm { nodes: self.cluster.nodes, options: self.cluster.options() },
+        }
+    }
+}
+
+/// Arguments of `client`.
+#[derive(Args, Debug)]
+pub struct ClientArgs {
+    /// Folder that `clients` made
+    pub folder: PathBuf,
+    /// Number of the client [default: that of srun]
+    #[arg(long, value_name = "N")]
+    pub rank: Option<u32>,
 }
 
 /// Arguments of `manifest`.

@@ -220,6 +220,15 @@ A doubtful result says why and what to do: served from a cache, too short, devic
   seekwell verify demo.seekwell --key author.pub"#,
     ),
     (
+        "clients",
+        r#"Examples:
+  seekwell clients /shared/scratch --processes 4
+  seekwell clients /shared/scratch --on slurm --nodes 8 --processes 16 --files 10000 --block 4GiB
+  seekwell clients /shared/scratch --on slurm --nodes 8 --block 0 --stonewall 30s --json
+
+Clients read what those of the next node wrote, so that it comes from the storage and not from their own cache."#,
+    ),
+    (
         "merge",
         r#"Examples:
   seekwell merge monday.seekwell tuesday.seekwell -o both.seekwell
