@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: cluster-faults image forecasts layers fuzz kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: cluster-faults image forecasts layers fuzz kills layer-kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -42,6 +42,9 @@ fuzz: packages ## give every parser of foreign files mutated input for ten minut
 
 kills: packages ## kill -9 at 200 seeded pairs of a point and processes, as root (15 minutes)
 	SEEKWELL_KILLS=0..200 $(CARGO) test --locked --package seekwell --test kill seeded -- --nocapture
+
+layer-kills: packages ## the same at 50 pairs with ext4 on zram, plain and under an overlay in memory, as root (5 minutes)
+	SEEKWELL_LAYER_KILLS=0..50 $(CARGO) test --locked --package seekwell --test kill layers_in_memory -- --nocapture
 
 situations: packages ## try every hostile situation with its canary: outputs, inputs, names, arguments (2 minutes)
 	SEEKWELL_SITUATIONS=all $(CARGO) test --locked --package seekwell --test situations -- --nocapture

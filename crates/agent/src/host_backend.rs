@@ -19,6 +19,7 @@ use seekwell_host::undo::{self, Undo};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::backend::{Backend, BackendError};
+use seekwell_model::layers::Layer;
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::stack::{Backing, Stack};
@@ -196,7 +197,7 @@ impl HostBackend {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, HostBackendError> {
         let (stack, _) = plan.pair(trial);
-        if !stack.layers.is_empty() {
+        if !stack.layers.parts.iter().all(is_added) {
             return Err(HostBackendError::Stack(format!(
                 "the host backend does not run layers such as {}; run the lab with --place virtual",
                 stack.layers.name
@@ -503,6 +504,11 @@ impl Backend for HostBackend {
     fn finish(self: Box<Self>) -> Result<(), BackendError> {
         HostBackend::finish(*self).map_err(Into::into)
     }
+}
+
+/// Returns true for a layer whose disk the kernel adds, and the undo list removes.
+fn is_added(layer: &Layer) -> bool {
+    layer.find().is_some_and(|kind| kind.control().is_some())
 }
 
 /// Disks and partitions that a stack is on.

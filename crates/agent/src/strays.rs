@@ -1,5 +1,7 @@
 //! Processes that a command of the workload left running.
 
+use seekwell_host::guard;
+use seekwell_host::sysfs::System;
 use seekwell_model::stack::Stack;
 
 #[cfg(test)]
@@ -14,14 +16,15 @@ pub(crate) fn end_strays(stack: &Stack) {
     if std::process::id() != 1 {
         return;
     }
-    if stack.layers.is_empty() {
+    if stack.layers.is_empty() || !guard::is_first_process(&System::host()) {
         // SAFETY: kill takes numbers; -1 is every other process of this PID namespace.
         unsafe { libc::kill(-1, libc::SIGKILL) };
         reap();
         return;
     }
-    // In a guest the threads of md are in this namespace too, and such a signal puts an array into
-    // its mode for shutting down, in which it no longer waits for anything.
+    // In a guest the threads of md are in this namespace too, and such a signal puts an array into its
+    // mode for shutting down, in which it no longer waits for anything. Only there does /proc have the
+    // numbers of this namespace.
     while end_processes() {
         reap();
     }

@@ -3,11 +3,12 @@
 //! Afterwards nothing may be left, and `--resume` completes the run.
 //!
 //! All 200 pairs of a point and processes: `SEEKWELL_KILLS=0..200 cargo test -p seekwell --test kill
-//! seeded` (root).
+//! seeded` (root); `make layer-kills` does the same with layers.
 //!
 //! Real processes, loop devices and filesystems; needs root.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stdout, reason = "--nocapture shows how far it is")]
 
 #[path = "kill/machine.rs"]
 mod machine;
@@ -56,6 +57,35 @@ run = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of={dir}/f$i bs=64k count=32
 [judge]
 metric = "command.elapsed"
 rounds = 6
+"#;
+
+/// Size of a disk in compressed memory that nothing else on a machine has.
+const ZRAM_MIB: u64 = 333;
+
+/// ext4 on a disk in compressed memory, plain and under a layer in memory: nothing else of the kernel
+/// outlives an agent that is killed.
+const MEMORY_LAB: &str = r#"
+[lab]
+name = "memory"
+[[device]]
+name = "scratch"
+loop = { size = "320MiB", directory = "MEMORY" }
+[[layer]]
+kind = "zram"
+size = "333MiB"
+[[filesystem]]
+type = "ext4"
+[[filesystem]]
+type = "ext4"
+overlay = "64MiB"
+[scheduler]
+choose = ["none"]
+[[workload]]
+kind = "command"
+run = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of={dir}/f$i bs=64k count=32 conv=fsync 2>/dev/null; done"
+[judge]
+metric = "command.elapsed"
+rounds = 12
 "#;
 
 /// Writes 1 GiB into the page cache and stays there, so that a kill finds it dirty.
@@ -156,14 +186,10 @@ fn trials(ground: &Ground, run_file: &Path) -> Vec<serde_json::Value> {
     }
 }
 
-/// Numbers of `SEEKWELL_KILLS=0..200`, or the first of each subset of the sample.
-fn pairs() -> Vec<u64> {
-    let Ok(text) = std::env::var("SEEKWELL_KILLS") else {
-        return SAMPLE
-            .map(|subset| (0..).find(|number| drawn(*number).0 == subset).unwrap())
-            .into();
-    };
-    let (first, end) = text.split_once("..").expect("SEEKWELL_KILLS=FIRST..END");
+/// Numbers of a variable such as `SEEKWELL_KILLS=0..200`, or those of a sample.
+fn pairs(variable: &str, sample: &[u64]) -> Vec<u64> {
+    let Ok(text) = std::env::var(variable) else { return sample.into() };
+    let (first, end) = text.split_once("..").expect("FIRST..END");
     (first.parse().unwrap()..end.parse().unwrap()).collect()
 }
 
@@ -206,9 +232,28 @@ fn nothing_is_left_after_seeded_kills_and_the_run_completes() {
     if !can_run("nothing_is_left_after_seeded_kills_and_the_run_completes") {
         return;
     }
-    let ground = Ground::new(LAB);
+    let first = |subset| (0..).find(|number| drawn(*number).0 == subset).unwrap();
+    kill_at(LAB, &pairs("SEEKWELL_KILLS", &SAMPLE.map(first)));
+}
+
+#[test]
+fn nothing_is_left_of_disks_and_layers_in_memory() {
+    let test = "nothing_is_left_of_disks_and_layers_in_memory";
+    if !can_run(test) {
+        return;
+    }
+    if !Path::new("/sys/class/zram-control/hot_add").exists() {
+        return seekwell_testing::skip(test, "this kernel has no zram");
+    }
+    // The agent dies while the workload writes, which leaves all to the guardian, and inside mkfs with
+    // the guardian, which leaves it to the next start.
+    kill_at(MEMORY_LAB, &pairs("SEEKWELL_LAYER_KILLS", &[756, 17]));
+}
+
+/// Kills runs of a lab at these pairs; nothing may be left.
+fn kill_at(lab: &str, pairs: &[u64]) {
+    let ground = Ground::new(lab);
     let mut machine = Machine::look(ground.path());
-    let pairs = pairs();
     let mut hits = 0;
     for (position, number) in pairs.iter().copied().enumerate() {
         let run_file = ground.path().join(format!("kill-{}.seekwell", position / KILLS_OF_A_RUN));

@@ -1,5 +1,6 @@
 //! Facts about this machine: for plans, for the run file, and for `doctor`.
 
+use crate::added;
 use crate::device::Device;
 use crate::error::Result;
 use crate::identity::Identity;
@@ -8,6 +9,7 @@ use crate::program;
 use crate::queue;
 use crate::sysfs::{self, System};
 use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
+use seekwell_model::layers::LAYER_KINDS;
 use seekwell_model::plan::BackendFacts;
 use seekwell_model::record::DeviceInForce;
 use seekwell_model::units::Bytes;
@@ -86,11 +88,19 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
         schedulers: schedulers(system),
         kernel_filesystems,
         programs,
-        // What a killed agent would leave of them is not on any undo list yet.
-        layers: Vec::new(),
+        layers: layers(system),
         ram: memory::ram(system).ok().flatten(),
         disk_sizes: disks.iter().filter_map(size).collect(),
     }
+}
+
+/// Layers whose disk this kernel adds and removes; of all others a killed agent would leave something
+/// that is on no undo list.
+fn layers(system: &System) -> Vec<String> {
+    let kinds = LAYER_KINDS
+        .iter()
+        .filter(|kind| kind.control().is_some_and(|control| added::is_offered(system, &control)));
+    kinds.map(|kind| kind.definition().name.to_owned()).collect()
 }
 
 /// Programs that the catalogue names for a filesystem.

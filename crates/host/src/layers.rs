@@ -8,7 +8,10 @@ use crate::error::{Error, Result};
 use crate::guard::{self, WriteToken};
 use crate::program;
 use crate::sysfs::System;
+use crate::undo::Undo;
+use crate::{added, memory};
 use seekwell_model::layers::{Action, Below, Layer, LayerKind, Layers, Site, package_of};
+use seekwell_model::units::Bytes;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,6 +40,8 @@ pub struct Assembled {
     pub commands: Vec<String>,
     /// Actions that take each layer down, the last one first.
     close: Vec<Vec<Action>>,
+    /// Kernel names of the disks that were added for layers.
+    added: Vec<String>,
 }
 
 /// Devices for layers, in the order in which they are taken.
@@ -46,18 +51,21 @@ struct Supply<'a> {
     devices: std::vec::IntoIter<Below>,
     fast: std::vec::IntoIter<Below>,
     index: usize,
+    undo: &'a mut Undo,
     up: &'a mut Assembled,
 }
 
 impl Assembled {
     /// Brings layers up over these devices and gives the right to write to the uppermost. What was
-    /// brought up before an error is in `self`, for [`Self::take_down`].
+    /// brought up before an error is in `self`, for [`Self::take_down`]. Disks that the kernel adds
+    /// are removed by the undo list.
     ///
     /// # Errors
     /// When a program or the kernel refuses a layer.
     pub fn bring_up(
         &mut self,
         system: &System,
+        undo: &mut Undo,
         layers: &Layers,
         how: How,
         devices: &[&WriteToken],
@@ -75,11 +83,12 @@ impl Assembled {
             devices: below(devices)?.into_iter(),
             fast: below(fast)?.into_iter(),
             index: 0,
+            undo,
             up: self,
         };
         let top = supply.build(&layers.parts)?;
         let all: Vec<&WriteToken> = devices.iter().chain(fast).copied().collect();
-        Ok(guard::layered(system, Path::new(&top.node), &all)?)
+        Ok(guard::layered(system, Path::new(&top.node), &all, &self.added)?)
     }
 
     /// Takes every layer down, also after one that could not be.
@@ -115,9 +124,31 @@ impl Supply<'_> {
             Some(_) => Some(self.fast.next().ok_or_else(|| too_few("second devices"))?),
             None => None,
         };
-        let site = Site { layer: top, index: self.index, below: &below, fast: fast.as_ref() };
+        let index = match kind.control() {
+            Some(control) => {
+                self.fits_into_memory(kind, top, &below)?;
+                let number = added::add(self.system, &control, self.undo)?;
+                self.up.added.push(format!("{}{number}", control.prefix));
+                number
+            }
+            None => self.index,
+        };
+        let site = Site { layer: top, index, below: &below, fast: fast.as_ref() };
         self.index += 1;
         self.bring_up(kind, &site)
+    }
+
+    /// On a machine with other work, a disk in memory takes no more than half of the memory.
+    fn fits_into_memory(&self, kind: &dyn LayerKind, layer: &Layer, below: &[Below]) -> Result<()> {
+        let device = Bytes(below.first().map_or(0, |below| below.sectors * 512));
+        let needed = kind.usable(layer, device, None);
+        let half = memory::ram(self.system)?.map(|ram| Bytes(ram.0 / 2));
+        match half.filter(|half| needed > *half && !guard::is_first_process(self.system)) {
+            Some(available) => {
+                Err(Error::NoSpace { needed, available, place: "half of the memory".to_owned() })
+            }
+            None => Ok(()),
+        }
     }
 
     fn bring_up(&mut self, kind: &dyn LayerKind, site: &Site<'_>) -> Result<Below> {

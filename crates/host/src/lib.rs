@@ -7,6 +7,7 @@
 //! This room never measures, prints, ends the process or reads the environment, and decides nothing
 //! about labs. It knows filesystems only as entries of the catalogue in `seekwell_model`.
 
+mod added;
 mod attributes;
 mod blkdev;
 pub mod caches;

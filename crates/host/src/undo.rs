@@ -19,6 +19,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+pub(crate) mod added;
 mod allowed;
 mod content;
 mod lock;
@@ -68,6 +69,17 @@ pub enum Target {
         /// Its path.
         path: PathBuf,
     },
+    /// A disk that the kernel added for a run, put back by removing it.
+    Added {
+        /// Class below `/sys/class` that adds and removes it.
+        class: String,
+        /// Kernel name.
+        device: String,
+        /// Number that the kernel gave the disk; before it is known the highest of all disks.
+        sequence: u64,
+        /// True once the number of the disk itself is known.
+        is_known: bool,
+    },
     /// A memory group that did not exist; put back by removing it.
     CgroupDirectory {
         /// Its path.
@@ -88,8 +100,17 @@ impl Target {
             Self::Queue { device, .. }
             | Self::Tunable { device, .. }
             | Self::Hdparm { device, .. } => Some(device),
-            Self::File { .. } | Self::CgroupDirectory { .. } | Self::Directory { .. } => None,
+            Self::Added { .. }
+            | Self::File { .. }
+            | Self::CgroupDirectory { .. }
+            | Self::Directory { .. } => None,
         }
+    }
+
+    /// Returns true for a device that goes, or whose settings go back, with the devices of a trial.
+    #[must_use]
+    pub fn ends_with_devices(&self) -> bool {
+        self.device().is_some() || matches!(self, Self::Added { .. })
     }
 }
 

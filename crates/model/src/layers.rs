@@ -218,6 +218,15 @@ pub struct LayerDefinition {
     pub is_volatile: bool,
 }
 
+/// The kernel's own way to add and remove disks of one kind, below `/sys/class`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// The class with the files `hot_add` and `hot_remove`.
+    pub class: &'static str,
+    /// Names of its disks without their number.
+    pub prefix: &'static str,
+}
+
 /// A block device below a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Below {
@@ -232,7 +241,8 @@ pub struct Below {
 pub struct Site<'a> {
     /// The layer.
     pub layer: &'a Layer,
-    /// Number of the layer among all that the stack builds, from 0.
+    /// Number of the layer among all that the stack builds, from 0; with a [`Control`] the number of
+    /// its disk.
     pub index: usize,
     /// The devices that it joins.
     pub below: &'a [Below],
@@ -315,6 +325,12 @@ pub struct Lasting {
 pub trait LayerKind: Sync + std::fmt::Debug {
     /// Its data.
     fn definition(&self) -> &LayerDefinition;
+
+    /// The kernel's way to add its disk, if it needs a disk of its own. A layer with one runs on the
+    /// host too, because what adds a disk also removes it after a killed run.
+    fn control(&self) -> Option<Control> {
+        None
+    }
 
     /// Bytes that it offers over devices of this size, about: what it keeps for itself is small.
     fn usable(&self, layer: &Layer, device: Bytes, fast: Option<Bytes>) -> Bytes;
@@ -413,6 +429,11 @@ pub const LAYER_NAMES: &[&str] = &[
     "bcache",
     "zram",
 ];
+
+/// The kernel's ways to add disks, of all kinds that need one.
+pub fn controls() -> impl Iterator<Item = Control> {
+    LAYER_KINDS.iter().filter_map(|kind| kind.control())
+}
 
 /// The Debian package of a program that some layer needs; the program's own name for any other.
 #[must_use]

@@ -359,7 +359,7 @@ fn layers(text: &mut String) {
         text,
         "`none` is no layer: the filesystem is on the device itself. The other kinds are made anew for \
          every trial, by the programs that administrators use, and taken down after it. The host \
-         backend does not run them yet: labs with layers run with `--place virtual`. Kinds of the set \
+         backend runs `zram` alone: labs with other layers run with `--place virtual`. Kinds of the set \
          `layers` need `seekwell kernel build --set layers`.\n"
     );
     line!(

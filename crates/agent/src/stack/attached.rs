@@ -8,6 +8,7 @@ use seekwell_host::guard::{self, Context, Purpose, WriteToken};
 use seekwell_host::identity::Identity;
 use seekwell_host::layers::{Assembled, How};
 use seekwell_host::loop_device::{self, LoopDevice};
+use seekwell_host::undo::Target;
 use seekwell_host::{caches, image};
 use seekwell_model::agent::{DeviceHandle, TrialPart};
 use seekwell_model::filesystems::FilesystemDefinition;
@@ -221,7 +222,7 @@ impl Part<Trial<'_, '_>> for Attached {
         });
         drop(self);
         let freed = trial.stage(TEARDOWN, |trial| {
-            let restored = trial.undo.restore_where(|target| target.device().is_some())?;
+            let restored = trial.undo.restore_where(Target::ends_with_devices)?;
             if restored.problems.is_empty() {
                 Ok(())
             } else {
@@ -243,7 +244,7 @@ fn layered(trial: &mut Trial<'_, '_>, members: &[Device]) -> Result<(Device, Ass
     let (data, fast) = tokens.split_at(request.members.len() + 1);
     let mut assembled = Assembled::default();
     let layers = &request.stack.layers;
-    let top = assembled.bring_up(&trial.system, layers, how, data, fast);
+    let top = assembled.bring_up(&trial.system, &mut trial.undo, layers, how, data, fast);
     let device = top.map_err(Fault::from).and_then(|token| Device::of(token, None, None));
     trial.record.in_force.layers.clone_from(&assembled.commands);
     match device {

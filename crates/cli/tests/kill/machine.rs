@@ -14,6 +14,8 @@ const SETTINGS: [&str; 2] = ["scheduler", "nr_requests"];
 struct State {
     /// Loop devices over images of the run.
     loops: Vec<String>,
+    /// Disks in compressed memory of the size that the labs here give them, or not set up.
+    zrams: Vec<String>,
     mounts: Vec<String>,
     cgroups: Vec<String>,
     processes: Vec<u32>,
@@ -92,6 +94,17 @@ fn loops_of(directory: &Path) -> Vec<String> {
     loop_names().filter(ours).collect()
 }
 
+fn zrams() -> Vec<String> {
+    let entries = std::fs::read_dir("/sys/block").unwrap().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_counted = |name: &String| {
+        let size = std::fs::read_to_string(format!("/sys/block/{name}/disksize"));
+        let ours = (super::ZRAM_MIB << 20).to_string();
+        size.is_ok_and(|size| [ours.as_str(), "0"].contains(&size.trim()))
+    };
+    names.filter(is_counted).collect()
+}
+
 fn queue(name: &str) -> String {
     let read = |file: &str| {
         let path = format!("/sys/block/{name}/queue/{file}");
@@ -105,6 +118,7 @@ impl State {
         let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
         Self {
             loops: loops_of(directory),
+            zrams: zrams(),
             mounts: mounts.lines().map(str::to_owned).collect(),
             cgroups: cgroups(),
             processes: processes(directory),
@@ -121,7 +135,7 @@ fn cgroups() -> Vec<String> {
         .flat_map(|entries| entries.flatten())
         .map(|entry| entry.path().display().to_string())
         .filter(|path| path.contains("seekwell-"))
-        .filter(|path| path.ends_with("-kill") || path.ends_with("-dirty"))
+        .filter(|path| ["-kill", "-memory", "-dirty"].iter().any(|end| path.ends_with(end)))
         .collect()
 }
 

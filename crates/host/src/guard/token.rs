@@ -241,14 +241,21 @@ pub fn is_first_process(system: &System) -> bool {
 }
 
 /// The right to write to a layer, for who has the right to every device below it. `below` are the
-/// rights to those devices; the kernel must name no other device under the layer.
+/// rights to those devices; the kernel must name no other device under the layer. Without any it must
+/// be a disk that the caller has `added`.
 ///
 /// # Errors
 /// When something else is below it, or it is in use.
-pub fn layered(system: &System, path: &Path, below: &[&WriteToken]) -> Result<WriteToken, Refusal> {
+pub fn layered(
+    system: &System,
+    path: &Path,
+    below: &[&WriteToken],
+    added: &[String],
+) -> Result<WriteToken, Refusal> {
     let (node, device) = block_device(system, path)?;
-    let names: Vec<String> =
+    let mut names: Vec<String> =
         below.iter().filter_map(|token| token.kernel_name()).map(str::to_owned).collect();
+    names.extend_from_slice(added);
     only_above(path, &device, &names)?;
     let identity = Box::new(unused_identity(system, &node, &device)?);
     let subject = Subject::Layered { system: system.clone(), identity, below: names };
@@ -258,6 +265,14 @@ pub fn layered(system: &System, path: &Path, below: &[&WriteToken]) -> Result<Wr
 /// Checks that every device under a layer, through all layers between, is one of these.
 pub(super) fn only_above(path: &Path, device: &Device, below: &[String]) -> Result<(), Refusal> {
     let names = crate::sysfs::names(&device.folder.join("slaves"));
+    if names.is_empty() && !below.contains(&device.name) {
+        return Err(Refusal::new(
+            path,
+            RefusalKind::NotOurs,
+            "no device is below it, and the run did not add it",
+            "stop the layer, then run again",
+        ));
+    }
     for name in names {
         if below.contains(&name) {
             continue;

@@ -26,6 +26,7 @@ fn every_layer_is_taken_down_the_last_first_also_after_one_that_fails() {
     let system = system(root.path());
     let mut up = Assembled {
         commands: vec![],
+        added: vec![],
         close: vec![vec![run_of("--stop", "")], vec![run_of("--fail", ""), run_of("--zero", "")]],
     };
     let error = up.take_down(&system).unwrap_err().to_string();
@@ -43,12 +44,14 @@ fn a_layer_that_fails_half_way_is_on_the_list_to_be_taken_down() {
     let parts = vec![layer];
     let below = |node: &str| Below { node: node.to_owned(), sectors: 1 << 20 };
     let mut up = Assembled::default();
+    let mut undo = Undo::in_memory(&system);
     let mut supply = Supply {
         system: &system,
         how: How::Make,
         devices: vec![below("/dev/a"), below("/dev/b")].into_iter(),
         fast: vec![].into_iter(),
         index: 0,
+        undo: &mut undo,
         up: &mut up,
     };
     let error = supply.build(&parts).unwrap_err().to_string();

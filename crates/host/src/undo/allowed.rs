@@ -6,6 +6,7 @@ use super::content::Change;
 use crate::error::{Error, Result};
 use crate::hdparm;
 use crate::sysfs::System;
+use seekwell_model::layers::controls;
 use std::path::{Component, Path, PathBuf};
 
 /// Sysctls of the write-back of dirty pages and of reclaim, below `/proc/sys/vm`.
@@ -33,6 +34,11 @@ pub(super) fn check(system: &System, target: &Target, list: Option<&Path>) -> Re
             is_name(device) && is_name(scheduler) && is_name(name)
         }
         Target::Hdparm { device, flag } => is_name(device) && hdparm::is_known(flag),
+        Target::Added { class, device, .. } => controls().any(|control| {
+            let number = device.strip_prefix(control.prefix).unwrap_or_default();
+            let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+            *class == control.class && is_number
+        }),
         Target::File { path } => SYSCTLS.iter().any(|name| *path == sysctl(system, name)),
         Target::CgroupDirectory { path } => is_plain(path) && is_our_group(path),
         Target::Directory { path } => {

@@ -1,7 +1,7 @@
 //! Reading and writing back one entry of the undo list.
 
 use super::content::Change;
-use super::{Restored, Target};
+use super::{Restored, Target, added};
 use crate::error::{Error, Result};
 use crate::sysfs::{self, System};
 use crate::{attributes, cgroup, hdparm, loop_device};
@@ -18,6 +18,7 @@ pub(super) fn present(system: &System, target: &Target) -> Result<Option<Option<
         Target::Directory { path } | Target::CgroupDirectory { path } => {
             return Ok((!path.exists()).then_some(None));
         }
+        Target::Added { .. } => return Ok(Some(None)),
         Target::Hdparm { device, flag } => Some(hdparm::get(system, device, flag)?),
         Target::Queue { device, attribute } => {
             value(&queue_file(system, device, attribute)?, attribute)
@@ -63,7 +64,7 @@ pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
         },
         Target::Hdparm { .. } => 1,
         Target::Tunable { .. } => 3,
-        Target::File { .. } => 5,
+        Target::File { .. } | Target::Added { .. } => 5,
         Target::Directory { .. } | Target::CgroupDirectory { .. } => FOLDERS,
     };
     let mut ordered: Vec<&Change> =
@@ -159,6 +160,9 @@ pub(super) fn put_back(
             Ok(existed.then(|| format!("removed {}", path.display())))
         }
         Target::Directory { path } => remove_folder(path),
+        Target::Added { class, device, sequence, is_known } => {
+            added::remove(system, class, device, (*sequence, *is_known))
+        }
         Target::Hdparm { device, flag } => {
             let old = change.old.as_deref().unwrap_or_default();
             if hdparm::get(system, device, flag).is_ok_and(|now| now == old) {

@@ -1,6 +1,6 @@
 //! zram: a device in compressed memory.
 
-use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use super::{Action, Control, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
 use crate::field::{Field, FieldKind};
 use crate::units::Bytes;
 
@@ -10,7 +10,7 @@ pub(super) struct Zram;
 
 static ZRAM: LayerDefinition = LayerDefinition {
     name: "zram",
-    doc: "A device in compressed memory, in the place of the stack's device, which stays unused. Its content ends with the trial.",
+    doc: "A device in compressed memory, in the place of the stack's device, which stays unused. Its content ends with the trial. Also on the host, at most half of the memory.",
     least_devices: 1,
     most_devices: 1,
     usual_devices: 1,
@@ -49,6 +49,10 @@ impl Zram {
 impl LayerKind for Zram {
     fn definition(&self) -> &LayerDefinition {
         &ZRAM
+    }
+
+    fn control(&self) -> Option<Control> {
+        Some(Control { class: "zram-control", prefix: "zram" })
     }
 
     fn usable(&self, layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {

@@ -148,9 +148,9 @@ fn the_right_to_a_layer_ends_when_something_else_is_below_it() {
     let below = look(&machine, "sdb", Purpose::Write).unwrap().permit().unwrap();
     machine.stack("md9", "sdb");
     let (system, path) = (machine.system(), machine.path("dev/md9"));
-    let refusal = layered(&system, &path, &[]).unwrap_err();
+    let refusal = layered(&system, &path, &[], &[]).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::NotOurs);
-    let token = layered(&system, &path, &[&below]).unwrap();
+    let token = layered(&system, &path, &[&below], &[]).unwrap();
     assert_eq!((token.path(), token.kernel_name()), (path.as_path(), Some("md9")));
     token.recheck().unwrap();
     machine.diskseq("md9", 8);
@@ -158,6 +158,19 @@ fn the_right_to_a_layer_ends_when_something_else_is_below_it() {
     machine.diskseq("md9", 7);
     machine.stack("md9", "sdz");
     assert_eq!(token.recheck().unwrap_err().kind, RefusalKind::NotOurs);
+}
+
+#[test]
+fn a_disk_with_nothing_below_it_is_written_only_if_the_run_added_it() {
+    let mut machine = machine(Kind::Disk);
+    machine.disk("zram3", "251:3", SECTORS);
+    let (system, path) = (machine.system(), machine.path("dev/zram3"));
+    let refusal = layered(&system, &path, &[], &["zram2".to_owned()]).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::NotOurs);
+    let token = layered(&system, &path, &[], &["zram3".to_owned()]).unwrap();
+    token.recheck().unwrap();
+    machine.diskseq("zram3", 8);
+    assert_eq!(token.recheck().unwrap_err().kind, RefusalKind::Changed);
 }
 
 #[test]
