@@ -45,7 +45,8 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
 /// The fidelity of the least faithful replay.
 fn fidelity(path: &Path) -> Result<String, Failure> {
     let file = RunFile::open(path).map_err(|error| Failure::from_error(&error))?;
-    let view = report::view_as_text(&file)?;
+    // Whole records: those of a text keep the judged metrics alone.
+    let view = report::view(&file)?;
     let shares = view.records.iter().filter_map(|(_, record)| record.metric("replay.fidelity"));
     let shares: Vec<f64> = shares.collect();
     let Some(least) = shares.iter().copied().min_by(f64::total_cmp) else {
