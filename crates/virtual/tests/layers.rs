@@ -228,6 +228,44 @@ fn raid_5_without_a_device_reads_its_blocks_from_all_others() {
 }
 
 #[test]
+fn raid_6_without_a_device_reads_its_blocks_from_all_others() {
+    let test = "raid_6_without_a_device_reads_its_blocks_from_all_others";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
+    let layer = "[[layer]]\nkind = \"raid6\"\ndevices = 5\nbitmap = \"none\"\nstripe_cache = 17\nstate = \"degraded\"";
+    let record = run(&kernel, &plan(layer, "raw", RANDOM_READS), &["mdadm"]);
+    let seek = step(&record, "seek");
+    let failed = seek.members.last().unwrap();
+    assert_eq!((failed.reads, failed.writes), (0, 0));
+    // Data and both parities move round, so that the failed device has a fifth of the blocks. Each is
+    // computed from all four others.
+    let DeviceTotals { reads, read_bytes, .. } = members(seek);
+    println!("raid6 without a device: {reads} reads of {read_bytes} bytes for {READS} blocks");
+    assert_eq!(read_bytes, reads * 4096);
+    let (fewest, most) = (READS / 5 - 32, READS / 5 + 32);
+    assert!((READS + 3 * fewest..=READS + 3 * most).contains(&reads), "{reads} reads");
+    assert_eq!(seek.metrics["read_per_byte"], reads as f64 / READS as f64);
+    is_about("raid6 degraded, 4 KiB", seek.metrics["latency_mean"] / 1e9, request_s(4096));
+}
+
+#[test]
+fn raid_10_without_a_device_reads_the_other_copy() {
+    let test = "raid_10_without_a_device_reads_the_other_copy";
+    let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
+    let layer =
+        "[[layer]]\nkind = \"raid10\"\ndevices = 4\nbitmap = \"none\"\nstate = \"degraded\"";
+    let record = run(&kernel, &plan(layer, "raw", RANDOM_READS), &["mdadm"]);
+    let seek = step(&record, "seek");
+    let reads: Vec<u64> = seek.members.iter().map(|member| member.reads).collect();
+    println!("raid10 without a device: {reads:?} reads of the devices for {READS} blocks");
+    assert_eq!(reads.iter().sum::<u64>(), READS);
+    // The copies are on neighbours: the third device answers for the fourth.
+    assert_eq!(reads[3], 0);
+    assert!((READS / 2 - 60..=READS / 2 + 60).contains(&reads[2]), "{reads:?}");
+    assert_eq!(seek.metrics["read_per_byte"], 1.0);
+    is_about("raid10 degraded, 4 KiB", seek.metrics["latency_mean"] / 1e9, request_s(4096));
+}
+
+#[test]
 fn an_array_is_rebuilt_while_the_workload_runs() {
     let test = "an_array_is_rebuilt_while_the_workload_runs";
     let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
