@@ -139,6 +139,10 @@ const NOTHING: &[&str] = &[];
 pub const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("zfs", "ZFS is not part of Linux and cannot be run here yet"),
     ("ufs", "UFS cannot be made here yet: Linux writes it, and has no mkfs for it"),
+    (
+        "ufs2",
+        "UFS2 cannot be made here yet: Linux looks for its superblock at 64 KiB, and makefs writes it at 8 KiB",
+    ),
 ];
 
 /// Kernel type that a backend names among its filesystems when a trial can start an NFS server.
