@@ -235,14 +235,8 @@ impl<'a> ByStack<'a> {
     /// Median of a metric over the trials of a stack that ended well.
     pub(crate) fn median(&self, label: &str, metric: &str) -> Option<f64> {
         let well = self.of(label).iter().filter(|(_, record)| record.status == Status::Ok);
-        let mut values: Vec<f64> = well.filter_map(|(_, record)| record.metric(metric)).collect();
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        match values.len() {
-            0 => None,
-            count if count % 2 == 1 => Some(values[middle]),
-            _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-        }
+        let values: Vec<f64> = well.filter_map(|(_, record)| record.metric(metric)).collect();
+        seekwell_stats::estimate::median(&values)
     }
 }
 

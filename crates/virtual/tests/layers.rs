@@ -210,41 +210,34 @@ fn raid_5_reads_data_alone_and_writes_a_block_with_two_reads_and_two_writes() {
 
 #[test]
 fn raid_5_without_a_device_reads_its_blocks_from_all_others() {
-    let test = "raid_5_without_a_device_reads_its_blocks_from_all_others";
-    let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
-    let layer = "[[layer]]\nkind = \"raid5\"\ndevices = 5\nbitmap = \"none\"\nstripe_cache = 17\nstate = \"degraded\"";
-    let record = run(&kernel, &plan(layer, "raw", RANDOM_READS), &["mdadm"]);
-    let seek = step(&record, "seek");
-    let failed = seek.members.last().unwrap();
-    assert_eq!((failed.reads, failed.writes), (0, 0));
-    // A block of the failed device, every fifth, is computed from four others that are read at once.
-    let DeviceTotals { reads, read_bytes, .. } = members(seek);
-    println!("raid5 without a device: {reads} reads of {read_bytes} bytes for {READS} blocks");
-    assert_eq!(read_bytes, reads * 4096);
-    let (fewest, most) = (READS / 5 - 32, READS / 5 + 32);
-    assert!((READS + 3 * fewest..=READS + 3 * most).contains(&reads), "{reads} reads");
-    assert_eq!(seek.metrics["read_per_byte"], reads as f64 / READS as f64);
-    is_about("raid5 degraded, 4 KiB", seek.metrics["latency_mean"] / 1e9, request_s(4096));
+    parity_without_a_device("raid_5_without_a_device_reads_its_blocks_from_all_others", "raid5");
 }
 
 #[test]
 fn raid_6_without_a_device_reads_its_blocks_from_all_others() {
-    let test = "raid_6_without_a_device_reads_its_blocks_from_all_others";
+    parity_without_a_device("raid_6_without_a_device_reads_its_blocks_from_all_others", "raid6");
+}
+
+/// Random reads of five devices of which one has failed.
+fn parity_without_a_device(test: &str, kind: &str) {
     let Some(kernel) = kernel(test, LabKernels::Every, &["mdadm"]) else { return };
-    let layer = "[[layer]]\nkind = \"raid6\"\ndevices = 5\nbitmap = \"none\"\nstripe_cache = 17\nstate = \"degraded\"";
-    let record = run(&kernel, &plan(layer, "raw", RANDOM_READS), &["mdadm"]);
+    let layer = format!(
+        "[[layer]]\nkind = \"{kind}\"\ndevices = 5\nbitmap = \"none\"\nstripe_cache = 17\nstate = \"degraded\""
+    );
+    let record = run(&kernel, &plan(&layer, "raw", RANDOM_READS), &["mdadm"]);
     let seek = step(&record, "seek");
     let failed = seek.members.last().unwrap();
     assert_eq!((failed.reads, failed.writes), (0, 0));
-    // Data and both parities move round, so that the failed device has a fifth of the blocks. Each is
-    // computed from all four others.
+    // Parity moves round, so that the failed device has a fifth of the blocks. Each is computed from all
+    // four others, which are read at once.
     let DeviceTotals { reads, read_bytes, .. } = members(seek);
-    println!("raid6 without a device: {reads} reads of {read_bytes} bytes for {READS} blocks");
+    println!("{kind} without a device: {reads} reads of {read_bytes} bytes for {READS} blocks");
     assert_eq!(read_bytes, reads * 4096);
     let (fewest, most) = (READS / 5 - 32, READS / 5 + 32);
     assert!((READS + 3 * fewest..=READS + 3 * most).contains(&reads), "{reads} reads");
     assert_eq!(seek.metrics["read_per_byte"], reads as f64 / READS as f64);
-    is_about("raid6 degraded, 4 KiB", seek.metrics["latency_mean"] / 1e9, request_s(4096));
+    let read_s = seek.metrics["latency_mean"] / 1e9;
+    is_about(&format!("{kind} degraded, 4 KiB"), read_s, request_s(4096));
 }
 
 #[test]

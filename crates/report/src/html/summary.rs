@@ -82,18 +82,11 @@ fn medians(view: &RunView) -> (Value, Vec<Vec<Option<f64>>>) {
     });
     let described = described.collect();
     let rows = values.iter_mut().map(|found| {
-        paths.iter().map(|path| found.get_mut(path).and_then(|all| median(all))).collect()
+        paths
+            .iter()
+            .map(|path| found.get_mut(path).and_then(|all| seekwell_stats::estimate::median(all)))
+            .collect()
     });
     let rows = rows.collect();
     (described, rows)
-}
-
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        count if count % 2 == 1 => Some(values[middle]),
-        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-    }
 }
