@@ -14,6 +14,7 @@ pub mod guardian;
 pub mod host_backend;
 pub mod measure;
 pub mod mount;
+mod others;
 pub mod process;
 pub mod stack;
 mod strays;

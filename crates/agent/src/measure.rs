@@ -2,6 +2,7 @@
 //! and the marks that follow from comparing the two.
 
 use crate::error::Fault;
+use crate::others;
 use seekwell_engine::SingleOperation;
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::{DeviceTotals, SingleIo, StepRecord};
@@ -244,12 +245,7 @@ fn dirty_growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
 fn cpu_ns() -> Option<u64> {
     let mut total = 0;
     for who in [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN] {
-        // SAFETY: rusage is plain data for which all zeroes is a value.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `usage` is a valid rusage for the kernel to fill.
-        if unsafe { libc::getrusage(who, &raw mut usage) } != 0 {
-            return None;
-        }
+        let usage = others::usage(who)?;
         for time in [usage.ru_utime, usage.ru_stime] {
             total += time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
         }

@@ -1,10 +1,12 @@
 //! The agent as a process: one request in, messages out, one JSON object per line.
 
 use crate::context::Saying;
+use crate::others::Others;
 use crate::trial;
 use seekwell_model::FORMAT;
 use seekwell_model::FormatVersion;
 use seekwell_model::agent::{AgentMessage, TrialRequest};
+use seekwell_model::record::Record;
 use std::io::{self, Read, Write};
 
 /// Errors of an agent that could not serve.
@@ -36,7 +38,7 @@ pub enum ProcessError {
 /// # Errors
 /// [`ProcessError`]; a trial that fails is a record, not an error.
 pub fn serve(input: impl Read, output: impl Write) -> Result<(), ProcessError> {
-    run_trial(&read_request(input)?, output)
+    say_trial(&read_request(input)?, output, |_| {})
 }
 
 /// Reads a request.
@@ -51,13 +53,25 @@ pub fn read_request(mut input: impl Read) -> Result<TrialRequest, ProcessError> 
     Ok(request)
 }
 
-/// Runs the trial of a request, saying each step and at last the record.
+/// Runs the trial of a request on a machine that other programs may use, saying each step and at last the record.
 ///
 /// # Errors
 /// [`ProcessError::Write`]; a trial that fails is a record, not an error.
-pub fn run_trial(request: &TrialRequest, mut output: impl Write) -> Result<(), ProcessError> {
+pub fn run_trial(request: &TrialRequest, output: impl Write) -> Result<(), ProcessError> {
+    let others = Others::now();
+    say_trial(request, output, |record| {
+        record.others_cpu_percent = others.and_then(|others| others.percent_since());
+    })
+}
+
+/// Runs a trial, saying each step and at last the record, to which `add` may add.
+fn say_trial(
+    request: &TrialRequest,
+    mut output: impl Write,
+    add: impl FnOnce(&mut Record),
+) -> Result<(), ProcessError> {
     let mut broken = None;
-    let record = trial::run(request, &mut |saying| {
+    let mut record = trial::run(request, &mut |saying| {
         let message = match saying {
             Saying::Step(name) => AgentMessage::Step { name: name.to_owned() },
             Saying::Synced(what) => AgentMessage::Synced { what: what.to_owned() },
@@ -69,6 +83,7 @@ pub fn run_trial(request: &TrialRequest, mut output: impl Write) -> Result<(), P
     if let Some(error) = broken {
         return Err(ProcessError::Write(error));
     }
+    add(&mut record);
     send(&mut output, &AgentMessage::Record(Box::new(record))).map_err(ProcessError::Write)
 }
 

@@ -305,6 +305,10 @@ pub struct Record {
     /// [`Backend::cost_ns`]: crate::backend::Backend::cost_ns
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_ns: Option<u64>,
+    /// Share of all CPUs that other programs used during the trial, outside the kernel, in percent; `None` on modelled
+    /// devices and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu_percent: Option<f64>,
     /// Doubts about the trial as a whole.
     pub warnings: Vec<Warning>,
 }
@@ -325,6 +329,7 @@ impl Record {
             fingerprint: None,
             elapsed_ns: 0,
             cost_ns: None,
+            others_cpu_percent: None,
             warnings: vec![],
         }
     }

@@ -32,6 +32,39 @@ fn kib(value: &[u8]) -> Option<u64> {
     number.checked_mul(1024)
 }
 
+/// Use of all CPUs since boot, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processors {
+    /// `user`, `nice` and `steal` of the `cpu` line of `/proc/stat`: programs, and other guests of the hypervisor.
+    /// Time inside the kernel is not among it, where much is work for the programs that wait.
+    pub programs: u64,
+    /// All time, idle time included.
+    pub all: u64,
+}
+
+impl Processors {
+    /// Reads the content of `/proc/stat`.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let line = text.split(|byte| *byte == b'\n').next()?;
+        let words = std::str::from_utf8(line.strip_prefix(b"cpu ")?).ok()?;
+        // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user and nice already.
+        let ticks: Vec<u64> =
+            words.split_ascii_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
+        let [user, nice, _, _, _, _, _, steal] = ticks[..] else { return None };
+        Some(Self { programs: user + nice + steal, all: ticks.iter().sum() })
+    }
+
+    /// Share of all CPUs that others than a program with so much user time used since an earlier reading, in percent.
+    /// `None` when no tick passed or a counter was reset.
+    #[must_use]
+    pub fn others_percent(self, earlier: Self, own_ticks: f64) -> Option<f64> {
+        let all = self.all.checked_sub(earlier.all).filter(|all| *all > 0)? as f64;
+        let programs = self.programs.checked_sub(earlier.programs)? as f64;
+        Some((100.0 * (programs - own_ticks) / all).clamp(0.0, 100.0))
+    }
+}
+
 /// Stall times since boot, `some` line of `/proc/pressure/*`, in µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PressureTotals {

@@ -85,6 +85,7 @@ fn trial_json(view: &RunView, trial: &PlannedTrial, record: &Record) -> Value {
         "fingerprint": record.fingerprint,
         "elapsed_ns": record.elapsed_ns,
         "clock_cost_ns": record.clock_cost_ns,
+        "others_cpu_percent": record.others_cpu_percent,
         "in_force": record.in_force,
         "steps": record.steps.iter().map(step_json).collect::<Vec<_>>(),
         "smart": record.smart,

@@ -124,6 +124,7 @@ fn trial() -> Value {
         ("fingerprint", nullable(text())),
         ("elapsed_ns", whole()),
         ("clock_cost_ns", nullable(number())),
+        ("others_cpu_percent", nullable(number())),
         ("in_force", reference("InForce")),
         ("steps", list(reference("Step"))),
         ("smart", json!({ "type": ["object", "null"] })),

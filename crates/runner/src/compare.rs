@@ -9,7 +9,7 @@
 mod differences;
 mod samples;
 
-use crate::judge::warnings;
+use crate::judge::{others_percent, warnings};
 use crate::records::Records;
 use samples::Samples;
 use seekwell_model::comparison::{Change, RunComparison, StackComparison, Threshold};
@@ -23,6 +23,10 @@ use seekwell_stats::question::MIN_ROUNDS;
 
 /// Fewest runs per side that tell a change of the setup from the ups and downs of a machine.
 pub const RUNS_THAT_TELL: usize = 3;
+
+/// Difference of the shares of all CPUs that other programs used, in percentage points, from which it explains a
+/// difference of two runs.
+const OTHERS_DIFFER_PERCENT: f64 = 15.0;
 
 /// One of the runs.
 #[derive(Clone, Copy, Debug)]
@@ -249,6 +253,15 @@ fn doubts_of(side: &Side<'_>) -> Vec<Warning> {
 fn busy_on_one_side(first: &Side<'_>, second: &Side<'_>) -> Option<String> {
     let is_busy =
         |side: &Side<'_>| doubts_of(side).iter().any(|d| d.is(WarningCode::BusyProcessors));
+    let others = |side: &Side<'_>| others_percent(side.records.values().map(|(_, record)| record));
+    if let (Some(one), Some(two)) = (others(first), others(second))
+        && (one - two).abs() >= OTHERS_DIFFER_PERCENT
+    {
+        return Some(format!(
+            "other programs used {one:.0} % of the processors during {} and {two:.0} % during {}",
+            first.name, second.name
+        ));
+    }
     let busy = match (is_busy(first), is_busy(second)) {
         (true, false) => first.name,
         (false, true) => second.name,
@@ -258,6 +271,20 @@ fn busy_on_one_side(first: &Side<'_>, second: &Side<'_>) -> Option<String> {
 }
 
 fn check(first: &Side<'_>, second: &Side<'_>) -> Result<(), NotComparable> {
+    same_question(first, second)?;
+    if first.backend == second.backend {
+        return Ok(());
+    }
+    Err(NotComparable::Backend {
+        first: first.name.to_owned(),
+        first_backend: first.backend.to_owned(),
+        second: second.name.to_owned(),
+        second_backend: second.backend.to_owned(),
+    })
+}
+
+/// Checks that both judge the same metric of the same work.
+fn same_question(first: &Side<'_>, second: &Side<'_>) -> Result<(), NotComparable> {
     let names = || (first.name.to_owned(), second.name.to_owned());
     let (one, two) = (&first.plan.lab.judge, &second.plan.lab.judge);
     if one.metric != two.metric || one.better != two.better {
@@ -268,15 +295,6 @@ fn check(first: &Side<'_>, second: &Side<'_>) -> Result<(), NotComparable> {
             first_metric: format!("{} ({} is better)", one.metric, word(one.better)),
             second,
             second_metric: format!("{} ({} is better)", two.metric, word(two.better)),
-        });
-    }
-    if first.backend != second.backend {
-        let (name, other) = names();
-        return Err(NotComparable::Backend {
-            first: name,
-            first_backend: first.backend.to_owned(),
-            second: other,
-            second_backend: second.backend.to_owned(),
         });
     }
     if let Some((workload, detail)) = other_work(first.plan, second.plan) {

@@ -454,6 +454,16 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
 /// given.
 const BUSY_PERCENT: f64 = 60.0;
 
+/// Share of all CPUs that other programs use, in percent, from which a warning is given.
+const OTHERS_PERCENT: f64 = 50.0;
+
+/// Median of the share of all CPUs that other programs used during the trials, in percent; `None` where no trial
+/// knows.
+pub(crate) fn others_percent<'a>(records: impl Iterator<Item = &'a Record>) -> Option<f64> {
+    let shares: Vec<Option<f64>> = records.map(|record| record.others_cpu_percent).collect();
+    median(&shares)
+}
+
 /// CPUs were short most of the time, in most trials: other programs used them, or the workload
 /// has more threads than there are CPUs.
 fn busy_processors(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
@@ -462,6 +472,11 @@ fn busy_processors(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
             record.timeline.iter().filter_map(|sample| sample.cpu_pressure_percent).collect();
         (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
     };
+    let others = others_percent(records.iter().map(|(_, record)| record));
+    if let Some(others) = others.filter(|share| *share >= OTHERS_PERCENT) {
+        let text = format!("other programs used {others:.0} % of the CPUs (median of the trials)");
+        return Some(Warning::new(WarningCode::BusyProcessors, text));
+    }
     let shares: Vec<Option<f64>> = records.iter().map(|(_, record)| waited(record)).collect();
     let typical = median(&shares)?;
     (typical >= BUSY_PERCENT).then(|| {

@@ -159,6 +159,7 @@ fn set_aside_non_numbers(record: &mut Record) {
         }
     }
     record.clock_cost_ns = record.clock_cost_ns.filter(|cost| cost.is_finite());
+    record.others_cpu_percent = record.others_cpu_percent.filter(|share| share.is_finite());
 }
 
 /// Prefixes by id: of records and of histograms.

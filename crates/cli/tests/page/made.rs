@@ -178,6 +178,7 @@ fn record(wanted: &Wanted, trial: &PlannedTrial, stack: u32, text: &str) -> Reco
         fingerprint: Some(text.to_owned()),
         elapsed_ns: duration_ns.max(1),
         cost_ns: None,
+        others_cpu_percent: None,
         warnings: if wanted.single { vec![warning()] } else { vec![] },
     }
 }

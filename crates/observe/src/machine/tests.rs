@@ -53,3 +53,17 @@ proptest! {
         let _ = PressureTotals::parse_total(&text);
     }
 }
+
+#[test]
+fn others_are_the_programs_without_the_own_one() {
+    let before = Processors::parse(b"cpu  100 20 50 700 30 0 0 100 5 5\ncpu0 1 2 3\n").unwrap();
+    assert_eq!(before, Processors { programs: 220, all: 1000 });
+    // 200 ticks later: 80 of user, 10 of nice and 10 of steal time; 40 ticks of it are the own program's.
+    let after = Processors::parse(b"cpu  180 30 90 740 50 0 0 110 5 5\n").unwrap();
+    assert_eq!(after.others_percent(before, 40.0), Some(30.0));
+    assert_eq!(after.others_percent(before, 140.0), Some(0.0));
+    assert_eq!(before.others_percent(after, 0.0), None);
+    assert_eq!(before.others_percent(before, 0.0), None);
+    assert_eq!(Processors::parse(b"intr 5\n"), None);
+    assert_eq!(Processors::parse(b"cpu  1 2 3\n"), None);
+}

@@ -79,6 +79,26 @@ fn doubts_of_either_run_are_carried() {
 }
 
 #[test]
+fn other_programs_during_one_run_explain_a_difference() {
+    let plan = fixture::plan(&["stack"], Effort::Rounds(8));
+    let run = |factor: f64, others: f64| {
+        let mut records = records(&plan, &[&scaled(factor)]);
+        for (_, record) in records.values_mut() {
+            record.others_cpu_percent = Some(others);
+        }
+        records
+    };
+    let busy = found(&plan, &run(1.0, 3.0), &run(1.4, 48.0), None);
+    assert_eq!(busy.stacks[0].change, Change::NotResolved);
+    assert_eq!(
+        busy.withheld.unwrap(),
+        "other programs used 3 % of the processors during a and 48 % during b"
+    );
+    let alike = found(&plan, &run(1.0, 3.0), &run(1.4, 17.0), None);
+    assert_eq!((alike.stacks[0].change, alike.withheld), (Change::Worse, None));
+}
+
+#[test]
 fn a_threshold_fails_only_when_worse_by_more_is_shown() {
     let plan = fixture::plan(&["stack"], Effort::Rounds(8));
     let first = records(&plan, &[&STEADY]);

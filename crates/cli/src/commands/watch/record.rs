@@ -125,6 +125,7 @@ fn record(seen: Seen, lost: u64, elapsed_ns: u64) -> Record {
         fingerprint: None,
         elapsed_ns,
         cost_ns: None,
+        others_cpu_percent: None,
         warnings: vec![],
     }
 }

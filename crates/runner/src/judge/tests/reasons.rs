@@ -314,3 +314,23 @@ fn the_mean_time_of_a_trial_is_that_of_all() {
     }
     assert_eq!(mean_trial_ns(&all), 1_250);
 }
+
+#[test]
+fn other_programs_on_most_cpus_are_a_doubt_also_of_short_trials() {
+    let plan = plan(&["a"]);
+    let doubt = |others: [Option<f64>; 3]| {
+        let records: Vec<_> = others
+            .into_iter()
+            .map(|others_cpu_percent| {
+                (plan.trials[0], Record { others_cpu_percent, ..fixture::record(1.0) })
+            })
+            .collect();
+        busy_processors(&records).map(|warning| warning.text)
+    };
+    assert_eq!(
+        doubt([Some(10.0), Some(90.0), Some(96.0)]).unwrap(),
+        "other programs used 90 % of the CPUs (median of the trials)"
+    );
+    assert_eq!(doubt([Some(10.0), Some(49.0), Some(96.0)]), None);
+    assert_eq!(doubt([None, None, None]), None);
+}

@@ -1,0 +1,51 @@
+//! Other programs on the CPUs during a trial.
+
+use seekwell_observe::machine::Processors;
+
+/// A reading at the start of a trial.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Others {
+    processors: Processors,
+    own_user_ns: u64,
+}
+
+impl Others {
+    /// The state now; `None` when the kernel does not say.
+    pub(crate) fn now() -> Option<Self> {
+        let processors = Processors::parse(&std::fs::read("/proc/stat").ok()?)?;
+        Some(Self { processors, own_user_ns: own_user_ns()? })
+    }
+
+    /// Share of all CPUs that other programs used since this reading, in percent.
+    pub(crate) fn percent_since(&self) -> Option<f64> {
+        let now = Self::now()?;
+        let own_ns = now.own_user_ns.saturating_sub(self.own_user_ns);
+        let own_ticks = own_ns as f64 / 1e9 * ticks_per_second()?;
+        now.processors.others_percent(self.processors, own_ticks)
+    }
+}
+
+fn ticks_per_second() -> Option<f64> {
+    // SAFETY: sysconf takes no pointers.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    (ticks > 0).then_some(ticks as f64)
+}
+
+/// User time of this process and of its children that were waited for.
+fn own_user_ns() -> Option<u64> {
+    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().try_fold(0, |total, who| {
+        let time = usage(who)?.ru_utime;
+        Some(total + time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000)
+    })
+}
+
+/// Resources that this process or its children used.
+pub(crate) fn usage(who: libc::c_int) -> Option<libc::rusage> {
+    // SAFETY: rusage is plain data for which all zeroes is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is a valid rusage for the kernel to fill.
+    (unsafe { libc::getrusage(who, &raw mut usage) } == 0).then_some(usage)
+}
+
+#[cfg(test)]
+mod tests;
