@@ -217,6 +217,23 @@ pub enum DeviceCommand {
     },
     /// Turn a disk specification of DiskSim into a device file
     Import(DeviceImportArgs),
+    /// Compare a run on a device file with the same lab on the device itself, and keep the error in the
+    /// file
+    Compare(DeviceCompareArgs),
+}
+
+/// Arguments of `device compare`.
+#[derive(Args, Debug)]
+pub struct DeviceCompareArgs {
+    /// Device file of your own; a line for this comparison is added to it
+    pub file: PathBuf,
+    /// Run file of the prediction, on the virtual backend
+    pub predicted: PathBuf,
+    /// Run file of the same lab on the device
+    pub real: PathBuf,
+    /// Only show the comparison
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `device import`.
@@ -342,6 +359,10 @@ pub struct RunArgs {
     /// nanoseconds, as `calibrate` measures it [default: none]
     #[arg(long, value_name = "CALL,KIB")]
     pub cpu: Option<CpuCharge>,
+    /// Virtual backend: run the lab again with every undetermined number of its devices at both bounds
+    /// of its range, and report where the verdict changes; exit status 4 if it does
+    #[arg(long, requires = "lab", conflicts_with_all = ["json", "time", "until_decided", "at_most"])]
+    pub ranges: bool,
     /// Directory for scratch images [default: that of the run file]; on the virtual backend, for data
     /// that does not fit in memory
     #[arg(long, value_name = "DIR")]

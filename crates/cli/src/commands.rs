@@ -18,6 +18,7 @@ pub mod manifest;
 pub mod merge;
 pub mod plan;
 pub mod probe;
+pub mod ranges;
 pub mod repair;
 pub mod replicate;
 pub mod report;

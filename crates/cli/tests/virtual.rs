@@ -285,6 +285,80 @@ fn an_ordinary_user_runs_a_lab_in_guests() {
     assert_eq!(found.len(), 12);
 }
 
+/// A device file whose latency of writes is 200 µs, with what else it says.
+fn fixed(name: &str, more: &str) -> String {
+    format!(
+        "name = \"{name}\"\ntitle = \"t\"\nkind = \"fixed\"\n[presented]\nsectors = 2097152\nqueue_depth = 4\n\
+         max_request_kib = 128\n[fixed]\nread_latency_us = 90\nwrite_latency_us = 200\nmb_per_s = 500\n\
+         parallel = 4\n[sources]\npresented = \"t\"\nfixed = \"t\"\n{more}"
+    )
+}
+
+#[test]
+fn a_verdict_is_tried_at_both_bounds_of_what_is_undetermined() {
+    let test = "a_verdict_is_tried_at_both_bounds_of_what_is_undetermined";
+    if !can_run(test, &["mkfs.ext4"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let devices = "[[device]]\nname = \"known\"\nmodel = { name = \"known.toml\", size = \"64MiB\" }\n\
+                   [[device]]\nname = \"unsure\"\nmodel = { name = \"unsure.toml\", size = \"64MiB\" }\n";
+    let text = lab(devices).replace("[\"none\", \"bfq\"]", "[\"none\"]");
+    std::fs::write(here.join("lab.toml"), text).unwrap();
+    std::fs::write(here.join("known.toml"), fixed("known", "")).unwrap();
+    // As it is, both are equal; the bounds make it the better and the worse one.
+    let ranges = "[ranges]\n\"fixed.write_latency_us\" = [100, 800]\n";
+    std::fs::write(here.join("unsure.toml"), fixed("unsure", ranges)).unwrap();
+    let run = |options: &[&str]| {
+        let words = ["run", "lab.toml", "--place", "virtual", "--ranges", "-o", "t.seekwell"];
+        seekwell(here).args(words).args(options).output().unwrap()
+    };
+    let first = run(&[]);
+    assert_eq!(first.status.code(), Some(4), "{}", talk(&first));
+    let text = data(&first);
+    let (_, end) = text.split_once("The verdict is the same at 0 of 2 bounds").expect(&text);
+    let lines: Vec<&str> = end.lines().skip(1).collect();
+    let [low, high] = lines[..] else { panic!("{lines:?}") };
+    assert!(low.contains("unsure:fixed.write_latency_us=100: ") && low.contains("unsure"), "{low}");
+    assert!(high.ends_with("(t@unsure.fixed.write_latency_us=800.seekwell)"), "{high}");
+    // Runs that are complete are not run again.
+    let again = run(&["--resume"]);
+    assert_eq!(
+        data(&again).lines().rev().take(3).collect::<Vec<_>>(),
+        text.lines().rev().take(3).collect::<Vec<_>>()
+    );
+    assert!(!talk(&again).contains("trial 1/"), "{}", talk(&again));
+
+    // The run at the upper bound stands in for one on the real device.
+    let compare = |options: &[&str]| {
+        let words = ["device", "compare", "unsure.toml", "t.seekwell"];
+        let real = "t@unsure.fixed.write_latency_us=800.seekwell";
+        seekwell(here).args(words).arg(real).args(options).output().unwrap()
+    };
+    let before = std::fs::read_to_string(here.join("unsure.toml")).unwrap();
+    let shown = compare(&["--dry-run"]);
+    assert!(shown.status.success(), "{}", talk(&shown));
+    assert!(data(&shown).contains("was predicted to be the best"), "{}", data(&shown));
+    assert_eq!(std::fs::read_to_string(here.join("unsure.toml")).unwrap(), before);
+    assert!(compare(&[]).status.success());
+    let after = std::fs::read_to_string(here.join("unsure.toml")).unwrap();
+    assert!(
+        after.starts_with(before.trim_end()) && after.contains("\n[[compared]]\nlab = \"t\"\n"),
+        "{after}"
+    );
+    let show = data(&seekwell(here).args(["device", "show", "unsure.toml"]).output().unwrap());
+    assert!(show.contains("  ! lab t, unpack.elapsed_durable: the device had "), "{show}");
+
+    let none = run(&["--set", "unsure:fixed.write_latency_us=150"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(
+        talk(&none).contains("every number of the lab's devices is determined"),
+        "{}",
+        talk(&none)
+    );
+}
+
 #[test]
 fn what_the_virtual_backend_does_not_take_is_said_in_words() {
     let directory = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::amount::bytes;
 use crate::build::build;
+use crate::compared;
 use crate::error::DeviceError;
 use crate::file::{DeviceFile, Parameters, load};
 use crate::truth;
@@ -107,7 +108,11 @@ pub fn table<'a>(files: impl Iterator<Item = &'a DeviceFile>) -> String {
 /// Published figures, the model's figures and the sources of the values, a line each, ended by `\n`.
 #[must_use]
 pub fn origins(file: &DeviceFile) -> String {
-    let heading = format!("{}\nWhere the values come from\n", truth::lines(file));
+    let heading = format!(
+        "{}{}\nWhere the values come from\n",
+        truth::lines(file),
+        compared::lines(file.compared())
+    );
     file.sources().iter().fold(heading, |mut text, (key, source)| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {key}: {source}");

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::bus::{Bus, Link};
+use crate::compared::Compared;
 use crate::error::{DeviceError, refuse};
 use crate::fixed::{FixedParameters, RamParameters};
 use crate::flash::FlashParameters;
@@ -31,6 +32,7 @@ pub struct DeviceFile {
     sources: BTreeMap<String, String>,
     ranges: BTreeMap<String, [f64; 2]>,
     published: Vec<Published>,
+    compared: Vec<Compared>,
     buses: Vec<String>,
     table: Table,
 }
@@ -73,6 +75,8 @@ struct Raw {
     ranges: BTreeMap<String, [f64; 2]>,
     #[serde(default)]
     published: Vec<Published>,
+    #[serde(default)]
+    compared: Vec<Compared>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -119,6 +123,20 @@ pub fn load(text: &str) -> Result<DeviceFile, DeviceError> {
     })
 }
 
+/// The text of a device file with one more comparison. Everything else stays as it is, comments included.
+///
+/// # Errors
+///
+/// [`DeviceError`] when the text is no device file, or the comparison holds what no file may.
+pub fn with_comparison(text: &str, compared: &Compared) -> Result<String, DeviceError> {
+    let written = toml::to_string(compared).map_err(|error| DeviceError::Syntax {
+        key: "compared".to_owned(),
+        reason: error.to_string(),
+    })?;
+    let more = format!("{}\n\n[[compared]]\n{written}", text.trim_end());
+    load(&more).map(|_| more)
+}
+
 fn line_of(text: &str, position: usize) -> usize {
     text.bytes().take(position).filter(|byte| *byte == b'\n').count() + 1
 }
@@ -158,6 +176,7 @@ impl DeviceFile {
             sources: raw.sources.clone(),
             ranges: raw.ranges.clone(),
             published: raw.published.clone(),
+            compared: raw.compared.clone(),
             buses,
             table,
             parameters: parameters(raw)?,
@@ -212,6 +231,12 @@ impl DeviceFile {
     #[must_use]
     pub fn ranges(&self) -> &BTreeMap<String, [f64; 2]> {
         &self.ranges
+    }
+
+    /// Predictions of the model against later runs on the device.
+    #[must_use]
+    pub fn compared(&self) -> &[Compared] {
+        &self.compared
     }
 
     /// Figures published for the device, which its model can be compared with.
@@ -278,6 +303,8 @@ impl DeviceFile {
     fn check(&self) -> Result<(), DeviceError> {
         let mut figures = self.published.iter().enumerate();
         figures.try_for_each(|(index, published)| published.check(index, &self.buses))?;
+        let mut compared = self.compared.iter().enumerate();
+        compared.try_for_each(|(index, compared)| compared.check(index))?;
         let has_bus = matches!(
             self.parameters,
             Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)

@@ -42,6 +42,7 @@ pub mod accuracy;
 pub mod bus;
 pub mod catalogue;
 mod change;
+pub mod compared;
 pub mod diskspecs;
 pub mod evidence;
 pub mod file;
@@ -70,7 +71,7 @@ pub use catalogue::catalogue;
 pub use change::Change;
 pub use draw::draw;
 pub use error::DeviceError;
-pub use file::{DeviceFile, load};
+pub use file::{DeviceFile, load, with_comparison};
 pub use model::{
     Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,
     SectorRange,

@@ -150,3 +150,60 @@ impl RunComparison {
         })
     }
 }
+
+/// A run on a modelled device and the same lab on the device itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Judged metric, `STEP.METRIC`.
+    pub metric: String,
+    /// Direction in which it is better.
+    pub better: Better,
+    /// Lowest ratio of a stack's median on the device to the predicted one.
+    pub lowest: f64,
+    /// Median of the ratios.
+    pub median: f64,
+    /// Highest ratio.
+    pub highest: f64,
+    /// The stacks that have a value above 0 in both runs, in the order of the plan; at least one.
+    pub stacks: Vec<PredictedStack>,
+    /// Labels of shared stacks that lack a value in one of the runs.
+    pub without_value: Vec<String>,
+}
+
+/// One stack of a [`Prediction`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredictedStack {
+    /// Its label in the prediction.
+    pub label: String,
+    /// Predicted median of the judged metric.
+    pub predicted: f64,
+    /// Median on the device, in the same unit.
+    pub real: f64,
+}
+
+impl PredictedStack {
+    /// The median on the device over the predicted one.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.real / self.predicted
+    }
+}
+
+impl Prediction {
+    /// Labels of the stack with the best predicted median and of the one with the best on the device; the first of
+    /// equal ones.
+    #[must_use]
+    pub fn best(&self) -> [&str; 2] {
+        [|stack: &PredictedStack| stack.predicted, |stack: &PredictedStack| stack.real].map(|of| {
+            let better = |one, other| match self.better {
+                Better::Lower => of(other) < of(one),
+                Better::Higher => of(other) > of(one),
+            };
+            let best = self
+                .stacks
+                .iter()
+                .reduce(|one, other| if better(one, other) { other } else { one });
+            best.map_or("", |stack| stack.label.as_str())
+        })
+    }
+}

@@ -26,6 +26,7 @@ mod page;
 mod parquet;
 mod permanent;
 mod plan_text;
+mod prediction_text;
 mod program;
 mod replication;
 mod schema;
@@ -54,6 +55,7 @@ pub use next_step::{next_command, resume_command};
 pub use outlook_text::outlook_text;
 pub use parquet::{ParquetError, parquet};
 pub use plan_text::plan_text;
+pub use prediction_text::prediction_text;
 pub use replication::{
     Around, chart_name, replication_chart, replication_html, replication_markdown, replication_text,
 };

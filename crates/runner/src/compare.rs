@@ -7,6 +7,7 @@
 //! reference stack that the change does not touch, to which every stack is compared inside its rounds.
 
 mod differences;
+pub mod predicted;
 mod samples;
 
 use crate::judge::{others_percent, warnings};

@@ -103,6 +103,27 @@ impl Devices {
         Ok(())
     }
 
+    /// Both bounds of every range of the lab's devices, of disks and external journals. Numbers that the lab or
+    /// [`Self::change`] fixed have no range any more.
+    ///
+    /// # Errors
+    /// When the lab names a bus or a number that its device lacks.
+    pub(crate) fn bounds(&self, lab: &Lab) -> Result<Vec<[Change; 2]>, SessionError> {
+        let disks = lab.devices.iter().map(|device| &device.backing);
+        let journals = lab.journals.iter().filter_map(|journal| journal.external.as_ref());
+        let mut bounds: BTreeMap<(&str, String), [f64; 2]> = BTreeMap::new();
+        for backing in disks.chain(journals) {
+            let Backing::Model { model, .. } = backing else { continue };
+            let name = model.split(['@', ',']).next().unwrap_or(model);
+            let ranges = self.find(model)?.map(|file| file.ranges().clone()).unwrap_or_default();
+            bounds.extend(ranges.into_iter().map(|(key, range)| ((name, key), range)));
+        }
+        let changes = bounds
+            .into_iter()
+            .map(|((name, key), range)| range.map(|value| Change::new(name, &key, value)));
+        Ok(changes.collect())
+    }
+
     /// Adds the device of a text that comes from this path, and returns its name.
     fn add(&mut self, text: &str, path: &Path) -> Result<String, SessionError> {
         let file = seekwell_device::load(text)

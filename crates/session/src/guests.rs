@@ -5,7 +5,7 @@ use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::machine::{self, Machine};
 use crate::nodes;
-use crate::options::Options;
+use crate::options::{Change, Options};
 use crate::setup::{Opened, Setup};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use seekwell_model::lab::{Lab, Workload};
@@ -148,6 +148,10 @@ impl Setup for Guests {
             facts["changed"] = serde_json::Value::from(changes);
         }
         Ok(facts)
+    }
+
+    fn bounds(&self, lab: &Lab) -> Result<Vec<[Change; 2]>, SessionError> {
+        self.devices.bounds(lab)
     }
 
     fn notes(&self) -> Vec<String> {

@@ -4,7 +4,7 @@ use crate::backends;
 use crate::effects::Effects;
 use crate::error::SessionError;
 use crate::kept::{self, Standing};
-use crate::options::{More, Options};
+use crate::options::{Change, More, Options};
 use crate::setup::{Opened, Setup};
 use seekwell_cluster::ClusterError;
 use seekwell_model::backend::{Backend, BackendError};
@@ -65,6 +65,15 @@ impl Planned {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         self.backend.notes()
+    }
+
+    /// Both bounds of every number of the plan's modelled devices that is a range: a run with `--set` of each
+    /// shows what the range can change.
+    ///
+    /// # Errors
+    /// When the lab names a device that is not there.
+    pub fn bounds(&self) -> Result<Vec<[Change; 2]>, SessionError> {
+        self.backend.bounds(&self.plan.lab)
     }
 
     /// Checks that every disk of the plan may be written, as far as that can be known before a run.

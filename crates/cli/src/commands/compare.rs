@@ -12,7 +12,7 @@ use seekwell_store::{RunFile, StoreError};
 use std::path::{Path, PathBuf};
 
 /// A run file, read.
-struct Run {
+pub struct Run {
     name: String,
     plan: Plan,
     records: Records,
@@ -22,7 +22,11 @@ struct Run {
 }
 
 impl Run {
-    fn read(path: &Path) -> Result<Self, Failure> {
+    /// Reads a run file.
+    ///
+    /// # Errors
+    /// When it is none, or is damaged.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |error: StoreError| Failure::from_error(&error);
         let file = RunFile::open(path).map_err(wrong)?;
         let records = file.records().map_err(wrong)?;
@@ -39,7 +43,8 @@ impl Run {
         })
     }
 
-    fn side(&self) -> Side<'_> {
+    /// The run as one side of a comparison.
+    pub fn side(&self) -> Side<'_> {
         Side {
             name: &self.name,
             plan: &self.plan,

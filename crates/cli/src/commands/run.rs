@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::commands::deadline::Deadline;
+use crate::commands::ranges::{self, Base};
 use crate::commands::{plan, report};
 use crate::failure::{Exit, Failure};
 use crate::progress::Progress;
@@ -28,6 +29,7 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
     let options = arguments.options(&stop);
     let mut deadline = arguments.longest().map(|time| Deadline::new(Instant::now(), time));
     let (path, planned) = planned(session, arguments, &options)?;
+    let bounds = if arguments.ranges { ranges::bounds(&planned)? } else { Vec::new() };
     let mut is_over = |event: &Event<'_>| {
         deadline.as_mut().is_some_and(|deadline| deadline.is_over(event, Instant::now()))
     };
@@ -44,7 +46,14 @@ pub fn run(session: &Session, arguments: &RunArgs) -> Result<Exit, Failure> {
         }
         Finished::Stopped(path) => return Err(interrupted(&path)),
     }
-    conclude(&path, arguments.json)
+    let verdict = conclude(&path, arguments.json)?;
+    match &arguments.lab {
+        Some(lab) if arguments.ranges => {
+            let base = Base { lab, path: &path, options: &options, verdict };
+            ranges::run(session, &base, &bounds, arguments.resume)
+        }
+        _ => Ok(verdict),
+    }
 }
 
 /// Checks that a run may begin. The plan of one that writes a disk whole is shown instead, if no one has

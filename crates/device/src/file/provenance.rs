@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::error::{DeviceError, refuse, within};
 
 /// Tables and keys that say what the file is rather than how the device behaves.
-const TALK: [&str; 6] = ["name", "title", "kind", "sources", "ranges", "published"];
+const TALK: [&str; 7] = ["name", "title", "kind", "sources", "ranges", "published", "compared"];
 
 /// Checks `[sources]` and `[ranges]` against the values.
 pub(super) fn check(
