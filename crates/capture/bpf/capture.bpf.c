@@ -45,6 +45,14 @@ static void (*ring_submit)(void *data, u64 flags) = (void *)132;
 #define NO_WAKEUP 1
 
 #define EFAULT 14
+// Flags of mmap, and the numbers of calls that change mappings.
+#define MAP_FIXED 0x10
+#define MAP_ANONYMOUS 0x20
+#define MMAP 9
+#define MUNMAP 11
+#define MREMAP 25
+// The state of a thread that waits for a page: no signal but a deadly one ends it.
+#define UNINTERRUPTIBLE 2
 
 struct map_definition {
 	u32 type, key_size, value_size, max_entries;
@@ -58,12 +66,17 @@ struct thread {
 	// Since the end of the last call: when that was, time off the CPU, and time asleep of it.
 	u64 free_ns, off_ns, slept_ns;
 	u64 out_ns;
-	u32 asleep, unused;
+	// The state in which it sleeps; 0 while it is ready.
+	u32 asleep;
+	// A page fault between two calls that is not sent yet: its kind, when it was (0 for none), the
+	// address, time asleep in it, and the time before it.
+	u32 fault_code;
+	u64 fault_ns, fault_address, fault_slept_ns, fault_cpu_ns, fault_waited_ns;
 	// The same before the call that is in progress.
 	u64 cpu_ns, waited_ns;
 };
 
-enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8 };
+enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8, FAULT = 9 };
 
 // Values of `inside`: in a call that is recorded, or in one by which threads wait for each other.
 #define RECORDED 1
@@ -133,6 +146,24 @@ struct wake_record {
 	u32 process, thread;
 };
 
+// A page fault at an address of a file's mapping.
+struct fault_record {
+	u32 type, code;
+	u64 end_ns, start_ns;
+	u32 process, thread;
+	u64 address, slept_ns, cpu_ns, waited_ns;
+};
+
+// Addresses where files are mapped into a process. When there are more ranges than places, the last
+// place spans several: what is mapped between them is recorded too, and the recorder leaves it out.
+#define RANGES 16
+struct range {
+	u64 start, end;
+};
+struct ranges {
+	struct range of[RANGES];
+};
+
 struct operation_start {
 	u64 start_ns, offset;
 	u32 process, thread;
@@ -159,6 +190,10 @@ struct request_start {
 #define SUBMITS (1 << 16)
 #define AWAITS (1 << 17)
 #define WAKES (1 << 18)
+#define MAPS (1 << 19)
+// Bits of a fault's code as x86 has them, and those that these programs add: in a call.
+#define FAULT_BITS 7
+#define IN_CALL 8
 // Shorter sleeps are not worth a record.
 #define LEAST_SLEEP_NS 20000
 // Operations of one call of libaio that are recorded.
@@ -169,10 +204,11 @@ struct request_start {
 SEC("maps") struct map_definition threads = {MAP_HASH, 4, sizeof(struct thread), 65536};
 SEC("maps") struct map_definition calls = {MAP_ARRAY, 4, 4, 512};
 SEC("maps") struct map_definition rings = {MAP_ARRAY_OF_MAPS, 4, 4, 0};
-SEC("maps") struct map_definition losses = {MAP_PERCPU_ARRAY, 4, 8, 8};
+SEC("maps") struct map_definition losses = {MAP_PERCPU_ARRAY, 4, 8, 9};
 SEC("maps") struct map_definition operations = {MAP_HASH, 8, sizeof(struct operation_start), 65536};
 SEC("maps") struct map_definition after_enter = {MAP_PROGRAMS, 4, 4, 1};
-SEC("maps") struct map_definition after_exit = {MAP_PROGRAMS, 4, 4, 1};
+SEC("maps") struct map_definition after_exit = {MAP_PROGRAMS, 4, 4, 2};
+SEC("maps") struct map_definition mapped = {MAP_HASH, 4, sizeof(struct ranges), 4096};
 SEC("maps") struct map_definition scratch = {MAP_PERCPU_ARRAY, 4, 8192, 1};
 SEC("maps") struct map_definition cgroups = {MAP_CGROUP_ARRAY, 4, 4, 1};
 SEC("maps") struct map_definition requests = {MAP_HASH, 8, sizeof(struct request_start), 16384};
@@ -194,7 +230,7 @@ volatile const struct at AT = {};
 #define SELECT_CGROUP 1
 #define SELECT_SYSTEM 2
 
-enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5, LOST_OPERATION = 6, LOST_WAKE = 7 };
+enum loss { LOST_CALL = 0, LOST_PATH = 1, LOST_LIFE = 2, LOST_BLOCK = 3, LOST_THREAD = 4, UNREADABLE_PATH = 5, LOST_OPERATION = 6, LOST_WAKE = 7, LOST_FAULT = 8 };
 
 INLINE void lose(u32 kind)
 {
@@ -385,6 +421,31 @@ struct registers {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 };
 
+INLINE void send_fault(u64 ids, struct fault_record *fault)
+{
+	void *to = ring();
+	fault->type = FAULT;
+	fault->end_ns = time_ns();
+	fault->process = ids >> 32;
+	fault->thread = (u32)ids;
+	if (!to || ring_output(to, fault, sizeof(*fault), NO_WAKEUP))
+		lose(LOST_FAULT);
+}
+
+// The page fault since the last call, whose sleep is over by now.
+INLINE void send_last_fault(u64 ids, struct thread *thread)
+{
+	struct fault_record fault = {};
+	fault.code = thread->fault_code;
+	fault.start_ns = thread->fault_ns;
+	fault.address = thread->fault_address;
+	fault.slept_ns = thread->fault_slept_ns;
+	fault.cpu_ns = thread->fault_cpu_ns;
+	fault.waited_ns = thread->fault_waited_ns;
+	thread->fault_ns = 0;
+	send_fault(ids, &fault);
+}
+
 SEC("tp_btf/sys_enter")
 int sys_enter(u64 *context)
 {
@@ -393,6 +454,8 @@ int sys_enter(u64 *context)
 	struct thread *thread = chosen(ids);
 	if (!thread)
 		return 0;
+	if (thread->fault_ns)
+		send_last_fault(ids, thread);
 	u32 number = context[1];
 	u32 *flags = map_lookup(&calls, &number);
 	if (!flags || !*flags)
@@ -480,8 +543,8 @@ int sys_exit(u64 *context)
 	if (!known)
 		return 0;
 	u32 flags = *known;
-	// Mappings of memory alone are not files.
-	if ((flags & ONLY_FILES) && (thread->args[3] & 0x20))
+	// Mappings of memory alone are not files; those at a fixed address may take the place of one.
+	if ((flags & ONLY_FILES) && (thread->args[3] & (MAP_FIXED | MAP_ANONYMOUS)) == MAP_ANONYMOUS)
 		return 0;
 	u64 end_ns = time_ns();
 	s64 result = context[1];
@@ -491,7 +554,7 @@ int sys_exit(u64 *context)
 		if (file)
 			position = pointer(file, AT.file_position);
 	}
-	if (flags & ~(u32)(TRACED | POSITIONED | ONLY_FILES | EXECUTES | SUBMITS | AWAITS))
+	if (flags & ~(u32)(TRACED | POSITIONED | ONLY_FILES | EXECUTES | SUBMITS | AWAITS | MAPS))
 		send_paths(thread, flags, ids, end_ns, result);
 	void *to = ring();
 	struct call_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
@@ -514,8 +577,157 @@ int sys_exit(u64 *context)
 	ring_submit(record, NO_WAKEUP);
 	if (flags & AWAITS)
 		tail_call(context, &after_exit, 0);
+	if (flags & MAPS)
+		tail_call(context, &after_exit, 1);
 	set_free(thread, time_ns());
 	return 0;
+}
+
+// A file was mapped. Two threads that do so at the same instant may take the same place.
+INLINE void add_range(struct ranges *known, u64 start, u64 end)
+{
+	for (int nth = 0; nth < RANGES; nth++) {
+		struct range *one = &known->of[nth];
+		if (one->end && start <= one->end && end >= one->start) {
+			if (start < one->start)
+				one->start = start;
+			if (end > one->end)
+				one->end = end;
+			return;
+		}
+	}
+	for (int nth = 0; nth < RANGES; nth++) {
+		struct range *one = &known->of[nth];
+		if (!one->end) {
+			one->start = start;
+			one->end = end;
+			return;
+		}
+	}
+	struct range *last = &known->of[RANGES - 1];
+	if (start < last->start)
+		last->start = start;
+	if (end > last->end)
+		last->end = end;
+}
+
+INLINE void cut_range(struct ranges *known, u64 start, u64 end)
+{
+	for (int nth = 0; nth < RANGES; nth++) {
+		struct range *one = &known->of[nth];
+		if (start >= one->end || end <= one->start)
+			continue;
+		if (start <= one->start && end >= one->end)
+			one->start = one->end = 0;
+		else if (start <= one->start)
+			one->start = end;
+		else if (end >= one->end)
+			one->end = start;
+	}
+}
+
+INLINE int is_mapped(struct ranges *known, u64 address)
+{
+	for (int nth = 0; nth < RANGES; nth++)
+		if (address >= known->of[nth].start && address < known->of[nth].end)
+			return 1;
+	return 0;
+}
+
+INLINE void map_changed(struct thread *thread, u32 process, u64 result)
+{
+	struct ranges *known = map_lookup(&mapped, &process);
+	u64 address = thread->args[0], length = (thread->args[1] + 4095) & ~4095ULL;
+	if (thread->number == MUNMAP) {
+		if (known)
+			cut_range(known, address, address + length);
+		return;
+	}
+	if (thread->number == MREMAP) {
+		length = (thread->args[2] + 4095) & ~4095ULL;
+		if (!known || !is_mapped(known, address))
+			return;
+	} else if (thread->args[3] & MAP_ANONYMOUS) {
+		return;
+	}
+	if (!known) {
+		struct ranges none = {};
+		if (map_update(&mapped, &process, &none, 0)) {
+			lose(LOST_FAULT);
+			return;
+		}
+		known = map_lookup(&mapped, &process);
+		if (!known)
+			return;
+	}
+	add_range(known, result, result + length);
+}
+
+// A program of its own, as those of libaio.
+SEC("tail/sys_exit/1")
+int mapping(u64 *context)
+{
+	u64 ids = current_ids();
+	u32 id = (u32)ids;
+	struct thread *thread = map_lookup(&threads, &id);
+	if (!thread)
+		return 0;
+	s64 result = context[1];
+	if (result >= 0)
+		map_changed(thread, ids >> 32, result);
+	set_free(thread, time_ns());
+	return 0;
+}
+
+// A fault between two calls is sent at the next fault or call: until then the thread may sleep for
+// its page. One inside of a call belongs to the time of the call.
+INLINE int page_fault(u64 address, u64 code)
+{
+	u64 ids = current_ids();
+	u32 process = ids >> 32, id = (u32)ids;
+	struct ranges *known = map_lookup(&mapped, &process);
+	if (!known || !is_mapped(known, address))
+		return 0;
+	struct thread *thread = map_lookup(&threads, &id);
+	if (!thread)
+		return 0;
+	if (thread->fault_ns)
+		send_last_fault(ids, thread);
+	u64 now_ns = time_ns();
+	if (thread->inside == RECORDED) {
+		struct fault_record fault = {};
+		fault.code = (code & FAULT_BITS) | IN_CALL;
+		fault.start_ns = thread->start_ns;
+		fault.address = address;
+		fault.cpu_ns = thread->cpu_ns;
+		fault.waited_ns = thread->waited_ns;
+		// The fault comes before its call in the trace: nothing is between them.
+		thread->cpu_ns = 0;
+		thread->waited_ns = 0;
+		send_fault(ids, &fault);
+		return 0;
+	}
+	thread->fault_ns = now_ns;
+	thread->fault_address = address;
+	thread->fault_code = code & FAULT_BITS;
+	thread->fault_slept_ns = 0;
+	thread->fault_cpu_ns = thread->free_ns ? now_ns - thread->free_ns - thread->off_ns : ~0ULL;
+	thread->fault_waited_ns = thread->free_ns ? thread->slept_ns : ~0ULL;
+	set_free(thread, now_ns);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int page_fault_user(u64 *context)
+{
+	return page_fault(context[0], context[2]);
+}
+
+// The kernel copies from or to the mapping.
+SEC("tp_btf/page_fault_kernel")
+int page_fault_kernel(u64 *context)
+{
+	return page_fault(context[0], context[2]);
 }
 
 // Operations of libaio are known by the address of their block in the program, with the process in
@@ -544,7 +756,7 @@ struct aio_block {
 };
 
 // Before the call: another thread may await an operation before this one is back from submitting it.
-SEC("tail/sys_enter")
+SEC("tail/sys_enter/0")
 int aio_submit(u64 *context)
 {
 	(void)context;
@@ -587,7 +799,7 @@ struct aio_event {
 	s64 result, more;
 };
 
-SEC("tail/sys_exit")
+SEC("tail/sys_exit/0")
 int aio_complete(u64 *context)
 {
 	u64 ids = current_ids();
@@ -677,7 +889,7 @@ int sched_switch(u64 *context)
 	struct thread *thread = id ? map_lookup(&threads, &id) : 0;
 	if (thread) {
 		thread->out_ns = now_ns;
-		thread->asleep = !(context[0] & 1) && word(context[1], AT.task_state);
+		thread->asleep = context[0] & 1 ? 0 : word(context[1], AT.task_state);
 	}
 	id = word(context[2], AT.task_thread);
 	thread = id ? map_lookup(&threads, &id) : 0;
@@ -686,7 +898,9 @@ int sched_switch(u64 *context)
 	if (thread->out_ns) {
 		u64 off_ns = now_ns - thread->out_ns;
 		thread->off_ns += off_ns;
-		if (thread->asleep)
+		if (thread->fault_ns && (thread->asleep & UNINTERRUPTIBLE))
+			thread->fault_slept_ns += off_ns;
+		else if (thread->asleep)
 			thread->slept_ns += off_ns;
 	} else if (!thread->free_ns && !thread->inside) {
 		// A thread that was just made.
@@ -759,6 +973,10 @@ int process_fork(u64 *context)
 	struct thread fresh = {};
 	if (map_update(&threads, &id, &fresh, 0))
 		lose(LOST_THREAD);
+	u32 parent = ids >> 32, process = word(child, AT.task_process);
+	struct ranges *known = process == parent ? 0 : map_lookup(&mapped, &parent);
+	if (known && map_update(&mapped, &process, known, 0))
+		lose(LOST_FAULT);
 	send_life(FORK, ids, child);
 	return 0;
 }
@@ -777,6 +995,8 @@ int process_exec(u64 *context)
 			lose(LOST_THREAD);
 		map_delete(&threads, &before);
 	}
+	u32 process = ids >> 32;
+	map_delete(&mapped, &process);
 	send_life(EXEC, ids, context[0]);
 	struct path_record *record = path_record(ids, time_ns(), FIRST);
 	if (record) {
@@ -794,11 +1014,17 @@ SEC("tp_btf/sched_process_exit")
 int process_exit(u64 *context)
 {
 	u64 ids = current_ids();
-	u32 id = (u32)ids;
-	if (!map_lookup(&threads, &id))
+	u32 id = (u32)ids, process = ids >> 32;
+	struct thread *thread = map_lookup(&threads, &id);
+	if (!thread)
 		return 0;
+	// Of a thread that was killed.
+	if (thread->fault_ns)
+		send_last_fault(ids, thread);
 	send_life(EXIT, ids, context[0]);
 	map_delete(&threads, &id);
+	if (id == process)
+		map_delete(&mapped, &process);
 	return 0;
 }
 

@@ -11,6 +11,7 @@ mod container;
 mod error;
 mod live;
 mod load;
+mod mappings;
 mod parts;
 mod processes;
 mod record;
@@ -42,7 +43,7 @@ const LOOKS_AT_SPACE: u32 = 50;
 /// A record may arrive in its ring this much later than its time says.
 const LATE_NS: u64 = 2_000_000;
 /// Names of losses, in the order of the programs' `enum loss`.
-const LOSSES: [&str; 8] = [
+const LOSSES: [&str; 9] = [
     "calls",
     "paths",
     "processes",
@@ -51,6 +52,7 @@ const LOSSES: [&str; 8] = [
     "unreadable paths",
     "asynchronous operations",
     "wake-ups",
+    "page faults",
 ];
 
 /// Settings of a capture.
@@ -173,8 +175,7 @@ fn captured(
     };
     let mut loaded = load::load(select, options.ring_bytes, options.block)?;
     let resolver = Resolver::new(now_ns(), std::process::id(), paths.clone());
-    let mut recorder =
-        Recorder::create(options, resolver, description(options, &paths, loaded.uring))?;
+    let mut recorder = Recorder::create(options, resolver, description(options, &paths, &loaded))?;
     let (started, mut running) = match begin(options, stop, &mut loaded, &mut recorder) {
         Ok(begun) => begun,
         Err(error) => {
@@ -275,10 +276,18 @@ fn is_little(free_bytes: u128, whole_bytes: u128) -> bool {
     free_bytes < ENOUGH_BYTES && free_bytes * 100 < whole_bytes * LEAST_PERCENT
 }
 
-fn description(options: &Options, paths: &[String], uring: bool) -> Meta {
+fn description(options: &Options, paths: &[String], loaded: &Loaded) -> Meta {
     let mut gaps = vec![
-        "page faults of mapped files are not recorded, only mmap, msync and munmap".to_owned(),
-        if uring {
+        if loaded.faults {
+            "page faults: the kernel maps up to 16 pages around one from the page cache, and no fault \
+             tells of those; pages of the programs themselves are not recorded, nor are those that a \
+             cgroup or the system had mapped before the start"
+        } else {
+            "page faults of mapped files are not recorded, only mmap, msync and munmap: this kernel \
+             has no tracepoint for them"
+        }
+        .to_owned(),
+        if loaded.uring {
             "asynchronous I/O: operations of io_uring on the network are not recorded, of those on \
              names only the kind; an operation of libaio ends when the program asks for its result, \
              and is not recorded when the program takes it from the ring itself"
@@ -319,6 +328,7 @@ fn description(options: &Options, paths: &[String], uring: bool) -> Meta {
         started_unix_ns: since_1970_ns(),
         paths: paths.to_vec(),
         requests: options.block,
+        faults: loaded.faults,
         gaps,
         ..Meta::new("capture")
     }

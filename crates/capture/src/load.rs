@@ -84,9 +84,11 @@ fn flags(call: &Call) -> u32 {
     const MMAP: u16 = 9;
     const SUBMITS: u32 = 1 << 16;
     const AWAITS: u32 = 1 << 17;
-    let asynchronous = match call.name {
+    const MAPS: u32 = 1 << 19;
+    let more = match call.name {
         "io_submit" => SUBMITS,
         "io_getevents" | "io_pgetevents" => AWAITS,
+        "mmap" | "munmap" | "mremap" => MAPS,
         _ => 0,
     };
     let path = |index: Option<u8>| index.map_or(0, |index| u32::from(index) + 1);
@@ -97,7 +99,7 @@ fn flags(call: &Call) -> u32 {
         | u32::from(matches!(call.name, "execve" | "execveat")) << 5
         | path(call.path) << 8
         | path(call.to_path) << 12
-        | asynchronous
+        | more
 }
 
 /// Calls that make descriptors of what is no file, so that these are not taken for an earlier file of
@@ -110,6 +112,9 @@ const PIPES: [u32; 2] = [22, 293];
 /// wakes the thread that joins the one that ends. They are not in the trace.
 const TOGETHER: [u32; 6] = [60, 202, 449, 454, 455, 456];
 
+/// Tracepoints of page faults; not every architecture has them.
+const FAULTS: [&str; 2] = ["page_fault_user", "page_fault_kernel"];
+
 /// Loaded programs and their maps. Dropping it detaches them.
 pub(crate) struct Loaded {
     maps: HashMap<String, OwnedFd>,
@@ -121,6 +126,8 @@ pub(crate) struct Loaded {
     followers: Vec<OwnedFd>,
     /// True when single operations of `io_uring` are recorded.
     pub(crate) uring: bool,
+    /// True when page faults of mapped files are recorded.
+    pub(crate) faults: bool,
 }
 
 /// Loads the programs, not yet attached.
@@ -140,12 +147,14 @@ pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loade
     let object = object::File::parse(&OBJECT.0).map_err(damaged)?;
     raise_locked_memory();
     let (submits, uring) = (submits(&btf), uring(&btf));
+    let faults = FAULTS.iter().all(|name| btf.typedef(&format!("btf_trace_{name}")).is_some());
     let mut loaded = Loaded {
         maps: HashMap::new(),
         programs: Vec::new(),
         links: Vec::new(),
         rings: Vec::new(),
         uring: submits.is_some() && uring.is_some(),
+        faults,
         followers: Vec::new(),
     };
     loaded.make_maps(&object, ring_bytes)?;
@@ -154,21 +163,28 @@ pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loade
     loaded.make_constants(&constants)?;
     for section in object.sections() {
         let name = section.name().map_err(damaged)?;
-        if let Some(tracepoint) = name.strip_prefix("tail/") {
+        if let Some((tracepoint, place)) = follower(name) {
             let program = loaded.program(&btf, &object, &section, tracepoint)?;
-            loaded.follow(tracepoint, program)?;
+            loaded.follow(tracepoint, place, program)?;
             continue;
         }
         let Some(tracepoint) = name.strip_prefix("tp_btf/") else { continue };
         let is_left_out = (!block && tracepoint.starts_with("block_"))
             || (tracepoint.starts_with("io_uring_submit") && submits != Some(tracepoint))
-            || (tracepoint.starts_with("io_uring_") && !loaded.uring);
+            || (tracepoint.starts_with("io_uring_") && !loaded.uring)
+            || (FAULTS.contains(&tracepoint) && !loaded.faults);
         if !is_left_out {
             let program = loaded.program(&btf, &object, &section, tracepoint)?;
             loaded.programs.push(program);
         }
     }
     Ok(loaded)
+}
+
+/// The tracepoint whose program continues in the one of this section, and its place among those.
+fn follower(section: &str) -> Option<(&str, u32)> {
+    let (tracepoint, place) = section.strip_prefix("tail/")?.split_once('/')?;
+    Some((tracepoint, place.parse().ok()?))
 }
 
 fn damaged(error: object::Error) -> CaptureError {
@@ -252,10 +268,15 @@ impl Loaded {
     }
 
     /// Lets the program of a tracepoint go on in another.
-    fn follow(&mut self, tracepoint: &str, program: OwnedFd) -> Result<(), CaptureError> {
+    fn follow(
+        &mut self,
+        tracepoint: &str,
+        place: u32,
+        program: OwnedFd,
+    ) -> Result<(), CaptureError> {
         let map = if tracepoint == "sys_enter" { "after_enter" } else { "after_exit" };
         let value = program.as_raw_fd().to_ne_bytes();
-        bpf::update(self.map(map)?, &0_u32.to_ne_bytes(), &value)
+        bpf::update(self.map(map)?, &place.to_ne_bytes(), &value)
             .map_err(CaptureError::bpf(format!("fill the map {map}")))?;
         self.followers.push(program);
         Ok(())
@@ -385,7 +406,7 @@ impl Loaded {
 
     /// Records the calls of a thread.
     pub(crate) fn choose(&self, thread: u32) -> Result<(), CaptureError> {
-        const THREAD_BYTES: usize = 120;
+        const THREAD_BYTES: usize = 160;
         bpf::update(self.map("threads")?, &thread.to_ne_bytes(), &[0; THREAD_BYTES])
             .map_err(CaptureError::bpf(format!("choose thread {thread}")))
     }
@@ -394,6 +415,31 @@ impl Loaded {
     pub(crate) fn leave(&self, thread: u32) -> Result<(), CaptureError> {
         bpf::delete(self.map("threads")?, &thread.to_ne_bytes())
             .map_err(CaptureError::bpf(format!("leave thread {thread}")))
+    }
+
+    /// Records the page faults of a process between these addresses too.
+    pub(crate) fn choose_ranges(
+        &self,
+        process: u32,
+        ranges: impl Iterator<Item = (u64, u64)>,
+    ) -> Result<(), CaptureError> {
+        const RANGES: usize = 16;
+        let mut places: Vec<(u64, u64)> = Vec::new();
+        for (start, end) in ranges {
+            let is_full = places.len() == RANGES;
+            match places.last_mut() {
+                Some(last) if last.1 == start || is_full => last.1 = end,
+                _ => places.push((start, end)),
+            }
+        }
+        places.resize(RANGES, (0, 0));
+        let bytes: Vec<u8> = places
+            .iter()
+            .flat_map(|(start, end)| [start, end])
+            .flat_map(|at| at.to_ne_bytes())
+            .collect();
+        bpf::update(self.map("mapped")?, &process.to_ne_bytes(), &bytes)
+            .map_err(CaptureError::bpf(format!("choose the mappings of process {process}")))
     }
 
     /// Records the calls of every thread below this cgroup.
@@ -407,7 +453,7 @@ impl Loaded {
     pub(crate) fn losses(&self) -> Result<Vec<Vec<u64>>, CaptureError> {
         let map = self.map("losses")?;
         let mut all = Vec::new();
-        for kind in 0_u32..8 {
+        for kind in 0_u32..9 {
             let mut bytes = vec![0; possible_cpus() * 8];
             bpf::lookup(map, &kind.to_ne_bytes(), &mut bytes)
                 .map_err(CaptureError::bpf("read the map losses"))?;

@@ -1,5 +1,6 @@
 //! Processes as `/proc` shows them, and paths.
 
+use crate::mappings::Mappings;
 use seekwell_trace::FileId;
 use seekwell_trace::fast::FastMap;
 
@@ -10,6 +11,7 @@ pub(crate) struct Process {
     pub(crate) parent: Option<u32>,
     pub(crate) directory: Option<String>,
     pub(crate) descriptors: FastMap<i32, Descriptor>,
+    pub(crate) mappings: Mappings,
 }
 
 /// An open descriptor.
@@ -24,6 +26,17 @@ pub(crate) struct Seen {
     pub(crate) name: Option<String>,
     pub(crate) directory: Option<String>,
     pub(crate) descriptors: Vec<OpenNow>,
+    pub(crate) mapped: Vec<MappedNow>,
+}
+
+/// A file's mapping of a process that runs already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MappedNow {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) offset: u64,
+    pub(crate) is_shared: bool,
+    pub(crate) path: String,
 }
 
 /// A descriptor of a process that runs already.
@@ -51,7 +64,33 @@ pub(crate) fn seen(process: u32) -> Seen {
         name: name.map(|name| name.trim_end().to_owned()),
         directory: link(&format!("/proc/{process}/cwd")),
         descriptors: descriptors.collect(),
+        mapped: mapped(process),
     }
+}
+
+/// Mappings of files, in the order of their addresses.
+pub(crate) fn mapped(process: u32) -> Vec<MappedNow> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    text.lines().filter_map(mapped_line).collect()
+}
+
+/// A line of `/proc/PID/maps`; `None` for memory without a file.
+fn mapped_line(line: &str) -> Option<MappedNow> {
+    let mut words = line.splitn(6, ' ');
+    let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
+    let path = words.nth(2)?.trim_start();
+    let (start, end) = range.split_once('-')?;
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    // Devices and anonymous memory that has a name are no files with pages of their own.
+    const ELSEWHERE: [&str; 3] = ["/dev/", "/memfd:", "/SYSV"];
+    let is_file = path.starts_with('/') && !ELSEWHERE.iter().any(|start| path.starts_with(start));
+    is_file.then_some(MappedNow {
+        start: hex(start)?,
+        end: hex(end)?,
+        offset: hex(offset)?,
+        is_shared: rights.ends_with('s'),
+        path: path.to_owned(),
+    })
 }
 
 fn closes_on_exec(process: u32, fd: i32) -> bool {

@@ -9,6 +9,7 @@ pub(crate) enum Record {
     Block(BlockRecord),
     Operation(OperationRecord),
     Wake(WakeRecord),
+    Fault(FaultRecord),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +110,33 @@ pub(crate) struct WakeRecord {
     pub(crate) thread: u32,
 }
 
+/// A page fault in a mapping of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FaultRecord {
+    /// Bits of the processor's code.
+    pub(crate) code: u32,
+    pub(crate) start_ns: u64,
+    pub(crate) process: u32,
+    pub(crate) thread: u32,
+    pub(crate) address: u64,
+    /// Time asleep until the page was there.
+    pub(crate) slept_ns: u64,
+    /// As of a call.
+    pub(crate) cpu_ns: Option<u64>,
+    pub(crate) waited_ns: Option<u64>,
+}
+
+impl FaultRecord {
+    /// True when the page was there and its protection was in the way.
+    pub(crate) fn is_protection(&self) -> bool {
+        self.code & 1 != 0
+    }
+
+    pub(crate) fn is_write(&self) -> bool {
+        self.code & 2 != 0
+    }
+}
+
 /// Codes of libaio begin here.
 pub(crate) const LIBAIO: u32 = 1000;
 
@@ -169,6 +197,19 @@ impl Record {
                     end_ns: fields.long(8),
                     slept_ns: fields.long(16),
                     thread: fields.word(28),
+                })
+            }
+            9 => {
+                let fields = Fields::<64>::of(bytes)?;
+                Self::Fault(FaultRecord {
+                    code: fields.word(4),
+                    start_ns: fields.long(16),
+                    process: fields.word(24),
+                    thread: fields.word(28),
+                    address: fields.long(32),
+                    slept_ns: fields.long(40),
+                    cpu_ns: known(fields.long(48)),
+                    waited_ns: known(fields.long(56)),
                 })
             }
             _ => return None,

@@ -16,6 +16,8 @@ use seekwell_trace::{
 };
 use std::sync::Arc;
 
+mod mapped;
+
 const AT_FDCWD: i32 = -100;
 const O_CLOEXEC: u64 = 0o2_000_000;
 const F_DUPFD: u64 = 0;
@@ -90,6 +92,8 @@ enum Effect {
     Control,
     Close,
     CloseRange,
+    /// Changes mappings, or works on one by its address.
+    Maps,
 }
 
 impl Effect {
@@ -101,6 +105,7 @@ impl Effect {
             "fcntl" => Self::Control,
             "close" => Self::Close,
             "close_range" => Self::CloseRange,
+            "mmap" | "munmap" | "mremap" | "msync" => Self::Maps,
             _ => Self::None,
         }
     }
@@ -207,6 +212,7 @@ impl Resolver {
             let descriptor = Descriptor { file, close_on_exec: open.close_on_exec };
             known.descriptors.insert(open.fd, descriptor);
         }
+        known.mappings = self.mapped_now(&seen.mapped, writer);
         self.processes.insert(process, known);
         if process != self.own {
             writer.process(ProcessEntry { process, parent: None, start_ns: 0, name: seen.name });
@@ -235,6 +241,7 @@ impl Resolver {
                 self.wake(&wake);
                 Ok(())
             }
+            Record::Fault(fault) => self.fault(&fault, writer),
         }
     }
 
@@ -278,6 +285,7 @@ impl Resolver {
             Life::Exec => {
                 let process = self.processes.entry(life.process).or_default();
                 process.descriptors.retain(|_, descriptor| !descriptor.close_on_exec);
+                process.mappings.clear();
                 process.name.clone_from(&name);
                 let (process, parent) = (life.process, None);
                 writer.process(ProcessEntry { process, parent, start_ns, name });
@@ -308,17 +316,28 @@ impl Resolver {
             return Ok(());
         };
         let arg = |index: Option<u8>| index.map(|at| record.args[usize::from(at) % 6]);
-        let named = self.named(call, record, &paths, writer);
+        let mut named = self.named(call, record, &paths, writer);
         self.follow(effect, call, record, &paths, named);
+        if effect == Effect::Maps {
+            named.file = self.map(call, record, named.file);
+            if mapped::is_memory(call, record) {
+                self.carry(record);
+                return Ok(());
+            }
+        }
         let outside = |file: Option<FileId>| !file.is_some_and(|file| self.inside(file));
         if !self.limits.is_empty() && outside(named.file) && outside(named.to_file) {
             self.carry(record);
             return Ok(());
         }
-        let (cpu_ns, waited_ns) = self.carried.remove(&record.thread).unwrap_or_default();
+        let (cpu_ns, waited_ns) = self.take_carried(record.thread);
         self.write_again(named.file, writer);
         self.write_again(named.to_file, writer);
-        let woken = self.woken.remove(&record.thread);
+        // Most calls have neither: a look into an empty map would cost each of them its hash.
+        let woken = match self.woken.is_empty() {
+            true => None,
+            false => self.woken.remove(&record.thread),
+        };
         let moved = u64::try_from(record.result).unwrap_or(0);
         let before = record.position.map(|position| position.saturating_sub(moved));
         let event = Event {
@@ -350,6 +369,14 @@ impl Resolver {
         let (cpu_ns, waited_ns) = self.carried.entry(record.thread).or_default();
         *cpu_ns = cpu_ns.saturating_add(record.cpu_ns.unwrap_or(0));
         *waited_ns = waited_ns.saturating_add(duration_ns + record.waited_ns.unwrap_or(0));
+    }
+
+    /// On-CPU time and waiting of calls of the thread that are not in the trace.
+    fn take_carried(&mut self, thread: u32) -> (u64, u64) {
+        if self.carried.is_empty() {
+            return (0, 0);
+        }
+        self.carried.remove(&thread).unwrap_or_default()
     }
 
     /// Adds a single operation of asynchronous I/O.
@@ -633,7 +660,7 @@ impl Resolver {
                     inside.for_each(|(_, known)| known.close_on_exec = true);
                 }
             }
-            Effect::None | Effect::Control => {}
+            Effect::None | Effect::Control | Effect::Maps => {}
         }
         if let Some(path) = paths.iter().find(|path| path.slot == Slot::Directory) {
             process.directory = Some(path.text.clone());

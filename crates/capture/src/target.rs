@@ -114,6 +114,9 @@ fn choose_family(
             chosen.insert((member, thread));
             if member == thread {
                 recorder.resolver.seed(member, &mut recorder.writer);
+                if let Some(ranges) = recorder.resolver.mapped_ranges(member) {
+                    loaded.choose_ranges(member, ranges)?;
+                }
             }
         }
     }

@@ -61,7 +61,8 @@ static void data(int fd)
 	char *mapped = (char *)CALL(mmap, 0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
 	mapped[1] = 1;
 	CALL(msync, mapped, 8192, MS_SYNC);
-	CALL(munmap, mapped, 8192);
+	CALL(mremap, mapped, 8192, 4096, 0);
+	CALL(munmap, mapped, 4096);
 }
 
 static void descriptors(int fd)

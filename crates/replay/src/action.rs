@@ -83,6 +83,8 @@ actions! {
     Fork "Makes a process or a thread." "clone" "clone3" "fork" "vfork";
     Execute "Starts a program." "execve" "execveat";
     Directory "Changes the working directory." "chdir" "fchdir";
+    Attach "Maps a file, whose pages the trace tells one by one." "no attach";
+    Touch "Reads or writes to a page of a mapped file." "page_fault";
 }
 
 impl Action {

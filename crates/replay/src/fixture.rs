@@ -18,12 +18,14 @@ pub(crate) const REGULAR: u32 = libc::S_IFREG | 0o640;
 #[derive(Default)]
 pub(crate) struct Script {
     pub(crate) files: Vec<FileEntry>,
-    named: HashMap<String, FileId>,
+    pub(crate) named: HashMap<String, FileId>,
     pub(crate) events: Vec<Event>,
     pub(crate) processes: Vec<ProcessEntry>,
     pub(crate) now_ns: u64,
     /// The walked tree; its first entry is the root.
     pub(crate) initial: Vec<InitialEntry>,
+    /// True when page faults were recorded.
+    pub(crate) faults: bool,
 }
 
 impl Script {
@@ -105,7 +107,7 @@ impl Script {
 
     pub(crate) fn write(&self) -> (TempDir, Trace) {
         let folder = tempfile::tempdir().unwrap();
-        let mut meta = Meta::new("script");
+        let mut meta = Meta { faults: self.faults, ..Meta::new("script") };
         let root = self.initial.first().map(|entry| entry.path.clone());
         meta.initial = root.into_iter().map(|root| meta::Tree { root, complete: true }).collect();
         let path = folder.path().join("trace");

@@ -249,7 +249,8 @@ impl<'a> Performer<'a> {
             }
             Action::SetSize => fs::ftruncate(file, length).map(nothing),
             Action::Advise | Action::ReadAhead => advise(file, operation),
-            Action::Map => self.map(file, operation),
+            Action::Map | Action::Attach => self.map(file, operation),
+            Action::Touch => page(file, operation),
             Action::Lock => lock(file, operation),
             Action::LockRecord => lock_record(file, operation.slot),
             Action::Control => io::fcntl_getfd(file).map(|_| 0),
@@ -297,7 +298,7 @@ impl<'a> Performer<'a> {
         checked(done as i64)
     }
 
-    /// Maps; [`Self::touch`] reads the pages.
+    /// Maps; [`Self::unmap`] follows.
     fn map(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
         use rustix::mm::{MapFlags, ProtFlags, mmap};
         let length = usize::try_from(operation.length).unwrap_or(0).min(MOST_MAPPED);
@@ -305,20 +306,22 @@ impl<'a> Performer<'a> {
         // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences.
         let at =
             unsafe { mmap(std::ptr::null_mut(), length, read, shared, file, operation.offset)? };
-        self.touch();
+        self.unmap(true);
         self.mapped = Some((at, length));
         Ok(0)
     }
 
-    /// Reads the pages of the last mapping, which the program did after its call, and takes the mapping
-    /// away: the trace does not hold which pages it touched.
-    pub(crate) fn touch(&mut self) {
+    /// Takes the last mapping away. With `read` its pages are read first, which the program did after
+    /// its call: the trace does not hold which pages it touched.
+    pub(crate) fn unmap(&mut self, read: bool) {
         use rustix::mm::{Advice, madvise, munmap};
         let Some((at, length)) = self.mapped.take() else { return };
         // SAFETY: the range is a mapping of this thread's own, made in `map` and taken once.
         unsafe {
-            // Pages behind the end of the file cannot be read, as in the recording.
-            let _ = madvise(at, length, Advice::LinuxPopulateRead);
+            if read {
+                // Pages behind the end of the file cannot be read, as in the recording.
+                let _ = madvise(at, length, Advice::LinuxPopulateRead);
+            }
             let _ = munmap(at, length);
         }
     }
@@ -330,6 +333,25 @@ impl<'a> Performer<'a> {
         checked(unsafe {
             libc::syscall(libc::SYS_getdents64, file.as_raw_fd(), self.buffer.address(), length)
         })
+    }
+}
+
+/// Touches a page as a program does that reads or writes to a mapping. What is in it stays.
+fn page(file: BorrowedFd<'_>, operation: &Operation) -> Done {
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+    const PAGE: usize = 4096;
+    let (rights, advice) = match operation.flags {
+        0 => (ProtFlags::READ, Advice::LinuxPopulateRead),
+        _ => (ProtFlags::READ | ProtFlags::WRITE, Advice::LinuxPopulateWrite),
+    };
+    // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences; it is
+    // taken away by its own address and length.
+    unsafe {
+        let shared = MapFlags::SHARED;
+        let at = mmap(std::ptr::null_mut(), PAGE, rights, shared, file, operation.offset)?;
+        let touched = madvise(at, PAGE, advice);
+        let _ = munmap(at, PAGE);
+        touched.map(nothing)
     }
 }
 

@@ -5,6 +5,7 @@ mod descriptors;
 mod draft;
 mod files;
 mod flights;
+mod mapped;
 mod names;
 mod open;
 mod processes;
@@ -51,6 +52,7 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     let tree = Tree::new(Walked::read(trace, only.as_deref())?);
     let processes = Processes::new(trace.processes()?, survey);
     let mut planner = Planner::new(choice, files, processes, tree, flights);
+    planner.faults = trace.meta().faults;
     let mut refused = None;
     let read = trace.events(|event| {
         planner.add(event).map_err(|error| {
@@ -88,6 +90,8 @@ pub(crate) struct Planner {
     /// Operations of asynchronous I/O: those of the whole trace, and those up to this call.
     surveyed: Flights,
     flights: Flights,
+    /// True when the trace holds the pages of mappings that the program touched.
+    faults: bool,
     lanes: Vec<Lane>,
     known: Known,
     recorded: Recorded,
@@ -115,6 +119,7 @@ impl Planner {
             history: History::default(),
             surveyed,
             flights: Flights::default(),
+            faults: false,
             lanes: Vec::new(),
             known: Known::default(),
             bytes: 0,

@@ -180,7 +180,7 @@ impl Call {
     /// True for an operation of asynchronous I/O: its thread does not wait for it.
     #[must_use]
     pub const fn is_operation(&self) -> bool {
-        self.number >= OPERATIONS
+        self.number >= OPERATIONS && self.number != PAGE_FAULT
     }
 
     /// True for calls that move data between a program and a file.
@@ -218,6 +218,9 @@ impl CallId {
 
 /// First number of what is no system call.
 pub const OPERATIONS: u16 = 1000;
+
+/// Number of a page fault in a file's mapping.
+pub const PAGE_FAULT: u16 = OPERATIONS + 7;
 
 /// Calls of a trace with their numbers on `x86_64`, from `arch/x86/entry/syscalls/syscall_64.tbl`
 /// of Linux 6.18. 64-bit numbers do not change.
@@ -335,6 +338,10 @@ pub const CALLS: &[Call] = &[
     Call::new("aio_read", OPERATIONS + 4, Class::Read),
     Call::new("aio_write", OPERATIONS + 5, Class::Write),
     Call::new("aio_fsync", OPERATIONS + 6, Class::Sync),
+    // A page that a program touched in a mapping: its offset in the file; flags 1 for a write that goes
+    // to the file. The duration is the time asleep for the page, unknown when it did not sleep.
+    Call::new("page_fault", PAGE_FAULT, Class::Other),
+    Call::new("mremap", 25, Class::Other).length(2).flags(3),
 ];
 
 #[cfg(test)]

@@ -92,8 +92,11 @@ pub struct Summary {
     pub peak_calls_per_tenth: u64,
     /// Block requests; `None` when the trace has none.
     pub device: Option<DeviceSummary>,
-    /// True when a MiB of files or more was mapped shared: its page faults are not in the trace.
+    /// True when a MiB of files or more was mapped shared: the program may wait for the device without
+    /// a call.
     pub shared_mapping: bool,
+    /// Page faults in mapped files, in no number of calls; `None` when they were not recorded.
+    pub faults: Option<Faults>,
     /// Files with the longest time in calls.
     pub top_files: Vec<Share>,
     /// Directories of the files with the longest time in calls.
@@ -136,6 +139,28 @@ pub struct Transfer {
     pub aligned: u64,
     /// Sizes.
     pub sizes: Spread,
+}
+
+/// Page faults in mapped files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Faults {
+    /// Faults.
+    pub count: u64,
+    /// Those by which pages became dirty that go to the file.
+    pub written: u64,
+    /// Those for which the thread slept.
+    pub slept: u64,
+    /// Time asleep in them, of all threads.
+    pub slept_ns: u64,
+}
+
+impl Faults {
+    fn add(&mut self, event: &crate::Event) {
+        self.count += 1;
+        self.written += u64::from(event.flags == Some(1));
+        self.slept += u64::from(event.duration_ns.is_some());
+        self.slept_ns = self.slept_ns.saturating_add(event.duration_ns.unwrap_or(0));
+    }
 }
 
 /// Block requests of all devices and processes.

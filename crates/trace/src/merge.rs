@@ -72,6 +72,8 @@ fn description(traces: &[Trace], first_ns: Option<u64>, later_ns: &[u64]) -> Met
     meta.duration_ns = ends.collect::<Option<Vec<u64>>>().and_then(|ends| ends.into_iter().max());
     meta.kernel = metas().find_map(|meta| meta.kernel.clone());
     meta.requests = metas().any(|meta| meta.requests);
+    // A mapping without faults would look untouched.
+    meta.faults = metas().all(|meta| meta.faults);
     meta.anonymous = metas().any(|meta| meta.anonymous);
     // A trace without limits has everything.
     if metas().all(|meta| !meta.paths.is_empty()) {

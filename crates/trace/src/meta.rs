@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Version of the format, `MAJOR.MINOR`. A newer major version is refused.
-pub const FORMAT: &str = "1.1";
+pub const FORMAT: &str = "1.2";
 /// Name of the description in the folder.
 pub const FILE: &str = "trace.json";
 
@@ -34,6 +34,9 @@ pub struct Meta {
     /// True when block requests were recorded, even if there were none.
     #[serde(default)]
     pub requests: bool,
+    /// True when page faults of mapped files were recorded, even if there were none.
+    #[serde(default)]
+    pub faults: bool,
     /// Directory trees whose state before the start is in the trace.
     #[serde(default)]
     pub initial: Vec<Tree>,
@@ -92,6 +95,7 @@ impl Meta {
             duration_ns: None,
             paths: Vec::new(),
             requests: false,
+            faults: false,
             initial: Vec::new(),
             mounts: Vec::new(),
             anonymous: false,

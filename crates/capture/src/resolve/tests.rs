@@ -1,4 +1,5 @@
 use super::*;
+use crate::record::FaultRecord;
 use seekwell_trace::meta::Meta;
 use seekwell_trace::{Limits, Trace};
 
@@ -279,3 +280,123 @@ fn a_thread_that_was_woken_passes_on_the_one_that_woke_it() {
     let records = vec![wake(9, 8, 5, 100), Record::Life(fork), wake(OWN, 9, 12, 30), sync()];
     assert_eq!(wakers(records), [(Some(9), Some(3), Some(30))]);
 }
+
+fn fault(address: u64, code: u32) -> Record {
+    Record::Fault(FaultRecord {
+        code,
+        start_ns: 14,
+        process: 70_000_000,
+        thread: 70_000_000,
+        address,
+        slept_ns: 5,
+        cpu_ns: Some(1),
+        waited_ns: Some(4),
+    })
+}
+
+/// Name, file, offset, flags, on-CPU time and waiting of each event.
+fn touched(limits: &[&str], records: Vec<Record>) -> Vec<(String, u64, u64, u64, u64)> {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let limits = limits.iter().map(|limit| (*limit).to_owned()).collect();
+    let mut resolver = Resolver::new(10, std::process::id(), limits);
+    records.into_iter().for_each(|record| resolver.add(record, &mut writer).unwrap());
+    writer.finish(&meta).unwrap();
+    let trace = Trace::open(folder.path()).unwrap();
+    let files = trace.files().unwrap();
+    let mut found = Vec::new();
+    let each = |event: Event| {
+        let path = files.iter().find(|file| Some(file.id) == event.file);
+        let path = path.and_then(|file| file.path.clone()).unwrap_or_default();
+        let known = |number: Option<u64>| number.unwrap_or(u64::MAX);
+        found.push((
+            format!("{} {path}", event.call.call().name),
+            known(event.offset),
+            known(event.flags),
+            known(event.cpu_ns),
+            known(event.waited_ns),
+        ));
+        Ok(())
+    };
+    trace.events(each).unwrap();
+    found
+}
+
+#[test]
+fn a_fault_has_the_page_of_its_file_until_it_is_unmapped() {
+    const AT: u64 = 0x7000_0000;
+    let result = AT.cast_signed();
+    let map = |kind: u64, offset: u64| call("mmap", result, [0, 0x4000, 3, kind, 3, offset]);
+    let records = |kind: u64| {
+        vec![
+            path(Slot::Opened, "/srv/a", 1),
+            call("openat", 3, [0; 6]),
+            map(kind, 0x8000),
+            fault(AT + 0x1fff, 4),
+            fault(AT + 0x2000, 6),
+            // The page is there, its protection is in the way.
+            fault(AT + 0x2000, 7),
+            fault(AT + 0x4000, 4),
+            call("munmap", 0, [AT, 0x4000, 0, 0, 0, 0]),
+            fault(AT, 4),
+            call("fsync", 0, [3, 0, 0, 0, 0, 0]),
+        ]
+    };
+    let row = |name: &str, offset: u64, flags: u64, cpu_ns: u64, waited_ns: u64| {
+        (format!("{name} /srv/a"), offset, flags, cpu_ns, waited_ns)
+    };
+    const NONE: u64 = u64::MAX;
+    let shared = [
+        row("openat", NONE, 0, 3, 2),
+        row("mmap", 0x8000, 1, 3, 2),
+        row("page_fault", 0x9000, 0, 1, 4),
+        row("page_fault", 0xa000, 1, 1, 4),
+        row("page_fault", 0xa000, 1, 1, 4),
+        // The time before and in a fault elsewhere is that of the next call.
+        row("munmap", NONE, NONE, 4, 11),
+        row("fsync", NONE, NONE, 4, 11),
+    ];
+    assert_eq!(touched(&[], records(1)), shared);
+    assert_eq!(touched(&["/srv"], records(1)), shared);
+    let private = [
+        row("openat", NONE, 0, 3, 2),
+        row("mmap", 0x8000, 2, 3, 2),
+        row("page_fault", 0x9000, 0, 1, 4),
+        // A write to a private mapping reads the page and copies it.
+        row("page_fault", 0xa000, 0, 1, 4),
+        row("munmap", NONE, NONE, 5, 20),
+        row("fsync", NONE, NONE, 4, 11),
+    ];
+    assert_eq!(touched(&[], records(2)), private);
+    assert_eq!(touched(&["/elsewhere"], records(1)), []);
+}
+
+#[test]
+fn memory_in_the_place_of_a_mapping_is_no_page_of_the_file() {
+    const AT: u64 = 0x7000_0000;
+    let found = touched(
+        &[],
+        vec![
+            path(Slot::Opened, "/srv/a", 1),
+            call("openat", 3, [0; 6]),
+            call("mmap", AT.cast_signed(), [0, 0x4000, 3, 1, 3, 0]),
+            call("mmap", AT.cast_signed() + 0x1000, [AT + 0x1000, 0x1000, 3, 0x32, NO_FD, 0]),
+            fault(AT + 0x1000, 6),
+            call("mremap", 0x9000_0000, [AT + 0x2000, 0x2000, 0x3000, 1, 0, 0]),
+            fault(0x9000_2000, 4),
+            fault(AT + 0x2000, 4),
+        ],
+    );
+    let rows: Vec<_> = found.iter().map(|row| (row.0.as_str(), row.1)).collect();
+    let expected = [
+        ("openat /srv/a", u64::MAX),
+        ("mmap /srv/a", 0),
+        ("mremap /srv/a", u64::MAX),
+        ("page_fault /srv/a", 0x4000),
+    ];
+    assert_eq!(rows, expected);
+}
+
+/// A descriptor of -1 as a register holds it.
+const NO_FD: u64 = u64::MAX;

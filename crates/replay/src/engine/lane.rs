@@ -154,10 +154,10 @@ impl<'a> Runner<'a> {
         let done = self.performer.perform(operation);
         let end = Instant::now();
         self.last_end = end;
-        if operation.action == Action::Map {
+        if matches!(operation.action, Action::Map | Action::Attach) {
             // The recorded time until the next call holds that of the page faults: what reading the
             // pages takes is part of it and not added.
-            self.performer.touch();
+            self.performer.unmap(operation.action == Action::Map);
         }
         if operation.added {
             return;

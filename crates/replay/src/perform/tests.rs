@@ -25,15 +25,43 @@ fn the_pages_of_a_mapping_are_read_after_its_call() {
     };
     assert_eq!(performer.perform(&map), Ok(0));
     assert!(is_mapped(file.path()));
-    performer.touch();
+    performer.unmap(true);
     assert!(!is_mapped(file.path()));
     // A second look has nothing to read.
-    performer.touch();
+    performer.unmap(true);
     // No mapping is left by a second call, nor by one that fails.
     assert_eq!(performer.perform(&map), Ok(0));
     let failing = Operation { offset: 1, ..map };
     assert_eq!(performer.perform(&failing), Ok(-i64::from(libc::EINVAL)));
-    performer.touch();
+    performer.unmap(true);
     assert!(!is_mapped(file.path()));
     super::close(fd);
+}
+
+#[test]
+fn a_touched_page_keeps_its_contents_and_is_there() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), [7; 8192]).unwrap();
+    let open = |write: bool| {
+        let file = std::fs::File::options().read(true).write(write).open(file.path()).unwrap();
+        AtomicI32::new(file.into_raw_fd())
+    };
+    let slots = [AtomicI32::new(-1), open(true), open(false)];
+    let (paths, data): ([CString; 0], _) = ([], Buffer::empty());
+    let mut performer = Performer::new(&slots, &paths, &data);
+    let mut touch = |slot: u64, offset: u64, flags: u64| {
+        let operation = Operation::new(Action::Touch, CallId::named("page_fault").unwrap());
+        performer.perform(&Operation { slot, offset, flags, ..operation })
+    };
+    assert_eq!([touch(1, 0, 0), touch(1, 4096, 1), touch(2, 4096, 0)], [Ok(0); 3]);
+    // Behind the end there is no page, and a file that is open for reading takes no writes.
+    assert_eq!(touch(1, 8192, 0), Ok(-i64::from(libc::EFAULT)));
+    assert_eq!(touch(2, 0, 1), Ok(-i64::from(libc::EACCES)));
+    assert_eq!(touch(1, 1, 0), Ok(-i64::from(libc::EINVAL)));
+    assert!(!is_mapped(file.path()));
+    assert_eq!(std::fs::read(file.path()).unwrap(), [7; 8192]);
+    slots
+        .iter()
+        .skip(1)
+        .for_each(|slot| super::close(slot.load(std::sync::atomic::Ordering::Relaxed)));
 }

@@ -29,8 +29,14 @@ impl Planner {
                 return self.operation(event, draft);
             }
             Action::Asynchronous => Err(self.asynchronous(event)),
+            Action::Touch => return self.touch(event, draft),
+            Action::SyncMemory if self.faults => return self.sync_mapped(event, draft),
             Action::Attributes | Action::SyncMemory => Err(Reason::NotRecorded),
-            Action::Memory | Action::Fork | Action::Directory => Err(Reason::Process),
+            Action::Memory => {
+                self.unmap(event);
+                Err(Reason::Process)
+            }
+            Action::Fork | Action::Directory => Err(Reason::Process),
             Action::Execute => return self.execute(event),
             Action::Order | Action::Skip | Action::LockRecord => Err(Reason::NotRecorded),
             Action::Open => return self.open(event, draft),
@@ -112,10 +118,7 @@ impl Planner {
         draft.operation.slot = handle.slot;
         draft.uses(&mut handle.order, Use::Shared);
         let open = self.handles.open_file(id);
-        let (node, appends) = (open.node, open.appends);
-        if draft.operation.action == Action::Map && open.is_both && shares(event) {
-            self.recorded.mapped_writes += 1;
-        }
+        let (node, appends, is_both) = (open.node, open.appends, open.is_both);
         match draft.operation.action {
             Action::Read | Action::Write | Action::Seek => {
                 draft.uses(&mut open.position, Use::Alone);
@@ -127,12 +130,15 @@ impl Planner {
             }
             _ => {}
         }
+        if draft.operation.action == Action::Map {
+            self.map(event, id, is_both, draft);
+        }
         let moved = event.moved_bytes().unwrap_or(0);
         let length = event.length.unwrap_or(0);
         // Calls with vectors tell no length.
         draft.operation.length = event.length.unwrap_or(moved);
         match draft.operation.action {
-            Action::Read | Action::ReadAt | Action::Map | Action::ReadAhead => {
+            Action::Read | Action::ReadAt | Action::Map | Action::Attach | Action::ReadAhead => {
                 let end = event.offset.map_or(0, |offset| offset.saturating_add(moved));
                 let node = self.tree.node(node);
                 node.reaches(end);
@@ -256,13 +262,6 @@ impl Planner {
         let rmdir = event.call.call().name == "rmdir";
         if flagged || rmdir { Action::RemoveDirectory } else { Action::Unlink }
     }
-}
-
-/// True for a mapping whose changes go to the file.
-fn shares(event: &Event) -> bool {
-    const TYPE: u64 = 0xf;
-    const SHARED: [u64; 2] = [1, 3];
-    !event.failed() && event.flags.is_some_and(|flags| SHARED.contains(&(flags & TYPE)))
 }
 
 /// Questions for an attribute that was not there can be asked again; the trace does not hold the

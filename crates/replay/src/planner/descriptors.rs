@@ -87,7 +87,7 @@ impl Handles {
     pub(super) fn of_file(&self, process: u32, file: FileId) -> Option<HandleId> {
         let table = self.tables.get(&process)?;
         let of_file = table.iter().filter_map(|(fd, found)| match found.target {
-            Target::Handle(id) if found.file == Some(file) => Some((*fd, id)),
+            Target::Handle(id) if found.file == Some(file) && *fd >= 0 => Some((*fd, id)),
             _ => None,
         });
         of_file.min().map(|(_, id)| id)

@@ -56,7 +56,7 @@ impl Planner {
     }
 
     /// Puts the opening of a file before its first use.
-    fn open_before(
+    pub(super) fn open_before(
         &mut self,
         event: &Event,
         fd: i32,
@@ -64,6 +64,8 @@ impl Planner {
     ) -> Result<Result<HandleId, Reason>, ReplayError> {
         let mut opening = Draft::new(event, Action::Open, draft.me.lane, draft.me.number);
         opening.operation.added = true;
+        // Also before a call that failed.
+        opening.operation.expected = 0;
         opening.needs.append(&mut draft.needs);
         // It begins when its call does and takes no time of its own.
         opening.me.end_ns = event.start_ns;
@@ -349,7 +351,7 @@ impl Planner {
     }
 
     /// A handle lost a descriptor to another file; the last one closes it after this call.
-    fn dropped(&mut self, before: Option<HandleId>) {
+    pub(super) fn dropped(&mut self, before: Option<HandleId>) {
         if let Some(id) = before {
             self.release_later(id);
         }

@@ -420,3 +420,54 @@ fn mappings_that_may_be_written_through_are_counted() {
     assert_eq!(mapped(libc::O_RDONLY, SHARED, address), 0);
     assert_eq!(mapped(libc::O_RDWR, SHARED, -12), 0);
 }
+
+#[test]
+fn pages_of_a_mapping_are_touched_one_by_one_until_it_is_gone() {
+    const SHARED: u64 = 1;
+    let mut script = Script { faults: true, ..Script::default() };
+    script.known("/w/file", REGULAR, 16_384);
+    script.open(1, "/w/file", libc::O_RDWR, 3);
+    let map = script.on(1, "mmap", (3, "/w/file"), 0x7f00_0000_0000);
+    (map.offset, map.length, map.flags) = (Some(0), Some(16_384), Some(SHARED));
+    script.on(1, "close", (3, "/w/file"), 0);
+    for (offset, write) in [(8192, 0), (12_288, 1)] {
+        let page = script.at(1, "page_fault", "/w/file", 0);
+        (page.offset, page.length, page.flags) = (Some(offset), Some(4096), Some(write));
+        (page.result, page.duration_ns) = (None, None);
+    }
+    script.at(1, "msync", "/w/file", 0).flags = Some(4);
+    script.at(1, "msync", "/w/file", 0).flags = Some(1);
+    script.at(1, "munmap", "/w/file", 0).length = Some(16_384);
+    script.at(1, "newfstatat", "/w/file", 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let all: Vec<_> =
+        plan.operations(0).into_iter().map(|one| (one.action, one.offset, one.flags)).collect();
+    let both = u64::try_from(libc::O_RDWR).unwrap();
+    let expected = [
+        (Action::Open, 0, both),
+        (Action::Attach, 0, SHARED),
+        (Action::Touch, 8192, 0),
+        (Action::Touch, 12_288, 1),
+        (Action::SyncData, 0, 4),
+        (Action::Close, 0, 0),
+        (Action::StatusOf, 0, 0),
+    ];
+    assert_eq!(all, expected);
+    // The trace holds what the program wrote to.
+    assert_eq!(plan.recorded().mapped_writes, 0);
+    assert_eq!(plan.recorded().skipped, [(Reason::Process, 3)].into());
+}
+
+#[test]
+fn a_page_of_a_mapping_from_before_the_trace_opens_its_file() {
+    let mut script = Script { faults: true, ..Script::default() };
+    script.known("/w/file", REGULAR, 16_384);
+    for _ in 0..2 {
+        let page = script.at(1, "page_fault", "/w/file", 0);
+        (page.offset, page.flags, page.result) = (Some(4096), Some(0), None);
+    }
+    let plan = script.plan(&Choice::default()).unwrap();
+    let all: Vec<_> = plan.operations(0).into_iter().map(|one| (one.action, one.slot)).collect();
+    let expected = [(Action::Open, 1), (Action::Touch, 1), (Action::Touch, 1), (Action::Close, 1)];
+    assert_eq!(all, expected);
+}

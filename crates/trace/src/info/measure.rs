@@ -9,7 +9,7 @@ use super::{
     ASYNCHRONOUS, ClassSummary, DeviceSummary, OperationSummary, SYNCED_WRITE, Seeks, Share,
     Summary, Transfer,
 };
-use crate::calls::{CALLS, Call, Class};
+use crate::calls::{CALLS, Call, Class, PAGE_FAULT};
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId, Operation, Request, RequestFlags};
 use crate::fast::FastMap;
@@ -67,6 +67,9 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     summary.unknown_before = before.unknown;
     summary.duration_ns = trace.meta().duration_ns.unwrap_or(calls.last_ns.max(requests.last_ns));
     summary.lost = trace.meta().lost_events();
+    if trace.meta().faults {
+        summary.faults.get_or_insert_default();
+    }
     summary.gaps.clone_from(&trace.meta().gaps);
     summary.mounts.clone_from(&trace.meta().mounts);
     let in_progress = calls.calling.joined(&calls.flying);
@@ -145,6 +148,8 @@ enum Act {
     Write,
     /// An operation of asynchronous I/O.
     Operation,
+    /// A page fault, which is no call.
+    Fault,
     Other,
 }
 
@@ -158,6 +163,7 @@ impl Act {
             "mmap" => Self::Map,
             "pwritev2" => Self::Write,
             _ if call.is_operation() => Self::Operation,
+            _ if call.number == PAGE_FAULT => Self::Fault,
             _ => Self::Other,
         }
     }
@@ -233,6 +239,10 @@ impl Calls {
     fn add(&mut self, event: &Event) -> bool {
         let duration_ns = event.duration_ns.unwrap_or(0);
         let end_ns = event.start_ns.saturating_add(duration_ns);
+        if self.act(event) == Act::Fault {
+            self.sum.faults.get_or_insert_default().add(event);
+            return false;
+        }
         self.sum.calls += 1;
         self.sum.failed += u64::from(event.failed());
         self.last_ns = self.last_ns.max(end_ns);

@@ -110,6 +110,19 @@ fn sometimes(out: &mut String, summary: &Summary) {
             ),
         );
     }
+    if let Some(faults) = summary.faults.filter(|faults| faults.count > 0) {
+        line(
+            out,
+            &format!(
+                "{:<18}{} in mapped files, {} to write; {} waited for their page, {}",
+                "page faults",
+                count(faults.count),
+                count(faults.written),
+                count(faults.slept),
+                time(faults.slept_ns),
+            ),
+        );
+    }
     if summary.known_before + summary.unknown_before > 0 {
         line(
             out,

@@ -2,7 +2,7 @@
 
 use super::model::{Description, FORMAT, Moved, Object, Places, Program, State, Threads, Tree};
 use super::spectrum::{Collected, count_gap};
-use crate::calls::{CALLS, Call};
+use crate::calls::{CALLS, Call, PAGE_FAULT};
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId};
 use crate::fast::FastMap;
@@ -137,7 +137,7 @@ impl<'a> Learner<'a> {
 
     fn add(&mut self, event: &Event, tree: &mut LearnedTree) {
         let call = event.call.call();
-        if call.is_operation() {
+        if call.is_operation() || call.number == PAGE_FAULT {
             return;
         }
         let end_ns = event.start_ns.saturating_add(event.duration_ns.unwrap_or(0));
