@@ -13,9 +13,13 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Words of a group that are found by their memory alone.
+const MOST_WORDS: usize = 256;
 
 /// Type of a column, and how it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +55,127 @@ impl Stored {
     }
 }
 
-/// Values of a column that was read; `None` is unknown.
+/// Values of a column that was read.
 #[derive(Clone, Debug)]
 pub(crate) enum Values {
-    Whole(Vec<Option<i64>>),
+    Whole(Whole),
+    Words(WordsRead),
     Text(Vec<Option<ByteArray>>),
+}
+
+/// Whole numbers of a column that was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Whole {
+    /// One for each row, or none at all; those of unknown values mean nothing.
+    values: Vec<i64>,
+    present: Present,
+}
+
+/// Rows of a column with a value.
+#[derive(Clone, Debug)]
+enum Present {
+    All,
+    Nothing,
+    /// Those with a level above 0.
+    Some(Vec<i16>),
+}
+
+impl Whole {
+    const UNKNOWN: Self = Self { values: Vec::new(), present: Present::Nothing };
+
+    /// Puts the values that are known into their rows.
+    fn spread(mut values: Vec<i64>, levels: Vec<i16>) -> Self {
+        if values.is_empty() {
+            return Self::UNKNOWN;
+        }
+        let (rows, mut known) = (levels.len(), values.len());
+        if known == rows {
+            return Self { values, present: Present::All };
+        }
+        values.resize(rows, 0);
+        // From the end, so that none is written over; below a row that is its own place all are.
+        for row in (0..rows).rev() {
+            if known > row {
+                break;
+            }
+            if levels[row] > 0 && known > 0 {
+                known -= 1;
+                values[row] = values[known];
+            }
+        }
+        Self { values, present: Present::Some(levels) }
+    }
+
+    /// The value of a row; `None` when it is unknown.
+    #[inline]
+    pub(crate) fn at(&self, row: usize) -> Option<i64> {
+        match &self.present {
+            Present::All => Some(self.values[row]),
+            Present::Nothing => None,
+            Present::Some(levels) => (levels[row] > 0).then(|| self.values[row]),
+        }
+    }
+}
+
+/// Words of a column that was read, by their place in a list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WordsRead {
+    list: Vec<String>,
+    /// Empty for a column without values.
+    places: Vec<u32>,
+}
+
+impl WordsRead {
+    const NONE: u32 = u32::MAX;
+
+    /// Few words differ, and the reader gives those of one page the same memory.
+    fn of(values: &[ByteArray], levels: &[i16]) -> Self {
+        let mut all = Self { list: Vec::new(), places: Vec::with_capacity(levels.len()) };
+        let mut known: Vec<(*const u8, usize)> = Vec::new();
+        let mut by_text: HashMap<String, u32> = HashMap::new();
+        let mut at_known: Vec<u32> = Vec::new();
+        let mut values = values.iter();
+        for level in levels {
+            let Some(value) = (*level > 0).then(|| values.next()).flatten() else {
+                all.places.push(Self::NONE);
+                continue;
+            };
+            let bytes = value.data();
+            let key = (bytes.as_ptr(), bytes.len());
+            let place = known.iter().position(|one| *one == key).map(|at| at_known[at]);
+            all.places.push(place.unwrap_or_else(|| {
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                let next = u32::try_from(all.list.len()).unwrap_or(Self::NONE);
+                let place = *by_text.entry(text).or_insert_with_key(|text| {
+                    all.list.push(text.clone());
+                    next
+                });
+                // Texts of a foreign trace may all be in memory of their own.
+                if known.len() < MOST_WORDS {
+                    known.push(key);
+                    at_known.push(place);
+                }
+                place
+            }));
+        }
+        all
+    }
+
+    /// The words that differ.
+    pub(crate) fn list(&self) -> &[String] {
+        &self.list
+    }
+
+    /// Place of a row's word in the list.
+    #[inline]
+    pub(crate) fn place(&self, row: usize) -> Option<usize> {
+        self.places.get(row).filter(|place| **place != Self::NONE).map(|place| *place as usize)
+    }
+
+    /// Word of a row.
+    pub(crate) fn at(&self, row: usize) -> Option<&str> {
+        self.list.get(self.place(row)?).map(String::as_str)
+    }
 }
 
 /// A segment that is being written. It has its name only once it is complete.
@@ -188,18 +308,21 @@ impl Reading {
     }
 
     /// The wanted columns of a group. Columns that the segment lacks are unknown throughout, so that
-    /// columns can be added to the format.
+    /// columns can be added to the format; so are those `left_out`.
     pub(crate) fn group(
         &self,
         at: usize,
         wanted: &[Column],
+        left_out: &[&str],
     ) -> std::result::Result<Group, TraceError> {
         let failed = |error| TraceError::segment("read", &self.path)(error);
         let group = self.reader.get_row_group(at).map_err(failed)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
         let columns = wanted.iter().map(|column| {
-            let values = read_column(group.as_ref(), column, rows);
-            let values = values.map_err(failed)?;
+            let values = match left_out.contains(&column.0) {
+                true => Some(unknown(column.1, rows)),
+                false => read_column(group.as_ref(), column, rows).map_err(failed)?,
+            };
             let missing = TraceError::Column { path: self.path.clone(), column: column.0 };
             Ok((column.0, values.ok_or(missing)?))
         });
@@ -210,27 +333,47 @@ impl Reading {
 
 fn read_column(group: &dyn RowGroupReader, column: &Column, rows: usize) -> Result<Option<Values>> {
     let named = |at: &usize| group.metadata().column(*at).column_path().string() == column.0;
-    let is_text = matches!(column.1, Kind::Word | Kind::Text);
     let Some(at) = (0..group.num_columns()).find(named) else {
-        let unknown =
-            if is_text { Values::Text(vec![None; rows]) } else { Values::Whole(vec![None; rows]) };
-        return Ok(Some(unknown));
+        return Ok(Some(unknown(column.1, rows)));
     };
-    Ok(match (group.get_column_reader(at)?, is_text) {
-        (ColumnReader::Int64ColumnReader(reader), false) => {
-            Some(Values::Whole(read_values(reader, rows)?))
+    Ok(match (group.get_column_reader(at)?, column.1) {
+        (ColumnReader::Int64ColumnReader(reader), Kind::Few | Kind::Many) => {
+            let nothing =
+                group.metadata().column(at).statistics().and_then(|known| known.null_count_opt());
+            if nothing == u64::try_from(rows).ok() {
+                return Ok(Some(Values::Whole(Whole::UNKNOWN)));
+            }
+            let (values, levels) = read_values(reader, rows)?;
+            Some(Values::Whole(Whole::spread(values, levels)))
         }
-        (ColumnReader::ByteArrayColumnReader(reader), true) => {
-            Some(Values::Text(read_values(reader, rows)?))
+        (ColumnReader::ByteArrayColumnReader(reader), Kind::Word) => {
+            let (values, levels) = read_values(reader, rows)?;
+            Some(Values::Words(WordsRead::of(&values, &levels)))
+        }
+        (ColumnReader::ByteArrayColumnReader(reader), Kind::Text) => {
+            let (values, levels) = read_values(reader, rows)?;
+            let mut values = values.into_iter();
+            let all = levels.iter().map(|level| (*level > 0).then(|| values.next()).flatten());
+            Some(Values::Text(all.collect()))
         }
         _ => None,
     })
 }
 
+/// A column without a known value.
+fn unknown(kind: Kind, rows: usize) -> Values {
+    match kind {
+        Kind::Few | Kind::Many => Values::Whole(Whole::UNKNOWN),
+        Kind::Word => Values::Words(WordsRead::default()),
+        Kind::Text => Values::Text(vec![None; rows]),
+    }
+}
+
+/// Values that are known, and a level above 0 for each row with one.
 fn read_values<T: DataType>(
     mut reader: parquet::column::reader::ColumnReaderImpl<T>,
     rows: usize,
-) -> Result<Vec<Option<T::T>>> {
+) -> Result<(Vec<T::T>, Vec<i16>)> {
     let (mut values, mut present) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     loop {
         let left = rows.saturating_sub(present.len());
@@ -239,13 +382,11 @@ fn read_values<T: DataType>(
             break;
         }
     }
-    let mut values = values.into_iter();
-    let all: Vec<_> =
-        present.iter().map(|level| if *level > 0 { values.next() } else { None }).collect();
-    if all.len() == rows {
-        return Ok(all);
+    let known = present.iter().filter(|level| **level > 0).count();
+    if present.len() == rows && known == values.len() {
+        return Ok((values, present));
     }
-    Err(ParquetError::General(format!("{} of {rows} rows", all.len())))
+    Err(ParquetError::General(format!("{} of {rows} rows", present.len())))
 }
 
 impl Group {
@@ -253,10 +394,7 @@ impl Group {
         self.rows
     }
 
-    pub(crate) fn whole(
-        &self,
-        name: &'static str,
-    ) -> std::result::Result<&[Option<i64>], TraceError> {
+    pub(crate) fn whole(&self, name: &'static str) -> std::result::Result<&Whole, TraceError> {
         match self.columns.iter().find(|(column, _)| *column == name) {
             Some((_, Values::Whole(all))) => Ok(all),
             _ => Err(TraceError::Column { path: self.path.clone(), column: name }),
@@ -281,9 +419,17 @@ impl Group {
         name: &'static str,
         convert: impl Fn(i64) -> Option<T>,
     ) -> std::result::Result<Vec<T>, TraceError> {
-        let values = self.whole(name)?.iter().map(|value| value.and_then(&convert));
+        let column = self.whole(name)?;
+        let values = (0..self.rows).map(|row| column.at(row).and_then(&convert));
         let missing = || TraceError::Column { path: self.path.clone(), column: name };
         values.collect::<Option<Vec<T>>>().ok_or_else(missing)
+    }
+
+    pub(crate) fn words(&self, name: &'static str) -> std::result::Result<&WordsRead, TraceError> {
+        match self.columns.iter().find(|(column, _)| *column == name) {
+            Some((_, Values::Words(all))) => Ok(all),
+            _ => Err(TraceError::Column { path: self.path.clone(), column: name }),
+        }
     }
 
     pub(crate) fn text(

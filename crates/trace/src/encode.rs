@@ -24,18 +24,23 @@ const MINIBLOCK: usize = 32;
 pub(crate) struct Numbers {
     /// Those that are known.
     values: Vec<i64>,
-    /// 1 for each row with a value, else 0; empty while every row has one.
+    /// 1 for each row with a value, else 0; empty while every row has one, or none has.
     present: Vec<u8>,
+    /// Rows so far while none has a value.
+    unknown: usize,
 }
 
 impl Numbers {
     pub(crate) fn push(&mut self, value: Option<i64>) {
         match value {
-            Some(value) if self.present.is_empty() => self.values.push(value),
+            Some(value) if self.present.is_empty() && self.unknown == 0 => self.values.push(value),
             Some(value) => {
+                // A column without values costs its rows nothing, until there is one.
+                self.present.resize(self.present.len() + std::mem::take(&mut self.unknown), 0);
                 self.values.push(value);
                 self.present.push(1);
             }
+            None if self.values.is_empty() => self.unknown += 1,
             None => {
                 if self.present.is_empty() {
                     // A capacity is taken once: rows of all groups are about as many.
@@ -56,10 +61,11 @@ impl Numbers {
     pub(crate) fn clear(&mut self) {
         self.values.clear();
         self.present.clear();
+        self.unknown = 0;
     }
 
     fn rows(&self) -> usize {
-        if self.present.is_empty() { self.values.len() } else { self.present.len() }
+        if self.present.is_empty() { self.values.len() + self.unknown } else { self.present.len() }
     }
 }
 
@@ -119,8 +125,8 @@ pub(crate) fn numbers(column: &ColumnDescPtr, values: &Numbers, few: bool) -> Re
     let rows = values.rows();
     let nulls = rows - values.values.len();
     let mut levels = Vec::new();
-    if nulls == 0 {
-        run(&mut levels, rows, 1, 1);
+    if nulls == 0 || nulls == rows {
+        run(&mut levels, rows, u32::from(nulls == 0), 1);
     } else {
         hybrid(&mut levels, &values.present, 1, |level| u32::from(*level));
     }

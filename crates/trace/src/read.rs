@@ -78,10 +78,19 @@ impl Trace {
     /// When a segment is damaged, and those of `each`.
     pub fn events(
         &self,
+        each: impl FnMut(Event) -> Result<(), TraceError>,
+    ) -> Result<u64, TraceError> {
+        self.events_without(&[], each)
+    }
+
+    /// The same, with these columns unknown: reading a column takes time.
+    pub(crate) fn events_without(
+        &self,
+        left_out: &[&str],
         mut each: impl FnMut(Event) -> Result<(), TraceError>,
     ) -> Result<u64, TraceError> {
         let mut unknown = 0;
-        self.groups("calls", &CALLS, &mut |group| {
+        self.groups("calls", &CALLS, left_out, &mut |group| {
             let whole = |name| group.whole(name);
             let (start, duration) = (group.needed("start_ns")?, whole("duration_ns")?);
             let (process, thread) = (group.needed_small("process")?, group.needed_small("thread")?);
@@ -91,40 +100,32 @@ impl Trace {
             let (cpu, waited) = (whole("cpu_ns")?, whole("waited_ns")?);
             let (waker, woken) = (whole("waker")?, whole("woken_ns")?);
             let awaited = whole("awaited_ns")?;
-            let calls = group.text("call")?;
-            let mut last: Option<(&[u8], CallId)> = None;
+            let calls = group.words("call")?;
+            // Those that a later version of the format added are unknown.
+            let named: Vec<_> = calls.list().iter().map(|name| CallId::named(name)).collect();
             for row in 0..group.rows() {
-                let name = calls[row].as_ref().map_or(&[][..], ByteArray::data);
-                let call = match last {
-                    Some((known, call)) if known == name => call,
-                    // A call that a later version of the format added.
-                    _ => match std::str::from_utf8(name).ok().and_then(CallId::named) {
-                        Some(call) => call,
-                        None => {
-                            unknown += 1;
-                            continue;
-                        }
-                    },
+                let Some(call) = calls.place(row).and_then(|place| named[place]) else {
+                    unknown += 1;
+                    continue;
                 };
-                last = Some((name, call));
                 each(Event {
                     start_ns: start[row],
-                    duration_ns: number(duration[row]),
+                    duration_ns: number(duration.at(row)),
                     process: process[row],
                     thread: thread[row],
                     call,
-                    fd: fd[row].and_then(|fd| i32::try_from(fd).ok()),
-                    file: small(file[row]).map(FileId),
-                    to_file: small(to_file[row]).map(FileId),
-                    offset: number(offset[row]),
-                    length: number(length[row]),
-                    result: result[row],
-                    flags: number(flags[row]),
-                    cpu_ns: number(cpu[row]),
-                    waited_ns: number(waited[row]),
-                    waker: small(waker[row]),
-                    woken_ns: number(woken[row]),
-                    awaited_ns: number(awaited[row]),
+                    fd: fd.at(row).and_then(|fd| i32::try_from(fd).ok()),
+                    file: small(file.at(row)).map(FileId),
+                    to_file: small(to_file.at(row)).map(FileId),
+                    offset: number(offset.at(row)),
+                    length: number(length.at(row)),
+                    result: result.at(row),
+                    flags: number(flags.at(row)),
+                    cpu_ns: number(cpu.at(row)),
+                    waited_ns: number(waited.at(row)),
+                    waker: small(waker.at(row)),
+                    woken_ns: number(woken.at(row)),
+                    awaited_ns: number(awaited.at(row)),
                 })?;
             }
             Ok(())
@@ -140,25 +141,25 @@ impl Trace {
         &self,
         mut each: impl FnMut(Request) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
-        self.groups("requests", &REQUESTS, &mut |group| {
+        self.groups("requests", &REQUESTS, &[], &mut |group| {
             let whole = |name| group.whole(name);
             let (start, duration) = (group.needed("start_ns")?, whole("duration_ns")?);
             let (process, device) = (whole("process")?, group.needed_small("device")?);
             let (sector, bytes) = (group.needed("sector")?, group.needed("bytes")?);
             let depth = whole("depth")?;
-            let (operation, flags) = (group.text("operation")?, group.text("flags")?);
+            let (operation, flags) = (group.words("operation")?, group.words("flags")?);
             for row in 0..group.rows() {
-                let word = text(operation[row].as_ref()).unwrap_or_default();
+                let word = operation.at(row).unwrap_or_default();
                 each(Request {
                     start_ns: start[row],
-                    duration_ns: number(duration[row]),
-                    process: small(process[row]),
+                    duration_ns: number(duration.at(row)),
+                    process: small(process.at(row)),
                     device: device[row],
-                    operation: Operation::named(&word).unwrap_or(Operation::Other),
-                    flags: RequestFlags::of(&text(flags[row].as_ref()).unwrap_or_default()),
+                    operation: Operation::named(word).unwrap_or(Operation::Other),
+                    flags: RequestFlags::of(flags.at(row).unwrap_or_default()),
                     sector: sector[row],
                     bytes: bytes[row],
-                    depth: small(depth[row]),
+                    depth: small(depth.at(row)),
                 })?;
             }
             Ok(())
@@ -171,7 +172,7 @@ impl Trace {
     /// When a segment is damaged.
     pub fn files(&self) -> Result<Vec<FileEntry>, TraceError> {
         let mut files = Vec::new();
-        self.groups("files", &FILES, &mut |group| {
+        self.groups("files", &FILES, &[], &mut |group| {
             let (file, device) = (group.needed_small("file")?, group.whole("device")?);
             let (inode, mode) = (group.whole("inode")?, group.whole("mode")?);
             let (bytes, path) = (group.whole("bytes")?, group.text("path")?);
@@ -179,10 +180,10 @@ impl Trace {
                 files.push(FileEntry {
                     id: FileId(file[row]),
                     path: text(path[row].as_ref()),
-                    device: small(device[row]),
-                    inode: number(inode[row]),
-                    mode: small(mode[row]),
-                    bytes: number(bytes[row]),
+                    device: small(device.at(row)),
+                    inode: number(inode.at(row)),
+                    mode: small(mode.at(row)),
+                    bytes: number(bytes.at(row)),
                 });
             }
             Ok(())
@@ -206,26 +207,26 @@ impl Trace {
         &self,
         mut each: impl FnMut(InitialEntry) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
-        self.groups("initial", &INITIAL, &mut |group| {
+        self.groups("initial", &INITIAL, &[], &mut |group| {
             let whole = |name| group.whole(name);
             let (path, device, inode) = (group.text("path")?, whole("device")?, whole("inode")?);
             let (mode, bytes) = (group.needed_small("mode")?, group.needed("bytes")?);
             let (owner, owners) = (whole("owner")?, whole("group")?);
             let allocated = group.needed("allocated_bytes")?;
-            let (content, percent) = (group.text("content")?, whole("compressed_percent")?);
+            let (content, percent) = (group.words("content")?, whole("compressed_percent")?);
             for row in 0..group.rows() {
-                let percent = percent[row].and_then(|percent| u8::try_from(percent).ok());
-                let name = text(content[row].as_ref()).unwrap_or_default();
+                let percent = percent.at(row).and_then(|percent| u8::try_from(percent).ok());
+                let name = content.at(row).unwrap_or_default();
                 each(InitialEntry {
                     path: text(path[row].as_ref()).unwrap_or_default(),
-                    device: small(device[row]),
-                    inode: number(inode[row]),
+                    device: small(device.at(row)),
+                    inode: number(inode.at(row)),
                     mode: mode[row],
-                    owner: small(owner[row]),
-                    group: small(owners[row]),
+                    owner: small(owner.at(row)),
+                    group: small(owners.at(row)),
                     bytes: bytes[row],
                     allocated_bytes: allocated[row],
-                    content: Content::read(&name, percent),
+                    content: Content::read(name, percent),
                 })?;
             }
             Ok(())
@@ -238,15 +239,15 @@ impl Trace {
     /// When a segment is damaged.
     pub fn processes(&self) -> Result<Vec<ProcessEntry>, TraceError> {
         let mut processes = Vec::new();
-        self.groups("processes", &PROCESSES, &mut |group| {
+        self.groups("processes", &PROCESSES, &[], &mut |group| {
             let (process, parent) = (group.needed_small("process")?, group.whole("parent")?);
-            let (start, name) = (group.needed("start_ns")?, group.text("name")?);
+            let (start, name) = (group.needed("start_ns")?, group.words("name")?);
             for row in 0..group.rows() {
                 processes.push(ProcessEntry {
                     process: process[row],
-                    parent: small(parent[row]),
+                    parent: small(parent.at(row)),
                     start_ns: start[row],
-                    name: text(name[row].as_ref()),
+                    name: name.at(row).map(str::to_owned),
                 });
             }
             Ok(())
@@ -297,6 +298,7 @@ impl Trace {
         &self,
         table: &str,
         columns: &[(&'static str, Kind)],
+        left_out: &[&str],
         each: &mut dyn FnMut(&Group) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         let segments = self.segments(table)?;
@@ -304,7 +306,7 @@ impl Trace {
             let (sender, receiver) = sync_channel(AHEAD);
             scope.spawn(move || {
                 // Nothing receives after an error of `each`, which is returned.
-                let error = self.decode(&segments, columns, &sender).err();
+                let error = self.decode(&segments, columns, left_out, &sender).err();
                 error.map(|error| sender.send(Err(error)))
             });
             receiver.into_iter().try_for_each(|group| each(&group?))
@@ -316,13 +318,14 @@ impl Trace {
         &self,
         segments: &[String],
         columns: &[(&'static str, Kind)],
+        left_out: &[&str],
         sender: &SyncSender<Result<Group, TraceError>>,
     ) -> Result<(), TraceError> {
         for name in segments {
             let (path, part) = self.part(name)?;
             let reading = Reading::open(&path, part)?;
             for at in 0..reading.groups() {
-                if sender.send(Ok(reading.group(at, columns)?)).is_err() {
+                if sender.send(Ok(reading.group(at, columns, left_out)?)).is_err() {
                     return Ok(());
                 }
             }

@@ -21,13 +21,22 @@ fn roundtrip(groups: &[Vec<Option<i64>>]) {
     let reading = Reading::open(&path, crate::part::Part::whole(&path).unwrap()).unwrap();
     assert_eq!(reading.groups(), groups.len());
     for (at, rows) in groups.iter().enumerate() {
-        let group = reading.group(at, &COLUMNS).unwrap();
-        assert_eq!(group.whole("few").unwrap(), rows.as_slice());
-        assert_eq!(group.whole("many").unwrap(), rows.as_slice());
-        let words: Vec<&[u8]> =
-            group.text("word").unwrap().iter().flatten().map(|word| word.data()).collect();
-        let expected: Vec<&[u8]> = rows.iter().map(|value| LIST[word(value)].as_bytes()).collect();
+        let group = reading.group(at, &COLUMNS, &[]).unwrap();
+        for name in ["few", "many"] {
+            let column = group.whole(name).unwrap();
+            let read: Vec<Option<i64>> = (0..rows.len()).map(|row| column.at(row)).collect();
+            assert_eq!(&read, rows);
+        }
+        let column = group.words("word").unwrap();
+        let words: Vec<_> = (0..rows.len()).map(|row| column.at(row)).collect();
+        let expected: Vec<_> = rows.iter().map(|value| Some(LIST[word(value)])).collect();
         assert_eq!(words, expected);
+        // A column that is left out is unknown, whatever it holds.
+        let group = reading.group(at, &COLUMNS, &["many", "word"]).unwrap();
+        assert!((0..rows.len()).all(|row| group.whole("many").unwrap().at(row).is_none()));
+        assert!((0..rows.len()).all(|row| group.words("word").unwrap().at(row).is_none()));
+        let column = group.whole("few").unwrap();
+        assert_eq!(&(0..rows.len()).map(|row| column.at(row)).collect::<Vec<_>>(), rows);
     }
 }
 

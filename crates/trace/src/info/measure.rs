@@ -16,6 +16,8 @@ use crate::fast::FastMap;
 use crate::read::Trace;
 use std::collections::HashMap;
 
+/// Columns of calls that no number of the summary comes from.
+const NOT_NEEDED: [&str; 6] = ["fd", "cpu_ns", "waited_ns", "waker", "woken_ns", "awaited_ns"];
 /// Spans kept for a union: 64 MiB.
 const SPANS: usize = 4 << 20;
 /// Devices with a picture of their places.
@@ -48,7 +50,7 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     let files = trace.files()?;
     let mut calls = Calls::new(&files);
     let mut before = Before::read(trace, &files)?;
-    calls.sum.unknown_calls = trace.events(|event| {
+    calls.sum.unknown_calls = trace.events_without(&NOT_NEEDED, |event| {
         if calls.add(&event) {
             before.add(&event, &files);
         }
