@@ -1,6 +1,6 @@
 //! From a description to a trace that can be replayed.
 
-use super::model::{Description, Moved, Object, Program, State};
+use super::model::{Access, Description, Moved, Object, Program, State};
 use super::spectrum::{Urn, below, gap, pick};
 use super::world::{Descriptors, Open, ROOT, World};
 use crate::calls::{Call, CallId, Class};
@@ -166,7 +166,8 @@ impl Maker<'_> {
     }
 
     /// State of the next call. Each step comes as often as it was recorded; a thread at whose state no
-    /// step is left continues where one is.
+    /// step is left continues where one is. States that no step leaves any more come last: a file that
+    /// a program closes at its end stays open for the reads before.
     fn next(&mut self, program: usize, state: usize) -> usize {
         let urns = &mut self.urns[program];
         if urns.iter().all(|state| state.next.remaining() == 0) {
@@ -181,9 +182,13 @@ impl Maker<'_> {
                 None => return first(&self.described.programs[program], &mut self.random),
             }
         };
-        let at = urns[state].next.take(&mut self.random).unwrap_or(0);
-        let next = self.described.programs[program].states[state].next.get(at);
-        next.map_or(0, |(next, _)| *next as usize)
+        let steps = &self.described.programs[program].states[state].next;
+        let goes_on: Vec<bool> = steps
+            .iter()
+            .map(|(next, _)| urns.get(*next as usize).is_some_and(|of| of.next.remaining() > 0))
+            .collect();
+        let at = urns[state].next.take_first(&goes_on, &mut self.random).unwrap_or(0);
+        steps.get(at).map_or(0, |(next, _)| *next as usize)
     }
 
     /// Writes the calls that end by this time.
@@ -329,6 +334,7 @@ impl Maker<'_> {
             world.nodes[open.node].is_directory() == is_directory
                 && (open.reads || !reads)
                 && (open.writes || !writes)
+                && (state.access == Access::Unknown || state.access == open.access())
         };
         let fd = process.descriptors.find(drawn.again.unwrap_or(1), fit)?;
         let open = process.descriptors.open.get(&fd).copied()?;

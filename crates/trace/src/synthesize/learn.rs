@@ -1,6 +1,8 @@
 //! From a trace to its description, in one pass.
 
-use super::model::{Description, FORMAT, Moved, Object, Places, Program, State, Threads, Tree};
+use super::model::{
+    Access, Description, FORMAT, Moved, Object, Places, Program, State, Threads, Tree,
+};
 use super::spectrum::{Collected, count_gap};
 use crate::calls::{CALLS, Call, PAGE_FAULT};
 use crate::error::TraceError;
@@ -52,8 +54,13 @@ pub fn describe(trace: &Trace) -> Result<Description, TraceError> {
     })
 }
 
-/// State of a call: its index in the catalogue, object, error and outcome.
-type Key = (u16, Object, i64, Moved);
+/// State of a call: its index in the catalogue, object, error and outcome, the access of its
+/// descriptor, and true for an opening that makes or empties the file. A program that reads one file
+/// and makes thousands opens in two ways: drawn from one, the file that it reads came too late.
+type Key = (u16, Object, i64, Moved, Access, bool);
+
+/// A descriptor with the kind of its file and its access.
+type Opened = (i32, (Object, Access));
 
 #[derive(Default)]
 struct Learned {
@@ -107,7 +114,7 @@ struct Learner<'a> {
     /// Namings by paths so far, of each kind of object.
     namings: [u64; 5],
     /// Open descriptors of each process with their kind, those that were used last at the end.
-    open: FastMap<u32, Vec<(i32, Object)>>,
+    open: FastMap<u32, Vec<Opened>>,
     blocks: FastMap<(FileId, u64), u64>,
     last_ns: u64,
 }
@@ -152,7 +159,7 @@ impl<'a> Learner<'a> {
         else {
             return;
         };
-        self.object(event, call, key.1, file, (program, at), tree);
+        self.object(event, call, (key.1, key.4), file, (program, at), tree);
         if call.moves_data() && event.offset.is_some() && !event.failed() {
             self.place(event, call, file, program, at);
         }
@@ -190,7 +197,23 @@ impl<'a> Learner<'a> {
             Some(file) if file.is_directory || call.name.starts_with("mkdir") => Object::Directory,
             Some(_) => Object::File,
         };
-        (event.call.0, object, error, moved)
+        let (access, makes) = self.access(event, call);
+        (event.call.0, object, error, moved, access, makes)
+    }
+
+    /// Access of the call's descriptor or opening; true for one that makes or empties its file.
+    fn access(&self, event: &Event, call: &Call) -> (Access, bool) {
+        const MAKES: u64 = 0o100 | 0o1000;
+        if call.opens {
+            let flags = if call.name == "creat" { Some(MAKES | 1) } else { event.flags };
+            let access = flags.map_or(Access::Unknown, Access::of);
+            return (access, flags.is_some_and(|flags| flags & MAKES != 0));
+        }
+        let open = event.fd.filter(|_| call.fd.is_some()).and_then(|fd| {
+            let open = self.open.get(&event.process)?;
+            open.iter().rev().find(|(known, _)| *known == fd)
+        });
+        (open.map_or(Access::Unknown, |(_, (_, access))| *access), false)
     }
 
     fn state(&mut self, program: usize, key: Key) -> u32 {
@@ -198,9 +221,9 @@ impl<'a> Learner<'a> {
         let next = u32::try_from(program.states.len()).unwrap_or(u32::MAX);
         let at = *program.keys.entry(key).or_insert(next);
         if at == next {
-            let (call, object, error, moved) = key;
+            let (call, object, error, moved, access, _) = key;
             let call = CALLS.get(usize::from(call)).map_or("", |call| call.name).to_owned();
-            let state = State { call, object, error, moved, ..State::default() };
+            let state = State { call, object, error, moved, access, ..State::default() };
             program.states.push(Learned { state, ..Learned::default() });
         }
         at
@@ -234,7 +257,7 @@ impl<'a> Learner<'a> {
         &mut self,
         event: &Event,
         call: &Call,
-        kind: Object,
+        kind: (Object, Access),
         file: FileId,
         (program, at): (usize, u32),
         tree: &mut LearnedTree,
@@ -251,7 +274,7 @@ impl<'a> Learner<'a> {
             }
             return;
         }
-        let namings = &mut self.namings[kind as usize];
+        let namings = &mut self.namings[kind.0 as usize];
         *namings += 1;
         let before = self.known.entry(file).or_default().named.replace(*namings);
         if let Some(to) = event.to_file {
@@ -270,7 +293,7 @@ impl<'a> Learner<'a> {
         let at = self.files.binary_search_by_key(&file, |entry| entry.id).ok();
         if let Some(path) = at.and_then(|at| self.files[at].path.as_deref()) {
             let bytes = self.known.get(&file).map_or(0, |known| known.size);
-            tree.named(path, kind, bytes, event);
+            tree.named(path, kind.0, bytes, event);
         }
     }
 
@@ -300,7 +323,7 @@ impl<'a> Learner<'a> {
 }
 
 /// Puts a descriptor at the end. Returns its place among those of its kind, from the end and from 1.
-fn use_descriptor(open: &mut Vec<(i32, Object)>, event: &Event, kind: Object) -> Option<u64> {
+fn use_descriptor(open: &mut Vec<Opened>, event: &Event, kind: (Object, Access)) -> Option<u64> {
     let fd = event.fd?;
     let before = open.iter().rposition(|(known, _)| *known == fd);
     let rank = before.map(|at| {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Version of the form, `MAJOR.MINOR`. A newer major version is refused.
-pub const FORMAT: &str = "1.0";
+pub const FORMAT: &str = "1.1";
 /// Largest description that is read, bytes.
 const LARGEST: u64 = 64 << 20;
 
@@ -79,6 +79,32 @@ pub enum Moved {
     Nothing,
 }
 
+/// Access to an open file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Opened before the trace, or by another process.
+    #[default]
+    Unknown,
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Both.
+    Both,
+}
+
+impl Access {
+    /// The access that flags of an opening ask for.
+    pub(super) const fn of(flags: u64) -> Self {
+        match flags & 3 {
+            0 => Self::Read,
+            1 => Self::Write,
+            _ => Self::Both,
+        }
+    }
+}
+
 /// A call with one kind of outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -90,6 +116,9 @@ pub struct State {
     pub error: i64,
     /// Part of the data that calls moved, of those that can.
     pub moved: Moved,
+    /// Access of the descriptor, or of an opening.
+    #[serde(default)]
+    pub access: Access,
     /// Calls.
     pub count: u64,
     /// States of the thread's next call: index and count.

@@ -96,6 +96,17 @@ impl Urn {
         Some(at)
     }
 
+    /// An index, of those that are `better` while there are any; `None` when all are drawn.
+    pub(super) fn take_first(&mut self, better: &[bool], random: &mut impl Rng) -> Option<usize> {
+        let of = |(count, is_better): (&u64, &bool)| if *is_better { *count } else { 0 };
+        let Some(at) = pick(random, self.left.iter().zip(better).map(of)) else {
+            return self.take(random);
+        };
+        self.left[at] -= 1;
+        self.remaining -= 1;
+        Some(at)
+    }
+
     /// An index; `None` when there are no counts.
     pub(super) fn draw(&mut self, random: &mut impl Rng) -> Option<usize> {
         if self.remaining == 0 {

@@ -1,7 +1,7 @@
 //! Files of a load that is made: which of them exist, their sizes, and the descriptors of processes.
 //! Results follow from it, so that a replay gets the same ones.
 
-use super::model::{Object, Tree};
+use super::model::{Access, Object, Tree};
 use super::spectrum::below;
 use crate::event::{FileEntry, FileId, InitialEntry};
 use rand_core::Rng;
@@ -58,6 +58,16 @@ pub(super) struct Open {
     /// True when it can be read, and when it can be written.
     pub(super) reads: bool,
     pub(super) writes: bool,
+}
+
+impl Open {
+    pub(super) const fn access(&self) -> Access {
+        match (self.reads, self.writes) {
+            (true, true) => Access::Both,
+            (_, true) => Access::Write,
+            (_, false) => Access::Read,
+        }
+    }
 }
 
 /// Descriptors of a process.
