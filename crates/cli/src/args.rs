@@ -113,16 +113,18 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct BackendArgs {
     /// Backend. `host` runs trials on this machine's kernel and disks; `virtual` runs them in guests on
-    /// modelled disks in virtual time, needs no root, and gives the same result on every machine
-    #[arg(long, default_value = "host", value_parser = PossibleValuesParser::new(backends::names()))]
-    pub place: String,
+    /// modelled disks in virtual time, needs no root, and gives the same result on every machine [default:
+    /// host; virtual with --on]
+    #[arg(long, value_parser = PossibleValuesParser::new(backends::names()))]
+    pub place: Option<String>,
     /// Virtual backend: replace the lab's devices by this modelled one: a name from `device list`, or
     /// the path of a device file
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
     /// Virtual backend: run the lab on this modelled device instead of its own; given more than once, the
-    /// device is an axis of the verdict. `slurm` is no device: it runs the trials on the nodes of a cluster,
-    /// and implies the virtual backend; so does `workers`, as the pods of `seekwell manifest` use it
+    /// device is an axis of the verdict. `slurm` is no device: it runs the trials on the nodes of a cluster, on
+    /// the virtual backend unless --place host is given; `workers` waits for workers that something else
+    /// starts, such as the pods of `seekwell manifest`
     #[arg(long, value_name = "MODEL")]
     pub on: Vec<String>,
     /// Price of one of the run's devices in whole units of your currency: the report shows it with the
@@ -155,7 +157,8 @@ impl BackendArgs {
 
     /// The options of a session.
     pub fn options(&self) -> Options {
-        let place = if self.is_elsewhere() { "virtual" } else { &self.place };
+        let usual = if self.is_elsewhere() { "virtual" } else { "host" };
+        let place = self.place.as_deref().unwrap_or(usual);
         Options {
             backend: place.to_owned(),
             device: self.device.clone(),

@@ -7,6 +7,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+#[path = "cluster/disks.rs"]
+mod disks;
+
 const LAB: &str = r#"
 [lab]
 name = "t"
@@ -39,6 +42,11 @@ fn seekwell(folder: &Path, words: &[&str]) -> Output {
 
 /// Returns true if this machine can have a cluster and guests; otherwise counts a skip.
 fn can_run(test: &str) -> bool {
+    can_have_cluster(test) && has_kernel(test)
+}
+
+/// Returns true if this machine can have a cluster; otherwise counts a skip.
+fn can_have_cluster(test: &str) -> bool {
     if !seekwell_testing::root() {
         seekwell_testing::skip(test, "needs root for network namespaces");
         return false;
@@ -49,7 +57,7 @@ fn can_run(test: &str) -> bool {
             return false;
         }
     }
-    has_kernel(test)
+    true
 }
 
 /// Returns true if this machine can have guests; otherwise counts a skip.
@@ -65,11 +73,17 @@ fn has_kernel(test: &str) -> bool {
 
 /// Runs a script of the shell on a cluster of two nodes; `None`, and a skip, if there is none.
 fn on_cluster(test: &str, folder: &Path, script: &str) -> Option<Output> {
+    on_cluster_with(test, folder, "", script)
+}
+
+/// The same with further lines of its `slurm.conf`.
+fn on_cluster_with(test: &str, folder: &Path, lines: &str, script: &str) -> Option<Output> {
     let output = Command::new(root_folder().join("scripts/with-slurm"))
         .args(["2", "sh", "-euc", script])
         .current_dir(folder)
         .env("SEEKWELL", env!("CARGO_BIN_EXE_seekwell"))
         .env("NO_COLOR", "1")
+        .env("SLURM_LINES", lines)
         // A worker that is killed leaves its guest's directory to the next one.
         .env("TMPDIR", folder)
         .output()
@@ -390,49 +404,4 @@ fn mistakes_are_told_in_words() {
     let (status, text) = message(&["work", "/nonexistent", "--task", "a"]);
     assert_eq!(status, Some(1));
     assert!(text.contains("cannot open /nonexistent"), "{text}");
-}
-
-/// The scripts for sites with disks, with a program that writes down how it is called: only jobs of the partition get
-/// claims, a refused claim keeps the job away, and the claims are taken back.
-#[test]
-fn prolog_and_epilog_claim_the_disks_of_their_partition() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let program =
-        "#!/bin/sh\necho \"$@\" >>\"$LOG\"\ncat >/dev/null\ncase $2 in */bad) exit 3 ;; esac\n";
-    std::fs::write(path("seekwell"), program).unwrap();
-    let run = |script: &str, partition: &str, disks: &str| {
-        std::fs::write(path("disks"), disks).unwrap();
-        let _ = std::fs::remove_file(path("log"));
-        let ended = Command::new("sh")
-            .arg(root_folder().join("scripts/slurm").join(script))
-            .env("SLURM_JOB_PARTITION", partition)
-            .env("SEEKWELL", path("run-seekwell"))
-            .env("SEEKWELL_DISKS", path("disks"))
-            .env("LOG", path("log"))
-            .output()
-            .unwrap();
-        let log = std::fs::read_to_string(path("log")).unwrap_or_default();
-        (ended.status.code(), log)
-    };
-    // A program that a test has just written may still be open in a child of another test.
-    let shell = format!("exec sh '{}' \"$@\"\n", path("seekwell").display());
-    Command::new("sh")
-        .args(["-c", "printf '#!/bin/sh\\n%s' \"$1\" >\"$2\"; chmod 755 \"$2\"", "sh", &shell])
-        .arg(path("run-seekwell"))
-        .status()
-        .unwrap();
-    let disks = "# node 7\n/dev/disk/by-id/a Z9NB0K\n\n/dev/disk/by-id/b 1953525168\n";
-    let claims = "doctor\nclaim /dev/disk/by-id/a --confirm Z9NB0K\nclaim /dev/disk/by-id/b --confirm 1953525168\n";
-    assert_eq!(run("prolog", "seekwell-disks", disks), (Some(0), claims.to_owned()));
-    let releases = "doctor\nrelease /dev/disk/by-id/a\nrelease /dev/disk/by-id/b\n";
-    assert_eq!(run("epilog", "seekwell-disks", disks), (Some(0), releases.to_owned()));
-    for script in ["prolog", "epilog"] {
-        assert_eq!(run(script, "batch", disks), (Some(0), String::new()), "{script}");
-    }
-    let bad = "/dev/disk/by-id/bad X\n/dev/disk/by-id/b Y\n";
-    let refused = "doctor\nclaim /dev/disk/by-id/bad --confirm X\n";
-    assert_eq!(run("prolog", "seekwell-disks", bad), (Some(3), refused.to_owned()));
-    let (status, log) = run("epilog", "seekwell-disks", bad);
-    assert_eq!((status, log.lines().count()), (Some(1), 3), "the others are released: {log}");
 }

@@ -2,7 +2,7 @@
 
 use crate::error::ClusterError;
 use crate::queue::{JobId, Live, Queue};
-use crate::spool::{SESSION, Spool, Work};
+use crate::spool::{Outcome, SESSION, Share, Spool, Work};
 use crate::work::BEAT;
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
@@ -38,6 +38,33 @@ impl Default for Patience {
     }
 }
 
+/// Trials that a worker takes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Any trial: none depends on its node.
+    Trial,
+    /// Whole rounds: stacks are compared inside rounds, and a comparison never crosses nodes.
+    Round,
+}
+
+impl Unit {
+    /// Number of the share of a trial.
+    fn index(self, trial: &PlannedTrial) -> u32 {
+        match self {
+            Self::Trial => trial.index,
+            Self::Round => trial.round,
+        }
+    }
+
+    /// A share by its number, in words.
+    fn words(self, index: u32) -> String {
+        match self {
+            Self::Trial => format!("trial {index}"),
+            Self::Round => format!("round {}", index + 1),
+        }
+    }
+}
+
 /// Jobs that may end without any result before the run gives up.
 const MOST_BARREN: u32 = 3;
 
@@ -59,6 +86,11 @@ pub struct Cluster {
     /// Work of a folder that is not made yet.
     unmade: Option<Work>,
     queue: Box<dyn Queue>,
+    unit: Unit,
+    /// Announced shares by number.
+    shares: BTreeMap<u32, Share>,
+    /// The share whose results are asked for, and those that were not yet.
+    ready: Option<(u32, String, BTreeMap<u32, Outcome>)>,
     patience: Patience,
     stop: Arc<AtomicBool>,
     job: Option<JobId>,
@@ -86,6 +118,9 @@ impl Cluster {
             spool,
             unmade: None,
             queue,
+            unit: Unit::Trial,
+            shares: BTreeMap::new(),
+            ready: None,
             patience,
             stop,
             job: None,
@@ -114,6 +149,13 @@ impl Cluster {
         cluster
     }
 
+    /// The same, with workers that take such units.
+    #[must_use]
+    pub fn by(mut self, unit: Unit) -> Self {
+        self.unit = unit;
+        self
+    }
+
     fn make(&mut self) -> Result<(), ClusterError> {
         if let Some(work) = &self.unmade {
             self.spool.make(work)?;
@@ -128,23 +170,18 @@ impl Cluster {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, ClusterError> {
         self.make()?;
+        let share = self.share_of(trial);
         let mut step = "";
         loop {
-            if let Some(delivery) = self.spool.delivered(trial)? {
-                self.spool.kept(trial)?;
-                self.barren = 0;
-                let (task, index) = (delivery.task, trial.index);
-                return delivery
-                    .result
-                    .map(|record| *record)
-                    .map_err(|words| ClusterError::Worker { task, index, words });
+            if let Some(result) = self.result(trial, &share)? {
+                return result;
             }
-            self.spool.want(trial)?;
+            self.spool.want(&share)?;
             if self.stop.load(Ordering::Relaxed) {
                 return Err(ClusterError::Stopped);
             }
             self.tend(Instant::now())?;
-            let has_it = self.spool.taken()?.iter().any(|(index, _)| *index == trial.index);
+            let has_it = self.spool.taken()?.iter().any(|(index, _)| *index == share.index);
             let now = if has_it { ON_NODE } else { QUEUED };
             if now != step {
                 step = now;
@@ -152,6 +189,37 @@ impl Cluster {
             }
             std::thread::sleep(self.patience.look);
         }
+    }
+
+    /// The share of a trial: that which was announced, or the trial alone.
+    fn share_of(&self, trial: &PlannedTrial) -> Share {
+        let index = self.unit.index(trial);
+        let announced = self.shares.get(&index).filter(|share| share.trials.contains(trial));
+        announced.cloned().unwrap_or(Share { index, trials: vec![*trial] })
+    }
+
+    /// The result of a trial, once its share was delivered.
+    fn result(
+        &mut self,
+        trial: &PlannedTrial,
+        share: &Share,
+    ) -> Result<Option<Result<Record, ClusterError>>, ClusterError> {
+        if self.ready.as_ref().is_none_or(|(index, ..)| *index != share.index) {
+            // The run has kept the results before: it asks for the next ones.
+            if let Some((before, ..)) = self.ready.take() {
+                self.spool.kept(before)?;
+            }
+            let Some(delivery) = self.spool.delivered(share)? else { return Ok(None) };
+            self.barren = 0;
+            let trials = delivery.share.trials.iter().map(|trial| trial.index);
+            let results = trials.zip(delivery.results).collect();
+            self.ready = Some((share.index, delivery.task, results));
+        }
+        let Some((_, task, results)) = &mut self.ready else { return Ok(None) };
+        let wrong = |words| ClusterError::Worker { task: task.clone(), index: trial.index, words };
+        let found = results.remove(&trial.index);
+        let found = found.unwrap_or_else(|| Err("it was not delivered with its round".to_owned()));
+        Ok(Some(found.map(|record| *record).map_err(wrong)))
     }
 
     /// Shows that this session lives, offers the trials of lost workers again, and sees to it that
@@ -203,7 +271,8 @@ impl Cluster {
         let losses = self.losses.entry(index).or_default();
         *losses += 1;
         if *losses >= MOST_LOSSES {
-            return Err(ClusterError::Lost { index, losses: *losses, logs: self.spool.logs() });
+            let (what, logs) = (self.unit.words(index), self.spool.logs());
+            return Err(ClusterError::Lost { what, losses: *losses, logs });
         }
         Ok(())
     }
@@ -268,8 +337,15 @@ impl Backend for Cluster {
     }
 
     fn announce(&mut self, trials: &[PlannedTrial]) {
+        self.shares.clear();
+        for trial in trials {
+            let index = self.unit.index(trial);
+            let new = || Share { index, trials: Vec::new() };
+            self.shares.entry(index).or_insert_with(new).trials.push(*trial);
+        }
+        let shares: Vec<Share> = self.shares.values().cloned().collect();
         // A folder that cannot be written is reported by the trial that needs it.
-        let _ = self.make().and_then(|()| self.spool.want_only(trials));
+        let _ = self.make().and_then(|()| self.spool.want_only(&shares));
     }
 
     /// Virtual time costs nothing: the budget is the time that the user waits.

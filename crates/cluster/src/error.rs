@@ -48,11 +48,11 @@ pub enum ClusterError {
         /// End of a worker's log.
         words: String,
     },
-    /// A trial whose workers vanish each time.
-    #[error("{losses} workers vanished while they ran trial {index}; their logs are in {}", logs.display())]
+    /// A trial or a round whose workers vanish each time.
+    #[error("{losses} workers vanished while they ran {what}; their logs are in {}", logs.display())]
     Lost {
-        /// Index of the trial.
-        index: u32,
+        /// The trial or the round, in words.
+        what: String,
         /// Number of lost workers.
         losses: u32,
         /// Folder of the logs.

@@ -1,6 +1,6 @@
 //! A folder, trials and records for the tests of this room.
 
-use crate::spool::{Spool, Work};
+use crate::spool::{Share, Spool, Work};
 use seekwell_fixtures::{lab, mail, stack};
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::PlannedTrial;
@@ -27,6 +27,11 @@ pub(crate) fn spool(folder: &tempfile::TempDir) -> Spool {
 
 pub(crate) fn trial(index: u32) -> PlannedTrial {
     PlannedTrial { index, round: 0, candidate: 0, seed: 7 }
+}
+
+/// The share of one trial.
+pub(crate) fn share(index: u32) -> Share {
+    trial(index).into()
 }
 
 /// A record that tells its trial.

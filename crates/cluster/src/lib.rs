@@ -21,11 +21,11 @@ mod spool;
 mod work;
 mod yaml;
 
-pub use backend::{Cluster, Patience};
+pub use backend::{Cluster, Patience, Unit};
 pub use clients::{MEETING_TIME, client, clients_found, prepare_clients};
 pub use error::ClusterError;
 pub use kubernetes::Manifest;
 pub use queue::{JobId, Live, Others, Queue};
 pub use slurm::{Array, Slurm};
-pub use spool::{Delivery, Spool, Work};
+pub use spool::{Delivery, Outcome, Share, Spool, Work};
 pub use work::{Worked, work};

@@ -32,6 +32,8 @@ pub struct Array {
     pub logs: PathBuf,
     /// Number of workers.
     pub tasks: u32,
+    /// A whole node for each worker, so that no other job disturbs its measurements; otherwise one CPU.
+    pub is_exclusive: bool,
     /// Further options of `sbatch`, such as `--partition=batch`.
     pub options: Vec<String>,
 }
@@ -61,11 +63,12 @@ impl Slurm {
 
     /// Arguments of `sbatch` before the script.
     fn arguments(&self) -> Vec<OsString> {
-        let Array { logs, tasks, options, .. } = &self.array;
+        let Array { logs, tasks, options, is_exclusive, .. } = &self.array;
         let mut log = OsString::from("--output=");
         log.push(logs.join("%a.txt"));
         let array = format!("--array=1-{tasks}");
-        let fixed = ["--parsable", "--job-name=seekwell", "--ntasks=1", "--cpus-per-task=1"];
+        let share = if *is_exclusive { "--exclusive" } else { "--cpus-per-task=1" };
+        let fixed = ["--parsable", "--job-name=seekwell", "--ntasks=1", share];
         // A task whose node fails or is taken away starts again on another one.
         let again = ["--requeue", "--open-mode=append"];
         let fixed = fixed.into_iter().chain(again).map(OsString::from);
@@ -120,8 +123,20 @@ impl Queue for Slurm {
     }
 
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError> {
-        output("scancel", &[job.0.clone().into()]).map(|_| ())
+        let options = which_to_cancel(self.array.is_exclusive).iter().map(OsString::from);
+        let arguments: Vec<OsString> = options.chain([job.0.clone().into()]).collect();
+        match output("scancel", &arguments) {
+            // All its tasks have ended.
+            Err(ClusterError::Command { words, .. }) if words.contains("Invalid job id") => Ok(()),
+            ended => ended.map(|_| ()),
+        }
     }
+}
+
+/// Options of `scancel`. Workers on the nodes' own kernels end by themselves after the trial under way and put their
+/// nodes back; those that only wait for a node are cancelled.
+fn which_to_cancel(is_exclusive: bool) -> &'static [&'static str] {
+    if is_exclusive { &["--state=PENDING"] } else { &[] }
 }
 
 /// Counts the lines `STATE INDEX` of `squeue`; tasks that wait share a line.

@@ -1,15 +1,15 @@
 //! The folder that a session and its workers share.
 //!
-//! Files appear whole, by renaming. A trial moves from `wanted` to `taken` with one rename, which only
-//! one worker can do, also over NFS; its result appears in `done`.
+//! Files appear whole, by renaming. A share of the trials, which is one trial or a round, moves from `wanted` to
+//! `taken` with one rename, which only one worker can do, also over NFS; its results appear in `done`.
 //!
 //! | path | made by | holds |
 //! | --- | --- | --- |
 //! | `work.json` | session | plan, environment, settings of the trials' backend |
 //! | `id` | session | a number of that work: results of another one do not count |
-//! | `wanted/INDEX` | session | a trial that any worker may take |
-//! | `taken/INDEX.TASK` | worker | the trial that it runs |
-//! | `done/INDEX` | worker | the record, or why there is none |
+//! | `wanted/INDEX` | session | a share that any worker may take |
+//! | `taken/INDEX.TASK` | worker | the share that it runs |
+//! | `done/INDEX` | worker | the records, or why there is none |
 //! | `beats/NAME` | all | a number that grows while the writer lives |
 //! | `logs/TASK.txt` | scheduler | words of a worker |
 //! | `stop` | session | tells workers to end |
@@ -59,17 +59,35 @@ pub struct Work {
     pub settings: serde_json::Value,
 }
 
-/// The result of a trial.
+/// Trials that one worker runs and delivers together: one trial, or a round where trials depend on their node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Number of the trial, or of the round.
+    pub index: u32,
+    /// Its trials in their order.
+    pub trials: Vec<PlannedTrial>,
+}
+
+impl From<PlannedTrial> for Share {
+    fn from(trial: PlannedTrial) -> Self {
+        Self { index: trial.index, trials: vec![trial] }
+    }
+}
+
+/// The record of a trial, or the error of a backend that is broken.
+pub type Outcome = Result<Box<Record>, String>;
+
+/// The results of a share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
     /// Number of the work that the worker was given: two plans may have the same trial.
     pub(crate) work: u64,
-    /// The trial.
-    pub trial: PlannedTrial,
+    /// The share.
+    pub share: Share,
     /// The worker.
     pub task: String,
-    /// Its record, or the error of a backend that is broken.
-    pub result: Result<Box<Record>, String>,
+    /// One for each trial; of a backend that is broken up to the error.
+    pub results: Vec<Outcome>,
 }
 
 /// The shared folder.
@@ -169,14 +187,9 @@ impl Spool {
         Ok(read::<u64>(&self.path(ID))?.is_some_and(|work| work != self.work))
     }
 
-    /// The result of a trial, for [`Self::deliver`].
-    pub(crate) fn delivery(
-        &self,
-        trial: PlannedTrial,
-        task: &str,
-        result: Result<Box<Record>, String>,
-    ) -> Delivery {
-        Delivery { work: self.work, trial, task: task.to_owned(), result }
+    /// The results of a share, for [`Self::deliver`].
+    pub(crate) fn delivery(&self, share: Share, task: &str, results: Vec<Outcome>) -> Delivery {
+        Delivery { work: self.work, share, task: task.to_owned(), results }
     }
 
     /// True if there is no folder any more, because the run is over.
@@ -203,23 +216,23 @@ impl Spool {
         &self.folder
     }
 
-    /// Offers a trial to the workers, unless it is offered, or one has it or has run it.
-    pub(crate) fn want(&self, trial: &PlannedTrial) -> Result<(), ClusterError> {
-        let (name, wanted) = (name(trial.index), self.path(WANTED));
-        // In the order in which a trial moves, so that it cannot be missed on its way.
+    /// Offers a share to the workers, unless it is offered, or one has it or has run it.
+    pub(crate) fn want(&self, share: &Share) -> Result<(), ClusterError> {
+        let (name, wanted) = (name(share.index), self.path(WANTED));
+        // In the order in which a share moves, so that it cannot be missed on its way.
         if wanted.join(&name).exists()
-            || self.taken()?.iter().any(|(index, _)| *index == trial.index)
+            || self.taken()?.iter().any(|(index, _)| *index == share.index)
             || self.path(DONE).join(&name).exists()
         {
             return Ok(());
         }
-        self.note(&wanted.join(name), trial)
+        self.note(&wanted.join(name), share)
     }
 
-    /// Offers these trials as [`Self::want`] does, and withdraws the offers of all others.
-    pub(crate) fn want_only(&self, trials: &[PlannedTrial]) -> Result<(), ClusterError> {
-        let wanted: BTreeMap<String, &PlannedTrial> =
-            trials.iter().map(|trial| (name(trial.index), trial)).collect();
+    /// Offers these shares as [`Self::want`] does, and withdraws the offers of all others.
+    pub(crate) fn want_only(&self, shares: &[Share]) -> Result<(), ClusterError> {
+        let wanted: BTreeMap<String, &Share> =
+            shares.iter().map(|share| (name(share.index), share)).collect();
         // As in `want`.
         let mut known: BTreeSet<String> = names(&self.path(WANTED))?.into_iter().collect();
         for offered in known.iter().filter(|offered| !wanted.contains_key(*offered)) {
@@ -229,12 +242,12 @@ impl Spool {
         known.extend(names(&self.path(DONE))?);
         let new = wanted.into_iter().filter(|(name, _)| !known.contains(name));
         new.into_iter()
-            .try_for_each(|(name, trial)| self.note(&self.path(WANTED).join(name), trial))
+            .try_for_each(|(name, share)| self.note(&self.path(WANTED).join(name), share))
     }
 
-    /// Takes the first trial that is wanted, or a later one when others are faster: each that was lost to another
-    /// worker doubles the number of trials among which the next one is chosen.
-    pub(crate) fn take(&self, task: &str) -> Result<Option<PlannedTrial>, ClusterError> {
+    /// Takes the first share that is wanted, or a later one when others are faster: each that was lost to another
+    /// worker doubles the number of shares among which the next one is chosen.
+    pub(crate) fn take(&self, task: &str) -> Result<Option<Share>, ClusterError> {
         let mut offered = names(&self.path(WANTED))?;
         let mut lost = 0_u32;
         while !offered.is_empty() {
@@ -248,40 +261,42 @@ impl Spool {
                 }
                 _ => {}
             }
-            if let Some(trial) = read(&to)? {
-                return Ok(Some(trial));
+            if let Some(share) = read(&to)? {
+                return Ok(Some(share));
             }
             lost += 1;
         }
         Ok(None)
     }
 
-    /// Delivers the result of a taken trial.
+    /// Delivers the results of a taken share, all or none.
     pub(crate) fn deliver(&self, delivery: &Delivery) -> Result<(), ClusterError> {
-        let name = name(delivery.trial.index);
+        let name = name(delivery.share.index);
         self.write(&self.path(DONE).join(&name), delivery)?;
         remove(&self.path(TAKEN).join(format!("{name}.{}", delivery.task)))
     }
 
-    /// The result of exactly this trial, if it was delivered.
-    pub(crate) fn delivered(&self, trial: &PlannedTrial) -> Result<Option<Delivery>, ClusterError> {
-        let path = self.path(DONE).join(name(trial.index));
+    /// The results of exactly these trials, and perhaps of others of their share, if they were delivered.
+    pub(crate) fn delivered(&self, share: &Share) -> Result<Option<Delivery>, ClusterError> {
+        let path = self.path(DONE).join(name(share.index));
+        let holds = |delivery: &Delivery| {
+            let all = &delivery.share.trials;
+            delivery.work == self.work && share.trials.iter().all(|trial| all.contains(trial))
+        };
         match read::<Delivery>(&path)? {
-            Some(delivery) if delivery.work == self.work && delivery.trial == *trial => {
-                Ok(Some(delivery))
-            }
+            Some(delivery) if holds(&delivery) => Ok(Some(delivery)),
             // Of a plan that was made longer or shorter since, or by a worker of another run.
             Some(_) => remove(&path).map(|()| None),
             None => Ok(None),
         }
     }
 
-    /// Removes a result that the run has kept.
-    pub(crate) fn kept(&self, trial: &PlannedTrial) -> Result<(), ClusterError> {
-        remove(&self.path(DONE).join(name(trial.index)))
+    /// Removes results that the run has kept.
+    pub(crate) fn kept(&self, index: u32) -> Result<(), ClusterError> {
+        remove(&self.path(DONE).join(name(index)))
     }
 
-    /// Taken trials with their workers.
+    /// Taken shares with their workers.
     pub(crate) fn taken(&self) -> Result<Vec<(u32, String)>, ClusterError> {
         let split = |name: String| {
             let (index, task) = name.split_once('.')?;
@@ -290,7 +305,7 @@ impl Spool {
         Ok(names(&self.path(TAKEN))?.into_iter().filter_map(split).collect())
     }
 
-    /// Offers a trial again whose worker is lost.
+    /// Offers a share again whose worker is lost.
     pub(crate) fn put_back(&self, index: u32, task: &str) -> Result<(), ClusterError> {
         let from = self.path(TAKEN).join(format!("{}.{task}", name(index)));
         match fs::rename(&from, self.path(WANTED).join(name(index))) {

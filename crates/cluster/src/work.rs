@@ -1,7 +1,7 @@
 //! A worker: takes trials out of the shared folder until the session has no more.
 
 use crate::error::ClusterError;
-use crate::spool::{SESSION, Spool};
+use crate::spool::{Outcome, SESSION, Share, Spool};
 use seekwell_model::backend::BackendError;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
@@ -70,21 +70,42 @@ fn take_all(
 ) -> Result<(), ClusterError> {
     let mut in_vain = 0;
     while !over.load(Ordering::Relaxed) && !spool.is_stopped() {
-        let Some(trial) = spool.take(task)? else {
+        let Some(share) = spool.take(task)? else {
             std::thread::sleep(pause(in_vain));
             in_vain += 1;
             continue;
         };
         in_vain = 0;
-        let result = run(&trial).map(Box::new).map_err(|error| in_words(&*error));
-        let broken = result.is_err();
-        spool.deliver(&spool.delivery(trial, task, result))?;
-        *trials += 1;
+        let Some(results) = run_share(spool, &share, over, run) else { break };
+        let broken = results.iter().any(Result::is_err);
+        let ran = results.len() as u64;
+        spool.deliver(&spool.delivery(share, task, results))?;
+        *trials += ran;
         if broken {
             break;
         }
     }
     Ok(())
+}
+
+/// Runs the trials of a share up to the first error; `None` if the session wants no more before its last one begins.
+fn run_share(
+    spool: &Spool,
+    share: &Share,
+    over: &AtomicBool,
+    run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
+) -> Option<Vec<Outcome>> {
+    let mut results = Vec::new();
+    for trial in &share.trials {
+        if !results.is_empty() && (over.load(Ordering::Relaxed) || spool.is_stopped()) {
+            return None;
+        }
+        results.push(run(trial).map(Box::new).map_err(|error| in_words(&*error)));
+        if results.last().is_some_and(Result::is_err) {
+            break;
+        }
+    }
+    Some(results)
 }
 
 /// Time until the next look after so many in vain.

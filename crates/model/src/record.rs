@@ -77,6 +77,19 @@ pub struct DeviceInForce {
     pub queue: QueueSettings,
 }
 
+/// The node of a cluster on which a trial ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Release of its kernel.
+    pub kernel: Option<String>,
+    /// Model of its CPU.
+    pub cpu: Option<String>,
+    /// Its memory.
+    pub ram: Option<Bytes>,
+}
+
 /// The stack as it was during the trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct InForce {
@@ -106,6 +119,9 @@ pub struct InForce {
     pub swap: Option<Bytes>,
     /// CPUs that agent and workload were pinned to.
     pub cpus: Vec<u32>,
+    /// The node of a cluster that ran the trial, where a trial depends on its node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Node>,
 }
 
 /// One sample of the timeline: iostat's columns over the interval that ends at `at_ns`, and the

@@ -142,6 +142,43 @@ pub struct Evidence {
     pub checks: Vec<CheckFound>,
     /// Data that survive a power cut, by stack in the order of the plan.
     pub durability: Vec<StackDurability>,
+    /// The verdict on each node of a cluster, in the order of their names; empty for a run on one machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeFound>,
+}
+
+/// The comparison within one node of a cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeFound {
+    /// Name of the node.
+    pub node: String,
+    /// Complete rounds on it.
+    pub rounds: u32,
+    /// The stack with the best value there; `None` if nothing was compared.
+    pub leader: Option<String>,
+    /// Agreement with the verdict of all nodes.
+    pub standing: NodeStanding,
+    /// The verdict's leader against its best rival there: ratio of the rival's value to the leader's, with its
+    /// interval.
+    pub rival: Option<String>,
+    /// See [`Self::rival`].
+    pub ratio: Option<f64>,
+    /// Lower end.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// Agreement of one node with the verdict of all nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeStanding {
+    /// The winner is shown to be the best there too.
+    Holds,
+    /// Another stack is shown to be better there.
+    Differs,
+    /// The rounds on it are too few, or too noisy, to tell.
+    Open,
 }
 
 /// The course of a race.

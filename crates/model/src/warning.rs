@@ -330,6 +330,9 @@ warnings! {
     InForceDiffers "in-force-differs" Run Doubt
         "A setting that the lab does not vary was not the same in all stacks."
         "treat it as part of the difference between the stacks, or set it in the lab"
+    OtherNode "other-node" Run Note
+        "A run on the nodes of a cluster was continued without the folder that held the rest of a round. Trials that ran on another node than most of their round are not compared."
+        "keep the folder next to the run file until the run ends"
     DependentRounds "dependent-rounds" Run Doubt
         "The rounds resemble their neighbours, or single stacks have slow spells of several rounds. More than two of 100 certificates from so few rounds of such noise are wrong."
         "add rounds: 20 where neighbours resemble each other, 40 where there are slow spells"

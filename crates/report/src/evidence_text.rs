@@ -11,7 +11,7 @@ use seekwell_model::lab::Better;
 use seekwell_model::power_cut::CutCounts;
 use seekwell_model::verdict::{
     AxisFound, Beside, CheckFound, ControlFound, DurabilityClass, Evidence, InteractionFound,
-    RaceCourse, StackDurability,
+    NodeFound, NodeStanding, RaceCourse, StackDurability, Verdict,
 };
 
 /// Stacks that left in the screen and are named one by one.
@@ -34,6 +34,7 @@ pub(crate) fn sections(view: &RunView) -> Vec<Section> {
     let all = [
         ("What made the difference", difference(view)),
         ("Another device or another filesystem", devices::sentences(view)),
+        ("On each node", nodes(&view.verdict)),
         ("After a power cut", durability(evidence)),
         ("How the race went", evidence.race.as_ref().map_or_else(Vec::new, course)),
         ("The laboratory", laboratory(evidence)),
@@ -165,6 +166,35 @@ pub(crate) fn class_words(class: DurabilityClass) -> &'static str {
         DurabilityClass::Unsafe => "even synced data may be lost",
         DurabilityClass::Volatile => "nothing is left",
     }
+}
+
+/// The verdict within each node of a cluster; nothing for a run on one machine.
+fn nodes(verdict: &Verdict) -> Vec<String> {
+    let all = &verdict.evidence.nodes;
+    let Some(leader) = &verdict.baseline else { return vec![] };
+    let standing = |wanted| all.iter().filter(move |one| one.standing == wanted);
+    let rounds =
+        |one: &NodeFound| format!("{} ({})", one.node, count(one.rounds as usize, "round"));
+    let mut said = Vec::new();
+    let holds: Vec<String> = standing(NodeStanding::Holds).map(rounds).collect();
+    if !holds.is_empty() {
+        said.push(format!("{leader} is the best on {}", few(holds.iter().map(String::as_str))));
+    }
+    for one in standing(NodeStanding::Differs) {
+        let (Some(rival), Some(ratio)) = (&one.rival, one.ratio) else { continue };
+        let ends = one.low.zip(one.high);
+        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({low:.3} to {high:.3})"));
+        said.push(format!(
+            "On {} {rival} is better: its value is {ratio:.3} times that of {leader}{ends}",
+            rounds(one)
+        ));
+    }
+    let open: Vec<String> = standing(NodeStanding::Open).map(rounds).collect();
+    if !open.is_empty() {
+        let open = few(open.iter().map(String::as_str));
+        said.push(format!("Too few rounds, or too much noise, to tell on {open}"));
+    }
+    said
 }
 
 /// Only where the classes differ or power was cut: then the table has a mark, and here is what it means.

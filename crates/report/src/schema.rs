@@ -6,7 +6,9 @@ use seekwell_model::lab::Better;
 use seekwell_model::plan::LeftOut;
 use seekwell_model::record::{DeviceTotals, InForce};
 use seekwell_model::stack::{Backing, DataMode, MemoryLimit, Stack, WriteBack, WriteCache};
-use seekwell_model::verdict::{Basis, Decision, DurabilityClass, Verdict, VerdictKind};
+use seekwell_model::verdict::{
+    Basis, Decision, DurabilityClass, NodeStanding, Verdict, VerdictKind,
+};
 use seekwell_model::warning::Warning;
 use serde_json::{Map, Value, json};
 use serde_reflection::{
@@ -38,6 +40,7 @@ fn registry() -> serde_reflection::Result<Registry> {
     tracer.trace_type::<Better>(&samples)?;
     tracer.trace_type::<Basis>(&samples)?;
     tracer.trace_type::<DurabilityClass>(&samples)?;
+    tracer.trace_type::<NodeStanding>(&samples)?;
     tracer.trace_type::<Stack>(&samples)?;
     tracer.trace_type::<Verdict>(&samples)?;
     tracer.trace_type::<Warning>(&samples)?;
@@ -47,11 +50,13 @@ fn registry() -> serde_reflection::Result<Registry> {
     tracer.registry()
 }
 
-/// Fields of stacks with layers, overlays or NFS, which other stacks do not have.
-const OF_SOME_STACKS: [(&str, &str); 7] = [
+/// Fields of stacks with layers, overlays or NFS, and of runs on the nodes of a cluster, which others do not have.
+const OF_SOME_STACKS: [(&str, &str); 9] = [
     ("Stack", "layers"),
     ("InForce", "members"),
     ("InForce", "layers"),
+    ("InForce", "node"),
+    ("Evidence", "nodes"),
     ("Filesystem", "nfs"),
     ("Overlay", "upper"),
     ("Nfs", "rsize"),

@@ -8,6 +8,7 @@ mod durability;
 mod evidence;
 mod laboratory;
 mod needed;
+mod nodes;
 pub mod prolong;
 mod race;
 mod short;
@@ -124,6 +125,7 @@ fn add_evidence(
     evidence::add(plan, records, values, verdict);
     verdict.evidence.checks = laboratory::checks(plan, records, values);
     verdict.evidence.durability = durability::of_plan(plan, records);
+    nodes::add(plan, records, values, verdict);
     laboratory::withdraw(verdict);
 }
 
@@ -431,6 +433,7 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
     all.extend(failures(plan, records));
     all.extend(values::without_ratio(plan, records));
     all.extend(differences::in_force(plan, records));
+    all.extend(nodes::strays(records));
     let mut counted: BTreeMap<Kind, (Warning, u32, BTreeSet<String>)> = BTreeMap::new();
     for (trial, record) in records {
         let label = &plan.pair(trial).0.label;

@@ -10,6 +10,7 @@ pub mod execute;
 #[cfg(test)]
 mod fixture;
 pub mod judge;
+mod nodes;
 pub mod order;
 pub mod outlook;
 pub mod predict;

@@ -1,5 +1,6 @@
 //! The judged metric of every trial, by stack and round.
 
+use crate::nodes::strays;
 use crate::records::{Records, is_quarantined};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
@@ -66,7 +67,8 @@ pub fn round_values(
 ) -> Vec<(usize, Option<f64>)> {
     let judged = common_workloads(plan);
     let mut parts: BTreeMap<usize, Vec<Observed>> = BTreeMap::new();
-    for trial in round {
+    let strays = strays(round.iter().filter_map(|trial| records.get(&trial.index)));
+    for trial in round.iter().filter(|trial| !strays.contains(&trial.index)) {
         let pair = plan.candidates[trial.candidate as usize];
         let of_stack = parts.entry(pair.stack as usize).or_default();
         if judged.contains(&pair.workload) {
@@ -95,7 +97,8 @@ fn rows(plan: &Plan, records: &Records, rounds: usize) -> Vec<Vec<Observed>> {
     let mut rows = vec![vec![Observed::NotRun; rounds]; plan.candidates.len()];
     // The round behind the last one.
     let mut ends = vec![0; plan.candidates.len()];
-    for (trial, record) in records.values() {
+    let strays = strays(records.values());
+    for (trial, record) in records.values().filter(|(trial, _)| !strays.contains(&trial.index)) {
         let (candidate, round) = (trial.candidate as usize, trial.round as usize);
         if let (Some(row), Some(end)) = (rows.get_mut(candidate), ends.get_mut(candidate)) {
             row[round] = Observed::run(usable(plan, record));

@@ -21,7 +21,7 @@ pub struct Entry {
 
 /// Every backend.
 pub const BACKENDS: [Entry; 2] = [
-    Entry { name: "host", options: &["device", "journal-device"], setup: Host::setup },
+    Entry { name: Host::NAME, options: &["device", "journal-device", "nodes"], setup: Host::setup },
     Entry {
         name: "virtual",
         options: &["model", "on", "kernel", "bring", "set", "jobs", "cpu", "check", "nodes"],

@@ -164,6 +164,11 @@ pub enum SessionError {
         "a run on this kernel attaches loop devices, formats and mounts, which needs root; run it with sudo"
     )]
     NeedsRoot,
+    /// The node's kernel measures for root alone.
+    #[error(
+        "a worker on this kernel attaches loop devices, formats and mounts, which needs root; submit the run as root"
+    )]
+    NodeNeedsRoot,
     /// The host backend cannot be set up.
     #[error(transparent)]
     Host(#[from] HostBackendError),

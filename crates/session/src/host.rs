@@ -4,15 +4,18 @@ use crate::effects::{self, Effects};
 use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::machine::Machine;
-use crate::options::Options;
+use crate::nodes::{self, OfHosts};
+use crate::options::{HOST, Options};
 use crate::setup::{Opened, Setup};
 use seekwell_agent::host_backend::{HostBackend, HostOptions};
 use seekwell_host::facts;
 use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::refusal::RefusalKind;
 use seekwell_host::sysfs::System;
+use seekwell_model::backend::Backend;
 use seekwell_model::lab::Lab;
 use seekwell_model::plan::{BackendFacts, Plan};
+use seekwell_model::record::Node;
 use seekwell_model::stack::Backing;
 use seekwell_model::units::Bytes;
 use std::collections::BTreeSet;
@@ -31,6 +34,40 @@ pub(crate) struct Host {
 }
 
 impl Host {
+    /// Its name in options and run files.
+    pub(crate) const NAME: &str = HOST;
+
+    /// Opens this node for the rounds of a run on a cluster. Disks are checked here, against the claims of this node.
+    ///
+    /// # Errors
+    /// When this user is not root, or the guard refuses a disk.
+    pub(crate) fn on_node(
+        machine: &Machine,
+        plan: &Plan,
+        options: &OfHosts,
+        folder: &Path,
+    ) -> Result<Box<dyn Backend>, SessionError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(SessionError::NodeNeedsRoot);
+        }
+        let context = Context { claims: machine.claims(), run_file: Some(folder.to_owned()) };
+        for disk in disks(plan) {
+            guard::check(&machine.system, disk, Purpose::Write, &context)?;
+        }
+        let scratch = options.scratch.clone().unwrap_or_else(|| machine.temporary.clone());
+        Ok(Box::new(HostBackend::new(plan, Self::backend_options(machine, scratch, folder))?))
+    }
+
+    fn backend_options(machine: &Machine, scratch: PathBuf, run_file: &Path) -> HostOptions {
+        HostOptions {
+            program: machine.program.clone(),
+            scratch,
+            undo_directory: machine.undo(),
+            claims_directory: machine.claims(),
+            run_file: run_file.to_owned(),
+        }
+    }
+
     pub(crate) fn setup(
         session: &Session,
         options: &Options,
@@ -64,10 +101,17 @@ impl Setup for Host {
     }
 
     fn environment(&self, _lab: &Lab) -> Result<serde_json::Value, SessionError> {
-        Ok(environment(&self.machine.system))
+        Ok(match self.options.cluster {
+            Some(_) => environment_of_nodes(),
+            None => environment(&self.machine.system),
+        })
     }
 
     fn check_devices(&self, plan: &Plan, run_file: Option<&Path>) -> Result<(), SessionError> {
+        if self.options.cluster.is_some() {
+            // Disks and claims are those of the nodes: each checks its own.
+            return Ok(());
+        }
         let context =
             Context { claims: self.machine.claims(), run_file: run_file.map(Path::to_owned) };
         for disk in disks(plan) {
@@ -84,7 +128,7 @@ impl Setup for Host {
     }
 
     fn check_start(&self, plan: &Plan, run_file: &Path) -> Result<(), SessionError> {
-        if !rustix::process::geteuid().is_root() {
+        if self.options.cluster.is_none() && !rustix::process::geteuid().is_root() {
             return Err(SessionError::NeedsRoot);
         }
         // A disk that is missing or refused needs no plan to be seen.
@@ -98,13 +142,14 @@ impl Setup for Host {
 
     fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {
         self.check_start(plan, run_file)?;
-        let options = HostOptions {
-            program: self.machine.program.clone(),
-            scratch: self.options.scratch_directory(run_file),
-            undo_directory: self.machine.undo(),
-            claims_directory: self.machine.claims(),
-            run_file: run_file.to_owned(),
-        };
+        if let Some(on) = &self.options.cluster {
+            let environment = environment_of_nodes();
+            let cluster =
+                nodes::cluster(&self.machine, &self.options, on, plan, &environment, run_file)?;
+            return Ok(Opened { backend: Box::new(cluster), environment, notes: Vec::new() });
+        }
+        let scratch = self.options.scratch_directory(run_file);
+        let options = Self::backend_options(&self.machine, scratch, run_file);
         let backend = Box::new(HostBackend::new(plan, options)?);
         let environment = environment(&self.machine.system);
         Ok(Opened { backend, environment, notes: Vec::new() })
@@ -183,6 +228,25 @@ fn backing(text: &str) -> Result<Backing, SessionError> {
         }
         _ => Backing::Disk { path: PathBuf::from(text) },
     })
+}
+
+/// Description of a run on the nodes of a cluster: each record tells its node.
+fn environment_of_nodes() -> serde_json::Value {
+    serde_json::json!({
+        "place": Host::NAME,
+        "cluster": true,
+        "uncontrolled": [
+            "differences between the nodes, except that stacks are compared within rounds, and each round within one node",
+            "other processes of the nodes, their temperature and their CPU frequency",
+        ],
+    })
+}
+
+/// This machine as a node of a cluster.
+pub(crate) fn node(system: &System) -> Node {
+    let found = facts::environment(system);
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Node { name, kernel: found.kernel_release, cpu: found.cpu_model, ram: found.ram }
 }
 
 /// Description of this machine for a run file, with everything that no run controls.

@@ -1,9 +1,9 @@
-//! Trials of the virtual backend on the nodes of a cluster: the session's side; a worker's is `worker`.
+//! Trials on the nodes of a cluster: the session's side; a worker's is `worker`.
 
 use crate::error::SessionError;
 use crate::machine::Machine;
-use crate::options::{Change, OnCluster, Options, Workers};
-use seekwell_cluster::{Array, Cluster, Others, Patience, Queue, Slurm, Spool, Work};
+use crate::options::{Change, HOST, OnCluster, Options, Workers};
+use seekwell_cluster::{Array, Cluster, Others, Patience, Queue, Slurm, Spool, Unit, Work};
 use seekwell_model::plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,9 +15,42 @@ mod tests;
 /// End of the name of the folder that session and workers share, next to the run file.
 const FOLDER: &str = ".nodes";
 
+/// The backend of the workers with its options.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "place", rename_all = "lowercase")]
+pub(crate) enum Settings {
+    /// Guests on modelled disks: any node runs any trial.
+    Virtual(OfGuests),
+    /// The nodes' own kernels: a node runs whole rounds.
+    Host(OfHosts),
+}
+
+/// Options of the host backend that a worker needs.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct OfHosts {
+    /// Directory for scratch images on the node; `None` for that of its temporary files.
+    pub(crate) scratch: Option<PathBuf>,
+}
+
+impl Settings {
+    fn of(options: &Options) -> Self {
+        if options.backend == HOST {
+            return Self::Host(OfHosts { scratch: options.scratch.clone() });
+        }
+        Self::Virtual(OfGuests::of(options))
+    }
+
+    fn unit(&self) -> Unit {
+        match self {
+            Self::Virtual(_) => Unit::Trial,
+            Self::Host(_) => Unit::Round,
+        }
+    }
+}
+
 /// Options of the virtual backend that a worker needs; devices come with the environment.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Settings {
+pub(crate) struct OfGuests {
     kernel: Option<String>,
     bring: Vec<PathBuf>,
     changes: Vec<String>,
@@ -25,7 +58,7 @@ pub(crate) struct Settings {
     check: bool,
 }
 
-impl Settings {
+impl OfGuests {
     fn of(options: &Options) -> Self {
         Self {
             kernel: options.kernel.clone(),
@@ -68,7 +101,9 @@ pub(crate) fn cluster(
     {
         return Err(SessionError::Sbatch { option: option.to_owned() });
     }
-    let settings = serde_json::to_value(Settings::of(options)).map_err(SessionError::Settings)?;
+    let settings = Settings::of(options);
+    let unit = settings.unit();
+    let settings = serde_json::to_value(settings).map_err(SessionError::Settings)?;
     let work = Work { plan: plan.clone(), environment: environment.clone(), settings };
     let spool = folder(run_file);
     let queue: Box<dyn Queue> = match &on.workers {
@@ -77,11 +112,12 @@ pub(crate) fn cluster(
             logs: Spool::logs_in(&spool),
             spool: spool.clone(),
             tasks: *tasks,
+            is_exclusive: unit == Unit::Round,
             options: options.clone(),
         })),
         Workers::Others => Box::new(Others),
     };
-    Ok(Cluster::later(&spool, work, queue, Patience::default(), on.stop.clone()))
+    Ok(Cluster::later(&spool, work, queue, Patience::default(), on.stop.clone()).by(unit))
 }
 
 /// The shared folder of a run.

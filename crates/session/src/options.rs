@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+/// Name of the backend on a kernel of its own machine.
+pub(crate) const HOST: &str = "host";
+
 /// Settings of a run that the lab does not contain. Each option except `scratch` and `more` belongs
 /// to one backend; see [`BACKENDS`](crate::backends::BACKENDS).
 #[derive(Clone, Debug, Default)]
@@ -34,7 +37,7 @@ pub struct Options {
     pub cpu: Option<CpuCharge>,
     /// Virtual: runs every trial twice and compares.
     pub check: bool,
-    /// Virtual: runs the trials on the nodes of a cluster instead of this machine.
+    /// Runs the trials on the nodes of a cluster instead of this machine.
     pub cluster: Option<OnCluster>,
     /// Directory for scratch images, or for guest data that does not fit in memory.
     pub scratch: Option<PathBuf>,
@@ -107,6 +110,11 @@ impl Options {
         let cpu = self.cpu.map(|charge| ("--cpu", charge.to_string()));
         let pairs = place.into_iter().chain(kernel).chain(bring).chain(set).chain(cpu);
         let check = self.check.then(|| "--check".to_owned());
+        // On this machine alone its rounds would be those of another kernel.
+        let on_nodes = self.backend == usual && self.cluster.is_some();
+        let cluster =
+            on_nodes.then(|| [("--place", self.backend.clone()), ("--on", "slurm".to_owned())]);
+        let pairs = pairs.chain(cluster.into_iter().flatten());
         pairs.flat_map(|(name, value)| [name.to_owned(), value]).chain(check).collect()
     }
 

@@ -2,11 +2,13 @@
 
 use crate::error::SessionError;
 use crate::guests::Guests;
+use crate::host::{self, Host};
 use crate::kept;
 use crate::loaded::Session;
-use crate::nodes::Settings;
+use crate::nodes::{OfGuests, Settings};
 use crate::setup::Opened;
-use seekwell_cluster::{Spool, Worked};
+use seekwell_cluster::{Spool, Work, Worked};
+use seekwell_model::backend::Backend;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,16 +25,40 @@ impl Session {
     pub fn work(&self, folder: &Path, task: &str, wait: bool) -> Result<Worked, SessionError> {
         let (spool, work) = if wait { Spool::wait(folder, LOOK)? } else { Spool::open(folder)? };
         let settings: Settings =
-            serde_json::from_value(work.settings).map_err(SessionError::Settings)?;
-        let mut guests = Guests::setup(self, &settings.options()?)?;
-        guests.recall(&work.environment, folder)?;
-        let Opened { mut backend, environment, .. } = guests.open(&work.plan, folder)?;
-        if let Some(difference) = kept::difference(&work.environment, &environment) {
-            return Err(SessionError::OtherNode { difference });
-        }
+            serde_json::from_value(work.settings.clone()).map_err(SessionError::Settings)?;
+        let (mut backend, node) = match settings {
+            Settings::Virtual(options) => (self.guests(&options, &work, folder)?, None),
+            Settings::Host(options) => {
+                let backend = Host::on_node(self.machine(), &work.plan, &options, folder)?;
+                (backend, Some(host::node(&self.machine().system)))
+            }
+        };
         let ran = seekwell_cluster::work(&spool, task, &mut |trial| {
-            backend.run(&work.plan, trial, &mut |_| {})
+            let mut record = backend.run(&work.plan, trial, &mut |_| {})?;
+            if node.is_some() {
+                record.in_force.node.clone_from(&node);
+            }
+            Ok(record)
         });
-        Ok(ran?)
+        let put_back = backend.finish();
+        let ran = ran?;
+        put_back.map_err(SessionError::PutBack)?;
+        Ok(ran)
+    }
+
+    /// The guests of a node that is like the machine of the run.
+    fn guests(
+        &self,
+        options: &OfGuests,
+        work: &Work,
+        folder: &Path,
+    ) -> Result<Box<dyn Backend>, SessionError> {
+        let mut guests = Guests::setup(self, &options.options()?)?;
+        guests.recall(&work.environment, folder)?;
+        let Opened { backend, environment, .. } = guests.open(&work.plan, folder)?;
+        match kept::difference(&work.environment, &environment) {
+            Some(difference) => Err(SessionError::OtherNode { difference }),
+            None => Ok(backend),
+        }
     }
 }

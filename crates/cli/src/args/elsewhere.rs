@@ -21,7 +21,8 @@ pub(super) fn is_named(word: &str) -> bool {
 /// Workers on the nodes of a cluster.
 #[derive(Args, Debug)]
 pub struct ClusterArgs {
-    /// With --on slurm: number of workers, each with one CPU; of clients the number of nodes
+    /// With --on slurm: number of workers, each with one CPU; with --place host each with a node of its own;
+    /// of clients the number of nodes
     #[arg(long, value_name = "N", requires = "on", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub nodes: u32,
     /// With --on slurm: partition of the cluster [default: the cluster's own]

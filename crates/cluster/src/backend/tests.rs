@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{record, some_work, spool, trial};
+use crate::fixture::{record, share, some_work, spool, trial};
 use std::sync::Mutex;
 
 /// A scheduler by script: each submission takes the next course.
@@ -96,9 +96,10 @@ fn fast() -> Patience {
 fn runs_one(spool: &Spool) -> Box<dyn FnMut()> {
     let spool = spool.clone();
     Box::new(move || {
-        let trial = spool.take("a").unwrap().unwrap();
-        let result = Ok(Box::new(record(trial.index)));
-        spool.deliver(&spool.delivery(trial, "a", result)).unwrap();
+        let share = spool.take("a").unwrap().unwrap();
+        let results = share.trials.iter().map(|trial| Ok(Box::new(record(trial.index))));
+        let results = results.collect();
+        spool.deliver(&spool.delivery(share, "a", results)).unwrap();
     })
 }
 
@@ -134,7 +135,7 @@ fn workers_that_ended_are_submitted_again_and_their_trial_runs_again() {
     let spool = spool(&folder);
     let takes = {
         let spool = spool.clone();
-        Box::new(move || assert_eq!(spool.take("killed").unwrap(), Some(trial(0))))
+        Box::new(move || assert_eq!(spool.take("killed").unwrap(), Some(share(0))))
     };
     let queue = ScriptedQueue {
         on_submit: vec![takes, runs_one(&spool)],
@@ -168,7 +169,7 @@ fn workers_that_never_deliver_end_the_run_with_their_last_words() {
 fn a_trial_of_a_silent_worker_is_put_back_and_given_up_after_three() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want(&trial(0)).unwrap();
+    spool.want(&share(0)).unwrap();
     let (mut cluster, _) =
         cluster(&spool, ScriptedQueue { live: vec![running(&[1])], ..Default::default() });
     let begun = Instant::now();
@@ -196,8 +197,8 @@ fn a_trial_of_a_silent_worker_is_put_back_and_given_up_after_three() {
 fn a_trial_of_a_worker_whose_task_began_again_is_put_back_soon() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[trial(0)]).unwrap();
-    assert_eq!(spool.take("1--node1-20").unwrap(), Some(trial(0)));
+    spool.want_only(&[share(0)]).unwrap();
+    assert_eq!(spool.take("1--node1-20").unwrap(), Some(share(0)));
     let (mut cluster, _) = cluster(&spool, ScriptedQueue::default());
     let begin = Instant::now();
     let later = |seconds| begin + Duration::from_secs(seconds);
@@ -215,14 +216,14 @@ fn a_trial_of_a_worker_whose_task_began_again_is_put_back_soon() {
     assert_eq!(spool.taken().unwrap().len(), 1);
     cluster.listen(later(30)).unwrap();
     assert_eq!(spool.taken().unwrap().len(), 0);
-    assert_eq!(spool.take("1--node1-99").unwrap(), Some(trial(0)));
+    assert_eq!(spool.take("1--node1-99").unwrap(), Some(share(0)));
 }
 
 #[test]
 fn a_trial_of_a_task_that_slurm_has_ended_is_offered_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[trial(0), trial(1)]).unwrap();
+    spool.want_only(&[share(0), share(1)]).unwrap();
     spool.take("1-0-node7-99").unwrap();
     spool.take("2-0-node8-99").unwrap();
     let (mut cluster, _) =
@@ -230,15 +231,16 @@ fn a_trial_of_a_task_that_slurm_has_ended_is_offered_at_once() {
     cluster.job = Some(JobId("0".to_owned()));
     cluster.provide().unwrap();
     assert_eq!(spool.taken().unwrap(), [(1, "2-0-node8-99".to_owned())]);
-    assert_eq!(spool.take("2-0-node8-99").unwrap(), Some(trial(0)));
+    assert_eq!(spool.take("2-0-node8-99").unwrap(), Some(share(0)));
 }
 
 #[test]
 fn a_broken_worker_and_a_wish_to_end_are_errors_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want(&trial(0)).unwrap();
-    let broken = spool.delivery(trial(0), "3-0-node7", Err("cannot start a guest".to_owned()));
+    spool.want(&share(0)).unwrap();
+    let broken =
+        spool.delivery(share(0), "3-0-node7", vec![Err("cannot start a guest".to_owned())]);
     spool.take("3-0-node7").unwrap();
     spool.deliver(&broken).unwrap();
     let (mut cluster, _) =
@@ -255,7 +257,7 @@ fn a_broken_worker_and_a_wish_to_end_are_errors_of_their_own() {
 fn the_folder_of_another_session_stays_until_a_trial_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let first = spool(&folder);
-    first.want(&trial(0)).unwrap();
+    first.want(&share(0)).unwrap();
     let second = || {
         let queue = Box::new(ScriptedQueue::default());
         Cluster::later(first.folder(), some_work(), queue, fast(), Arc::default())
@@ -263,10 +265,45 @@ fn the_folder_of_another_session_stays_until_a_trial_is_wanted() {
     drop(second());
     Box::new(second()).finish().unwrap();
     assert!(!first.is_stopped());
-    assert_eq!(first.take("a").unwrap(), Some(trial(0)));
+    assert_eq!(first.take("a").unwrap(), Some(share(0)));
     let mut third = second();
     third.announce(&[trial(1)]);
-    assert_eq!(first.take("a").unwrap(), Some(trial(1)), "made anew");
+    assert_eq!(first.take("a").unwrap(), Some(share(1)), "made anew");
     Box::new(third).finish().unwrap();
     assert!(first.is_gone());
+}
+
+/// Three trials of two rounds.
+fn of_rounds() -> Vec<PlannedTrial> {
+    let trial = |index| PlannedTrial { round: index / 2, ..trial(index) };
+    vec![trial(0), trial(1), trial(2)]
+}
+
+#[test]
+fn workers_take_whole_rounds_and_a_session_asks_trial_by_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let queue = ScriptedQueue {
+        on_submit: vec![runs_one(&spool)],
+        live: vec![running(&[1])],
+        ..Default::default()
+    };
+    let (cluster, _) = cluster(&spool, queue);
+    let mut cluster = cluster.by(Unit::Round);
+    let trials = of_rounds();
+    cluster.announce(&trials);
+    let plan = some_work().plan;
+    assert_eq!(cluster.run(&plan, &trials[0], &mut |_| {}).unwrap(), record(0));
+    // A session that dies now finds the rest of the round.
+    assert!(spool.delivered(&Share { index: 0, trials: vec![trials[1]] }).unwrap().is_some());
+    assert_eq!(cluster.run(&plan, &trials[1], &mut |_| {}).unwrap(), record(1));
+    runs_one(&spool)();
+    assert_eq!(cluster.run(&plan, &trials[2], &mut |_| {}).unwrap(), record(2));
+    assert_eq!(spool.delivered(&Share { index: 0, trials: vec![trials[0]] }).unwrap(), None);
+}
+
+#[test]
+fn a_lost_round_is_named_as_one() {
+    assert_eq!(Unit::Round.words(0), "round 1");
+    assert_eq!(Unit::Trial.words(0), "trial 0");
 }

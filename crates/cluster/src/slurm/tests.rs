@@ -6,6 +6,7 @@ fn slurm(options: &[&str]) -> Slurm {
         spool: PathBuf::from("/home/o'neil/x.nodes"),
         logs: PathBuf::from("/home/o'neil/x.nodes/logs"),
         tasks: 40,
+        is_exclusive: false,
         options: options.iter().map(|option| (*option).to_owned()).collect(),
     })
 }
@@ -24,6 +25,15 @@ fn all_workers_are_one_array() {
         "--partition=batch",
     ];
     assert_eq!(slurm(&["--partition=batch"]).arguments(), expected);
+}
+
+#[test]
+fn a_worker_that_measures_its_node_has_it_alone() {
+    let mut slurm = slurm(&[]);
+    slurm.array.is_exclusive = true;
+    let arguments = slurm.arguments();
+    assert!(arguments.contains(&"--exclusive".into()), "{arguments:?}");
+    assert!(!arguments.contains(&"--cpus-per-task=1".into()), "{arguments:?}");
 }
 
 #[test]
@@ -55,4 +65,10 @@ fn tasks_are_counted_from_the_lines_of_squeue() {
     assert_eq!(count("PENDING 3,7-9%2\nCOMPLETING 1\n"), (vec![], 4));
     assert_eq!(count("PENDING 3,7-9,...\n"), (vec![], 5));
     assert_eq!(count("PENDING N/A\n"), (vec![], 1));
+}
+
+#[test]
+fn workers_on_a_kernel_of_their_own_are_not_killed() {
+    assert_eq!(which_to_cancel(true), ["--state=PENDING"]);
+    assert_eq!(which_to_cancel(false), [""; 0]);
 }

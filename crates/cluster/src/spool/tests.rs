@@ -1,10 +1,10 @@
 use super::*;
-use crate::fixture::{record, some_work, spool, trial};
+use crate::fixture::{record, share, some_work, spool, trial};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn delivery(spool: &Spool, index: u32, task: &str) -> Delivery {
-    spool.delivery(trial(index), task, Ok(Box::new(record(100))))
+    spool.delivery(share(index), task, vec![Ok(Box::new(record(100)))])
 }
 
 #[test]
@@ -18,19 +18,19 @@ fn a_worker_finds_the_work_of_the_session() {
 fn a_trial_is_taken_once_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[trial(10), trial(2)]).unwrap();
-    assert_eq!(spool.take("a").unwrap(), Some(trial(2)));
-    assert_eq!(spool.take("b").unwrap(), Some(trial(10)));
+    spool.want_only(&[share(10), share(2)]).unwrap();
+    assert_eq!(spool.take("a").unwrap(), Some(share(2)));
+    assert_eq!(spool.take("b").unwrap(), Some(share(10)));
     assert_eq!(spool.take("a").unwrap(), None);
     let taken = [(2, "a".to_owned()), (10, "b".to_owned())];
     assert_eq!(spool.taken().unwrap(), taken);
     // Who asks for it again does not double it.
-    spool.want(&trial(2)).unwrap();
+    spool.want(&share(2)).unwrap();
     assert_eq!(spool.take("b").unwrap(), None);
     spool.deliver(&delivery(&spool, 2, "a")).unwrap();
-    spool.want(&trial(2)).unwrap();
+    spool.want(&share(2)).unwrap();
     assert_eq!(spool.take("b").unwrap(), None);
-    assert_eq!(spool.delivered(&trial(2)).unwrap(), Some(delivery(&spool, 2, "a")));
+    assert_eq!(spool.delivered(&share(2)).unwrap(), Some(delivery(&spool, 2, "a")));
     assert_eq!(spool.taken().unwrap(), [(10, "b".to_owned())]);
 }
 
@@ -38,15 +38,15 @@ fn a_trial_is_taken_once_and_in_order() {
 fn many_workers_take_each_trial_once() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    let trials: Vec<PlannedTrial> = (0..60).map(trial).collect();
-    spool.want_only(&trials).unwrap();
+    let shares: Vec<Share> = (0..60).map(share).collect();
+    spool.want_only(&shares).unwrap();
     let mut taken: Vec<u32> = std::thread::scope(|scope| {
         let workers: Vec<_> = ["a", "b", "c", "d"]
             .map(|task| {
                 let spool = spool.clone();
                 scope.spawn(move || {
                     std::iter::from_fn(|| spool.take(task).unwrap())
-                        .map(|trial| trial.index)
+                        .map(|share| share.index)
                         .collect::<Vec<_>>()
                 })
             })
@@ -62,11 +62,11 @@ fn many_workers_take_each_trial_once() {
 fn offers_follow_the_announced_trials() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[trial(0), trial(1), trial(2), trial(3)]).unwrap();
-    assert_eq!(spool.take("a").unwrap(), Some(trial(0)));
-    assert_eq!(spool.take("b").unwrap(), Some(trial(1)));
+    spool.want_only(&[share(0), share(1), share(2), share(3)]).unwrap();
+    assert_eq!(spool.take("a").unwrap(), Some(share(0)));
+    assert_eq!(spool.take("b").unwrap(), Some(share(1)));
     spool.deliver(&delivery(&spool, 0, "a")).unwrap();
-    spool.want_only(&[trial(0), trial(1), trial(3), trial(4)]).unwrap();
+    spool.want_only(&[share(0), share(1), share(3), share(4)]).unwrap();
     assert_eq!(names(&spool.path(WANTED)).unwrap(), ["00000003", "00000004"]);
 }
 
@@ -74,14 +74,14 @@ fn offers_follow_the_announced_trials() {
 fn a_trial_of_a_lost_worker_is_wanted_again() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want(&trial(1)).unwrap();
+    spool.want(&share(1)).unwrap();
     spool.take("a").unwrap();
     spool.put_back(1, "a").unwrap();
-    assert_eq!(spool.take("b").unwrap(), Some(trial(1)));
+    assert_eq!(spool.take("b").unwrap(), Some(share(1)));
     // It was not lost: its result counts as any other, and nothing is put back twice.
     spool.deliver(&delivery(&spool, 1, "a")).unwrap();
     spool.put_back(1, "a").unwrap();
-    assert_eq!(spool.delivered(&trial(1)).unwrap(), Some(delivery(&spool, 1, "a")));
+    assert_eq!(spool.delivered(&share(1)).unwrap(), Some(delivery(&spool, 1, "a")));
     assert_eq!(spool.take("c").unwrap(), None);
 }
 
@@ -89,10 +89,10 @@ fn a_trial_of_a_lost_worker_is_wanted_again() {
 fn trials_that_are_no_longer_wanted_are_withdrawn() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[trial(1), trial(2)]).unwrap();
-    spool.want_only(&[trial(2), trial(3)]).unwrap();
-    assert_eq!(spool.take("a").unwrap(), Some(trial(2)));
-    assert_eq!(spool.take("a").unwrap(), Some(trial(3)));
+    spool.want_only(&[share(1), share(2)]).unwrap();
+    spool.want_only(&[share(2), share(3)]).unwrap();
+    assert_eq!(spool.take("a").unwrap(), Some(share(2)));
+    assert_eq!(spool.take("a").unwrap(), Some(share(3)));
     assert_eq!(spool.take("a").unwrap(), None);
 }
 
@@ -101,7 +101,7 @@ fn a_result_of_another_trial_with_the_same_number_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     spool.deliver(&delivery(&spool, 1, "a")).unwrap();
-    let other = PlannedTrial { seed: 8, ..trial(1) };
+    let other = Share::from(PlannedTrial { seed: 8, ..trial(1) });
     assert_eq!(spool.delivered(&other).unwrap(), None);
     spool.want(&other).unwrap();
     assert_eq!(spool.take("a").unwrap(), Some(other));
@@ -111,22 +111,22 @@ fn a_result_of_another_trial_with_the_same_number_is_none() {
 fn a_continued_session_keeps_results_of_the_same_work_alone() {
     let folder = tempfile::tempdir().unwrap();
     let first = spool(&folder);
-    first.want_only(&[trial(1), trial(2)]).unwrap();
+    first.want_only(&[share(1), share(2)]).unwrap();
     first.take("a").unwrap();
     first.deliver(&delivery(&first, 0, "a")).unwrap();
     first.stop().unwrap();
     let second = spool(&folder);
     assert!(!second.is_stopped());
-    assert_eq!(second.delivered(&trial(0)).unwrap(), Some(delivery(&second, 0, "a")));
+    assert_eq!(second.delivered(&share(0)).unwrap(), Some(delivery(&second, 0, "a")));
     assert_eq!(second.taken().unwrap(), []);
     assert_eq!(second.take("b").unwrap(), None, "wanted only when the run asks for it");
     let other = Work { environment: serde_json::json!({"kernel": "6.13"}), ..some_work() };
     let third = Spool::create(&folder.path().join("x.nodes"), &other).unwrap();
-    assert_eq!(third.delivered(&trial(0)).unwrap(), None);
+    assert_eq!(third.delivered(&share(0)).unwrap(), None);
     // A worker of the run before knows neither that its folder is another's now, nor that the trial is.
     assert!(second.is_other_work().unwrap() && !third.is_other_work().unwrap());
     second.deliver(&delivery(&second, 0, "a")).unwrap();
-    assert_eq!(third.delivered(&trial(0)).unwrap(), None);
+    assert_eq!(third.delivered(&share(0)).unwrap(), None);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_folder_that_others_can_write_is_refused() {
 fn files_are_for_their_owner_alone() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want(&trial(0)).unwrap();
+    spool.want(&share(0)).unwrap();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(spool.folder().to_owned()), 0o700);
     assert_eq!(mode(spool.path(WANTED)), 0o700);

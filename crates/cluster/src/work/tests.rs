@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{record, spool, trial};
+use crate::fixture::{record, share, spool, trial};
 use std::io;
 use std::sync::Mutex;
 
@@ -7,7 +7,7 @@ use std::sync::Mutex;
 fn a_worker_runs_what_is_wanted_until_it_is_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[trial(0), trial(1)]).unwrap();
+    spool.want_only(&[share(0), share(1)]).unwrap();
     let seen = Mutex::new(Vec::new());
     let ran = work(&spool, "a", &mut |trial| {
         seen.lock().unwrap().push(trial.index);
@@ -18,8 +18,8 @@ fn a_worker_runs_what_is_wanted_until_it_is_stopped() {
     });
     assert_eq!(ran.unwrap(), Worked { trials: 2, is_orphan: false });
     assert_eq!(*seen.lock().unwrap(), [0, 1]);
-    let delivery = spool.delivered(&trial(1)).unwrap().unwrap();
-    assert_eq!((delivery.task.as_str(), *delivery.result.unwrap()), ("a", record(1)));
+    let delivery = spool.delivered(&share(1)).unwrap().unwrap();
+    assert_eq!((delivery.task.as_str(), delivery.results), ("a", vec![Ok(Box::new(record(1)))]));
     assert!(spool.beats().unwrap()["a"] > 0);
 }
 
@@ -33,15 +33,15 @@ fn an_idle_worker_looks_less_and_less_often() {
 fn a_broken_backend_is_delivered_with_its_causes_and_ends_the_worker() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[trial(0), trial(1)]).unwrap();
+    spool.want_only(&[share(0), share(1)]).unwrap();
     let ran = work(&spool, "a", &mut |_| {
         let source = io::Error::other("no memory");
         Err(Box::new(crate::ClusterError::Spool { action: "write", path: "/x".into(), source }))
     });
     assert_eq!(ran.unwrap(), Worked { trials: 1, is_orphan: false });
-    let delivery = spool.delivered(&trial(0)).unwrap().unwrap();
-    assert_eq!(delivery.result, Err("cannot write /x: no memory: no memory".to_owned()));
-    assert_eq!(spool.delivered(&trial(1)).unwrap(), None);
+    let delivery = spool.delivered(&share(0)).unwrap().unwrap();
+    assert_eq!(delivery.results, [Err("cannot write /x: no memory: no memory".to_owned())]);
+    assert_eq!(spool.delivered(&share(1)).unwrap(), None);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_worker_leaves_a_session_that_is_silent() {
 fn a_folder_that_is_removed_is_the_end_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[trial(0), trial(1)]).unwrap();
+    spool.want_only(&[share(0), share(1)]).unwrap();
     let ran = work(&spool, "a", &mut |trial| {
         spool.remove().unwrap();
         Ok(record(trial.index))
@@ -87,4 +87,42 @@ fn a_worker_that_waits_starts_when_there_is_a_session() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(waits.join().unwrap().unwrap().1, crate::fixture::some_work());
+}
+
+/// A round of two trials.
+fn round() -> Share {
+    Share { index: 3, trials: vec![trial(6), trial(7)] }
+}
+
+#[test]
+fn the_trials_of_a_round_are_delivered_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want(&round()).unwrap();
+    let ran = work(&spool, "a", &mut |trial| {
+        assert_eq!(spool.delivered(&round()).unwrap(), None);
+        if trial.index == 7 {
+            spool.stop().unwrap();
+        }
+        Ok(record(trial.index))
+    });
+    assert_eq!(ran.unwrap(), Worked { trials: 2, is_orphan: false });
+    let delivery = spool.delivered(&round()).unwrap().unwrap();
+    assert_eq!(delivery.results, [Ok(Box::new(record(6))), Ok(Box::new(record(7)))]);
+    // The rest of a round that a session was stopped in is there too.
+    let rest = Share { index: 3, trials: vec![trial(7)] };
+    assert_eq!(spool.delivered(&rest).unwrap(), Some(delivery));
+}
+
+#[test]
+fn a_round_of_which_no_trial_is_wanted_any_more_is_not_delivered() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want(&round()).unwrap();
+    let ran = work(&spool, "a", &mut |trial| {
+        spool.stop().unwrap();
+        Ok(record(trial.index))
+    });
+    assert_eq!(ran.unwrap(), Worked { trials: 0, is_orphan: false });
+    assert_eq!(spool.delivered(&round()).unwrap(), None);
 }

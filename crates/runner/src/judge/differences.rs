@@ -34,15 +34,18 @@ pub(super) fn in_force(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<W
         if varied_by_the_lab(plan, name) {
             continue;
         }
-        let mut stacks: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        // Stacks are compared inside rounds, so what differs between nodes alone is no part of a comparison.
+        let mut nodes: BTreeMap<Option<&str>, BTreeMap<String, BTreeSet<&str>>> = BTreeMap::new();
         for (trial, record) in records.iter().filter(|(_, record)| record.status == Status::Ok) {
             if let Some(value) = read(&record.in_force) {
-                stacks.entry(value).or_default().insert(&plan.pair(trial).0.label);
+                let node = record.in_force.node.as_ref().map(|node| node.name.as_str());
+                let stacks = nodes.entry(node).or_default().entry(value).or_default();
+                stacks.insert(&plan.pair(trial).0.label);
             }
         }
-        if stacks.len() > 1 {
-            warnings.push(differs(name, &stacks));
-        }
+        warnings.extend(
+            nodes.values().find(|stacks| stacks.len() > 1).map(|stacks| differs(name, stacks)),
+        );
     }
     warnings
 }

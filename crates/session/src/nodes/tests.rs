@@ -12,7 +12,7 @@ fn a_worker_gets_the_options_of_the_run() {
         ..Options::of("virtual")
     };
     let text = serde_json::to_string(&Settings::of(&options)).unwrap();
-    let read: Settings = serde_json::from_str(&text).unwrap();
+    let Settings::Virtual(read) = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
     let worker = read.options().unwrap();
     assert_eq!((worker.kernel, worker.bring), (options.kernel, options.bring));
     assert_eq!((worker.changes, worker.check), (options.changes, true));
@@ -23,7 +23,7 @@ fn a_worker_gets_the_options_of_the_run() {
 
 #[test]
 fn settings_of_another_version_are_refused_in_words() {
-    let settings = Settings {
+    let settings = OfGuests {
         kernel: None,
         bring: vec![],
         changes: vec!["nonsense".to_owned()],
@@ -36,6 +36,18 @@ fn settings_of_another_version_are_refused_in_words() {
         "the run's settings for its workers cannot be read: write DEVICE:KEY=NUMBER, for example \
          sata-2tb-5400:rotating.rpm=5900; use the same seekwell on every node"
     );
+}
+
+#[test]
+fn trials_that_depend_on_their_node_go_there_by_rounds() {
+    let options = Options { scratch: Some("/scratch".into()), ..Options::of("host") };
+    let settings = Settings::of(&options);
+    assert_eq!(settings.unit(), Unit::Round);
+    assert_eq!(
+        serde_json::to_string(&settings).unwrap(),
+        r#"{"place":"host","scratch":"/scratch"}"#
+    );
+    assert_eq!(Settings::of(&Options::of("virtual")).unit(), Unit::Trial);
 }
 
 #[test]
