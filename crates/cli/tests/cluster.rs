@@ -7,6 +7,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+#[path = "cluster/clients.rs"]
+mod clients;
 #[path = "cluster/disks.rs"]
 mod disks;
 

@@ -14,6 +14,7 @@
 //! | hub | `First` | the time of the fastest |
 //! | client | `Found` | its figures |
 
+mod data;
 mod hub;
 mod line;
 mod phase;

@@ -59,38 +59,40 @@ fn seconds(ns: u64) -> u64 {
 
 fn table(phases: &[&PhaseFound], unit: &str, width: usize) -> String {
     let mut table = Table::default();
+    // Titles in two lines, and the least needed column last: 80 columns are enough for the latencies.
+    let titles = [
+        (unit, "in all"),
+        ("last", "done"),
+        (unit, "at first"),
+        ("p50", ""),
+        ("p99", ""),
+        ("max", ""),
+        ("first", "done"),
+    ];
     table.column("phase", "", false);
-    table.column(unit, "", true);
-    table.column("last done", "", true);
-    table.column("at first done", unit, true);
-    table.column("first done", "", true);
-    for latency in ["p50", "p99", "max"] {
-        table.column(latency, "", true);
-    }
+    titles.into_iter().for_each(|(title, below)| table.column(title, below, true));
+    let or_none = |cell: Option<String>| cell.unwrap_or_else(|| "–".to_owned());
     for found in phases {
-        let figure = |rate: Option<ClientsRate>| {
-            rate.map_or_else(|| "–".to_owned(), |rate| number(value(found.phase, rate)))
-        };
-        let time = |rate: Option<ClientsRate>| {
-            rate.map_or_else(|| "–".to_owned(), |rate| Nanos(rate.ns).to_string())
-        };
+        let figure =
+            |rate: Option<ClientsRate>| or_none(rate.map(|rate| number(value(found.phase, rate))));
+        let time = |ns: Option<u64>| or_none(ns.map(|ns| Nanos(ns).to_string()));
         let (last, first) = (found.at_last(), found.at_first());
-        let mut cells = vec![
+        let all = merged(found);
+        let percentile = |q| time(all.as_ref().and_then(|all| all.percentile_ns(q)));
+        let cells = [
             name(found.phase).to_owned(),
             figure(last),
-            time(last),
+            time(last.map(|rate| rate.ns)),
             figure(first),
-            time(first),
+            percentile(0.5),
+            percentile(0.99),
+            time(all.as_ref().and_then(Histogram::max_ns)),
+            time(first.map(|rate| rate.ns)),
         ];
-        let all = merged(found);
-        let latency =
-            |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), |ns| Nanos(ns).to_string());
-        let percentile = |q| all.as_ref().and_then(|all| all.percentile_ns(q));
-        cells.extend([percentile(0.5), percentile(0.99)].map(latency));
-        cells.push(latency(all.as_ref().and_then(Histogram::max_ns)));
-        table.row(None, cells);
+        table.row(None, cells.to_vec());
     }
-    table.render(width.max(60), 5, Palette { colour: false }).0
+    let is_needed = titles.len();
+    table.render(width.max(60), is_needed, Palette { colour: false }).0
 }
 
 /// Names as mdtest and IOR print them.

@@ -2,12 +2,16 @@
 
 use crate::error::SessionError;
 use crate::machine::Machine;
+use rustix::process::{Pid, Signal, kill_process};
 use seekwell_cluster::{ClusterError, MEETING_TIME, clients_found, prepare_clients};
 use seekwell_model::clients::{ClientsPlan, PhaseFound};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;
@@ -26,31 +30,60 @@ pub enum Launch {
     },
 }
 
-/// Measures shared storage with clients in step, in a folder of their own below `storage` that is removed again.
+/// Time between two looks for an end or an interrupt.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Time that clients have for their end after an interrupt, and their folder for its removal.
+const END_TIME: Duration = Duration::from_secs(10);
+
+/// Measures shared storage with clients in step, in a folder of their own below `storage` that is removed again, also
+/// when `stop` is raised.
 ///
 /// # Errors
-/// When a client cannot be started or fails, or the storage does.
+/// When a client cannot be started or fails, the storage does, or the measurement is interrupted.
 pub fn clients_in_step(
     machine: &Machine,
     storage: &Path,
     plan: &ClientsPlan,
     launch: &Launch,
+    stop: &AtomicBool,
 ) -> Result<Vec<PhaseFound>, SessionError> {
     let storage = std::path::absolute(storage).unwrap_or_else(|_| storage.to_owned());
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let folder = storage.join(format!("seekwell-clients-{host}-{}", std::process::id()));
     prepare_clients(&folder, plan)?;
-    let ran = match launch {
+    let started = match launch {
         Launch::Here => here(machine, &folder, plan),
         Launch::Slurm { nodes, options } => slurm(machine, &folder, plan, *nodes, options),
     };
+    let ran = started.and_then(|started| started.wait(stop));
     let found = clients_found(&folder);
     // Its files are as large as the storage allows; an error here must not hide that of a client.
-    let removed = std::fs::remove_dir_all(&folder);
+    let removed = remove(&folder);
     let words = ran.map_err(|source| SessionError::StartClients { source })?;
-    let found = found?.ok_or(SessionError::Clients { words })?;
+    let found = found?;
+    if found.is_none() && removed.is_ok() && stop.load(Ordering::Relaxed) {
+        return Err(SessionError::ClientsStopped { folder });
+    }
+    if found.is_none() && !stop.load(Ordering::Relaxed) {
+        return Err(SessionError::Clients { words });
+    }
     removed.map_err(|source| ClusterError::Spool { action: "remove", path: folder, source })?;
-    Ok(found)
+    Ok(found.unwrap_or_default())
+}
+
+/// Removes the folder of a measurement. A client that was told to end may still be making a file.
+fn remove(folder: &Path) -> io::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match std::fs::remove_dir_all(folder) {
+            Err(error)
+                if error.kind() == io::ErrorKind::DirectoryNotEmpty
+                    && begun.elapsed() < END_TIME => {}
+            ended => return ended,
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// Runs one client, started by [`clients_in_step`].
@@ -61,28 +94,77 @@ pub fn client(folder: &Path, rank: u32) -> Result<(), SessionError> {
     Ok(seekwell_cluster::client(folder, rank, MEETING_TIME)?)
 }
 
-/// Starts all clients on this machine; the last words of those that failed.
-fn here(machine: &Machine, folder: &Path, plan: &ClientsPlan) -> io::Result<String> {
-    let start = |rank: u32| {
-        let mut command = Command::new(&machine.program);
-        command.args(client_words(folder)).args(["--rank", &rank.to_string()]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
-    };
-    let mut clients: Vec<Child> = Vec::new();
-    for rank in 0..plan.clients {
-        match start(rank) {
-            Ok(client) => clients.push(client),
-            Err(error) => {
-                clients.iter_mut().for_each(|client| drop(client.kill()));
-                clients.iter_mut().for_each(|client| drop(client.wait()));
-                return Err(error);
+/// Processes on this machine: the clients, or `srun`.
+struct Started(Vec<(Child, JoinHandle<String>)>);
+
+impl Started {
+    fn add(&mut self, command: &mut Command) -> io::Result<()> {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let errors = child.stderr.take();
+        let read = move || {
+            let mut text = Vec::new();
+            // What was read before an error is still worth telling.
+            let _ = errors.map(|mut errors| errors.read_to_end(&mut text));
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        self.0.push((child, std::thread::spawn(read)));
+        Ok(())
+    }
+
+    /// Waits for all, or ends them when `stop` is raised; the last words of the first one that failed.
+    fn wait(mut self, stop: &AtomicBool) -> io::Result<String> {
+        let mut told: Option<Instant> = None;
+        let mut failed = None;
+        for index in 0..self.0.len() {
+            let status = loop {
+                if let Some(status) = self.0[index].0.try_wait()? {
+                    break status;
+                }
+                if told.is_none() && stop.load(Ordering::Relaxed) {
+                    told = Some(Instant::now());
+                    // `srun` ends its clients before itself.
+                    self.tell(Signal::TERM);
+                }
+                if told.is_some_and(|told| told.elapsed() > END_TIME) {
+                    self.tell(Signal::KILL);
+                }
+                std::thread::sleep(LOOK);
+            };
+            if !status.success() && failed.is_none() {
+                failed = Some(index);
+            }
+        }
+        // Client 0 knows which one failed first.
+        let words = self.0.into_iter().map(|(_, words)| words.join().unwrap_or_default());
+        let mut words: Vec<String> = words.collect();
+        Ok(failed.map(|index| last_words(&words.swap_remove(index))).unwrap_or_default())
+    }
+
+    /// Sends a signal to those that have not ended.
+    fn tell(&mut self, signal: Signal) {
+        for (child, _) in &mut self.0 {
+            if matches!(child.try_wait(), Ok(None)) {
+                // One that ends at this moment has what it should have.
+                let _ = kill_process(Pid::from_child(child), signal);
             }
         }
     }
-    let ended = clients.into_iter().map(Child::wait_with_output);
-    let ended: Vec<Output> = ended.collect::<io::Result<_>>()?;
-    // Client 0 knows which one failed first.
-    Ok(ended.iter().find(|one| !one.status.success()).map(last_words).unwrap_or_default())
+}
+
+/// Starts all clients on this machine.
+fn here(machine: &Machine, folder: &Path, plan: &ClientsPlan) -> io::Result<Started> {
+    let mut started = Started(Vec::new());
+    for rank in 0..plan.clients {
+        let mut command = Command::new(&machine.program);
+        command.args(client_words(folder)).args(["--rank", &rank.to_string()]);
+        if let Err(error) = started.add(&mut command) {
+            started.tell(Signal::KILL);
+            started.wait(&AtomicBool::new(false))?;
+            return Err(error);
+        }
+    }
+    Ok(started)
 }
 
 /// Starts all clients by `srun`, at once.
@@ -92,11 +174,12 @@ fn slurm(
     plan: &ClientsPlan,
     nodes: u32,
     options: &[String],
-) -> io::Result<String> {
+) -> io::Result<Started> {
     let mut command = Command::new("srun");
     command.args(srun_words(plan, nodes)).args(options).arg(&machine.program);
-    command.args(client_words(folder)).stdin(Stdio::null());
-    Ok(last_words(&command.output()?))
+    let mut started = Started(Vec::new());
+    started.add(command.args(client_words(folder)))?;
+    Ok(started)
 }
 
 /// Options of `srun`. A client that fails ends the others.
@@ -121,8 +204,7 @@ fn client_words(folder: &Path) -> Vec<OsString> {
 }
 
 /// The first line of an error of our own, else what the program said last.
-fn last_words(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+fn last_words(text: &str) -> String {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let own = lines().find(|line| line.contains("client ") && line.contains("out of step"));
     own.or_else(|| lines().next_back()).unwrap_or_default().to_owned()

@@ -263,6 +263,12 @@ pub enum SessionError {
         /// The words of one of them.
         words: String,
     },
+    /// Clients in step were interrupted.
+    #[error("interrupted; all clients have ended, and their folder {} is removed", folder.display())]
+    ClientsStopped {
+        /// The folder.
+        folder: std::path::PathBuf,
+    },
     /// An option of `sbatch` that Seekwell sets itself.
     #[error("--sbatch {option}: Seekwell sets this option itself; leave it out")]
     Sbatch {

@@ -2,20 +2,22 @@
 
 use crate::args::{ClientArgs, ClientsArgs};
 use crate::failure::{Exit, Failure};
+use crate::machine::stop_on_interrupt;
 use crate::terminal;
 use seekwell_session::{Session, clients_in_step};
 
 /// Measures shared storage and prints the figures.
 ///
 /// # Errors
-/// When a client or the storage fails.
+/// When a client or the storage fails, or on an interrupt.
 pub fn run(session: &Session, arguments: &ClientsArgs) -> Result<Exit, Failure> {
     let plan = arguments.plan();
     if plan.files == 0 && plan.block.0 == 0 {
         return Err(Failure::Usage("nothing to do: give --files or --block".to_owned()));
     }
     let launch = arguments.launch();
-    let phases = clients_in_step(session.machine(), &arguments.storage, &plan, &launch)?;
+    let stop = stop_on_interrupt()?;
+    let phases = clients_in_step(session.machine(), &arguments.storage, &plan, &launch, &stop)?;
     if arguments.json {
         terminal::data(&format!("{:#}", seekwell_report::clients_json(&plan, &phases)));
     } else {

@@ -1,5 +1,6 @@
 //! The work of one client in a phase.
 
+use super::data::Data;
 use crate::error::ClusterError;
 use rustix::fs::{Advice, fadvise};
 use seekwell_model::clients::{ClientFound, ClientsPhase, ClientsPlan};
@@ -15,7 +16,7 @@ pub(super) struct Work {
     folder: PathBuf,
     plan: ClientsPlan,
     rank: u32,
-    buffer: Vec<u8>,
+    data: Data,
 }
 
 /// A phase of one client that is over.
@@ -81,16 +82,8 @@ impl Clock {
 impl Work {
     pub(super) fn new(folder: PathBuf, plan: ClientsPlan, rank: u32) -> Self {
         let longest = plan.file_bytes.0.max(plan.transfer.0) as usize;
-        // Bytes that no storage compresses away, others for each client.
-        let mut state = u64::from(rank) + 0x9e37_79b9_7f4a_7c15;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 32) as u8
-        };
-        let buffer = (0..longest).map(|_| next()).collect();
-        Self { folder, plan, rank, buffer }
+        let data = Data::new(rank, longest);
+        Self { folder, plan, rank, data }
     }
 
     pub(super) fn rank(&self) -> u32 {
@@ -138,11 +131,12 @@ impl Work {
         self.folder.join(format!("large.{rank}"))
     }
 
-    fn create(&self) -> io::Result<Done> {
-        let data = &self.buffer[..self.plan.file_bytes.0 as usize];
+    fn create(&mut self) -> io::Result<Done> {
+        let size = self.plan.file_bytes.0 as usize;
         let mut clock = Clock::new(self.plan.stonewall_ns);
         for number in 0..self.plan.files {
             let path = self.file(self.rank, number);
+            let data = self.data.next(size);
             let goes_on = clock.one(|| {
                 let mut file = File::create_new(path)?;
                 file.write_all(data)?;
@@ -174,12 +168,12 @@ impl Work {
         Ok(clock.end())
     }
 
-    fn write(&self) -> io::Result<Done> {
+    fn write(&mut self) -> io::Result<Done> {
         let transfer = self.plan.transfer.0.max(1);
         let mut clock = Clock::new(self.plan.stonewall_ns);
         let file = File::create_new(self.large(self.rank))?;
         for (offset, length) in requests(self.plan.block.0, transfer) {
-            let data = &self.buffer[..length as usize];
+            let data = self.data.next(length as usize);
             if !clock.one(|| file.write_all_at(data, offset).map(|()| length))? {
                 break;
             }

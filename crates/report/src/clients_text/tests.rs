@@ -65,8 +65,35 @@ fn figures_are_those_of_mdtest_and_ior() {
             .map(str::to_owned)
             .collect()
     };
-    assert_eq!(row("File creation")[..4], ["1000", "200 ms", "1500", "100 ms"]);
-    assert_eq!(row("write")[..4], ["25.00", "80 ms", "37.50", "40 ms"]);
+    let [creation, write] = ["File creation", "write"].map(row);
+    assert_eq!(creation[..3], ["1000", "200 ms", "1500"]);
+    assert_eq!(creation.last().unwrap(), "100 ms");
+    assert_eq!(write[..3], ["25.00", "80 ms", "37.50"]);
+    assert_eq!(write.last().unwrap(), "40 ms");
+}
+
+/// Titles of the table of files for a terminal of 80 columns, where each client makes so many files.
+fn titles_at_80(files: u64) -> (Vec<String>, String) {
+    let clients = (0..2).map(|rank| {
+        let ours = client(rank, files, 123_456, 4096, files - 1);
+        let mut all = Histogram::from_bytes(&ours.histogram).unwrap();
+        all.record(98_765_432_100);
+        ClientFound { histogram: all.to_bytes(), ..ours }
+    });
+    let phase = PhaseFound { phase: ClientsPhase::Create, clients: clients.collect() };
+    let text = clients_text(&plan(), &[phase], 80);
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("As ")).collect();
+    assert!(lines[1..4].iter().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(lines[3].contains("1 min 38 s"), "{text}");
+    (lines[1].split_whitespace().map(str::to_owned).collect(), text)
+}
+
+#[test]
+fn latencies_fit_in_80_columns() {
+    let (titles, text) = titles_at_80(345_678);
+    assert_eq!(titles, ["phase", "ops/s", "last", "ops/s", "p50", "p99", "max", "first"], "{text}");
+    let (titles, text) = titles_at_80(2_345_678_000);
+    assert_eq!(titles, ["phase", "ops/s", "last", "ops/s", "p50", "p99", "max"], "{text}");
 }
 
 #[test]
