@@ -106,9 +106,7 @@ fn layers(system: &System) -> Vec<String> {
 /// Programs that the catalogue names for a filesystem.
 pub(crate) fn programs_of(definition: &FilesystemDefinition) -> impl Iterator<Item = &'static str> {
     let prepare = definition.journal.and_then(|journal| journal.prepare.first().copied());
-    [definition.mkfs.first().copied(), definition.fsck.first().copied(), prepare]
-        .into_iter()
-        .flatten()
+    [definition.maker(), definition.fsck.first().copied(), prepare].into_iter().flatten()
 }
 
 /// True when the kernel mounts this type, or would load a module for it.

@@ -6,6 +6,7 @@
 //! mount point. Adding a filesystem is adding an entry here.
 
 mod refused;
+pub mod ufs2;
 
 use crate::units::Bytes;
 use crate::workloads::Program;
@@ -55,6 +56,31 @@ pub enum AfterPowerCut {
     NeedsCheck,
     /// There is no tree.
     NoTree,
+}
+
+/// A filesystem that is written here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// UFS2, see [`ufs2::pieces`].
+    Ufs2,
+}
+
+impl Own {
+    /// Bytes of an empty filesystem on a device of this size, and where they go. `arguments` are those
+    /// of its mkfs without the device, `now` is the time in seconds.
+    ///
+    /// # Errors
+    /// Arguments or a size that it cannot have, in words.
+    pub fn pieces(
+        self,
+        device: Bytes,
+        arguments: &[String],
+        now: i64,
+    ) -> Result<impl Iterator<Item = ufs2::Piece>, String> {
+        match self {
+            Self::Ufs2 => ufs2::pieces(device, arguments, now),
+        }
+    }
 }
 
 /// Definition of a filesystem.
@@ -111,6 +137,9 @@ pub struct FilesystemDefinition {
     pub is_in_memory: bool,
     /// True if the reduced lab kernel has it too; the full one has every filesystem.
     pub in_reduced_kernel: bool,
+    /// Set if it is written here, because Linux has no program that makes it: then the command of mkfs
+    /// has the form of the program of another system, and no such program is needed.
+    pub own: Option<Own>,
     /// The program and the argument that print the version of its tools.
     pub version: Option<(&'static str, &'static str)>,
     /// Argument syntax of mkfs, and the options that a lab must not give it.
@@ -126,6 +155,12 @@ impl FilesystemDefinition {
         self.mkfs.is_empty()
     }
 
+    /// The program that makes it; `None` if none is needed.
+    #[must_use]
+    pub fn maker(&self) -> Option<&'static str> {
+        self.mkfs.first().copied().filter(|_| self.own.is_none())
+    }
+
     /// Returns true for the device itself without a filesystem.
     #[must_use]
     pub fn is_raw(&self) -> bool {
@@ -138,11 +173,7 @@ const NOTHING: &[&str] = &[];
 /// Names that a user may try for what is not in the catalogue, with the reason.
 pub const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("zfs", "ZFS is not part of Linux and cannot be run here yet"),
-    ("ufs", "UFS cannot be made here yet: Linux writes it, and has no mkfs for it"),
-    (
-        "ufs2",
-        "UFS2 cannot be made here yet: Linux looks for its superblock at 64 KiB, and makefs writes it at 8 KiB",
-    ),
+    ("ufs", "of the kinds of UFS Linux writes, `ufs2` alone is made here"),
 ];
 
 /// Kernel type that a backend names among its filesystems when a trial can start an NFS server.
@@ -237,6 +268,7 @@ const EXT4: FilesystemDefinition = FilesystemDefinition {
     has_shutdown: true,
     is_in_memory: false,
     in_reduced_kernel: true,
+    own: None,
     version: Some(("mke2fs", "-V")),
     options: EXT_OPTIONS,
     refused_mount: &["journal_path", "journal_dev"],
@@ -314,6 +346,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: true,
         is_in_memory: false,
         in_reduced_kernel: true,
+        own: None,
         version: Some(("mkfs.xfs", "-V")),
         options: MkfsOptions {
             with_value: "bcdilLmnprs",
@@ -360,6 +393,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: false,
         in_reduced_kernel: true,
+        own: None,
         version: Some(("mkfs.btrfs", "--version")),
         options: BTRFS_OPTIONS,
         refused_mount: &["device"],
@@ -389,6 +423,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: true,
         is_in_memory: false,
         in_reduced_kernel: false,
+        own: None,
         version: Some(("mkfs.f2fs", "-V")),
         options: MkfsOptions {
             with_value: "acCdeEglLoORsStTUwz",
@@ -433,6 +468,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: false,
         in_reduced_kernel: false,
+        own: None,
         version: Some(("mkfs.jfs", "-V")),
         options: MkfsOptions {
             with_value: "jJLs",
@@ -480,6 +516,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: false,
         in_reduced_kernel: false,
+        own: None,
         version: Some(("mkfs.reiserfs", "-V")),
         options: MkfsOptions {
             with_value: "bBhjlostu",
@@ -520,6 +557,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: false,
         in_reduced_kernel: false,
+        own: None,
         version: Some(("mkfs.nilfs2", "-V")),
         options: harmless("bBLmOP"),
         refused_mount: NOTHING,
@@ -549,6 +587,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: false,
         in_reduced_kernel: false,
+        own: None,
         version: Some(("mkfs.bcachefs", "--version")),
         options: MkfsOptions {
             with_value: "LU",
@@ -582,6 +621,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: false,
         in_reduced_kernel: false,
+        own: None,
         version: Some(("mkfs.vfat", "--help")),
         options: MkfsOptions {
             with_value: "bDfFghilmMnrRsS",
@@ -618,8 +658,39 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: false,
         in_reduced_kernel: false,
+        own: None,
         version: Some(("mkfs.exfat", "-V")),
         options: harmless("LcbsU"),
+        refused_mount: NOTHING,
+    },
+    FilesystemDefinition {
+        name: "ufs2",
+        doc: "UFS2, the filesystem of FreeBSD, with the driver of Linux: without soft updates, without a journal, and with a lock for all of it. It is written as `newfs` would; the options of `newfs` that change it are `-b`, `-f`, `-i` and `-m`.",
+        kernel_type: Some("ufs"),
+        kernel_config: "CONFIG_UFS_FS and CONFIG_UFS_FS_WRITE",
+        mkfs: &["newfs", "-O", "2"],
+        merged: NOTHING,
+        comparable: &["-f", "{block}"],
+        no_discard: NOTHING,
+        discard: NOTHING,
+        target: &["{dev}"],
+        mount: &["ufstype=ufs2"],
+        discard_mount: None,
+        no_discard_mount: None,
+        journal: None,
+        fsck: NOTHING,
+        package: "",
+        minimum: Bytes::mib(16),
+        cramped: None,
+        durability: "fsynced data; the tree needs a check after a power cut, and Linux has no checker",
+        after_power_cut: AfterPowerCut::NeedsCheck,
+        no_flush_mount: NOTHING,
+        has_shutdown: false,
+        is_in_memory: false,
+        in_reduced_kernel: false,
+        own: Some(Own::Ufs2),
+        version: None,
+        options: harmless("Obfim"),
         refused_mount: NOTHING,
     },
     FilesystemDefinition {
@@ -647,6 +718,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: true,
         in_reduced_kernel: true,
+        own: None,
         version: None,
         options: harmless(""),
         refused_mount: NOTHING,
@@ -676,6 +748,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         has_shutdown: false,
         is_in_memory: false,
         in_reduced_kernel: true,
+        own: None,
         version: None,
         options: harmless(""),
         refused_mount: NOTHING,

@@ -586,7 +586,8 @@ pub(crate) fn tools() -> Vec<&'static str> {
     let mut names: Vec<&str> = TOOLS.to_vec();
     for filesystem in FILESYSTEMS {
         let prepare = filesystem.journal.map(|journal| journal.prepare).unwrap_or_default();
-        names.extend([filesystem.mkfs, filesystem.fsck, prepare].iter().filter_map(|c| c.first()));
+        names.extend(filesystem.maker());
+        names.extend([filesystem.fsck, prepare].iter().filter_map(|c| c.first()));
     }
     names.sort_unstable();
     names.dedup();

@@ -26,8 +26,13 @@ const TOLERANCE: f64 = 0.03;
 
 /// A lab of one stack with this layer on the device `fixed`, and this workload.
 fn plan(layer: &str, filesystem: &str, workload: &str) -> Plan {
+    plan_sized("256MiB", layer, filesystem, workload)
+}
+
+/// The same on a device of this size.
+fn plan_sized(size: &str, layer: &str, filesystem: &str, workload: &str) -> Plan {
     let text = format!(
-        "[lab]\nname = \"t\"\n[[device]]\nname = \"disk\"\nmodel = {{ name = \"fixed\", size = \"256MiB\" }}\n{layer}\n[[filesystem]]\ntype = \"{filesystem}\"\n[scheduler]\nchoose = [\"none\"]\n[[workload]]\n{workload}\n"
+        "[lab]\nname = \"t\"\n[[device]]\nname = \"disk\"\nmodel = {{ name = \"fixed\", size = \"{size}\" }}\n{layer}\n[[filesystem]]\ntype = \"{filesystem}\"\n[scheduler]\nchoose = [\"none\"]\n[[workload]]\n{workload}\n"
     );
     let file = seekwell_spec::read_lab_bytes(text.as_bytes(), "t.toml").unwrap();
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -38,7 +43,7 @@ fn plan(layer: &str, filesystem: &str, workload: &str) -> Plan {
     programs.extend(of_layers);
     let facts = BackendFacts {
         schedulers: words(&["none"]),
-        kernel_filesystems: words(&["ext4", "tmpfs", NFS_SERVER]),
+        kernel_filesystems: words(&["ext4", "tmpfs", "ufs", NFS_SERVER]),
         programs,
         layers: definitions().map(|one| one.name.to_owned()).collect(),
         ..BackendFacts::default()
@@ -473,4 +478,72 @@ fn files_in_memory_need_no_disk() {
     let DeviceTotals { reads, writes, .. } = unpack.device.unwrap();
     assert_eq!((reads, writes), (0, 0));
     assert_eq!(record.in_force.mkfs, [""; 0]);
+}
+
+/// Files of all kinds of addresses, read back after a remount, then a filesystem filled to its end.
+const OF_UFS: &str = r#"kind = "command"
+prepare = """
+set -e
+stat -f -c 'made %f %b' . > made
+mkdir -p deep/er
+for i in $(seq 300); do echo "file $i" > deep/er/$i; done
+mkdir many; cd many; seq 2000 | xargs touch; cd ..
+seq 800000 > large
+echo part > sparse; dd if=large of=sparse bs=4096 seek=9000 count=3 conv=notrunc status=none
+ln large linked; ln -s deep/er/7 soft; ln -s $(seq -s / 100) long
+mv deep/er/9 many/9; rm deep/er/8
+sha256sum large linked sparse soft many/9 deep/er/[0-7]* > sums
+"""
+run = """
+set -e
+cat made
+sha256sum -c --quiet sums
+test $(ls many | wc -l) = 2000 && test $(ls deep/er | wc -l) = 298
+test $(readlink long) = $(seq -s / 100)
+stat -f -c 'before %f' .
+dd if=/dev/zero of=fill bs=64k count=4000 status=none 2>/dev/null || true
+echo "filled $(stat -c %s fill)"
+rm fill; sync
+stat -f -c 'after %f' .
+rm -r deep many large linked sparse soft long sums; sync
+stat -f -c 'empty %f' .
+"""
+[workload.metrics]
+made = 'made (\d+)'
+usable = 'made \d+ (\d+)'
+before = 'before (\d+)'
+filled = 'filled (\d+)'
+after = 'after (\d+)'
+empty = 'empty (\d+)'
+"#;
+
+#[test]
+fn ufs2_of_every_size_is_written_and_read_by_linux() {
+    let test = "ufs2_of_every_size_is_written_and_read_by_linux";
+    let tools = ["stat", "seq", "xargs", "touch", "ln", "sha256sum", "wc", "readlink"];
+    let Some(kernel) = kernel(test, LabKernels::Full, &tools) else { return };
+    // The last has more than the four groups that every smaller one has, and is not filled.
+    for (size, mib) in [("64MiB", 64), ("200MiB", 200), ("4GiB", 4096)] {
+        let record = run(&kernel, &plan_sized(size, "", "ufs2", OF_UFS), &tools);
+        assert_eq!(record.in_force.mkfs, ["newfs -O 2 -f 4096 /dev/vda"]);
+        let found = |name: &str| step(&record, "command").metrics[name];
+        let superblock = superblock_of_ufs2(mib);
+        assert_eq!(found("usable"), superblock.0, "{size}");
+        assert_eq!(found("made"), superblock.1, "{size}: the free space that newfs counted");
+        assert_eq!(found("before"), found("after"), "{size}: all comes back");
+        // The list `made` is left, and the root directory has grown to its own block.
+        assert!((1.0..=8.0).contains(&(found("made") - found("empty"))), "{size}");
+        let (filled, before) = (found("filled"), found("before") * 4096.0);
+        println!("ufs2 on {size}: filled {filled} of {before} bytes");
+        let wanted = (before * 0.9).min(4000.0 * 65_536.0);
+        assert!(filled <= before && filled >= wanted, "{size}: {filled} of {before}");
+    }
+}
+
+/// Fragments that files can have and those that are free, as a new superblock says.
+fn superblock_of_ufs2(mib: u64) -> (f64, f64) {
+    let device = seekwell_model::units::Bytes::mib(mib);
+    let last = seekwell_model::filesystems::ufs2::pieces(device, &[], 0).unwrap().last().unwrap();
+    let field = |at: usize| u64::from_le_bytes(last.bytes[at..at + 8].try_into().unwrap()) as f64;
+    (field(1088), field(1016) * 8.0 + field(1032))
 }

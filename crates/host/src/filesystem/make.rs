@@ -8,13 +8,14 @@ use crate::program;
 use crate::sysfs::{self, System};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
-use seekwell_model::filesystems::FilesystemDefinition;
+use seekwell_model::filesystems::{FilesystemDefinition, Own};
 use seekwell_model::stack::{Filesystem, Journal};
 use seekwell_model::units::Bytes;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// udev holds its shared lock only while it looks at a device.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -66,7 +67,10 @@ pub fn make(
         for token in &tokens {
             token.recheck()?;
         }
-        made.commands.push(run(system, definition, &command, &nodes, quiet)?);
+        made.commands.push(match definition.own {
+            Some(own) => write_own(own, data, &command)?,
+            None => run(system, definition, &command, &nodes, quiet)?,
+        });
     }
     drop(locks);
     Ok(made)
@@ -168,6 +172,22 @@ fn lock(system: &System, token: &WriteToken) -> Result<OwnedFd> {
             Err(error) => return Err(Error::errno("lock", &path)(error)),
         }
     }
+}
+
+/// Writes a filesystem that no program makes.
+fn write_own(own: Own, data: &WriteToken, words: &[String]) -> Result<String> {
+    let path = data.path();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(since.as_secs()).unwrap_or_default();
+    // The first word is the program, the last one the device.
+    let arguments = words.get(1..words.len() - 1).unwrap_or_default();
+    let pieces = own.pieces(size_of(path)?, arguments, now).map_err(Error::Argument)?;
+    let device = data.open(false)?;
+    for piece in pieces {
+        device.write_all_at(&piece.bytes, piece.offset).map_err(Error::io("write", path))?;
+    }
+    device.sync_all().map_err(Error::io("sync", path))?;
+    Ok(program::line(words.iter().map(String::as_str)))
 }
 
 fn run(

@@ -229,11 +229,11 @@ fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
         }
     }
     let check = if axes.lab.trial.fsck || axes.lab.trial.fsck_torn {
-        definition.fsck.first()
+        definition.fsck.first().copied()
     } else {
         None
     };
-    let needed = definition.mkfs.first().into_iter().chain(check);
+    let needed = definition.maker().into_iter().chain(check);
     let missing = needed.into_iter().find(|program| !has_program(facts, program))?;
     let why = format!("{missing} is not installed");
     Some((why, format!("install it: apt-get install {}", definition.package)))
