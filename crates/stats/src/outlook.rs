@@ -45,6 +45,11 @@ const RIVALS: usize = 24;
 /// Rounds that the spread of a stack is taken to be known by, in addition to its own.
 const BORROWED: f64 = 4.0;
 
+/// Factor on the error of an estimate. Its own error leaves out what a few rounds cannot show: heavy tails, spells,
+/// modes. Chosen by simulation on seeds of development (`noise -- forecast 6000`): without it forecasts of 10 to 20 %
+/// came true in 28 %, those above 90 % in 87 %.
+const ERROR_FACTOR: f64 = 1.3;
+
 /// Steps in which worse stacks leave their shares of the error to the others.
 const STEPS: usize = 2;
 
@@ -204,7 +209,8 @@ impl Stack {
     /// A true effect, and a standard deviation of one round.
     fn draw(&self, rng: &mut Rng) -> (f64, f64) {
         let unsure = (rng.normal() / (2.0 * (self.rounds + BORROWED)).sqrt()).exp();
-        (self.expected + self.error * rng.normal(), self.variance.sqrt() * unsure)
+        let effect = self.expected + ERROR_FACTOR * self.error * rng.normal();
+        (effect, self.variance.sqrt() * unsure)
     }
 }
 

@@ -9,6 +9,7 @@
 //!                                           MOST while there are fewer than 1,000 certificates;
 //!                                           fewer of labs of more than TRIALS trials
 //! forecast [CASES]                          print how often forecasts come true
+//! keep-forecasts                            measure the kept forecasts alone
 //! ```
 //!
 //! A noise is one function of `noises.rs`. Every row has the share certified under clean noise of
@@ -40,7 +41,7 @@ const SMALL: usize = 80;
 const CERTIFICATES: usize = 1_000;
 
 /// Labs of which a forecast is kept.
-const FORECASTS: usize = 480;
+const FORECASTS: usize = 6_000;
 
 /// Directory of the kept results.
 const FOLDER: &str = "benches/runs/statistics";
@@ -53,6 +54,7 @@ fn main() {
     let cases = number(1, 400);
     match arguments.first().map(String::as_str) {
         Some("keep") => keep(cases, number(2, cases), number(3, SMALL)),
+        Some("keep-forecasts") => keep_forecasts(),
         Some("forecast") => print!("{}", Calibration::of(cases, "development").text()),
         _ => {
             let filter = arguments.get(2).cloned().unwrap_or_default();
@@ -126,6 +128,12 @@ fn keep(cases: usize, most: usize, trials: usize) {
     let head: Vec<String> = HEAD.iter().map(|name| (*name).to_owned()).collect();
     write_lines(&folder.join("table/noise.csv"), &head, &lines).expect("a writable table");
     write_packed(&folder.join("raw/noise.csv.gz"), &raw).expect("a writable file");
+    keep_forecasts();
+}
+
+/// Measures the forecasts and writes them.
+fn keep_forecasts() {
+    let folder = Path::new(FOLDER);
     let calibration = Calibration::of(FORECASTS, SEEDS);
     print!("{}", calibration.text());
     let (head, lines) = calibration.lines();

@@ -28,7 +28,7 @@ fn a_clear_difference_is_decided_soon_and_a_hopeless_one_hardly_ever() {
     // Stacks at twice the tie width with noise of 200 %.
     let (noisy, question) = field(&[0.0, 0.1, 0.1], 10, 2.0, 1);
     let never = outlook(&noisy, &question, &looks(), 1).expect("three stacks");
-    assert!(never.rounds == 128 && never.probability < 0.3, "{never:?}");
+    assert!(never.rounds == 128 && never.probability < 0.5, "{never:?}");
 }
 
 #[test]
