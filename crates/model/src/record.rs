@@ -5,6 +5,7 @@ use crate::units::Bytes;
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -327,6 +328,9 @@ pub struct Record {
     pub others_cpu_percent: Option<f64>,
     /// Doubts about the trial as a whole.
     pub warnings: Vec<Warning>,
+    /// Metrics by `STEP.METRIC` that [`Self::keep_metrics`] took out of their steps; in memory alone.
+    #[serde(skip)]
+    pub apart: Vec<(Arc<str>, f64)>,
 }
 
 impl Record {
@@ -347,6 +351,7 @@ impl Record {
             cost_ns: None,
             others_cpu_percent: None,
             warnings: vec![],
+            apart: vec![],
         }
     }
 
@@ -418,7 +423,30 @@ impl Record {
     #[must_use]
     pub fn metric(&self, path: &str) -> Option<f64> {
         let (step, metric) = path.split_once('.')?;
-        self.steps.iter().find(|candidate| candidate.name == step)?.metrics.get(metric).copied()
+        let step = self.steps.iter().find(|candidate| candidate.name == step);
+        let own = step.and_then(|step| step.metrics.get(metric)).copied();
+        own.or_else(|| self.apart.iter().find(|(name, _)| **name == *path).map(|(_, value)| *value))
+    }
+
+    /// Keeps these metrics alone, out of their steps: a map in each step takes ten times the memory. Those of the step
+    /// `usual` stay in it.
+    pub fn keep_metrics(&mut self, wanted: &[Arc<str>], usual: &str) {
+        let is_usual = |path: &str| path.split_once('.').is_some_and(|(step, _)| step == usual);
+        let others = wanted.iter().filter(|path| !is_usual(path));
+        let known = others.filter_map(|path| Some((Arc::clone(path), self.metric(path)?)));
+        self.apart = known.collect();
+        self.apart.shrink_to_fit();
+        for step in &mut self.steps {
+            // A new map: one that only loses entries keeps their memory.
+            let all = std::mem::take(&mut step.metrics);
+            if step.name == usual {
+                let is_wanted = |name: &str| {
+                    let own = |path: &Arc<str>| path.split_once('.') == Some((usual, name));
+                    wanted.iter().any(own)
+                };
+                step.metrics = all.into_iter().filter(|(name, _)| is_wanted(name)).collect();
+            }
+        }
     }
 
     /// All metrics by `STEP.METRIC`.

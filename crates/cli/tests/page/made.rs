@@ -180,6 +180,7 @@ fn record(wanted: &Wanted, trial: &PlannedTrial, stack: u32, text: &str) -> Reco
         cost_ns: None,
         others_cpu_percent: None,
         warnings: if wanted.single { vec![warning()] } else { vec![] },
+        ..Record::blank()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The parts of records that a text shows: a run of 100,000 trials fills gigabytes.
 
 use seekwell_model::plan::Plan;
-use seekwell_model::record::{Record, Sample, StepRecord};
+use seekwell_model::record::{Record, Sample};
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ struct Judged {
     /// The judged step.
     step: String,
     /// Metrics by `STEP.METRIC`.
-    metrics: BTreeSet<String>,
+    metrics: Vec<Arc<str>>,
     /// True for modelled devices, of which no text tells the cost of a trial.
     is_model: bool,
 }
@@ -42,6 +43,7 @@ impl Light {
                 usual.iter().map(|name| format!("{step}.{name}")).collect();
             metrics.extend([&verdict.metric, &plan.lab.judge.metric].map(Clone::clone));
             metrics.extend(seekwell_report::shown_metrics(plan, verdict));
+            let metrics = metrics.into_iter().map(Arc::from).collect();
             let is_model = plan.stacks.iter().any(modelled);
             Some(Judged { step: step.to_owned(), metrics, is_model })
         };
@@ -65,30 +67,23 @@ impl Judged {
     fn lighten(&self, record: &mut Record) {
         record.smart = None;
         record.timeline = self.pressure(record);
-        for step in &mut record.steps {
-            let shown = |name: &str| self.metrics.contains(&format!("{}.{name}", step.name));
-            // A new map: one that only loses entries keeps their memory.
-            let all = std::mem::take(&mut step.metrics);
-            step.metrics = all.into_iter().filter(|(name, _)| shown(name)).collect();
-        }
+        record.keep_metrics(&self.metrics, &self.step);
         if self.is_model {
-            let is_shown = |step: &StepRecord| {
-                step.name == self.step || !step.metrics.is_empty() || !step.warnings.is_empty()
-            };
-            record.steps.retain(is_shown);
+            record.steps.retain(|step| step.name == self.step || !step.warnings.is_empty());
         }
         record.steps.shrink_to_fit();
     }
 
-    /// At most two samples that have the mean pressure on the CPUs of all, and in the judged step the mean of those
-    /// that touch it: all that a text tells of a timeline.
+    /// A sample with the mean pressure on the CPUs of all, all that a text tells of a timeline on modelled devices. On a
+    /// host two samples: that which touches the judged step has the mean of those that do.
     fn pressure(&self, record: &Record) -> Vec<Sample> {
         let Some(all) = mean(&record.timeline) else { return Vec::new() };
         let sample = |at_ns, percent| {
             let cpu_pressure_percent = Some(percent);
             Sample { at_ns, cpu_pressure_percent, ..Sample::default() }
         };
-        let step = record.steps.iter().find(|step| step.name == self.step);
+        // The noise of a host is told by that of the judged step.
+        let step = record.steps.iter().find(|step| step.name == self.step && !self.is_model);
         let inside = step.and_then(|step| Some((step, mean(step.samples(&record.timeline))?)));
         match inside {
             None => vec![sample(0, all)],

@@ -127,6 +127,7 @@ fn record(seen: Seen, lost: u64, elapsed_ns: u64) -> Record {
         cost_ns: None,
         others_cpu_percent: None,
         warnings: vec![],
+        ..Record::blank()
     }
 }
 

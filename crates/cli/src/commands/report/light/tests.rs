@@ -1,6 +1,6 @@
 use super::super::{view, view_as_text};
 use super::*;
-use seekwell_model::record::{BlockEvents, SmartReading};
+use seekwell_model::record::{BlockEvents, SmartReading, StepRecord};
 use seekwell_store::RunFile;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ fn with_pressure(percents: &[Option<f64>]) -> Record {
 }
 
 fn judged(is_model: bool) -> Light {
-    let metrics = BTreeSet::from(["seek.iops".to_owned()]);
+    let metrics = ["mkfs.elapsed", "none.iops", "seek.iops"].map(Arc::from).to_vec();
     Light { judged: Some(Judged { step: "seek".to_owned(), metrics, is_model }) }
 }
 
@@ -55,10 +55,18 @@ fn a_text_needs_the_shown_metrics_and_the_mean_pressure_alone() {
     assert!((sum / 2.0 - 64.0 / 3.0).abs() < 1e-12, "{sum}");
     assert_eq!(steps[1].samples(&record.timeline).iter().map(percent).collect::<Vec<_>>(), [50.0]);
     let timeline = record.timeline.clone();
-    assert_eq!(record, Record { steps: steps.clone(), timeline, ..Record::blank() });
+    let apart = vec![("mkfs.elapsed".into(), 1.0)];
+    let expected = Record { steps: steps.clone(), timeline, apart, ..Record::blank() };
+    assert_eq!(record, expected);
+    for (path, value) in
+        [("mkfs.elapsed", Some(1.0)), ("seek.iops", Some(1.0)), ("mkfs.other", None)]
+    {
+        assert_eq!(record.metric(path), value, "{path}");
+    }
     let mut modelled = with_pressure(&[None, None]);
     judged(true).lighten(&mut modelled);
-    assert_eq!(modelled, Record { steps: steps[1..].to_vec(), ..Record::blank() });
+    let expected = Record { steps: steps[1..].to_vec(), apart: expected.apart, ..Record::blank() };
+    assert_eq!(modelled, expected);
 }
 
 #[test]
