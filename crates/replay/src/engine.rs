@@ -78,7 +78,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
     }
     let failed = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
     match failed {
-        Some(errno) => Err(ReplayError::io("enter", target)(errno)),
+        Some((what, errno)) => Err(ReplayError::io(what, target)(errno)),
         None => result,
     }
 }
@@ -93,7 +93,7 @@ fn run(shared: &Shared<'_>, target: &Path) -> Result<Replayed, ReplayError> {
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    shared.fail(rustix::io::Errno::AGAIN);
+                    shared.fail("enter", rustix::io::Errno::AGAIN);
                     // Those that wait for the start would wait without end.
                     for _ in lane..shared.plan.lanes.len() {
                         scope.spawn(|| shared.start.wait());

@@ -94,6 +94,12 @@ fn remedy(source: &io::Error) -> &'static str {
 }
 
 impl ReplayError {
+    /// Refuses a trace that takes more than a replay may.
+    pub(crate) fn too_large(what: &'static str, found: u64, limit: u64) -> Self {
+        let remedy = "cut it with `seekwell trace filter`";
+        Self::TooLarge { what, found, limit, remedy }
+    }
+
     /// For `map_err`: names the action and its path.
     pub(crate) fn io<E: Into<io::Error>>(
         what: &'static str,

@@ -18,6 +18,7 @@ mod fidelity;
 #[cfg(test)]
 mod fixture;
 mod jail;
+mod lanes;
 mod order;
 mod perform;
 mod plan;

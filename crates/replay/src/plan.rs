@@ -1,10 +1,11 @@
 //! Plans of replay: pure data, made from a trace and used by the rebuild and the engine.
 
 use crate::encode::Operation;
-use crate::error::ReplayError;
+use crate::lanes::{Lane, Operations};
 use seekwell_trace::Content;
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::fs::File;
 
 /// Reasons for which a recorded call is not issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,27 +143,29 @@ pub struct Recorded {
 /// Bounds of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Size of the encoded operations, bytes.
+    /// Size of the encoded operations in memory, bytes. More of them go into a file without a name
+    /// next to the trace.
     pub bytes: u64,
+    /// Size of that file, bytes.
+    pub spilled_bytes: u64,
     /// Threads that exist at the same time.
     pub lanes: u32,
     /// Files open at the same time.
     pub open: u32,
 }
 
-impl Default for Limits {
-    /// 320 MiB, 512 threads, 32,768 open files.
-    fn default() -> Self {
-        Self { bytes: 320 << 20, lanes: 512, open: 32_768 }
+impl Limits {
+    /// Most bytes of operations in memory, and in the file.
+    pub(crate) const fn room(&self) -> (u64, u64) {
+        (self.bytes, self.spilled_bytes)
     }
 }
 
-/// Operations of one thread of the replay.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lane {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) count: u64,
-    pub(crate) last_start_ns: u64,
+impl Default for Limits {
+    /// 256 MiB in memory and 64 GiB in a file, 512 threads, 32,768 open files.
+    fn default() -> Self {
+        Self { bytes: 256 << 20, spilled_bytes: 64 << 30, lanes: 512, open: 32_768 }
+    }
 }
 
 /// A replay, ready to run.
@@ -170,6 +173,8 @@ pub(crate) struct Lane {
 pub struct Plan {
     pub(crate) tree: Vec<TreeEntry>,
     pub(crate) lanes: Vec<Lane>,
+    /// Operations that are not in memory.
+    pub(crate) spilled: Option<File>,
     /// Paths by number; number 0 is none.
     pub(crate) paths: Vec<CString>,
     /// Places in the table of descriptors, the unused place 0 included.
@@ -203,14 +208,15 @@ impl Plan {
         self.lanes.len()
     }
 
-    /// Operations of a thread of the replay, in order.
+    /// Operations of a thread of the replay, in order, all in memory.
     #[must_use]
     pub fn operations(&self, lane: usize) -> Vec<Operation> {
-        let mut bytes = self.lanes.get(lane).map_or(&[][..], |lane| lane.bytes.as_slice());
         let mut one =
             Operation::new(crate::action::Action::Order, seekwell_trace::calls::CallId(0));
         let mut all = Vec::new();
-        while one.decode(&mut bytes).is_some() {
+        let Some(lane) = self.lanes.get(lane) else { return all };
+        let mut operations = Operations::of(lane, self.spilled.as_ref());
+        while operations.next(&mut one).is_ok_and(|found| found) {
             all.push(one.clone());
         }
         all
@@ -226,7 +232,7 @@ impl Plan {
     /// Size of the encoded operations.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.bytes.len() as u64).sum()
+        self.lanes.iter().map(Lane::bytes).sum()
     }
 
     /// Bytes of the initial tree's data.
@@ -234,11 +240,5 @@ impl Plan {
     pub fn tree_bytes(&self) -> u64 {
         let files = self.tree.iter().filter(|entry| entry.kind == TreeKind::File);
         files.fold(0, |all, entry| all.saturating_add(entry.data_bytes))
-    }
-
-    /// Refuses a trace that takes more than a replay may.
-    pub(crate) fn too_large(what: &'static str, found: u64, limit: u64) -> ReplayError {
-        let remedy = "cut it with `seekwell trace filter`";
-        ReplayError::TooLarge { what, found, limit, remedy }
     }
 }

@@ -15,8 +15,9 @@ mod woken;
 
 use crate::action::Action;
 use crate::error::ReplayError;
+use crate::lanes::{Lane, Spill};
 use crate::order::{Known, Stamp};
-use crate::plan::{Lane, Limits, Plan, Reason, Recorded};
+use crate::plan::{Limits, Plan, Reason, Recorded};
 use descriptors::Handles;
 use draft::Draft;
 use files::Files;
@@ -53,6 +54,7 @@ pub fn plan(trace: &Trace, choice: &Choice) -> Result<Plan, ReplayError> {
     let processes = Processes::new(trace.processes()?, survey);
     let mut planner = Planner::new(choice, files, processes, tree, flights);
     planner.faults = trace.meta().faults;
+    planner.spill = Spill::at(trace.path(), choice.limits.room());
     let mut refused = None;
     let read = trace.events(|event| {
         planner.add(event).map_err(|error| {
@@ -93,9 +95,9 @@ pub(crate) struct Planner {
     /// True when the trace holds the pages of mappings that the program touched.
     faults: bool,
     lanes: Vec<Lane>,
+    spill: Spill,
     known: Known,
     recorded: Recorded,
-    bytes: u64,
     first_ns: Option<u64>,
     last_ns: u64,
 }
@@ -121,8 +123,8 @@ impl Planner {
             flights: Flights::default(),
             faults: false,
             lanes: Vec::new(),
+            spill: Spill::at(std::path::Path::new(""), choice.limits.room()),
             known: Known::default(),
-            bytes: 0,
             first_ns: None,
             last_ns: 0,
         }
@@ -203,18 +205,11 @@ impl Planner {
     fn put(&mut self, draft: &Draft) -> Result<(), ReplayError> {
         let me = draft.me;
         let lane = &mut self.lanes[me.lane as usize];
-        let before = lane.bytes.len();
-        draft.operation.encode(lane.last_start_ns, &mut lane.bytes);
-        lane.last_start_ns = draft.operation.start_ns;
+        let bytes = lane.push(&draft.operation);
         lane.count = me.number;
-        self.bytes += (lane.bytes.len() - before) as u64;
         self.processes.done(draft.process, draft.thread, me);
         self.history.add(draft.thread, me);
-        if self.bytes > self.limits.bytes {
-            let (mib, limit) = (self.bytes >> 20, self.limits.bytes >> 20);
-            return Err(Plan::too_large("MiB of calls", mib, limit));
-        }
-        Ok(())
+        self.spill.added(bytes, &mut self.lanes)
     }
 
     /// Puts the order that a call kept into the plan, where it has one. Its time counts as that of
@@ -264,6 +259,7 @@ impl Planner {
         Ok(Plan {
             tree: self.tree.initial(),
             lanes: self.lanes,
+            spilled: self.spill.into_file(),
             paths: self.files.into_paths(),
             slots: self.handles.slots(),
             first_ns,

@@ -51,6 +51,12 @@ impl Trace {
         Ok(Self { path, packed: Some(Arc::new(pack)), meta })
     }
 
+    /// Its folder or file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Its description.
     #[must_use]
     pub fn meta(&self) -> &Meta {

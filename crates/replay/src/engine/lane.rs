@@ -6,6 +6,7 @@ use crate::action::Action;
 use crate::encode::Operation;
 use crate::fidelity::{Difference, Replayed};
 use crate::jail;
+use crate::lanes::Operations;
 use crate::perform::{Buffer, Performer};
 use crate::plan::Plan;
 use crate::planner::class;
@@ -38,7 +39,8 @@ pub(super) struct Shared<'a> {
     pub(super) data: &'a Buffer,
     pub(super) progress: Vec<Progress>,
     pub(super) start: Barrier,
-    pub(super) failed: Mutex<Option<Errno>>,
+    /// Verb and cause of the first failure.
+    pub(super) failed: Mutex<Option<(&'static str, Errno)>>,
     pub(super) began: OnceLock<Instant>,
     /// Time before a call that is spent awake, since a sleep would end late.
     pub(super) awake: Duration,
@@ -49,8 +51,9 @@ impl Shared<'_> {
         self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    pub(super) fn fail(&self, errno: Errno) {
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(errno);
+    pub(super) fn fail(&self, what: &'static str, errno: Errno) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert((what, errno));
     }
 
     fn has_failed(&self) -> bool {
@@ -71,7 +74,7 @@ impl Drop for Ends<'_> {
 pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
     let _ends = Ends(&shared.progress[lane]);
     if let Err(errno) = jail::give_up_rights() {
-        shared.fail(errno);
+        shared.fail("enter", errno);
     }
     fine_sleep();
     let mut runner = Runner::new(shared);
@@ -81,10 +84,20 @@ pub(super) fn run(shared: &Shared<'_>, lane: usize) -> Replayed {
     }
     let began = *shared.began.get_or_init(Instant::now);
     runner.last_end = began;
-    let mut bytes = shared.plan.lanes[lane].bytes.as_slice();
+    let plan = shared.plan;
+    let mut operations = Operations::of(&plan.lanes[lane], plan.spilled.as_ref());
     let mut operation = Operation::new(Action::Order, CallId(0));
     let mut number = 0;
-    while operation.decode(&mut bytes).is_some() {
+    loop {
+        match operations.next(&mut operation) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+                shared.fail("read the plan of the replay in", errno);
+                break;
+            }
+        }
         runner.one(&operation, began);
         number += 1;
         shared.progress[lane].publish(number, nanoseconds(runner.last_end - began));

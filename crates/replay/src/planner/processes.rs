@@ -3,8 +3,8 @@
 use super::Planner;
 use super::flights::Flights;
 use crate::error::ReplayError;
+use crate::lanes::Lane;
 use crate::order::{Stamp, put};
-use crate::plan::{Lane, Plan};
 use seekwell_trace::{Event, FileId, ProcessEntry};
 use std::collections::HashMap;
 
@@ -252,7 +252,7 @@ impl Planner {
                 let lane = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
                 if lane >= self.limits.lanes {
                     let (found, limit) = (u64::from(lane) + 1, self.limits.lanes.into());
-                    return Err(Plan::too_large("threads at the same time", found, limit));
+                    return Err(ReplayError::too_large("threads at the same time", found, limit));
                 }
                 self.lanes.push(Lane::default());
                 lane

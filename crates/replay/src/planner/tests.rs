@@ -235,7 +235,7 @@ fn traces_beyond_the_limits_are_refused_in_words() {
          cut it with `seekwell trace filter`"
     );
     assert_eq!(
-        refused(Limits { bytes: 10, ..Limits::default() }),
+        refused(Limits { bytes: 10, spilled_bytes: 5, ..Limits::default() }),
         "the trace has 0 MiB of calls, a replay takes at most 0; cut it with `seekwell trace filter`"
     );
     let mut script = Script::default();
