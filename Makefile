@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: cluster-faults image forecasts layers fuzz kills layer-kills situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: cluster-faults image forecasts layers fuzz kills layer-kills test-layers situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -45,6 +45,9 @@ kills: packages ## kill -9 at 200 seeded pairs of a point and processes, as root
 
 layer-kills: packages ## the same at 50 pairs with ext4 on zram, plain and under an overlay in memory, as root (5 minutes)
 	SEEKWELL_LAYER_KILLS=0..50 $(CARGO) test --locked --package seekwell --test kill layers_in_memory -- --nocapture
+
+test-layers: ## the same with md and device-mapper in Debian's own kernel under QEMU, which must be installed (15 minutes)
+	CARGO="$(CARGO)" scripts/test-layers
 
 situations: packages ## try every hostile situation with its canary: outputs, inputs, names, arguments (2 minutes)
 	SEEKWELL_SITUATIONS=all $(CARGO) test --locked --package seekwell --test situations -- --nocapture

@@ -19,7 +19,7 @@ use seekwell_host::undo::{self, Undo};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{AgentMessage, DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
 use seekwell_model::backend::{Backend, BackendError};
-use seekwell_model::layers::Layer;
+use seekwell_model::layers::{Layer, Naming};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::stack::{Backing, Stack};
@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 /// Descriptor of the data image in the agent.
 const DATA_FD: i32 = 10;
-/// Descriptor of the journal image in the agent.
+/// Descriptor of the journal image in the agent; those of the layers' other devices follow.
 const JOURNAL_FD: i32 = 11;
 /// After a kill the agent's namespace unmounts, which writes back what is dirty.
 const AGENT_END: Duration = Duration::from_secs(600);
@@ -197,7 +197,7 @@ impl HostBackend {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, HostBackendError> {
         let (stack, _) = plan.pair(trial);
-        if !stack.layers.parts.iter().all(is_added) {
+        if !stack.layers.parts.iter().all(is_taken_down) {
             return Err(HostBackendError::Stack(format!(
                 "the host backend does not run layers such as {}; run the lab with --place virtual",
                 stack.layers.name
@@ -277,10 +277,11 @@ impl HostBackend {
         stack: &Stack,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(), HostBackendError> {
-        let device = (format!("device {}", stack.device.base), &stack.device.backing);
+        let device = (data_name(stack), &stack.device.backing);
         let external = stack.journal.external.as_ref();
-        let journal = external.map(|backing| (format!("journal {}", stack.journal.name), backing));
-        for (name, backing) in std::iter::once(device).chain(journal) {
+        let journal = external.map(|backing| (journal_name(stack), backing));
+        let others = std::iter::once(device).chain(journal);
+        for (name, backing) in others.chain(members(stack)).chain(fast(stack)) {
             if backing.is_image() && !self.images.contains_key(&name) {
                 progress(&format!("writing the image of {name}"));
                 let image = self.make_image(&name, backing)?;
@@ -335,6 +336,19 @@ impl HostBackend {
         }
     }
 
+    /// The same, with the image among those to hand over.
+    fn handed<'a>(
+        &'a self,
+        name: &str,
+        backing: &Backing,
+        fd: i32,
+        images: &mut Vec<(i32, &'a File)>,
+    ) -> Result<DeviceHandle, HostBackendError> {
+        let (handle, image) = self.handle(name, backing, fd)?;
+        images.extend(image.map(|image| (fd, image)));
+        Ok(handle)
+    }
+
     fn attempt(
         &mut self,
         plan: &Plan,
@@ -374,18 +388,19 @@ impl HostBackend {
         trial: &PlannedTrial,
     ) -> Result<(Child, OwnedFd, OwnedFd), HostBackendError> {
         let (stack, workload) = plan.pair(trial);
-        let (device, data_image) =
-            self.handle(&format!("device {}", stack.device.base), &stack.device.backing, DATA_FD)?;
-        let journal = match &stack.journal.external {
-            None => None,
-            Some(backing) => Some(self.handle(
-                &format!("journal {}", stack.journal.name),
-                backing,
-                JOURNAL_FD,
-            )?),
+        let mut images = Vec::new();
+        let device = self.handed(&data_name(stack), &stack.device.backing, DATA_FD, &mut images)?;
+        let external = stack.journal.external.as_ref();
+        let journal = external
+            .map(|backing| self.handed(&journal_name(stack), backing, JOURNAL_FD, &mut images))
+            .transpose()?;
+        let mut descriptor = JOURNAL_FD;
+        let mut next = |(name, backing): (String, &Backing)| {
+            descriptor += 1;
+            self.handed(&name, backing, descriptor, &mut images)
         };
-        let (journal, journal_image) =
-            journal.map_or((None, None), |(handle, image)| (Some(handle), image));
+        let members = members(stack).map(&mut next).collect::<Result<Vec<_>, _>>()?;
+        let fast = fast(stack).map(&mut next).collect::<Result<Vec<_>, _>>()?;
         let request = TrialRequest {
             format: FORMAT.to_string(),
             run: self.run.clone(),
@@ -397,8 +412,8 @@ impl HostBackend {
             settings: plan.lab.trial.clone(),
             defaults: QueueDefaults::default(),
             device,
-            members: vec![],
-            fast: vec![],
+            members,
+            fast,
             journal,
             ram: self.ram,
             undo: Some(self.undo.clone()),
@@ -413,8 +428,7 @@ impl HostBackend {
         let ((stdout, their_stdout), (stderr, their_stderr)) = (pipe()?, pipe()?);
         let mut descriptors =
             vec![(0, input.as_fd()), (1, their_stdout.as_fd()), (2, their_stderr.as_fd())];
-        descriptors.extend(data_image.map(|image| (DATA_FD, image.as_fd())));
-        descriptors.extend(journal_image.map(|image| (JOURNAL_FD, image.as_fd())));
+        descriptors.extend(images.iter().map(|(fd, image)| (*fd, image.as_fd())));
         let arguments = [self.options.program.clone().into_os_string(), "agent".into()];
         let environment = [("PATH".into(), AGENT_PATH.into()), ("LC_ALL".into(), "C".into())];
         let options = Options {
@@ -506,9 +520,31 @@ impl Backend for HostBackend {
     }
 }
 
-/// Returns true for a layer whose disk the kernel adds, and the undo list removes.
-fn is_added(layer: &Layer) -> bool {
-    layer.find().is_some_and(|kind| kind.control().is_some())
+/// Returns true for a layer that the undo list takes down after a killed run.
+fn is_taken_down(layer: &Layer) -> bool {
+    layer.find().is_some_and(|kind| kind.naming() != Naming::Kernel)
+}
+
+fn data_name(stack: &Stack) -> String {
+    format!("device {}", stack.device.base)
+}
+
+fn journal_name(stack: &Stack) -> String {
+    format!("journal {}", stack.journal.name)
+}
+
+/// The devices that layers join besides the stack's own, each like it, with names.
+fn members(stack: &Stack) -> impl Iterator<Item = (String, &Backing)> {
+    let name = |position| format!("{} ({})", data_name(stack), position + 1);
+    (1..stack.layers.devices()).map(move |position| (name(position), &stack.device.backing))
+}
+
+/// The second devices of the layers' caches, with names.
+fn fast(stack: &Stack) -> impl Iterator<Item = (String, &Backing)> {
+    let layers = &stack.layers;
+    let name = |position: usize| format!("cache {} of layer {}", position + 1, layers.name);
+    let all = layers.fast().into_iter().enumerate();
+    all.map(move |(position, backing)| (name(position), backing))
 }
 
 /// Disks and partitions that a stack is on.

@@ -88,6 +88,104 @@ metric = "command.elapsed"
 rounds = 12
 "#;
 
+/// Arrays, mapped devices, and one above the other.
+const ARRAYS_LAB: &str = r#"
+[lab]
+name = "arrays"
+[[device]]
+name = "scratch"
+loop = { size = "96MiB", directory = "MEMORY" }
+[[layer]]
+kind = "raid5"
+devices = 3
+[[layer]]
+name = "mirror-luks"
+kind = "raid1"
+[[layer.then]]
+kind = "crypt"
+[[layer]]
+kind = "thin"
+[[layer]]
+kind = "cache"
+fast.loop = { size = "32MiB", directory = "MEMORY" }
+[[filesystem]]
+type = "ext4"
+[scheduler]
+choose = ["none"]
+[[workload]]
+kind = "command"
+run = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of={dir}/f$i bs=64k count=32 conv=fsync 2>/dev/null; done"
+[judge]
+metric = "command.elapsed"
+rounds = 6
+"#;
+
+/// Every layer that runs on a host, and arrays that have lost a device.
+const KINDS_LAB: &str = r#"
+[lab]
+name = "kinds"
+[[device]]
+name = "scratch"
+loop = { size = "96MiB", directory = "MEMORY" }
+[[layer]]
+kind = "raid0"
+[[layer]]
+kind = "raid1"
+[[layer]]
+kind = "raid5"
+devices = 3
+[[layer]]
+kind = "raid6"
+[[layer]]
+kind = "raid10"
+[[layer]]
+name = "raid6-degraded"
+kind = "raid6"
+state = "degraded"
+[[layer]]
+name = "raid10-degraded"
+kind = "raid10"
+state = "degraded"
+[[layer]]
+name = "raid5-rebuilding"
+kind = "raid5"
+devices = 3
+state = "rebuilding"
+[[layer]]
+kind = "linear"
+devices = 2
+[[layer]]
+kind = "striped"
+[[layer]]
+kind = "thin"
+[[layer]]
+kind = "snapshot"
+[[layer]]
+kind = "crypt"
+[[layer]]
+kind = "integrity"
+[[layer]]
+kind = "writecache"
+fast.loop = { size = "32MiB", directory = "MEMORY" }
+[[layer]]
+kind = "cache"
+fast.loop = { size = "32MiB", directory = "MEMORY" }
+[[filesystem]]
+type = "ext4"
+[scheduler]
+choose = ["none"]
+[[workload]]
+kind = "command"
+run = "dd if=/dev/urandom of={dir}/f bs=64k count=64 conv=fsync 2>/dev/null"
+[judge]
+metric = "command.elapsed"
+method = "rounds"
+rounds = 6
+"#;
+
+/// Trials of that lab: 16 stacks, 6 rounds.
+const KINDS_TRIALS: usize = 96;
+
 /// Writes 1 GiB into the page cache and stays there, so that a kill finds it dirty.
 const DIRTY_LAB: &str = r#"
 [lab]
@@ -160,13 +258,13 @@ fn next_start(ground: &Ground) {
     assert!(output.status.success(), "doctor failed: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Completes the run; at most so many of its trials may be kept as failed: those whose processes were
-/// killed under a runner that lived long enough to say so.
-fn complete(ground: &Ground, run_file: &Path, failed: usize) {
+/// Completes the run of so many trials; at most so many of them may be kept as failed: those whose
+/// processes were killed under a runner that lived long enough to say so.
+fn complete(ground: &Ground, run_file: &Path, count: usize, failed: usize) {
     let trials = trials(ground, run_file);
     let bad: Vec<_> = trials.iter().filter(|trial| trial["status"] == "failed").collect();
     assert!(bad.len() <= failed, "more than {failed} failed trials: {bad:?}");
-    assert_eq!(trials.len(), TRIALS);
+    assert_eq!(trials.len(), count);
 }
 
 /// All trials of the run, which is continued first if it is not over.
@@ -233,7 +331,7 @@ fn nothing_is_left_after_seeded_kills_and_the_run_completes() {
         return;
     }
     let first = |subset| (0..).find(|number| drawn(*number).0 == subset).unwrap();
-    kill_at(LAB, &pairs("SEEKWELL_KILLS", &SAMPLE.map(first)));
+    kill_at(LAB, TRIALS, &pairs("SEEKWELL_KILLS", &SAMPLE.map(first)));
 }
 
 #[test]
@@ -247,11 +345,63 @@ fn nothing_is_left_of_disks_and_layers_in_memory() {
     }
     // The agent dies while the workload writes, which leaves all to the guardian, and inside mkfs with
     // the guardian, which leaves it to the next start.
-    kill_at(MEMORY_LAB, &pairs("SEEKWELL_LAYER_KILLS", &[756, 17]));
+    let pairs = pairs("SEEKWELL_LAYER_KILLS", &[756, 17]);
+    if pairs.len() > KILLS_OF_A_RUN {
+        return kill_at(MEMORY_LAB, TRIALS, &pairs);
+    }
+    // Fewer kills need no long run.
+    kill_at(&MEMORY_LAB.replace("rounds = 12", "rounds = 6"), TRIALS / 2, &pairs);
 }
 
-/// Kills runs of a lab at these pairs; nothing may be left.
-fn kill_at(lab: &str, pairs: &[u64]) {
+#[test]
+fn nothing_is_left_of_arrays_and_mapped_devices() {
+    if can_have_layers("nothing_is_left_of_arrays_and_mapped_devices") {
+        kill_at(ARRAYS_LAB, TRIALS, &pairs("SEEKWELL_LAYER_KILLS", &[0b0010, 0b1111]));
+    }
+}
+
+#[test]
+fn every_layer_of_a_host_runs_and_leaves_nothing() {
+    if !can_have_layers("every_layer_of_a_host_runs_and_leaves_nothing") {
+        return;
+    }
+    let ground = Ground::new(KINDS_LAB);
+    let machine = Machine::look(ground.path());
+    let run_file = ground.path().join("kinds.seekwell");
+    let mut run = Run::start(&ground.program(), ground.path(), &run_file);
+    let (status, talk) = run.finish();
+    assert!(matches!(status, Some(0 | 4)), "{status:?}: {talk}");
+    machine.assert_restored_within(SETTLE, "the run");
+    let trials = trials(&ground, &run_file);
+    assert_eq!(trials.len(), KINDS_TRIALS, "{talk}");
+    let failed: Vec<_> = trials.iter().filter(|trial| trial["status"] == "failed").collect();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Returns true where every layer of these labs can be made.
+fn can_have_layers(test: &str) -> bool {
+    if !can_run(test) {
+        return false;
+    }
+    let modules = ["raid0", "raid1", "raid10", "raid456", "dm_crypt", "dm_thin_pool"];
+    if let Some(module) =
+        modules.iter().find(|module| !Path::new("/sys/module").join(module).exists())
+    {
+        let reason = format!("the module {module} is not loaded: make test-layers has a kernel");
+        seekwell_testing::skip(test, &reason);
+        return false;
+    }
+    for tool in ["mdadm", "dmsetup"] {
+        if seekwell_testing::tool(tool).is_none() {
+            seekwell_testing::skip(test, &format!("{tool} is not installed"));
+            return false;
+        }
+    }
+    true
+}
+
+/// Kills runs of a lab with so many trials at these pairs; nothing may be left.
+fn kill_at(lab: &str, trials: usize, pairs: &[u64]) {
     let ground = Ground::new(lab);
     let mut machine = Machine::look(ground.path());
     let mut hits = 0;
@@ -271,9 +421,10 @@ fn kill_at(lab: &str, pairs: &[u64]) {
             machine.assert_restored_within(SETTLE_ALONE, &after);
         }
         let is_last = position + 1 == pairs.len();
+        println!("{after}: nothing left");
         // A run that was killed before it made its file has nothing to continue.
         if (position % COMPLETED == COMPLETED - 1 || is_last) && run_file.exists() {
-            complete(&ground, &run_file, KILLS_OF_A_RUN);
+            complete(&ground, &run_file, trials, KILLS_OF_A_RUN);
             machine.assert_restored_within(SETTLE, "the completed run");
             println!("pairs up to {number}: nothing left");
         }

@@ -9,7 +9,7 @@ use crate::program;
 use crate::queue;
 use crate::sysfs::{self, System};
 use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
-use seekwell_model::layers::LAYER_KINDS;
+use seekwell_model::layers::{LAYER_KINDS, LayerKind, Naming};
 use seekwell_model::plan::BackendFacts;
 use seekwell_model::record::DeviceInForce;
 use seekwell_model::units::Bytes;
@@ -71,10 +71,12 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
         }
     }
     let started = WORKLOAD_KINDS.iter().flat_map(|kind| kind.programs).map(|one| one.name);
+    let of_layers = LAYER_KINDS.iter().flat_map(|kind| kind.definition().programs);
     let mut programs: Vec<String> = FILESYSTEMS
         .iter()
         .flat_map(programs_of)
         .chain(started)
+        .chain(of_layers.map(|one| one.name))
         .filter(|name| system.program(name).is_some())
         .map(str::to_owned)
         .collect();
@@ -94,13 +96,34 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
     }
 }
 
-/// Layers whose disk this kernel adds and removes; of all others a killed agent would leave something
-/// that is on no undo list.
+/// Layers that this kernel has, or would load a module for, and that the undo list takes down after a
+/// killed run.
 fn layers(system: &System) -> Vec<String> {
-    let kinds = LAYER_KINDS
-        .iter()
-        .filter(|kind| kind.control().is_some_and(|control| added::is_offered(system, &control)));
-    kinds.map(|kind| kind.definition().name.to_owned()).collect()
+    let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
+    let folder = system.modules.join(release.unwrap_or_default());
+    let lists = ["modules.builtin", "modules.dep"]
+        .map(|name| sysfs::read_optional(&folder.join(name)).unwrap_or_default());
+    let is_here = |kind: &&&dyn LayerKind| match kind.naming() {
+        Naming::Added(control) => added::is_offered(system, &control),
+        Naming::Array | Naming::Mapped => {
+            let module = kind.definition().module;
+            system.sys.join("module").join(module).exists()
+                || lists.iter().any(|list| lists_module(list, module))
+        }
+        // The kernel's own numbers are not on the undo list.
+        Naming::Kernel => false,
+    };
+    LAYER_KINDS.iter().filter(is_here).map(|kind| kind.definition().name.to_owned()).collect()
+}
+
+/// Returns true if a list of module files has this module. `-` and `_` are one character there.
+fn lists_module(list: &str, module: &str) -> bool {
+    let name = |line: &str| {
+        let path = line.split(':').next().unwrap_or_default();
+        let file = path.rsplit('/').next().unwrap_or_default();
+        file.split('.').next().unwrap_or_default().replace('-', "_")
+    };
+    list.lines().any(|line| name(line) == module)
 }
 
 /// Programs that the catalogue names for a filesystem.

@@ -6,23 +6,19 @@
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::guard::{self, WriteToken};
+use crate::layer_programs::{run, wait_for};
 use crate::program;
 use crate::sysfs::System;
 use crate::undo::Undo;
 use crate::{added, memory};
-use seekwell_model::layers::{Action, Below, Layer, LayerKind, Layers, Site, package_of};
+use seekwell_model::layers::{Action, Below, Layer, LayerKind, Layers, Naming, Site};
 use seekwell_model::units::Bytes;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+
+mod names;
 
 #[cfg(test)]
 mod tests;
-
-/// A node or a file of sysfs that a layer brings is there by then.
-const PATIENCE: Duration = Duration::from_secs(10);
-const POLL: Duration = Duration::from_millis(10);
 
 /// Layers are made anew, or opened with the content that they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +53,8 @@ struct Supply<'a> {
 
 impl Assembled {
     /// Brings layers up over these devices and gives the right to write to the uppermost. What was
-    /// brought up before an error is in `self`, for [`Self::take_down`]. Disks that the kernel adds
-    /// are removed by the undo list.
+    /// brought up before an error is in `self`, for [`Self::take_down`]; what that cannot take down
+    /// the undo list does.
     ///
     /// # Errors
     /// When a program or the kernel refuses a layer.
@@ -73,6 +69,9 @@ impl Assembled {
     ) -> Result<WriteToken> {
         for token in devices.iter().chain(fast) {
             token.recheck()?;
+        }
+        if !guard::is_first_process(system) {
+            names::note_images(system, undo, devices.iter().chain(fast).copied())?;
         }
         let below = |tokens: &[&WriteToken]| -> Result<Vec<Below>> {
             tokens.iter().map(|token| size_of(system, token.path())).collect()
@@ -124,14 +123,16 @@ impl Supply<'_> {
             Some(_) => Some(self.fast.next().ok_or_else(|| too_few("second devices"))?),
             None => None,
         };
-        let index = match kind.control() {
-            Some(control) => {
+        let index = match kind.naming() {
+            Naming::Added(control) => {
                 self.fits_into_memory(kind, top, &below)?;
                 let number = added::add(self.system, &control, self.undo)?;
                 self.up.added.push(format!("{}{number}", control.prefix));
                 number
             }
-            None => self.index,
+            // A kernel of our own has no other layers, and its names are those of earlier records.
+            _ if guard::is_first_process(self.system) => self.index,
+            naming => names::reserve(self.system, self.undo, naming)?.unwrap_or(self.index),
         };
         let site = Site { layer: top, index, below: &below, fast: fast.as_ref() };
         self.index += 1;
@@ -156,11 +157,18 @@ impl Supply<'_> {
             How::Make => kind.make(site),
             How::Open => kind.open(site),
         };
-        // Before the first action: one that fails half-way is taken down as far as it came.
-        self.up.close.push(kind.close(site));
+        // In a kernel of our own, one that fails half-way is taken down as far as it came. On a
+        // machine with other work its name may be another's, so the undo list looks closely first.
+        let is_alone = guard::is_first_process(self.system);
+        if is_alone {
+            self.up.close.push(kind.close(site));
+        }
         for action in &actions {
             self.up.commands.push(shown(action));
             act(self.system, action)?;
+        }
+        if !is_alone {
+            self.up.close.push(kind.close(site));
         }
         let node = PathBuf::from(kind.node(site));
         wait_for(&node)?;
@@ -181,21 +189,6 @@ fn size_of(system: &System, node: &Path) -> Result<Below> {
             Error::Argument(format!("sysfs does not say the size of {}", node.display()))
         })?;
     Ok(Below { node: node.display().to_string(), sectors })
-}
-
-fn wait_for(path: &Path) -> Result<()> {
-    let begun = Instant::now();
-    while !path.exists() {
-        if begun.elapsed() > PATIENCE {
-            return Err(Error::Timeout {
-                what: format!("{} did not appear", path.display()),
-                waited: begun.elapsed(),
-                remedy: "look at the kernel's log".to_owned(),
-            });
-        }
-        std::thread::sleep(POLL);
-    }
-    Ok(())
 }
 
 /// An action as a line of a shell.
@@ -222,25 +215,4 @@ fn act(system: &System, action: &Action) -> Result<()> {
         }
         Action::Run { program, arguments, input } => run(system, program, arguments, input),
     }
-}
-
-fn run(system: &System, name: &str, arguments: &[String], input: &str) -> Result<()> {
-    let path = program::find(system, name, package_of(name))?;
-    let mut command: Command = program::command(system, &path);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    if !system.run.join("udev/control").exists() {
-        // Nobody would answer a program that waits for udev.
-        command.env("DM_DISABLE_UDEV", "1").env("MDADM_NO_UDEV", "1");
-    }
-    let mut child = command.spawn().map_err(Error::io("run", &path))?;
-    if let Some(mut pipe) = child.stdin.take() {
-        // A program that ends without reading says why by its status.
-        let _ = pipe.write_all(input.as_bytes());
-    }
-    let output = child.wait_with_output().map_err(Error::io("run", &path))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let words = std::iter::once(name).chain(arguments.iter().map(String::as_str));
-    Err(program::failed(program::line(words), &output))
 }

@@ -26,6 +26,7 @@ pub mod guard;
 mod hdparm;
 pub mod identity;
 pub mod image;
+mod layer_programs;
 pub mod layers;
 pub mod loop_device;
 mod loop_status;

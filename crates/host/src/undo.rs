@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 pub(crate) mod added;
 mod allowed;
 mod content;
+mod layers;
 mod lock;
 mod owners;
 mod put_back;
@@ -80,6 +81,23 @@ pub enum Target {
         /// True once the number of the disk itself is known.
         is_known: bool,
     },
+    /// Everything above an image of a run, put back by taking it down.
+    Above {
+        /// Kernel name of the loop device that the image is attached to.
+        device: String,
+        /// Number that the kernel gave the disk.
+        sequence: u64,
+    },
+    /// Mapped devices with a name that only a run has, put back by removing them.
+    Mapped {
+        /// The name, or the start of it before a hyphen.
+        name: String,
+    },
+    /// An array with a number that was free, put back by stopping it as long as it has no devices.
+    Array {
+        /// Kernel name.
+        device: String,
+    },
     /// A memory group that did not exist; put back by removing it.
     CgroupDirectory {
         /// Its path.
@@ -101,6 +119,9 @@ impl Target {
             | Self::Tunable { device, .. }
             | Self::Hdparm { device, .. } => Some(device),
             Self::Added { .. }
+            | Self::Above { .. }
+            | Self::Mapped { .. }
+            | Self::Array { .. }
             | Self::File { .. }
             | Self::CgroupDirectory { .. }
             | Self::Directory { .. } => None,
@@ -110,7 +131,12 @@ impl Target {
     /// Returns true for a device that goes, or whose settings go back, with the devices of a trial.
     #[must_use]
     pub fn ends_with_devices(&self) -> bool {
-        self.device().is_some() || matches!(self, Self::Added { .. })
+        self.device().is_some() || self.is_layer() || matches!(self, Self::Added { .. })
+    }
+
+    /// Returns true for layers.
+    fn is_layer(&self) -> bool {
+        matches!(self, Self::Above { .. } | Self::Mapped { .. } | Self::Array { .. })
     }
 }
 
@@ -270,6 +296,11 @@ impl Undo {
             self.content.add(change);
         }
         Ok(())
+    }
+
+    /// Returns true if it is in the list.
+    pub(crate) fn has(&self, target: &Target) -> bool {
+        self.content.has(target)
     }
 
     /// Marks something as put back.

@@ -21,6 +21,9 @@ use std::collections::BTreeMap;
 /// Most devices that the layers of one stack may join, caches included.
 pub const MOST_LAYER_DEVICES: u32 = 16;
 
+/// Start of the names that layers have in the kernel's lists.
+pub const LAYER_PREFIX: &str = "seekwell-";
+
 /// Name of the value of the layer axis without any layer.
 pub const NO_LAYER: &str = "none";
 
@@ -212,6 +215,8 @@ pub struct LayerDefinition {
     pub programs: &'static [Program],
     /// Kernel configuration that brings it.
     pub kernel_config: &'static str,
+    /// Module of the kernel that this is, if it is not built in.
+    pub module: &'static str,
     /// Lab kernels that have it.
     pub lab_kernels: LabKernels,
     /// True if its content ends with it: then no copy of a prepared stack can be made.
@@ -225,6 +230,20 @@ pub struct Control {
     pub class: &'static str,
     /// Names of its disks without their number.
     pub prefix: &'static str,
+}
+
+/// The names of the devices of a kind of layer. A run on a machine with other work takes names that
+/// nothing else has, and takes down what a killed run left of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// A disk that the kernel adds: the [`Site`]'s number is that of the disk.
+    Added(Control),
+    /// An array of md: the number is that of `/dev/md7`.
+    Array,
+    /// Mapped devices, all with names that start with [`Site::name`].
+    Mapped,
+    /// Devices that the kernel numbers itself, in the order in which they appear.
+    Kernel,
 }
 
 /// A block device below a layer.
@@ -241,8 +260,8 @@ pub struct Below {
 pub struct Site<'a> {
     /// The layer.
     pub layer: &'a Layer,
-    /// Number of the layer among all that the stack builds, from 0; with a [`Control`] the number of
-    /// its disk.
+    /// Number of the layer among all that the stack builds, from 0; on a machine with other work a
+    /// free one, see [`Naming`].
     pub index: usize,
     /// The devices that it joins.
     pub below: &'a [Below],
@@ -254,7 +273,7 @@ impl Site<'_> {
     /// Name of the layer in the kernel's lists, for example `seekwell-0`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("seekwell-{}", self.index)
+        format!("{LAYER_PREFIX}{}", self.index)
     }
 
     /// Nodes of the devices below.
@@ -326,10 +345,9 @@ pub trait LayerKind: Sync + std::fmt::Debug {
     /// Its data.
     fn definition(&self) -> &LayerDefinition;
 
-    /// The kernel's way to add its disk, if it needs a disk of its own. A layer with one runs on the
-    /// host too, because what adds a disk also removes it after a killed run.
-    fn control(&self) -> Option<Control> {
-        None
+    /// The names of its devices.
+    fn naming(&self) -> Naming {
+        Naming::Mapped
     }
 
     /// Bytes that it offers over devices of this size, about: what it keeps for itself is small.
@@ -432,7 +450,10 @@ pub const LAYER_NAMES: &[&str] = &[
 
 /// The kernel's ways to add disks, of all kinds that need one.
 pub fn controls() -> impl Iterator<Item = Control> {
-    LAYER_KINDS.iter().filter_map(|kind| kind.control())
+    LAYER_KINDS.iter().filter_map(|kind| match kind.naming() {
+        Naming::Added(control) => Some(control),
+        Naming::Array | Naming::Mapped | Naming::Kernel => None,
+    })
 }
 
 /// The Debian package of a program that some layer needs; the program's own name for any other.

@@ -358,9 +358,10 @@ fn layers(text: &mut String) {
     line!(
         text,
         "`none` is no layer: the filesystem is on the device itself. The other kinds are made anew for \
-         every trial, by the programs that administrators use, and taken down after it. The host \
-         backend runs `zram` alone: labs with other layers run with `--place virtual`. Kinds of the set \
-         `layers` need `seekwell kernel build --set layers`.\n"
+         every trial, by the programs that administrators use, and taken down after it. A host runs \
+         those that its kernel has, bcache excepted, over loop and ram devices, and those of one \
+         device over disks too. With `--place virtual` the kinds of the set `layers` need \
+         `seekwell kernel build --set layers`.\n"
     );
     line!(
         text,

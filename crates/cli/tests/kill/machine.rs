@@ -16,6 +16,8 @@ struct State {
     loops: Vec<String>,
     /// Disks in compressed memory of the size that the labs here give them, or not set up.
     zrams: Vec<String>,
+    /// Arrays and mapped devices of the whole machine, their nodes, and mdadm's notes on new ones.
+    layers: Vec<String>,
     mounts: Vec<String>,
     cgroups: Vec<String>,
     processes: Vec<u32>,
@@ -105,6 +107,23 @@ fn zrams() -> Vec<String> {
     names.filter(is_counted).collect()
 }
 
+fn layers() -> Vec<String> {
+    let names = |folder: &str| {
+        let entries = std::fs::read_dir(folder).ok().into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
+    };
+    let is_layer =
+        |name: &String| ["md", "dm-", "bcache"].iter().any(|prefix| name.starts_with(prefix));
+    let mut found: Vec<String> = names("/sys/block").into_iter().filter(is_layer).collect();
+    found.extend(names("/dev").into_iter().filter(is_layer).map(|name| format!("/dev/{name}")));
+    for folder in ["/dev/mapper", "/dev/md", "/run/mdadm"] {
+        let inside = names(folder).into_iter().filter(|name| name != "map");
+        found.extend(inside.map(|name| format!("{folder}/{name}")));
+    }
+    found.sort();
+    found
+}
+
 fn queue(name: &str) -> String {
     let read = |file: &str| {
         let path = format!("/sys/block/{name}/queue/{file}");
@@ -119,6 +138,7 @@ impl State {
         Self {
             loops: loops_of(directory),
             zrams: zrams(),
+            layers: layers(),
             mounts: mounts.lines().map(str::to_owned).collect(),
             cgroups: cgroups(),
             processes: processes(directory),
@@ -135,7 +155,11 @@ fn cgroups() -> Vec<String> {
         .flat_map(|entries| entries.flatten())
         .map(|entry| entry.path().display().to_string())
         .filter(|path| path.contains("seekwell-"))
-        .filter(|path| ["-kill", "-memory", "-dirty"].iter().any(|end| path.ends_with(end)))
+        .filter(|path| {
+            ["-kill", "-memory", "-arrays", "-kinds", "-dirty"]
+                .iter()
+                .any(|end| path.ends_with(end))
+        })
         .collect()
 }
 

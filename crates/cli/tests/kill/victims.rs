@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a chosen moment; a run that never gets there has failed.
-const MOMENT: Duration = Duration::from_secs(60);
+/// Longest wait for a chosen moment, also on an emulated machine; a run that never gets there has failed.
+const MOMENT: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {

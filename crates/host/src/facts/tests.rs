@@ -49,6 +49,23 @@ fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
 }
 
 #[test]
+fn layers_are_those_that_the_kernel_has_or_would_load() {
+    let machine = machine();
+    let modules = |text: &str| machine.write("modules/6.1.0-test/modules.dep", text);
+    let layers = || gather(&machine.system(), &[]).layers;
+    modules(
+        "kernel/drivers/md/raid456.ko.xz: kernel/crypto/xor.ko.xz\nkernel/drivers/md/dm-crypt.ko:",
+    );
+    assert_eq!(layers(), ["raid5", "raid6", "crypt"]);
+    // The kernel numbers these itself: nothing would name those of a killed run.
+    modules("kernel/drivers/md/bcache/bcache.ko:");
+    assert_eq!(layers(), [""; 0]);
+    machine.write("modules/6.1.0-test/modules.builtin", "kernel/drivers/md/raid1.ko");
+    machine.write("sys/module/dm_mod/version", "1");
+    assert_eq!(layers(), ["raid1", "linear", "striped"]);
+}
+
+#[test]
 fn a_machine_that_tells_nothing_gives_nothing() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(gather(&System::rooted_at(folder.path()), &[]), BackendFacts::default());

@@ -6,7 +6,7 @@ use super::content::Change;
 use crate::error::{Error, Result};
 use crate::hdparm;
 use crate::sysfs::System;
-use seekwell_model::layers::controls;
+use seekwell_model::layers::{LAYER_PREFIX, controls};
 use std::path::{Component, Path, PathBuf};
 
 /// Sysctls of the write-back of dirty pages and of reclaim, below `/proc/sys/vm`.
@@ -34,11 +34,12 @@ pub(super) fn check(system: &System, target: &Target, list: Option<&Path>) -> Re
             is_name(device) && is_name(scheduler) && is_name(name)
         }
         Target::Hdparm { device, flag } => is_name(device) && hdparm::is_known(flag),
-        Target::Added { class, device, .. } => controls().any(|control| {
-            let number = device.strip_prefix(control.prefix).unwrap_or_default();
-            let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-            *class == control.class && is_number
-        }),
+        Target::Added { class, device, .. } => {
+            controls().any(|control| *class == control.class && is_numbered(device, control.prefix))
+        }
+        Target::Above { device, .. } => is_numbered(device, "loop"),
+        Target::Mapped { name } => is_numbered(name, LAYER_PREFIX),
+        Target::Array { device } => is_numbered(device, "md"),
         Target::File { path } => SYSCTLS.iter().any(|name| *path == sysctl(system, name)),
         Target::CgroupDirectory { path } => is_plain(path) && is_our_group(path),
         Target::Directory { path } => {
@@ -69,6 +70,12 @@ fn words(target: &Target) -> String {
 /// One component of a path.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '\0'])
+}
+
+/// A prefix and a number.
+fn is_numbered(text: &str, prefix: &str) -> bool {
+    let number = text.strip_prefix(prefix).unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is_plain(path: &Path) -> bool {

@@ -1,7 +1,7 @@
 //! Reading and writing back one entry of the undo list.
 
 use super::content::Change;
-use super::{Restored, Target, added};
+use super::{Restored, Target, added, layers};
 use crate::error::{Error, Result};
 use crate::sysfs::{self, System};
 use crate::{attributes, cgroup, hdparm, loop_device};
@@ -18,7 +18,10 @@ pub(super) fn present(system: &System, target: &Target) -> Result<Option<Option<
         Target::Directory { path } | Target::CgroupDirectory { path } => {
             return Ok((!path.exists()).then_some(None));
         }
-        Target::Added { .. } => return Ok(Some(None)),
+        Target::Added { .. }
+        | Target::Above { .. }
+        | Target::Mapped { .. }
+        | Target::Array { .. } => return Ok(Some(None)),
         Target::Hdparm { device, flag } => Some(hdparm::get(system, device, flag)?),
         Target::Queue { device, attribute } => {
             value(&queue_file(system, device, attribute)?, attribute)
@@ -64,7 +67,11 @@ pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
         },
         Target::Hdparm { .. } => 1,
         Target::Tunable { .. } => 3,
-        Target::File { .. } | Target::Added { .. } => 5,
+        Target::File { .. }
+        | Target::Added { .. }
+        | Target::Above { .. }
+        | Target::Mapped { .. }
+        | Target::Array { .. } => 5,
         Target::Directory { .. } | Target::CgroupDirectory { .. } => FOLDERS,
     };
     let mut ordered: Vec<&Change> =
@@ -88,7 +95,10 @@ const FREE_AGAIN: Duration = Duration::from_secs(10);
 /// Puts all of them back and reads all of them again at the end. Returns the targets that are as
 /// they were; the others are among the problems.
 pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) -> Vec<Target> {
-    let changes = wait_until_free(system, changes, FREE_AGAIN, restored);
+    let (above, changes): (Vec<Change>, Vec<Change>) =
+        changes.iter().cloned().partition(|change| change.target.is_layer());
+    let gone = layers_gone(system, above, restored);
+    let changes = wait_until_free(system, &changes, FREE_AGAIN, restored);
     let mut problems = BTreeMap::new();
     for round in 0..ROUNDS {
         problems.clear();
@@ -115,7 +125,20 @@ pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) 
     let failed: Vec<Target> = problems.values().map(|(target, _)| target.clone()).collect();
     restored.problems.extend(problems.into_values().map(|(_, problem)| problem));
     let targets = changes.into_iter().map(|change| change.target);
-    targets.filter(|target| !failed.contains(target)).collect()
+    gone.into_iter().chain(targets.filter(|target| !failed.contains(target))).collect()
+}
+
+/// Takes layers down before anything else, because they hold the devices below them. Returns their
+/// entries, none if any layer is still there.
+fn layers_gone(system: &System, above: Vec<Change>, restored: &mut Restored) -> Vec<Target> {
+    let targets: Vec<&Target> = above.iter().map(|change| &change.target).collect();
+    let (done, problems) = layers::take_down(system, &targets);
+    restored.done.extend(done);
+    if !problems.is_empty() {
+        restored.problems.extend(problems);
+        return Vec::new();
+    }
+    above.into_iter().map(|change| change.target).collect()
 }
 
 /// Settings of a loop device that was free go back when it is free again. One that another program
@@ -163,6 +186,8 @@ pub(super) fn put_back(
         Target::Added { class, device, sequence, is_known } => {
             added::remove(system, class, device, (*sequence, *is_known))
         }
+        // Gone by now, see `layers_gone`.
+        Target::Above { .. } | Target::Mapped { .. } | Target::Array { .. } => Ok(None),
         Target::Hdparm { device, flag } => {
             let old = change.old.as_deref().unwrap_or_default();
             if hdparm::get(system, device, flag).is_ok_and(|now| now == old) {

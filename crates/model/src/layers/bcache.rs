@@ -1,6 +1,6 @@
 //! bcache: a cache on a fast device before a slow one, made by make-bcache.
 
-use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Naming, Site};
 use crate::field::{Field, FieldKind};
 use crate::units::Bytes;
 use crate::workloads::Program;
@@ -37,6 +37,7 @@ static BCACHE: LayerDefinition = LayerDefinition {
     ],
     programs: &[Program { name: "make-bcache", package: "bcache-tools" }],
     kernel_config: "CONFIG_BCACHE",
+    module: "bcache",
     lab_kernels: LabKernels::Full,
     is_volatile: false,
 };
@@ -70,6 +71,10 @@ impl Bcache {
 impl LayerKind for Bcache {
     fn definition(&self) -> &LayerDefinition {
         &BCACHE
+    }
+
+    fn naming(&self) -> Naming {
+        Naming::Kernel
     }
 
     fn usable(&self, _layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {

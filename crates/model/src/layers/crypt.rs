@@ -68,6 +68,7 @@ static CRYPT: LayerDefinition = LayerDefinition {
     ],
     programs: &[Program { name: "dmsetup", package: "dmsetup" }],
     kernel_config: "CONFIG_DM_CRYPT",
+    module: "dm_crypt",
     lab_kernels: LabKernels::Layers,
     is_volatile: false,
 };

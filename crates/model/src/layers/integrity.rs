@@ -55,6 +55,7 @@ static INTEGRITY: LayerDefinition = LayerDefinition {
         Program { name: "dd", package: "coreutils" },
     ],
     kernel_config: "CONFIG_DM_INTEGRITY",
+    module: "dm_integrity",
     lab_kernels: LabKernels::Layers,
     is_volatile: false,
 };
@@ -112,7 +113,7 @@ impl LayerKind for Integrity {
                 &format!("of={}", below.node),
                 "bs=4096",
                 "count=1",
-                "conv=fsync",
+                "conv=fsync,nocreat",
                 "status=none",
             ],
         )];
@@ -120,8 +121,15 @@ impl LayerKind for Integrity {
         // A block without a checksum could not be read.
         let count = (Self::provided(site.layer, below.sectors) * SECTOR) >> 20;
         let (to, count) = (format!("of={node}"), format!("count={count}"));
-        let words =
-            ["if=/dev/zero", &to, "bs=1M", &count, "oflag=direct", "conv=fsync", "status=none"];
+        let words = [
+            "if=/dev/zero",
+            &to,
+            "bs=1M",
+            &count,
+            "oflag=direct",
+            "conv=fsync,nocreat",
+            "status=none",
+        ];
         actions.push(Action::run("dd", words));
         actions
     }

@@ -33,7 +33,7 @@ const fn definition(
     doc: &'static str,
     (least_devices, most_devices, usual_devices): (u32, u32, u32),
     fields: &'static [Field],
-    (kernel_config, lab_kernels): (&'static str, LabKernels),
+    (kernel_config, module, lab_kernels): (&'static str, &'static str, LabKernels),
 ) -> LayerDefinition {
     LayerDefinition {
         name,
@@ -45,6 +45,7 @@ const fn definition(
         fields,
         programs: PROGRAMS,
         kernel_config,
+        module,
         lab_kernels,
         is_volatile: false,
     }
@@ -62,7 +63,10 @@ fn remove(name: &str) -> Action {
 /// Wipes the first block, by which the kernel tells fresh metadata from old.
 fn wipe(node: &str) -> Action {
     let to = format!("of={node}");
-    Action::run("dd", ["if=/dev/zero", &to, "bs=4096", "count=1", "conv=fsync", "status=none"])
+    Action::run(
+        "dd",
+        ["if=/dev/zero", &to, "bs=4096", "count=1", "conv=fsync,nocreat", "status=none"],
+    )
 }
 
 fn mapped(name: &str) -> String {
@@ -99,7 +103,7 @@ static LINEAR: LayerDefinition = definition(
     "An LVM volume as `lvcreate` makes it: devices one after the other.",
     (1, 12, 1),
     &[],
-    ("CONFIG_BLK_DEV_DM", LabKernels::Every),
+    ("CONFIG_BLK_DEV_DM", "dm_mod", LabKernels::Every),
 );
 
 impl LayerKind for Linear {
@@ -152,7 +156,7 @@ static STRIPED: LayerDefinition = definition(
     "An LVM volume with stripes (`lvcreate --stripes`): chunks spread over the devices, no redundancy.",
     (2, 12, 2),
     &[chunk("\"64KiB\"", "Bytes on one device before the next device follows: a power of two.")],
-    ("CONFIG_BLK_DEV_DM", LabKernels::Every),
+    ("CONFIG_BLK_DEV_DM", "dm_mod", LabKernels::Every),
 );
 
 impl LayerKind for Striped {
@@ -207,7 +211,7 @@ static THIN: LayerDefinition = LayerDefinition {
         "A thin LVM volume in a pool of its own: blocks are assigned when they are first written.",
         (1, 1, 1),
         &[chunk("\"64KiB\"", "Bytes that are assigned at once: a multiple of 64 KiB.")],
-        ("CONFIG_DM_THIN_PROVISIONING", LabKernels::Full),
+        ("CONFIG_DM_THIN_PROVISIONING", "dm_thin_pool", LabKernels::Full),
     )
 };
 
@@ -297,7 +301,7 @@ static SNAPSHOT: LayerDefinition = LayerDefinition {
         "A classic LVM volume while a snapshot of it is kept on the same device: the first write to each chunk copies the old one. A fifth of the device is for the copies.",
         (1, 1, 1),
         &[chunk("\"4KiB\"", "Bytes that are copied at once: a power of two.")],
-        ("CONFIG_DM_SNAPSHOT", LabKernels::Full),
+        ("CONFIG_DM_SNAPSHOT", "dm_snapshot", LabKernels::Full),
     )
 };
 
@@ -381,7 +385,7 @@ static WRITE_CACHE: LayerDefinition = LayerDefinition {
         "dm-writecache: writes go to a small fast device first, reads are not cached.",
         (1, 1, 1),
         &[],
-        ("CONFIG_DM_WRITECACHE", LabKernels::Full),
+        ("CONFIG_DM_WRITECACHE", "dm_writecache", LabKernels::Full),
     )
 };
 
@@ -457,7 +461,7 @@ static CACHE: LayerDefinition = LayerDefinition {
             },
             chunk("\"64KiB\"", "Bytes that move at once: a multiple of 32 KiB."),
         ],
-        ("CONFIG_DM_CACHE_SMQ", LabKernels::Full),
+        ("CONFIG_DM_CACHE_SMQ", "dm_cache_smq", LabKernels::Full),
     )
 };
 

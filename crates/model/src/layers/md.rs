@@ -1,6 +1,6 @@
 //! Software RAID of the kernel (md), made by mdadm.
 
-use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use super::{Action, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Naming, Site};
 use crate::field::{Field, FieldKind};
 use crate::units::Bytes;
 use crate::workloads::Program;
@@ -62,7 +62,7 @@ const fn definition(
     (least_devices, usual_devices): (u32, u32),
     fields: &'static [Field],
     fast: Fast,
-    kernel_config: &'static str,
+    (kernel_config, module): (&'static str, &'static str),
 ) -> LayerDefinition {
     LayerDefinition {
         name,
@@ -74,6 +74,7 @@ const fn definition(
         fields,
         programs: PROGRAMS,
         kernel_config,
+        module,
         lab_kernels: LabKernels::Every,
         is_volatile: false,
     }
@@ -87,7 +88,7 @@ pub(super) static RAID0: Md = Md {
         (2, 2),
         &[CHUNK],
         Fast::No,
-        "CONFIG_MD_RAID0",
+        ("CONFIG_MD_RAID0", "raid0"),
     ),
 };
 
@@ -99,7 +100,7 @@ pub(super) static RAID1: Md = Md {
         (2, 2),
         &[BITMAP, STATE],
         Fast::No,
-        "CONFIG_MD_RAID1",
+        ("CONFIG_MD_RAID1", "raid1"),
     ),
 };
 
@@ -113,7 +114,7 @@ pub(super) static RAID5: Md = Md {
         (3, 4),
         PARITY,
         JOURNAL,
-        "CONFIG_MD_RAID456",
+        ("CONFIG_MD_RAID456", "raid456"),
     ),
 };
 
@@ -125,7 +126,7 @@ pub(super) static RAID6: Md = Md {
         (4, 4),
         PARITY,
         JOURNAL,
-        "CONFIG_MD_RAID456",
+        ("CONFIG_MD_RAID456", "raid456"),
     ),
 };
 
@@ -137,7 +138,7 @@ pub(super) static RAID10: Md = Md {
         (2, 4),
         &[CHUNK, BITMAP, LAYOUT, STATE],
         Fast::No,
-        "CONFIG_MD_RAID10",
+        ("CONFIG_MD_RAID10", "raid10"),
     ),
 };
 
@@ -191,6 +192,10 @@ impl Md {
 impl LayerKind for Md {
     fn definition(&self) -> &LayerDefinition {
         &self.definition
+    }
+
+    fn naming(&self) -> Naming {
+        Naming::Array
     }
 
     fn usable(&self, layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {

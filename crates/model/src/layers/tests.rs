@@ -139,7 +139,7 @@ fn tables_of_the_device_mapper_cover_whole_chunks() {
         lines(&cache.find().unwrap().make(&site)),
         [
             "dmsetup create seekwell-0-meta --noudevsync 0 10240 linear /dev/vdb 0",
-            "dd if=/dev/zero of=/dev/mapper/seekwell-0-meta bs=4096 count=1 conv=fsync status=none",
+            "dd if=/dev/zero of=/dev/mapper/seekwell-0-meta bs=4096 count=1 conv=fsync,nocreat status=none",
             "dmsetup create seekwell-0-fast --noudevsync 0 1038336 linear /dev/vdb 10240",
             "dmsetup create seekwell-0 --noudevsync 0 1000 cache /dev/mapper/seekwell-0-meta /dev/mapper/seekwell-0-fast /dev/vda 128 1 writethrough smq 0",
         ]

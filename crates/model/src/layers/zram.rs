@@ -1,6 +1,8 @@
 //! zram: a device in compressed memory.
 
-use super::{Action, Control, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use super::{
+    Action, Control, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Naming, Site,
+};
 use crate::field::{Field, FieldKind};
 use crate::units::Bytes;
 
@@ -33,6 +35,7 @@ static ZRAM: LayerDefinition = LayerDefinition {
     ],
     programs: &[],
     kernel_config: "CONFIG_ZRAM",
+    module: "zram",
     lab_kernels: LabKernels::Layers,
     is_volatile: true,
 };
@@ -51,8 +54,8 @@ impl LayerKind for Zram {
         &ZRAM
     }
 
-    fn control(&self) -> Option<Control> {
-        Some(Control { class: "zram-control", prefix: "zram" })
+    fn naming(&self) -> Naming {
+        Naming::Added(Control { class: "zram-control", prefix: "zram" })
     }
 
     fn usable(&self, layer: &Layer, device: Bytes, _fast: Option<Bytes>) -> Bytes {

@@ -5,6 +5,7 @@ use super::journals::size_of;
 use super::reasons::{Why, has_program};
 use seekwell_model::layers::{LabKernels, Layer, Layers};
 use seekwell_model::plan::BackendFacts;
+use seekwell_model::stack::{Backing, Device};
 use seekwell_model::units::Bytes;
 
 /// Returns why the backend cannot make one of these layers.
@@ -34,10 +35,24 @@ fn lack(layer: &Layer, facts: &BackendFacts) -> Why {
     Some((why, format!("install it: apt-get install {}", missing.package)))
 }
 
+/// Returns why layers cannot be on a device: only images and models can be had several times.
+pub(super) fn not_on(layers: &Layers, device: &Device) -> Why {
+    let is_disk =
+        |backing: &Backing| matches!(backing, Backing::Disk { .. } | Backing::Partition { .. });
+    let why = if is_disk(&device.backing) && layers.devices() > 1 {
+        format!("it joins {} devices, and this is one disk", layers.devices())
+    } else if layers.fast().into_iter().any(is_disk) {
+        "its cache is a disk, which only the stack's own device can be".to_owned()
+    } else {
+        return None;
+    };
+    Some((why, "use loop, ram or model, of which every device of the layers is made".to_owned()))
+}
+
 /// Bytes that each device offers below each value of the layer axis; `None` where they are unknown.
 pub(super) fn usable(axes: &Axes<'_>, facts: &BackendFacts) -> Vec<Vec<Option<Bytes>>> {
     let size = |backing: &_| size_of(backing, facts);
-    let of_device = |device: &seekwell_model::stack::Device| {
+    let of_device = |device: &Device| {
         let whole = size(&device.backing);
         axes.lab.layers.iter().map(|layers| layers.usable(whole?, &size)).collect()
     };

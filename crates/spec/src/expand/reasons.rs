@@ -19,6 +19,8 @@ pub(super) enum Reason {
     Scheduler(usize),
     /// The backend cannot make the layers.
     Layer(usize),
+    /// The layers cannot be on the device: layer, device.
+    Joined(usize, usize),
     /// The filesystem cannot have this journal: journal, filesystem.
     Journal(usize, usize),
     /// The journal does not fit into the device: device, layer, journal, filesystem.
@@ -132,6 +134,9 @@ impl<'a> Rules<'a> {
         if self.layers[layer].is_some() {
             return Some(Reason::Layer(layer));
         }
+        if self.joined(layer, device).is_some() {
+            return Some(Reason::Joined(layer, device));
+        }
         if self.journals[journal][filesystem].is_some() {
             return Some(Reason::Journal(journal, filesystem));
         }
@@ -156,6 +161,10 @@ impl<'a> Rules<'a> {
             return Some(Reason::DataSet(workload, device));
         }
         None
+    }
+
+    pub(super) fn joined(&self, layer: usize, device: usize) -> Why {
+        layers::not_on(&self.axes.lab.layers[layer], &self.axes.lab.devices[device])
     }
 
     fn too_small(&self, usable: Option<Bytes>, filesystem: usize) -> bool {

@@ -407,6 +407,21 @@ fn layers_that_a_backend_lacks_are_left_out_with_what_to_do() {
 }
 
 #[test]
+fn layers_of_several_devices_are_not_on_one_disk() {
+    let disk = RAID_LAB.replace("loop = \"1GiB\"", "disk = \"/dev/disk/by-id/x\"");
+    let more = disk.replace("[[workload]]", "[[layer]]\nkind = \"crypt\"\n[[workload]]");
+    let expansion = expand(&file(&more), &facts()).unwrap();
+    let labels: Vec<&str> = expansion.stacks.iter().map(|stack| stack.label.as_str()).collect();
+    assert_eq!(labels, ["none", "crypt"]);
+    let lost = &expansion.left_out[1];
+    let text = format!("{}: {}", lost.what, lost.reason);
+    assert_eq!(
+        text,
+        "layer \"mirror\" on device \"disk\": it joins 2 devices, and this is one disk; use loop, ram or model, of which every device of the layers is made"
+    );
+}
+
+#[test]
 fn a_layer_decides_what_fits() {
     let fits = |kind: &str, data: &str| {
         let text = format!(

@@ -27,6 +27,7 @@ impl Rules<'_> {
             Reason::Filesystem(index) => known(&self.filesystems[index]),
             Reason::Scheduler(index) => known(&self.schedulers[index]),
             Reason::Layer(index) => known(&self.layers[index]),
+            Reason::Joined(l, d) => self.joined(l, d).unwrap_or_default(),
             Reason::Program(index) => known(&self.programs[index]),
             Reason::Journal(j, f) => known(&self.journals[j][f]),
             Reason::JournalSize(d, l, j, f) => {
@@ -75,6 +76,7 @@ impl Rules<'_> {
                 format!("scheduler \"{}\"", self.axes.schedulers[index].name)
             }
             Reason::Layer(index) => format!("layer \"{}\"", lab.layers[index].name),
+            Reason::Joined(l, d) => format!("layer \"{}\" on {}", lab.layers[l].name, device(d)),
             Reason::Program(index) => workload(index),
             Reason::Journal(j, f) | Reason::SameStack(j, f) => {
                 format!("{} with {}", kind(f), self.journal_name(j))
@@ -117,7 +119,7 @@ impl Rules<'_> {
             Reason::Excluded(index) => (&positions.exclusions, index),
             Reason::Filesystem(index) => (&positions.filesystems, index),
             Reason::Scheduler(index) => (&positions.schedulers, index),
-            Reason::Layer(index) => (&positions.layers, index),
+            Reason::Layer(index) | Reason::Joined(index, _) => (&positions.layers, index),
             Reason::Journal(index, _)
             | Reason::JournalSize(_, _, index, _)
             | Reason::SameStack(index, _) => (&positions.journals, index),
