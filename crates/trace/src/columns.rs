@@ -107,7 +107,8 @@ impl Whole {
     }
 
     /// The value of a row; `None` when it is unknown.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "a call for each value would cost more than the value")]
+    #[inline(always)]
     pub(crate) fn at(&self, row: usize) -> Option<i64> {
         match &self.present {
             Present::All => Some(self.values[row]),
@@ -420,8 +421,12 @@ impl Group {
         convert: impl Fn(i64) -> Option<T>,
     ) -> std::result::Result<Vec<T>, TraceError> {
         let column = self.whole(name)?;
-        let values = (0..self.rows).map(|row| column.at(row).and_then(&convert));
         let missing = || TraceError::Column { path: self.path.clone(), column: name };
+        if matches!(column.present, Present::All) {
+            let values = column.values.iter().map(|value| convert(*value));
+            return values.collect::<Option<Vec<T>>>().ok_or_else(missing);
+        }
+        let values = (0..self.rows).map(|row| column.at(row).and_then(&convert));
         values.collect::<Option<Vec<T>>>().ok_or_else(missing)
     }
 

@@ -1,6 +1,7 @@
 //! The kind of load that a trace holds: three sentences, then numbers.
 
 mod before;
+mod by_id;
 mod histogram;
 mod measure;
 mod per_file;

@@ -1,6 +1,7 @@
 //! One pass over a trace.
 
 use super::before::Before;
+use super::by_id::ById;
 use super::histogram::Histogram;
 use super::per_file::PerFile;
 use super::reuse::Distances;
@@ -12,7 +13,6 @@ use super::{
 use crate::calls::{CALLS, Call, Class, PAGE_FAULT};
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId, Operation, Request, RequestFlags};
-use crate::fast::FastMap;
 use crate::read::Trace;
 use std::collections::HashMap;
 
@@ -194,8 +194,8 @@ struct Calls {
     last_ns: u64,
     classes: [OfClass; OPERATIONS + ASYNCHRONOUS.len()],
     mapped: u64,
-    threads: FastMap<u32, (u64, u64)>,
-    processes: FastMap<u32, Total>,
+    threads: ById<(u64, u64)>,
+    processes: ById<Total>,
     reads: Moves,
     writes: Moves,
     distances: Distances,
@@ -217,8 +217,8 @@ impl Calls {
             last_ns: 0,
             classes: Default::default(),
             mapped: 0,
-            threads: FastMap::default(),
-            processes: FastMap::default(),
+            threads: ById::new(),
+            processes: ById::new(),
             reads: Moves::default(),
             writes: Moves::default(),
             distances: Distances::new(),
@@ -248,7 +248,7 @@ impl Calls {
         self.sum.calls += 1;
         self.sum.failed += u64::from(event.failed());
         self.last_ns = self.last_ns.max(end_ns);
-        let thread = self.threads.entry(event.thread).or_insert((event.start_ns, end_ns));
+        let thread = self.threads.get(event.thread, || (event.start_ns, end_ns));
         let is_operation = self.acts.get(usize::from(event.call.0)) == Some(&Act::Operation);
         thread.1 = thread.1.max(if is_operation { event.start_ns } else { end_ns });
         if let Ok(tenth) = usize::try_from(event.start_ns / TENTH_NS)
@@ -260,7 +260,7 @@ impl Calls {
             self.tenths[tenth] += 1;
         }
         if !self.reaches_files(event) {
-            self.processes.entry(event.process).or_default().calls += 1;
+            self.processes.get(event.process, Total::default).calls += 1;
             self.sum.elsewhere_ns += duration_ns;
             return false;
         }
@@ -300,7 +300,7 @@ impl Calls {
         let total = Total { calls: 1, time_ns: duration_ns, bytes: moved.unwrap_or(0) };
         // The process itself does not spend the time of its asynchronous operations.
         let time_ns = if row < OPERATIONS { duration_ns } else { 0 };
-        self.processes.entry(event.process).or_default().add(Total { time_ns, ..total });
+        self.processes.get(event.process, Total::default).add(Total { time_ns, ..total });
         let mut file = event.file.map(|file| self.files.get(file));
         if let Some(file) = &mut file {
             file.total.add(total);
@@ -369,7 +369,7 @@ impl Calls {
         summary.files = files.len() as u64;
         summary.calling_ns = self.calling.length();
         summary.in_flight_ns = self.flying.length();
-        summary.thread_ns = self.threads.values().map(|(first, last)| last - first).sum();
+        summary.thread_ns = self.threads.iter().map(|(_, (first, last))| last - first).sum();
         summary.classes = self.class_rows();
         let syncs = [Class::Sync as usize, SYNCED, OPERATIONS + 2];
         let syncs: u64 = syncs.into_iter().map(|row| self.classes[row].count).sum();
