@@ -5,7 +5,7 @@
 //! widen the intervals and reveal properties of the device.
 
 use crate::interval::{Interval, Method};
-use crate::linear::Projector;
+use crate::linear::{Projector, Row};
 use crate::serial::von_neumann;
 use crate::special::{f_upper_tail, t_quantile_upper, t_upper_tail};
 
@@ -137,7 +137,8 @@ fn numbered(items: impl Iterator<Item = usize>) -> (Vec<usize>, usize) {
 
 /// The fit "stack + round".
 struct Base {
-    rows: Vec<Vec<f64>>,
+    rows: Vec<Row>,
+    columns: usize,
     logs: Vec<f64>,
     residuals: Vec<f64>,
     squares: f64,
@@ -153,42 +154,32 @@ impl Base {
         if rounds < 2 {
             return None;
         }
-        let rows: Vec<Vec<f64>> = stack
-            .iter()
-            .zip(&round)
-            .map(|(&s, &r)| {
-                let mut row = vec![0.0; stacks + rounds - 1];
-                row[s] = 1.0;
-                if r > 0 {
-                    row[stacks + r - 1] = 1.0;
-                }
-                row
-            })
-            .collect();
+        // The first round has no column.
+        let of_round = |r: usize| (r > 0).then(|| (stacks + r - 1, 1.0));
+        let rows = stack.iter().zip(&round);
+        let rows: Vec<Row> =
+            rows.map(|(&s, &r)| std::iter::once((s, 1.0)).chain(of_round(r)).collect()).collect();
+        let columns = stacks + rounds - 1;
         let logs: Vec<f64> = trials.iter().map(|t| t.value.ln()).collect();
-        let fit = Projector::new(rows.clone())?;
+        let fit = Projector::of_rows(columns, rows.clone())?;
         let solved = fit.solve(&logs);
         let residuals = fit.residuals(&logs, &solved);
         let squares = residuals.iter().map(|r| r * r).sum();
         let rounds = std::iter::once(0.0).chain(solved[stacks..].iter().copied()).collect();
-        Some(Self { rows, logs, residuals, squares, rounds })
-    }
-
-    fn columns(&self) -> usize {
-        self.rows[0].len()
+        Some(Self { rows, columns, logs, residuals, squares, rounds })
     }
 
     /// The fit with further columns, and its residual degrees of freedom.
     fn with(&self, extra: &[Vec<f64>]) -> Option<(Projector, usize)> {
-        let rows: Vec<Vec<f64>> = self
-            .rows
-            .iter()
-            .zip(extra)
-            .map(|(row, more)| row.iter().chain(more).copied().collect())
-            .collect();
-        let freedom = rows.len().checked_sub(rows[0].len())?;
+        let columns = self.columns + extra.first().map_or(0, Vec::len);
+        let freedom = self.rows.len().checked_sub(columns)?;
         (freedom >= LEAST_FREEDOM).then_some(())?;
-        Some((Projector::new(rows)?, freedom))
+        let with = |(row, more): (&Row, &Vec<f64>)| {
+            let more = (self.columns..).zip(more.iter().copied()).filter(|(_, x)| *x != 0.0);
+            row.iter().copied().chain(more).collect()
+        };
+        let rows = self.rows.iter().zip(extra).map(with).collect();
+        Some((Projector::of_rows(columns, rows)?, freedom))
     }
 }
 
@@ -214,10 +205,10 @@ fn trend(base: &Base, values: &[f64]) -> Option<Trend> {
     let solved = fit.solve(&base.logs);
     let squares = fit.residual_squares(&base.logs, &solved);
     let mut unit = vec![0.0; fit.columns()];
-    unit[base.columns()] = 1.0;
+    unit[base.columns] = 1.0;
     let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let slope = solved[base.columns()];
+    let slope = solved[base.columns];
     Some(slope_trend(slope, fit.variance_of(&unit) * squares, freedom, highest - lowest))
 }
 
@@ -256,7 +247,7 @@ fn carry_over(trials: &[Trial], base: &Base) -> Option<CarryOver> {
     let solved = fit.solve(&base.logs);
     let squares = fit.residual_squares(&base.logs, &solved);
     let explained = (base.squares - squares).max(0.0) / columns as f64;
-    let mut effects = solved[base.columns()..].to_vec();
+    let mut effects = solved[base.columns..].to_vec();
     effects.push(-effects.iter().sum::<f64>());
     let highest = effects.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lowest = effects.iter().copied().fold(f64::INFINITY, f64::min);
