@@ -1,6 +1,7 @@
 //! Reading and writing back one entry of the undo list.
 
 use super::content::Change;
+use super::settable::OF_THE_FILE;
 use super::{Restored, Target, added, layers};
 use crate::error::{Error, Result};
 use crate::sysfs::{self, System};
@@ -176,6 +177,9 @@ pub(super) fn put_back(
     if change.free && change.target.device().is_some_and(|device| attached(system, device)) {
         return Ok(None);
     }
+    if is_of_a_file_that_is_gone(system, &change.target) {
+        return Ok(None);
+    }
     match &change.target {
         Target::CgroupDirectory { path } => {
             let existed = path.exists();
@@ -222,6 +226,14 @@ pub(super) fn put_back(
             put_text_back(system, path, change.old.as_deref(), sysfs::read_optional)
         }
     }
+}
+
+/// Returns true for a setting that a loop device has from its file, when it has none any more. Some
+/// kernels refuse it then, and with others it would hold for the next file.
+fn is_of_a_file_that_is_gone(system: &System, target: &Target) -> bool {
+    let Target::Queue { device, attribute } = target else { return false };
+    let is_loop = device.strip_prefix("loop").is_some_and(|number| number.parse::<u32>().is_ok());
+    is_loop && OF_THE_FILE.contains(&attribute.as_str()) && !attached(system, device)
 }
 
 fn attached(system: &System, device: &str) -> bool {

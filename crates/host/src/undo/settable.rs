@@ -13,7 +13,7 @@ const LIMITS: [&str; 2] = [DISCARD, "write_zeroes_unmap_max_bytes"];
 
 /// Attributes that the kernel derives from the file of a loop device when it is attached. On a free device they
 /// say nothing; written there, they would hold for the next file too.
-const OF_THE_FILE: [&str; 2] = [ROTATIONAL, WRITE_CACHE];
+pub(super) const OF_THE_FILE: [&str; 2] = [ROTATIONAL, WRITE_CACHE];
 
 /// Everything that can be set on a queue, the tunables of its scheduler included.
 ///

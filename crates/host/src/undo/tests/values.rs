@@ -305,3 +305,31 @@ fn settings_of_a_free_loop_device_come_back_when_it_is_free_again() {
     assert_eq!(value(&machine, "nr_requests"), "256");
     assert_eq!((restored.done.len(), restored.problems.len()), (1, 0), "{restored:?}");
 }
+
+#[test]
+fn what_a_loop_device_has_from_its_file_goes_with_the_file() {
+    for (is_attached, expected) in [(true, "write back"), (false, "write through")] {
+        let (machine, system) = machine();
+        let set = |name: &str, text: &str| machine.attribute("loop3", name, text);
+        set("queue/write_cache", "write back");
+        set("queue/nr_requests", "128");
+        set("loop/backing_file", "/image");
+        let path = machine.path("run/one.undo");
+        let mut undo = Undo::create(&system, &path, "run-1").unwrap();
+        for attribute in ["write_cache", "nr_requests"] {
+            let device = "loop3".to_owned();
+            undo.record(&Target::Queue { device, attribute: attribute.to_owned() }).unwrap();
+        }
+        set("queue/write_cache", "write through");
+        set("queue/nr_requests", "64");
+        if !is_attached {
+            std::fs::remove_dir_all(machine.path("sys/class/block/loop3/loop")).unwrap();
+        }
+        assert_eq!(restore(&system, &path).unwrap().problems, [""; 0]);
+        let now = |name: &str| {
+            let file = machine.path("sys/class/block/loop3/queue").join(name);
+            std::fs::read_to_string(file).unwrap().trim().to_owned()
+        };
+        assert_eq!((now("write_cache").as_str(), now("nr_requests").as_str()), (expected, "128"));
+    }
+}
