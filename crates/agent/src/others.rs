@@ -1,27 +1,30 @@
-//! Other programs on the CPUs during a trial.
+//! Other programs on the CPUs of a trial.
 
 use seekwell_observe::machine::Processors;
 
 /// A reading at the start of a trial.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Others {
-    processors: Processors,
+    /// Content of `/proc/stat`: the CPUs of the trial are chosen later.
+    stat: Vec<u8>,
     own_user_ns: u64,
 }
 
 impl Others {
     /// The state now; `None` when the kernel does not say.
     pub(crate) fn now() -> Option<Self> {
-        let processors = Processors::parse(&std::fs::read("/proc/stat").ok()?)?;
-        Some(Self { processors, own_user_ns: own_user_ns()? })
+        Some(Self { stat: std::fs::read("/proc/stat").ok()?, own_user_ns: own_user_ns()? })
     }
 
-    /// Share of all CPUs that other programs used since this reading, in percent.
-    pub(crate) fn percent_since(&self) -> Option<f64> {
+    /// Share of these CPUs that other programs used since this reading, in percent. The trial's own programs are taken
+    /// to have run on them alone.
+    pub(crate) fn percent_since(&self, cpus: &[u32]) -> Option<f64> {
         let now = Self::now()?;
         let own_ns = now.own_user_ns.saturating_sub(self.own_user_ns);
         let own_ticks = own_ns as f64 / 1e9 * ticks_per_second()?;
-        now.processors.others_percent(self.processors, own_ticks)
+        let (before, after) =
+            (Processors::parse(&self.stat, cpus)?, Processors::parse(&now.stat, cpus)?);
+        after.others_percent(before, own_ticks)
     }
 }
 

@@ -60,7 +60,8 @@ pub fn read_request(mut input: impl Read) -> Result<TrialRequest, ProcessError> 
 pub fn run_trial(request: &TrialRequest, output: impl Write) -> Result<(), ProcessError> {
     let others = Others::now();
     say_trial(request, output, |record| {
-        record.others_cpu_percent = others.and_then(|others| others.percent_since());
+        record.others_cpu_percent =
+            others.and_then(|others| others.percent_since(&record.in_force.cpus));
     })
 }
 

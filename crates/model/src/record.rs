@@ -322,7 +322,7 @@ pub struct Record {
     /// [`Backend::cost_ns`]: crate::backend::Backend::cost_ns
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_ns: Option<u64>,
-    /// Share of all CPUs that other programs used during the trial, outside the kernel, in percent; `None` on modelled
+    /// Share of the trial's CPUs that other programs used meanwhile, outside the kernel, in percent; `None` on modelled
     /// devices and in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_cpu_percent: Option<f64>,

@@ -32,22 +32,35 @@ fn kib(value: &[u8]) -> Option<u64> {
     number.checked_mul(1024)
 }
 
-/// Use of all CPUs since boot, in ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Use of some CPUs since boot, in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Processors {
-    /// `user`, `nice` and `steal` of the `cpu` line of `/proc/stat`: programs, and other guests of the hypervisor.
-    /// Time inside the kernel is not among it, where much is work for the programs that wait.
+    /// `user`, `nice` and `steal` of `/proc/stat`: programs, and other guests of the hypervisor. Time inside the kernel
+    /// is not among it, where much is work for the programs that wait.
     pub programs: u64,
     /// All time, idle time included.
     pub all: u64,
 }
 
 impl Processors {
-    /// Reads the content of `/proc/stat`.
+    /// Reads the lines of these CPUs from the content of `/proc/stat`; `None` if one is not there, or there are none.
     #[must_use]
-    pub fn parse(text: &[u8]) -> Option<Self> {
-        let line = text.split(|byte| *byte == b'\n').next()?;
-        let words = std::str::from_utf8(line.strip_prefix(b"cpu ")?).ok()?;
+    pub fn parse(text: &[u8], cpus: &[u32]) -> Option<Self> {
+        let lines: Option<Vec<Self>> = cpus.iter().map(|cpu| Self::of_cpu(text, *cpu)).collect();
+        let add = |sum: Self, one: Self| Self {
+            programs: sum.programs + one.programs,
+            all: sum.all + one.all,
+        };
+        lines
+            .filter(|lines| !lines.is_empty())
+            .map(|lines| lines.into_iter().fold(Self::default(), add))
+    }
+
+    fn of_cpu(text: &[u8], cpu: u32) -> Option<Self> {
+        let name = format!("cpu{cpu} ");
+        let mut lines = text.split(|byte| *byte == b'\n');
+        let words = lines.find_map(|line| line.strip_prefix(name.as_bytes()))?;
+        let words = std::str::from_utf8(words).ok()?;
         // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user and nice already.
         let ticks: Vec<u64> =
             words.split_ascii_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
@@ -55,7 +68,7 @@ impl Processors {
         Some(Self { programs: user + nice + steal, all: ticks.iter().sum() })
     }
 
-    /// Share of all CPUs that others than a program with so much user time used since an earlier reading, in percent.
+    /// Share of the CPUs that others than a program with so much user time used since an earlier reading, in percent.
     /// `None` when no tick passed or a counter was reset.
     #[must_use]
     pub fn others_percent(self, earlier: Self, own_ticks: f64) -> Option<f64> {

@@ -15,17 +15,19 @@ use crate::records::Records;
 use samples::Samples;
 use seekwell_model::comparison::{Change, RunComparison, StackComparison, Threshold};
 use seekwell_model::lab::{Better, Workload};
-use seekwell_model::plan::Plan;
+use seekwell_model::plan::{Plan, PlannedTrial};
+use seekwell_model::record::Record;
 use seekwell_model::stack::Stack;
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_stats::Interval;
 use seekwell_stats::independent::ratio;
 use seekwell_stats::question::MIN_ROUNDS;
+use std::collections::BTreeSet;
 
 /// Fewest runs per side that tell a change of the setup from the ups and downs of a machine.
 pub const RUNS_THAT_TELL: usize = 3;
 
-/// Difference of the shares of all CPUs that other programs used, in percentage points, from which it explains a
+/// Difference of the shares of the trials' CPUs that other programs used, in percentage points, from which it explains a
 /// difference of two runs.
 const OTHERS_DIFFER_PERCENT: f64 = 15.0;
 
@@ -166,7 +168,7 @@ pub fn compare(
     let judge = &one.plan.lab.judge;
     let compared = shared.len() - usize::from(wanted.reference.is_some());
     let machine = wanted.reference.is_none() && !tells && one.backend != "virtual";
-    let withheld = if machine { busy_on_one_side(one, two) } else { None };
+    let withheld = if machine { explained(one, two, &shared) } else { None };
     let question = Question {
         better: judge.better,
         tie: judge.tie,
@@ -249,13 +251,23 @@ fn doubts_of(side: &Side<'_>) -> Vec<Warning> {
     warnings(side.plan, &records)
 }
 
-/// The reason to call nothing different: one of two runs had a busy machine, which alone makes runs
-/// differ.
-fn busy_on_one_side(first: &Side<'_>, second: &Side<'_>) -> Option<String> {
-    let is_busy =
-        |side: &Side<'_>| doubts_of(side).iter().any(|d| d.is(WarningCode::BusyProcessors));
-    let others = |side: &Side<'_>| others_percent(side.records.values().map(|(_, record)| record));
-    if let (Some(one), Some(two)) = (others(first), others(second))
+/// The reason to call nothing different: the runs had other nodes, or one of them a busy machine, which alone makes
+/// runs differ.
+fn explained(first: &Side<'_>, second: &Side<'_>, shared: &[Vec<usize>]) -> Option<String> {
+    let nodes = [first, second].map(nodes);
+    if nodes[0] != nodes[1] {
+        let [one, two] = nodes.map(|names| names.into_iter().collect::<Vec<_>>().join(", "));
+        return Some(format!("{} ran on the nodes {one}, {} on {two}", first.name, second.name));
+    }
+    let shares = [(first, 0), (second, 1)].map(|(side, run)| {
+        let is_shared = |trial: &PlannedTrial| {
+            let stack = side.plan.candidates.get(trial.candidate as usize).map(|one| one.stack);
+            shared.iter().any(|of| stack == Some(of[run] as u32))
+        };
+        let trials = side.records.values().filter(|(trial, _)| is_shared(trial));
+        others_percent(trials.map(|(_, record)| record))
+    });
+    if let [Some(one), Some(two)] = shares
         && (one - two).abs() >= OTHERS_DIFFER_PERCENT
     {
         return Some(format!(
@@ -263,6 +275,19 @@ fn busy_on_one_side(first: &Side<'_>, second: &Side<'_>) -> Option<String> {
             first.name, second.name
         ));
     }
+    busy_on_one_side(first, second)
+}
+
+/// Names of the nodes that ran the trials of a run; none where a machine ran them all.
+fn nodes(side: &Side<'_>) -> BTreeSet<String> {
+    let of = |record: &Record| Some(record.in_force.node.as_ref()?.name.clone());
+    side.records.values().filter_map(|(_, record)| of(record)).collect()
+}
+
+/// The reason to call nothing different where trials do not say what others used.
+fn busy_on_one_side(first: &Side<'_>, second: &Side<'_>) -> Option<String> {
+    let is_busy =
+        |side: &Side<'_>| doubts_of(side).iter().any(|d| d.is(WarningCode::BusyProcessors));
     let busy = match (is_busy(first), is_busy(second)) {
         (true, false) => first.name,
         (false, true) => second.name,

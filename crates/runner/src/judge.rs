@@ -457,10 +457,10 @@ pub fn warnings(plan: &Plan, records: &[(PlannedTrial, Record)]) -> Vec<Warning>
 /// given.
 const BUSY_PERCENT: f64 = 60.0;
 
-/// Share of all CPUs that other programs use, in percent, from which a warning is given.
+/// Share of the trials' CPUs that other programs use, in percent, from which a warning is given.
 const OTHERS_PERCENT: f64 = 50.0;
 
-/// Median of the share of all CPUs that other programs used during the trials, in percent; `None` where no trial
+/// Median of the share of their CPUs that other programs used during trials, in percent; `None` where no trial
 /// knows.
 pub(crate) fn others_percent<'a>(records: impl Iterator<Item = &'a Record>) -> Option<f64> {
     let shares: Vec<Option<f64>> = records.map(|record| record.others_cpu_percent).collect();
@@ -477,7 +477,7 @@ fn busy_processors(records: &[(PlannedTrial, Record)]) -> Option<Warning> {
     };
     let others = others_percent(records.iter().map(|(_, record)| record));
     if let Some(others) = others.filter(|share| *share >= OTHERS_PERCENT) {
-        let text = format!("other programs used {others:.0} % of the CPUs (median of the trials)");
+        let text = format!("other programs used {others:.0} % of the CPUs of the trials (median)");
         return Some(Warning::new(WarningCode::BusyProcessors, text));
     }
     let shares: Vec<Option<f64>> = records.iter().map(|(_, record)| waited(record)).collect();

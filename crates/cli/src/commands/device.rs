@@ -5,12 +5,15 @@ use crate::commands::compare::Run;
 use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
 use seekwell_device::compared::Compared;
+use seekwell_device::{DeviceFile, catalogue};
 use seekwell_host::confine::Reach;
 use seekwell_host::output::Kind;
 use seekwell_model::comparison::Prediction;
 use seekwell_model::stack::Backing;
 use seekwell_runner::compare::{Side, predicted};
 use seekwell_session::Session;
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Component, Path};
 
@@ -72,20 +75,30 @@ fn compare(arguments: &DeviceCompareArgs) -> Result<(), Failure> {
     let DeviceCompareArgs { file: path, predicted, real, dry_run } = arguments;
     let reach = Reach::default().reading(path).reading_database(predicted).reading_database(real);
     foreign::confine(&if *dry_run { reach } else { reach.writing(path) });
-    let text = text_of(path)
+    let text = own_text(path)
         .map_err(|error| Failure::Error(format!("cannot read {}: {error}", path.display())))?;
     let device = seekwell_device::load(&text)
         .map_err(|error| Failure::Error(format!("{}: {error}", path.display())))?;
     let (model, disk) = (Run::read(predicted)?, Run::read(real)?);
-    let side = model.side();
-    if !is_on(&side, device.name()) {
-        let (run, name) = (predicted.display(), device.name());
-        return Err(Failure::Error(format!(
-            "{run} did not run on the modelled device {name}; name the run on it"
-        )));
+    let (side, real_side) = (model.side(), disk.side());
+    let refused = |text: String| Err(Failure::Error(text));
+    if !is_of(&side, &device) {
+        return refused(format!(
+            "{} did not run on {} as it is in {}, on all of its stacks; run the lab on the file: seekwell run LAB --place virtual --model {}",
+            predicted.display(),
+            device.name(),
+            path.display(),
+            path.display()
+        ));
+    }
+    if !dry_run && !is_on_disks(&real_side) {
+        return refused(format!(
+            "{} did not run on a disk or partition alone, so it says nothing about the device; --dry-run compares without keeping it",
+            real.display()
+        ));
     }
     let found =
-        predicted::predicted(&side, &disk.side()).map_err(|error| Failure::from_error(&error))?;
+        predicted::predicted(&side, &real_side).map_err(|error| Failure::from_error(&error))?;
     terminal::data(&seekwell_report::prediction_text(
         &found,
         terminal::width(),
@@ -100,14 +113,28 @@ fn compare(arguments: &DeviceCompareArgs) -> Result<(), Failure> {
     output::write(path, Kind::Device, more.as_bytes(), true)
 }
 
-/// Returns true if a run has a stack whose disk or journal is this modelled device.
-fn is_on(side: &Side<'_>, name: &str) -> bool {
-    let is_it = |backing: &Backing| match backing {
-        Backing::Model { model, .. } => model.split(['@', ',']).next() == Some(name),
+/// Returns true if every stack of a run has this device, with the numbers that the file has now, as disk or journal.
+fn is_of(side: &Side<'_>, device: &DeviceFile) -> bool {
+    let named = BTreeMap::from([(device.name().to_owned(), device.clone())]);
+    let is_same = |backing: &Backing| match backing {
+        // A comma begins changed numbers.
+        Backing::Model { model, .. } if !model.contains(',') => {
+            let values = catalogue::find(&named, model).ok().flatten().map(|file| file.values());
+            values.is_some_and(|values| side.environment["models"][model] == json!(values))
+        }
         _ => false,
     };
-    side.plan.stacks.iter().any(|stack| {
-        is_it(&stack.device.backing) || stack.journal.external.as_ref().is_some_and(is_it)
+    side.plan.stacks.iter().all(|stack| {
+        is_same(&stack.device.backing) || stack.journal.external.as_ref().is_some_and(is_same)
+    })
+}
+
+/// Returns true if a run had nothing but disks and partitions.
+fn is_on_disks(side: &Side<'_>) -> bool {
+    let is_disk =
+        |backing: &Backing| matches!(backing, Backing::Disk { .. } | Backing::Partition { .. });
+    side.plan.stacks.iter().all(|stack| {
+        is_disk(&stack.device.backing) && stack.journal.external.as_ref().is_none_or(is_disk)
     })
 }
 
@@ -123,6 +150,17 @@ fn kept(lab: &str, found: &Prediction) -> Compared {
         predicted_best,
         best,
     }
+}
+
+/// The text of a device file that will be written again.
+fn own_text(path: &Path) -> std::io::Result<String> {
+    const MOST_BYTES: u64 = 1 << 20;
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(std::io::Error::other("longer than 1 MiB"));
+    }
+    Ok(text)
 }
 
 /// The text of a file, one byte beyond the largest specification at most.

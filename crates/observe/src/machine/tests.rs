@@ -56,14 +56,19 @@ proptest! {
 
 #[test]
 fn others_are_the_programs_without_the_own_one() {
-    let before = Processors::parse(b"cpu  100 20 50 700 30 0 0 100 5 5\ncpu0 1 2 3\n").unwrap();
+    let zero = |line: &[u8]| Processors::parse(line, &[0]);
+    let before = zero(b"cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 20 50 700 30 0 0 100 5 5\n").unwrap();
     assert_eq!(before, Processors { programs: 220, all: 1000 });
     // 200 ticks later: 80 of user, 10 of nice and 10 of steal time; 40 ticks of it are the own program's.
-    let after = Processors::parse(b"cpu  180 30 90 740 50 0 0 110 5 5\n").unwrap();
+    let after = zero(b"cpu0 180 30 90 740 50 0 0 110 5 5\n").unwrap();
     assert_eq!(after.others_percent(before, 40.0), Some(30.0));
     assert_eq!(after.others_percent(before, 140.0), Some(0.0));
     assert_eq!(before.others_percent(after, 0.0), None);
     assert_eq!(before.others_percent(before, 0.0), None);
-    assert_eq!(Processors::parse(b"intr 5\n"), None);
-    assert_eq!(Processors::parse(b"cpu  1 2 3\n"), None);
+    assert_eq!(zero(b"intr 5\n"), None);
+    assert_eq!(zero(b"cpu0 1 2 3\n"), None);
+    let two = b"cpu0 1 1 1 1 1 1 1 1\ncpu1 2 2 2 2 2 2 2 2\ncpu10 9 9 9 9 9 9 9 9\n";
+    assert_eq!(Processors::parse(two, &[0, 1]), Some(Processors { programs: 9, all: 24 }));
+    assert_eq!(Processors::parse(two, &[1]), Some(Processors { programs: 6, all: 16 }));
+    assert_eq!((Processors::parse(two, &[2]), Processors::parse(two, &[])), (None, None));
 }

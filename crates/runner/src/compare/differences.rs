@@ -30,6 +30,10 @@ const IN_FORCE: &[Setting] = &[
     ("memory cgroup", |found| found.memory_cgroup.clone()),
     ("swap", |found| text(found.swap)),
     ("CPUs", |found| Some(format!("{:?}", found.cpus))),
+    ("node", |found| Some(found.node.as_ref()?.name.clone())),
+    ("kernel of the node", |found| found.node.as_ref()?.kernel.clone()),
+    ("CPU of the node", |found| found.node.as_ref()?.cpu.clone()),
+    ("memory of the node", |found| text(found.node.as_ref()?.ram)),
 ];
 
 fn text<T: ToString>(value: Option<T>) -> Option<String> {

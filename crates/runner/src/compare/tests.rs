@@ -2,6 +2,7 @@ use super::*;
 use crate::fixture;
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::PlannedTrial;
+use seekwell_model::record::{InForce, Node};
 use serde_json::json;
 
 const STEADY: [f64; 8] = [1.0, 1.011, 0.99, 1.003, 1.01, 0.991, 0.999, 1.002];
@@ -96,6 +97,27 @@ fn other_programs_during_one_run_explain_a_difference() {
     );
     let alike = found(&plan, &run(1.0, 3.0), &run(1.4, 17.0), None);
     assert_eq!((alike.stacks[0].change, alike.withheld), (Change::Worse, None));
+}
+
+#[test]
+fn runs_on_other_nodes_are_not_called_different() {
+    let plan = fixture::plan(&["stack"], Effort::Rounds(8));
+    let run = |factor: f64, name: &str| {
+        let mut records = records(&plan, &[&scaled(factor)]);
+        for (_, record) in records.values_mut() {
+            let node = Node { name: name.to_owned(), ..Node::default() };
+            record.in_force = InForce { node: Some(node), ..(*record.in_force).clone() }.into();
+        }
+        records
+    };
+    let other = found(&plan, &run(1.0, "n1"), &run(1.4, "n2"), None);
+    assert_eq!(other.stacks[0].change, Change::NotResolved);
+    assert_eq!(other.withheld.unwrap(), "a ran on the nodes n1, b on n2");
+    assert!(other.differences.iter().any(|one| one.what == "node"));
+    assert_eq!(
+        found(&plan, &run(1.0, "n1"), &run(1.4, "n1"), None).stacks[0].change,
+        Change::Worse
+    );
 }
 
 #[test]

@@ -133,11 +133,20 @@ fn standing(plan: &Plan, led: &Comparison) -> NodeStanding {
     if is_known && rivals.all(is_beaten) { NodeStanding::Holds } else { NodeStanding::Open }
 }
 
-/// Takes a winner back that another stack is shown to beat on a node.
+/// Takes a winner back that another stack is shown to beat on a node, and a tie that one beats there by more than the tie
+/// width: opposite findings of two kinds of nodes
+/// look like a tie when they are joined.
 fn withdraw(verdict: &mut Verdict) {
-    let against: Vec<&NodeFound> =
-        verdict.evidence.nodes.iter().filter(|one| one.standing == NodeStanding::Differs).collect();
-    if verdict.kind != VerdictKind::Winner || against.is_empty() {
+    let is_tie = verdict.kind == VerdictKind::Tie;
+    let width = 1.0 + verdict.tie;
+    let is_far = |one: &NodeFound| match verdict.better {
+        Better::Lower => one.high.is_some_and(|high| high < 1.0 / width),
+        Better::Higher => one.low.is_some_and(|low| low > width),
+    };
+    let nodes = verdict.evidence.nodes.iter();
+    let differs = nodes.filter(|one| one.standing == NodeStanding::Differs);
+    let against: Vec<&NodeFound> = differs.filter(|one| !is_tie || is_far(one)).collect();
+    if verdict.kind == VerdictKind::Unresolved || against.is_empty() {
         return;
     }
     let winner = verdict.stacks.first().cloned().unwrap_or_default();
@@ -152,10 +161,12 @@ fn withdraw(verdict: &mut Verdict) {
     }
     verdict.kind = VerdictKind::Unresolved;
     verdict.decision = Some(Decision::Inconclusive);
-    verdict.sentence = format!(
-        "No winner on all nodes: {winner} wins over all rounds, but {}.",
-        others.join(", ")
-    );
+    let others = others.join(", ");
+    verdict.sentence = if is_tie {
+        format!("No verdict for all nodes: all rounds together show no difference, but {others}.")
+    } else {
+        format!("No winner on all nodes: {winner} wins over all rounds, but {others}.")
+    };
     verdict.reason =
         "nodes disagree; run the lab on each kind of node by itself, with --sbatch=--constraint=NAME or \
          --partition, for a verdict on each"

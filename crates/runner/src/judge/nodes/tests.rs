@@ -59,6 +59,17 @@ fn a_winner_that_loses_on_one_node_is_withdrawn() {
     );
 }
 
+/// Opposite findings of two nodes look like a tie when they are joined.
+#[test]
+fn a_tie_of_nodes_that_disagree_is_withdrawn() {
+    let verdict = run(&[("n1", 1.25, 30), ("n2", 0.8, 30)]);
+    let standings = standings(&verdict);
+    assert!(standings.iter().any(|one| one.2 == NodeStanding::Differs), "{standings:?}");
+    assert_eq!(verdict.kind, VerdictKind::Unresolved, "{}", verdict.sentence);
+    let near = run(&[("n1", 1.004, 30), ("n2", 0.996, 30)]);
+    assert_eq!(near.kind, VerdictKind::Tie, "{}", near.sentence);
+}
+
 #[test]
 fn a_run_on_one_machine_says_nothing_of_nodes() {
     let plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
