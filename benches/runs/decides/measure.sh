@@ -1,0 +1,92 @@
+#!/bin/bash
+# Whether short runs end in a verdict, and whether equal runs are called equal. As root, in the root of the tree:
+#
+#     benches/runs/decides/measure.sh PROGRAM demo|try|same [TIMES]
+#
+# demo  the lab of `make demo`, again and again: host time, exit status, verdict
+# try   `seekwell try` of three stacks whose work differs by 30 % each: time to the verdict
+# same  pairs of runs of one lab, compared; in the last quarter of the pairs two programs keep CPUs busy during the
+#       second run
+set -eu
+
+program=$(realpath "$1")
+what=$2
+times=${3:-20}
+here=$(cd "$(dirname "$0")" && pwd)
+demo=$(realpath labs/demo.toml)
+work=$(mktemp -d)
+busy=()
+
+still() {
+    [ ${#busy[@]} -eq 0 ] || kill "${busy[@]}" 2>/dev/null || true
+    busy=()
+}
+trap 'still; rm -rf "$work"' EXIT
+cd "$work"
+
+# Seconds and exit status of a command.
+timed() {
+    local start end status=0
+    start=$(date +%s.%N)
+    timeout 300 "$@" >out.txt 2>err.txt || status=$?
+    end=$(date +%s.%N)
+    printf '%.1f,%d' "$(echo "$end - $start" | bc)" "$status"
+}
+
+# Decision, stacks and trials of a run.
+decided() {
+    "$program" report "$1" --json | python3 -c '
+import json, sys
+run = json.load(sys.stdin)
+verdict = run["verdict"]
+print(verdict["decision"], " ".join(verdict["stacks"]), len(run["trials"]), sep=",")'
+}
+
+demo() {
+    echo "run,seconds,status,decision,stacks,trials"
+    for run in $(seq "$times"); do
+        row=$(timed "$program" run "$demo" -o "demo$run.seekwell")
+        echo "$run,$row,$(decided "demo$run.seekwell")"
+    done
+}
+
+try() {
+    echo "run,seconds,status,decision,stacks,trials"
+    for run in $(seq "$times"); do
+        row=$(timed "$program" try "$here/load {dir}" --fs ext4 --sched none,mq-deadline,bfq --for 2min -o "try$run.seekwell")
+        echo "$run,$row,$(decided "try$run.seekwell")"
+    done
+}
+
+keep_busy() {
+    for _ in 1 2; do
+        sha256sum /dev/zero &
+        busy+=($!)
+    done
+    sleep 0.5
+}
+
+same() {
+    echo "pair,busy,stack,ratio,low,high,finding,withheld"
+    for pair in $(seq "$times"); do
+        disturbed=no
+        [ $((4 * pair)) -le $((3 * times)) ] || disturbed=yes
+        order="first second"
+        [ $((pair % 2)) -eq 0 ] || order="second first"
+        for side in $order; do
+            [ $disturbed$side != yessecond ] || keep_busy
+            timeout 300 "$program" run "$here/same.toml" -o "$side$pair.seekwell" >/dev/null 2>&1 || [ $? -eq 4 ]
+            still
+        done
+        "$program" compare "first$pair.seekwell" "second$pair.seekwell" --json >compared.json || [ $? -eq 4 ]
+        python3 - "$pair" "$disturbed" <<'END'
+import json, sys
+found = json.load(open("compared.json"))
+for stack in found["stacks"]:
+    row = [stack["stack"], *(f"{stack[key]:.3f}" for key in ("ratio", "low", "high")), stack["change"]]
+    print(*sys.argv[1:3], *row, "yes" if found["withheld"] else "no", sep=",")
+END
+    done
+}
+
+"$what"
