@@ -62,9 +62,11 @@ impl Mappings {
 
     /// Moves a mapping to another address, with another length. One of length 0 stays, and gets a copy.
     pub(crate) fn resize(&mut self, from: u64, length: u64, to: u64, to_length: u64) {
-        let Some((start, mapping)) = self.at(from) else { return };
+        let source = self.at(from);
         self.cut(from, from.saturating_add(length));
         self.cut(to, to.saturating_add(to_length));
+        // Memory without a file also replaces what was at its new address.
+        let Some((start, mapping)) = source else { return };
         let offset = mapping.offset + (from - start);
         self.add(to, Mapping { end: to.saturating_add(to_length), offset, ..mapping });
     }

@@ -488,6 +488,11 @@ fn remove(path: &Path) -> Result<(), ClusterError> {
     if !is_folder {
         return unless_gone(path, fs::remove_file(path));
     }
+    // Under another name no worker finds it to write into it.
+    let mut name = path.as_os_str().to_owned();
+    name.push(".removed");
+    let aside = PathBuf::from(name);
+    let path = if fs::rename(path, &aside).is_ok() { &*aside } else { path };
     let mut removed = fs::remove_dir_all(path);
     for _ in 1..EMPTIED_AT_MOST {
         let is_filled = |error: &io::Error| error.kind() == io::ErrorKind::DirectoryNotEmpty;

@@ -81,6 +81,14 @@ impl Own {
             Self::Ufs2 => ufs2::pieces(device, arguments, now),
         }
     }
+
+    /// Largest logical sector on which Linux mounts it: for UFS2 the driver first asks for blocks of 512 bytes.
+    #[must_use]
+    pub const fn largest_sector(self) -> Bytes {
+        match self {
+            Self::Ufs2 => Bytes(512),
+        }
+    }
 }
 
 /// Definition of a filesystem.

@@ -118,6 +118,11 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
             permanent.notes.push("its files are in memory: a restart loses them".to_owned());
         } else if mkfs.is_empty() {
             permanent.notes.push("the record does not say how it was formatted".to_owned());
+        } else if definition.own.is_some() {
+            let line = mkfs.join("; ");
+            permanent
+                .notes
+                .push(format!("Linux has no program that formats it; that of FreeBSD is: {line}"));
         } else {
             permanent.steps.push(("format (destroys what is on it)", mkfs));
         }

@@ -46,3 +46,11 @@ fn a_mapping_that_moves_keeps_its_file() {
     mappings.resize(0x10_000, 0x2000, 0x10_000, 0x3000);
     assert_eq!(file_and_offset(&mappings, 0x12_000), Some((1, 0x6000)));
 }
+
+#[test]
+fn memory_without_a_file_replaces_what_it_is_moved_onto() {
+    let mut mappings = Mappings::default();
+    mappings.add(0x5000, of(1, 0x7000, 0));
+    mappings.resize(0x1000, 0x1000, 0x5000, 0x1000);
+    assert_eq!(mappings.ranges().collect::<Vec<_>>(), [(0x6000, 0x7000)]);
+}

@@ -46,6 +46,13 @@ pub fn make(
     let journal_path = journal_device.map(WriteToken::path);
     check_arguments(system, filesystem, data.path(), journal_path)?;
     let sector = sector_size(system, data)?;
+    if definition.own.is_some_and(|own| sector > own.largest_sector()) {
+        return Err(Error::Argument(format!(
+            "{} has logical sectors of {sector}, and Linux mounts {} on sectors of 512 bytes alone",
+            data.path().display(),
+            definition.name
+        )));
+    }
     let data_path = data.path();
     let layout = Layout {
         definition,
@@ -183,7 +190,12 @@ fn write_own(own: Own, data: &WriteToken, words: &[String]) -> Result<String> {
     let arguments = words.get(1..words.len() - 1).unwrap_or_default();
     let pieces = own.pieces(size_of(path)?, arguments, now).map_err(Error::Argument)?;
     let device = data.open(false)?;
-    for piece in pieces {
+    let mut pieces = pieces.peekable();
+    while let Some(piece) = pieces.next() {
+        // The superblock is the last: what is half made is no filesystem.
+        if pieces.peek().is_none() {
+            device.sync_data().map_err(Error::io("sync", path))?;
+        }
         device.write_all_at(&piece.bytes, piece.offset).map_err(Error::io("write", path))?;
     }
     device.sync_all().map_err(Error::io("sync", path))?;

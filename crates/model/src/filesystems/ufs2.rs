@@ -95,7 +95,8 @@ pub fn pieces(
         .collect();
     let superblock = geometry.superblock(&summaries, now);
     let copy = superblock.clone();
-    let boot = Piece { offset: 0, bytes: vec![0; SUPERBLOCK_AT as usize] };
+    // An old superblock goes too.
+    let boot = Piece { offset: 0, bytes: vec![0; (SUPERBLOCK_AT + SUPERBLOCK_SPACE) as usize] };
     let groups = (0..geometry.groups).flat_map(move |number| {
         let start = number * geometry.group;
         let at = |fragment: u64| (start + fragment) * geometry.fragment;
@@ -226,6 +227,12 @@ impl Geometry {
             self.size = self.groups * self.group;
         }
         self.summaries = (self.groups * SUMMARY).div_ceil(self.fragment);
+        let most = u64::from(u32::MAX);
+        if self.size > most || self.groups * self.inodes > most {
+            return Err(format!(
+                "{device} is too large for UFS2 under Linux: at most 2^32 - 1 fragments and inodes"
+            ));
+        }
         let room = self.data + self.summaries + self.per_block;
         if self.groups == 0 || self.group < room || self.size < room {
             return Err(format!("{device} is too small for UFS2"));
