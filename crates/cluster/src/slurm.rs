@@ -7,6 +7,8 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 #[cfg(test)]
 mod tests;
@@ -14,6 +16,11 @@ mod tests;
 /// Options of `sbatch` that Seekwell sets itself.
 const OURS: [&str; 9] =
     ["array", "a", "output", "o", "error", "e", "parsable", "wrap", "open-mode"];
+
+/// Attempts to reach a controller that does not answer: a minute of them.
+const ATTEMPTS: u32 = 13;
+/// The controller is never asked more often.
+const UNTIL_NEXT_ATTEMPT: Duration = Duration::from_secs(5);
 
 /// States of tasks that wait for a node or for their turn.
 const WAITING: [&str; 4] = ["PENDING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED"];
@@ -125,12 +132,29 @@ impl Queue for Slurm {
     fn cancel(&mut self, job: &JobId) -> Result<(), ClusterError> {
         let options = which_to_cancel(self.array.is_exclusive).iter().map(OsString::from);
         let arguments: Vec<OsString> = options.chain([job.0.clone().into()]).collect();
-        match output("scancel", &arguments) {
+        let mut cancel = || output("scancel", &arguments).map(drop);
+        match patiently(&mut cancel, &mut || sleep(UNTIL_NEXT_ATTEMPT)) {
             // All its tasks have ended.
             Err(ClusterError::Command { words, .. }) if words.contains("Invalid job id") => Ok(()),
-            ended => ended.map(|_| ()),
+            ended => ended,
         }
     }
+}
+
+/// Repeats a command while the controller cannot be reached: it may be starting again.
+fn patiently(
+    command: &mut dyn FnMut() -> Result<(), ClusterError>,
+    pause: &mut dyn FnMut(),
+) -> Result<(), ClusterError> {
+    for _ in 1..ATTEMPTS {
+        match command() {
+            Err(ClusterError::Command { words, .. }) if words.contains("Unable to contact") => {
+                pause();
+            }
+            ended => return ended,
+        }
+    }
+    command()
 }
 
 /// Options of `scancel`. Workers on the nodes' own kernels end by themselves after the trial under way and put their

@@ -72,3 +72,33 @@ fn workers_on_a_kernel_of_their_own_are_not_killed() {
     assert_eq!(which_to_cancel(true), ["--state=PENDING"]);
     assert_eq!(which_to_cancel(false), [""; 0]);
 }
+
+#[test]
+fn a_controller_that_starts_again_is_asked_again() {
+    let unreachable = || ClusterError::Command {
+        command: "scancel",
+        words: "scancel: error: Unable to contact slurm controller (connect failure)".to_owned(),
+    };
+    let asked = |failures: u32, other: bool| {
+        let (mut asked, mut pauses) = (0, 0);
+        let ended = patiently(
+            &mut || {
+                asked += 1;
+                match asked <= failures {
+                    true if other => Err(ClusterError::Command {
+                        command: "scancel",
+                        words: "Access denied".to_owned(),
+                    }),
+                    true => Err(unreachable()),
+                    false => Ok(()),
+                }
+            },
+            &mut || pauses += 1,
+        );
+        (ended.is_ok(), asked, pauses)
+    };
+    assert_eq!(asked(0, false), (true, 1, 0));
+    assert_eq!(asked(3, false), (true, 4, 3));
+    assert_eq!(asked(99, false), (false, ATTEMPTS, ATTEMPTS - 1));
+    assert_eq!(asked(99, true), (false, 1, 0));
+}
