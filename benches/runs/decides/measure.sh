@@ -1,10 +1,9 @@
 #!/bin/bash
 # Whether short runs end in a verdict, and whether equal runs are called equal. As root, in the root of the tree:
 #
-#     benches/runs/decides/measure.sh PROGRAM demo|try|same [TIMES]
+#     benches/runs/decides/measure.sh PROGRAM demo|same [TIMES]
 #
 # demo  the lab of `make demo`, again and again: host time, exit status, verdict
-# try   `seekwell try` of three stacks whose work differs by 30 % each: time to the verdict
 # same  pairs of runs of one lab, compared; in the last quarter of the pairs two programs keep CPUs busy during the
 #       second run
 set -eu
@@ -47,14 +46,6 @@ demo() {
     for run in $(seq "$times"); do
         row=$(timed "$program" run "$demo" -o "demo$run.seekwell")
         echo "$run,$row,$(decided "demo$run.seekwell")"
-    done
-}
-
-try() {
-    echo "run,seconds,status,decision,stacks,trials"
-    for run in $(seq "$times"); do
-        row=$(timed "$program" try "$here/load {dir}" --fs ext4 --sched none,mq-deadline,bfq --for 2min -o "try$run.seekwell")
-        echo "$run,$row,$(decided "try$run.seekwell")"
     done
 }
 

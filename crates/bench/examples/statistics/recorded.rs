@@ -18,6 +18,22 @@ pub struct Recorded {
     pub trials: Vec<Trial>,
 }
 
+impl Recorded {
+    /// Some of the stacks, without what is known of the order of trials.
+    #[must_use]
+    pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
+        let kept: Vec<usize> =
+            (0..self.labels.len()).filter(|at| wanted(&self.labels[*at])).collect();
+        Self {
+            design: Design::unstructured(kept.len()),
+            axes: self.axes.clone(),
+            values: kept.iter().map(|at| self.values[*at].clone()).collect(),
+            labels: kept.iter().map(|at| self.labels[*at].clone()).collect(),
+            trials: Vec::new(),
+        }
+    }
+}
+
 /// Places of the columns that matter.
 struct Columns {
     stack: usize,
