@@ -39,7 +39,20 @@ const COMPLETED: usize = 8;
 /// Trials of the lab.
 const TRIALS: usize = 24;
 
-const LAB: &str = r#"
+/// A lab of these stacks whose workload writes and syncs, so that most kills find it writing.
+fn lab(stacks: &str, rounds: u32) -> String {
+    format!(
+        r#"{stacks}[[workload]]
+kind = "command"
+run = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of={{dir}}/f$i bs=64k count=32 conv=fsync 2>/dev/null; done"
+[judge]
+metric = "command.elapsed"
+rounds = {rounds}
+"#
+    )
+}
+
+const STACKS: &str = r#"
 [lab]
 name = "kill"
 [[device]]
@@ -51,12 +64,6 @@ type = "ext4"
 type = "xfs"
 [scheduler]
 choose = ["mq-deadline", "bfq"]
-[[workload]]
-kind = "command"
-run = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of={dir}/f$i bs=64k count=32 conv=fsync 2>/dev/null; done"
-[judge]
-metric = "command.elapsed"
-rounds = 6
 "#;
 
 /// Size of a disk in compressed memory that nothing else on a machine has.
@@ -64,7 +71,7 @@ const ZRAM_MIB: u64 = 333;
 
 /// ext4 on a disk in compressed memory, plain and under a layer in memory: nothing else of the kernel
 /// outlives an agent that is killed.
-const MEMORY_LAB: &str = r#"
+const IN_MEMORY: &str = r#"
 [lab]
 name = "memory"
 [[device]]
@@ -80,16 +87,10 @@ type = "ext4"
 overlay = "64MiB"
 [scheduler]
 choose = ["none"]
-[[workload]]
-kind = "command"
-run = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of={dir}/f$i bs=64k count=32 conv=fsync 2>/dev/null; done"
-[judge]
-metric = "command.elapsed"
-rounds = 12
 "#;
 
 /// Arrays, mapped devices, and one above the other.
-const ARRAYS_LAB: &str = r#"
+const ARRAYS: &str = r#"
 [lab]
 name = "arrays"
 [[device]]
@@ -112,12 +113,6 @@ fast.loop = { size = "32MiB", directory = "MEMORY" }
 type = "ext4"
 [scheduler]
 choose = ["none"]
-[[workload]]
-kind = "command"
-run = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of={dir}/f$i bs=64k count=32 conv=fsync 2>/dev/null; done"
-[judge]
-metric = "command.elapsed"
-rounds = 6
 "#;
 
 /// Every layer that runs on a host, and arrays that have lost a device.
@@ -331,7 +326,7 @@ fn nothing_is_left_after_seeded_kills_and_the_run_completes() {
         return;
     }
     let first = |subset| (0..).find(|number| drawn(*number).0 == subset).unwrap();
-    kill_at(LAB, TRIALS, &pairs("SEEKWELL_KILLS", &SAMPLE.map(first)));
+    kill_at(&lab(STACKS, 6), TRIALS, &pairs("SEEKWELL_KILLS", &SAMPLE.map(first)));
 }
 
 #[test]
@@ -347,16 +342,17 @@ fn nothing_is_left_of_disks_and_layers_in_memory() {
     // the guardian, which leaves it to the next start.
     let pairs = pairs("SEEKWELL_LAYER_KILLS", &[756, 17]);
     if pairs.len() > KILLS_OF_A_RUN {
-        return kill_at(MEMORY_LAB, TRIALS, &pairs);
+        return kill_at(&lab(IN_MEMORY, 12), TRIALS, &pairs);
     }
     // Fewer kills need no long run.
-    kill_at(&MEMORY_LAB.replace("rounds = 12", "rounds = 6"), TRIALS / 2, &pairs);
+    kill_at(&lab(IN_MEMORY, 6), TRIALS / 2, &pairs);
 }
 
 #[test]
 fn nothing_is_left_of_arrays_and_mapped_devices() {
     if can_have_layers("nothing_is_left_of_arrays_and_mapped_devices") {
-        kill_at(ARRAYS_LAB, TRIALS, &pairs("SEEKWELL_LAYER_KILLS", &[0b0010, 0b1111]));
+        let pairs = pairs("SEEKWELL_LAYER_KILLS", &[0b0010, 0b1111]);
+        kill_at(&lab(ARRAYS, 6), TRIALS, &pairs);
     }
 }
 
@@ -440,7 +436,7 @@ fn a_run_whose_processes_are_stopped_for_a_second_ends_as_any_other() {
     if !can_run("a_run_whose_processes_are_stopped_for_a_second_ends_as_any_other") {
         return;
     }
-    let lab = LAB.replace(r#"["mq-deadline", "bfq"]"#, r#"["mq-deadline"]"#);
+    let lab = lab(STACKS, 6).replace(r#"["mq-deadline", "bfq"]"#, r#"["mq-deadline"]"#);
     let ground = Ground::new(&lab);
     let run_file = ground.path().join("stopped.seekwell");
     let mut machine = Machine::look(ground.path());

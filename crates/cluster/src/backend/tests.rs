@@ -103,6 +103,15 @@ fn runs_one(spool: &Spool) -> Box<dyn FnMut()> {
     })
 }
 
+/// A queue whose one worker takes one share.
+fn with_one_worker(spool: &Spool) -> ScriptedQueue {
+    ScriptedQueue {
+        on_submit: vec![runs_one(spool)],
+        live: vec![running(&[1])],
+        ..Default::default()
+    }
+}
+
 fn cluster(spool: &Spool, queue: ScriptedQueue) -> (Cluster, Arc<Mutex<Vec<String>>>) {
     let log = queue.log.clone();
     (Cluster::new(spool.clone(), Box::new(queue), fast(), Arc::default()), log)
@@ -112,11 +121,7 @@ fn cluster(spool: &Spool, queue: ScriptedQueue) -> (Cluster, Arc<Mutex<Vec<Strin
 fn a_record_comes_back_and_nothing_is_left_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    let queue = ScriptedQueue {
-        on_submit: vec![runs_one(&spool)],
-        live: vec![running(&[1])],
-        ..Default::default()
-    };
+    let queue = with_one_worker(&spool);
     let (mut cluster, log) = cluster(&spool, queue);
     cluster.announce(&[trial(0), trial(1)]);
     let mut steps = Vec::new();
@@ -283,11 +288,7 @@ fn of_rounds() -> Vec<PlannedTrial> {
 fn workers_take_whole_rounds_and_a_session_asks_trial_by_trial() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    let queue = ScriptedQueue {
-        on_submit: vec![runs_one(&spool)],
-        live: vec![running(&[1])],
-        ..Default::default()
-    };
+    let queue = with_one_worker(&spool);
     let (cluster, _) = cluster(&spool, queue);
     let mut cluster = cluster.by(Unit::Round);
     let trials = of_rounds();

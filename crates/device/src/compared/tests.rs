@@ -1,23 +1,8 @@
 use super::*;
 use crate::file::{load, with_comparison};
 
-const MINE: &str = r#"# Probed in the cellar.
-name = "mine"
-title = "t"
-kind = "fixed"
-[presented]
-sectors = 2097152
-queue_depth = 4
-max_request_kib = 128
-[fixed]
-read_latency_us = 92
-write_latency_us = 192
-mb_per_s = 512
-parallel = 4
-[sources]
-presented = "t"
-fixed = "t"
-"#;
+/// A device file with comments, as people have them.
+const MINE: &str = include_str!("../../../../devices/fixed.toml");
 
 fn compared(lowest: f64, highest: f64, best: &str) -> Compared {
     Compared {
@@ -50,7 +35,7 @@ fn a_file_keeps_its_comparisons_and_everything_else() {
     );
     assert_eq!(
         warning(file.name(), file.compared()).unwrap(),
-        "an earlier prediction of the model mine was off: lab mail, unpack.elapsed_durable: the device had 1.00 times the \
+        "an earlier prediction of the model fixed was off: lab mail, unpack.elapsed_durable: the device had 1.00 times the \
          prediction (0.80 to 1.04, 3 stacks); xfs was predicted to be the best, ext4 is"
     );
 }

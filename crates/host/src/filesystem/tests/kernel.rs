@@ -76,7 +76,7 @@ fn with_programs(test: &str) -> Vec<&'static FilesystemDefinition> {
         .iter()
         .filter(|definition| !definition.is_raw())
         .filter(|definition| {
-            let missing = definition.mkfs.first().filter(|name| system.program(name).is_none());
+            let missing = definition.maker().filter(|name| system.program(name).is_none());
             if let Some(name) = missing {
                 skip(&format!("{test}: {}", definition.name), &format!("{name} is not installed"));
             }
