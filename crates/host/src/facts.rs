@@ -89,6 +89,7 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
     BackendFacts {
         schedulers: schedulers(system),
         kernel_filesystems,
+        read_only_filesystems: read_only(system),
         programs,
         layers: layers(system),
         ram: memory::ram(system).ok().flatten(),
@@ -137,6 +138,26 @@ pub(crate) fn mounts(system: &System, kind: &str) -> bool {
     let listed = sysfs::read_optional(&system.proc.join("filesystems")).unwrap_or_default();
     let built_in = listed.lines().any(|line| line.split_whitespace().last() == Some(kind));
     built_in || has_module(system, &format!("fs-{kind}"))
+}
+
+/// Filesystems that the kernel reads alone, as far as distributions keep its configuration.
+fn read_only(system: &System) -> Vec<String> {
+    let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
+    let Some(release) = release else { return Vec::new() };
+    let places = [
+        system.boot.join(format!("config-{release}")),
+        system.modules.join(release).join("config"),
+    ];
+    let Some(config) = places.iter().find_map(|path| sysfs::read_optional(path)) else {
+        return Vec::new();
+    };
+    let is_off = |name: &str| {
+        let off = format!("# {name} is not set");
+        config.lines().any(|line| line == off)
+    };
+    let own =
+        FILESYSTEMS.iter().filter(|one| one.own.is_some_and(|own| is_off(own.writing_config())));
+    own.filter_map(|one| one.kernel_type).map(str::to_owned).collect()
 }
 
 fn has_module(system: &System, alias: &str) -> bool {

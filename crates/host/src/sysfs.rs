@@ -30,6 +30,8 @@ pub struct System {
     pub run: PathBuf,
     /// Kernel modules, `/lib/modules`.
     pub modules: PathBuf,
+    /// The kernel's files, `/boot`.
+    pub boot: PathBuf,
     /// Folders that programs are looked for in, in this order.
     pub programs: Vec<PathBuf>,
     pub(crate) nodes: Arc<dyn Nodes>,
@@ -59,12 +61,13 @@ impl System {
             dev: "/dev".into(),
             run: "/run".into(),
             modules: "/lib/modules".into(),
+            boot: "/boot".into(),
             programs: PROGRAM_FOLDERS.iter().map(PathBuf::from).chain(postgresql()).collect(),
             nodes: Arc::new(Kernel),
         }
     }
 
-    /// A tree with `sys`, `proc`, `dev`, `run`, `modules` and `bin` below one folder, for tests.
+    /// A tree with `sys`, `proc`, `dev`, `run`, `modules`, `boot` and `bin` below one folder, for tests.
     #[must_use]
     pub fn rooted_at(root: &Path) -> Self {
         Self {
@@ -73,6 +76,7 @@ impl System {
             dev: root.join("dev"),
             run: root.join("run"),
             modules: root.join("modules"),
+            boot: root.join("boot"),
             programs: vec![root.join("bin")],
             nodes: Arc::new(Kernel),
         }

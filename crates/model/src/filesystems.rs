@@ -5,12 +5,14 @@
 //! `{block}` the block size in bytes, `{block_sectors}` in logical sectors of the device, `{dir}` the
 //! mount point. Adding a filesystem is adding an entry here.
 
+mod own;
 mod refused;
 pub mod ufs2;
 
 use crate::units::Bytes;
 use crate::workloads::Program;
 
+pub use own::Own;
 pub use refused::{MkfsOptions, RefusedOption};
 
 /// Block size that every filesystem with a choice is made with, so that stacks are comparable.
@@ -56,39 +58,6 @@ pub enum AfterPowerCut {
     NeedsCheck,
     /// There is no tree.
     NoTree,
-}
-
-/// A filesystem that is written here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
-    /// UFS2, see [`ufs2::pieces`].
-    Ufs2,
-}
-
-impl Own {
-    /// Bytes of an empty filesystem on a device of this size, and where they go. `arguments` are those
-    /// of its mkfs without the device, `now` is the time in seconds.
-    ///
-    /// # Errors
-    /// Arguments or a size that it cannot have, in words.
-    pub fn pieces(
-        self,
-        device: Bytes,
-        arguments: &[String],
-        now: i64,
-    ) -> Result<impl Iterator<Item = ufs2::Piece>, String> {
-        match self {
-            Self::Ufs2 => ufs2::pieces(device, arguments, now),
-        }
-    }
-
-    /// Largest logical sector on which Linux mounts it: for UFS2 the driver first asks for blocks of 512 bytes.
-    #[must_use]
-    pub const fn largest_sector(self) -> Bytes {
-        match self {
-            Self::Ufs2 => Bytes(512),
-        }
-    }
 }
 
 /// Definition of a filesystem.

@@ -13,6 +13,9 @@ pub struct BackendFacts {
     pub schedulers: Vec<String>,
     /// Filesystem types that the kernel mounts.
     pub kernel_filesystems: Vec<String>,
+    /// Those of them that the kernel is known to read alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_only_filesystems: Vec<String>,
     /// Programs that were found, of those that the catalogue names.
     pub programs: Vec<String>,
     /// Kinds of layers that the backend's kernel has.

@@ -253,6 +253,8 @@ pub fn facts(
     BackendFacts {
         schedulers: SCHEDULERS.map(str::to_owned).to_vec(),
         kernel_filesystems,
+        // A lab kernel is built with writing.
+        read_only_filesystems: Vec::new(),
         programs: programs()
             .filter(|name| find(name))
             // What a guest lacks of these, `cannot_run` says.

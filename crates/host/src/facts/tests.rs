@@ -40,12 +40,32 @@ fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
         BackendFacts {
             schedulers: ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).to_vec(),
             kernel_filesystems: ["ext3", "ext4", "xfs", "tmpfs"].map(str::to_owned).to_vec(),
+            read_only_filesystems: vec![],
             programs: ["e2fsck", "mke2fs", "mkfs.ext4", "mkfs.xfs"].map(str::to_owned).to_vec(),
             layers: vec![],
             ram: Some(Bytes::kib(1024)),
             disk_sizes: vec![(disk.display().to_string(), Bytes(100_000 * 512))],
         }
     );
+}
+
+#[test]
+fn a_driver_that_only_reads_is_known_from_the_configuration_of_the_kernel() {
+    let machine = machine();
+    machine.write("proc/filesystems", "\text4\n\tufs");
+    let facts = || gather(&machine.system(), &[]);
+    let read_only = || facts().read_only_filesystems;
+    assert_eq!(read_only(), [""; 0], "nothing is known");
+    let folders = ["boot/config-6.1.0-test", "modules/6.1.0-test/config"];
+    for (file, other) in [(folders[0], folders[1]), (folders[1], folders[0])] {
+        machine.write(file, "CONFIG_UFS_FS=m\n# CONFIG_UFS_FS_WRITE is not set");
+        assert_eq!(read_only(), ["ufs"], "{file}");
+        machine.write(file, "CONFIG_UFS_FS=m\nCONFIG_UFS_FS_WRITE=y");
+        assert_eq!(read_only(), [""; 0], "{file}");
+        fs::remove_file(machine.path(file)).unwrap();
+        assert!(!machine.path(other).exists());
+    }
+    assert!(facts().kernel_filesystems.contains(&"ufs".to_owned()));
 }
 
 #[test]

@@ -79,6 +79,9 @@ pub(crate) fn mount_as(
         let said = if log.is_empty() { errno.to_string() } else { log };
         error(match option {
             Some(option) => format!("the kernel rejects the option '{option}': {said}"),
+            None if errno == Errno::ROFS => format!(
+                "{said}: the device, or this kernel's driver, can only be read; use a kernel with {kernel_config}"
+            ),
             None => format!("{said}; the kernel's log (dmesg) may say more"),
         })
     })?;

@@ -116,6 +116,15 @@ pub fn pieces(
     Ok(std::iter::once(boot).chain(groups).chain([summaries_piece, root, last]))
 }
 
+/// Checks what [`pieces`] would refuse, on a device of any size if it is not known.
+///
+/// # Errors
+/// As [`pieces`].
+pub fn check(device: Option<Bytes>, arguments: &[String]) -> Result<(), String> {
+    let choices = Choices::read(arguments)?;
+    device.map_or(Ok(()), |device| Geometry::of(device, &choices).map(|_| ()))
+}
+
 impl Choices {
     fn read(arguments: &[String]) -> Result<Self, String> {
         let mut choices = Self { block: 32 << 10, fragment: 4 << 10, density: None, reserve: 8 };

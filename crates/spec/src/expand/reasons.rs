@@ -27,6 +27,8 @@ pub(super) enum Reason {
     JournalSize(usize, usize, usize, usize),
     /// The device is too small for the filesystem: device, filesystem.
     Device(usize, usize),
+    /// The filesystem cannot be made there with its options: device, layer, filesystem.
+    Made(usize, usize, usize),
     /// The workload starts a program that the machine lacks.
     Program(usize),
     /// The workload needs a filesystem: workload, filesystem.
@@ -151,6 +153,9 @@ impl<'a> Rules<'a> {
         if self.too_small(usable, filesystem) {
             return Some(Reason::Device(device, filesystem));
         }
+        if self.not_made(device, layer, filesystem).is_some() {
+            return Some(Reason::Made(device, layer, filesystem));
+        }
         if self.journal_too_large(at) {
             return Some(Reason::JournalSize(device, layer, journal, filesystem));
         }
@@ -170,6 +175,21 @@ impl<'a> Rules<'a> {
     fn too_small(&self, usable: Option<Bytes>, filesystem: usize) -> bool {
         let minimum = self.definition(filesystem).map_or(Bytes(0), |one| one.minimum);
         usable.is_some_and(|size| size < minimum)
+    }
+
+    /// Returns why a filesystem that no program makes cannot be written there.
+    pub(super) fn not_made(&self, device: usize, layer: usize, filesystem: usize) -> Why {
+        let definition = self.definition(filesystem)?;
+        let own = definition.own?;
+        let sector = Bytes(self.sector(device));
+        if sector > own.largest_sector() {
+            let largest = own.largest_sector();
+            let why = format!("Linux mounts it on sectors of {largest}, and these have {sector}");
+            return Some((why, format!("use a device with sectors of {largest}")));
+        }
+        let mkfs = &self.axes.lab.filesystems[filesystem].mkfs;
+        let why = own.check(self.usable[device][layer], mkfs).err()?;
+        Some((why, "change its `mkfs`, or the size of the device".to_owned()))
     }
 
     /// Returns true if an internal journal is larger than mkfs takes on this device.
@@ -222,6 +242,12 @@ fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
     }
     if !facts.kernel_filesystems.iter().any(|name| name == kernel_type) {
         let why = format!("this kernel does not mount {kernel_type}");
+        let remedy =
+            format!("use a kernel with {}, or take it out of the lab", definition.kernel_config);
+        return Some((why, remedy));
+    }
+    if facts.read_only_filesystems.iter().any(|name| name == kernel_type) {
+        let why = format!("this kernel reads {kernel_type} and does not write it");
         let remedy =
             format!("use a kernel with {}, or take it out of the lab", definition.kernel_config);
         return Some((why, remedy));

@@ -373,6 +373,52 @@ const RAID_LAB: &str = "[scheduler]\nchoose = [\"none\"]\n[[device]]\nloop = \"1
     [[layer]]\nname = \"mirror\"\nkind = \"raid1\"\n[[workload]]\nkind = \"seek\"\n";
 
 #[test]
+fn a_filesystem_that_is_written_here_is_not_planned_where_it_cannot_be_made() {
+    let lab = |devices: &[&str], mkfs: &str| {
+        let devices: String =
+            devices.iter().map(|size| format!("[[device]]\nloop = {size}\n")).collect();
+        let text = format!(
+            "[scheduler]\nchoose = [\"none\"]\n{devices}[[filesystem]]\ntype = \"ext4\"\n[[filesystem]]\ntype = \"ufs2\"\nmkfs = {mkfs}\n[[workload]]\nkind = \"mail\"\nfiles = 100\n"
+        );
+        expand(&file(&text), &facts()).map_err(|mistake| mistake.message)
+    };
+    let count = |devices: &[&str], mkfs: &str| lab(devices, mkfs).map(|found| found.stacks.len());
+    let plain = ["\"1GiB\""];
+    assert_eq!(count(&plain, "[]"), Ok(2));
+    assert_eq!(count(&plain, "[\"-f\", \"2048\", \"-b\", \"16384\"]"), Ok(2));
+    let refused = "no stack is left for filesystem \"ufs2[-f 2048]\": on device \"loop\", newfs -b 32768 -f 2048: a block has 1 to 8 fragments";
+    assert_eq!(count(&plain, "[\"-f\", \"2048\"]"), Err(refused.to_owned()));
+    let large = "{ size = \"1GiB\", sector = \"4KiB\" }";
+    let refused = "no stack is left for filesystem \"ufs2\": on device \"loop\", Linux mounts it on sectors of 512B, and these have 4KiB";
+    assert_eq!(count(&[large], "[]"), Err(refused.to_owned()));
+    let named = format!("{large}\nname = \"large\"");
+    let both = lab(&["\"1GiB\"\nname = \"small\"", &named], "[]").unwrap();
+    assert_eq!(both.stacks.len(), 3);
+    let lost = &both.left_out[0];
+    assert_eq!(
+        format!("{}: {}", lost.what, lost.reason),
+        "filesystem \"ufs2\" on device \"large\": Linux mounts it on sectors of 512B, and these have 4KiB; use a device with sectors of 512B"
+    );
+}
+
+#[test]
+fn a_filesystem_that_the_kernel_only_reads_is_left_out_with_a_warning() {
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut facts = facts();
+    facts.kernel_filesystems = words(&["ext4", "ufs"]);
+    facts.programs = words(&["mkfs.ext4"]);
+    let text = "[scheduler]\nchoose = [\"none\", \"bfq\"]\n[[filesystem]]\ntype = \"ext4\"\n[[filesystem]]\ntype = \"ufs2\"\n[[workload]]\nkind = \"mail\"\nfiles = 100\n";
+    assert_eq!(expand(&file(text), &facts).unwrap().stacks.len(), 4);
+    facts.read_only_filesystems = words(&["ufs"]);
+    let expansion = expand(&file(text), &facts).unwrap();
+    assert_eq!(expansion.stacks.len(), 2);
+    assert_eq!(
+        expansion.warnings[0].text,
+        "filesystem \"ufs2\" is left out: this kernel reads ufs and does not write it"
+    );
+}
+
+#[test]
 fn layers_are_an_axis_between_device_and_filesystem() {
     let lab = file(RAID_LAB);
     let expansion = expand(&lab, &facts()).unwrap();

@@ -28,6 +28,7 @@ impl Rules<'_> {
             Reason::Scheduler(index) => known(&self.schedulers[index]),
             Reason::Layer(index) => known(&self.layers[index]),
             Reason::Joined(l, d) => self.joined(l, d).unwrap_or_default(),
+            Reason::Made(d, l, f) => self.not_made(d, l, f).unwrap_or_default(),
             Reason::Program(index) => known(&self.programs[index]),
             Reason::Journal(j, f) => known(&self.journals[j][f]),
             Reason::JournalSize(d, l, j, f) => {
@@ -84,7 +85,9 @@ impl Rules<'_> {
             Reason::JournalSize(d, _, j, f) => {
                 format!("{} with {} on {}", kind(f), self.journal_name(j), device(d))
             }
-            Reason::Device(d, f) => format!("{} on {}", kind(f), device(d)),
+            Reason::Device(d, f) | Reason::Made(d, _, f) => {
+                format!("{} on {}", kind(f), device(d))
+            }
             Reason::Raw(w, f) => format!("{} on {}", workload(w), kind(f)),
             Reason::Sector(w, d) | Reason::DataSet(w, d) => {
                 format!("{} on {}", workload(w), device(d))
@@ -124,6 +127,7 @@ impl Rules<'_> {
             | Reason::JournalSize(_, _, index, _)
             | Reason::SameStack(index, _) => (&positions.journals, index),
             Reason::Device(index, _) => (&positions.devices, index),
+            Reason::Made(_, _, index) => (&positions.filesystems, index),
             Reason::Program(index)
             | Reason::Raw(index, _)
             | Reason::Sector(index, _)
