@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod format;
+mod others;
 mod pollers;
 mod tenant;
 pub mod update;
@@ -11,13 +12,15 @@ use crate::io::Place;
 use crate::outcome::StepOutcome;
 use crate::step::{Step, StepContext};
 use format::{Archive, Consolidation, Definition, Source, SourceKind};
+use others::Others;
 use pollers::{Poller, Share};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use seekwell_engine::{Clock, MonotonicClock};
+use seekwell_model::units::Bytes;
 use seekwell_model::workloads::StepOutline;
-use seekwell_model::workloads::rrd::{CACTI_ARCHIVES, RrdParams, STEP_SECONDS};
-use seekwell_stats::Histogram;
+use seekwell_model::workloads::rrd::{CACTI_ARCHIVES, RrdOrder, RrdParams, STEP_SECONDS};
+use seekwell_stats::{Histogram, derive_seed, seeded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -127,6 +130,15 @@ fn open_directory(path: &Path) -> Result<OwnedFd, WorkloadError> {
     rustix::fs::open(path, flags, Mode::empty()).map_err(WorkloadError::file("open", path))
 }
 
+/// Numbers of the files in the order in which they are made.
+fn made_order(params: &RrdParams, seed: u64) -> Vec<u64> {
+    let mut files: Vec<u64> = (0..params.files).collect();
+    if params.order == RrdOrder::Shuffled {
+        seeded(derive_seed(seed, "rrd order")).shuffle(&mut files);
+    }
+    files
+}
+
 /// Makes the files.
 #[derive(Debug)]
 struct Create {
@@ -145,16 +157,24 @@ impl Step for Create {
         let begin_ns = MonotonicClock.now_ns();
         std::fs::create_dir(&path).map_err(WorkloadError::file("make the directory", &path))?;
         let content = definition(self.params.sources).new_file(CREATED_S);
+        let mut others = match self.params.between {
+            Bytes(0) => None,
+            size => Some(Others::new(&path, size, context.seed)?),
+        };
         let mut outcome = StepOutcome::default();
-        for file in 0..self.params.files {
+        for file in made_order(&self.params, context.seed) {
             if context.is_stopped() {
                 outcome.stopped = true;
                 break;
             }
-            let file = path.join(file_name(file));
+            let name = file_name(file);
+            let file = path.join(&name);
             std::fs::write(&file, &content).map_err(WorkloadError::file("write", &file))?;
             outcome.ops += 1;
             outcome.app_bytes_written += content.len() as u64;
+            if let Some(others) = &mut others {
+                outcome.app_bytes_written += others.add(&name)?;
+            }
         }
         if self.params.tenant_every.0 > 0 {
             tenant::prepare(&path.join("tenant.data"))?;

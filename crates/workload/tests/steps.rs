@@ -303,6 +303,26 @@ fn rrd_alone_has_no_other_tenant() {
 }
 
 #[test]
+fn other_files_are_made_between_those_of_rrd() {
+    let folder = folder();
+    let values = [
+        ("files", Value::Integer(3)),
+        ("polls", Value::Integer(1)),
+        ("alone", Value::Bool(true)),
+        ("between", Value::Size(Bytes(100_001))),
+    ];
+    let found = run_all(&params("rrd", &values), &context(folder.path()));
+    let names = ["0000000.rrd", "0000001.rrd", "0000002.rrd"];
+    let others =
+        names.map(|name| std::fs::read(folder.path().join("rra/others").join(name)).unwrap());
+    assert!(others.iter().all(|content| content.len() == 100_001));
+    assert!(others[0] != others[1] && others[1] != others[2]);
+    let ours = names.map(|name| folder.path().join("rra").join(name).metadata().unwrap().len());
+    assert_eq!(found[0].1.app_bytes_written, 3 * (ours[0] + 100_001));
+    assert_eq!(found[1].1.ops, 3, "others are not polled");
+}
+
+#[test]
 fn the_same_seed_writes_the_same_file() {
     let written = |seed| {
         let folder = folder();

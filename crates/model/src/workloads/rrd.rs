@@ -17,11 +17,34 @@ pub enum RrdAccess {
     Pread,
 }
 
+/// Order in which the files are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RrdOrder {
+    /// That of the polls.
+    #[default]
+    Polled,
+    /// A random one.
+    Shuffled,
+}
+
+impl RrdOrder {
+    fn is_polled(&self) -> bool {
+        *self == Self::Polled
+    }
+}
+
 /// Parameters of `rrd`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RrdParams {
     /// Round-robin files.
     pub files: u64,
+    /// Order in which they are made.
+    #[serde(default, skip_serializing_if = "RrdOrder::is_polled")]
+    pub order: RrdOrder,
+    /// Bytes of another file that is made after each of them; 0 makes no other files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub between: Bytes,
     /// Data sources in each file.
     pub sources: u64,
     /// Polls.
@@ -37,6 +60,10 @@ pub struct RrdParams {
     pub tenant_every: Nanos,
     /// State of the page cache when the first poll starts.
     pub cache: CacheState,
+}
+
+fn is_zero(size: &Bytes) -> bool {
+    size.0 == 0
 }
 
 /// The archives that Cacti's own templates make: rows, and primary data points per row. Each is
@@ -58,6 +85,20 @@ pub const RRD: WorkloadKind = WorkloadKind {
             default: Some("1_000"),
             required: false,
             doc: "Round-robin files; each takes 48 KB per data source.",
+        },
+        Field {
+            name: "order",
+            kind: FieldKind::Choice(&["polled", "shuffled"]),
+            default: Some("\"polled\""),
+            required: false,
+            doc: "Order in which the files are made. `polled`: that of the polls. `shuffled`: a random one, as after a copy in another order, so that files that are updated one after the other are not neighbours on the device.",
+        },
+        Field {
+            name: "between",
+            kind: FieldKind::Size { min: Bytes::kib(4), max: Bytes::gib(1) },
+            default: None,
+            required: false,
+            doc: "Size of another file that is made after each of them and synced with it, so that they are apart on the device, like files that were added one by one over years. Default: no other files.",
         },
         Field {
             name: "sources",
@@ -133,6 +174,11 @@ fn build(values: &Values) -> Result<WorkloadParams, FieldConflict> {
     }
     Ok(WorkloadParams::Rrd(RrdParams {
         files,
+        order: match values.text("order") {
+            Some("shuffled") => RrdOrder::Shuffled,
+            _ => RrdOrder::Polled,
+        },
+        between: values.size("between").unwrap_or(Bytes(0)),
         sources: values.count("sources"),
         polls: values.count("polls"),
         interval: values.duration("interval").unwrap_or(Nanos(0)),
@@ -160,10 +206,10 @@ impl RrdParams {
         Bytes(header + state + 8 * self.sources * rows)
     }
 
-    /// All files together.
+    /// All files together, with those between them.
     #[must_use]
     pub fn predicted_bytes(&self) -> Bytes {
-        Bytes(self.file_bytes().0.saturating_mul(self.files))
+        Bytes((self.file_bytes().0 + self.between.0).saturating_mul(self.files))
     }
 
     /// `create`, which only prepares, and `poll`.

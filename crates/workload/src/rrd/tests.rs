@@ -374,3 +374,22 @@ fn every_poll_is_of_a_later_time_and_writes_its_counters() {
     let error = steps[1].run(&context).unwrap_err().to_string();
     assert!(error.contains("cannot update ") && error.contains("0000000.rrd"), "{error}");
 }
+
+#[test]
+fn files_are_made_in_the_order_of_their_polls_or_in_another() {
+    use seekwell_model::field::Value;
+    let made = |order: &str, seed| {
+        let values = [("files", Value::Integer(100)), ("order", Value::Text(order.to_owned()))];
+        match bench_params(&values) {
+            seekwell_model::workloads::WorkloadParams::Rrd(params) => made_order(&params, seed),
+            other => panic!("{other:?}"),
+        }
+    };
+    let all: Vec<u64> = (0..100).collect();
+    assert_eq!(made("polled", 1), all);
+    let orders = [1, 2, 1].map(|seed| made("shuffled", seed));
+    assert!(orders[0] != all && orders[0] != orders[1] && orders[0] == orders[2]);
+    let mut sorted = orders[0].clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, all);
+}
