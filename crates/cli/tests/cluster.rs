@@ -270,11 +270,13 @@ const FAULTS: &str = r#"
         seed=$(((seed * 1103515245 + 12345) % 2147483648))
         drawn=$((seed / 65536 % $1))
     }
-    workers() { pgrep -f "seekwell work .*$1" || true; }
+    # The brackets keep the shells out whose command line is this text: one that stops itself never goes on.
+    workers() { pgrep -f "[s]eekwell work .*$1" || true; }
     one_worker() {
         draw 2
         worker=$(workers "" | sed -n "$((drawn + 1))p")
         [ -n "$worker" ] || worker=$(workers "" | head -n 1)
+        [ -n "$worker" ] || name="$name (none ran)"
     }
     # Stops a worker and its guest for 0.3 s of each second.
     slow() {
