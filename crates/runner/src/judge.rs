@@ -105,7 +105,8 @@ fn whole(plan: &Plan, records: &Records, end: Stop) -> Verdict {
         None => {
             let trials = judged_trials(plan, records);
             let error = (1.0 - plan.lab.judge.confidence) * looks::SINGLE;
-            let mut verdict = of_rounds(plan, records, &trials, error);
+            let nodes = crate::nodes::of_rounds(records);
+            let mut verdict = of_rounds(plan, records, &trials, error, &nodes);
             verdict.evidence.outlook = rounds_outlook(plan, records);
             verdict.evidence.control = laboratory::control_of_rounds(plan, &trials);
             verdict
@@ -129,15 +130,22 @@ fn add_evidence(
     laboratory::withdraw(verdict);
 }
 
-/// The verdict of complete rounds, with this permitted error.
-fn of_rounds(plan: &Plan, records: &Records, trials: &[Vec<Observed>], error: f64) -> Verdict {
+/// The verdict of complete rounds, with this permitted error. `nodes` are those that ran the rounds, if several did at
+/// the same time.
+fn of_rounds(
+    plan: &Plan,
+    records: &Records,
+    trials: &[Vec<Observed>],
+    error: f64,
+    nodes: &[Option<usize>],
+) -> Verdict {
     let ranked = &trials[..plan.ranked()];
     let has_value = |row: &&Vec<Observed>| row.iter().any(|t| matches!(t, Observed::Value(_)));
     let share = ErrorShare { error, stacks: ranked.iter().filter(has_value).count() };
-    match paired::compare_with(ranked, &question(plan), share) {
+    match paired::compare_on_nodes(ranked, &question(plan), share, nodes) {
         Ok(comparison) => {
             let round_ns = mean_trial_ns(records).saturating_mul(plan.candidates.len() as u64);
-            let ahead = || needed::of_rounds(plan, ranked, share.stacks, &question(plan));
+            let ahead = || needed::of_rounds(plan, ranked, share.stacks, &question(plan), nodes);
             let ahead = needed::may_help(&comparison).then(ahead).flatten();
             verdict(plan, &values::present(ranked), &comparison, ahead, round_ns)
         }

@@ -25,6 +25,17 @@ pub(crate) fn by_node(records: &Records) -> BTreeMap<String, BTreeSet<u32>> {
     rounds
 }
 
+/// The node of each round, by a number; empty for a run on one machine.
+pub(crate) fn of_rounds(records: &Records) -> Vec<Option<usize>> {
+    let by_node = by_node(records);
+    let last = by_node.values().filter_map(BTreeSet::last).max();
+    let mut nodes = vec![None; last.map_or(0, |last| *last as usize + 1)];
+    for (node, rounds) in by_node.values().enumerate() {
+        rounds.iter().for_each(|round| nodes[*round as usize] = Some(node));
+    }
+    nodes
+}
+
 /// Indices of trials that ran on another node than most trials of their round: a comparison never crosses nodes. Such
 /// trials are left when a run continues without the folder that had the rest of a round.
 pub(crate) fn strays<'a>(

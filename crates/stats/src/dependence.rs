@@ -11,7 +11,7 @@ mod likelihood;
 
 use crate::estimate::mean;
 use crate::special::{normal_cdf, normal_quantile};
-use likelihood::log_likelihood;
+use likelihood::{Scored, log_likelihood};
 
 /// Correlation taken where too little is known to estimate it: twice the width of the interval.
 pub const WORST: f64 = 0.6;
@@ -96,15 +96,30 @@ pub fn tells(stacks: usize, rounds: usize) -> bool {
 /// Weighs the shapes by `residuals[stack][round]`.
 #[must_use]
 pub fn estimate(residuals: &[Vec<Option<f64>>]) -> Dependence {
-    let found: Vec<Option<Weights>> = residuals
-        .iter()
-        .map(|row| {
-            let scored = likelihood::Scored::of(row)?;
-            Some(SHAPES.map(|shape| log_likelihood(&scored, shape)))
-        })
-        .collect();
-    let known = found.iter().flatten().count();
     let longest = residuals.iter().map(|row| row.iter().flatten().count()).max().unwrap_or(0);
+    weighed(residuals, &residuals.iter().map(|row| Scored::of(row)).collect::<Vec<_>>(), longest)
+}
+
+/// The same for rounds that are several series, such as those of each node, given by their rounds: rounds of one series
+/// may resemble each other, however many of others ran between them.
+#[must_use]
+pub fn estimate_series(residuals: &[Vec<Option<f64>>], series: &[Vec<usize>]) -> Dependence {
+    let scored: Vec<Option<Scored>> =
+        residuals.iter().map(|row| Scored::of_series(row, series)).collect();
+    let pairs = scored.iter().flatten().map(Scored::freedom).max();
+    weighed(residuals, &scored, pairs.map_or(0, |pairs| pairs + 1))
+}
+
+/// Weighs the shapes by scores of each stack's residuals, of which the longest has so many rounds.
+fn weighed(
+    residuals: &[Vec<Option<f64>>],
+    scored: &[Option<Scored>],
+    longest: usize,
+) -> Dependence {
+    let logs = |scored: &Scored| SHAPES.map(|shape| log_likelihood(scored, shape));
+    let found: Vec<Option<Weights>> =
+        scored.iter().map(|scored| scored.as_ref().map(logs)).collect();
+    let known = found.iter().flatten().count();
     let independent = independent_parts(residuals);
     let likely: Vec<Option<Weights>> = found
         .iter()

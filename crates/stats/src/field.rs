@@ -13,6 +13,8 @@
 //! - *Noise.* Where the error is larger than the tie, a certificate comes by luck or not at all, and
 //!   the interval is widened until those by luck are rare among all.
 
+mod within;
+
 use crate::additive::stack_effects;
 use crate::dependence::{Belief, Dependence, estimate, tells, worst_inflation};
 use crate::estimate::mean;
@@ -23,6 +25,7 @@ use crate::shrink::VariancePrior;
 use crate::special::{normal_quantile, t_quantile_upper};
 use crate::typical::{Typical, typical};
 use std::collections::BTreeMap;
+use within::{OfPair, Within};
 
 /// A trial of one stack in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,6 +67,8 @@ pub struct Field {
     best: f64,
     half_steps: Vec<f64>,
     dependence: Dependence,
+    /// The same of the rounds of each node.
+    within: Option<Within>,
     spreads: Vec<f64>,
     prior: Option<VariancePrior>,
     tie: f64,
@@ -111,6 +116,7 @@ pub struct Pair {
     half_step: f64,
     belief: Belief,
     told: bool,
+    within: Option<OfPair>,
     prior: Option<VariancePrior>,
     tie: f64,
     exact: bool,
@@ -152,6 +158,7 @@ impl Field {
         let mut field = Self {
             effects: effects(&logs, &residuals),
             dependence: estimate(&residuals),
+            within: None,
             logs,
             best,
             half_steps,
@@ -193,7 +200,7 @@ impl Field {
         (count(|cell| **cell != Cell::NotRun), count(|cell| **cell == Cell::Failed))
     }
 
-    /// Serial correlation, estimated and assumed.
+    /// Serial correlation in the order of the rounds, estimated and assumed.
     #[must_use]
     pub fn dependence(&self) -> &Dependence {
         &self.dependence
@@ -237,8 +244,9 @@ impl Field {
             failed,
             ends,
             half_step: self.half_steps[stack] + self.half_steps[leader],
-            belief: self.belief(stack, leader),
+            belief: self.belief(&self.dependence, stack, leader),
             told: self.exact || self.dependence.told,
+            within: self.within_pair(stack, leader),
             prior: self.prior,
             tie: self.tie,
             exact: self.exact,
@@ -260,7 +268,9 @@ impl Field {
         let taking_part = (0..self.stacks()).filter(|stack| self.has_value(*stack)).count() as f64;
         // A round's mean is taken out of it, and with that a part of each value's own noise.
         let whole = self.spreads[stack] * taking_part / (taking_part - 1.0).max(1.0);
-        let dependent = if self.exact { 1.0 } else { self.dependence.common.inflation(rounds) };
+        let within = self.within.as_ref().map_or(1.0, |within| within.inflation(rounds));
+        let common = self.dependence.common.inflation(rounds).max(within);
+        let dependent = if self.exact { 1.0 } else { common };
         let is_run = self.logs[stack].last().is_some_and(|cell| *cell != Cell::NotRun);
         Some(Known { effect, variance: whole * dependent, rounds, is_run })
     }
@@ -275,7 +285,9 @@ impl Field {
         }
         let so_far = pair.worse_by.len();
         if !self.exact && rounds > so_far && so_far > 0 {
-            pair.belief = pair.belief.after(rounds as f64 / so_far as f64);
+            let times = rounds as f64 / so_far as f64;
+            pair.belief = pair.belief.after(times);
+            pair.within = pair.within.map(|within| within.after(times));
         }
         typical(&pair.worse_by)
             .map_or(f64::INFINITY, |found| pair.reach_after(&found, rounds, error))
@@ -289,11 +301,11 @@ impl Field {
     }
 
     /// Belief about the dependence of a pair: that of the noisier stack counts more.
-    fn belief(&self, a: usize, b: usize) -> Belief {
+    fn belief(&self, dependence: &Dependence, a: usize, b: usize) -> Belief {
         if self.exact {
             return Belief::independent();
         }
-        let known = &self.dependence.stacks;
+        let known = &dependence.stacks;
         let (wa, wb) = (self.spreads[a], self.spreads[b]);
         let share = if wa + wb > 0.0 { wa / (wa + wb) } else { 0.5 };
         known[a].mixed(&known[b], share)
@@ -424,7 +436,9 @@ impl Pair {
     pub fn inflated_spread(&self) -> Option<f64> {
         let rounds = self.worse_by.len();
         let worst = if self.told { 1.0 } else { worst_inflation(rounds) };
-        self.spread().map(|spread| spread * self.belief.inflation(rounds).max(worst).sqrt())
+        let within = self.within.map_or(1.0, |within| within.inflation(rounds));
+        let inflation = self.belief.inflation(rounds).max(worst).max(within);
+        self.spread().map(|spread| spread * inflation.sqrt())
     }
 
     /// Returns true if the resolution of the values is unknown, because all are the same.
@@ -496,12 +510,14 @@ impl Pair {
         if !self.told {
             wider = wider.max(worst_inflation(rounds).sqrt());
         }
+        wider = self.within.map_or(wider, |within| wider.max(within.widening(rounds, error)));
         let standard_error = wider * (variance / rounds as f64).sqrt();
         if standard_error == 0.0 {
             return self.half_step;
         }
         // Where the correlation is not known the worst is assumed, which is margin enough.
-        let freedom = if self.told { self.belief.remaining_freedom(freedom) } else { freedom };
+        let own = if self.told { self.belief.remaining_freedom(freedom) } else { freedom };
+        let freedom = self.within.map_or(own, |within| own.min(within.remaining_freedom(freedom)));
         let strict = if self.exact { 1.0 } else { self.strictness(error, standard_error) };
         t_quantile_upper(error, freedom) * strict * standard_error + self.half_step
     }

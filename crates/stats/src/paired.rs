@@ -15,6 +15,7 @@
 //! that are shown to be worse leave their shares to the others (Holm 1979). For two stacks both
 //! intervals are the same.
 
+use crate::dependence::Dependence;
 use crate::estimate::{a12, hodges_lehmann};
 use crate::field::{Field, Observed, Pair, Proven};
 use crate::interval::{Interval, Method};
@@ -90,6 +91,30 @@ pub struct Dependent {
     pub told: bool,
     /// Probability that a stack has spells of slow or fast rounds.
     pub spells: f64,
+}
+
+impl Dependent {
+    fn of(known: &Dependence) -> Self {
+        Self {
+            correlation: known.estimated.then(|| known.common.correlation()),
+            assumed: known.assumed(),
+            told: known.told,
+            spells: known.spells(),
+        }
+    }
+
+    /// The larger of both, for intervals that allow for both.
+    fn or_worse(self, other: Self) -> Self {
+        Self {
+            correlation: match (self.correlation, other.correlation) {
+                (Some(a), Some(b)) => Some(a.max(b)),
+                (a, b) => a.or(b),
+            },
+            assumed: self.assumed.max(other.assumed),
+            told: self.told && other.told,
+            spells: self.spells.max(other.spells),
+        }
+    }
 }
 
 /// One stack against the leader.
@@ -271,8 +296,23 @@ pub fn compare_with(
     question: &Question,
     share: ErrorShare,
 ) -> Result<Comparison, PairedError> {
+    compare_on_nodes(values, question, share, &[])
+}
+
+/// As [`compare_with`], for rounds that several nodes ran at the same time: `nodes[round]` is the node by a number.
+/// Rounds of one node may depend on each other across those of other nodes, which widens intervals, never narrows them.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_on_nodes(
+    values: &[Vec<Observed>],
+    question: &Question,
+    share: ErrorShare,
+    nodes: &[Option<usize>],
+) -> Result<Comparison, PairedError> {
     check(values, question)?;
-    Ok(compare_in(&Field::new(values, question), question, share))
+    let field = Field::new(values, question).with_nodes(nodes);
+    Ok(compare_in(&field, question, share))
 }
 
 /// As [`compare_with`], at one of several looks at a growing run: with what earlier looks proved of
@@ -404,12 +444,9 @@ fn against(
     let rows: Vec<Row> =
         pairs.iter().enumerate().map(|(stack, pair)| judge.row(stack, pair)).collect();
     let finding = judge.decide(&rows, &pairs);
-    let known = field.dependence();
-    let dependence = (!question.exact).then(|| Dependent {
-        correlation: known.estimated.then(|| known.common.correlation()),
-        assumed: known.assumed(),
-        told: known.told,
-        spells: known.spells(),
+    let dependence = (!question.exact).then(|| {
+        let all = Dependent::of(field.dependence());
+        field.dependence_within().map_or(all, |within| all.or_worse(Dependent::of(within)))
     });
     Comparison { baseline: Some(leader), rows, finding, dependence }
 }

@@ -34,6 +34,7 @@ pub(super) fn of_rounds(
     trials: &[Vec<Observed>],
     stacks: usize,
     question: &Question,
+    nodes: &[Option<usize>],
 ) -> Option<Outlook> {
     let done = trials.iter().map(Vec::len).max()?;
     let most = horizon(done);
@@ -51,7 +52,8 @@ pub(super) fn of_rounds(
         looks::prolonged(judged).take_while(|rounds| *rounds <= most).map(share).map(at).collect()
     };
     let ahead: Vec<LookAhead> = ahead.into_iter().filter(|look| look.rounds > done).collect();
-    outlook(&Field::new(trials, question), question, &ahead, plan.lab.seed)
+    let field = Field::new(trials, question).with_nodes(nodes);
+    outlook(&field, question, &ahead, plan.lab.seed)
 }
 
 /// The cost of an outlook when `have` rounds are done and one takes `round_ns`.

@@ -149,7 +149,9 @@ fn rounds_until(plan: &Plan, prolonged: &Prolonged, records: &Records, look: u32
     let trials: Vec<Vec<Observed>> =
         all.iter().map(|row| row.get(first..).unwrap_or(&[]).to_vec()).collect();
     let total = 1.0 - plan.lab.judge.confidence;
-    let mut verdict = of_rounds(plan, &of_look, &trials, total * share);
+    let nodes = crate::nodes::of_rounds(&of_look);
+    let nodes = nodes.get(first..).unwrap_or(&[]);
+    let mut verdict = of_rounds(plan, &of_look, &trials, total * share, nodes);
     if first > 0 {
         verdict.reason.push_str(&format!(
             "; judged on the {} new rounds alone, because the first {first} were judged by method {} and not by {METHOD}",

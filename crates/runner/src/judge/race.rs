@@ -49,7 +49,7 @@ fn earlier(plan: &Plan, planned: &PlannedRace, records: &Records, end: Stop) -> 
     let finals: Vec<_> = all.iter().map(|row| row.get(before..).unwrap_or(&[]).to_vec()).collect();
     let looks = planned.looks.len().max(1) as f64;
     let error = (1.0 - plan.lab.judge.confidence) / looks;
-    let mut verdict = of_rounds(plan, records, &finals, error);
+    let mut verdict = of_rounds(plan, records, &finals, error, &[]);
     if end == Stop::Interrupted {
         verdict = blank(plan, &values::present(&finals));
         verdict.reason =

@@ -15,7 +15,7 @@ fn hopeless(rounds: usize) -> Vec<Vec<Observed>> {
 fn ahead(rounds: usize, judged_rounds: u32, method: u32) -> Outlook {
     let mut plan = fixture::plan(&["a", "b"], Effort::Rounds(6));
     plan.prolonged = Some(Prolonged { rounds: 0, judged_rounds, judged_trials: 0, method });
-    of_rounds(&plan, &hopeless(rounds), 2, &question(&plan)).unwrap()
+    of_rounds(&plan, &hopeless(rounds), 2, &question(&plan), &[]).unwrap()
 }
 
 #[test]

@@ -81,3 +81,36 @@ fn a_run_on_one_machine_says_nothing_of_nodes() {
     }
     assert!(judge(&plan, &all).evidence.nodes.is_empty());
 }
+
+/// Two nodes take the rounds in turn, and on each of them the second stack is slow and fast for four rounds at a time.
+/// Without the nodes it is a winner; with them it has too few independent rounds.
+#[test]
+fn spells_on_single_nodes_widen_the_intervals_of_all() {
+    let rounds = 24;
+    let plan = fixture::plan(&["a", "b"], Effort::Rounds(rounds));
+    let judged = |nodes: usize| {
+        let mut random = seekwell_stats::seeded(11);
+        let mut all = Records::new();
+        for round in 0..rounds {
+            let is_slow = (round / 8 + round % 2) % 2 == 0;
+            for trial in round_order(plan.lab.seed, 2, round) {
+                let second = if is_slow { 1.12 } else { 1.02 };
+                let value = if trial.candidate == 0 { 1.0 } else { second };
+                let mut record = fixture::record(value * (0.005 * random.normal()).exp());
+                let name = format!("n{}", round as usize % nodes);
+                record.in_force.node = Some(Node { name, ..Node::default() });
+                all.insert(trial.index, (trial, record));
+            }
+        }
+        judge(&plan, &all)
+    };
+    let (one, two) = (judged(1), judged(2));
+    let found =
+        |verdict: &Verdict| verdict.evidence.dependence.clone().unwrap().correlation.unwrap();
+    assert!(found(&one) < 0.1 && found(&two) > 0.5, "{} {}", found(&one), found(&two));
+    let width = |verdict: &Verdict| {
+        let ratio = verdict.ratios.iter().find(|ratio| ratio.ratio != Some(1.0)).unwrap();
+        (ratio.high.unwrap() / ratio.low.unwrap()).ln()
+    };
+    assert!(width(&two) > 1.5 * width(&one), "{} {}", width(&one), width(&two));
+}
