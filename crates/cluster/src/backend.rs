@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+mod disks;
 #[cfg(test)]
 mod tests;
 
@@ -287,6 +288,7 @@ impl Cluster {
             },
             None => Live::default(),
         };
+        self.release_disks(&live)?;
         if !live.is_over() {
             return self.lose_ended(&live);
         }
@@ -358,7 +360,11 @@ impl Backend for Cluster {
             return Ok(());
         }
         self.end()?;
-        Ok(self.spool.remove()?)
+        // A worker that still writes to a disk keeps its lock.
+        if self.no_disk_is_written()? {
+            self.spool.remove()?;
+        }
+        Ok(())
     }
 }
 

@@ -27,5 +27,5 @@ pub use error::ClusterError;
 pub use kubernetes::Manifest;
 pub use queue::{JobId, Live, Others, Queue};
 pub use slurm::{Array, Slurm};
-pub use spool::{Delivery, Outcome, Share, Spool, Work};
+pub use spool::{Delivery, Outcome, Share, Spool, Work, Writer};
 pub use work::{Worked, work};

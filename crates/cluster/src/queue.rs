@@ -14,6 +14,8 @@ pub struct Live {
     pub running: BTreeSet<u32>,
     /// Tasks that wait for a node.
     pub waiting: u32,
+    /// Numbers of all tasks of which a process may be on a node: those that run, are suspended or are being ended.
+    pub on_nodes: BTreeSet<u32>,
 }
 
 impl Live {

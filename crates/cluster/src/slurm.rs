@@ -25,6 +25,9 @@ const UNTIL_NEXT_ATTEMPT: Duration = Duration::from_secs(5);
 /// States of tasks that wait for a node or for their turn.
 const WAITING: [&str; 4] = ["PENDING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED"];
 
+/// States of tasks that have no process on a node.
+const ON_NO_NODE: [&str; 3] = ["PENDING", "REQUEUED", "REQUEUE_HOLD"];
+
 /// States of tasks whose processes run. In every other state they have ended or are being ended.
 const RUNNING: [&str; 3] = ["RUNNING", "CONFIGURING", "RESIZING"];
 
@@ -87,7 +90,7 @@ impl Slurm {
     fn script(&self) -> String {
         let Array { program, spool, .. } = &self.array;
         format!(
-            "#!/bin/sh\nexec {} work {} --task \"$SLURM_ARRAY_TASK_ID-$SLURM_RESTART_COUNT-$(uname -n)-$$\"\n",
+            "#!/bin/sh\nexec {} work {} --task \"$SLURM_ARRAY_TASK_ID-$SLURM_RESTART_COUNT-$(uname -n)-$$-$SLURM_ARRAY_JOB_ID\"\n",
             quoted(program),
             quoted(spool)
         )
@@ -169,10 +172,15 @@ fn live(text: &str) -> Live {
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let Some(state) = words.next() else { continue };
+        let tasks = words.next();
+        let number = tasks.and_then(|number| number.parse::<u32>().ok());
+        if !ON_NO_NODE.contains(&state) {
+            live.on_nodes.extend(number);
+        }
         if WAITING.contains(&state) {
-            live.waiting += words.next().map_or(1, elements);
+            live.waiting += tasks.map_or(1, elements);
         } else if RUNNING.contains(&state) {
-            live.running.extend(words.next().and_then(|number| number.parse::<u32>().ok()));
+            live.running.extend(number);
         }
     }
     live

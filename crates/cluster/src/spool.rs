@@ -11,6 +11,7 @@
 //! | `taken/INDEX.TASK` | worker | the share that it runs |
 //! | `done/INDEX` | worker | the records, or why there is none |
 //! | `beats/NAME` | all | a number that grows while the writer lives |
+//! | `disks/NAME` | worker | the one that may write to this disk, which several nodes may see |
 //! | `logs/TASK.txt` | scheduler | words of a worker |
 //! | `stop` | session | tells workers to end |
 
@@ -27,8 +28,11 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+mod disks;
 #[cfg(test)]
 mod tests;
+
+pub use disks::Writer;
 
 /// Name of a session's heartbeat.
 pub(crate) const SESSION: &str = "session";
@@ -39,6 +43,7 @@ const WANTED: &str = "wanted";
 const TAKEN: &str = "taken";
 const DONE: &str = "done";
 const BEATS: &str = "beats";
+const DISKS: &str = "disks";
 const LOGS: &str = "logs";
 const STOP: &str = "stop";
 
@@ -133,7 +138,8 @@ impl Spool {
             let old = [ID, WORK, WANTED, TAKEN, DONE, BEATS, LOGS, STOP];
             old.iter().try_for_each(|name| remove(&spool.path(name)))?;
         }
-        for name in [WANTED, TAKEN, DONE, BEATS, LOGS] {
+        // Disks stay locked: workers of an earlier session may write to them still.
+        for name in [WANTED, TAKEN, DONE, BEATS, LOGS, DISKS] {
             let path = spool.path(name);
             fs::DirBuilder::new()
                 .mode(0o700)

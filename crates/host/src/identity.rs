@@ -78,6 +78,17 @@ impl Identity {
         )
     }
 
+    /// Name of the disk that every machine sees it under: its world-wide name, else model and serial number. `None` for
+    /// a disk that has neither. That of a partition is the name of its disk.
+    #[must_use]
+    pub fn name_everywhere(&self) -> Option<String> {
+        let of_model = || {
+            let serial = self.usable_serial()?;
+            Some(format!("{} {serial}", self.model.as_deref().unwrap_or("disk")))
+        };
+        self.wwid.clone().or_else(of_model)
+    }
+
     /// Serial number that tells the disk from others. Some disks report blanks or zeros.
     pub(crate) fn usable_serial(&self) -> Option<&str> {
         let serial = self.serial.as_deref()?;
@@ -130,7 +141,9 @@ impl Identity {
                 .or_else(|| from_udev(system, whole, "ID_SERIAL_SHORT")),
             firmware: text(&["device/firmware_rev", "device/rev", "device/fwrev"])
                 .or_else(|| from_udev(system, whole, "ID_REVISION")),
-            wwid: text(&["wwid", "device/wwid"]).or_else(|| from_udev(system, whole, "ID_WWN")),
+            // Paths to one disk that multipath joins have its world-wide name in their UUID.
+            wwid: text(&["wwid", "device/wwid", "dm/uuid"])
+                .or_else(|| from_udev(system, whole, "ID_WWN")),
             partition: number("partition")
                 .and_then(|index| Some((u32::try_from(index).ok()?, number("start")?))),
             changeable: is_changeable(whole),

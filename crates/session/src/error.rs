@@ -187,6 +187,9 @@ pub enum SessionError {
     /// The guard refuses a disk of the lab.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The boot of this node is unknown.
+    #[error("cannot read which boot of this node it is")]
+    Boot(#[source] seekwell_host::Error),
     /// A trace of the lab that cannot be replayed.
     #[error("workload {workload}: {source}")]
     Trace {

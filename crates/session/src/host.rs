@@ -7,7 +7,9 @@ use crate::machine::Machine;
 use crate::nodes::{self, OfHosts};
 use crate::options::{HOST, Options};
 use crate::setup::{Opened, Setup};
+use crate::shared_disks::SharedDisks;
 use seekwell_agent::host_backend::{HostBackend, HostOptions};
+use seekwell_cluster::Spool;
 use seekwell_host::facts;
 use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::refusal::RefusalKind;
@@ -37,25 +39,42 @@ impl Host {
     /// Its name in options and run files.
     pub(crate) const NAME: &str = HOST;
 
-    /// Opens this node for the rounds of a run on a cluster. Disks are checked here, against the claims of this node.
+    /// Opens this node for the rounds of a run on a cluster, as this worker. Disks are checked here, against the claims
+    /// of this node, and locked against other nodes that see them.
     ///
     /// # Errors
-    /// When this user is not root, or the guard refuses a disk.
+    /// When this user is not root, the guard refuses a disk, or a worker of another node writes to it.
     pub(crate) fn on_node(
         machine: &Machine,
         plan: &Plan,
         options: &OfHosts,
-        folder: &Path,
-    ) -> Result<Box<dyn Backend>, SessionError> {
+        spool: &Spool,
+        task: &str,
+    ) -> Result<(Box<dyn Backend>, SharedDisks), SessionError> {
         if !rustix::process::geteuid().is_root() {
             return Err(SessionError::NodeNeedsRoot);
         }
-        let context = Context { claims: machine.claims(), run_file: Some(folder.to_owned()) };
-        for disk in disks(plan) {
-            guard::check(&machine.system, disk, Purpose::Write, &context)?;
-        }
+        let folder = spool.folder();
         let scratch = options.scratch.clone().unwrap_or_else(|| machine.temporary.clone());
-        Ok(Box::new(HostBackend::new(plan, Self::backend_options(machine, scratch, folder))?))
+        // First of all the lock of this machine: with it no earlier worker of this node writes any more.
+        let backend = HostBackend::new(plan, Self::backend_options(machine, scratch, folder))?;
+        let context = Context { claims: machine.claims(), run_file: Some(folder.to_owned()) };
+        let disks = disks(plan);
+        let locked = SharedDisks::lock(spool, task, &machine.system, disks.iter().copied());
+        let checked = locked.and_then(|locked| {
+            for disk in disks {
+                guard::check(&machine.system, disk, Purpose::Write, &context)?;
+            }
+            Ok(locked)
+        });
+        match checked {
+            Ok(locked) => Ok((Box::new(backend), locked)),
+            Err(error) => {
+                // Nothing was changed yet; why it may not write is the message.
+                let _ = backend.finish();
+                Err(error)
+            }
+        }
     }
 
     fn backend_options(machine: &Machine, scratch: PathBuf, run_file: &Path) -> HostOptions {

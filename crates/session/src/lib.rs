@@ -41,6 +41,7 @@ mod process;
 mod resolved;
 mod run;
 mod setup;
+mod shared_disks;
 mod sizing;
 mod slurm_doctor;
 mod traces;

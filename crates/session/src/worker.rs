@@ -26,11 +26,12 @@ impl Session {
         let (spool, work) = if wait { Spool::wait(folder, LOOK)? } else { Spool::open(folder)? };
         let settings: Settings =
             serde_json::from_value(work.settings.clone()).map_err(SessionError::Settings)?;
-        let (mut backend, node) = match settings {
-            Settings::Virtual(options) => (self.guests(&options, &work, folder)?, None),
+        let (mut backend, node, disks) = match settings {
+            Settings::Virtual(options) => (self.guests(&options, &work, folder)?, None, None),
             Settings::Host(options) => {
-                let backend = Host::on_node(self.machine(), &work.plan, &options, folder)?;
-                (backend, Some(host::node(&self.machine().system)))
+                let machine = self.machine();
+                let (backend, disks) = Host::on_node(machine, &work.plan, &options, &spool, task)?;
+                (backend, Some(host::node(&machine.system)), Some(disks))
             }
         };
         let ran = seekwell_cluster::work(&spool, task, &mut |trial| {
@@ -41,6 +42,7 @@ impl Session {
             Ok(record)
         });
         let put_back = backend.finish();
+        drop(disks);
         let ran = ran?;
         put_back.map_err(SessionError::PutBack)?;
         Ok(ran)

@@ -203,3 +203,52 @@ fn a_site_offers_the_disks_of_a_node_to_one_partition() {
     assert_eq!(rounds.len(), 6, "{said}\n{talk}");
     assert!(rounds.values().all(|nodes| nodes.iter().eq(["node1"])), "{rounds:?}");
 }
+
+/// Two nodes see one disk: one of them writes to it, the other one refuses in words. When the worker that writes is
+/// killed, the disk is released and the run goes on.
+#[test]
+fn two_nodes_never_write_to_one_disk() {
+    let test = "two_nodes_never_write_to_one_disk";
+    if !can_have_cluster(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let disk = Attached::to(&path.join("image"));
+    std::fs::write(path.join("disk.toml"), HOST_LAB).unwrap();
+    let script = r#"
+        # A loop device has no world-wide name but what udev says.
+        mount -t tmpfs tmpfs /run
+        mkdir -p /run/udev/data
+        echo "E:ID_WWN=0x6001405aabbccdd0" >"/run/udev/data/b$(cat /sys/block/${disk#/dev/}/dev)"
+        for node in node1 node2; do
+            srun --nodelist $node "$SEEKWELL" claim $disk --confirm 131072 >/dev/null 2>>talk
+        done
+        run="$SEEKWELL run disk.toml --place host --device $disk --on slurm --nodes 2 --no-screen -o disk.seekwell"
+        $run >/dev/null 2>>talk || true
+        $run >/dev/null 2>>talk &
+        run=$!
+        until cat disk.seekwell.nodes/logs/*.txt 2>/dev/null | grep "writes to this disk" || ! kill -0 "$run"; do sleep 0.1; done
+        # The name of a worker ends with its process and its job.
+        cat disk.seekwell.nodes/disks/* 2>/dev/null | grep -o '"task":"[^"]*"'
+        kill -9 $(cat disk.seekwell.nodes/disks/* | sed 's/.*"task":"[^"]*-\([0-9]*\)-[0-9]*".*/\1/') && echo killed
+        status=0
+        wait "$run" || status=$?
+        echo "status $status"
+    "#;
+    let script = format!("disk={}\n{script}", disk.0);
+    let Some(output) = on_cluster(test, path, &script) else { return };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let talk = std::fs::read_to_string(path.join("talk")).unwrap_or_default();
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(["status 0", "status 4"].contains(lines.last().unwrap()), "{said}\n{talk}\n{output:?}");
+    let refused = format!("seekwell: refused: {} is not written: node", disk.0);
+    assert!(lines[0].starts_with(&refused), "{said}");
+    let words = " writes to this disk (0x6001405aabbccdd0) for the same run, as worker ";
+    assert!(lines[0].contains(words), "{said}");
+    assert!(said.contains("\nkilled\n"), "{said}");
+    let (_, rounds) = rounds_by_node(path, "disk.seekwell");
+    assert_eq!(rounds.len(), 6);
+    assert!(rounds.values().all(|nodes| nodes.len() == 1), "{rounds:?}");
+    assert!(!path.join("disk.seekwell.nodes").exists(), "no disk is locked");
+}

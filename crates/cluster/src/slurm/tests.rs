@@ -39,7 +39,7 @@ fn a_worker_that_measures_its_node_has_it_alone() {
 #[test]
 fn paths_are_words_of_the_script_whatever_they_hold() {
     let expected = "#!/bin/sh\nexec '/opt/see well/seekwell' work '/home/o'\\''neil/x.nodes' \
-                    --task \"$SLURM_ARRAY_TASK_ID-$SLURM_RESTART_COUNT-$(uname -n)-$$\"\n";
+                    --task \"$SLURM_ARRAY_TASK_ID-$SLURM_RESTART_COUNT-$(uname -n)-$$-$SLURM_ARRAY_JOB_ID\"\n";
     assert_eq!(slurm(&[]).script(), expected);
 }
 
@@ -57,7 +57,7 @@ fn options_that_seekwell_sets_are_found() {
 #[test]
 fn tasks_are_counted_from_the_lines_of_squeue() {
     let count = |text| {
-        let Live { running, waiting } = live(text);
+        let Live { running, waiting, .. } = live(text);
         (running.into_iter().collect::<Vec<u32>>(), waiting)
     };
     assert_eq!(count(""), (vec![], 0));
@@ -65,6 +65,13 @@ fn tasks_are_counted_from_the_lines_of_squeue() {
     assert_eq!(count("PENDING 3,7-9%2\nCOMPLETING 1\n"), (vec![], 4));
     assert_eq!(count("PENDING 3,7-9,...\n"), (vec![], 5));
     assert_eq!(count("PENDING N/A\n"), (vec![], 1));
+}
+
+/// A task that is being ended, or is suspended, may still write.
+#[test]
+fn tasks_have_processes_until_the_scheduler_forgets_them() {
+    let lines = "PENDING 3\nRUNNING 2\nCOMPLETING 4\nSUSPENDED 5\nREQUEUED 6\n";
+    assert_eq!(live(lines).on_nodes.into_iter().collect::<Vec<u32>>(), [2, 4, 5]);
 }
 
 #[test]

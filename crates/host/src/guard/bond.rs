@@ -23,6 +23,12 @@ impl Bond {
         self.identity.bond()
     }
 
+    /// Identity of the device.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
     /// Looks where the path leads now.
     ///
     /// # Errors

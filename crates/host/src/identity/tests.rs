@@ -65,6 +65,22 @@ fn a_partition_has_the_serial_number_of_its_disk_and_its_own_place() {
 }
 
 #[test]
+fn nodes_know_a_shared_disk_by_one_name() {
+    let machine = machine();
+    assert_eq!(read(&machine, "sdb").name_everywhere(), None);
+    machine.attribute("sdb", "device/serial", "0000");
+    assert_eq!(read(&machine, "sdb").name_everywhere(), None, "no serial number");
+    machine.attribute("sdb", "device/serial", "S1");
+    assert_eq!(read(&machine, "sdb").name_everywhere().as_deref(), Some("disk S1"));
+    machine.attribute("sdb", "device/model", "SAN");
+    assert_eq!(read(&machine, "sdb").name_everywhere().as_deref(), Some("SAN S1"));
+    machine.attribute("sdb", "device/wwid", "naa.6001405");
+    for name in ["sdb", "sdb1"] {
+        assert_eq!(read(&machine, name).name_everywhere().as_deref(), Some("naa.6001405"));
+    }
+}
+
+#[test]
 fn a_disk_without_a_name_says_that() {
     insta::assert_snapshot!(read(&machine(), "sdb"), @"a device without a model name and without a serial number, 4096 sectors, sdb");
 }
