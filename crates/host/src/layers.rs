@@ -11,7 +11,9 @@ use crate::program;
 use crate::sysfs::System;
 use crate::undo::Undo;
 use crate::{added, memory};
-use seekwell_model::layers::{Action, Below, Layer, LayerKind, Layers, Naming, Site};
+use seekwell_model::layers::{
+    Action, Below, Layer, LayerKind, Layers, Naming, Site, Watched, package_of,
+};
 use seekwell_model::units::Bytes;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +40,8 @@ pub struct Assembled {
     close: Vec<Vec<Action>>,
     /// Kernel names of the disks that were added for layers.
     added: Vec<String>,
+    /// Devices whose status tells whether a layer still works.
+    watched: Vec<Watched>,
 }
 
 /// Devices for layers, in the order in which they are taken.
@@ -88,6 +92,24 @@ impl Assembled {
         let top = supply.build(&layers.parts)?;
         let all: Vec<&WriteToken> = devices.iter().chain(fast).copied().collect();
         Ok(guard::layered(system, Path::new(&top.node), &all, &self.added)?)
+    }
+
+    /// Looks whether every layer still does its work. Without that a trial measured something else.
+    ///
+    /// # Errors
+    /// The first that does not, in words.
+    pub fn check(&self, system: &System) -> Result<()> {
+        for Watched { name, broken, meaning } in &self.watched {
+            let arguments = ["status", name];
+            let status = program::run(system, "dmsetup", package_of("dmsetup"), &arguments)?;
+            if status.split_whitespace().any(|word| broken.contains(&word)) {
+                let status = status.trim();
+                return Err(Error::Argument(format!(
+                    "the layer {name} stopped working ({status}): {meaning}"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Takes every layer down, also after one that could not be.
@@ -170,6 +192,7 @@ impl Supply<'_> {
         if !is_alone {
             self.up.close.push(kind.close(site));
         }
+        self.up.watched.extend(kind.watched(site));
         let node = PathBuf::from(kind.node(site));
         wait_for(&node)?;
         size_of(self.system, &node)

@@ -329,6 +329,17 @@ impl Action {
     }
 }
 
+/// A mapped device whose status tells that a layer no longer does its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// Its name.
+    pub name: String,
+    /// Words of its status, each of which tells it.
+    pub broken: &'static [&'static str],
+    /// Meaning of these words, and the fix.
+    pub meaning: &'static str,
+}
+
 /// Lines that make a layer last on the user's own devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lasting {
@@ -364,6 +375,12 @@ pub trait LayerKind: Sync + std::fmt::Debug {
 
     /// Takes it down and keeps its content, if it has any.
     fn close(&self, site: &Site<'_>) -> Vec<Action>;
+
+    /// The device to ask at the end of a trial whether the layer still works. A kernel continues without
+    /// a layer's work where a filesystem would see no error.
+    fn watched(&self, _site: &Site<'_>) -> Option<Watched> {
+        None
+    }
 
     /// The data that a power cut takes although the device kept what it flushed; `None` if the layer
     /// loses nothing.

@@ -211,6 +211,7 @@ impl Part<Trial<'_, '_>> for Attached {
     /// truncation or a copy on write of the host's filesystem turns a trial into a test of that
     /// filesystem.
     fn take_down(mut self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
+        let sound = trial.stage(TEARDOWN, |trial| Ok(self.assembled.check(&trial.system)?));
         let layers = trial.stage(TEARDOWN, |trial| Ok(self.assembled.take_down(&trial.system)?));
         let images = trial.stage(TEARDOWN, |trial| {
             for device in self.devices() {
@@ -229,7 +230,7 @@ impl Part<Trial<'_, '_>> for Attached {
                 Err(Fault::NotRestored(restored.problems))
             }
         });
-        layers.and(images).and(freed)
+        sound.and(layers).and(images).and(freed)
     }
 }
 

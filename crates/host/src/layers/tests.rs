@@ -28,6 +28,7 @@ fn every_layer_is_taken_down_the_last_first_also_after_one_that_fails() {
     let mut up = Assembled {
         commands: vec![],
         added: vec![],
+        watched: vec![],
         close: vec![vec![run_of("--stop", "")], vec![run_of("--fail", ""), run_of("--zero", "")]],
     };
     let error = up.take_down(&system).unwrap_err().to_string();
@@ -76,4 +77,24 @@ fn a_program_gets_its_input_and_its_command_is_shown_with_it() {
     let log = fs::read_to_string(root.path().join("log")).unwrap();
     assert_eq!(log, "create /dev/md0 <0 8 linear> 1\n");
     assert_eq!(shown(&action), "mdadm create /dev/md0 <<< '0 8 linear'");
+}
+
+#[test]
+fn a_layer_that_stopped_working_is_told_with_its_status() {
+    let root = tempfile::tempdir().unwrap();
+    let script = "#!/bin/sh\ncase $2 in *-5-snap) echo 0 157696 snapshot Invalid;; *) echo 0 157696 snapshot 16/39424 16;; esac\n";
+    seekwell_testing::program(&root.path().join("bin/dmsetup"), script);
+    let system = System::rooted_at(root.path());
+    let below = [Below { node: "/dev/a".to_owned(), sectors: 1 << 20 }];
+    let layer = Layer::new(layer_kind("snapshot").unwrap(), None, None, &Values::default());
+    let up = |index| {
+        let site = Site { layer: &layer, index, below: &below, fast: None };
+        let watched = layer.find().unwrap().watched(&site).into_iter().collect();
+        Assembled { watched, ..Assembled::default() }
+    };
+    up(4).check(&system).unwrap();
+    assert_eq!(
+        up(5).check(&system).unwrap_err().to_string(),
+        "the layer seekwell-5-snap stopped working (0 157696 snapshot Invalid): its space for copies is full, and later writes copied nothing; use a larger device, or write less"
+    );
 }

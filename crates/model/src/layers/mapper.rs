@@ -1,6 +1,8 @@
 //! Volumes and caches of the device-mapper, made by dmsetup in trials and by LVM to last.
 
-use super::{Action, Below, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site};
+use super::{
+    Action, Below, Fast, LabKernels, Lasting, Layer, LayerDefinition, LayerKind, Site, Watched,
+};
 use crate::field::{Field, FieldKind};
 use crate::units::Bytes;
 use crate::workloads::Program;
@@ -278,6 +280,13 @@ impl LayerKind for Thin {
         [name, pool, data, meta].iter().map(|name| remove(name)).collect()
     }
 
+    fn watched(&self, site: &Site<'_>) -> Option<Watched> {
+        let [_, _, name, _] = Self::names(site);
+        let broken = &["Fail", "ro", "out_of_data_space", "needs_check"];
+        let meaning = "its pool is full, or lost its metadata; use a larger device";
+        Some(Watched { name, broken, meaning })
+    }
+
     fn power_cut(&self, _layer: &Layer) -> Option<String> {
         None
     }
@@ -359,6 +368,12 @@ impl LayerKind for Snapshot {
     fn close(&self, site: &Site<'_>) -> Vec<Action> {
         let [real, copies, snap, name] = Self::names(site);
         [name, snap, copies, real].iter().map(|name| remove(name)).collect()
+    }
+
+    fn watched(&self, site: &Site<'_>) -> Option<Watched> {
+        let [_, _, name, _] = Self::names(site);
+        let meaning = "its space for copies is full, and later writes copied nothing; use a larger device, or write less";
+        Some(Watched { name, broken: &["Invalid", "Overflow"], meaning })
     }
 
     fn power_cut(&self, _layer: &Layer) -> Option<String> {
@@ -519,6 +534,12 @@ impl LayerKind for Cache {
     fn close(&self, site: &Site<'_>) -> Vec<Action> {
         let [meta, blocks, name] = Self::names(site);
         [name, blocks, meta].iter().map(|name| remove(name)).collect()
+    }
+
+    fn watched(&self, site: &Site<'_>) -> Option<Watched> {
+        let [_, _, name] = Self::names(site);
+        let meaning = "its cache lost its metadata, and is no longer used";
+        Some(Watched { name, broken: &["Fail", "ro", "needs_check"], meaning })
     }
 
     fn power_cut(&self, layer: &Layer) -> Option<String> {
