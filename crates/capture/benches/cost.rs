@@ -1,5 +1,7 @@
 //! Cost of a capture, as CSV on standard output: `cargo bench -p seekwell-capture --bench cost`,
-//! as root on a quiet machine, with paths of tmpfs: `-- 5` is the number of rounds.
+//! as root on a quiet machine: `-- 5` is the number of rounds, `-- 5 pgbench untar` names the cases.
+//! Each case whose name ends in `disk`, and `pgbench`, has a fresh ext4 in an image on the machine's
+//! disk for every measurement; the others work in tmpfs.
 //!
 //! Columns: round, case, seconds of the program from its start to its end, CPU seconds of the
 //! program, CPU seconds of this process, events, lost events, bytes of the trace, seconds of the whole
@@ -17,46 +19,63 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 const FOLDER: &str = "/dev/shm/seekwell-cost";
-/// On the disk of the machine, for the cases whose name ends in `disk`.
+/// Folder of the filesystem on the disk of the machine. It is a fresh one each time: ext4 avoids inodes
+/// that were freed less than a minute ago, and looks for others one by one.
 const DISK: &str = "/var/tmp/seekwell-cost";
+/// Its image.
+const IMAGE: &str = "/var/tmp/seekwell-cost.img";
 const INSERTS: u32 = 2_000;
 const FILES: u32 = 120_000;
 const READS: u32 = 2_000_000;
+/// Of each of two clients.
+const TRANSACTIONS: u32 = 2_000;
+const CLIENT: &str = "-h $PWD/data -U bench postgres";
+/// Commands of PostgreSQL as its own user, for it refuses to be root.
+const POSTGRES: &str = r#"PATH="$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1):$PATH"
+user=$(id -u postgres || id -u nobody)
+as() { setpriv --reuid="$user" --regid="$user" --clear-groups "$@"; }
+start() { as pg_ctl -D data/pg -w -l data/log -o "-c listen_addresses= -c unix_socket_directories=$PWD/data" start >/dev/null; }
+stop() { as pg_ctl -D data/pg -m fast -w stop >/dev/null; }
+"#;
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
-    if let Some(at) = words.iter().position(|word| word == "reads") {
-        return reads(words[at + 1].parse().unwrap(), words[at + 2].parse().unwrap());
+    if words[1] == "read" {
+        return reads(words[2].parse().unwrap(), words[3].parse().unwrap());
     }
     let rounds = words.iter().find_map(|word| word.parse().ok()).unwrap_or(3);
     let _ = std::fs::remove_dir_all(FOLDER);
-    let _ = std::fs::remove_dir_all(DISK);
     std::fs::create_dir_all(FOLDER).unwrap();
     make_archive();
     println!("round,case,program_s,program_cpu_s,own_cpu_s,events,lost,bytes,whole_s");
     let own = std::env::current_exe().unwrap().to_string_lossy().into_owned();
     let reads = |threads: &str| {
-        [own.as_str(), "reads", &READS.to_string(), threads].map(str::to_owned).to_vec()
+        [own.as_str(), "read", &READS.to_string(), threads].map(str::to_owned).to_vec()
     };
     let untar = ["tar", "xf", "files.tar", "-C", "out"].map(str::to_owned).to_vec();
-    let untar_disk = ["tar", "xf", "files.tar", "-C", DISK].map(str::to_owned).to_vec();
+    let untar_disk = vec!["tar".to_owned(), "xf".to_owned(), format!("{FOLDER}/files.tar")];
     let inserts = format!(
-        "sqlite3 {DISK}/db 'create table t (a, b)' && \
-         for n in $(seq {INSERTS}); do echo \"insert into t values ($n, 'x');\"; done | \
-         sqlite3 {DISK}/db"
+        "sqlite3 db 'create table t (a, b)' && \
+         for n in $(seq {INSERTS}); do echo \"insert into t values ($n, 'x');\"; done | sqlite3 db"
     );
     let inserts = vec!["sh".to_owned(), "-c".to_owned(), inserts];
     let load = vec!["true".to_owned()];
+    let transactions =
+        format!("{POSTGRES} start; as pgbench {CLIENT} -c 2 -t {TRANSACTIONS} >/dev/null; stop");
+    let transactions = ["sh", "-ec", &transactions].map(str::to_owned).to_vec();
     let cases = [
         ("load", load),
         ("untar", untar),
         ("untar-disk", untar_disk),
         ("sqlite-disk", inserts),
+        ("pgbench", transactions),
         ("reads", reads("1")),
         ("reads2", reads("2")),
     ];
+    let is_named = |name: &str| words.iter().any(|word| word == name);
+    let all = !cases.iter().any(|(name, _)| is_named(name));
     for round in 0..rounds {
-        for (name, words) in &cases {
+        for (name, words) in cases.iter().filter(|(name, _)| all || is_named(name)) {
             // The order changes from round to round, so that neither side is always the first.
             for traced in [round % 2 == 0, round % 2 == 1] {
                 measure(round, name, words, traced);
@@ -64,15 +83,54 @@ fn main() {
         }
     }
     std::fs::remove_dir_all(FOLDER).unwrap();
-    std::fs::remove_dir_all(DISK).unwrap();
 }
 
 fn make_archive() {
-    let script = "mkdir f out; for d in $(seq 0 119); do mkdir f/$d; \
-                  for n in $(seq 0 999); do echo $n > f/$d/$n; done; done; \
-                  tar cf files.tar f; rm -r f";
-    let made = std::process::Command::new("sh").args(["-c", script]).current_dir(FOLDER).status();
-    assert!(made.unwrap().success(), "{FILES} files");
+    let folders = FILES / 1000;
+    shell(
+        FOLDER,
+        &format!(
+            "mkdir f out; for d in $(seq {folders}); do mkdir f/$d; \
+             for n in $(seq 1000); do echo $n > f/$d/$n; done; done; tar cf files.tar f; rm -r f"
+        ),
+    );
+}
+
+fn shell(folder: &str, script: &str) {
+    let ended = std::process::Command::new("sh").args(["-ec", script]).current_dir(folder).status();
+    assert!(ended.unwrap().success(), "{script}");
+}
+
+/// A fresh filesystem on the machine's disk, with a database for `pgbench`.
+struct Disk;
+
+impl Disk {
+    fn new(name: &str) -> Self {
+        std::fs::create_dir_all(DISK).unwrap();
+        let make = format!(
+            "truncate -s 3G {IMAGE}; mkfs.ext4 -q -N 200000 -E lazy_itable_init=0 {IMAGE}; \
+             mount -o loop {IMAGE} {DISK}"
+        );
+        shell("/", &make);
+        let disk = Self;
+        if name == "pgbench" {
+            let fill = format!(
+                "{POSTGRES} mkdir -m 700 data; chown $user data; \
+                 as initdb -D data/pg -A trust -U bench >/dev/null; start; \
+                 as pgbench {CLIENT} -i -q -s 2 2>/dev/null; stop"
+            );
+            shell(DISK, &fill);
+        }
+        disk
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        std::env::set_current_dir("/").unwrap();
+        let away = format!("umount {DISK} && rmdir {DISK} && rm {IMAGE}");
+        let _ = std::process::Command::new("sh").args(["-c", &away]).status();
+    }
 }
 
 /// Reads 4 KiB from the page cache, in each of some pinned threads.
@@ -109,8 +167,9 @@ fn measure(round: u32, name: &str, words: &[String], traced: bool) {
     std::env::set_current_dir(FOLDER).unwrap();
     let _ = std::fs::remove_dir_all("out");
     std::fs::create_dir("out").unwrap();
-    let _ = std::fs::remove_dir_all(DISK);
-    std::fs::create_dir(DISK).unwrap();
+    let on_disk = name.ends_with("disk") || name == "pgbench";
+    let _disk = on_disk.then(|| Disk::new(name));
+    std::env::set_current_dir(if on_disk { DISK } else { FOLDER }).unwrap();
     // Neither side is to write back what the other left.
     rustix::fs::sync();
     let (child, own) = (cpu_s(libc::RUSAGE_CHILDREN), cpu_s(libc::RUSAGE_SELF));

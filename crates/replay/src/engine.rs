@@ -1,5 +1,6 @@
 //! Runs a plan: one thread for each of its lanes, in the order that the plan demands.
 
+mod debt;
 mod lane;
 mod progress;
 

@@ -3,6 +3,7 @@
 
 use crate::action::Action;
 use crate::encode::Operation;
+use crate::window::Window;
 use rustix::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
     self as fs, Access, Advice, AtFlags, CWD, FallocateFlags, FileType, FlockOperation, Gid, Mode,
@@ -65,6 +66,8 @@ pub(crate) struct Performer<'a> {
     vectors: Vec<libc::iovec>,
     /// A mapping whose pages are still to be read.
     mapped: Option<(*mut libc::c_void, usize)>,
+    /// The mapping whose pages are touched.
+    touched: Option<Window>,
 }
 
 /// An operation whose file is not open.
@@ -95,7 +98,15 @@ fn checked(result: i64) -> Done {
 
 impl<'a> Performer<'a> {
     pub(crate) fn new(slots: &'a [AtomicI32], paths: &'a [CString], data: &'a Buffer) -> Self {
-        Self { slots, paths, data, buffer: Buffer::empty(), vectors: Vec::new(), mapped: None }
+        Self {
+            slots,
+            paths,
+            data,
+            buffer: Buffer::empty(),
+            vectors: Vec::new(),
+            mapped: None,
+            touched: None,
+        }
     }
 
     fn path(&self, number: u64) -> &'a CStr {
@@ -249,8 +260,9 @@ impl<'a> Performer<'a> {
             }
             Action::SetSize => fs::ftruncate(file, length).map(nothing),
             Action::Advise | Action::ReadAhead => advise(file, operation),
-            Action::Map | Action::Attach => self.map(file, operation),
-            Action::Touch => page(file, operation),
+            Action::Map => self.map(file, operation),
+            Action::Attach => self.attach(file, operation),
+            Action::Touch => self.touch(file, operation),
             Action::Lock => lock(file, operation),
             Action::LockRecord => lock_record(file, operation.slot),
             Action::Control => io::fcntl_getfd(file).map(|_| 0),
@@ -298,6 +310,36 @@ impl<'a> Performer<'a> {
         checked(done as i64)
     }
 
+    /// Maps a file whose pages are touched next.
+    fn attach(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
+        let length = operation.length.min(MOST_MAPPED as u64);
+        let new = |writes| Window::new(file, operation.slot, operation.offset, length, writes);
+        // A sealed file refuses a mapping for writing.
+        self.touched = Some(new(operation.flags != 0).or_else(|_| new(false))?);
+        Ok(0)
+    }
+
+    /// Touches a page as a program does that reads or writes to a mapping. What is in it stays.
+    fn touch(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
+        let (slot, at, writes) = (operation.slot, operation.offset, operation.flags != 0);
+        if !self.touched.as_ref().is_some_and(|window| window.serves(file, slot, at, writes)) {
+            let from = at - at % MOST_MAPPED as u64;
+            let window = Window::new(file, slot, from, MOST_MAPPED as u64, writes)?;
+            self.touched = Some(window);
+        }
+        self.touched.as_ref().map_or(Ok(0), |window| window.touch(at, writes))
+    }
+
+    /// Takes the mapping of touched pages away before an operation of another kind or file: programs
+    /// do that between their calls.
+    pub(crate) fn detach(&mut self, operation: &Operation) {
+        let is_same = |window: &Window| window.slot == operation.slot;
+        let stays = operation.action == Action::Touch && self.touched.as_ref().is_some_and(is_same);
+        if !stays {
+            self.touched = None;
+        }
+    }
+
     /// Maps; [`Self::unmap`] follows.
     fn map(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
         use rustix::mm::{MapFlags, ProtFlags, mmap};
@@ -306,22 +348,20 @@ impl<'a> Performer<'a> {
         // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences.
         let at =
             unsafe { mmap(std::ptr::null_mut(), length, read, shared, file, operation.offset)? };
-        self.unmap(true);
+        self.unmap();
         self.mapped = Some((at, length));
         Ok(0)
     }
 
-    /// Takes the last mapping away. With `read` its pages are read first, which the program did after
-    /// its call: the trace does not hold which pages it touched.
-    pub(crate) fn unmap(&mut self, read: bool) {
+    /// Reads the pages of the last mapping, which the program did after its call, since the trace does
+    /// not hold which pages it touched; then takes the mapping away.
+    pub(crate) fn unmap(&mut self) {
         use rustix::mm::{Advice, madvise, munmap};
         let Some((at, length)) = self.mapped.take() else { return };
         // SAFETY: the range is a mapping of this thread's own, made in `map` and taken once.
         unsafe {
-            if read {
-                // Pages behind the end of the file cannot be read, as in the recording.
-                let _ = madvise(at, length, Advice::LinuxPopulateRead);
-            }
+            // Pages behind the end of the file cannot be read, as in the recording.
+            let _ = madvise(at, length, Advice::LinuxPopulateRead);
             let _ = munmap(at, length);
         }
     }
@@ -333,25 +373,6 @@ impl<'a> Performer<'a> {
         checked(unsafe {
             libc::syscall(libc::SYS_getdents64, file.as_raw_fd(), self.buffer.address(), length)
         })
-    }
-}
-
-/// Touches a page as a program does that reads or writes to a mapping. What is in it stays.
-fn page(file: BorrowedFd<'_>, operation: &Operation) -> Done {
-    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
-    const PAGE: usize = 4096;
-    let (rights, advice) = match operation.flags {
-        0 => (ProtFlags::READ, Advice::LinuxPopulateRead),
-        _ => (ProtFlags::READ | ProtFlags::WRITE, Advice::LinuxPopulateWrite),
-    };
-    // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences; it is
-    // taken away by its own address and length.
-    unsafe {
-        let shared = MapFlags::SHARED;
-        let at = mmap(std::ptr::null_mut(), PAGE, rights, shared, file, operation.offset)?;
-        let touched = madvise(at, PAGE, advice);
-        let _ = munmap(at, PAGE);
-        touched.map(nothing)
     }
 }
 

@@ -1,5 +1,6 @@
 //! One thread of a replay.
 
+use super::debt::Debt;
 use super::progress::Progress;
 use super::{Options, Speed};
 use crate::action::Action;
@@ -135,6 +136,7 @@ struct Runner<'a> {
     classes: Vec<usize>,
     result: Replayed,
     last_end: Instant,
+    debt: Debt,
 }
 
 impl<'a> Runner<'a> {
@@ -148,11 +150,13 @@ impl<'a> Runner<'a> {
             classes: calls.map(at).collect(),
             result: Replayed::default(),
             last_end: Instant::now(),
+            debt: Debt::default(),
         }
     }
 
     /// Waits for the operation's turn and its time, issues it and compares the result.
     fn one(&mut self, operation: &Operation, began: Instant) {
+        self.performer.detach(operation);
         let due = self.turn(operation, began);
         if self.shared.stopped() {
             return;
@@ -164,13 +168,14 @@ impl<'a> Runner<'a> {
             return;
         }
         let start = Instant::now();
+        self.owe(due.unwrap_or(self.last_end), start);
         let done = self.performer.perform(operation);
         let end = Instant::now();
         self.last_end = end;
-        if matches!(operation.action, Action::Map | Action::Attach) {
+        if operation.action == Action::Map {
             // The recorded time until the next call holds that of the page faults: what reading the
             // pages takes is part of it and not added.
-            self.performer.unmap(operation.action == Action::Map);
+            self.performer.unmap();
         }
         if operation.added {
             return;
@@ -182,12 +187,21 @@ impl<'a> Runner<'a> {
             self.result.not_open += 1;
             return;
         };
-        let inside_ns = nanoseconds(end - start);
         self.result.issued += 1;
-        self.result.inside_ns += inside_ns;
         let class = self.classes.get(usize::from(operation.call.0)).copied().unwrap_or(3);
-        self.histograms[class].record(inside_ns);
+        if operation.action != Action::Touch || !self.debt.touched(end - start) {
+            let inside_ns = nanoseconds(end - start);
+            self.result.inside_ns += inside_ns;
+            self.histograms[class].record(inside_ns);
+        }
         self.compare(operation, class, done);
+    }
+
+    /// Notes the engine's own time before an operation that was due then.
+    fn owe(&mut self, due: Instant, start: Instant) {
+        if matches!(self.shared.options.speed, Speed::Recorded(_)) {
+            self.debt.late(start.saturating_duration_since(due));
+        }
     }
 
     /// Waits for the operations that this one comes after, and for its time, which it returns.
@@ -224,7 +238,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The time at which the operation is to begin; `None` for at once.
-    fn due(&self, operation: &Operation, began: Instant) -> Option<Instant> {
+    fn due(&mut self, operation: &Operation, began: Instant) -> Option<Instant> {
         let scaled =
             |ns: u64, factor: f64| Duration::from_secs_f64((ns as f64 * factor / 1e9).max(0.0));
         match self.shared.options.speed {
@@ -232,7 +246,7 @@ impl<'a> Runner<'a> {
             Speed::Recorded(_) if operation.think_ns == 0 && operation.wait_ns == 0 => None,
             Speed::Recorded(factor) => {
                 let wait = Duration::from_nanos(operation.wait_ns);
-                Some(self.last_end + wait + scaled(operation.think_ns, factor))
+                Some(self.last_end + wait + self.debt.pay(scaled(operation.think_ns, factor)))
             }
             Speed::Open(factor) => {
                 let since = operation.start_ns.saturating_sub(self.shared.plan.first_ns);

@@ -33,6 +33,7 @@ impl Planner {
             return;
         }
         draft.operation.action = Action::Attach;
+        draft.operation.flags = u64::from(is_both);
         let Some(file) = event.file.filter(|_| !event.failed()) else { return };
         self.handles.share(id);
         let target = Target::Handle(id);

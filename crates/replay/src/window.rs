@@ -1,0 +1,87 @@
+//! A mapping of a part of a file, whose pages a replay touches.
+
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+
+const PAGE: u64 = 4096;
+
+/// Device and number of a file.
+type Identity = (u64, u64);
+
+/// A shared mapping, which ends with this value.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// Slot of the descriptor that was mapped.
+    pub(crate) slot: u64,
+    /// The file: a slot may hold another one by the next touch.
+    file: Identity,
+    from: u64,
+    bytes: u64,
+    writes: bool,
+    at: *mut libc::c_void,
+}
+
+fn identity(file: BorrowedFd<'_>) -> Result<Identity, Errno> {
+    rustix::fs::fstat(file).map(|told| (told.st_dev, told.st_ino))
+}
+
+impl Window {
+    /// Maps this many bytes of a file, which need not have so many.
+    ///
+    /// # Errors
+    ///
+    /// The error of the kernel.
+    pub(crate) fn new(
+        file: BorrowedFd<'_>,
+        slot: u64,
+        from: u64,
+        bytes: u64,
+        writes: bool,
+    ) -> Result<Self, Errno> {
+        let rights = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        let length = usize::try_from(bytes).map_err(|_| Errno::NOMEM)?;
+        // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences.
+        let at =
+            unsafe { mmap(std::ptr::null_mut(), length, rights, MapFlags::SHARED, file, from)? };
+        let file = identity(file).unwrap_or_default();
+        Ok(Self { slot, file, from, bytes: bytes.next_multiple_of(PAGE), writes, at })
+    }
+
+    /// True if the page of this file, in this slot, at this offset can be touched here.
+    pub(crate) fn serves(
+        &self,
+        file: BorrowedFd<'_>,
+        slot: u64,
+        offset: u64,
+        writes: bool,
+    ) -> bool {
+        let end = self.from.saturating_add(self.bytes);
+        self.slot == slot
+            && (self.from..end).contains(&offset)
+            && (self.writes || !writes)
+            && identity(file) == Ok(self.file)
+    }
+
+    /// Brings the page at this offset, which the window [serves](Self::serves), into memory.
+    ///
+    /// # Errors
+    ///
+    /// The error of the kernel: the page lies behind the end of the file, or could not be read.
+    pub(crate) fn touch(&self, offset: u64, writes: bool) -> Result<i64, Errno> {
+        let advice = if writes { Advice::LinuxPopulateWrite } else { Advice::LinuxPopulateRead };
+        let into = usize::try_from((offset - self.from) / PAGE * PAGE).map_err(|_| Errno::INVAL)?;
+        // SAFETY: the page is inside of this value's own mapping; nothing in it changes.
+        unsafe { madvise(self.at.byte_add(into), PAGE as usize, advice) }.map(|()| 0)
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made in `new`, and ends here.
+        let _ = unsafe { munmap(self.at, self.bytes as usize) };
+    }
+}
+
+#[cfg(test)]
+mod tests;
