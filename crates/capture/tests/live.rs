@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::{Row, captured, of_command, rows};
+use common::{Row, captured, captured_until, of_command, rows};
 use seekwell_capture::{Ended, Rotate, Target};
 use seekwell_trace::{Event, Trace};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[test]
@@ -45,6 +46,48 @@ fn a_copy_is_seen_with_paths_sizes_and_results() {
     assert_eq!(of("fsync", &at("to")).len(), 1);
     assert_eq!(of("unlinkat", &at("to")).len() + of("unlink", &at("to")).len(), 1);
     assert!(rows.iter().any(|(event, path, _)| event.failed() && path.ends_with("/none")));
+}
+
+#[test]
+fn a_capture_that_fails_leaves_no_program_of_its_test() {
+    let test = "a_capture_that_fails_leaves_no_program_of_its_test";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to load eBPF programs");
+    }
+    let work = tempfile::tempdir().unwrap();
+    let path = |name: &str| work.path().join(name);
+    let (trace, said, gone) = (path("trace"), path("said"), path("gone"));
+    let script = "sleep 1000 & echo $$ $! >said; rm -r trace; : >gone; wait";
+    let script = format!("cd {}; {script}", work.path().display());
+    let options = of_command(&trace, &["sh", "-c", &script]);
+    let stop = AtomicBool::new(false);
+    let failed = std::thread::scope(|scope| {
+        let recording = scope.spawn(|| captured_until(test, &options, &stop).is_some());
+        while !gone.exists() && !recording.is_finished() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Without its folder the trace cannot be finished.
+        stop.store(true, Ordering::Relaxed);
+        recording.join()
+    });
+    if matches!(failed, Ok(false)) {
+        return;
+    }
+    assert!(failed.is_err(), "the capture has not failed");
+    let said = std::fs::read_to_string(said).unwrap();
+    let processes: Vec<&str> = said.split_whitespace().collect();
+    assert_eq!(processes.len(), 2, "{said}");
+    // A process that was killed may take a moment, and be reaped later.
+    let is_alive = |process: &&str| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    };
+    let left = || processes.iter().copied().filter(is_alive).collect::<Vec<_>>();
+    let started = std::time::Instant::now();
+    while !left().is_empty() && started.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(left(), [""; 0]);
 }
 
 #[test]

@@ -4,14 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod common;
+#[path = "common/loads.rs"]
+mod loads;
 
 use common::{Row, captured, of_command, rows};
 use seekwell_capture::{Options, Target};
 use seekwell_trace::Trace;
 use seekwell_trace::info::{By, Summary};
-use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// A recorded program: its calls below the traced directory, and their summary.
 struct Recorded {
@@ -59,11 +59,6 @@ fn directory() -> (tempfile::TempDir, PathBuf) {
     (outer, work)
 }
 
-fn shell(work: &Path, script: &str) {
-    let done = Command::new("sh").args(["-ec", script]).current_dir(work).status();
-    assert!(done.unwrap().success(), "{script}");
-}
-
 /// The programs that are not installed, as a skip.
 fn lacks(test: &str, programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| seekwell_testing::tool(program).is_none());
@@ -80,13 +75,7 @@ fn tar_reads_and_writes_every_file_once_and_syncs_nothing() {
         return;
     }
     let (_outer, work) = directory();
-    std::fs::create_dir_all(work.join("from")).unwrap();
-    std::fs::create_dir(work.join("to")).unwrap();
-    for nth in 0..400 {
-        std::fs::write(work.join(format!("from/{nth}")), vec![7; 3000]).unwrap();
-    }
-    let script = "tar -cf archive -C from . && tar -xf archive -C to";
-    let script = format!("cd {} && {script}", work.display());
+    let script = loads::tar(&work, 400);
     let Some(tar) = record(test, &of_script(&work, &script)) else { return };
     let archive = std::fs::metadata(work.join("archive")).unwrap().len();
     assert_eq!(tar.summary.reads.bytes, archive + 400 * 3000);
@@ -105,14 +94,7 @@ fn tar_reads_and_writes_every_file_once_and_syncs_nothing() {
 fn a_maildir_delivery_syncs_and_renames_each_message() {
     let test = "a_maildir_delivery_syncs_and_renames_each_message";
     let (_outer, work) = directory();
-    shell(&work, "mkdir tmp new cur");
-    std::fs::write(work.with_extension("message"), "x".repeat(1999) + "\n").unwrap();
-    // A name must not be seen in new/ before its data is safe.
-    let script = format!(
-        "cd {}; for n in $(seq 100); do cat ../work.message >tmp/$n; sync tmp/$n; mv tmp/$n new/; \
-         done",
-        work.display()
-    );
+    let script = loads::maildir(&work, 100);
     let Some(delivery) = record(test, &of_script(&work, &script)) else { return };
     assert_eq!(std::fs::read_dir(work.join("new")).unwrap().count(), 100);
     assert_eq!(delivery.summary.created, 100);
@@ -137,15 +119,7 @@ fn rrdtool_updates_through_shared_mappings() {
         return;
     }
     let (_outer, work) = directory();
-    let create = "create 1.rrd --start 1699999800 DS:load:GAUGE:600:U:U RRA:AVERAGE:0.5:1:600";
-    shell(&work, &format!("rrdtool {create}"));
-    for nth in 2..=1000 {
-        std::fs::copy(work.join("1.rrd"), work.join(format!("{nth}.rrd"))).unwrap();
-    }
-    let updates: String =
-        (1..=1000).map(|nth| format!("update {nth}.rrd 1700000100:{nth}\n")).collect();
-    std::fs::write(work.with_extension("updates"), updates).unwrap();
-    let script = format!("cd {}; rrdtool - <../work.updates >../work.log", work.display());
+    let script = loads::rrdtool(&work, 1);
     let Some(rrdtool) = record(test, &of_script(&work, &script)) else { return };
     let log = std::fs::read_to_string(work.with_extension("log")).unwrap();
     assert_eq!(log.lines().filter(|line| line.starts_with("OK")).count(), 1000, "{log}");
@@ -176,14 +150,12 @@ fn git_links_objects_when_it_clones_and_packs_them_in_gc() {
         return;
     }
     let (_outer, work) = directory();
-    let alone = "export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null HOME=/none";
     let make = "git init -q from; cd from; for n in $(seq 60); do echo $n >file$n; done; git add .
                 git -c user.name=a -c user.email=a@b commit -q -m first";
-    shell(&work, &format!("{alone}\n{make}"));
+    loads::shell(&work, &format!("{}\n{make}", loads::GIT_ALONE));
     let objects = loose(&work.join("from/.git/objects"));
     assert!(objects > 60, "{objects}");
-    let script = format!("{alone}\ncd {}; git clone -q from to; git -C to gc -q", work.display());
-    let Some(git) = record(test, &of_script(&work, &script)) else { return };
+    let Some(git) = record(test, &of_script(&work, &loads::git(&work))) else { return };
     assert_eq!(loose(&work.join("to/.git/objects")), 0);
     let is_object = |path: &str| {
         let name = path.strip_prefix(work.join("to/.git/objects/").to_str().unwrap());
@@ -205,51 +177,18 @@ fn git_links_objects_when_it_clones_and_packs_them_in_gc() {
     assert!(git.summary.processes > 3, "{}", git.summary.processes);
 }
 
-/// Folder of the newest PostgreSQL server.
-fn postgresql() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
-    let folders = versions.map(|entry| entry.path().join("bin"));
-    folders.filter(|folder| folder.join("initdb").exists()).max()
-}
-
 #[test]
 fn postgresql_syncs_its_log_at_every_commit() {
     let test = "postgresql_syncs_its_log_at_every_commit";
-    let (Some(bin), true) = (postgresql(), seekwell_testing::root()) else {
+    let (_outer, work) = directory();
+    let server = seekwell_testing::root().then(|| loads::Server::create(&work, 1, "-c 1 -t 150"));
+    let Some(server) = server.flatten() else {
         return seekwell_testing::skip(test, "needs root and a PostgreSQL server");
     };
-    // It refuses to run as root.
-    const NOBODY: u32 = 65_534;
-    let (outer, work) = directory();
-    for folder in [outer.path(), &work] {
-        chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-    let run = |name: &str, arguments: &[&str]| {
-        let mut command = Command::new(bin.join(name));
-        std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
-        std::os::unix::process::CommandExt::gid(&mut command, NOBODY);
-        command.args(arguments).current_dir(&work).stdout(Stdio::null()).stderr(Stdio::null());
-        assert!(command.status().unwrap().success(), "{name}");
-    };
-    run("initdb", &["-D", "data", "-N", "-U", "bench", "-A", "trust", "--no-locale"]);
-    let server = format!(
-        "export PATH={}:$PATH PGHOST={} PGUSER=bench PGDATABASE=postgres
-         cd {}
-         pg_ctl -D data -w -s -l log -o \"-k $PGHOST -c listen_addresses= -c autovacuum=off\" start",
-        bin.display(),
-        outer.path().canonicalize().unwrap().display(),
-        work.display()
-    );
-    let stop = "pg_ctl -D data -w -s -m fast stop";
-    let fill = format!("{server}\npgbench -i -q -s 1 2>log.fill\n{stop}");
-    let mut options =
-        of_script(&work, &format!("{server}\npgbench -n -c 1 -t 150 >log.bench\n{stop}"));
+    let mut options = of_script(&work, &server.bench);
     if let Target::Command(command) = &mut options.target {
-        command.user = Some((NOBODY, NOBODY));
+        command.user = Some((loads::NOBODY, loads::NOBODY));
     }
-    let mut filled = Command::new("sh");
-    std::os::unix::process::CommandExt::uid(&mut filled, NOBODY);
-    assert!(filled.args(["-ec", &fill]).status().unwrap().success());
     let Some(pgbench) = record(test, &options) else { return };
     let log = work.join("data/pg_wal");
     let in_log = |row: &&Row| row.1.starts_with(log.to_str().unwrap());
