@@ -8,6 +8,7 @@ mod compare;
 mod generate;
 mod learn;
 mod model;
+mod needs;
 mod spectrum;
 mod world;
 

@@ -1,6 +1,7 @@
 //! From a description to a trace that can be replayed.
 
-use super::model::{Access, Description, Moved, Object, Program, State};
+use super::model::{Description, Moved, Object, Program, State};
+use super::needs::Needs;
 use super::spectrum::{Urn, below, gap, pick};
 use super::world::{Descriptors, Open, ROOT, World};
 use crate::calls::{Call, CallId, Class};
@@ -87,9 +88,12 @@ struct Maker<'a> {
 
 /// Draws of a state.
 struct Urns {
+    /// Descriptor that its calls need.
+    needs: Option<Needs>,
     next: Urn,
     flags: Urn,
     again: Urn,
+    uses: Urn,
     lengths: Urn,
     parts: Urn,
     durations: Urn,
@@ -100,9 +104,11 @@ struct Urns {
 impl Urns {
     fn of(state: &State) -> Self {
         Self {
+            needs: Needs::of(state),
             next: Urn::new(state.next.iter().map(|(_, count)| *count).collect()),
             flags: Urn::new(state.flags.iter().map(|(_, count)| *count).collect()),
             again: Urn::new(state.again.clone()),
+            uses: Urn::new(state.uses.counts()),
             lengths: Urn::new(state.lengths.counts()),
             parts: Urn::new(state.parts.counts()),
             durations: Urn::new(state.durations.counts()),
@@ -153,7 +159,7 @@ impl Maker<'_> {
             if thread.left == 0 || thread.idle > PATIENCE {
                 continue;
             }
-            thread.state = self.next(thread.program, thread.state);
+            thread.state = self.next(thread);
             let Some(next) = program.states.get(thread.state) else { continue };
             let urns = &mut self.urns[thread.program][thread.state];
             let think_ns = urns.thinks.value(&next.thinks, &mut self.random).unwrap_or(0);
@@ -166,28 +172,41 @@ impl Maker<'_> {
     }
 
     /// State of the next call. Each step comes as often as it was recorded; a thread at whose state no
-    /// step is left continues where one is. States that no step leaves any more come last: a file that
-    /// a program closes at its end stays open for the reads before.
-    fn next(&mut self, program: usize, state: usize) -> usize {
+    /// step is left continues where one is. Steps to calls that have their descriptor at hand come
+    /// first: a file that a program reads to its end is not closed before. States that no step leaves
+    /// any more come last.
+    fn next(&mut self, thread: &Thread) -> usize {
+        let (program, state) = (thread.program, thread.state);
         let urns = &mut self.urns[program];
         if urns.iter().all(|state| state.next.remaining() == 0) {
             urns.iter_mut().for_each(|state| state.next.refill());
         }
-        let state = if urns[state].next.remaining() > 0 {
-            state
-        } else {
-            let left = urns.iter().map(|state| state.next.remaining());
-            match pick(&mut self.random, left) {
-                Some(other) => return other,
-                None => return first(&self.described.programs[program], &mut self.random),
-            }
+        let descriptors = &self.processes.entry(thread.process).or_default().descriptors;
+        let is_at_hand = |urns: &Urns| {
+            urns.needs.as_ref().is_none_or(|needs| needs.has(descriptors, &self.world.nodes))
         };
+        if urns[state].next.remaining() == 0 {
+            let left =
+                |urns: &Urns, is_wanted: bool| if is_wanted { urns.next.remaining() } else { 0 };
+            let at_hand: Vec<u64> = urns.iter().map(|urns| left(urns, is_at_hand(urns))).collect();
+            let all = urns.iter().map(|urns| left(urns, true));
+            let found = pick(&mut self.random, at_hand.into_iter());
+            return found
+                .or_else(|| pick(&mut self.random, all))
+                .unwrap_or_else(|| first(&self.described.programs[program], &mut self.random));
+        }
         let steps = &self.described.programs[program].states[state].next;
+        let of = |next: u32| urns.get(next as usize);
         let goes_on: Vec<bool> = steps
             .iter()
-            .map(|(next, _)| urns.get(*next as usize).is_some_and(|of| of.next.remaining() > 0))
+            .map(|(next, _)| of(*next).is_some_and(|of| of.next.remaining() > 0))
             .collect();
-        let at = urns[state].next.take_first(&goes_on, &mut self.random).unwrap_or(0);
+        let both: Vec<bool> = steps
+            .iter()
+            .zip(&goes_on)
+            .map(|((next, _), goes_on)| *goes_on && of(*next).is_some_and(is_at_hand))
+            .collect();
+        let at = urns[state].next.take_first(&[&both, &goes_on], &mut self.random).unwrap_or(0);
         steps.get(at).map_or(0, |(next, _)| *next as usize)
     }
 
@@ -274,7 +293,8 @@ impl Maker<'_> {
         let call = id.call();
         let part = urns.parts.value(&state.parts, random).unwrap_or(0);
         let again = urns.again.draw(random).map(|doubling| gap(random, doubling));
-        let drawn = Drawn { part, again };
+        let uses = urns.uses.value(&state.uses, random);
+        let drawn = Drawn { part, again, uses };
         let made = match state.object {
             Object::None => {
                 event.flags = event.flags.filter(|_| call.fd.is_none());
@@ -324,21 +344,12 @@ impl Maker<'_> {
         drawn: Drawn,
         event: &mut Event,
     ) -> Option<()> {
+        let needs = Needs::of(state)?;
         let process = self.processes.entry(event.process).or_default();
-        let world = &self.world;
-        let is_directory = state.object == Object::Directory;
-        let reads = call.class == Class::Read || call.name == "copy_file_range";
-        let changes = ["ftruncate", "fallocate"].contains(&call.name);
-        let writes = (call.class == Class::Write && !reads) || changes;
-        let fit = |open: &Open| {
-            world.nodes[open.node].is_directory() == is_directory
-                && (open.reads || !reads)
-                && (open.writes || !writes)
-                && (state.access == Access::Unknown || state.access == open.access())
-        };
-        let fd = process.descriptors.find(drawn.again.unwrap_or(1), fit)?;
+        let fd = needs.find(&process.descriptors, &self.world.nodes, drawn.again.unwrap_or(1))?;
         let open = process.descriptors.open.get(&fd).copied()?;
         process.descriptors.used(fd);
+        process.descriptors.count(fd);
         event.fd = Some(fd);
         event.file = self.names(open.node);
         if state.error != 0 {
@@ -468,7 +479,7 @@ impl Maker<'_> {
         self.world.name(node, state.object);
         event.file = self.names(node);
         if call.opens && state.error == 0 {
-            self.opens(node, event);
+            self.opens(node, drawn.uses, event);
         }
         Some(())
     }
@@ -545,7 +556,7 @@ impl Maker<'_> {
         Some(node)
     }
 
-    fn opens(&mut self, node: usize, event: &mut Event) {
+    fn opens(&mut self, node: usize, uses: Option<u64>, event: &mut Event) {
         let mut flags = event.flags.unwrap_or(0);
         if self.world.nodes[node].is_directory() {
             // Directories are opened for reading, and no open makes one.
@@ -564,6 +575,7 @@ impl Maker<'_> {
             appends: flags & O_APPEND != 0,
             reads: access != O_WRONLY,
             writes: access != 0,
+            left: uses,
         };
         let fd = self.processes.entry(event.process).or_default().descriptors.add(open);
         event.fd = Some(fd);
@@ -584,6 +596,8 @@ struct Drawn {
     part: u64,
     /// Namings or descriptors since the last use of its object.
     again: Option<u64>,
+    /// Calls on the descriptor that it makes.
+    uses: Option<u64>,
 }
 
 /// Bytes that a call moves.

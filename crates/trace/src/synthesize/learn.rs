@@ -59,14 +59,29 @@ pub fn describe(trace: &Trace) -> Result<Description, TraceError> {
 /// and makes thousands opens in two ways: drawn from one, the file that it reads came too late.
 type Key = (u16, Object, i64, Moved, Access, bool);
 
-/// A descriptor with the kind of its file and its access.
-type Opened = (i32, (Object, Access));
+/// Kind of a file and access to it.
+type Kind = (Object, Access);
+
+/// A program and a state of it.
+type Place = (usize, u32);
+
+/// An open descriptor.
+#[derive(Clone, Copy)]
+struct Opened {
+    fd: i32,
+    kind: Kind,
+    /// State that opened it; `None` when it was open before.
+    by: Option<Place>,
+    /// Calls on it since then.
+    uses: u64,
+}
 
 #[derive(Default)]
 struct Learned {
     state: State,
     next: BTreeMap<u32, u64>,
     flags: FastMap<u64, u64>,
+    uses: Collected,
     lengths: Collected,
     parts: Collected,
     places: Collected,
@@ -211,9 +226,9 @@ impl<'a> Learner<'a> {
         }
         let open = event.fd.filter(|_| call.fd.is_some()).and_then(|fd| {
             let open = self.open.get(&event.process)?;
-            open.iter().rev().find(|(known, _)| *known == fd)
+            open.iter().rev().find(|known| known.fd == fd)
         });
-        (open.map_or(Access::Unknown, |(_, (_, access))| *access), false)
+        (open.map_or(Access::Unknown, |open| open.kind.1), false)
     }
 
     fn state(&mut self, program: usize, key: Key) -> u32 {
@@ -262,18 +277,14 @@ impl<'a> Learner<'a> {
         (program, at): (usize, u32),
         tree: &mut LearnedTree,
     ) {
-        let state = &mut self.programs[program].states[at as usize].state;
         if call.fd.is_some() && !call.opens {
-            let open = self.open.entry(event.process).or_default();
-            match use_descriptor(open, event, kind) {
-                Some(rank) => count_gap(&mut state.again, rank),
-                None => state.fresh += 1,
-            }
-            if call.name == "close" && !event.failed() {
-                open.pop();
-            }
+            self.descriptor(event, call, kind, (program, at));
             return;
         }
+        if call.opens && !event.failed() {
+            self.opened(event, kind, (program, at));
+        }
+        let state = &mut self.programs[program].states[at as usize].state;
         let namings = &mut self.namings[kind.0 as usize];
         *namings += 1;
         let before = self.known.entry(file).or_default().named.replace(*namings);
@@ -281,9 +292,6 @@ impl<'a> Learner<'a> {
             *namings += 1;
             let to = self.known.entry(to).or_default();
             state.over += u64::from(to.named.replace(*namings).is_some());
-        }
-        if call.opens && !event.failed() {
-            use_descriptor(self.open.entry(event.process).or_default(), event, kind);
         }
         if let Some(before) = before {
             count_gap(&mut state.again, namings.saturating_sub(before));
@@ -294,6 +302,41 @@ impl<'a> Learner<'a> {
         if let Some(path) = at.and_then(|at| self.files[at].path.as_deref()) {
             let bytes = self.known.get(&file).map_or(0, |known| known.size);
             tree.named(path, kind.0, bytes, event);
+        }
+    }
+
+    /// Learns which of the open descriptors a call used.
+    fn descriptor(&mut self, event: &Event, call: &Call, kind: Kind, (program, at): Place) {
+        let state = &mut self.programs[program].states[at as usize].state;
+        let open = self.open.entry(event.process).or_default();
+        let rank = event.fd.and_then(|fd| use_descriptor(open, fd, kind));
+        match rank {
+            Some(rank) => count_gap(&mut state.again, rank),
+            None => state.fresh += 1,
+        }
+        let closed = (call.name == "close" && !event.failed()).then(|| open.pop()).flatten();
+        if let Some(closed) = closed {
+            // The close itself is no use.
+            self.ended(Opened { uses: closed.uses.saturating_sub(1), ..closed });
+        }
+    }
+
+    /// A descriptor was made.
+    fn opened(&mut self, event: &Event, kind: Kind, by: Place) {
+        let Some(fd) = event.fd else { return };
+        let open = self.open.entry(event.process).or_default();
+        // One of the same number was closed unseen.
+        let at =
+            open.iter().rposition(|known| known.fd == fd).or((open.len() == OPEN).then_some(0));
+        let before = at.map(|at| open.remove(at));
+        open.push(Opened { fd, kind, by: Some(by), uses: 0 });
+        before.into_iter().for_each(|before| self.ended(before));
+    }
+
+    /// No further call uses the descriptor.
+    fn ended(&mut self, open: Opened) {
+        if let Some((program, at)) = open.by {
+            self.programs[program].states[at as usize].uses.add(open.uses);
         }
     }
 
@@ -316,26 +359,28 @@ impl<'a> Learner<'a> {
         known.size = known.size.max(known.end);
     }
 
-    fn programs(self) -> Vec<Program> {
+    fn programs(mut self) -> Vec<Program> {
+        let open = std::mem::take(&mut self.open);
+        open.into_values().flatten().for_each(|open| self.ended(open));
         let threads = self.threads;
         self.programs.into_iter().map(|program| program.finish(&threads)).collect()
     }
 }
 
 /// Puts a descriptor at the end. Returns its place among those of its kind, from the end and from 1.
-fn use_descriptor(open: &mut Vec<Opened>, event: &Event, kind: (Object, Access)) -> Option<u64> {
-    let fd = event.fd?;
-    let before = open.iter().rposition(|(known, _)| *known == fd);
-    let rank = before.map(|at| {
-        let (_, known) = open.remove(at);
-        let others = open[at..].iter().filter(|(_, other)| *other == kind).count();
-        (known == kind).then_some(others as u64 + 1)
+fn use_descriptor(open: &mut Vec<Opened>, fd: i32, kind: Kind) -> Option<u64> {
+    let before = open.iter().rposition(|known| known.fd == fd);
+    let known = before.map(|at| open.remove(at));
+    let rank = before.zip(known).and_then(|(at, known)| {
+        let others = open[at..].iter().filter(|other| other.kind == kind).count();
+        (known.kind == kind).then_some(others as u64 + 1)
     });
     if open.len() == OPEN {
         open.remove(0);
     }
-    open.push((fd, kind));
-    rank.flatten()
+    let known = known.unwrap_or(Opened { fd, kind, by: None, uses: 0 });
+    open.push(Opened { kind, uses: known.uses + 1, ..known });
+    rank
 }
 
 /// Counts an offset; true for one in a block that was not accessed before.
@@ -392,6 +437,7 @@ impl Learned {
         State {
             next: self.next.into_iter().collect(),
             flags,
+            uses: self.uses.spectrum(),
             lengths: self.lengths.spectrum(),
             parts: self.parts.spectrum(),
             places: Places { fresh_at: self.places.spectrum(), ..self.state.places },

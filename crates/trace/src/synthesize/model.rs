@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Version of the form, `MAJOR.MINOR`. A newer major version is refused.
-pub const FORMAT: &str = "1.1";
+pub const FORMAT: &str = "1.2";
 /// Largest description that is read, bytes.
 const LARGEST: u64 = 64 << 20;
 
@@ -131,6 +131,9 @@ pub struct State {
     pub again: Vec<u64>,
     /// Calls whose second name, that of a rename, another call had named before.
     pub over: u64,
+    /// Calls on the descriptor that an opening made, until it was closed.
+    #[serde(default)]
+    pub uses: Spectrum,
     /// Requested lengths.
     pub lengths: Spectrum,
     /// Bytes moved by calls that moved less than they asked for, or did not say how much.

@@ -96,12 +96,11 @@ impl Urn {
         Some(at)
     }
 
-    /// An index, of those that are `better` while there are any; `None` when all are drawn.
-    pub(super) fn take_first(&mut self, better: &[bool], random: &mut impl Rng) -> Option<usize> {
-        let of = |(count, is_better): (&u64, &bool)| if *is_better { *count } else { 0 };
-        let Some(at) = pick(random, self.left.iter().zip(better).map(of)) else {
-            return self.take(random);
-        };
+    /// An index, of those of the first list that has any left; `None` when all are drawn.
+    pub(super) fn take_first(&mut self, lists: &[&[bool]], random: &mut impl Rng) -> Option<usize> {
+        let of = |(count, is_in): (&u64, &bool)| if *is_in { *count } else { 0 };
+        let found = lists.iter().find_map(|list| pick(random, self.left.iter().zip(*list).map(of)));
+        let Some(at) = found else { return self.take(random) };
         self.left[at] -= 1;
         self.remaining -= 1;
         Some(at)

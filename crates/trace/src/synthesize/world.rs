@@ -58,9 +58,16 @@ pub(super) struct Open {
     /// True when it can be read, and when it can be written.
     pub(super) reads: bool,
     pub(super) writes: bool,
+    /// Calls on it before its end; `None` when the description does not say.
+    pub(super) left: Option<u64>,
 }
 
 impl Open {
+    /// True when a call on it is still to come.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.left != Some(0)
+    }
+
     pub(super) const fn access(&self) -> Access {
         match (self.reads, self.writes) {
             (true, true) => Access::Both,
@@ -394,6 +401,13 @@ impl Descriptors {
     pub(super) fn used(&mut self, fd: i32) {
         self.recent.retain(|known| *known != fd);
         self.recent.push(fd);
+    }
+
+    /// Counts a call on a descriptor.
+    pub(super) fn count(&mut self, fd: i32) {
+        if let Some(left) = self.open.get_mut(&fd).and_then(|open| open.left.as_mut()) {
+            *left = left.saturating_sub(1);
+        }
     }
 
     pub(super) fn close(&mut self, fd: i32) {
