@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: decides cluster-faults image forecasts layers fuzz kills layer-kills test-layers situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: decides cluster-faults image forecasts layers fuzz kills layer-kills test-layers test-capture situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -48,6 +48,9 @@ layer-kills: packages ## the same at 50 pairs with ext4 on zram, plain and under
 
 test-layers: ## the same with md and device-mapper in Debian's own kernel under QEMU, which must be installed (15 minutes)
 	CARGO="$(CARGO)" scripts/test-layers
+
+test-capture: ## capture programs in Debian's own kernel under QEMU, which must be installed (10 minutes)
+	CARGO="$(CARGO)" scripts/test-capture
 
 situations: packages ## try every hostile situation with its canary: outputs, inputs, names, arguments (2 minutes)
 	SEEKWELL_SITUATIONS=all $(CARGO) test --locked --package seekwell --test situations -- --nocapture

@@ -68,15 +68,14 @@ struct thread {
 	u64 out_ns;
 	// The state in which it sleeps; 0 while it is ready.
 	u32 asleep;
-	// A page fault between two calls that is not sent yet: its kind, when it was (0 for none), the
-	// address, time asleep in it, and the time before it.
-	u32 fault_code;
-	u64 fault_ns, fault_address, fault_slept_ns, fault_cpu_ns, fault_waited_ns;
-	// The same before the call that is in progress.
+	u32 unused;
+	// The last page fault since the last call: when it was (0 for none), and time asleep in it.
+	u64 fault_ns, fault_slept_ns;
+	// On and off the CPU before the call that is in progress.
 	u64 cpu_ns, waited_ns;
 };
 
-enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8, FAULT = 9 };
+enum record_type { CALL = 1, PATH = 2, FORK = 3, EXEC = 4, EXIT = 5, BLOCK = 6, OPERATION = 7, WAKE = 8, FAULT = 9, SLEPT = 10 };
 
 // Values of `inside`: in a call that is recorded, or in one by which threads wait for each other.
 #define RECORDED 1
@@ -112,7 +111,8 @@ struct life_record {
 	u32 type, other_process;
 	u64 end_ns;
 	u32 process, thread;
-	u32 other_thread, unused;
+	// 1 at the end of the last thread of a process.
+	u32 other_thread, is_last;
 	char name[16];
 };
 
@@ -146,12 +146,21 @@ struct wake_record {
 	u32 process, thread;
 };
 
-// A page fault at an address of a file's mapping.
+// A page fault at an address of a file's mapping, sent when it happens: another thread may map
+// something else there before this one makes its next call.
 struct fault_record {
 	u32 type, code;
 	u64 end_ns, start_ns;
 	u32 process, thread;
-	u64 address, slept_ns, cpu_ns, waited_ns;
+	u64 address, cpu_ns, waited_ns;
+};
+
+// Time asleep in the page fault of this start, sent when the thread is back.
+struct slept_record {
+	u32 type, unused;
+	u64 end_ns, start_ns;
+	u32 process, thread;
+	u64 slept_ns;
 };
 
 // Addresses where files are mapped into a process. When there are more ranges than places, the last
@@ -221,7 +230,8 @@ struct at {
 	u32 inode_number, inode_super, inode_mode, inode_size, super_device;
 	u32 task_fs, fs_directory, task_thread, task_process, task_name;
 	u32 request_sector, request_flags, request_queue, queue_disk, disk_major, disk_minor, program_name;
-	u32 task_state;
+	u32 task_state, task_signal, signal_live;
+	u32 disk_in_request;
 	u32 select, self;
 	u32 uring_file, uring_code, uring_flags, uring_fd, uring_offset, uring_length, entry_result, has_entry;
 };
@@ -432,18 +442,27 @@ INLINE void send_fault(u64 ids, struct fault_record *fault)
 		lose(LOST_FAULT);
 }
 
-// The page fault since the last call, whose sleep is over by now.
-INLINE void send_last_fault(u64 ids, struct thread *thread)
+// The sleep in the last page fault is over by now.
+INLINE void end_fault(u64 ids, struct thread *thread)
 {
-	struct fault_record fault = {};
-	fault.code = thread->fault_code;
-	fault.start_ns = thread->fault_ns;
-	fault.address = thread->fault_address;
-	fault.slept_ns = thread->fault_slept_ns;
-	fault.cpu_ns = thread->fault_cpu_ns;
-	fault.waited_ns = thread->fault_waited_ns;
+	u64 start_ns = thread->fault_ns;
 	thread->fault_ns = 0;
-	send_fault(ids, &fault);
+	if (!thread->fault_slept_ns)
+		return;
+	void *to = ring();
+	struct slept_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
+	if (!record) {
+		lose(LOST_FAULT);
+		return;
+	}
+	record->type = SLEPT;
+	record->unused = 0;
+	record->end_ns = time_ns();
+	record->start_ns = start_ns;
+	record->process = ids >> 32;
+	record->thread = (u32)ids;
+	record->slept_ns = thread->fault_slept_ns;
+	ring_submit(record, NO_WAKEUP);
 }
 
 SEC("tp_btf/sys_enter")
@@ -455,7 +474,7 @@ int sys_enter(u64 *context)
 	if (!thread)
 		return 0;
 	if (thread->fault_ns)
-		send_last_fault(ids, thread);
+		end_fault(ids, thread);
 	u32 number = context[1];
 	u32 *flags = map_lookup(&calls, &number);
 	if (!flags || !*flags)
@@ -679,8 +698,7 @@ int mapping(u64 *context)
 	return 0;
 }
 
-// A fault between two calls is sent at the next fault or call: until then the thread may sleep for
-// its page. One inside of a call belongs to the time of the call.
+// One inside of a call belongs to the time of the call.
 INLINE int page_fault(u64 address, u64 code)
 {
 	u64 ids = current_ids();
@@ -692,28 +710,28 @@ INLINE int page_fault(u64 address, u64 code)
 	if (!thread)
 		return 0;
 	if (thread->fault_ns)
-		send_last_fault(ids, thread);
+		end_fault(ids, thread);
 	u64 now_ns = time_ns();
+	struct fault_record fault = {};
+	fault.code = code & FAULT_BITS;
+	fault.address = address;
 	if (thread->inside == RECORDED) {
-		struct fault_record fault = {};
-		fault.code = (code & FAULT_BITS) | IN_CALL;
+		fault.code |= IN_CALL;
 		fault.start_ns = thread->start_ns;
-		fault.address = address;
 		fault.cpu_ns = thread->cpu_ns;
 		fault.waited_ns = thread->waited_ns;
 		// The fault comes before its call in the trace: nothing is between them.
 		thread->cpu_ns = 0;
 		thread->waited_ns = 0;
-		send_fault(ids, &fault);
-		return 0;
+	} else {
+		fault.start_ns = now_ns;
+		fault.cpu_ns = thread->free_ns ? now_ns - thread->free_ns - thread->off_ns : ~0ULL;
+		fault.waited_ns = thread->free_ns ? thread->slept_ns : ~0ULL;
+		thread->fault_ns = now_ns;
+		thread->fault_slept_ns = 0;
+		set_free(thread, now_ns);
 	}
-	thread->fault_ns = now_ns;
-	thread->fault_address = address;
-	thread->fault_code = code & FAULT_BITS;
-	thread->fault_slept_ns = 0;
-	thread->fault_cpu_ns = thread->free_ns ? now_ns - thread->free_ns - thread->off_ns : ~0ULL;
-	thread->fault_waited_ns = thread->free_ns ? thread->slept_ns : ~0ULL;
-	set_free(thread, now_ns);
+	send_fault(ids, &fault);
 	return 0;
 }
 
@@ -943,7 +961,7 @@ int sched_waking(u64 *context)
 	return 0;
 }
 
-INLINE void send_life(u32 type, u64 ids, u64 task)
+INLINE void send_life(u32 type, u64 ids, u64 task, u32 is_last)
 {
 	void *to = ring();
 	struct life_record *record = to ? ring_reserve(to, sizeof(*record), 0) : 0;
@@ -955,7 +973,7 @@ INLINE void send_life(u32 type, u64 ids, u64 task)
 	record->end_ns = time_ns();
 	record->process = ids >> 32;
 	record->thread = (u32)ids;
-	record->unused = 0;
+	record->is_last = is_last;
 	record->other_process = word(task, AT.task_process);
 	record->other_thread = word(task, AT.task_thread);
 	read_kernel(record->name, 16, (void *)(task + AT.task_name));
@@ -977,7 +995,7 @@ int process_fork(u64 *context)
 	struct ranges *known = process == parent ? 0 : map_lookup(&mapped, &parent);
 	if (known && map_update(&mapped, &process, known, 0))
 		lose(LOST_FAULT);
-	send_life(FORK, ids, child);
+	send_life(FORK, ids, child, 0);
 	return 0;
 }
 
@@ -997,7 +1015,7 @@ int process_exec(u64 *context)
 	}
 	u32 process = ids >> 32;
 	map_delete(&mapped, &process);
-	send_life(EXEC, ids, context[0]);
+	send_life(EXEC, ids, context[0], 0);
 	struct path_record *record = path_record(ids, time_ns(), FIRST);
 	if (record) {
 		void *name = (void *)pointer(context[2], AT.program_name);
@@ -1020,24 +1038,27 @@ int process_exit(u64 *context)
 		return 0;
 	// Of a thread that was killed.
 	if (thread->fault_ns)
-		send_last_fault(ids, thread);
-	send_life(EXIT, ids, context[0]);
+		end_fault(ids, thread);
+	// The first thread may end before others, which keep the mappings and descriptors. Of two that
+	// end at the same time, both may be the last.
+	u32 is_last = !word(pointer(context[0], AT.task_signal), AT.signal_live);
+	send_life(EXIT, ids, context[0], is_last);
 	map_delete(&threads, &id);
-	if (id == process)
+	if (is_last)
 		map_delete(&mapped, &process);
 	return 0;
 }
 
 INLINE u32 device_of(u64 request)
 {
-	u64 disk = pointer(pointer(request, AT.request_queue), AT.queue_disk);
+	// Before 5.15 the queue does not know its disk.
+	u64 of = AT.disk_in_request ? request : pointer(request, AT.request_queue);
+	u64 disk = pointer(of, AT.queue_disk);
 	return disk ? (word(disk, AT.disk_major) << 20) | word(disk, AT.disk_minor) : 0;
 }
 
-SEC("tp_btf/block_rq_issue")
-int block_issue(u64 *context)
+INLINE int issue(u64 request)
 {
-	u64 request = context[0];
 	u32 device = device_of(request);
 	if (!device)
 		return 0;
@@ -1057,6 +1078,19 @@ int block_issue(u64 *context)
 	if (map_update(&requests, &request, &start, 0))
 		lose(LOST_BLOCK);
 	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int block_issue(u64 *context)
+{
+	return issue(context[0]);
+}
+
+// Before 5.11 the tracepoint names the queue first.
+SEC("tp_btf/block_rq_issue/after_queue")
+int block_issue_after_queue(u64 *context)
+{
+	return issue(context[1]);
 }
 
 SEC("tp_btf/block_rq_complete")

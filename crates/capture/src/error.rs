@@ -32,7 +32,7 @@ pub enum CaptureError {
     },
     /// The kernel lacks a member or a tracepoint.
     #[error(
-        "this kernel has no {name}, which capture reads; it is written for Linux 5.17 and later"
+        "this kernel has no {name}, which capture reads; it is written for Linux 5.8 and later"
     )]
     Kernel {
         /// Structure and member, or tracepoint.

@@ -9,6 +9,7 @@ mod bpf;
 mod btf;
 mod container;
 mod error;
+mod kernel;
 mod live;
 mod load;
 mod mappings;
@@ -26,7 +27,8 @@ pub use error::CaptureError;
 pub use live::Live;
 pub use target::{Command, Target};
 
-use load::{Loaded, Select};
+use kernel::Select;
+use load::Loaded;
 use recorder::Recorder;
 use resolve::Resolver;
 use rustix::time::{ClockId, clock_gettime};

@@ -4,6 +4,7 @@
 use crate::bpf;
 use crate::btf::{Btf, VMLINUX};
 use crate::error::CaptureError;
+use crate::kernel::{Kernel, Select};
 use crate::ring::Ring;
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 use seekwell_trace::calls::{CALLS, Call, OPERATIONS};
@@ -15,69 +16,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 struct Aligned<T: ?Sized>(T);
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/capture.bpf.o")));
-
-/// Members whose offsets the programs read, in the order of `struct at`.
-const MEMBERS: [(&str, &str); 33] = [
-    ("task_struct", "files"),
-    ("files_struct", "fdt"),
-    ("fdtable", "fd"),
-    ("file", "f_pos"),
-    ("file", "f_inode"),
-    ("file", "f_path"),
-    ("path", "mnt"),
-    ("path", "dentry"),
-    ("dentry", "d_parent"),
-    ("dentry", "d_name"),
-    ("qstr", "name"),
-    ("vfsmount", "mnt_root"),
-    ("mount", "mnt"),
-    ("mount", "mnt_parent"),
-    ("mount", "mnt_mountpoint"),
-    ("inode", "i_ino"),
-    ("inode", "i_sb"),
-    ("inode", "i_mode"),
-    ("inode", "i_size"),
-    ("super_block", "s_dev"),
-    ("task_struct", "fs"),
-    ("fs_struct", "pwd"),
-    ("task_struct", "pid"),
-    ("task_struct", "tgid"),
-    ("task_struct", "comm"),
-    ("request", "__sector"),
-    ("request", "cmd_flags"),
-    ("request", "q"),
-    ("request_queue", "disk"),
-    ("gendisk", "major"),
-    ("gendisk", "first_minor"),
-    ("linux_binprm", "filename"),
-    ("task_struct", "__state"),
-];
-
-/// Members for single operations of `io_uring`, in the order of `struct at` after [`MEMBERS`]. Kernels
-/// without them record the calls alone.
-const URING: [(&str, &str); 10] = [
-    ("io_kiocb", "file"),
-    ("io_kiocb", "opcode"),
-    ("io_kiocb", "flags"),
-    ("io_kiocb", "cqe"),
-    ("io_cqe", "fd"),
-    ("io_rw", "kiocb"),
-    ("kiocb", "ki_pos"),
-    ("io_rw", "len"),
-    ("io_uring_cqe", "res"),
-    ("io_kiocb", "cmd"),
-];
-/// Parameters of the tracepoint `io_uring_complete` that has the entry of the completion queue, the
-/// type's own first one included.
-const WITH_ENTRY: u32 = 4;
-
-/// Threads whose calls are recorded, besides those that are chosen one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Select {
-    Chosen,
-    Cgroup,
-    System,
-}
 
 /// Flags of a call in the map `calls`; they are those of the programs.
 fn flags(call: &Call) -> u32 {
@@ -112,9 +50,6 @@ const PIPES: [u32; 2] = [22, 293];
 /// wakes the thread that joins the one that ends. They are not in the trace.
 const TOGETHER: [u32; 6] = [60, 202, 449, 454, 455, 456];
 
-/// Tracepoints of page faults; not every architecture has them.
-const FAULTS: [&str; 2] = ["page_fault_user", "page_fault_kernel"];
-
 /// Loaded programs and their maps. Dropping it detaches them.
 pub(crate) struct Loaded {
     maps: HashMap<String, OwnedFd>,
@@ -146,21 +81,8 @@ pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loade
     let btf = Btf::parse(&vmlinux)?;
     let object = object::File::parse(&OBJECT.0).map_err(damaged)?;
     raise_locked_memory();
-    let (submits, uring) = (submits(&btf), uring(&btf));
-    let faults = FAULTS.iter().all(|name| btf.typedef(&format!("btf_trace_{name}")).is_some());
-    let mut loaded = Loaded {
-        maps: HashMap::new(),
-        programs: Vec::new(),
-        links: Vec::new(),
-        rings: Vec::new(),
-        uring: submits.is_some() && uring.is_some(),
-        faults,
-        followers: Vec::new(),
-    };
-    loaded.make_maps(&object, ring_bytes)?;
-    loaded.fill_calls()?;
-    let constants = constants(&btf, select, uring.as_deref())?;
-    loaded.make_constants(&constants)?;
+    let kernel = Kernel::of(&btf)?;
+    let mut loaded = Loaded::with_maps(&object, &kernel, select, ring_bytes)?;
     for section in object.sections() {
         let name = section.name().map_err(damaged)?;
         if let Some((tracepoint, place)) = follower(name) {
@@ -168,12 +90,9 @@ pub(crate) fn load(select: Select, ring_bytes: u32, block: bool) -> Result<Loade
             loaded.follow(tracepoint, place, program)?;
             continue;
         }
-        let Some(tracepoint) = name.strip_prefix("tp_btf/") else { continue };
-        let is_left_out = (!block && tracepoint.starts_with("block_"))
-            || (tracepoint.starts_with("io_uring_submit") && submits != Some(tracepoint))
-            || (tracepoint.starts_with("io_uring_") && !loaded.uring)
-            || (FAULTS.contains(&tracepoint) && !loaded.faults);
-        if !is_left_out {
+        let Some(program) = name.strip_prefix("tp_btf/") else { continue };
+        if kernel.has(program) && (block || !program.starts_with("block_")) {
+            let tracepoint = program.split('/').next().unwrap_or(program);
             let program = loaded.program(&btf, &object, &section, tracepoint)?;
             loaded.programs.push(program);
         }
@@ -198,59 +117,29 @@ fn raise_locked_memory() {
     let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
 }
 
-/// The tracepoint with the request that a program submits to `io_uring`: until 6.3 it has another name,
-/// and until 5.18 it comes without the request.
-fn submits(btf: &Btf<'_>) -> Option<&'static str> {
-    ["io_uring_submit_req", "io_uring_submit_sqe"]
-        .into_iter()
-        .find(|name| btf.takes(&format!("btf_trace_{name}"), "io_kiocb"))
-}
-
-/// Words for the programs of `io_uring`; `None` where the kernel lacks something.
-fn uring(btf: &Btf<'_>) -> Option<Vec<u32>> {
-    let form = btf.parameters("btf_trace_io_uring_complete")?;
-    let offset = |(structure, member): &(&str, &str)| btf.offset(structure, member);
-    let members: Option<Vec<u32>> = URING.iter().map(offset).collect();
-    let &[file, opcode, flags, cqe, fd, kiocb, position, length, result, cmd] = members?.as_slice()
-    else {
-        return None;
-    };
-    let has_entry = u32::from(form == WITH_ENTRY);
-    Some(vec![
-        file,
-        opcode,
-        flags,
-        cqe + fd,
-        cmd + kiocb + position,
-        cmd + length,
-        result,
-        has_entry,
-    ])
-}
-
-fn constants(
-    btf: &Btf<'_>,
-    select: Select,
-    uring: Option<&[u32]>,
-) -> Result<Vec<u8>, CaptureError> {
-    let mut words = Vec::with_capacity(MEMBERS.len() + 2);
-    for (structure, member) in MEMBERS {
-        let offset = btf.offset(structure, member).ok_or_else(|| CaptureError::Kernel {
-            name: format!("member {member} of struct {structure}"),
-        })?;
-        words.push(offset);
-    }
-    words.push(match select {
-        Select::Chosen => 0,
-        Select::Cgroup => 1,
-        Select::System => 2,
-    });
-    words.push(std::process::id());
-    words.extend(uring.unwrap_or(&[0; 8]));
-    Ok(words.into_iter().flat_map(u32::to_ne_bytes).collect())
-}
-
 impl Loaded {
+    /// The maps, before any program is loaded.
+    fn with_maps(
+        object: &object::File<'_>,
+        kernel: &Kernel,
+        select: Select,
+        ring_bytes: u32,
+    ) -> Result<Self, CaptureError> {
+        let mut loaded = Self {
+            maps: HashMap::new(),
+            programs: Vec::new(),
+            links: Vec::new(),
+            rings: Vec::new(),
+            followers: Vec::new(),
+            uring: kernel.has_uring(),
+            faults: kernel.has_faults(),
+        };
+        loaded.make_maps(object, ring_bytes)?;
+        loaded.fill_calls()?;
+        loaded.make_constants(&kernel.constants(select))?;
+        Ok(loaded)
+    }
+
     /// Loads the program in a section, for a tracepoint.
     fn program(
         &self,
@@ -406,7 +295,7 @@ impl Loaded {
 
     /// Records the calls of a thread.
     pub(crate) fn choose(&self, thread: u32) -> Result<(), CaptureError> {
-        const THREAD_BYTES: usize = 160;
+        const THREAD_BYTES: usize = 136;
         bpf::update(self.map("threads")?, &thread.to_ne_bytes(), &[0; THREAD_BYTES])
             .map_err(CaptureError::bpf(format!("choose thread {thread}")))
     }
@@ -470,3 +359,6 @@ fn possible_cpus() -> usize {
     let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());
     last.map_or(1, |last| last + 1)
 }
+
+#[cfg(test)]
+mod tests;

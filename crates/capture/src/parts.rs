@@ -126,6 +126,7 @@ impl Parts {
         if now_ns <= self.origin_ns {
             return Ok(());
         }
+        resolver.write_all_held(None, writer)?;
         let (folder, ended) = (self.folder(), self.description(meta, Some(now_ns)));
         self.number += 1;
         self.origin_ns = now_ns;

@@ -10,6 +10,7 @@ pub(crate) enum Record {
     Operation(OperationRecord),
     Wake(WakeRecord),
     Fault(FaultRecord),
+    Slept(SleptRecord),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +68,8 @@ pub(crate) struct LifeRecord {
     pub(crate) thread: u32,
     pub(crate) other_process: u32,
     pub(crate) other_thread: u32,
+    /// True at the end of the last thread of a process.
+    pub(crate) is_last: bool,
     pub(crate) name: String,
 }
 
@@ -119,14 +122,26 @@ pub(crate) struct FaultRecord {
     pub(crate) process: u32,
     pub(crate) thread: u32,
     pub(crate) address: u64,
-    /// Time asleep until the page was there.
-    pub(crate) slept_ns: u64,
     /// As of a call.
     pub(crate) cpu_ns: Option<u64>,
     pub(crate) waited_ns: Option<u64>,
 }
 
+/// Time that a thread slept in its last page fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SleptRecord {
+    /// Time of the fault.
+    pub(crate) start_ns: u64,
+    pub(crate) thread: u32,
+    pub(crate) slept_ns: u64,
+}
+
 impl FaultRecord {
+    /// True for a fault in a call: the time asleep in it is the call's.
+    pub(crate) fn is_in_call(&self) -> bool {
+        self.code & 8 != 0
+    }
+
     /// True when the page was there and its protection was in the way.
     pub(crate) fn is_protection(&self) -> bool {
         self.code & 1 != 0
@@ -200,16 +215,23 @@ impl Record {
                 })
             }
             9 => {
-                let fields = Fields::<64>::of(bytes)?;
+                let fields = Fields::<56>::of(bytes)?;
                 Self::Fault(FaultRecord {
                     code: fields.word(4),
                     start_ns: fields.long(16),
                     process: fields.word(24),
                     thread: fields.word(28),
                     address: fields.long(32),
-                    slept_ns: fields.long(40),
-                    cpu_ns: known(fields.long(48)),
-                    waited_ns: known(fields.long(56)),
+                    cpu_ns: known(fields.long(40)),
+                    waited_ns: known(fields.long(48)),
+                })
+            }
+            10 => {
+                let fields = Fields::<40>::of(bytes)?;
+                Self::Slept(SleptRecord {
+                    start_ns: fields.long(16),
+                    thread: fields.word(28),
+                    slept_ns: fields.long(32),
                 })
             }
             _ => return None,
@@ -263,6 +285,7 @@ fn life(kind: u32, fields: &Fields<'_, 48>) -> LifeRecord {
         process: fields.word(16),
         thread: fields.word(20),
         other_thread: fields.word(24),
+        is_last: fields.word(28) == 1,
         name: String::from_utf8_lossy(name).into_owned(),
     }
 }

@@ -173,7 +173,8 @@ impl Recorder {
     ///
     /// # Errors
     /// Those of the writer.
-    pub(crate) fn finish(self, end_ns: u64) -> Result<u64, CaptureError> {
+    pub(crate) fn finish(mut self, end_ns: u64) -> Result<u64, CaptureError> {
+        self.resolver.write_all_held(None, &mut self.writer)?;
         let events = self.parts.events() + self.writer.events();
         self.writer.finish(&self.parts.description(&self.meta, Some(end_ns)))?;
         Ok(events)

@@ -49,6 +49,9 @@ pub(crate) struct Resolver {
     carried: FastMap<u32, (u64, u64)>,
     /// Sleeps of threads since their last call in the trace that other threads ended.
     woken: FastMap<u32, Woken>,
+    /// Last page fault of threads since their last call, with its time: how long the thread slept in
+    /// it is not known yet.
+    held: FastMap<u32, (u64, Event)>,
 }
 
 /// Sleeps of a thread that others ended.
@@ -142,6 +145,7 @@ impl Resolver {
             counting: None,
             carried: FastMap::default(),
             woken: FastMap::default(),
+            held: FastMap::default(),
         }
     }
 
@@ -231,6 +235,7 @@ impl Resolver {
                 Ok(())
             }
             Record::Life(life) => {
+                self.write_held(life.thread, writer)?;
                 self.life(&life, writer);
                 Ok(())
             }
@@ -242,6 +247,7 @@ impl Resolver {
                 Ok(())
             }
             Record::Fault(fault) => self.fault(&fault, writer),
+            Record::Slept(slept) => self.slept(&slept, writer),
         }
     }
 
@@ -293,7 +299,8 @@ impl Resolver {
             Life::Exit => {
                 self.pending.retain(|path| path.thread != life.thread);
                 self.carried.remove(&life.thread);
-                if life.thread == life.process {
+                // Others of the process may go on when the first thread ends.
+                if life.is_last {
                     self.processes.remove(&life.process);
                 }
             }
@@ -306,6 +313,7 @@ impl Resolver {
         if record.process == self.own {
             return Ok(());
         }
+        self.write_held(record.thread, writer)?;
         if !self.processes.contains_key(&record.process) {
             self.seed(record.process, writer);
         }
@@ -319,6 +327,8 @@ impl Resolver {
         let mut named = self.named(call, record, &paths, writer);
         self.follow(effect, call, record, &paths, named);
         if effect == Effect::Maps {
+            // They come before what may take the mapping away.
+            self.write_all_held(Some(record.process), writer)?;
             named.file = self.map(call, record, named.file);
             if mapped::is_memory(call, record) {
                 self.carry(record);

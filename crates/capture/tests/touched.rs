@@ -8,38 +8,63 @@ use common::{captured, of_command, rows};
 use seekwell_trace::Trace;
 use std::path::Path;
 
-#[test]
-fn the_pages_that_fault_are_recorded_and_no_others() {
-    let test = "the_pages_that_fault_are_recorded_and_no_others";
+/// A fault: name of the file, page and 1 for a write to it.
+type Fault = (String, u64, u64);
+
+/// Runs a program of `tests` with files of these names, and records it. Returns the faults in the files
+/// and its output; `None` after a skip.
+fn faults(test: &str, source: &str, files: &[&str]) -> Option<(Vec<Fault>, String)> {
     let Some(cc) = seekwell_testing::tool("cc") else {
-        return seekwell_testing::skip(test, "cc is not installed");
+        seekwell_testing::skip(test, "cc is not installed");
+        return None;
     };
     let work = tempfile::tempdir().unwrap();
     let path = work.path().canonicalize().unwrap();
-    let (program, file, said) = (path.join("touched"), path.join("file"), path.join("said"));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/touched.c");
-    let built = std::process::Command::new(cc).arg("-o").args([&program, &source]).status();
+    let (program, said) = (path.join("program"), path.join("said"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source);
+    let built =
+        std::process::Command::new(cc).arg("-pthread").arg("-o").args([&program, &source]).status();
     assert!(built.unwrap().success());
-    let script = format!("{} {} >{}", program.display(), file.display(), said.display());
+    let script = format!("cd {} && ./program {} >said", path.display(), files.join(" "));
     let options = of_command(&path.join("trace"), &["sh", "-c", &script]);
-    let Some(captured) = captured(test, &options) else { return };
+    let captured = captured(test, &options)?;
     assert_eq!(captured.status.and_then(|status| status.code()), Some(0));
     assert_eq!(captured.lost, []);
     let trace = Trace::open(&path.join("trace")).unwrap();
     if !trace.meta().faults {
-        return seekwell_testing::skip(test, "this kernel has no tracepoints of page faults");
+        seekwell_testing::skip(test, "this kernel has no tracepoints of page faults");
+        return None;
     }
-    let name = file.to_string_lossy();
-    let touched: Vec<(u64, u64)> = rows(&trace)
-        .iter()
-        .filter(|row| row.0.call.call().name == "page_fault" && row.1 == name)
-        .map(|row| (row.0.offset.unwrap() / 4096, row.0.flags.unwrap()))
-        .collect();
+    let name = |row: &common::Row| {
+        let name = Path::new(&row.1).strip_prefix(&path).ok()?.to_str()?;
+        files.contains(&name).then(|| name.to_owned())
+    };
+    let fault = |row: &common::Row| {
+        let (page, is_write) = (row.0.offset? / 4096, row.0.flags?);
+        (row.0.call.call().name == "page_fault").then_some((name(row)?, page, is_write))
+    };
+    let found = rows(&trace).iter().filter_map(fault).collect();
+    Some((found, std::fs::read_to_string(said).unwrap()))
+}
+
+#[test]
+fn the_pages_that_fault_are_recorded_and_no_others() {
+    let test = "the_pages_that_fault_are_recorded_and_no_others";
+    let Some((found, said)) = faults(test, "touched.c", &["file"]) else { return };
+    let touched: Vec<(u64, u64)> =
+        found.into_iter().map(|(_, page, is_write)| (page, is_write)).collect();
     let apart = [(0, 0), (40, 0), (80, 1), (120, 0)];
     let expected = [&apart[..], &[(160, 0), (130, 0), (240, 1)]].concat();
     assert_eq!(touched, expected);
     // As many as the kernel counted in the program.
-    let said = std::fs::read_to_string(said).unwrap();
     let counted: usize = said.split_whitespace().next().unwrap().parse().unwrap();
     assert_eq!(counted, apart.len());
+}
+
+#[test]
+fn a_fault_is_of_the_file_at_its_time_and_the_first_thread_may_end_before() {
+    let test = "a_fault_is_of_the_file_at_its_time_and_the_first_thread_may_end_before";
+    let Some((found, _)) = faults(test, "moved.c", &["one", "other"]) else { return };
+    let expected = [("one", 8, 0), ("other", 40, 0), ("other", 48, 0)];
+    assert_eq!(found, expected.map(|(name, page, write)| (name.to_owned(), page, write)));
 }

@@ -57,3 +57,36 @@ fn a_wake_up_is_parsed() {
         assert!(Record::parse(&bytes[..length]).is_none(), "{length}");
     }
 }
+
+#[test]
+fn a_fault_and_the_sleep_in_it_are_parsed() {
+    let mut bytes = vec![0_u8; 56];
+    (bytes[0], bytes[4], bytes[16], bytes[24], bytes[28], bytes[32]) = (9, 8 | 2, 60, 7, 9, 5);
+    bytes[40..48].copy_from_slice(&u64::MAX.to_ne_bytes());
+    bytes[48] = 3;
+    let Some(Record::Fault(found)) = Record::parse(&bytes) else { panic!("no fault") };
+    assert_eq!((found.start_ns, found.process, found.thread, found.address), (60, 7, 9, 5));
+    assert_eq!((found.cpu_ns, found.waited_ns), (None, Some(3)));
+    assert!(found.is_in_call() && found.is_write() && !found.is_protection());
+    for length in 0..56 {
+        assert!(Record::parse(&bytes[..length]).is_none(), "{length}");
+    }
+    let mut bytes = vec![0_u8; 40];
+    (bytes[0], bytes[16], bytes[28], bytes[32]) = (10, 60, 9, 70);
+    let Some(Record::Slept(found)) = Record::parse(&bytes) else { panic!("no sleep") };
+    assert_eq!((found.start_ns, found.thread, found.slept_ns), (60, 9, 70));
+    assert!(Record::parse(&bytes[..39]).is_none());
+}
+
+#[test]
+fn the_end_of_a_thread_says_if_it_is_the_last() {
+    let mut bytes = vec![0_u8; 48];
+    (bytes[0], bytes[16], bytes[20]) = (5, 7, 8);
+    let is_last = |bytes: &[u8]| match Record::parse(bytes) {
+        Some(Record::Life(life)) => Some((life.life, life.is_last)),
+        _ => None,
+    };
+    assert_eq!(is_last(&bytes), Some((Life::Exit, false)));
+    bytes[28] = 1;
+    assert_eq!(is_last(&bytes), Some((Life::Exit, true)));
+}

@@ -3,7 +3,7 @@
 use super::Resolver;
 use crate::mappings::{Mapping, Mappings};
 use crate::processes::MappedNow;
-use crate::record::{CallRecord, FaultRecord};
+use crate::record::{CallRecord, FaultRecord, SleptRecord};
 use seekwell_trace::calls::{Call, CallId, PAGE_FAULT};
 use seekwell_trace::{Event, FileId, TraceError, TraceWriter};
 
@@ -71,12 +71,14 @@ impl Resolver {
         }
     }
 
-    /// Adds a page fault. Those of memory that is no file's, or no longer, are not in the trace.
+    /// Adds a page fault, of the file that is mapped there now. Those of memory that is no file's are
+    /// not in the trace. A fault between calls waits for the time asleep in it.
     pub(super) fn fault(
         &mut self,
         record: &FaultRecord,
         writer: &mut TraceWriter,
     ) -> Result<(), TraceError> {
+        self.write_held(record.thread, writer)?;
         let process = self.processes.get(&record.process);
         let found = process.and_then(|process| process.mappings.at(record.address));
         // The first write to a page of a private mapping copies it.
@@ -94,7 +96,6 @@ impl Resolver {
         self.write_again(Some(mapping.file), writer);
         let offset = mapping.offset.saturating_add(record.address - start) & !(PAGE - 1);
         let event = Event {
-            duration_ns: Some(record.slept_ns).filter(|slept_ns| *slept_ns > 0),
             file: Some(mapping.file),
             offset: Some(offset),
             length: Some(PAGE),
@@ -103,15 +104,66 @@ impl Resolver {
             waited_ns: record.waited_ns.map(|own| own.saturating_add(waited_ns)),
             ..Event::new(self.since(record.start_ns), record.process, record.thread, id)
         };
-        writer.event(event)
+        if record.is_in_call() {
+            return writer.event(event);
+        }
+        self.held.insert(record.thread, (record.start_ns, event));
+        Ok(())
     }
 
-    /// Keeps the time before and in a page fault that is not in the trace for the next call.
+    /// Adds the time asleep to the page fault in which it was, or to the next call of the thread when
+    /// the fault is not in the trace or was written already.
+    pub(super) fn slept(
+        &mut self,
+        record: &SleptRecord,
+        writer: &mut TraceWriter,
+    ) -> Result<(), TraceError> {
+        match self.held.get_mut(&record.thread) {
+            Some((start_ns, event)) if *start_ns == record.start_ns => {
+                event.duration_ns = Some(record.slept_ns);
+                self.write_held(record.thread, writer)
+            }
+            _ => {
+                let (_, waited_ns) = self.carried.entry(record.thread).or_default();
+                *waited_ns = waited_ns.saturating_add(record.slept_ns);
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the page fault of a thread, of which there is no more to come.
+    pub(super) fn write_held(
+        &mut self,
+        thread: u32,
+        writer: &mut TraceWriter,
+    ) -> Result<(), TraceError> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        self.held.remove(&thread).map_or(Ok(()), |(_, event)| writer.event(event))
+    }
+
+    /// Writes the page faults of a process, or all.
+    pub(crate) fn write_all_held(
+        &mut self,
+        process: Option<u32>,
+        writer: &mut TraceWriter,
+    ) -> Result<(), TraceError> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let is_wanted = |event: &Event| process.is_none_or(|process| event.process == process);
+        let wanted = self.held.extract_if(|_, (_, event)| is_wanted(event));
+        let mut events: Vec<Event> = wanted.map(|(_, (_, event))| event).collect();
+        events.sort_unstable_by_key(|event| (event.start_ns, event.thread));
+        events.into_iter().try_for_each(|event| writer.event(event))
+    }
+
+    /// Keeps the time before a page fault that is not in the trace for the next call.
     fn carry_fault(&mut self, record: &FaultRecord) {
         let (cpu_ns, waited_ns) = self.carried.entry(record.thread).or_default();
         *cpu_ns = cpu_ns.saturating_add(record.cpu_ns.unwrap_or(0));
-        let asleep_ns = record.slept_ns.saturating_add(record.waited_ns.unwrap_or(0));
-        *waited_ns = waited_ns.saturating_add(asleep_ns);
+        *waited_ns = waited_ns.saturating_add(record.waited_ns.unwrap_or(0));
     }
 
     /// False for devices: touching their memory reads no file.

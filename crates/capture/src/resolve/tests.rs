@@ -1,5 +1,5 @@
 use super::*;
-use crate::record::FaultRecord;
+use crate::record::{FaultRecord, SleptRecord};
 use seekwell_trace::meta::Meta;
 use seekwell_trace::{Limits, Trace};
 
@@ -129,6 +129,7 @@ fn exec_closes_what_is_marked_and_a_child_has_its_parents_descriptors() {
             thread,
             other_process,
             other_thread,
+            is_last: false,
             name,
         })
     };
@@ -275,6 +276,7 @@ fn a_thread_that_was_woken_passes_on_the_one_that_woke_it() {
         thread: 8,
         other_process: 8,
         other_thread: 9,
+        is_last: false,
         name: String::new(),
     };
     let records = vec![wake(9, 8, 5, 100), Record::Life(fork), wake(OWN, 9, 12, 30), sync()];
@@ -288,10 +290,14 @@ fn fault(address: u64, code: u32) -> Record {
         process: 70_000_000,
         thread: 70_000_000,
         address,
-        slept_ns: 5,
         cpu_ns: Some(1),
         waited_ns: Some(4),
     })
+}
+
+/// A sleep in a fault of this time.
+fn slept(thread: u32, start_ns: u64) -> Record {
+    Record::Slept(SleptRecord { start_ns, thread, slept_ns: 5 })
 }
 
 /// Name, file, offset, flags, on-CPU time and waiting of each event.
@@ -337,9 +343,12 @@ fn a_fault_has_the_page_of_its_file_until_it_is_unmapped() {
             fault(AT + 0x2000, 6),
             // The page is there, its protection is in the way.
             fault(AT + 0x2000, 7),
+            slept(70_000_000, 14),
             fault(AT + 0x4000, 4),
+            slept(70_000_000, 14),
             call("munmap", 0, [AT, 0x4000, 0, 0, 0, 0]),
             fault(AT, 4),
+            slept(70_000_000, 14),
             call("fsync", 0, [3, 0, 0, 0, 0, 0]),
         ]
     };
@@ -396,6 +405,117 @@ fn memory_in_the_place_of_a_mapping_is_no_page_of_the_file() {
         ("page_fault /srv/a", 0x4000),
     ];
     assert_eq!(rows, expected);
+}
+
+#[test]
+fn a_fault_lasts_as_long_as_its_thread_slept_in_it() {
+    const AT: u64 = 0x7000_0000;
+    const IN_CALL: u32 = 8;
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let mut resolver = Resolver::new(10, std::process::id(), Vec::new());
+    let records = [
+        path(Slot::Opened, "/srv/a", 1),
+        call("openat", 3, [0; 6]),
+        call("mmap", AT.cast_signed(), [0, 0x4000, 3, 1, 3, 0]),
+        fault(AT, 4),
+        slept(OWN, 14),
+        fault(AT, 4),
+        // In another fault, which was lost.
+        slept(OWN, 13),
+        fault(AT, 4 | IN_CALL),
+        fault(AT, 4),
+    ];
+    records.into_iter().for_each(|record| resolver.add(record, &mut writer).unwrap());
+    assert_eq!(writer.events(), 5);
+    resolver.write_all_held(Some(OWN + 1), &mut writer).unwrap();
+    assert_eq!(writer.events(), 5);
+    resolver.write_all_held(None, &mut writer).unwrap();
+    writer.finish(&meta).unwrap();
+    let mut found = Vec::new();
+    let each = |event: Event| {
+        found.push((event.duration_ns, event.waited_ns));
+        Ok(())
+    };
+    Trace::open(folder.path()).unwrap().events(each).unwrap();
+    let faults = [(Some(5), Some(4)), (None, Some(4)), (None, Some(9)), (None, Some(4))];
+    assert_eq!(found[2..], faults);
+}
+
+const OWN: u32 = 70_000_000;
+
+/// The same record of another thread of the process.
+fn of_thread(thread: u32, record: Record) -> Record {
+    match record {
+        Record::Fault(fault) => Record::Fault(FaultRecord { thread, ..fault }),
+        Record::Call(call) => Record::Call(CallRecord { thread, ..call }),
+        other => other,
+    }
+}
+
+#[test]
+fn a_fault_is_of_the_file_that_was_mapped_when_it_happened() {
+    const AT: u64 = 0x7000_0000;
+    let map = |fd: u64| call("mmap", AT.cast_signed(), [AT, 0x4000, 1, 0x11, fd, 0]);
+    let records = vec![
+        path(Slot::Opened, "/srv/a", 1),
+        call("openat", 3, [0; 6]),
+        path(Slot::Opened, "/srv/b", 2),
+        call("openat", 4, [0; 6]),
+        map(3),
+        of_thread(8, fault(AT + 0x1000, 4)),
+        of_thread(9, fault(AT + 0x2000, 4)),
+        slept(9, 14),
+        map(4),
+        // Too late for the row, which is in front of the mapping that took its place.
+        slept(8, 14),
+        of_thread(8, fault(AT + 0x3000, 4)),
+        of_thread(8, call("fsync", 0, [3, 0, 0, 0, 0, 0])),
+    ];
+    let rows: Vec<_> = touched(&[], records).into_iter().map(|row| (row.0, row.1, row.4)).collect();
+    let expected = [
+        ("openat /srv/a", u64::MAX, 2),
+        ("openat /srv/b", u64::MAX, 2),
+        ("mmap /srv/a", 0, 2),
+        ("page_fault /srv/a", 0x2000, 4),
+        ("page_fault /srv/a", 0x1000, 4),
+        ("mmap /srv/b", 0, 2),
+        ("page_fault /srv/b", 0x3000, 9),
+        ("fsync /srv/a", u64::MAX, 2),
+    ];
+    assert_eq!(rows, expected.map(|(name, offset, ns)| (name.to_owned(), offset, ns)));
+}
+
+#[test]
+fn a_process_keeps_files_and_mappings_until_its_last_thread_ends() {
+    const AT: u64 = 0x7000_0000;
+    let exit = |is_last: bool| {
+        Record::Life(LifeRecord {
+            life: Life::Exit,
+            end_ns: 21,
+            process: OWN,
+            thread: OWN,
+            other_process: OWN,
+            other_thread: OWN,
+            is_last,
+            name: String::new(),
+        })
+    };
+    let records = |is_last: bool| {
+        vec![
+            path(Slot::Opened, "/srv/a", 1),
+            call("openat", 3, [0; 6]),
+            call("mmap", AT.cast_signed(), [0, 0x4000, 1, 1, 3, 0]),
+            exit(is_last),
+            of_thread(8, fault(AT, 4)),
+            of_thread(8, call("fsync", 0, [3, 0, 0, 0, 0, 0])),
+        ]
+    };
+    let names = |is_last: bool| touched(&[], records(is_last)).into_iter().map(|row| row.0);
+    let kept = ["openat /srv/a", "mmap /srv/a", "page_fault /srv/a", "fsync /srv/a"];
+    assert_eq!(names(false).collect::<Vec<_>>(), kept);
+    assert_eq!(names(true).collect::<Vec<_>>(), ["openat /srv/a", "mmap /srv/a", "fsync "]);
 }
 
 /// A descriptor of -1 as a register holds it.
