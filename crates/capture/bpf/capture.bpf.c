@@ -706,12 +706,12 @@ INLINE int page_fault(u64 address, u64 code)
 	struct ranges *known = map_lookup(&mapped, &process);
 	if (!known || !is_mapped(known, address))
 		return 0;
+	u64 now_ns = time_ns();
 	struct thread *thread = map_lookup(&threads, &id);
 	if (!thread)
 		return 0;
 	if (thread->fault_ns)
 		end_fault(ids, thread);
-	u64 now_ns = time_ns();
 	struct fault_record fault = {};
 	fault.code = code & FAULT_BITS;
 	fault.address = address;
@@ -729,9 +729,11 @@ INLINE int page_fault(u64 address, u64 code)
 		fault.waited_ns = thread->free_ns ? thread->slept_ns : ~0ULL;
 		thread->fault_ns = now_ns;
 		thread->fault_slept_ns = 0;
-		set_free(thread, now_ns);
 	}
 	send_fault(ids, &fault);
+	// As after a call: what follows is the thread's own time.
+	if (!(fault.code & IN_CALL))
+		set_free(thread, time_ns());
 	return 0;
 }
 
