@@ -5,6 +5,7 @@
 //! `trace`). Nothing is changed in the traced program, and nothing stays attached when this process
 //! ends, however it ends.
 
+mod around;
 mod bpf;
 mod btf;
 mod container;

@@ -29,6 +29,8 @@ const CLOSE_RANGE_CLOEXEC: u64 = 4;
 pub(crate) struct Resolver {
     origin_ns: u64,
     own: u32,
+    /// On-CPU time before each call that is the recording's own.
+    around_ns: u64,
     /// Directories that the trace is limited to; empty for all.
     limits: Vec<String>,
     /// Calls by their number.
@@ -134,6 +136,7 @@ impl Resolver {
         Self {
             origin_ns,
             own,
+            around_ns: 0,
             limits,
             calls,
             processes: FastMap::default(),
@@ -165,6 +168,11 @@ impl Resolver {
     /// Sets the start of the capture.
     pub(crate) fn begin(&mut self, origin_ns: u64) {
         self.origin_ns = origin_ns;
+    }
+
+    /// Takes so much of the on-CPU time before each call as the recording's own.
+    pub(crate) fn set_around(&mut self, around_ns: u64) {
+        self.around_ns = around_ns;
     }
 
     /// Limits the trace to the same directories as the processes see them.
@@ -239,7 +247,10 @@ impl Resolver {
                 self.life(&life, writer);
                 Ok(())
             }
-            Record::Call(call) => self.call(&call, writer),
+            Record::Call(mut call) => {
+                call.cpu_ns = call.cpu_ns.map(|own| own.saturating_sub(self.around_ns));
+                self.call(&call, writer)
+            }
             Record::Block(block) => writer.request(self.request(&block)),
             Record::Operation(operation) => self.operation(&operation, writer),
             Record::Wake(wake) => {

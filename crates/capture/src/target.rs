@@ -3,7 +3,7 @@
 use crate::error::CaptureError;
 use crate::load::Loaded;
 use crate::recorder::Recorder;
-use crate::{Options, container, processes};
+use crate::{Options, around, container, processes};
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -57,6 +57,7 @@ impl Running {
                 recorder.resolver.seed(std::process::id(), &mut recorder.writer);
                 let own = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
                 loaded.attach()?;
+                recorder.resolver.set_around(around::measure(loaded, own)?);
                 loaded.choose(own)?;
                 let started = start(command);
                 loaded.leave(own)?;

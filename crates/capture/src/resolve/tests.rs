@@ -77,6 +77,26 @@ fn a_descriptor_keeps_its_file_through_dup_and_close() {
 }
 
 #[test]
+fn the_time_of_the_recording_itself_is_no_computing() {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = Meta::new("test");
+    let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+    let mut resolver = Resolver::new(10, std::process::id(), Vec::new());
+    for around_ns in [0, 2, 9] {
+        resolver.set_around(around_ns);
+        resolver.add(call("fsync", 0, [3, 0, 0, 0, 0, 0]), &mut writer).unwrap();
+    }
+    writer.finish(&meta).unwrap();
+    let mut computing = Vec::new();
+    let each = |event: Event| {
+        computing.push(event.cpu_ns);
+        Ok(())
+    };
+    Trace::open(folder.path()).unwrap().events(each).unwrap();
+    assert_eq!(computing, [Some(3), Some(1), Some(0)]);
+}
+
+#[test]
 fn names_are_relative_to_the_working_directory_and_to_descriptors() {
     let here = (-100_i64).cast_unsigned();
     let found = rows(
