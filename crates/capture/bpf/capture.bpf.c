@@ -306,13 +306,15 @@ INLINE void send_path(struct path_record *record, u32 length)
 		lose(LOST_PATH);
 }
 
-// Names from the file up to the root of its mount namespace, each ended by a zero.
+// Names from the file up to the root of its mount namespace, each ended by a zero. Their length is kept
+// in the record: the verifier of Linux 6.1 follows a range of its own for each number of names, and
+// gives up.
 INLINE void walk(u64 path, struct path_record *record)
 {
 	u64 mount = pointer(path, AT.path_mount);
 	u64 dentry = pointer(path, AT.path_dentry);
 	u64 top = pointer(mount, AT.vfsmount_root);
-	u32 at = 0;
+	record->size = 0;
 	for (int step = 0; step < 64; step++) {
 		u64 parent = pointer(dentry, AT.dentry_parent);
 		if (dentry == top) {
@@ -328,18 +330,19 @@ INLINE void walk(u64 path, struct path_record *record)
 			continue;
 		}
 		u64 name = pointer(dentry, AT.dentry_name + AT.qstr_name);
+		u32 at = record->size;
 		if (at >= PATH_BYTES - 256)
 			break;
 		long length = read_kernel_str(record->bytes + (at & (PATH_BYTES - 1)), 256, (void *)name);
 		if (length <= 0)
 			break;
-		at += (u32)length & 511;
+		record->size = at + ((u32)length & 511);
 		// A pipe or a socket has no parent but itself, and its mount no place.
 		if (parent == dentry || !parent)
 			break;
 		dentry = parent;
 	}
-	send_path(record, at & 8191);
+	send_path(record, record->size & 8191);
 }
 
 // The file or the directory that the call made known. The walk is in the program once: the verifier
@@ -395,9 +398,14 @@ INLINE void send_text(u64 ids, u64 end_ns, u64 text, u32 slot)
 	record->bytes[0] = 0;
 	if (text)
 		length = read_user_str(record->bytes, PATH_BYTES, (void *)text);
-	if (length <= 0) {
+	if (length < 0) {
 		lose(UNREADABLE_PATH);
 		return;
+	}
+	// Before 6.2 the kernel does not count the end of an empty name.
+	if (!length) {
+		record->bytes[0] = 0;
+		length = 1;
 	}
 	send_path(record, (u32)length & 8191);
 }
