@@ -44,6 +44,7 @@ const OPERATIONS: usize = SYNCED + 1;
 /// Trees of which nothing is on a device.
 const ELSEWHERE: [&str; 6] = ["/dev/", "/proc/", "/sys/", "pipe:", "socket:", "anon_inode:"];
 const S_IFMT: u32 = 0o170_000;
+const S_IFBLK: u32 = 0o060_000;
 const ON_DISK: [u32; 4] = [0o100_000, 0o040_000, 0o120_000, 0o060_000];
 
 pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
@@ -78,6 +79,11 @@ pub(super) fn measure(trace: &Trace) -> Result<Summary, TraceError> {
     summary.in_progress_ns = in_progress.length();
     summary.device = requests.summary(&in_progress, trace.meta().requests);
     Ok(summary)
+}
+
+/// True for a file on a filesystem of a device, and for a device itself.
+fn waits_for_device(file: &FileEntry) -> bool {
+    file.mode.is_some_and(|mode| mode & S_IFMT == S_IFBLK) || on_disk(file)
 }
 
 /// True when calls on the file can reach a device.
@@ -207,7 +213,7 @@ impl Calls {
     fn new(files: &[FileEntry]) -> Self {
         let mut known = PerFile::<OfFile>::of(files);
         for file in files {
-            known.get(file.id).elsewhere = !on_disk(file);
+            known.get(file.id).elsewhere = !waits_for_device(file);
         }
         Self {
             acts: CALLS.iter().map(Act::of).collect(),

@@ -78,6 +78,21 @@ fn commits() -> (Vec<Event>, Vec<Request>) {
 }
 
 #[test]
+fn a_device_is_on_a_device_and_shared_memory_is_not() {
+    let kinds = [("/dev/sda", 0o060_660), ("/dev/shm/x", 0o100_644), ("/dev/null", 0o020_666)];
+    let inside = kinds.map(|(path, mode)| {
+        let folder = tempfile::tempdir().unwrap();
+        let meta = meta(1000, false);
+        let mut writer = TraceWriter::create(folder.path(), &meta, Limits::default()).unwrap();
+        writer.file(file(7, path, mode));
+        writer.event(event("pread64", 1, 3, 7, 10)).unwrap();
+        writer.finish(&meta).unwrap();
+        Summary::of(&Trace::open(folder.path()).unwrap()).unwrap().in_calls_ns
+    });
+    assert_eq!(inside, [3 * MS, 0, 0]);
+}
+
+#[test]
 fn commits_wait_for_syncs() {
     let (events, requests) = commits();
     let summary = summary(&meta(1000, true), &events, &requests);

@@ -65,7 +65,7 @@ fn overview(out: &mut String, summary: &Summary) {
         (
             "time in calls",
             format!(
-                "{} on files, {} on pipes, sockets, terminals, locks and new processes",
+                "{} on files, {} on pipes, sockets, locks, new processes and files of /dev, /proc and /sys",
                 time(summary.in_calls_ns),
                 time(summary.elsewhere_ns),
             ),
