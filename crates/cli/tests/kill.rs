@@ -115,6 +115,30 @@ type = "ext4"
 choose = ["none"]
 "#;
 
+/// Layers over a disk that was claimed, by a path that `make test-layers` makes.
+const ON_A_DISK: &str = r#"
+[lab]
+name = "disk"
+[[device]]
+disk = "DISK"
+[[layer]]
+kind = "crypt"
+[[layer]]
+name = "thin-luks"
+kind = "thin"
+[[layer.then]]
+kind = "crypt"
+[[layer]]
+kind = "integrity"
+[[filesystem]]
+type = "ext4"
+[scheduler]
+choose = ["none"]
+"#;
+
+/// Trials of that lab in 8 rounds.
+const DISK_TRIALS: usize = 24;
+
 /// Every layer that runs on a host, and arrays that have lost a device.
 const KINDS_LAB: &str = r#"
 [lab]
@@ -165,13 +189,15 @@ fast.loop = { size = "32MiB", directory = "MEMORY" }
 [[layer]]
 kind = "cache"
 fast.loop = { size = "32MiB", directory = "MEMORY" }
+[[journal]]
+size = "4MiB"
 [[filesystem]]
 type = "ext4"
 [scheduler]
 choose = ["none"]
 [[workload]]
 kind = "command"
-run = "dd if=/dev/urandom of={dir}/f bs=64k count=64 conv=fsync 2>/dev/null"
+run = "dd if=/dev/urandom of={dir}/f bs=64k count=16 conv=fsync 2>/dev/null"
 [judge]
 metric = "command.elapsed"
 method = "rounds"
@@ -299,21 +325,40 @@ fn pair(number: u64) -> (Vec<Who>, Moments) {
     (bits.filter(|(bit, _)| subset >> bit & 1 == 1).map(|(_, who)| who).collect(), random)
 }
 
-fn wait_for_point(run: &mut Run, random: &mut Moments) -> &'static str {
-    match random.draw() % 5 {
-        0 => {
-            run.wait_for_program("mkfs");
+/// Programs that make layers.
+const LAYER_PROGRAMS: [&str; 3] = ["mdadm", "cryptsetup", "dmsetup"];
+
+/// Waits for the point of a pair. Layers get further ones: their programs, and a random moment from
+/// the first layer on, however slow the machine is.
+fn wait_for_point(
+    run: &mut Run,
+    machine: &Machine,
+    with_layers: bool,
+    random: &mut Moments,
+) -> &'static str {
+    match (random.draw() % 5, with_layers) {
+        (0, _) => {
+            run.wait_for_program(&["mkfs"]);
             "inside mkfs"
         }
-        1 => {
+        (1, _) => {
             run.wait_for_the_end_of("mkfs");
             "after mkfs"
         }
-        2 => {
-            run.wait_for_program("dd");
+        (2, _) => {
+            run.wait_for_program(&["dd"]);
             "while the workload writes"
         }
-        _ => {
+        (3, true) => {
+            run.wait_for_program(&LAYER_PROGRAMS);
+            "inside a program that makes a layer"
+        }
+        (_, true) => {
+            run.wait_until("layer", || !machine.new_layers().is_empty());
+            run.wait(random.next_up_to(Duration::from_secs(4)));
+            "up to 4 s after the first layer"
+        }
+        (_, false) => {
             run.wait(random.next_up_to(Duration::from_millis(1500)));
             "at a random moment"
         }
@@ -352,8 +397,36 @@ fn nothing_is_left_of_disks_and_layers_in_memory() {
 fn nothing_is_left_of_arrays_and_mapped_devices() {
     if can_have_layers("nothing_is_left_of_arrays_and_mapped_devices") {
         let pairs = pairs("SEEKWELL_LAYER_KILLS", &[0b0010, 0b1111]);
-        kill_at(&lab(ARRAYS, 6), TRIALS, &pairs);
+        kill_layers_at(&lab(ARRAYS, 6), TRIALS, &pairs);
     }
+}
+
+/// The disk of `SEEKWELL_LAYER_DISK` loses its content: `make test-layers` gives its guest one. The
+/// variable has its path and the end of its serial number.
+#[test]
+fn nothing_is_left_of_layers_on_a_disk() {
+    let test = "nothing_is_left_of_layers_on_a_disk";
+    let Ok(disk) = std::env::var("SEEKWELL_LAYER_DISK") else {
+        return seekwell_testing::skip(test, "make test-layers has a disk for it");
+    };
+    if !can_have_layers(test) {
+        return;
+    }
+    let (path, serial) = disk.split_once(' ').expect("PATH SERIAL");
+    let pairs = pairs("SEEKWELL_DISK_KILLS", &[0b0010, 0b1111]);
+    let lab = lab(ON_A_DISK, 8).replace("DISK", path);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("lab.toml"), &lab).unwrap();
+    let done = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+        let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    done(&["claim", path, "--confirm", serial]);
+    // A run that writes to a disk starts only when its plan was shown.
+    done(&["plan", "lab.toml"]);
+    kill_layers_at(&lab, DISK_TRIALS, &pairs);
+    done(&["release", path]);
 }
 
 #[test]
@@ -398,18 +471,34 @@ fn can_have_layers(test: &str) -> bool {
 
 /// Kills runs of a lab with so many trials at these pairs; nothing may be left.
 fn kill_at(lab: &str, trials: usize, pairs: &[u64]) {
+    kill(lab, trials, pairs, false);
+}
+
+/// The same for a lab with arrays or mapped devices, at the points of layers; most of many kills must
+/// have found some.
+fn kill_layers_at(lab: &str, trials: usize, pairs: &[u64]) {
+    let found = kill(lab, trials, pairs, true);
+    println!("{found} of {} kills found layers", pairs.len());
+    assert!(pairs.len() < KILLS_OF_A_RUN || found * 2 > pairs.len(), "too few");
+}
+
+/// Kills at all pairs; returns the number of kills that found arrays or mapped devices.
+fn kill(lab: &str, trials: usize, pairs: &[u64], with_layers: bool) -> usize {
     let ground = Ground::new(lab);
     let mut machine = Machine::look(ground.path());
-    let mut hits = 0;
+    let (mut hits, mut found) = (0, 0);
     for (position, number) in pairs.iter().copied().enumerate() {
         let run_file = ground.path().join(format!("kill-{}.seekwell", position / KILLS_OF_A_RUN));
         let (who, mut random) = pair(number);
         let mut run = Run::start(&ground.program(), ground.path(), &run_file);
-        let point = wait_for_point(&mut run, &mut random);
+        let point = wait_for_point(&mut run, &machine, with_layers, &mut random);
         machine.note_devices();
+        let layers = machine.new_layers();
+        found += usize::from(!layers.is_empty());
         hits += usize::from(run.kill(&who) > 0);
         run.end();
-        let after = format!("pair {number}: kill of {who:?} {point}");
+        let there = if with_layers { format!(" with {}", layers.len()) } else { String::new() };
+        let after = format!("pair {number}: kill of {who:?} {point}{there}");
         if who.contains(&Who::Guardian) {
             next_start(&ground);
             machine.assert_restored_within(SETTLE, &after);
@@ -427,6 +516,7 @@ fn kill_at(lab: &str, trials: usize, pairs: &[u64]) {
     }
     // A process that is killed alone may not be there at a random moment.
     assert!(hits * 2 > pairs.len(), "only {hits} of {} kills met a process", pairs.len());
+    found
 }
 
 /// Each process alone, then all of them as a suspended machine stops them (its clocks, which a suspend
@@ -442,7 +532,7 @@ fn a_run_whose_processes_are_stopped_for_a_second_ends_as_any_other() {
     let mut machine = Machine::look(ground.path());
     let mut run = Run::start(&ground.program(), ground.path(), &run_file);
     for who in [&Who::ALL[..1], &Who::ALL[1..2], &Who::ALL[2..3], &Who::ALL[3..], &Who::ALL] {
-        run.wait_for_program("dd");
+        run.wait_for_program(&["dd"]);
         machine.note_devices();
         assert!(run.pause(who, Duration::from_secs(1)) > 0, "{who:?}");
     }
@@ -465,7 +555,7 @@ fn nothing_is_left_after_kills_with_a_gibibyte_dirty() {
     for (attempt, who) in groups.into_iter().enumerate() {
         let run_file = ground.path().join(format!("dirty-{attempt}.seekwell"));
         let mut run = Run::start(&ground.program(), ground.path(), &run_file);
-        run.wait_for_program("sleep");
+        run.wait_for_program(&["sleep"]);
         machine.note_devices();
         run.kill(who);
         if who == [Who::Agent] {

@@ -47,6 +47,13 @@ impl Machine {
         self.used.extend(loops_of(&self.directory));
     }
 
+    /// Arrays and mapped devices that were not there before.
+    pub fn new_layers(&self) -> Vec<String> {
+        let mut now = layer_devices();
+        now.retain(|name| !self.before.layers.contains(name));
+        now
+    }
+
     pub fn assert_restored_within(&self, limit: Duration, after: &str) {
         let begun = Instant::now();
         loop {
@@ -107,15 +114,23 @@ fn zrams() -> Vec<String> {
     names.filter(is_counted).collect()
 }
 
+fn names(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).ok().into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+fn is_layer(name: &str) -> bool {
+    ["md", "dm-", "bcache"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn layer_devices() -> Vec<String> {
+    names("/sys/block").into_iter().filter(|name| is_layer(name)).collect()
+}
+
 fn layers() -> Vec<String> {
-    let names = |folder: &str| {
-        let entries = std::fs::read_dir(folder).ok().into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
-    };
-    let is_layer =
-        |name: &String| ["md", "dm-", "bcache"].iter().any(|prefix| name.starts_with(prefix));
-    let mut found: Vec<String> = names("/sys/block").into_iter().filter(is_layer).collect();
-    found.extend(names("/dev").into_iter().filter(is_layer).map(|name| format!("/dev/{name}")));
+    let mut found = layer_devices();
+    let nodes = names("/dev").into_iter().filter(|name| is_layer(name));
+    found.extend(nodes.map(|name| format!("/dev/{name}")));
     for folder in ["/dev/mapper", "/dev/md", "/run/mdadm"] {
         let inside = names(folder).into_iter().filter(|name| name != "map");
         found.extend(inside.map(|name| format!("{folder}/{name}")));
@@ -156,7 +171,7 @@ fn cgroups() -> Vec<String> {
         .map(|entry| entry.path().display().to_string())
         .filter(|path| path.contains("seekwell-"))
         .filter(|path| {
-            ["-kill", "-memory", "-arrays", "-kinds", "-dirty"]
+            ["-kill", "-memory", "-arrays", "-disk", "-kinds", "-dirty"]
                 .iter()
                 .any(|end| path.ends_with(end))
         })

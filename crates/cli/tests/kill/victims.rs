@@ -46,6 +46,21 @@ fn stat(pid: u32) -> Option<(u32, String)> {
     Some((back.split_whitespace().nth(1)?.parse().ok()?, name))
 }
 
+/// Returns true for a child of a process, a child's child, and so on.
+fn is_below(pid: u32, ancestor: u32) -> bool {
+    let mut pid = pid;
+    while let Some((parent, _)) = stat(pid) {
+        if parent == ancestor {
+            return true;
+        }
+        if parent <= 1 {
+            return false;
+        }
+        pid = parent;
+    }
+    false
+}
+
 fn kill(pid: u32) {
     signal(pid, "-KILL");
 }
@@ -94,19 +109,25 @@ impl Run {
         self.heard.join("\n")
     }
 
-    /// Waits until a program of this name runs below the runner.
-    pub fn wait_for_program(&mut self, prefix: &str) {
+    /// Waits until a program with one of these names runs below the runner.
+    pub fn wait_for_program(&mut self, prefixes: &[&str]) {
+        let runner = self.child.id();
+        let is_it = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let runs = |pid: u32| stat(pid).is_some_and(|(_, name)| is_it(&name));
+        self.wait_until(&prefixes.join(" or "), || {
+            process_ids().into_iter().any(|pid| runs(pid) && is_below(pid, runner))
+        });
+    }
+
+    /// Waits until this is there; a run that ends before has failed.
+    pub fn wait_until(&mut self, name: &str, is_there: impl Fn() -> bool) {
         let begun = Instant::now();
-        loop {
-            let runs = |pid: u32| stat(pid).is_some_and(|(_, name)| name.starts_with(prefix));
-            if process_ids().into_iter().any(|pid| runs(pid) && self.is_ours(pid)) {
-                return;
-            }
+        while !is_there() {
             let ended = self.child.try_wait().unwrap();
             let talk = self.talk_so_far();
             assert!(
                 ended.is_none() && begun.elapsed() < MOMENT,
-                "no {prefix} was seen ({ended:?}):\n{talk}"
+                "no {name} was seen ({ended:?}):\n{talk}"
             );
         }
     }
@@ -114,7 +135,7 @@ impl Run {
     /// Waits until a program has run and ended: what follows it is under way. After mkfs that is
     /// the mount, which takes a few milliseconds.
     pub fn wait_for_the_end_of(&mut self, prefix: &str) {
-        self.wait_for_program(prefix);
+        self.wait_for_program(&[prefix]);
         let begun = Instant::now();
         let runs = |pid: u32| stat(pid).is_some_and(|(_, name)| name.starts_with(prefix));
         while process_ids().into_iter().any(|pid| runs(pid) && self.is_ours(pid)) {
@@ -123,17 +144,7 @@ impl Run {
     }
 
     fn is_ours(&self, pid: u32) -> bool {
-        let mut pid = pid;
-        while let Some((parent, _)) = stat(pid) {
-            if parent == self.child.id() {
-                return true;
-            }
-            if parent <= 1 {
-                return false;
-            }
-            pid = parent;
-        }
-        false
+        is_below(pid, self.child.id())
     }
 
     fn find(&self, word: &str) -> Vec<u32> {

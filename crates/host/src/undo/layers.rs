@@ -4,8 +4,10 @@ use super::Target;
 use crate::layer_programs::{remove_mapped, udev_answers};
 use crate::sysfs::{self, System};
 use crate::undo::added::sequence;
+use rustix::fs::{FlockOperation, flock};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -190,9 +192,12 @@ fn continues(text: &str, name: &str) -> bool {
 }
 
 /// Removes what programs that were killed left besides devices: nodes, which without udev dmsetup
-/// makes itself, and the files by which mdadm has udev ignore an array that is being made.
+/// makes itself, the files by which mdadm has udev ignore an array that is being made, and its lock.
 fn remove_traces(system: &System, targets: &[&Target]) {
     let mapper = system.dev.join("mapper");
+    if targets.iter().any(|target| matches!(target, Target::Array { .. })) {
+        release_map(&system.run.join("mdadm"));
+    }
     for target in targets {
         let files: Vec<PathBuf> = match target {
             Target::Mapped { name } if !udev_answers(system) => {
@@ -208,5 +213,17 @@ fn remove_traces(system: &System, targets: &[&Target]) {
             // One that stays is of no device.
             let _ = std::fs::remove_file(file);
         }
+    }
+}
+
+/// Ends an update of mdadm's list of arrays whose program is dead, as mdadm itself does: the
+/// files go while their lock is held. A live mdadm holds it.
+fn release_map(folder: &Path) {
+    let lock = folder.join("map.lock");
+    let Ok(file) = File::options().read(true).write(true).open(&lock) else { return };
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        // Files that stay are in nobody's way: mdadm makes them anew.
+        let _ = std::fs::remove_file(folder.join("map.new"));
+        let _ = std::fs::remove_file(lock);
     }
 }

@@ -176,3 +176,22 @@ fn a_killed_mdadm_leaves_no_file_that_has_udev_ignore_an_array() {
     assert_eq!(take_down(&system, &[&array("md48"), &array("md49")]), (vec![], vec![]));
     assert_eq!(sysfs::names(&folder), ["creating-md49", "map"]);
 }
+
+#[test]
+fn the_lock_of_a_killed_mdadm_goes_and_that_of_a_live_one_stays() {
+    let (_root, system) = machine(7);
+    let folder = system.run.join("mdadm");
+    let names = || sysfs::names(&folder);
+    for name in ["map", "map.lock", "map.new"] {
+        file(&folder.join(name), "");
+    }
+    let live = File::open(folder.join("map.lock")).unwrap();
+    flock(&live, FlockOperation::LockExclusive).unwrap();
+    assert_eq!(take_down(&system, &[&array("md48")]), (vec![], vec![]));
+    assert_eq!(names(), ["map", "map.lock", "map.new"]);
+    drop(live);
+    assert_eq!(take_down(&system, &[&mapped("seekwell-700")]), (vec![], vec![]));
+    assert_eq!(names(), ["map", "map.lock", "map.new"], "no array was made");
+    assert_eq!(take_down(&system, &[&array("md48")]), (vec![], vec![]));
+    assert_eq!(names(), ["map"]);
+}
