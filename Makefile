@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: decides cluster-faults image forecasts layers fuzz kills layer-kills test-layers test-capture situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: decides cluster-faults cluster-pairs image forecasts layers fuzz kills layer-kills test-layers test-capture situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +29,10 @@ test: packages web duckdb ## run every check and test, as root the privileged on
 
 cluster-faults: packages ## run a lab on a Slurm of its own through 50 seeded faults, as root (SEEKWELL_FAULTS=50, SEEKWELL_FAULTS_SEED; 20 minutes)
 	SEEKWELL_FAULTS=$(or $(SEEKWELL_FAULTS),50) $(CARGO) test --locked --package seekwell --test cluster random_faults -- --nocapture
+
+cluster-pairs: packages ## time 2,000 trials on as many nodes as CPUs against plain runs, in alternating pairs, as root (PAIRS=2, TRIALS=2000; an hour on two quiet CPUs)
+	$(CARGO) build --release --locked --package seekwell
+	scripts/cluster-pairs $(TARGET)/release/seekwell $(or $(PAIRS),2) $(or $(TRIALS),2000)
 
 power-cuts: packages ## cut the power of modelled disks 1,000 times under ext4, xfs, btrfs, and ext4 with its journal on a stick; needs a lab kernel (about 20 minutes)
 	$(CARGO) bench --locked --package seekwell-virtual --bench power_cuts -- 1000 > power-cuts.csv
