@@ -2,7 +2,12 @@
 
 use crate::program::{Program, STYLE, STYLE_HASH};
 use crate::text::is_harmful;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+
+/// Bytes behind the run file of a page, its program, at most about.
+const END_BYTES: usize = 1 << 20;
 
 /// A page on its way.
 pub(crate) struct Page {
@@ -83,9 +88,10 @@ impl Page {
         self.out
     }
 
-    /// Letters that mean nothing in markup, such as those of base64.
-    pub(crate) fn letters(&mut self, letters: &str) {
-        self.out.push_str(letters);
+    /// Bytes as base64, whose letters mean nothing in markup. No copy of the text is made: a run may have a gigabyte.
+    pub(crate) fn base64(&mut self, bytes: &[u8]) {
+        self.out.reserve_exact(bytes.len().div_ceil(3) * 4 + END_BYTES);
+        STANDARD.encode_string(bytes, &mut self.out);
     }
 
     /// Markup, which is always a literal.

@@ -134,15 +134,59 @@ impl Projector {
     }
 }
 
+/// Rows that are factored at the same time: a row alone waits for each of its additions.
+const TOGETHER: usize = 16;
+
+/// Replaces the lower triangle by its factor. Each element is the same sum in the same order however many rows are
+/// factored together.
 fn cholesky(mut a: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    for i in 0..a.len() {
-        for j in 0..=i {
-            let dot: f64 = (0..j).map(|k| a[i][k] * a[j][k]).sum();
-            let rest = a[i][j] - dot;
-            a[i][j] = if i == j { rest.max(f64::MIN_POSITIVE).sqrt() } else { rest / a[j][j] };
+    let count = a.len();
+    for first in (0..count).step_by(TOGETHER) {
+        let (above, rest) = a.split_at_mut(first);
+        let rows = &mut rest[..TOGETHER.min(count - first)];
+        if rows.len() == TOGETHER {
+            below::<TOGETHER>(rows, above);
+        } else {
+            rows.chunks_mut(1).for_each(|row| below::<1>(row, above));
+        }
+        for own in 0..rows.len() {
+            let (before, rest) = rows.split_at_mut(own);
+            let (row, i) = (&mut rest[0], first + own);
+            for (j, other) in (first..).zip(before.iter()) {
+                row[j] = (row[j] - product(row, other, j)) / other[j];
+            }
+            row[i] = (row[i] - product(row, row, i)).max(f64::MIN_POSITIVE).sqrt();
         }
     }
     a
+}
+
+/// Elements of some rows in the columns of the finished rows above them.
+fn below<const ROWS: usize>(rows: &mut [Vec<f64>], above: &[Vec<f64>]) {
+    let column = |k: usize| std::array::from_fn(|row| rows[row][k]);
+    let mut columns: Vec<[f64; ROWS]> = (0..above.len()).map(column).collect();
+    for (j, other) in above.iter().enumerate() {
+        let (done, rest) = columns.split_at_mut(j);
+        let mut sums = [0.0; ROWS];
+        for (own, factor) in done.iter().zip(other) {
+            for (sum, own) in sums.iter_mut().zip(own) {
+                *sum += own * factor;
+            }
+        }
+        for (own, sum) in rest[0].iter_mut().zip(sums) {
+            *own = (*own - sum) / other[j];
+        }
+    }
+    for (k, column) in columns.iter().enumerate() {
+        for (row, value) in rows.iter_mut().zip(column) {
+            row[k] = *value;
+        }
+    }
+}
+
+/// Product of the first elements of two rows.
+fn product(a: &[f64], b: &[f64], count: usize) -> f64 {
+    a[..count].iter().zip(&b[..count]).map(|(a, b)| a * b).sum()
 }
 
 /// Solves L z = b.

@@ -6,16 +6,17 @@ mod metrics;
 use crate::blob::{
     Problem, deflate, inflate, pack_events, pack_samples, unpack_events, unpack_samples,
 };
+use crate::inflater::Inflater;
 use crate::prefix::Prefix;
 use crate::seal::Digest;
-use metrics::Metrics;
+use metrics::{Found, Metrics, Names};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{InForce, Record, Status};
 use seekwell_model::shared::Pool;
 use seekwell_model::warning::{Warning, WarningCode};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A record taken apart: text, metrics, histograms and series.
 pub(crate) struct Parts {
@@ -25,8 +26,7 @@ pub(crate) struct Parts {
     metrics: Metrics,
     /// All histograms in one, empty when there are none.
     histograms: Vec<u8>,
-    /// Timeline, timeline of the journal, block events.
-    series: [Option<Vec<u8>>; 3],
+    series: Series,
 }
 
 impl Parts {
@@ -47,23 +47,6 @@ impl Parts {
         Ok(Self { status, elapsed_ns, json, metrics, histograms, series })
     }
 
-    /// Digest of everything that comes back.
-    fn digest(&self, trial: &PlannedTrial, written_at: &str) -> Digest {
-        let mut content = Digest::of("attempt");
-        for number in [trial.index, trial.round, trial.candidate] {
-            content.add(&number.to_le_bytes());
-        }
-        content.add(&trial.seed.to_le_bytes());
-        content.add(written_at.as_bytes());
-        content.add(self.json.as_bytes());
-        content.add(&self.metrics.bytes());
-        content.add(&self.histograms);
-        for series in &self.series {
-            content.add(series.as_deref().unwrap_or_default());
-        }
-        content
-    }
-
     /// Writes the rows inside the caller's transaction, and returns the attempt's digest.
     pub(crate) fn insert(
         &self,
@@ -76,7 +59,8 @@ impl Parts {
             Status::Ok | Status::Marked => (None, None),
         };
         let (prefix, record, histograms) = self.prefixes(connection, trial.candidate)?;
-        let digest = self.digest(trial, written_at);
+        let text = Text { json: &self.json, metrics: &self.metrics.bytes() };
+        let digest = digest(trial, written_at, &text, &self.histograms, &self.series);
         let packed = (!self.histograms.is_empty()).then(|| histograms.pack(&self.histograms));
         let [timeline, journal_timeline, block_events] = &self.series;
         let mut statement = connection.prepare_cached(
@@ -162,6 +146,62 @@ fn set_aside_non_numbers(record: &mut Record) {
     record.others_cpu_percent = record.others_cpu_percent.filter(|share| share.is_finite());
 }
 
+/// Record and metrics, for a digest.
+struct Text<'t> {
+    json: &'t str,
+    metrics: &'t [u8],
+}
+
+/// Timeline, timeline of the journal, block events.
+type Series = [Option<Vec<u8>>; 3];
+
+/// Digest of everything that comes back.
+fn digest(
+    trial: &PlannedTrial,
+    written_at: &str,
+    text: &Text<'_>,
+    histograms: &[u8],
+    series: &Series,
+) -> Digest {
+    let mut content = Digest::of("attempt");
+    for number in [trial.index, trial.round, trial.candidate] {
+        content.add(&number.to_le_bytes());
+    }
+    content.add(&trial.seed.to_le_bytes());
+    content.add(written_at.as_bytes());
+    content.add(text.json.as_bytes());
+    content.add(text.metrics);
+    content.add(histograms);
+    for series in series {
+        content.add(series.as_deref().unwrap_or_default());
+    }
+    content
+}
+
+/// Parts of records that a reader needs; others may be left out. All are verified.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Latency histograms.
+    pub histograms: bool,
+    /// Block events and the timeline of the journal.
+    pub series: bool,
+    /// Metrics by `STEP.METRIC`; `None` for all.
+    pub metrics: Option<BTreeSet<String>>,
+}
+
+impl Default for Wanted {
+    /// Everything.
+    fn default() -> Self {
+        Self { histograms: true, series: true, metrics: None }
+    }
+}
+
+impl Wanted {
+    fn has_metric(&self, step: &str, metric: &str) -> bool {
+        self.metrics.as_ref().is_none_or(|wanted| wanted.contains(&format!("{step}.{metric}")))
+    }
+}
+
 /// Prefixes by id: of records and of histograms.
 type Prefixes = BTreeMap<i64, (Prefix, Prefix)>;
 
@@ -179,8 +219,10 @@ pub(crate) struct Kept {
 /// Reads attempts.
 pub(crate) struct Reader<'c> {
     connection: &'c Connection,
-    names: metrics::Names,
+    names: Names,
     prefixes: Prefixes,
+    wanted: Wanted,
+    inflater: RefCell<Inflater>,
     /// Settings in force, of which a run has few.
     in_force: RefCell<Pool<InForce>>,
 }
@@ -188,12 +230,18 @@ pub(crate) struct Reader<'c> {
 impl<'c> Reader<'c> {
     /// Reads the names of metrics and the prefixes, which all attempts share.
     pub(crate) fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
-        let names = metrics::names(connection)?;
+        Self::of(connection, Wanted::default())
+    }
+
+    /// The same, of parts of the records.
+    pub(crate) fn of(connection: &'c Connection, wanted: Wanted) -> rusqlite::Result<Self> {
+        let names = Names::read(connection, &wanted)?;
         let mut statement = connection.prepare("SELECT id, record, histograms FROM prefix")?;
         let rows =
             statement.query_map([], |row| Ok((row.get(0)?, (prefix(row, 1)?, prefix(row, 2)?))))?;
         let prefixes = rows.collect::<rusqlite::Result<_>>()?;
-        Ok(Self { connection, names, prefixes, in_force: RefCell::default() })
+        let (inflater, in_force) = (RefCell::default(), RefCell::default());
+        Ok(Self { connection, names, prefixes, wanted, inflater, in_force })
     }
 
     /// Attempts of a query behind `FROM`. The inner error is damage, in words.
@@ -234,21 +282,27 @@ impl<'c> Reader<'c> {
         let written_at: String = row.get(5)?;
         let found: Vec<u8> = row.get(6)?;
         let prefix = row.get::<_, Option<i64>>(7)?.and_then(|id| self.prefixes.get(&id));
-        let (of_record, of_histograms) = prefix.cloned().unwrap_or_default();
+        let none = Default::default();
+        let (of_record, of_histograms) = prefix.unwrap_or(&none);
         let packed: Vec<u8> = row.get(8)?;
         let histograms: Option<Vec<u8>> = row.get(9)?;
         let series = [row.get(10)?, row.get(11)?, row.get(12)?];
-        let metrics = Metrics::read(self.connection, id, &self.names)?;
+        let metrics = Found::read(self.connection, id, &self.names)?;
         let assembled = || {
-            let json = String::from_utf8(of_record.unpack(&packed)?)
+            let inflater = &mut *self.inflater.borrow_mut();
+            let json = String::from_utf8(of_record.unpack(&packed, inflater)?)
                 .map_err(|_| "is not text".to_owned())?;
-            let histograms = histograms.map(|packed| of_histograms.unpack(&packed)).transpose()?;
-            let parts = Self::parts(json, metrics, histograms.unwrap_or_default(), series)?;
-            let digest = parts.0.digest(&trial, &written_at);
+            let histograms =
+                histograms.map(|packed| of_histograms.unpack(&packed, inflater)).transpose()?;
+            let histograms = histograms.unwrap_or_default();
+            let record: Record = serde_json::from_str(&json)
+                .map_err(|error| format!("cannot be understood ({error})"))?;
+            let text = Text { json: &json, metrics: &metrics.bytes() };
+            let digest = digest(&trial, &written_at, &text, &histograms, &series);
             if digest.bytes()[..] != found {
                 return Err("does not match its checksum".to_owned());
             }
-            let record = parts.0.assemble(parts.1)?;
+            let record = assemble(record, metrics, &histograms, series, &self.wanted, inflater)?;
             Ok((record, digest))
         };
         let (mut record, digest) = match assembled() {
@@ -259,33 +313,30 @@ impl<'c> Reader<'c> {
         let wrong_column = wrong_column(row, &record)?;
         Ok(Ok(Kept { trial, written_at, record, digest, wrong_column }))
     }
-
-    fn parts(
-        json: String,
-        metrics: Metrics,
-        histograms: Vec<u8>,
-        series: [Option<Vec<u8>>; 3],
-    ) -> Result<(Parts, Record), Problem> {
-        let record: Record = serde_json::from_str(&json)
-            .map_err(|error| format!("cannot be understood ({error})"))?;
-        let (status, elapsed_ns) = (record.status.clone(), record.elapsed_ns);
-        Ok((Parts { status, elapsed_ns, json, metrics, histograms, series }, record))
-    }
 }
 
-impl Parts {
-    /// Puts the parts into the record that its text gave.
-    fn assemble(self, mut record: Record) -> Result<Record, Problem> {
-        self.metrics.put(&mut record.steps)?;
-        histograms::put(&self.histograms, &mut record.steps)?;
-        let [timeline, journal_timeline, events] = self.series;
-        let samples =
-            |blob: Option<Vec<u8>>| blob.map_or(Ok(Vec::new()), |blob| unpack_samples(&blob));
-        record.timeline = samples(timeline)?;
-        record.journal_timeline = samples(journal_timeline)?;
-        record.block_events = events.map(|blob| unpack_events(&blob)).transpose()?;
-        Ok(record)
+/// Puts the parts that are wanted into the record that its text gave.
+fn assemble(
+    mut record: Record,
+    metrics: Found<'_>,
+    histograms: &[u8],
+    series: Series,
+    wanted: &Wanted,
+    inflater: &mut Inflater,
+) -> Result<Record, Problem> {
+    metrics.put(&mut record.steps)?;
+    if wanted.histograms {
+        histograms::put(histograms, &mut record.steps)?;
     }
+    let [timeline, journal_timeline, events] = series;
+    let mut samples =
+        |blob: Option<Vec<u8>>| blob.map_or(Ok(Vec::new()), |blob| unpack_samples(&blob, inflater));
+    record.timeline = samples(timeline)?;
+    if wanted.series {
+        record.journal_timeline = samples(journal_timeline)?;
+        record.block_events = events.map(|blob| unpack_events(&blob, inflater)).transpose()?;
+    }
+    Ok(record)
 }
 
 /// The words that end "RUN is damaged: …".

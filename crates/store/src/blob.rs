@@ -7,6 +7,7 @@
 //! bytes, then all second ones. Slowly changing columns become runs of zeros that deflate well.
 //! Nothing is rounded.
 
+use crate::inflater::{Inflater, LARGEST_UNPACKED};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
@@ -15,8 +16,6 @@ use std::io::{Read, Write};
 
 const VERSION: u8 = 1;
 const HEADER: usize = 6;
-/// No trial has blobs of this size; a damaged one must not take all memory.
-pub(crate) const LARGEST_UNPACKED: u64 = 1 << 30;
 
 /// Reason why a blob could not be read: the words after "the timeline …".
 pub(crate) type Problem = String;
@@ -114,7 +113,10 @@ impl<'a> Cursor<'a> {
 }
 
 /// Reads rows; columns that a newer minor version added behind ours are ignored.
-fn unpack<const COLUMNS: usize>(blob: &[u8]) -> Result<Vec<[Option<u64>; COLUMNS]>, Problem> {
+fn unpack<const COLUMNS: usize>(
+    blob: &[u8],
+    inflater: &mut Inflater,
+) -> Result<Vec<[Option<u64>; COLUMNS]>, Problem> {
     let header = blob.get(..HEADER).ok_or("ends early")?;
     if header[0] != VERSION {
         return Err(format!("has the unknown version {}", header[0]));
@@ -123,7 +125,8 @@ fn unpack<const COLUMNS: usize>(blob: &[u8]) -> Result<Vec<[Option<u64>; COLUMNS
         return Err(format!("has {} columns, expected {COLUMNS}", header[1]));
     }
     let rows = u32::from_le_bytes([header[2], header[3], header[4], header[5]]) as usize;
-    let plain = inflate(&blob[HEADER..])?;
+    let packed = &blob[HEADER..];
+    let plain = inflater.zlib(packed).map_or_else(|| inflate(packed), Ok)?;
     // The first column of both kinds of blob is the time, which every row has.
     if plain.len() / 8 < rows {
         return Err("ends early".to_owned());
@@ -171,8 +174,8 @@ pub(crate) fn pack_samples(samples: &[Sample]) -> Vec<u8> {
 }
 
 /// Reads what [`pack_samples`] made.
-pub(crate) fn unpack_samples(blob: &[u8]) -> Result<Vec<Sample>, Problem> {
-    unpack::<19>(blob)?.into_iter().map(sample_of).collect()
+pub(crate) fn unpack_samples(blob: &[u8], inflater: &mut Inflater) -> Result<Vec<Sample>, Problem> {
+    unpack::<19>(blob, inflater)?.into_iter().map(sample_of).collect()
 }
 
 fn sample_of(row: [Option<u64>; 19]) -> Result<Sample, Problem> {
@@ -224,9 +227,9 @@ pub(crate) fn pack_events(stream: &BlockEvents) -> Vec<u8> {
 }
 
 /// Reads what [`pack_events`] made.
-pub(crate) fn unpack_events(blob: &[u8]) -> Result<BlockEvents, Problem> {
+pub(crate) fn unpack_events(blob: &[u8], inflater: &mut Inflater) -> Result<BlockEvents, Problem> {
     let (lost, rows) = blob.split_first_chunk::<8>().ok_or("ends early")?;
-    let events = unpack::<6>(rows)?.into_iter().map(event_of).collect::<Option<_>>();
+    let events = unpack::<6>(rows, inflater)?.into_iter().map(event_of).collect::<Option<_>>();
     let events = events.ok_or("holds an impossible event")?;
     Ok(BlockEvents { events, lost: u64::from_le_bytes(*lost) })
 }

@@ -333,6 +333,8 @@ impl RunFile {
             "UPDATE attempt SET timeline = NULL, journal_timeline = NULL, block_events = NULL;
              VACUUM;"
         };
+        // A large copy would go to a temporary file, which a confined process must not make.
+        copy.execute_batch("PRAGMA temp_store = MEMORY;").map_err(failed)?;
         copy.execute_batch(without).map_err(failed)?;
         Ok(copy.serialize(MAIN_DB).map_err(failed)?.to_vec())
     }

@@ -2,6 +2,7 @@
 
 use crate::attempt::problem_of;
 use crate::blob::{Problem, inflate, unpack_events, unpack_samples};
+use crate::inflater::Inflater;
 use flate2::Crc;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use seekwell_model::plan::PlannedTrial;
@@ -82,10 +83,12 @@ fn assemble(
             record.steps.get_mut(position as usize).ok_or("has a histogram without its step")?;
         step.histograms.insert(operation, inflate(&data)?);
     }
-    let samples = |blob: Option<Vec<u8>>| blob.map_or(Ok(Vec::new()), |blob| unpack_samples(&blob));
+    let inflater = &mut Inflater::default();
+    let mut samples =
+        |blob: Option<Vec<u8>>| blob.map_or(Ok(Vec::new()), |blob| unpack_samples(&blob, inflater));
     record.timeline = samples(timeline)?;
     record.journal_timeline = samples(journal_timeline)?;
-    record.block_events = events.map(|blob| unpack_events(&blob)).transpose()?;
+    record.block_events = events.map(|blob| unpack_events(&blob, inflater)).transpose()?;
     Ok(record)
 }
 

@@ -20,10 +20,12 @@ mod file;
 #[cfg(test)]
 mod fixture;
 mod format1;
+mod inflater;
 mod lock;
 mod prefix;
 mod schema;
 mod seal;
 
+pub use attempt::Wanted;
 pub use error::StoreError;
 pub use file::{Integrity, Merged, Repaired, RunFile};

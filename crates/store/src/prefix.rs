@@ -4,7 +4,8 @@
 //! first record stood before it: what repeats costs a few bytes, and every record is still read
 //! alone. To read one, a stored block with the prefix is put in front of it; any inflater can.
 
-use crate::blob::{LARGEST_UNPACKED, Problem};
+use crate::blob::Problem;
+use crate::inflater::{Inflater, LARGEST_UNPACKED};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
@@ -44,10 +45,21 @@ impl Prefix {
     }
 
     /// The value that [`Prefix::pack`] deflated.
-    pub(crate) fn unpack(&self, packed: &[u8]) -> Result<Vec<u8>, Problem> {
+    pub(crate) fn unpack(
+        &self,
+        packed: &[u8],
+        inflater: &mut Inflater,
+    ) -> Result<Vec<u8>, Problem> {
         let length = (self.0.len() as u16).to_le_bytes();
         // A stored block that is not the last: its length, and the complement of it.
         let head = [0, length[0], length[1], !length[0], !length[1]];
+        let own = self.0.len();
+        if let Some(mut plain) = inflater.raw([&head, &self.0, packed], own)
+            && plain.len() >= own
+        {
+            return Ok(plain.split_off(own));
+        }
+        // Slower, and it knows what is wrong.
         let stream = head.chain(&self.0[..]).chain(packed);
         let mut plain = Vec::new();
         let mut decoder = DeflateDecoder::new(stream).take(LARGEST_UNPACKED);

@@ -33,11 +33,13 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     }
     foreign::confine(&reach);
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
-    let is_whole = arguments.json || arguments.html.is_some() || arguments.parquet.is_some();
-    let view = match (is_whole, &arguments.csv) {
+    let is_whole = arguments.json || arguments.parquet.is_some();
+    // A page has latencies and events in the run file that is inside.
+    let has_metrics = arguments.csv.is_some() || arguments.html.is_some();
+    let view = match (is_whole, has_metrics) {
         (true, _) => view(&file),
-        (false, Some(_)) => view_of(&file, Some(&|_, _| Light::with_metrics())),
-        (false, None) => view_as_text(&file),
+        (false, true) => view_of(&file, Some(&|_, _| Light::with_metrics())),
+        (false, false) => view_as_text(&file),
     }?;
     if let Some(path) = &arguments.html {
         write(path, Kind::Page, &page(&file, &view, arguments)?, arguments)?;
@@ -120,7 +122,8 @@ fn view_of(file: &RunFile, light: Option<Lightener<'_>>) -> Result<RunView, Fail
         }
     };
     // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
-    let (by_index, found) = file.verified_records(&lighten).map_err(wrong)?;
+    let wanted = light.as_ref().map(Light::wanted).unwrap_or_default();
+    let (by_index, found) = file.verified_records(&wanted, &lighten).map_err(wrong)?;
     let by_index =
         by_index.into_iter().map(|(trial, record)| (trial.index, (trial, record))).collect();
     let mut warnings = integrity(&found);

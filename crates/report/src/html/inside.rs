@@ -68,7 +68,7 @@ pub(super) fn write(page: &mut Page, inside: Inside) {
     let mut zipped = Vec::new();
     // Reading from memory does not fail.
     let _ = GzEncoder::new(bytes, Compression::default()).read_to_end(&mut zipped);
-    page.letters(&STANDARD.encode(zipped));
+    page.base64(&zipped);
     page.raw(END);
     page.raw("\n");
 }

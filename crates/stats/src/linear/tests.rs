@@ -70,3 +70,26 @@ fn columns_that_cannot_be_told_apart_are_refused() {
     assert!(Projector::new(vec![vec![1.0, 2.0]]).is_none(), "more columns than rows");
     assert!(Projector::new(vec![vec![1.0, 0.0], vec![2.0, 1.0]]).is_some());
 }
+
+/// Row after row, as the definition says.
+fn cholesky_by_rows(mut a: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    for i in 0..a.len() {
+        for j in 0..=i {
+            let dot: f64 = (0..j).map(|k| a[i][k] * a[j][k]).sum();
+            let rest = a[i][j] - dot;
+            a[i][j] = if i == j { rest.max(f64::MIN_POSITIVE).sqrt() } else { rest / a[j][j] };
+        }
+    }
+    a
+}
+
+#[test]
+fn rows_together_give_the_same_factor_to_the_last_bit() {
+    let mut rng = crate::rng::seeded(1);
+    for count in [0, 1, 2, 15, 16, 17, 31, 32, 50] {
+        let mut a: Vec<Vec<f64>> =
+            (0..count).map(|_| (0..count).map(|_| rng.normal()).collect()).collect();
+        (0..count).for_each(|i| a[i][i] += 20.0);
+        assert_eq!(cholesky(a.clone()), cholesky_by_rows(a), "{count}");
+    }
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::inflater::Inflater;
 use proptest::prelude::*;
 
 fn number() -> impl Strategy<Value = f64> {
@@ -60,7 +61,7 @@ proptest! {
     #[test]
     fn samples_come_back_to_the_bit(samples in prop::collection::vec(sample(), 0..60)) {
         let blob = pack_samples(&samples);
-        let back = unpack_samples(&blob).unwrap();
+        let back = unpack_samples(&blob, &mut Inflater::default()).unwrap();
         prop_assert_eq!(bits(&back), bits(&samples));
         prop_assert_eq!(pack_samples(&back), blob);
     }
@@ -68,13 +69,13 @@ proptest! {
     #[test]
     fn events_come_back(events in prop::collection::vec(event(), 0..60), lost in any::<u64>()) {
         let stream = BlockEvents { events, lost };
-        prop_assert_eq!(unpack_events(&pack_events(&stream)).unwrap(), stream);
+        prop_assert_eq!(unpack_events(&pack_events(&stream), &mut Inflater::default()).unwrap(), stream);
     }
 
     #[test]
     fn any_bytes_are_refused_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = unpack_samples(&bytes);
-        let _ = unpack_events(&bytes);
+        let _ = unpack_samples(&bytes, &mut Inflater::default());
+        let _ = unpack_events(&bytes, &mut Inflater::default());
     }
 
     #[test]
@@ -85,14 +86,14 @@ proptest! {
         let mut blob = vec![VERSION, 19];
         blob.extend(rows.to_le_bytes());
         blob.extend(deflate(&plain));
-        let _ = unpack_samples(&blob);
+        let _ = unpack_samples(&blob, &mut Inflater::default());
     }
 }
 
 #[test]
 fn damage_is_said_in_words() {
     let blob = pack_samples(&[Sample::default()]);
-    let told = |blob: &[u8]| unpack_samples(blob).unwrap_err();
+    let told = |blob: &[u8]| unpack_samples(blob, &mut Inflater::default()).unwrap_err();
     assert_eq!(told(&[]), "ends early");
     assert_eq!(told(&[&[9], &blob[1..]].concat()), "has the unknown version 9");
     assert_eq!(told(&[&[1, 5], &blob[2..]].concat()), "has 5 columns, expected 19");
@@ -117,7 +118,10 @@ fn a_bomb_is_not_unpacked() {
 fn a_column_added_later_is_ignored() {
     let rows = [[Some(7_u64), Some(8), None], [Some(9), None, Some(1)]];
     let blob = pack(&rows);
-    assert_eq!(unpack::<2>(&blob).unwrap(), vec![[Some(7), Some(8)], [Some(9), None]]);
+    assert_eq!(
+        unpack::<2>(&blob, &mut Inflater::default()).unwrap(),
+        vec![[Some(7), Some(8)], [Some(9), None]]
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Verification of a run file against its digests.
 
 use super::{FORMAT, FORMAT_KEY, Result, RunFile, SEAL, SEALED};
-use crate::attempt::{Kept, Reader};
+use crate::attempt::{Kept, Reader, Wanted};
 use crate::seal::Seal;
 use rusqlite::OptionalExtension;
 use seekwell_model::plan::PlannedTrial;
@@ -31,16 +31,18 @@ impl RunFile {
     /// # Errors
     /// When the file cannot be read.
     pub fn verify(&self) -> Result<Integrity> {
-        self.check(&mut |_, _| {})
+        self.check(&Wanted::default(), &mut |_, _| {})
     }
 
-    /// [`Self::records`] and [`Self::verify`] in one pass over the file. `lighten` takes out of each record, as soon as
-    /// it is read, what the caller does not need: a run of 100,000 trials fills gigabytes.
+    /// [`Self::records`] and [`Self::verify`] in one pass over the file. Parts that are not `wanted` may be left out, and
+    /// `lighten` takes out of each record, as soon as it is read, what else the caller does not need: a run of 100,000
+    /// trials fills gigabytes.
     ///
     /// # Errors
     /// When the file cannot be read or a record that counts is damaged.
     pub fn verified_records(
         &self,
+        wanted: &Wanted,
         lighten: &dyn Fn(&mut Record),
     ) -> Result<(Vec<(PlannedTrial, Record)>, Integrity)> {
         if self.format.major < FORMAT.major {
@@ -49,7 +51,7 @@ impl RunFile {
             return Ok((records, Integrity::NotVerifiable));
         }
         let mut last = BTreeMap::new();
-        let integrity = self.check(&mut |trial, kept| {
+        let integrity = self.check(wanted, &mut |trial, kept| {
             let kept = kept.map(|mut kept| {
                 lighten(&mut kept.record);
                 (kept.trial, kept.record)
@@ -63,6 +65,7 @@ impl RunFile {
     /// Verifies the file and shows every attempt on the way.
     fn check(
         &self,
+        wanted: &Wanted,
         show: &mut dyn FnMut(PlannedTrial, std::result::Result<Kept, String>),
     ) -> Result<Integrity> {
         if self.format.major < FORMAT.major {
@@ -96,7 +99,7 @@ impl RunFile {
             }
             show(trial, attempt);
         };
-        Reader::new(&self.connection)
+        Reader::of(&self.connection, wanted.clone())
             .and_then(|reader| reader.each("attempt ORDER BY id", &mut see))
             .map_err(self.failed("read"))?;
         let found = Seal::kept(self.required_meta(SEAL)?);

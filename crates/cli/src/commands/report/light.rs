@@ -4,6 +4,7 @@ use seekwell_model::plan::Plan;
 use seekwell_model::record::{Record, Sample};
 use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::verdict::Verdict;
+use seekwell_store::Wanted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -48,6 +49,12 @@ impl Light {
             Some(Judged { step: step.to_owned(), metrics, is_model })
         };
         Self { judged: verdict.and_then(judged) }
+    }
+
+    /// Parts of records that are worth reading: of a record that is read whole, [`Self::lighten`] leaves no more.
+    pub(super) fn wanted(&self) -> Wanted {
+        let shown = |judged: &Judged| judged.metrics.iter().map(ToString::to_string).collect();
+        Wanted { histograms: false, series: false, metrics: self.judged.as_ref().map(shown) }
     }
 
     pub(super) fn lighten(&self, record: &mut Record) {
