@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: decides cluster-faults cluster-pairs image forecasts layers fuzz kills layer-kills test-layers test-capture situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: recordings decides cluster-faults cluster-pairs image forecasts layers fuzz kills layer-kills test-layers test-capture situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -39,6 +39,9 @@ power-cuts: packages ## cut the power of modelled disks 1,000 times under ext4, 
 
 layers: packages ## try every kind of layer with a filesystem in guests; needs the lab kernel of the set layers (3 minutes)
 	SEEKWELL_LAYERS=all $(CARGO) test --locked --package seekwell-virtual --test layers -- --nocapture
+
+recordings: packages ## replay ten programs that were recorded in guests against the programs, on four stacks; needs the lab kernel of the set recording (10 minutes)
+	SEEKWELL_RECORDINGS=all $(CARGO) test --locked --package seekwell-virtual --test recording -- --nocapture
 
 fuzz: packages ## give every parser of foreign files mutated input for ten minutes (SEEKWELL_FUZZ_S=600), two at a time
 	SEEKWELL_FUZZ_S=$(or $(SEEKWELL_FUZZ_S),600) SEEKWELL_FUZZ_SEED=$(or $(SEEKWELL_FUZZ_SEED),$(shell date +%s)) \

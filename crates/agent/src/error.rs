@@ -18,6 +18,9 @@ pub enum Fault {
     /// Counters or events could not be read.
     #[error(transparent)]
     Observe(#[from] ObserveError),
+    /// Calls could not be recorded.
+    #[error(transparent)]
+    Capture(#[from] seekwell_capture::CaptureError),
     /// A step of the workload failed.
     #[error(transparent)]
     Workload(#[from] WorkloadError),

@@ -419,6 +419,7 @@ impl HostBackend {
             undo: Some(self.undo.clone()),
             work: self.work.clone(),
             synced: vec![],
+            record: false,
         };
         let input = request_file(&request).map_err(process("cannot write the agent's request"))?;
         let pipe = || {

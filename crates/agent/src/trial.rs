@@ -12,6 +12,7 @@ use crate::stack::observed::Observed;
 use crate::stack::ready::Ready;
 use crate::stack::standing;
 use crate::strays::end_strays;
+use seekwell_capture::guest::Recording;
 use seekwell_host::sysfs::System;
 use seekwell_host::undo::Undo;
 use seekwell_model::agent::{TrialPart, TrialRequest};
@@ -19,7 +20,7 @@ use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::lab::ALONE;
 use seekwell_model::record::{Record, Status, StepRecord};
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_model::workloads::{CacheState, StepOutline};
+use seekwell_model::workloads::{CacheState, StepOutline, WorkloadParams};
 use seekwell_observe::clock::monotonic_ns;
 use seekwell_stats::derive_seed;
 use seekwell_workload::{Beside, Step};
@@ -158,6 +159,7 @@ fn run_workload(ready: &mut Ready<'_>, trial: &mut Trial<'_, '_>) -> Result<(), 
     let request = trial.request;
     let workload = &request.workload;
     let mut begun = false;
+    let mut recording = None;
     for (position, params) in workload.parts.iter().enumerate() {
         let accompanied = workload.is_accompanied() && position + 1 == workload.parts.len();
         for mut step in seekwell_workload::steps(params) {
@@ -168,27 +170,46 @@ fn run_workload(ready: &mut Ready<'_>, trial: &mut Trial<'_, '_>) -> Result<(), 
                 TrialPart::Measure if !begun => continue,
                 _ => {}
             }
+            let is_command = matches!(params, WorkloadParams::Command(_));
             if accompanied && outline.measured {
                 run_accompanied(ready, step.as_mut(), &outline, trial)?;
+            } else if request.record && outline.measured && is_command {
+                if recording.is_none() {
+                    recording = Some(trial.stage(&outline.name, |_| prepare_recording(ready))?);
+                }
+                run_step(ready, step.as_mut(), outline, recording.as_mut(), trial)?;
             } else {
-                run_step(ready, step.as_mut(), outline, trial)?;
+                run_step(ready, step.as_mut(), outline, None, trial)?;
             }
         }
     }
     Ok(())
 }
 
+/// Records the files as they are, before the cache gets the state that the step starts from.
+fn prepare_recording(ready: &Ready<'_>) -> Result<Recording, Fault> {
+    let mut recording = Recording::open()?;
+    if let Some(directory) = ready.directory() {
+        recording.walk(&directory)?;
+    }
+    Ok(recording)
+}
+
 fn run_step(
     ready: &mut Ready<'_>,
     step: &mut dyn Step,
     outline: StepOutline,
+    mut recording: Option<&mut Recording>,
     trial: &mut Trial<'_, '_>,
 ) -> Result<(), TrialError> {
     trial.stage(&outline.name, |_| ready.prepare(&outline))?;
     trial.step(&outline.name, |trial| {
         let directory = ready.directory();
         let body = || {
-            let outcome = step.run(&ready.context(directory.as_deref()))?;
+            recording.as_mut().map_or(Ok(()), |recording| recording.begin())?;
+            let outcome = step.run(&ready.context(directory.as_deref()));
+            recording.as_mut().map_or(Ok(()), |recording| recording.end())?;
+            let outcome = outcome?;
             if !outline.writes && directory.is_some() {
                 // Reading may have written, by access times: that reaches the device while its
                 // counters still belong to this step, and after its own clock has stopped.
@@ -215,7 +236,7 @@ fn run_accompanied(
     let mut beside = prepare_beside(ready, trial)?;
     let mut alone = outline.clone();
     alone.name.push_str(ALONE);
-    run_step(ready, step, alone, trial)?;
+    run_step(ready, step, alone, None, trial)?;
     // Remounting under the background workload is not possible: before it starts.
     trial.stage(&outline.name, |_| ready.prepare(outline))?;
     let together = run_together(ready, step, outline, &mut beside, trial);

@@ -101,6 +101,7 @@ fn run_changed(
         undo: None,
         work: work.path().to_owned(),
         synced: vec![],
+        record: false,
     };
     change(&mut request);
     let trial = std::thread::spawn(move || {

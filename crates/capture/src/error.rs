@@ -128,6 +128,12 @@ pub enum CaptureError {
         /// Traced directory.
         traced: PathBuf,
     },
+    /// The lab kernel does not record.
+    #[error(
+        "this lab kernel does not record calls; build one that does: seekwell kernel build --set \
+         recording"
+    )]
+    NoRecording,
     /// The trace cannot be written.
     #[error(transparent)]
     Trace(#[from] TraceError),

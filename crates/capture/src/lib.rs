@@ -10,6 +10,7 @@ mod bpf;
 mod btf;
 mod container;
 mod error;
+pub mod guest;
 mod kernel;
 mod live;
 mod load;

@@ -50,6 +50,19 @@ const PIPES: [u32; 2] = [22, 293];
 /// wakes the thread that joins the one that ends. They are not in the trace.
 const TOGETHER: [u32; 6] = [60, 202, 449, 454, 455, 456];
 
+/// Calls that are recorded, with their flags.
+pub(crate) fn recorded_calls() -> impl Iterator<Item = (u32, u32)> {
+    let calls = CALLS.iter().filter(|call| call.number < OPERATIONS);
+    let makers = MAKERS.iter().map(|number| (*number, 1 | 1 << 1));
+    let pipes = PIPES.iter().map(|number| (*number, 1 | 1 << 6));
+    let together = TOGETHER.iter().map(|number| (*number, 1 | 1 << 18));
+    calls
+        .map(|call| (u32::from(call.number), flags(call)))
+        .chain(makers)
+        .chain(pipes)
+        .chain(together)
+}
+
 /// Loaded programs and their maps. Dropping it detaches them.
 pub(crate) struct Loaded {
     maps: HashMap<String, OwnedFd>,
@@ -221,15 +234,7 @@ impl Loaded {
 
     fn fill_calls(&self) -> Result<(), CaptureError> {
         let map = self.map("calls")?;
-        for call in CALLS.iter().filter(|call| call.number < OPERATIONS) {
-            let key = u32::from(call.number).to_ne_bytes();
-            bpf::update(map, &key, &flags(call).to_ne_bytes())
-                .map_err(CaptureError::bpf("fill the map calls"))?;
-        }
-        let makers = MAKERS.iter().map(|number| (number, 1_u32 | 1 << 1));
-        let pipes = PIPES.iter().map(|number| (number, 1 | 1 << 6));
-        let together = TOGETHER.iter().map(|number| (number, 1 | 1 << 18));
-        for (number, flags) in makers.chain(pipes).chain(together) {
+        for (number, flags) in recorded_calls() {
             bpf::update(map, &number.to_ne_bytes(), &flags.to_ne_bytes())
                 .map_err(CaptureError::bpf("fill the map calls"))?;
         }

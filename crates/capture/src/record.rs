@@ -11,6 +11,8 @@ pub(crate) enum Record {
     Wake(WakeRecord),
     Fault(FaultRecord),
     Slept(SleptRecord),
+    /// A descriptor, or the working directory, that a process has when a program begins in it.
+    Held(PathRecord),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +42,7 @@ pub(crate) enum Slot {
 
 #[derive(Clone, Debug)]
 pub(crate) struct PathRecord {
+    pub(crate) process: u32,
     pub(crate) thread: u32,
     pub(crate) slot: Slot,
     /// Descriptor, of what was opened.
@@ -152,6 +155,9 @@ impl FaultRecord {
     }
 }
 
+/// Type of [`Record::Held`], which the kernels of guests alone write.
+const HELD: u32 = 32;
+
 /// Codes of libaio begin here.
 pub(crate) const LIBAIO: u32 = 1000;
 
@@ -190,6 +196,7 @@ impl Record {
         Some(match Fields::<4>::of(bytes)?.word(0) {
             1 => Self::Call(call(&Fields::of(bytes)?)),
             2 => Self::Path(path(bytes)?),
+            HELD => Self::Held(path(bytes)?),
             kind @ 3..=5 => Self::Life(life(kind, &Fields::of(bytes)?)),
             6 => {
                 let fields = Fields::<48>::of(bytes)?;
@@ -324,6 +331,7 @@ fn path(bytes: &[u8]) -> Option<PathRecord> {
     };
     let descriptor = |at: usize| Some(fields.word(at).cast_signed()).filter(|fd| *fd >= 0);
     Some(PathRecord {
+        process: fields.word(16),
         thread: fields.word(20),
         slot,
         fd: descriptor(56),

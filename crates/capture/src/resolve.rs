@@ -31,6 +31,8 @@ pub(crate) struct Resolver {
     own: u32,
     /// On-CPU time before each call that is the recording's own.
     around_ns: u64,
+    /// True when the processes run on this kernel, which tells of them what no record does.
+    is_here: bool,
     /// Directories that the trace is limited to; empty for all.
     limits: Vec<String>,
     /// Calls by their number.
@@ -137,6 +139,7 @@ impl Resolver {
             origin_ns,
             own,
             around_ns: 0,
+            is_here: true,
             limits,
             calls,
             processes: FastMap::default(),
@@ -150,6 +153,11 @@ impl Resolver {
             woken: FastMap::default(),
             held: FastMap::default(),
         }
+    }
+
+    /// For records of another kernel.
+    pub(crate) fn of_guest() -> Self {
+        Self { is_here: false, ..Self::new(0, 0, Vec::new()) }
     }
 
     pub(crate) fn path(&self, file: FileId) -> Option<&str> {
@@ -216,6 +224,10 @@ impl Resolver {
 
     /// Learns directory and descriptors of a process that runs already.
     pub(crate) fn seed(&mut self, process: u32, writer: &mut TraceWriter) {
+        if !self.is_here {
+            self.processes.entry(process).or_default();
+            return;
+        }
         let seen = processes::seen(process);
         let mut known =
             Process { name: seen.name.clone(), directory: seen.directory, ..Process::default() };
@@ -259,6 +271,10 @@ impl Resolver {
             }
             Record::Fault(fault) => self.fault(&fault, writer),
             Record::Slept(slept) => self.slept(&slept, writer),
+            Record::Held(held) => {
+                self.learn(&held, writer);
+                Ok(())
+            }
         }
     }
 
@@ -482,6 +498,21 @@ impl Resolver {
         }
     }
 
+    /// Learns a descriptor or the working directory of a process.
+    fn learn(&mut self, held: &PathRecord, writer: &mut TraceWriter) {
+        let file = match held.slot {
+            Slot::Opened => self.file(&held.text, Some(held), writer),
+            _ => None,
+        };
+        let known = self.processes.entry(held.process).or_default();
+        match held.fd {
+            Some(fd) => {
+                known.descriptors.insert(fd, Descriptor { file, close_on_exec: false });
+            }
+            None => known.directory = Some(held.text.clone()),
+        }
+    }
+
     fn inside(&self, file: FileId) -> bool {
         self.entries.get(file.0 as usize).is_some_and(|entry| entry.inside)
     }
@@ -577,6 +608,9 @@ impl Resolver {
         }
         if let Some(known) = self.processes.get(&process)?.descriptors.get(&fd) {
             return known.file;
+        }
+        if !self.is_here {
+            return None;
         }
         let path = processes::descriptor(process, fd);
         let file = path.and_then(|path| self.file(&path, None, writer));

@@ -19,6 +19,9 @@ const SAMPLING: Duration = Duration::from_secs(10);
 const SAMPLE: usize = 4096;
 const O_NOATIME: i32 = 0o1_000_000;
 
+/// Takes an entry of a tree.
+pub(crate) type Each<'a> = dyn FnMut(InitialEntry) -> Result<(), CaptureError> + 'a;
+
 /// Limits that are shared by the trees of a capture.
 struct Walk<'a> {
     started: Instant,
@@ -38,24 +41,37 @@ pub(crate) fn walk(
     stop: &AtomicBool,
     writer: &mut TraceWriter,
 ) -> Result<Vec<Tree>, CaptureError> {
+    visit(roots, output, stop, &mut |entry| Ok(writer.initial(entry)?))
+}
+
+/// Gives what is in these trees to `each`.
+///
+/// # Errors
+/// Those of `each`.
+pub(crate) fn visit(
+    roots: &[PathBuf],
+    output: &Path,
+    stop: &AtomicBool,
+    each: &mut Each<'_>,
+) -> Result<Vec<Tree>, CaptureError> {
     let output = output.canonicalize().unwrap_or_else(|_| output.to_owned());
     let mut walk = Walk { started: Instant::now(), left: ENTRIES, stop, output: &output };
     let mut trees = Vec::new();
     for root in roots {
-        let complete = walk.tree(root, writer)?;
+        let complete = walk.tree(root, each)?;
         trees.push(Tree { root: root.to_string_lossy().into_owned(), complete });
     }
     Ok(trees)
 }
 
 impl Walk<'_> {
-    /// Writes a tree; true when all of it was seen.
-    fn tree(&mut self, root: &Path, writer: &mut TraceWriter) -> Result<bool, CaptureError> {
+    /// Gives a tree; true when all of it was seen.
+    fn tree(&mut self, root: &Path, each: &mut Each<'_>) -> Result<bool, CaptureError> {
         let Ok(top) = root.symlink_metadata() else { return Ok(false) };
         let device = top.dev();
         let mut complete = true;
         let mut left = vec![root.to_owned()];
-        writer.initial(self.entry(root, &top))?;
+        each(self.entry(root, &top))?;
         while let Some(folder) = left.pop() {
             let Ok(entries) = std::fs::read_dir(&folder) else {
                 complete &= folder.symlink_metadata().is_ok_and(|found| !found.is_dir());
@@ -81,7 +97,7 @@ impl Walk<'_> {
                     continue;
                 }
                 self.left -= 1;
-                writer.initial(self.entry(&path, &metadata))?;
+                each(self.entry(&path, &metadata))?;
                 if metadata.is_dir() {
                     left.push(path);
                 }

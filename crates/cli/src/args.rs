@@ -206,6 +206,8 @@ pub enum KernelSetArg {
     Reduced,
     /// The full set, with LUKS, zram and other layers that charge CPU time
     Layers,
+    /// The set layers, for `run --record`
+    Recording,
 }
 
 /// Actions on modelled devices.
@@ -362,6 +364,10 @@ pub struct RunArgs {
     /// nanoseconds, as `calibrate` measures it [default: none]
     #[arg(long, value_name = "CALL,KIB")]
     pub cpu: Option<CpuCharge>,
+    /// Virtual backend: record the calls of the measured commands in the first round: a trace of each
+    /// trial, in this folder; needs the lab kernel of the set recording
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["check", "ranges"])]
+    pub record: Option<PathBuf>,
     /// Virtual backend: run the lab again with every undetermined number of its devices at both bounds
     /// of its range, and report where the verdict changes; exit status 4 if it does
     #[arg(long, requires = "lab", conflicts_with_all = ["json", "time", "until_decided", "at_most"])]
@@ -388,6 +394,7 @@ impl RunArgs {
             jobs: self.jobs,
             cpu: self.cpu,
             check: self.check,
+            record: self.record.clone(),
             cluster: self
                 .at
                 .is_elsewhere()

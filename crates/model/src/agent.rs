@@ -113,6 +113,9 @@ pub struct TrialRequest {
     /// Said to be synced before the power cut that [`TrialPart::Survey`] looks at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub synced: Vec<String>,
+    /// True to record the calls of the measured commands (virtual backend, lab kernels that record).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub record: bool,
 }
 
 /// Queue settings made equal across the stacks compared.

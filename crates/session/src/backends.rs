@@ -24,7 +24,9 @@ pub const BACKENDS: [Entry; 2] = [
     Entry { name: Host::NAME, options: &["device", "journal-device", "nodes"], setup: Host::setup },
     Entry {
         name: "virtual",
-        options: &["model", "on", "kernel", "bring", "set", "jobs", "cpu", "check", "nodes"],
+        options: &[
+            "model", "on", "kernel", "bring", "set", "jobs", "cpu", "check", "record", "nodes",
+        ],
         setup: Guests::setup,
     },
 ];

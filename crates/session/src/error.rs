@@ -150,6 +150,9 @@ pub enum SessionError {
     /// The list of lab kernels cannot be read.
     #[error(transparent)]
     Kernels(KernelError),
+    /// Nothing can be recorded.
+    #[error("{0}")]
+    Record(String),
     /// No lab kernel, or not exactly one, fits.
     #[error("{0}")]
     Kernel(String),

@@ -48,8 +48,16 @@ impl Guests {
             return Ok(kernel);
         }
         let cache = self.machine.kernels.as_deref().ok_or(SessionError::NoHome)?;
-        let chosen = choose_kernel(cache, self.options.kernel.as_deref(), lab)?;
-        if self.charge().work != WorkCharge::default() && chosen.set != KernelSet::Layers {
+        let needed = |set: KernelSet| {
+            let records = set == KernelSet::Recording || self.options.record.is_none();
+            records && labs::has_layers(set, lab)
+        };
+        let chosen = choose_kernel(cache, self.options.kernel.as_deref(), lab, &needed)?;
+        if self.options.record.is_some() && chosen.set != KernelSet::Recording {
+            let text = "--record needs the lab kernel of the set recording; build it: seekwell kernel build --set recording";
+            return Err(SessionError::Kernel(text.to_owned()));
+        }
+        if self.charge().work != WorkCharge::default() && !chosen.set.has_layers() {
             let text = "only a lab kernel of the set layers charges the work of layers; build one: seekwell kernel build --set layers";
             return Err(SessionError::Kernel(text.to_owned()));
         }
@@ -58,6 +66,26 @@ impl Guests {
 
     fn charge(&self) -> CpuCharge {
         self.options.cpu.unwrap_or_default()
+    }
+
+    /// Checks that commands of this plan can be recorded in a folder.
+    fn check_record(&self, folder: &Path, plan: &Plan) -> Result<(), SessionError> {
+        let mut parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
+        if !parts.any(|part| matches!(part, WorkloadParams::Command(_))) {
+            let text = "--record records workloads of kind \"command\", and the lab has none";
+            return Err(SessionError::Record(text.to_owned()));
+        }
+        if self.options.cluster.is_some() {
+            let text = "--record records on this machine alone; leave out --on";
+            return Err(SessionError::Record(text.to_owned()));
+        }
+        let is_new = std::fs::read_dir(folder).map_or(true, |mut all| all.next().is_none());
+        if !is_new {
+            let folder = folder.display();
+            let text = format!("--record needs a new folder, and {folder} is not empty");
+            return Err(SessionError::Record(text));
+        }
+        Ok(())
     }
 
     fn backend(&self, lab: &Lab) -> Result<VirtualBackend, SessionError> {
@@ -73,6 +101,7 @@ impl Guests {
             scratch: self.options.scratch.clone().unwrap_or(self.machine.temporary.clone()),
             charge: self.charge(),
             check: self.options.check,
+            record: self.options.record.clone(),
         };
         let folders = &self.machine.folders;
         Ok(VirtualBackend::new(options, &|name| machine::find(folders, name))?)
@@ -166,6 +195,7 @@ impl Setup for Guests {
     }
 
     fn open(&self, plan: &Plan, run_file: &Path) -> Result<Opened, SessionError> {
+        self.options.record.as_deref().map_or(Ok(()), |folder| self.check_record(folder, plan))?;
         let backend = self.backend(&plan.lab)?;
         let mut environment = self.environment(&plan.lab)?;
         let checked = labs::compare_with_published(&plan.lab, self.devices.files());
@@ -183,7 +213,12 @@ impl Setup for Guests {
 
 /// The kernel whose id begins with `id`, or the best kernel of this version: with every
 /// filesystem if one was built.
-fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, SessionError> {
+fn choose_kernel(
+    cache: &Path,
+    id: Option<&str>,
+    lab: &Lab,
+    needed: &dyn Fn(KernelSet) -> bool,
+) -> Result<Kernel, SessionError> {
     let kernels = kernel::list(cache).map_err(SessionError::Kernels)?;
     if let Some(id) = id {
         let mut named = kernels.into_iter().filter(|kernel| kernel.id.starts_with(id));
@@ -197,7 +232,7 @@ fn choose_kernel(cache: &Path, id: Option<&str>, lab: &Lab) -> Result<Kernel, Se
             ))),
         };
     }
-    kernel::usual(kernels, &|set| labs::has_layers(set, lab)).ok_or_else(|| {
+    kernel::usual(kernels, needed).ok_or_else(|| {
         let text = "no lab kernel of this version found; build one: seekwell kernel build";
         let faster = if labs::reduced_is_enough(lab) {
             ", or faster, with all that this lab needs: seekwell kernel build --set reduced"

@@ -37,6 +37,8 @@ pub struct Options {
     pub cpu: Option<CpuCharge>,
     /// Virtual: runs every trial twice and compares.
     pub check: bool,
+    /// Virtual: folder for the traces of the measured commands of the first round.
+    pub record: Option<PathBuf>,
     /// Runs the trials on the nodes of a cluster instead of this machine.
     pub cluster: Option<OnCluster>,
     /// Directory for scratch images, or for guest data that does not fit in memory.
@@ -95,6 +97,7 @@ impl Options {
             ("jobs", self.jobs.is_some()),
             ("cpu", self.cpu.is_some()),
             ("check", self.check),
+            ("record", self.record.is_some()),
             ("nodes", self.cluster.is_some()),
         ];
         all.into_iter().filter_map(|(name, given)| given.then_some(name))

@@ -345,7 +345,7 @@ fn repeat(repeats: usize) {
         let kinds: &[&str] = match stage.kernel.set {
             KernelSet::Full => &FILESYSTEMS,
             KernelSet::Reduced => &FEW_FILESYSTEMS,
-            KernelSet::Layers => &FILESYSTEMS,
+            KernelSet::Layers | KernelSet::Recording => &FILESYSTEMS,
         };
         for kind in kinds {
             let begun = WallClock::now();

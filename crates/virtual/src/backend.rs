@@ -5,11 +5,13 @@ mod transcript;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use seekwell_capture::{CaptureError, guest};
 use seekwell_device::{DeviceError, DeviceFile, Model};
 use seekwell_model::FORMAT;
 use seekwell_model::agent::{DeviceHandle, QueueDefaults, TrialPart, TrialRequest};
@@ -75,6 +77,8 @@ pub struct VirtualOptions {
     pub charge: CpuCharge,
     /// Run every trial twice and fail if the runs differ.
     pub check: bool,
+    /// Folder for the traces of the measured commands of the first round.
+    pub record: Option<PathBuf>,
 }
 
 /// CPU of a trial on this machine, and the flag that ends it. Neither changes results.
@@ -134,6 +138,14 @@ pub enum VirtualBackendError {
         label: String,
         /// The first difference.
         difference: Box<Difference>,
+    },
+    /// The records of a guest could not become a trace.
+    #[error("cannot make a trace of {label}")]
+    Record {
+        /// The stack.
+        label: String,
+        /// Cause.
+        source: CaptureError,
     },
     /// The trial was cancelled.
     #[error("the trial was cancelled")]
@@ -395,13 +407,26 @@ impl VirtualBackend {
     ) -> Result<(Record, Outcome), VirtualBackendError> {
         let settings = self.settings(guest);
         let disks = disks(&settings)?;
-        let request = guest.request();
-        let (mut record, outcome) = self.run_agent(&request, disks, settings, progress)?;
+        let mut request = guest.request();
+        request.record = self.options.record.is_some() && guest.is_recorded();
+        let (mut record, mut outcome) = self.run_agent(&request, disks, settings, progress)?;
+        if let (true, Some(records)) = (record.status == Status::Ok, outcome.records.take()) {
+            self.keep_trace(guest, records)?;
+        }
         record.in_force.memory_limit = Some(memory(guest.stack()));
         if self.options.charge == CpuCharge::default() {
             record.warnings.push(cpu_is_free());
         }
         Ok((record, outcome))
+    }
+
+    /// Makes a trace of a guest's records.
+    fn keep_trace(&self, guest: &Guest<'_>, mut records: File) -> Result<(), VirtualBackendError> {
+        let Some(folder) = &self.options.record else { return Ok(()) };
+        let folder = folder.join(guest.trace_name());
+        guest::trace_of(&mut records, &folder, &self.options.kernel.version).map(drop).map_err(
+            |source| VirtualBackendError::Record { label: guest.stack().label.clone(), source },
+        )
     }
 
     /// Runs a guest whose agent gets this request.
@@ -520,6 +545,22 @@ impl<'a> Guest<'a> {
         self.plan.pair(self.trial).0
     }
 
+    /// Returns true if it is the guest whose measured commands are recorded.
+    fn is_recorded(&self) -> bool {
+        let measures = matches!(self.part, TrialPart::Whole | TrialPart::Measure | TrialPart::Made);
+        self.trial.round == 0 && measures
+    }
+
+    /// Returns the name of its trace's folder: number of the trial, stack and workload.
+    fn trace_name(&self) -> String {
+        let (stack, workload) = self.plan.pair(self.trial);
+        let plain = |text: &str| {
+            let harmless = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+            text.chars().map(harmless).collect::<String>()
+        };
+        format!("{:03}-{}-{}", self.trial.index, plain(&stack.label), plain(&workload.name))
+    }
+
     /// Returns true if the stack has no filesystem.
     fn is_raw(&self) -> bool {
         filesystem(&self.stack().filesystem.kind).is_some_and(FilesystemDefinition::is_raw)
@@ -561,6 +602,7 @@ impl<'a> Guest<'a> {
             undo: None,
             work: PathBuf::from(WORK),
             synced: Vec::new(),
+            record: false,
         }
     }
 }

@@ -240,7 +240,7 @@ pub fn facts(
         .filter_map(|one| one.kernel_type);
     let mut kernel_filesystems: Vec<String> = in_kernel.map(str::to_owned).collect();
     kernel_filesystems.dedup();
-    if kernel.set == KernelSet::Layers {
+    if kernel.set.has_layers() {
         kernel_filesystems.push(NFS_SERVER.to_owned());
     }
     let sizes = backings(lab).filter_map(|(_, backing)| match backing {
@@ -274,7 +274,7 @@ fn has(set: KernelSet, kernels: LabKernels) -> bool {
     match set {
         KernelSet::Reduced => kernels == LabKernels::Every,
         KernelSet::Full => kernels != LabKernels::Layers,
-        KernelSet::Layers => true,
+        KernelSet::Layers | KernelSet::Recording => true,
     }
 }
 
@@ -308,7 +308,7 @@ fn has_nfs(lab: &Lab) -> bool {
 pub fn has_layers(set: KernelSet, lab: &Lab) -> bool {
     let layers = lab.layers.iter().flat_map(|layers| &layers.parts);
     layers.filter_map(|layer| layer.find()).all(|kind| has(set, kind.definition().lab_kernels))
-        && (set == KernelSet::Layers || !has_nfs(lab))
+        && (set.has_layers() || !has_nfs(lab))
 }
 
 /// The filesystems of the reduced lab kernel, as a sentence lists them.

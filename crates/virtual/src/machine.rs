@@ -245,6 +245,8 @@ pub struct Outcome {
     pub cost: HostCost,
     /// Transport that clock and guest used.
     pub transport: Transport,
+    /// Records of the guest's kernel, if it recorded calls.
+    pub records: Option<File>,
 }
 
 impl Outcome {
@@ -308,6 +310,7 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
         _ => process.end(),
     };
     let exit = exit.map_err(failed("wait for the guest"))?;
+    let records = site.records()?;
     let console = site.read_console()?;
     let disks = disks(ports, roles, matches!(halt, Halt::PowerCut), virtual_ns)?;
     let controller_cpu = thread_cpu().saturating_sub(cpu_before);
@@ -325,6 +328,7 @@ pub fn run(trial: Trial<'_>, hear: &mut dyn FnMut(&[u8])) -> Result<Outcome, Mac
         disks,
         cost,
         transport,
+        records,
     })
 }
 
@@ -398,6 +402,14 @@ impl Site {
         Ok((process, scene))
     }
 
+    /// The file that the kernel wrote its records to.
+    fn records(&self) -> Result<Option<File>, MachineError> {
+        match File::open(self.directory.path().join(RECORDS)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some).map_err(failed("read the guest's records")),
+        }
+    }
+
     /// The last [`CONSOLE_BYTES`] of what was printed.
     fn read_console(mut self) -> Result<String, MachineError> {
         let mut read = || {
@@ -410,6 +422,9 @@ impl Site {
         read().map_err(failed("read the guest's console"))
     }
 }
+
+/// File in the guest's directory that a kernel of the set `recording` writes records to.
+const RECORDS: &str = "record";
 
 /// Bytes kept of a guest's console.
 const CONSOLE_BYTES: u64 = 1 << 20;

@@ -74,7 +74,7 @@ fn kernel(test: &str, needed: LabKernels, tools: &[&str]) -> Option<Kernel> {
         return None;
     }
     let kernel = common::lab_kernel_with(test, &|set| match set {
-        KernelSet::Layers => true,
+        KernelSet::Layers | KernelSet::Recording => true,
         KernelSet::Full => needed != LabKernels::Layers,
         KernelSet::Reduced => needed == LabKernels::Every,
     })?;
@@ -92,6 +92,7 @@ fn run_charged(kernel: &Kernel, plan: &Plan, tools: &[&str], charge: CpuCharge) 
         scratch: Path::new(scratch.path()).to_path_buf(),
         charge,
         check: false,
+        record: None,
     };
     let backend = VirtualBackend::new(options, &seekwell_testing::tool).unwrap();
     let record = backend.run_trial(plan, &plan.trials[0], &Lane::default(), &mut |_| {}).unwrap();

@@ -79,6 +79,7 @@ fn backend_with(kernel: Kernel, scratch: &Path, traces: Vec<PathBuf>) -> Virtual
         scratch: scratch.to_path_buf(),
         charge: CpuCharge::default(),
         check: false,
+        record: None,
     };
     VirtualBackend::new(options, &seekwell_testing::tool).unwrap()
 }

@@ -15,7 +15,7 @@ use seekwell_trace::Trace;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Kinds of differences and of reasons that a warning names.
 const SHOWN: usize = 5;
@@ -92,12 +92,26 @@ impl Replay {
             ReplaySpeed::Asap => Speed::AsFastAsPossible,
             ReplaySpeed::Open => Speed::Open(self.params.scale),
         };
+        if is_guest() {
+            await_timers();
+        }
         let (content, stop) = (self.content(), context.stop.clone());
         // In virtual time a thread that waits awake would wait without end.
         let options = Options { speed, content, stop, awake: !is_guest() };
         let replayed = replay(&made, &target, &options).map_err(self.failed())?;
         Ok(outcome(&self.outline, made.recorded(), replayed))
     }
+}
+
+/// Virtual time after which sleeps of a guest end when they should: before its first ticks, the first of
+/// them at 10 ms, they end at the next tick.
+const FINE_TIMERS: Duration = Duration::from_millis(40);
+
+/// Waits until sleeps of this guest are exact. Most guests have run for longer when a replay begins.
+fn await_timers() {
+    let since_start = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let since_start = Duration::try_from(since_start).unwrap_or(FINE_TIMERS);
+    std::thread::sleep(FINE_TIMERS.saturating_sub(since_start));
 }
 
 /// True in a guest of the virtual backend.

@@ -21,6 +21,7 @@ fn call(name: &str, result: i64, args: [u64; 6]) -> Record {
 
 fn path(slot: Slot, text: &str, inode: u64) -> Record {
     Record::Path(PathRecord {
+        process: 70_000_000,
         thread: 70_000_000,
         slot,
         fd: None,

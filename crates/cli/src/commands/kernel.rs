@@ -66,17 +66,18 @@ fn set(set: KernelSetArg) -> KernelSet {
         KernelSetArg::Full => KernelSet::Full,
         KernelSetArg::Reduced => KernelSet::Reduced,
         KernelSetArg::Layers => KernelSet::Layers,
+        KernelSetArg::Recording => KernelSet::Recording,
     }
 }
 
 /// One line per kernel; those of other versions of this program are marked.
 fn text(kernels: &[Kernel]) -> String {
-    let mut text = format!("{:16}  {:8}  {:22}  source\n", "kernel", "set", "version");
+    let mut text = format!("{:16}  {:9}  {:22}  source\n", "kernel", "set", "version");
     for kernel in kernels {
         let old = if kernel.is_current() { "" } else { "  (made by another version)" };
         let (id, set, version) = (&kernel.id, kernel.set.to_string(), &kernel.version);
         let source = terminal::harmless(&kernel.source);
-        let _ = writeln!(text, "{id:16}  {set:8}  {version:22}  {source}{old}");
+        let _ = writeln!(text, "{id:16}  {set:9}  {version:22}  {source}{old}");
     }
     text
 }

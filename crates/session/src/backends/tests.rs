@@ -35,6 +35,7 @@ fn every_option_belongs_to_one_backend_and_the_others_refuse_it() {
         jobs: Some(1),
         cpu: Some("1,1".parse().unwrap()),
         check: true,
+        record: Some(PathBuf::from("traces")),
         cluster: Some(OnCluster { workers: Workers::Others, stop: Arc::default() }),
         scratch: None,
         prices: vec![],

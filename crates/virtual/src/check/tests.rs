@@ -41,6 +41,7 @@ fn outcome(events: Vec<Event>, keep: bool) -> Outcome {
         disks: Vec::new(),
         cost,
         transport: Transport::Messages,
+        records: None,
     }
 }
 

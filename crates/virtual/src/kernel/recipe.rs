@@ -24,15 +24,24 @@ pub enum KernelSet {
     Reduced,
     /// The full set, and layers between device and filesystem.
     Layers,
+    /// The set `layers`, in a kernel that can record system calls.
+    Recording,
 }
 
 impl KernelSet {
+    /// Returns true if kernels of this set have layers, and charge their work.
+    #[must_use]
+    pub fn has_layers(self) -> bool {
+        matches!(self, Self::Layers | Self::Recording)
+    }
+
     /// Files that a build compiles, as counted with Debian's 6.12.117.
     pub(super) fn expected_files(self) -> u32 {
         match self {
             Self::Full => 1316,
             Self::Reduced => 1008,
             Self::Layers => 1316,
+            Self::Recording => 1317,
         }
     }
 }
@@ -43,6 +52,7 @@ impl fmt::Display for KernelSet {
             Self::Full => "full",
             Self::Reduced => "reduced",
             Self::Layers => "layers",
+            Self::Recording => "recording",
         })
     }
 }
@@ -57,7 +67,7 @@ pub(super) fn configuration(set: KernelSet) -> String {
     match set {
         KernelSet::Full => format!("{BASE}\n{FULL}"),
         KernelSet::Reduced => format!("{BASE}\n{REDUCED}"),
-        KernelSet::Layers => format!("{BASE}\n{FULL}\n{LAYERS}"),
+        KernelSet::Layers | KernelSet::Recording => format!("{BASE}\n{FULL}\n{LAYERS}"),
     }
 }
 
@@ -87,16 +97,21 @@ const PATCHES: [Patch; 6] = patches![
     "0006-um-bells-in-shared-memory.patch",
 ];
 
-/// Changes that the set with layers alone has.
+/// Changes that the sets with layers have.
 const LAYER_PATCHES: [Patch; 1] = patches!["0007-um-charge-layer-work.patch"];
+
+/// Changes that the set `recording` alone has: a program does the same in all sets, and those without
+/// keep the kernels that were built before.
+const RECORDING_PATCHES: [Patch; 1] = patches!["0008-um-record-system-calls.patch"];
 
 /// The changes to the source of a set, in the order in which they are applied.
 pub(super) fn patches(set: KernelSet) -> impl Iterator<Item = &'static Patch> {
-    let further: &[Patch] = match set {
-        KernelSet::Layers => &LAYER_PATCHES,
-        KernelSet::Full | KernelSet::Reduced => &[],
+    let (layers, recording): (&[Patch], &[Patch]) = match set {
+        KernelSet::Full | KernelSet::Reduced => (&[], &[]),
+        KernelSet::Layers => (&LAYER_PATCHES, &[]),
+        KernelSet::Recording => (&LAYER_PATCHES, &RECORDING_PATCHES),
     };
-    PATCHES.iter().chain(further)
+    PATCHES.iter().chain(layers).chain(recording)
 }
 
 /// Environment of every step: no user, host, time or language of this machine.

@@ -13,7 +13,7 @@ use seekwell_virtual::kernel::{self, Kernel, KernelSet};
 /// The kernel for tests: one in the user's cache that is made by today's recipe. `None`, counted as
 /// a skip, when there is none. `SEEKWELL_TEST_KERNEL` names a program to use instead.
 pub fn lab_kernel(test: &str) -> Option<Kernel> {
-    lab_kernel_with(test, &|set| set != KernelSet::Layers)
+    lab_kernel_with(test, &|set| matches!(set, KernelSet::Full | KernelSet::Reduced))
 }
 
 /// As [`lab_kernel`], of a set that has what the test needs.

@@ -1,0 +1,280 @@
+//! Captures inside guests whose kernel records calls itself: lab kernels of the set `recording`.
+//!
+//! In the guest, [`Recording`] says what to record. The kernel writes records like those of the eBPF
+//! programs to a file outside of the guest; [`trace_of`] makes a trace of them there.
+
+use crate::error::CaptureError;
+use crate::record::Record;
+use crate::resolve::Resolver;
+use crate::{load, walk};
+use seekwell_trace::meta::{Lost, Meta, Tree};
+use seekwell_trace::{Content, InitialEntry, Limits, TraceWriter};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// File of a kernel that records; it takes messages.
+const CONTROL: &str = "/proc/seekwell-record";
+/// First words of the messages.
+const SET_CALLS: u32 = 1;
+const BEGIN: u32 = 2;
+const END: u32 = 3;
+const ADD: u32 = 4;
+/// Numbers of calls that the kernel knows.
+const CALLS: usize = 512;
+/// Types of records besides those of [`Record`]: two of this room, two of the kernel.
+const INITIAL: u32 = 33;
+const BEGUN: u32 = 34;
+const ENDED: u32 = 35;
+const TREE: u32 = 36;
+/// Longest record: a path of 4096 bytes and its head, or an entry of a tree.
+const LONGEST: usize = 16 << 10;
+
+/// A recording, seen from the guest.
+#[derive(Debug)]
+pub struct Recording {
+    control: File,
+}
+
+impl Recording {
+    /// Prepares a recording.
+    ///
+    /// # Errors
+    /// [`CaptureError::NoRecording`] when the kernel does not record.
+    pub fn open() -> Result<Self, CaptureError> {
+        let control = File::options().write(true).open(CONTROL).map_err(|source| {
+            if source.kind() == ErrorKind::NotFound {
+                return CaptureError::NoRecording;
+            }
+            CaptureError::Target { path: CONTROL.into(), source }
+        })?;
+        let mut recording = Self { control };
+        let mut flags = [0_u32; CALLS];
+        for (number, own) in load::recorded_calls() {
+            if let Some(place) = flags.get_mut(number as usize) {
+                *place = own;
+            }
+        }
+        recording.say(SET_CALLS, flags.map(u32::to_ne_bytes).as_flattened())?;
+        Ok(recording)
+    }
+
+    /// Records the state of a tree. Its names and samples of its files are then in the page cache.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn walk(&mut self, root: &Path) -> Result<(), CaptureError> {
+        let nowhere = Path::new("");
+        let trees =
+            walk::visit(&[root.to_owned()], nowhere, &AtomicBool::new(false), &mut |entry| {
+                self.add(INITIAL, &initial_value(&entry))
+            })?;
+        trees.iter().try_for_each(|tree| self.add(TREE, &json!([tree.root, tree.complete])))
+    }
+
+    /// Records the programs that this thread starts from now on, with all that they start.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn begin(&mut self) -> Result<(), CaptureError> {
+        self.say(BEGIN, &[])
+    }
+
+    /// Starts no further recording. Programs that run still are recorded on.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn end(&mut self) -> Result<(), CaptureError> {
+        self.say(END, &[])
+    }
+
+    fn add(&mut self, kind: u32, value: &Value) -> Result<(), CaptureError> {
+        let mut record = kind.to_ne_bytes().to_vec();
+        record.extend(value.to_string().into_bytes());
+        self.say(ADD, &record)
+    }
+
+    fn say(&mut self, message: u32, rest: &[u8]) -> Result<(), CaptureError> {
+        let mut bytes = message.to_ne_bytes().to_vec();
+        bytes.extend_from_slice(rest);
+        let failed = |source| CaptureError::Target { path: CONTROL.into(), source };
+        self.control.write_all(&bytes).map_err(failed)
+    }
+}
+
+fn initial_value(entry: &InitialEntry) -> Value {
+    let content = match entry.content {
+        None => Value::Null,
+        Some(Content::Zero) => json!(0),
+        Some(Content::Compressible(percent)) => json!(percent),
+        Some(Content::Random) => json!(100),
+    };
+    json!([
+        entry.path,
+        entry.device,
+        entry.inode,
+        entry.mode,
+        entry.owner,
+        entry.group,
+        entry.bytes,
+        entry.allocated_bytes,
+        content
+    ])
+}
+
+fn initial_entry(value: &Value) -> Option<InitialEntry> {
+    let number = |at: usize| value.get(at)?.as_u64();
+    let word = |at: usize| u32::try_from(number(at)?).ok();
+    let content = match number(8) {
+        None => None,
+        Some(0) => Some(Content::Zero),
+        Some(100..) => Some(Content::Random),
+        Some(percent) => u8::try_from(percent).ok().map(Content::Compressible),
+    };
+    Some(InitialEntry {
+        path: value.get(0)?.as_str()?.to_owned(),
+        device: word(1),
+        inode: number(2),
+        mode: word(3)?,
+        owner: word(4),
+        group: word(5),
+        bytes: number(6)?,
+        allocated_bytes: number(7)?,
+        content,
+    })
+}
+
+/// Makes a trace at `folder` of the records of a guest with this kernel. Returns the number of its events.
+///
+/// # Errors
+/// When the records are damaged, or the trace cannot be written.
+pub fn trace_of(records: &mut dyn Read, folder: &Path, kernel: &str) -> Result<u64, CaptureError> {
+    let meta = description(kernel);
+    let writer = TraceWriter::create(folder, &meta, Limits::default())?;
+    let mut received =
+        Received { writer, resolver: Resolver::of_guest(), meta, begun_ns: None, ended_ns: None };
+    let mut records = BufReader::with_capacity(1 << 16, records);
+    let mut bytes = Vec::new();
+    let outcome = loop {
+        match next(&mut records, &mut bytes) {
+            Ok(false) => break Ok(()),
+            Ok(true) => {}
+            Err(source) => {
+                break Err(CaptureError::Target {
+                    path: PathBuf::from("the guest's records"),
+                    source,
+                });
+            }
+        }
+        if let Err(error) = received.add(&bytes) {
+            break Err(error);
+        }
+    };
+    match outcome {
+        Ok(()) => received.finish(),
+        Err(error) => {
+            received.writer.abandon();
+            Err(error)
+        }
+    }
+}
+
+/// Reads a record with its length before it; false at the end.
+fn next(records: &mut dyn Read, bytes: &mut Vec<u8>) -> std::io::Result<bool> {
+    let mut length = [0; 4];
+    match records.read_exact(&mut length) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+        read => read?,
+    }
+    let length = u32::from_ne_bytes(length) as usize;
+    if length > LONGEST {
+        let said = format!("a record of {length} bytes: none is longer than {LONGEST}");
+        return Err(std::io::Error::new(ErrorKind::InvalidData, said));
+    }
+    bytes.resize(length, 0);
+    records.read_exact(bytes)?;
+    Ok(true)
+}
+
+/// The trace under way.
+struct Received {
+    writer: TraceWriter,
+    resolver: Resolver,
+    meta: Meta,
+    begun_ns: Option<u64>,
+    ended_ns: Option<u64>,
+}
+
+impl Received {
+    fn add(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
+        let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+        let time = || bytes.get(8..16)?.try_into().ok().map(u64::from_ne_bytes);
+        let value = || serde_json::from_slice::<Value>(bytes.get(4..)?).ok();
+        match word(0) {
+            Some(INITIAL) => {
+                if let Some(entry) = value().as_ref().and_then(initial_entry) {
+                    self.writer.initial(entry)?;
+                }
+            }
+            Some(TREE) => self.meta.initial.extend(value().as_ref().and_then(tree)),
+            Some(BEGUN) => {
+                if let (None, Some(at_ns)) = (self.begun_ns, time()) {
+                    self.begun_ns = Some(at_ns);
+                    self.resolver.begin(at_ns);
+                }
+            }
+            Some(ENDED) => {
+                self.ended_ns = time();
+                self.meta.lost = word(4).filter(|count| *count > 0).map(lost).into_iter().collect();
+            }
+            _ => {
+                if let Some(record) = Record::parse(bytes) {
+                    self.resolver.add(record, &mut self.writer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<u64, CaptureError> {
+        self.resolver.write_all_held(None, &mut self.writer)?;
+        let times = self.begun_ns.zip(self.ended_ns);
+        self.meta.duration_ns = times.map(|(begun, ended)| ended.saturating_sub(begun));
+        let events = self.writer.events();
+        self.writer.finish(&self.meta)?;
+        Ok(events)
+    }
+}
+
+fn tree(value: &Value) -> Option<Tree> {
+    let root = value.get(0)?.as_str()?.to_owned();
+    Some(Tree { root, complete: value.get(1)?.as_bool()? })
+}
+
+fn lost(count: u32) -> Lost {
+    Lost { cpu: Some(0), kind: "records".to_owned(), count: count.into() }
+}
+
+fn description(kernel: &str) -> Meta {
+    let gaps = [
+        "recorded in a guest, in virtual time: a call takes the CPU time that the run charges, and \
+         programs take none between calls",
+        "page faults: the kernel maps up to 16 pages around one from the page cache, and no fault tells of \
+         those; pages of the programs themselves are not recorded",
+        "io_uring and libaio: the single operations are not recorded, only the calls that submit and await",
+        "block requests are not recorded",
+        "names in calls that open nothing are as the program gave them: links are not followed",
+        "contents of files before the recording are not recorded",
+    ];
+    Meta {
+        kernel: Some(kernel.to_owned()),
+        faults: true,
+        gaps: gaps.map(str::to_owned).to_vec(),
+        ..Meta::new("capture")
+    }
+}
+
+#[cfg(test)]
+mod tests;
