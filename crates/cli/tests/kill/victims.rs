@@ -46,6 +46,15 @@ fn stat(pid: u32) -> Option<(u32, String)> {
     Some((back.split_whitespace().nth(1)?.parse().ok()?, name))
 }
 
+/// Returns true for a process of such a name that does more than tell its version, which programs are
+/// asked for before the first trial.
+fn works(pid: u32, is_named: impl Fn(&str) -> bool) -> bool {
+    const ASKS: [&str; 4] = ["-V", "--version", "version", "--help"];
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let asks = |word: &[u8]| ASKS.iter().any(|ask| ask.as_bytes() == word);
+    stat(pid).is_some_and(|(_, name)| is_named(&name)) && !line.split(|byte| *byte == 0).any(asks)
+}
+
 /// Returns true for a child of a process, a child's child, and so on.
 fn is_below(pid: u32, ancestor: u32) -> bool {
     let mut pid = pid;
@@ -113,7 +122,7 @@ impl Run {
     pub fn wait_for_program(&mut self, prefixes: &[&str]) {
         let runner = self.child.id();
         let is_it = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        let runs = |pid: u32| stat(pid).is_some_and(|(_, name)| is_it(&name));
+        let runs = |pid: u32| works(pid, is_it);
         self.wait_until(&prefixes.join(" or "), || {
             process_ids().into_iter().any(|pid| runs(pid) && is_below(pid, runner))
         });
@@ -137,7 +146,7 @@ impl Run {
     pub fn wait_for_the_end_of(&mut self, prefix: &str) {
         self.wait_for_program(&[prefix]);
         let begun = Instant::now();
-        let runs = |pid: u32| stat(pid).is_some_and(|(_, name)| name.starts_with(prefix));
+        let runs = |pid: u32| works(pid, |name| name.starts_with(prefix));
         while process_ids().into_iter().any(|pid| runs(pid) && self.is_ours(pid)) {
             assert!(begun.elapsed() < MOMENT, "{prefix} does not end");
         }
