@@ -262,12 +262,9 @@ fn median_and_worst(mut errors: Vec<f64>) -> (f64, f64) {
 
 /// Programs against their replays, on the stack of the recording and on others: a table as CSV.
 #[test]
+#[ignore = "takes minutes: make recordings"]
 fn replays_predict_their_programs() {
     let test = "replays_predict_their_programs";
-    if std::env::var_os("SEEKWELL_RECORDINGS").is_none() {
-        // The table takes minutes: `make recordings`.
-        return;
-    }
     let Some(kernel) = kernel(test) else { return };
     let (mut same, mut others, mut twice, mut winners) = (vec![], vec![], vec![], vec![]);
     println!("program,from,to,program_s,other_seed_s,replay_s,error,fidelity,calls");
