@@ -340,7 +340,10 @@ fn the_disk_of_the_running_system_is_refused_from_every_side() {
     let system_disk = |machine: &Machine| look(machine, "sda", Purpose::Claim).unwrap_err().kind;
     // Its partition with the root filesystem, and the whole.
     let machine = Machine::new();
-    assert_eq!(look(&machine, "sda1", Purpose::Claim).unwrap_err().kind, RefusalKind::System);
+    let refusal = look(&machine, "sda1", Purpose::Claim).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::System);
+    // Between root and the disk is a filesystem alone, and the message repeats no name.
+    assert_eq!(refusal.reason, "/ of the running system is on sda1");
     assert_eq!(system_disk(&machine), RefusalKind::System);
 
     // Root on LVM on LUKS on a partition of it.

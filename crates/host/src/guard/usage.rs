@@ -122,7 +122,8 @@ impl<'a> Suspect<'a> {
                 );
                 return Err(Refusal::unreadable(self.target, &error));
             }
-            self.not_below(&devices, &lines, &parts, place)?;
+            let what = format!("{place} of the running system");
+            self.not_below(&devices, &lines, &parts, &what)?;
         }
         if let Some(folder) = run_file.and_then(Path::parent) {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -146,12 +147,13 @@ impl<'a> Suspect<'a> {
         for device in devices {
             let below = tree::below(self.system, device, lines);
             if let Some(name) = below.intersection(parts).next() {
+                let lower = match device.name == *name {
+                    true => String::new(),
+                    false => format!(", which is on {name}"),
+                };
                 return Err(self.refuse(
                     RefusalKind::System,
-                    format!(
-                        "{what} of the running system is on {}, which is on {name}",
-                        device.name
-                    ),
+                    format!("{what} is on {}{lower}", device.name),
                     "name another disk",
                 ));
             }
