@@ -72,6 +72,7 @@ pub fn replay(plan: &Plan, target: &Path, options: &Options) -> Result<Replayed,
         failed: Mutex::new(None),
         began: OnceLock::new(),
         awake: if options.awake { lane::oversleeps() } else { Duration::ZERO },
+        own: if options.awake { debt::own_time(&data) } else { Duration::ZERO },
     };
     let result = jail::within(target, || run(&shared, target));
     for slot in &slots {

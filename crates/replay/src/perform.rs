@@ -6,8 +6,8 @@ use crate::encode::Operation;
 use crate::window::Window;
 use rustix::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
-    self as fs, Access, Advice, AtFlags, CWD, FallocateFlags, FileType, FlockOperation, Gid, Mode,
-    OFlags, RenameFlags, SeekFrom, Timespec, Timestamps, Uid,
+    self as fs, Access, Advice, AtFlags, CWD, FallocateFlags, FileType, FlockOperation, Mode,
+    OFlags, RenameFlags, SeekFrom, Timespec, Timestamps,
 };
 use rustix::io::{self, Errno};
 use std::ffi::{CStr, CString};
@@ -181,8 +181,11 @@ impl<'a> Performer<'a> {
                 fs::mknodat(CWD, path, FileType::RegularFile, mode(operation.mode), 0).map(nothing)
             }
             Action::SetModeOf => fs::chmod(path, mode(operation.flags)).map(nothing),
-            Action::SetOwnerOf => self.owner(path, AtFlags::empty()),
-            Action::SetOwnerOfLink => self.owner(path, AtFlags::SYMLINK_NOFOLLOW),
+            // The owner stays as it is; the inode changes.
+            Action::SetOwnerOf => fs::chownat(CWD, path, None, None, AtFlags::empty()).map(nothing),
+            Action::SetOwnerOfLink => {
+                fs::chownat(CWD, path, None, None, AtFlags::SYMLINK_NOFOLLOW).map(nothing)
+            }
             Action::SetTimesOf => fs::utimensat(CWD, path, &now(), AtFlags::empty()).map(nothing),
             Action::GetAttribute => {
                 fs::getxattr(path, c"user.none", &mut [0_u8; 8]).map(|bytes| bytes as i64)
@@ -192,13 +195,6 @@ impl<'a> Performer<'a> {
             }
             _ => Err(Errno::NOSYS),
         }
-    }
-
-    /// The owner stays as it is; the inode changes.
-    fn owner(&self, path: &CStr, flags: AtFlags) -> Done {
-        let facts = fs::statat(CWD, path, flags)?;
-        let (user, group) = (Uid::from_raw(facts.st_uid), Gid::from_raw(facts.st_gid));
-        fs::chownat(CWD, path, Some(user), Some(group), flags).map(nothing)
     }
 
     fn open(&self, operation: &Operation, path: &CStr) -> Done {
@@ -468,11 +464,7 @@ fn attributes(file: BorrowedFd<'_>, operation: &Operation) -> Done {
         Action::Status => fs::fstat(file).map(|_| 0),
         Action::SystemStatus => fs::fstatfs(file).map(|_| 0),
         Action::SetMode => fs::fchmod(file, mode(operation.flags)).map(nothing),
-        Action::SetOwner => {
-            let facts = fs::fstat(file)?;
-            let (user, group) = (Uid::from_raw(facts.st_uid), Gid::from_raw(facts.st_gid));
-            fs::fchown(file, Some(user), Some(group)).map(nothing)
-        }
+        Action::SetOwner => fs::fchown(file, None, None).map(nothing),
         Action::SetTimesOf => fs::futimens(file, &now()).map(nothing),
         Action::GetAttributeOpen => {
             fs::fgetxattr(file, c"user.none", &mut [0_u8; 8]).map(|bytes| bytes as i64)

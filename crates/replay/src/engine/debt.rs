@@ -1,10 +1,21 @@
 //! Time that a replay takes and its program did not.
 
-use std::time::Duration;
+use crate::action::Action;
+use crate::encode::Operation;
+use crate::perform::{Buffer, Performer};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::AsRawFd as _;
+use rustix::io::fcntl_getfd;
+use seekwell_trace::calls::CallId;
+use std::sync::atomic::AtomicI32;
+use std::time::{Duration, Instant};
 
 /// Most time of the engine's own before a call that is owed. A thread that lost its processor is later
 /// than that, as the program's would be.
 const MOST_OWN: Duration = Duration::from_micros(5);
+
+/// Most time of the engine's own in a call. A measurement that was disturbed tells more.
+const MOST_IN_CALL: Duration = Duration::from_nanos(500);
 
 /// A page that was touched sooner was in memory: no device answers in that time.
 const IN_MEMORY: Duration = Duration::from_micros(20);
@@ -17,6 +28,11 @@ impl Debt {
     /// Adds the time by which the engine was late with a call.
     pub(super) fn late(&mut self, late: Duration) {
         self.0 += late.min(MOST_OWN);
+    }
+
+    /// Adds time that is part of each call and the engine's own.
+    pub(super) fn own(&mut self, own: Duration) {
+        self.0 += own;
     }
 
     /// Adds the time of a page fault and returns true if no device had a part in it: the recording
@@ -35,6 +51,32 @@ impl Debt {
         self.0 -= paid;
         computing - paid
     }
+}
+
+/// Calls by which the engine's own time is measured.
+const CALLS: usize = 1000;
+
+/// Time of each call that is the engine's own: between its two looks at the clock, a call that does
+/// nothing takes that much longer than in a plain loop.
+pub(super) fn own_time(data: &Buffer) -> Duration {
+    let Ok(file) = eventfd(0, EventfdFlags::CLOEXEC) else { return Duration::ZERO };
+    let slots = [AtomicI32::new(-1), AtomicI32::new(file.as_raw_fd())];
+    let mut performer = Performer::new(&slots, &[], data);
+    let operation = Operation { slot: 1, ..Operation::new(Action::Control, CallId(0)) };
+    let mut timed = [Duration::ZERO; CALLS];
+    for timed in &mut timed {
+        let start = Instant::now();
+        // It cannot fail.
+        let _ = performer.perform(&operation);
+        *timed = start.elapsed();
+    }
+    timed.sort_unstable();
+    let start = Instant::now();
+    for _ in 0..CALLS {
+        let _ = fcntl_getfd(&file);
+    }
+    let plain = start.elapsed() / CALLS as u32;
+    timed[CALLS / 2].saturating_sub(plain).min(MOST_IN_CALL)
 }
 
 #[cfg(test)]

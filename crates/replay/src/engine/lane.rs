@@ -19,8 +19,13 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest time before a call that is spent awake: threads that are awake hold others up.
+/// Longest time before a call that is spent awake where the recorded thread slept: threads that are
+/// awake hold others up.
 const MOST_AWAKE: Duration = Duration::from_micros(100);
+
+/// Longest time before a call that is spent awake where the recorded thread computed. It held others
+/// up as well, and found its caches and its processor as it had left them.
+const MOST_COMPUTING: Duration = Duration::from_millis(1);
 
 /// Sleeps that are tried to learn how late they end.
 const TRIED_SLEEPS: usize = 16;
@@ -45,6 +50,8 @@ pub(super) struct Shared<'a> {
     pub(super) began: OnceLock<Instant>,
     /// Time before a call that is spent awake, since a sleep would end late.
     pub(super) awake: Duration,
+    /// Time of each call that is the engine's own.
+    pub(super) own: Duration,
 }
 
 impl Shared<'_> {
@@ -189,8 +196,12 @@ impl<'a> Runner<'a> {
         };
         self.result.issued += 1;
         let class = self.classes.get(usize::from(operation.call.0)).copied().unwrap_or(3);
-        if operation.action != Action::Touch || !self.debt.touched(end - start) {
-            let inside_ns = nanoseconds(end - start);
+        let inside = (end - start).saturating_sub(self.shared.own);
+        if is_recorded(self.shared.options) {
+            self.debt.own(self.shared.own);
+        }
+        if operation.action != Action::Touch || !self.debt.touched(inside) {
+            let inside_ns = nanoseconds(inside);
             self.result.inside_ns += inside_ns;
             self.histograms[class].record(inside_ns);
         }
@@ -199,18 +210,17 @@ impl<'a> Runner<'a> {
 
     /// Notes the engine's own time before an operation that was due then.
     fn owe(&mut self, due: Instant, start: Instant) {
-        if matches!(self.shared.options.speed, Speed::Recorded(_)) {
+        if is_recorded(self.shared.options) {
             self.debt.late(start.saturating_duration_since(due));
         }
     }
 
     /// Waits for the operations that this one comes after, and for its time, which it returns.
     fn turn(&mut self, operation: &Operation, began: Instant) -> Option<Instant> {
-        let is_recorded = matches!(self.shared.options.speed, Speed::Recorded(_));
-        if operation.pauses_first && is_recorded {
+        if operation.pauses_first && is_recorded(self.shared.options) {
             let due = self.due(operation, began);
             if let Some(due) = due {
-                self.sleep_until(due);
+                self.sleep_until(due, operation);
             }
             return self.others(operation, began).or(due);
         }
@@ -219,7 +229,7 @@ impl<'a> Runner<'a> {
         }
         let due = self.due(operation, began);
         if let Some(due) = due {
-            self.sleep_until(due);
+            self.sleep_until(due, operation);
         }
         due
     }
@@ -255,8 +265,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn sleep_until(&self, due: Instant) {
-        let awake = self.shared.awake;
+    fn sleep_until(&self, due: Instant, operation: &Operation) {
+        let awake = self.awake(operation);
         loop {
             let left = due.saturating_duration_since(Instant::now());
             if left.is_zero() || self.shared.stopped() {
@@ -267,6 +277,18 @@ impl<'a> Runner<'a> {
             } else {
                 std::hint::spin_loop();
             }
+        }
+    }
+
+    /// Time before the operation that is spent awake.
+    fn awake(&self, operation: &Operation) -> Duration {
+        let options = self.shared.options;
+        match options.speed {
+            Speed::Recorded(_) if options.awake => {
+                let computing = Duration::from_nanos(operation.think_ns).min(MOST_COMPUTING);
+                self.shared.awake.max(computing)
+            }
+            _ => self.shared.awake,
         }
     }
 
@@ -292,6 +314,11 @@ impl<'a> Runner<'a> {
         self.result.latencies = used;
         self.result
     }
+}
+
+/// True when the recorded pauses are kept.
+fn is_recorded(options: &Options) -> bool {
+    matches!(options.speed, Speed::Recorded(_))
 }
 
 fn nanoseconds(time: Duration) -> u64 {

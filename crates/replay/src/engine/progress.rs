@@ -1,6 +1,6 @@
 //! Number of operations that a lane has done, and waiting for it.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,15 +11,32 @@ const LOOKS: u32 = 200;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Progress of a lane. It has cache lines of its own, so that lanes do not slow each other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Progress {
     done: AtomicU64,
     /// End of the last operation, nanoseconds from the start of the replay.
     at_ns: AtomicU64,
-    waiting: AtomicU32,
+    /// The smallest number that a sleeping thread waits for. A thread that waits for the last operation
+    /// is not woken at each of those before: that would cost more than most calls.
+    wanted: AtomicU64,
     lock: Mutex<()>,
     changed: Condvar,
+}
+
+/// No thread waits for this number.
+const NONE: u64 = u64::MAX;
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            done: AtomicU64::new(0),
+            at_ns: AtomicU64::new(0),
+            wanted: AtomicU64::new(NONE),
+            lock: Mutex::new(()),
+            changed: Condvar::new(),
+        }
+    }
 }
 
 impl Progress {
@@ -41,9 +58,12 @@ impl Progress {
 
     fn tell(&self, number: u64) {
         self.done.store(number, Ordering::SeqCst);
-        if self.waiting.load(Ordering::SeqCst) > 0 {
-            // With the lock, no thread can be between its look and its sleep.
-            drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.wanted.load(Ordering::SeqCst) <= number {
+            // With the lock, no thread can be between its look and its sleep. Those that go on waiting
+            // say again what for.
+            let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            self.wanted.store(NONE, Ordering::SeqCst);
+            drop(guard);
             self.changed.notify_all();
         }
     }
@@ -60,14 +80,18 @@ impl Progress {
                 return true;
             }
         }
-        self.waiting.fetch_add(1, Ordering::SeqCst);
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.done.load(Ordering::SeqCst) < number && !stopped() {
+        loop {
+            // First said, then looked: the other thread does it the other way round.
+            self.wanted.fetch_min(number, Ordering::SeqCst);
+            if self.done.load(Ordering::SeqCst) >= number || stopped() {
+                return true;
+            }
             let woken = self.changed.wait_timeout(guard, PATIENCE);
             guard = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
-        drop(guard);
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        true
     }
 }
+
+#[cfg(test)]
+mod tests;

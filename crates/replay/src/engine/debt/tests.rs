@@ -27,3 +27,11 @@ fn a_lost_processor_and_a_device_are_not_owed() {
     assert!(debt.touched(us(19)));
     assert_eq!(debt.pay(us(100)), us(81));
 }
+
+#[test]
+fn the_engine_s_own_time_of_calls_is_owed_and_bounded() {
+    let mut debt = Debt::default();
+    (0..3).for_each(|_| debt.own(us(1)));
+    assert_eq!(debt.pay(us(10)), us(7));
+    assert!(own_time(&Buffer::empty()) <= MOST_IN_CALL);
+}
