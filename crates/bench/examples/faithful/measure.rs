@@ -58,7 +58,7 @@ impl Runs<'_> {
             Options { block: false, same_device: true, ..Options::new(output.clone(), target) };
         // The command's directory is this program's, and the walk is one of it.
         std::env::set_current_dir(&work).unwrap();
-        let captured = capture(&options, &AtomicBool::new(false)).unwrap();
+        let captured = quietly(|| capture(&options, &AtomicBool::new(false)).unwrap());
         std::env::set_current_dir("/").unwrap();
         assert_eq!(captured.lost, []);
         let trace = Trace::open(&output).unwrap();
@@ -101,6 +101,20 @@ impl Runs<'_> {
         let elapsed_s = replayed.elapsed_ns as f64 / 1e9 + around_s;
         (elapsed_s, replayed.inside_ns as f64 / 1e9, fidelity.share())
     }
+}
+
+/// Does something while what this process and its children say goes nowhere, as in [`Program::run`]:
+/// lines to a pipe or a file take longer.
+fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    use rustix::stdio::{dup2_stderr, dup2_stdout, stderr, stdout};
+    let nowhere = std::fs::File::create("/dev/null").unwrap();
+    let [out, errors] = [stdout(), stderr()].map(|one| one.try_clone_to_owned().unwrap());
+    dup2_stdout(&nowhere).unwrap();
+    dup2_stderr(&nowhere).unwrap();
+    let result = work();
+    dup2_stdout(&out).unwrap();
+    dup2_stderr(&errors).unwrap();
+    result
 }
 
 /// Prints the parts of the recording: calls by name with their time, and time between calls.
@@ -154,7 +168,6 @@ fn show(plan: &Plan, replayed: &Replayed, pauses: bool) {
 /// Times of a thread outside of the replayed part, nanoseconds.
 #[derive(Clone, Copy, Default)]
 struct Around {
-    before: u64,
     after: u64,
     last_ns: u64,
 }
@@ -165,26 +178,19 @@ struct Around {
 fn around(trace: &Trace, plan: &Plan) -> u64 {
     let first_ns = plan.first_ns();
     let last_ns = first_ns + plan.recorded().elapsed_ns;
-    let parents: HashMap<u32, u32> = trace
-        .processes()
-        .unwrap()
-        .into_iter()
-        .filter_map(|one| Some((one.process, one.parent?)))
-        .collect();
+    let until = line_of(trace, first_ns);
     let mut threads: HashMap<(u32, u32), Around> = HashMap::new();
-    let mut first = None;
+    let mut before = 0;
     let each = |event: seekwell_trace::Event| {
-        let thread = threads.entry((event.process, event.thread)).or_default();
+        let of = (event.process, event.thread);
         let (inside, own) = (event.duration_ns.unwrap_or(0), event.cpu_ns.unwrap_or(0));
         let waited = event.waited_ns.unwrap_or(0);
-        if event.start_ns <= first_ns {
-            thread.before += own + waited;
+        if let Some(left_ns) = until.get(&of).and_then(|until| until.checked_sub(event.start_ns)) {
+            // A parent may wait for its child inside of the call that made it.
+            before += own + waited + inside.min(left_ns);
         }
-        if event.start_ns < first_ns {
-            thread.before += inside;
-        } else if event.start_ns == first_ns {
-            first.get_or_insert((event.process, event.thread));
-        } else if event.start_ns >= last_ns {
+        let thread = threads.entry(of).or_default();
+        if event.start_ns > first_ns && event.start_ns >= last_ns {
             // A thread that waited for the last replayed call's own did so until then.
             let waits = if thread.last_ns >= last_ns { waited } else { 0 };
             thread.after += inside + own + waits;
@@ -193,12 +199,31 @@ fn around(trace: &Trace, plan: &Plan) -> u64 {
         Ok(())
     };
     trace.events(each).unwrap();
-    let (mut process, thread) = first.unwrap();
-    let mut before = threads[&(process, thread)].before;
-    while let Some(parent) = parents.get(&process).copied().filter(|one| *one != process) {
-        before += threads.get(&(parent, parent)).map_or(0, |thread| thread.before);
-        process = parent;
-    }
     let last = threads.values().max_by_key(|thread| thread.last_ns);
     before + last.map_or(0, |thread| thread.after)
+}
+
+/// The thread of the first replayed call and its parents, with the time until which the program was
+/// where they were.
+fn line_of(trace: &Trace, first_ns: u64) -> HashMap<(u32, u32), u64> {
+    let made = trace.processes().unwrap().into_iter();
+    let made: HashMap<u32, (u32, u64)> =
+        made.filter_map(|one| Some((one.process, (one.parent?, one.start_ns)))).collect();
+    let mut first = None;
+    let each = |event: seekwell_trace::Event| {
+        if event.start_ns == first_ns {
+            first.get_or_insert((event.process, event.thread));
+        }
+        Ok(())
+    };
+    trace.events(each).unwrap();
+    let first = first.unwrap();
+    let (mut process, mut until) = (first.0, HashMap::from([(first, first_ns)]));
+    while let Some((parent, start_ns)) = made.get(&process).copied()
+        && parent != process
+    {
+        until.insert((parent, parent), start_ns);
+        process = parent;
+    }
+    until
 }
