@@ -5,6 +5,7 @@ mod descriptors;
 mod draft;
 mod files;
 mod flights;
+mod laid;
 mod mapped;
 mod names;
 mod open;
@@ -153,6 +154,11 @@ impl Planner {
             }
             Err(reason) => {
                 self.skip_many(reason, 1);
+                if reason == Reason::Machine {
+                    // Its time is that of other stacks, and no pause of the program.
+                    self.processes.left_out(event);
+                    draft.used = true;
+                }
                 self.emit_order(draft)?;
             }
         }

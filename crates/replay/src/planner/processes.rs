@@ -144,6 +144,14 @@ impl Processes {
         thread.pause.stalled_ns = thread.pause.stalled_ns.saturating_add(stalled_ns);
     }
 
+    /// Takes the time of a call that is not reproduced out of the thread's pause.
+    pub(super) fn left_out(&mut self, event: &Event) {
+        if let Some(thread) = self.threads.get_mut(&(event.process, event.thread)) {
+            let pause = &mut thread.pause;
+            pause.stalled_ns = pause.stalled_ns.saturating_add(event.duration_ns.unwrap_or(0));
+        }
+    }
+
     /// The pause of a thread up to the operation that ends it.
     pub(super) fn take_pause(&mut self, process: u32, thread: u32) -> Pause {
         let thread = self.threads.get_mut(&(process, thread));

@@ -471,3 +471,16 @@ fn a_page_of_a_mapping_from_before_the_trace_opens_its_file() {
     let expected = [(Action::Open, 1), (Action::Touch, 1), (Action::Touch, 1), (Action::Close, 1)];
     assert_eq!(all, expected);
 }
+
+#[test]
+fn a_sync_of_the_machine_is_left_out_with_its_time() {
+    let mut script = Script::default();
+    script.open(1, "/w/a", libc::O_CREAT | libc::O_WRONLY, 3);
+    script.call(1, "sync", 0).duration_ns = Some(500_000);
+    script.now_ns += 499_000;
+    script.on(1, "fsync", (3, "/w/a"), 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let think: u64 = plan.operations(0).iter().map(|one| one.think_ns).sum();
+    assert_eq!(think, 2 * 1000, "between the three calls");
+    assert_eq!(plan.recorded().skipped[&Reason::Machine], 1);
+}

@@ -1,6 +1,7 @@
 //! The tree that a trace implies: names as they come and go, and the files that must have been there
 //! before its first call.
 
+use super::laid;
 use super::walked::{Facts, RowId, Walked};
 use crate::order::{Resource, Stamp, Use};
 use crate::plan::{TreeEntry, TreeKind};
@@ -334,7 +335,8 @@ impl Tree {
     }
 
     /// Files that were there before the first call, parents first. Of the walked tree these are the
-    /// files that calls named, and the names next to them, which have no data.
+    /// files that calls named, and the names next to them, which have no data. In the order in which
+    /// they were made, as far as the walk tells it.
     pub(super) fn initial(&self) -> Vec<TreeEntry> {
         let mut paths: HashMap<NodeId, String> = HashMap::from([(0, String::new())]);
         let mut entries = Vec::new();
@@ -345,23 +347,24 @@ impl Tree {
             let kind = tree_kind(&node.kind);
             let bytes = if kind == TreeKind::Directory { 0 } else { node.first_bytes };
             let mut entry = TreeEntry::new(path, kind, node.mode, bytes);
-            if let Some(facts) = node.row.and_then(|row| self.walked.row(row).facts) {
-                add_facts(&mut entry, &facts);
+            let facts = node.row.and_then(|row| self.walked.row(row).facts);
+            if let Some(facts) = &facts {
+                add_facts(&mut entry, facts);
             }
             let inside = format!("{}/not recorded", entry.path);
-            entries.push(entry);
+            entries.push((facts.and_then(|facts| facts.made), entry));
             if node.holds_unknown {
-                entries.push(TreeEntry::new(inside, TreeKind::File, None, 0));
+                entries.push((None, TreeEntry::new(inside, TreeKind::File, None, 0)));
             }
         }
         for (directory, name, id) in &self.more_names {
             let Some(path) = self.path(&paths, (*directory, *name)) else { continue };
             let same_as = paths.get(id).cloned();
             let entry = TreeEntry::new(path, TreeKind::Name, None, 0);
-            entries.push(TreeEntry { same_as, ..entry });
+            entries.push((None, TreeEntry { same_as, ..entry }));
         }
         self.neighbours(&paths, &mut entries);
-        entries
+        laid::in_order(entries)
     }
 
     fn path(
@@ -373,7 +376,7 @@ impl Tree {
     }
 
     /// Names of the walked tree that no call named, in directories that calls used.
-    fn neighbours(&self, paths: &HashMap<NodeId, String>, entries: &mut Vec<TreeEntry>) {
+    fn neighbours(&self, paths: &HashMap<NodeId, String>, entries: &mut Vec<laid::Found>) {
         for (id, row) in self.walked.rows() {
             let Some(facts) = row.facts.filter(|_| !self.by_row.contains_key(&id)) else {
                 continue;
@@ -383,7 +386,7 @@ impl Tree {
             if let Some(id) = self.by_first.get(&row.first) {
                 let same_as = paths.get(id).cloned();
                 let entry = TreeEntry::new(path, TreeKind::Name, None, 0);
-                entries.push(TreeEntry { same_as, ..entry });
+                entries.push((None, TreeEntry { same_as, ..entry }));
                 continue;
             }
             let kind = tree_kind(&facts.kind());
@@ -391,7 +394,7 @@ impl Tree {
             let mut entry = TreeEntry::new(path, kind, Some(facts.mode & 0o1777), bytes);
             add_facts(&mut entry, &facts);
             entry.data_bytes = 0;
-            entries.push(entry);
+            entries.push((facts.made, entry));
         }
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Facts {
     /// Bytes with data: fewer than `bytes` in files with holes.
     pub(super) data_bytes: u64,
     pub(super) content: Option<Content>,
+    /// Device and inode: files that were made one after another have ascending numbers.
+    pub(super) made: Option<(u32, u64)>,
 }
 
 impl Facts {
@@ -47,6 +49,7 @@ impl Facts {
             bytes: entry.bytes,
             data_bytes: data_bytes.min(entry.bytes),
             content: entry.content,
+            made: entry.device.zip(entry.inode),
         }
     }
 

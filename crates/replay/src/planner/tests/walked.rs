@@ -42,9 +42,9 @@ fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_without_data() {
             directory("/w"),
             walked("/w/cut", 4096, 4096, Content::Compressible(40)),
             walked("/w/gone", 1 << 20, 4096, Content::Zero),
-            TreeEntry { same_as, ..entry("/w/same", TreeKind::Name, None, 0) },
             walked("/w/other", 3000, 0, Content::Random),
             directory("/w/sub"),
+            TreeEntry { same_as, ..entry("/w/same", TreeKind::Name, None, 0) },
         ]
     );
     assert_eq!((plan.recorded().unknown_files, plan.tree_bytes()), (0, 8192));
