@@ -174,7 +174,7 @@ impl<'a> Runner<'a> {
             self.last_end = due.map_or(self.last_end, |due| due.max(self.last_end));
             return;
         }
-        let start = Instant::now();
+        let start = if due.is_some() { Instant::now() } else { self.now() };
         self.owe(due.unwrap_or(self.last_end), start);
         let done = self.performer.perform(operation);
         let end = Instant::now();
@@ -256,7 +256,10 @@ impl<'a> Runner<'a> {
             Speed::Recorded(_) if operation.think_ns == 0 && operation.wait_ns == 0 => None,
             Speed::Recorded(factor) => {
                 let wait = Duration::from_nanos(operation.wait_ns);
-                Some(self.last_end + wait + self.debt.pay(scaled(operation.think_ns, factor)))
+                let pause = wait + self.debt.pay(scaled(operation.think_ns, factor));
+                // In a guest to be due at once and to look at the clock would be to be late.
+                let is_due = self.shared.options.awake || !pause.is_zero();
+                is_due.then(|| self.last_end + pause)
             }
             Speed::Open(factor) => {
                 let since = operation.start_ns.saturating_sub(self.shared.plan.first_ns);
@@ -267,17 +270,29 @@ impl<'a> Runner<'a> {
 
     fn sleep_until(&self, due: Instant, operation: &Operation) {
         let awake = self.awake(operation);
+        let mut now = self.now();
         loop {
-            let left = due.saturating_duration_since(Instant::now());
+            let left = due.saturating_duration_since(now);
             if left.is_zero() || self.shared.stopped() {
                 return;
             }
             if left > awake {
-                std::thread::sleep((left - awake).min(LONGEST_SLEEP));
+                let sleep = (left - awake).min(LONGEST_SLEEP);
+                std::thread::sleep(sleep);
+                if sleep == left {
+                    return;
+                }
             } else {
                 std::hint::spin_loop();
             }
+            now = Instant::now();
         }
+    }
+
+    /// The time, which in a guest is that of the last operation's end: a look at the clock takes as
+    /// long as a call there.
+    fn now(&self) -> Instant {
+        if self.shared.options.awake { Instant::now() } else { self.last_end }
     }
 
     /// Time before the operation that is spent awake.
