@@ -33,7 +33,7 @@ fn a_sleeping_thread_is_not_woken_before_its_number() {
         false
     };
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| progress.wait(1001, &stopped));
+        let waiting = scope.spawn(|| progress.wait(1001, stopped));
         while progress.wanted.load(Ordering::SeqCst) == NONE {
             std::thread::yield_now();
         }
