@@ -40,8 +40,9 @@ power-cuts: packages ## cut the power of modelled disks 1,000 times under ext4, 
 layers: packages ## try every kind of layer with a filesystem in guests; needs the lab kernel of the set layers (3 minutes)
 	SEEKWELL_LAYERS=all $(CARGO) test --locked --package seekwell-virtual --test layers -- --nocapture
 
-recordings: packages ## replay ten programs that were recorded in guests against the programs, on four stacks; needs the lab kernel of the set recording (10 minutes)
-	$(CARGO) test --locked --package seekwell-virtual --test recording -- --ignored --nocapture
+recordings: packages ## replay eleven programs that were recorded in guests against the programs, on 12 and 21 stacks; rows in target/recordings.csv are kept (an hour); needs the lab kernel of the set recording
+	SEEKWELL_RECORDINGS=$(abspath $(TARGET))/recordings.csv \
+		$(CARGO) test --locked --package seekwell-virtual --test recording -- --ignored --nocapture
 
 fuzz: packages ## give every parser of foreign files mutated input for ten minutes (SEEKWELL_FUZZ_S=600), two at a time
 	SEEKWELL_FUZZ_S=$(or $(SEEKWELL_FUZZ_S),600) SEEKWELL_FUZZ_SEED=$(or $(SEEKWELL_FUZZ_SEED),$(shell date +%s)) \

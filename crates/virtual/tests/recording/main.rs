@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 #![allow(clippy::print_stdout, reason = "--nocapture shows the figures")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod table;
 
 use std::path::{Path, PathBuf};
 
@@ -26,17 +28,51 @@ const NO_CHARGE: CpuCharge = CpuCharge {
     },
 };
 
+/// Filesystem, model of the device, and scheduler.
+type Stack = (&'static str, &'static str, &'static str);
+
+/// The lab's lines of a filesystem.
+fn filesystem(name: &str) -> String {
+    match name {
+        // As the first study's, whose superblock counts at every transaction, and at unmount.
+        "xfs-v4" => {
+            "type = \"xfs\"\nmkfs = [\"-m\", \"crc=0\", \"-l\", \"lazy-count=0\"]".to_owned()
+        }
+        "xfs-v4-lazy" => {
+            "type = \"xfs\"\nmkfs = [\"-m\", \"crc=0\", \"-l\", \"lazy-count=1\"]".to_owned()
+        }
+        _ => format!("type = \"{name}\""),
+    }
+}
+
+/// A lab of one stack without a scheduler, with this workload.
+fn plan(model: &'static str, filesystem: &'static str, workload: &str) -> Plan {
+    plan_on((filesystem, model, "none"), workload)
+}
+
 /// A lab of one stack with this workload.
-fn plan(model: &str, filesystem: &str, workload: &str) -> Plan {
+fn plan_on((name, model, scheduler): Stack, workload: &str) -> Plan {
+    let filesystem = filesystem(name);
     let text = format!(
-        "[lab]\nname = \"t\"\n[[device]]\nname = \"disk\"\nmodel = {{ name = \"{model}\", size = \"512MiB\" }}\n[[filesystem]]\ntype = \"{filesystem}\"\n[scheduler]\nchoose = [\"none\"]\n[[workload]]\n{workload}\n"
+        "[lab]\nname = \"t\"\n[[device]]\nname = \"disk\"\nmodel = {{ name = \"{model}\", size = \"512MiB\" }}\n[[filesystem]]\n{filesystem}\n[scheduler]\nchoose = [\"{scheduler}\"]\n[[workload]]\n{workload}\n"
     );
     let file = seekwell_spec::read_lab_bytes(text.as_bytes(), "t.toml").unwrap();
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let facts = BackendFacts {
-        schedulers: words(&["none"]),
-        kernel_filesystems: words(&["ext4", "xfs", "btrfs"]),
-        programs: words(&["mkfs.ext4", "e2fsck", "mkfs.xfs", "xfs_repair", "mkfs.btrfs", "btrfs"]),
+        schedulers: words(&["none", "mq-deadline", "bfq"]),
+        kernel_filesystems: words(&["ext2", "ext3", "ext4", "xfs", "btrfs", "jfs"]),
+        programs: words(&[
+            "mkfs.ext2",
+            "mkfs.ext3",
+            "mkfs.ext4",
+            "e2fsck",
+            "mkfs.xfs",
+            "xfs_repair",
+            "mkfs.btrfs",
+            "btrfs",
+            "mkfs.jfs",
+            "jfs_fsck",
+        ]),
         ..BackendFacts::default()
     };
     let expansion = seekwell_spec::expand(&file, &facts).unwrap();
@@ -68,33 +104,40 @@ fn kernel(test: &str) -> Option<Kernel> {
 
 /// Runs the only trial of a plan; with a folder, its command is recorded there.
 fn run(kernel: &Kernel, plan: &Plan, traces: &[PathBuf], record: Option<&Path>) -> Record {
-    run_with_seed(kernel, plan, traces, record, 7)
+    Guests::new(kernel, traces, record).run(plan, 7)
 }
 
-fn run_with_seed(
-    kernel: &Kernel,
-    plan: &Plan,
-    traces: &[PathBuf],
-    record: Option<&Path>,
-    seed: u64,
-) -> Record {
-    let scratch = tempfile::tempdir().unwrap();
-    let options = VirtualOptions {
-        kernel: kernel.clone(),
-        program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
-        devices: seekwell_device::catalogue().unwrap(),
-        traces: traces.to_vec(),
-        bring: BROUGHT.iter().filter_map(|name| seekwell_testing::tool(name)).collect(),
-        scratch: scratch.path().to_path_buf(),
-        charge: CHARGE,
-        check: false,
-        record: record.map(Path::to_owned),
-    };
-    let backend = VirtualBackend::new(options, &seekwell_testing::tool).unwrap();
-    let trial = PlannedTrial { seed, ..plan.trials[0] };
-    let record = backend.run_trial(plan, &trial, &Lane::default(), &mut |_| {}).unwrap();
-    assert_eq!(record.status, Status::Ok, "{:?}", record.status);
-    record
+/// Guests of one root image.
+struct Guests {
+    backend: VirtualBackend,
+    _scratch: tempfile::TempDir,
+}
+
+impl Guests {
+    fn new(kernel: &Kernel, traces: &[PathBuf], record: Option<&Path>) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let options = VirtualOptions {
+            kernel: kernel.clone(),
+            program: PathBuf::from(env!("CARGO_BIN_EXE_seekwell-test-guest")),
+            devices: seekwell_device::catalogue().unwrap(),
+            traces: traces.to_vec(),
+            bring: BROUGHT.iter().filter_map(|name| seekwell_testing::tool(name)).collect(),
+            scratch: scratch.path().to_path_buf(),
+            charge: CHARGE,
+            check: false,
+            record: record.map(Path::to_owned),
+        };
+        let backend = VirtualBackend::new(options, &seekwell_testing::tool).unwrap();
+        Self { backend, _scratch: scratch }
+    }
+
+    /// Runs the only trial of a plan.
+    fn run(&self, plan: &Plan, seed: u64) -> Record {
+        let trial = PlannedTrial { seed, ..plan.trials[0] };
+        let record = self.backend.run_trial(plan, &trial, &Lane::default(), &mut |_| {}).unwrap();
+        assert_eq!(record.status, Status::Ok, "{:?}", record.status);
+        record
+    }
 }
 
 fn step<'r>(record: &'r Record, name: &str) -> &'r StepRecord {
@@ -142,7 +185,7 @@ fn calls_below(trace: &Path, directory: &str) -> Vec<(&'static str, i64, String)
 }
 
 /// Programs of the table that are not in every guest.
-const BROUGHT: [&str; 1] = ["sqlite3"];
+const BROUGHT: [&str; 2] = ["sqlite3", "rrdtool"];
 
 const PREPARE: &str = "dd if=/dev/zero of={dir}/old bs=64k count=64 2>/dev/null";
 const RUN: &str = "mkdir a; dd if=old of=a/f bs=64k conv=fsync 2>/dev/null; mv a/f b; rm -r a old";
@@ -199,130 +242,4 @@ fn a_replay_takes_the_time_of_its_program() {
     assert_eq!(metric("fidelity"), 1.0);
     assert_eq!(metric("calls_differing"), 0.0);
     assert!((other / own).ln().abs() < 0.05);
-}
-
-/// Programs of the table: name, preparation and command.
-const PROGRAMS: [(&str, &str, &str); 10] = [
-    (
-        "untar",
-        "cd {dir}; mkdir t; i=0; while [ $i -lt 400 ]; do echo $i $i $i > t/$i; i=$((i+1)); done; tar cf a.tar t; rm -r t",
-        "tar xf a.tar",
-    ),
-    (
-        "rm",
-        "cd {dir}; mkdir t; i=0; while [ $i -lt 400 ]; do echo $i $i $i > t/$i; i=$((i+1)); done",
-        "rm -r t",
-    ),
-    (
-        "tar",
-        "cd {dir}; mkdir t; i=0; while [ $i -lt 400 ]; do echo $i $i $i > t/$i; i=$((i+1)); done",
-        "tar cf a.tar t",
-    ),
-    (
-        "copy",
-        "cd {dir}; mkdir t; i=0; while [ $i -lt 200 ]; do echo $i $i $i > t/$i; i=$((i+1)); done",
-        "cp -r t u; sync",
-    ),
-    (
-        "find",
-        "cd {dir}; for d in 0 1 2 3 4 5 6 7; do mkdir $d; i=0; while [ $i -lt 100 ]; do echo > $d/$i; i=$((i+1)); done; done",
-        "find . -size +9k",
-    ),
-    ("log", "true", "dd if=/dev/zero of=log bs=4k count=300 oflag=dsync 2>/dev/null"),
-    ("stream", "dd if=/dev/zero of={dir}/f bs=1M count=64 2>/dev/null", "cat f >/dev/null"),
-    ("write", "true", "dd if=/dev/zero of=f bs=1M count=64 conv=fsync 2>/dev/null"),
-    (
-        "maildir",
-        "cd {dir}; mkdir tmp new",
-        "i=0; while [ $i -lt 60 ]; do echo $i > tmp/$i; sync tmp/$i; mv tmp/$i new/$i; i=$((i+1)); done",
-    ),
-    (
-        "sqlite",
-        "sqlite3 {dir}/db 'create table t(a,b);'",
-        "i=0; while [ $i -lt 60 ]; do echo \\\"insert into t values($i,zeroblob(200));\\\"; i=$((i+1)); done | sqlite3 db",
-    ),
-];
-
-/// Stacks of the table: filesystem and model.
-const STACKS: [(&str, &str); 4] = [
-    ("ext4", "sata-2tb-7200"),
-    ("xfs", "sata-2tb-7200"),
-    ("btrfs", "sata-2tb-7200"),
-    ("ext4", "ssd-sata-250gb"),
-];
-
-fn error(own: f64, other: f64) -> f64 {
-    (other / own).ln().abs()
-}
-
-fn median_and_worst(mut errors: Vec<f64>) -> (f64, f64) {
-    errors.sort_by(f64::total_cmp);
-    (errors[errors.len() / 2], errors[errors.len() - 1])
-}
-
-/// Programs against their replays, on the stack of the recording and on others: a table as CSV.
-#[test]
-#[ignore = "takes minutes: make recordings"]
-fn replays_predict_their_programs() {
-    let test = "replays_predict_their_programs";
-    let Some(kernel) = kernel(test) else { return };
-    let (mut same, mut others, mut twice, mut winners) = (vec![], vec![], vec![], vec![]);
-    println!("program,from,to,program_s,other_seed_s,replay_s,error,fidelity,calls");
-    for (name, prepare, line) in PROGRAMS {
-        let folder = tempfile::tempdir().unwrap();
-        let own: Vec<(f64, f64, PathBuf)> = (0..STACKS.len())
-            .map(|at| {
-                let (filesystem, model) = STACKS[at];
-                let place = folder.path().join(at.to_string());
-                let plan = plan(model, filesystem, &command(prepare, line));
-                run(&kernel, &plan, &[], Some(&place));
-                // Without the walk before, which leaves files in the cache of the disk itself.
-                let program = run(&kernel, &plan, &[], None);
-                let again = run_with_seed(&kernel, &plan, &[], None, 8);
-                let elapsed = |record: &Record| seconds(record, "command", "elapsed_durable");
-                (elapsed(&program), elapsed(&again), only_trace(&place))
-            })
-            .collect();
-        for (from, (_, _, trace)) in own.iter().enumerate() {
-            let mut predicted = vec![];
-            // From the first stack to all; from the others to themselves.
-            let targets = own.iter().enumerate().filter(|(to, _)| from == 0 || *to == from);
-            for (to, (program_s, again_s, _)) in targets {
-                let (filesystem, model) = STACKS[to];
-                let plan = plan(model, filesystem, &replay(trace));
-                let replayed = run(&kernel, &plan, std::slice::from_ref(trace), None);
-                let metric = |name: &str| seconds(&replayed, "replay", name);
-                let replay_s = metric("elapsed_durable");
-                let found = error(*program_s, replay_s);
-                println!(
-                    "{name},{from},{to},{program_s:.6},{again_s:.6},{replay_s:.6},{found:.4},{:.4},{}",
-                    metric("fidelity"),
-                    metric("ops")
-                );
-                if from == to {
-                    same.push(found)
-                } else {
-                    others.push(found)
-                }
-                predicted.push(replay_s);
-            }
-            let best = |times: &mut dyn Iterator<Item = f64>| {
-                times.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0
-            };
-            let of_program = best(&mut own.iter().map(|one| one.0));
-            if from > 0 {
-                continue;
-            }
-            winners.push(best(&mut predicted.into_iter()) == of_program);
-        }
-        twice.extend(own.iter().map(|one| error(one.0, one.1)));
-    }
-    for (what, errors) in [("same stack", same), ("other stack", others), ("program twice", twice)]
-    {
-        let count = errors.len();
-        let (median, worst) = median_and_worst(errors);
-        println!("{what}: {count} pairs, error median {median:.4}, worst {worst:.4}");
-    }
-    let right = winners.iter().filter(|right| **right).count();
-    println!("winner of {} stacks: {right} of {}", STACKS.len(), winners.len());
 }
