@@ -63,6 +63,10 @@ pub(crate) fn recorded_calls() -> impl Iterator<Item = (u32, u32)> {
         .chain(together)
 }
 
+/// Places for threads, and the size of each: those of the programs.
+const PLACES: u32 = 65536;
+const THREAD_BYTES: usize = 216;
+
 /// Loaded programs and their maps. Dropping it detaches them.
 pub(crate) struct Loaded {
     maps: HashMap<String, OwnedFd>,
@@ -300,15 +304,35 @@ impl Loaded {
 
     /// Records the calls of a thread.
     pub(crate) fn choose(&self, thread: u32) -> Result<(), CaptureError> {
-        const THREAD_BYTES: usize = 136;
-        bpf::update(self.map("threads")?, &thread.to_ne_bytes(), &[0; THREAD_BYTES])
-            .map_err(CaptureError::bpf(format!("choose thread {thread}")))
+        let mut fresh = [0; THREAD_BYTES];
+        fresh[..4].copy_from_slice(&thread.to_ne_bytes());
+        let refused = || CaptureError::bpf(format!("choose thread {thread}"));
+        let (place, found) = self.place(thread).map_err(refused())?;
+        if found == 0 || found == thread {
+            return bpf::update(self.map("threads")?, &place, &fresh).map_err(refused());
+        }
+        bpf::update(self.map("is_elsewhere")?, &0_u32.to_ne_bytes(), &1_u32.to_ne_bytes())
+            .map_err(refused())?;
+        bpf::update(self.map("elsewhere")?, &thread.to_ne_bytes(), &fresh).map_err(refused())
     }
 
     /// Records no more calls of a thread.
     pub(crate) fn leave(&self, thread: u32) -> Result<(), CaptureError> {
-        bpf::delete(self.map("threads")?, &thread.to_ne_bytes())
-            .map_err(CaptureError::bpf(format!("leave thread {thread}")))
+        let refused = || CaptureError::bpf(format!("leave thread {thread}"));
+        let (place, found) = self.place(thread).map_err(refused())?;
+        if found == thread {
+            return bpf::update(self.map("threads")?, &place, &[0; THREAD_BYTES])
+                .map_err(refused());
+        }
+        bpf::delete(self.map("elsewhere")?, &thread.to_ne_bytes()).map_err(refused())
+    }
+
+    /// The place of a thread, as a key, and the thread that has it, 0 if none does.
+    fn place(&self, thread: u32) -> std::io::Result<([u8; 4], u32)> {
+        let place = (thread & (PLACES - 1)).to_ne_bytes();
+        let mut there = [0; THREAD_BYTES];
+        bpf::lookup(self.map("threads").map_err(std::io::Error::other)?, &place, &mut there)?;
+        Ok((place, u32::from_ne_bytes([there[0], there[1], there[2], there[3]])))
     }
 
     /// Records the page faults of a process between these addresses too.

@@ -77,3 +77,70 @@ fn the_programs_of_earlier_kernels_are_accepted() {
         loaded.program(&btf, &object, &section, tracepoint).unwrap();
     }
 }
+
+/// Number of this thread.
+fn own_thread() -> u32 {
+    let link = std::fs::read_link("/proc/thread-self").unwrap();
+    link.file_name().unwrap().to_str().unwrap().parse().unwrap()
+}
+
+/// Records of type 1, calls, of this thread while it makes some.
+fn calls_of(loaded: &mut Loaded, thread: u32) -> usize {
+    for _ in 0..100 {
+        let _ = std::fs::metadata("/");
+    }
+    let mut count = 0;
+    for ring in &mut loaded.rings {
+        ring.drain(|record| {
+            let word = |at: usize| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap());
+            count += usize::from(word(0) == 1 && word(28) == thread);
+        });
+    }
+    count
+}
+
+#[test]
+fn a_thread_whose_place_is_taken_is_recorded_until_it_is_left() {
+    let test = "a_thread_whose_place_is_taken_is_recorded_until_it_is_left";
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(test, "needs root to load eBPF programs");
+    }
+    let mut loaded = match load(Select::Chosen, 1 << 20, false) {
+        Ok(loaded) => loaded,
+        Err(
+            error
+            @ (CaptureError::NotBuilt | CaptureError::Btf { .. } | CaptureError::Architecture),
+        ) => {
+            return seekwell_testing::skip(test, &error.to_string());
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let (own, other) = (own_thread(), own_thread() + PLACES);
+    for is_taken in [false, true] {
+        if is_taken {
+            loaded.choose(other).unwrap();
+        }
+        loaded.choose(own).unwrap();
+        loaded.attach().unwrap();
+        assert!(calls_of(&mut loaded, own) >= 100, "{is_taken}");
+        loaded.leave(own).unwrap();
+        calls_of(&mut loaded, own);
+        assert_eq!(calls_of(&mut loaded, own), 0, "{is_taken}");
+        loaded.detach();
+    }
+    // What is at the place is still there.
+    assert_eq!(loaded.place(own).unwrap().1, other);
+}
+
+#[test]
+fn places_and_threads_are_those_of_the_programs() {
+    let Some(object) = object() else {
+        let test = "places_and_threads_are_those_of_the_programs";
+        return seekwell_testing::skip(test, "the build had no clang");
+    };
+    let maps = object.section_by_name("maps").unwrap();
+    let at = object.symbol_by_name("threads").unwrap().address() as usize;
+    let words = maps.data().unwrap()[at..at + 16].as_chunks::<4>().0;
+    let [_, _, bytes, places] = [0, 1, 2, 3].map(|nth| u32::from_ne_bytes(words[nth]));
+    assert_eq!((bytes as usize, places), (THREAD_BYTES, PLACES));
+}
