@@ -65,7 +65,10 @@ impl Running {
             }
             Target::Process(process) => {
                 let path = PathBuf::from(format!("/proc/{process}"));
-                std::fs::metadata(&path).map_err(|source| CaptureError::Target { path, source })?;
+                if !path.exists() {
+                    let source = std::io::Error::other("no process has this number");
+                    return Err(CaptureError::Target { path, source });
+                }
                 loaded.attach()?;
                 choose_family(*process, loaded, recorder)?;
                 running.process = Some(*process);
