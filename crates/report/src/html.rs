@@ -9,6 +9,7 @@ mod draw;
 mod inside;
 mod sections;
 mod summary;
+mod trials;
 
 use crate::curves;
 use crate::page::Page;
@@ -16,6 +17,7 @@ use crate::program::{PROGRAM, Program};
 use crate::view::RunView;
 pub use inside::{ExtractError, Inside, extract};
 use seekwell_model::bench::BenchResult;
+pub use trials::PageTrials;
 
 /// A bench as one HTML page: its text, its charts, and the data of its JSON inside.
 #[must_use]
@@ -40,13 +42,20 @@ pub fn has_program() -> bool {
 
 /// The report as one HTML page that opens from a file and asks nothing of any network. A summary
 /// is in it as text (`<script type="application/json" id="summary">`), and what `inside` gives of
-/// the run file, whose name is `name`.
+/// the run file, whose name is `name`. Metrics and timelines come from `trials`: the records of the
+/// view may be without them.
 #[must_use]
-pub fn html(view: &RunView, name: &str, inside: Inside) -> String {
-    page(view, name, inside, PROGRAM.as_ref())
+pub fn html(view: &RunView, trials: &PageTrials, name: &str, inside: Inside) -> String {
+    page(view, trials, name, inside, PROGRAM.as_ref())
 }
 
-fn page(view: &RunView, name: &str, inside: Inside, program: Option<&Program>) -> String {
+fn page(
+    view: &RunView,
+    trials: &PageTrials,
+    name: &str,
+    inside: Inside,
+    program: Option<&Program>,
+) -> String {
     let title = format!("{}: {}", view.plan.lab.name, view.plan.lab.question);
     let mut page = Page::with_program(&title, program);
     sections::head(&mut page, view);
@@ -63,14 +72,14 @@ fn page(view: &RunView, name: &str, inside: Inside, program: Option<&Program>) -
     sections::uncontrolled(&mut page, view);
     sections::permanent(&mut page, view);
     if program.is_none() {
-        sections::trials(&mut page, view);
+        sections::trials(&mut page, view, trials);
     }
     sections::left_out(&mut page, view);
     if program.is_some() {
         page.raw(sections::COMPARE);
     }
     sections::inside(&mut page, name, inside, program.is_some());
-    page.data("summary", &summary::summary(view, name, inside));
+    page.data("summary", &summary::summary(view, trials, name, inside));
     inside::write(&mut page, inside);
     page.finish_with(program)
 }

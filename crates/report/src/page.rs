@@ -2,14 +2,16 @@
 
 use crate::program::{Program, STYLE, STYLE_HASH};
 use crate::text::is_harmful;
-use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderStringWriter;
 use serde_json::Value;
+use std::io::Read;
 
 /// Bytes behind the run file of a page, its program, at most about.
 const END_BYTES: usize = 1 << 20;
 
 /// A page on its way.
+#[derive(Debug)]
 pub(crate) struct Page {
     out: String,
 }
@@ -66,6 +68,17 @@ impl Page {
         Self { out: String::new() }
     }
 
+    /// The same without memory to spare.
+    pub(crate) fn shrunk(mut self) -> Self {
+        self.out.shrink_to_fit();
+        self
+    }
+
+    /// Markup that another page has.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.out.push_str(&other.out);
+    }
+
     /// The markup written so far.
     pub(crate) fn into_text(self) -> String {
         self.out
@@ -88,10 +101,14 @@ impl Page {
         self.out
     }
 
-    /// Bytes as base64, whose letters mean nothing in markup. No copy of the text is made: a run may have a gigabyte.
-    pub(crate) fn base64(&mut self, bytes: &[u8]) {
-        self.out.reserve_exact(bytes.len().div_ceil(3) * 4 + END_BYTES);
-        STANDARD.encode_string(bytes, &mut self.out);
+    /// At most so many bytes as base64, whose letters mean nothing in markup. No copy of bytes or text is made: a run may
+    /// have a gigabyte.
+    pub(crate) fn base64(&mut self, mut bytes: impl Read, at_most: usize) {
+        self.out.reserve_exact(at_most.div_ceil(3) * 4 + END_BYTES);
+        let mut letters = EncoderStringWriter::from_consumer(&mut self.out, &STANDARD);
+        // Reading from memory and writing to it do not fail.
+        let _ = std::io::copy(&mut bytes, &mut letters);
+        letters.into_inner();
     }
 
     /// Markup, which is always a literal.

@@ -8,11 +8,11 @@ use crate::{foreign, output, terminal};
 use light::Light;
 use seekwell_host::confine::Reach;
 use seekwell_host::output::{Kind, is_same_file};
-use seekwell_model::plan::Plan;
+use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_report::{Inside, RunView};
+use seekwell_report::{Inside, PageTrials, RunView};
 use seekwell_runner::judge::{self, prolong};
 use seekwell_store::{Integrity, RunFile};
 use std::path::Path;
@@ -35,15 +35,18 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     let file = RunFile::open(&arguments.run).map_err(|error| Failure::from_error(&error))?;
     let is_whole = arguments.json || arguments.parquet.is_some();
     // A page has latencies and events in the run file that is inside.
-    let has_metrics = arguments.csv.is_some() || arguments.html.is_some();
-    let view = match (is_whole, has_metrics) {
-        (true, _) => view(&file),
-        (false, true) => view_of(&file, Some(&|_, _| Light::with_metrics())),
-        (false, false) => view_as_text(&file),
-    }?;
-    if let Some(path) = &arguments.html {
-        write(path, Kind::Page, &page(&file, &view, arguments)?, arguments)?;
-    }
+    let light: Option<Lightener<'_>> = match (is_whole, arguments.csv.is_some()) {
+        (true, _) => None,
+        (false, true) => Some(&|_, _| Light::with_metrics()),
+        (false, false) => Some(&Light::of),
+    };
+    let view = if let Some(path) = &arguments.html {
+        let (view, trials) = view_as_page(&file, light)?;
+        write(path, Kind::Page, &page(&file, &view, &trials, arguments)?, arguments)?;
+        view
+    } else {
+        view_of(&file, light, None)?
+    };
     if let Some(path) = &arguments.csv {
         write(path, Kind::Csv, &seekwell_report::csv(&view), arguments)?;
     }
@@ -75,7 +78,12 @@ fn tables(directory: &Path, view: &RunView, force: bool) -> Result<(), Failure> 
 }
 
 /// The HTML, with the run file inside or, when it is to be lean, a copy without timelines.
-fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String, Failure> {
+fn page(
+    file: &RunFile,
+    view: &RunView,
+    trials: &PageTrials,
+    arguments: &ReportArgs,
+) -> Result<String, Failure> {
     let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let name = arguments.run.file_name().unwrap_or_default().to_string_lossy();
     let bytes = if arguments.lean { file.bytes_without_series() } else { file.bytes() };
@@ -88,7 +96,7 @@ fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String
              charts, filters and two stacks side by side",
         );
     }
-    Ok(seekwell_report::html(view, &name, inside))
+    Ok(seekwell_report::html(view, trials, &name, inside))
 }
 
 /// Everything a report shows of a run; of a run without a verdict what may be said before its end.
@@ -96,7 +104,7 @@ fn page(file: &RunFile, view: &RunView, arguments: &ReportArgs) -> Result<String
 /// # Errors
 /// When the run file cannot be read.
 pub fn view(file: &RunFile) -> Result<RunView, Failure> {
-    view_of(file, None)
+    view_of(file, None, None)
 }
 
 /// As [`view`], without the parts of records that no text shows: a fraction of the memory.
@@ -104,26 +112,49 @@ pub fn view(file: &RunFile) -> Result<RunView, Failure> {
 /// # Errors
 /// When the run file cannot be read.
 pub fn view_as_text(file: &RunFile) -> Result<RunView, Failure> {
-    view_of(file, Some(&Light::of))
+    view_of(file, Some(&Light::of), None)
+}
+
+/// A view for a page, and what the page shows of trials beside it.
+fn view_as_page(
+    file: &RunFile,
+    light: Option<Lightener<'_>>,
+) -> Result<(RunView, PageTrials), Failure> {
+    let mut trials = PageTrials::default();
+    let view = view_of(file, light, Some(&mut |trial, record| trials.see(trial, record)))?;
+    Ok((view, trials))
 }
 
 /// Makes the lightener of records for a plan and its stored verdict.
 type Lightener<'a> = &'a dyn Fn(&Plan, Option<&Verdict>) -> Light;
 
-fn view_of(file: &RunFile, light: Option<Lightener<'_>>) -> Result<RunView, Failure> {
+/// Sees each record while it is whole.
+type Eye<'a> = &'a mut dyn FnMut(&PlannedTrial, &Record);
+
+fn view_of(
+    file: &RunFile,
+    light: Option<Lightener<'_>>,
+    mut eye: Option<Eye<'_>>,
+) -> Result<RunView, Failure> {
     let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let plan = file.plan().map_err(wrong)?;
     let stored = file.verdict().map_err(wrong)?;
     let is_over = stored.is_some();
     let light = light.map(|light| light(&plan, stored.as_ref()));
-    let lighten = |record: &mut Record| {
+    let mut wanted = light.as_ref().map(Light::wanted).unwrap_or_default();
+    if eye.is_some() {
+        wanted.metrics = None;
+    }
+    let mut lighten = |trial: &PlannedTrial, record: &mut Record| {
+        if let Some(see) = &mut eye {
+            see(trial, record);
+        }
         if let Some(light) = &light {
             light.lighten(record);
         }
     };
     // One copy of the records at a time: a run of 100,000 trials fills gigabytes.
-    let wanted = light.as_ref().map(Light::wanted).unwrap_or_default();
-    let (by_index, found) = file.verified_records(&wanted, &lighten).map_err(wrong)?;
+    let (by_index, found) = file.verified_records(&wanted, &mut lighten).map_err(wrong)?;
     let by_index =
         by_index.into_iter().map(|(trial, record)| (trial.index, (trial, record))).collect();
     let mut warnings = integrity(&found);

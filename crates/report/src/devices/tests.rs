@@ -86,7 +86,9 @@ fn prices_are_a_column_of_every_table_as_soon_as_one_is_known() {
     assert_eq!(cell(&terminal, "ssd/xfs  "), "45");
     assert_eq!(cell(&terminal, "hdd/ext4  "), "-");
     assert!(crate::markdown(&priced).contains("| trials | price |"));
-    assert!(crate::html(&priced, "r", crate::Inside::Nothing).contains(">price</th>"));
+    let trials = crate::PageTrials::of(&priced);
+    let page = crate::html(&priced, &trials, "r", crate::Inside::Nothing);
+    assert!(page.contains(">price</th>"));
     let unpriced = run([None, None], [12.0, 10.2, 14.1]);
     assert!(!crate::terminal(&unpriced, 120, false).contains("price"));
 }

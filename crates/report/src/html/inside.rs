@@ -6,7 +6,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::GzEncoder;
-use std::io::Read;
 
 /// The part of a run file that goes into its page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,10 +64,7 @@ const END: &str = "</script>";
 pub(super) fn write(page: &mut Page, inside: Inside) {
     let Some(bytes) = inside.bytes() else { return };
     page.raw(if matches!(inside, Inside::Whole(_)) { WHOLE } else { LEAN });
-    let mut zipped = Vec::new();
-    // Reading from memory does not fail.
-    let _ = GzEncoder::new(bytes, Compression::default()).read_to_end(&mut zipped);
-    page.base64(&zipped);
+    page.base64(GzEncoder::new(bytes, Compression::default()), bytes.len());
     page.raw(END);
     page.raw("\n");
 }

@@ -1,7 +1,8 @@
 //! The parts of the page, in their order.
 
-use super::draw::{Axis, timeline};
+use super::draw::Axis;
 use super::inside::Inside;
+use super::trials::PageTrials;
 use crate::evidence_text::{self, weaker_leader};
 use crate::number::{Scale, unit_of};
 use crate::page::Page;
@@ -196,7 +197,7 @@ pub(super) fn permanent(page: &mut Page, view: &RunView) {
 }
 
 /// Every trial with its timeline, folded by stack.
-pub(super) fn trials(page: &mut Page, view: &RunView) {
+pub(super) fn trials(page: &mut Page, view: &RunView, trials: &PageTrials) {
     page.raw("<section>\n<h2>Trials</h2>\n<p class=\"faint\">Throughput of the device: ");
     page.raw(
         "<span class=\"key-reads\">reads</span> and <span class=\"key-writes\">writes</span>; ",
@@ -211,14 +212,20 @@ pub(super) fn trials(page: &mut Page, view: &RunView) {
         page.element("<th class=\"number\">", &view.verdict.metric, "</th>");
         page.raw("<th>throughput</th><th>remarks</th></tr></thead>\n<tbody>\n");
         for (trial, record) in by_stack.of(&row.stack) {
-            trial_row(page, view, trial, record);
+            trial_row(page, view, trials, trial, record);
         }
         page.raw("</tbody>\n</table></div>\n</details>\n");
     }
     page.raw("</section>\n");
 }
 
-fn trial_row(page: &mut Page, view: &RunView, trial: &PlannedTrial, record: &Record) {
+fn trial_row(
+    page: &mut Page,
+    view: &RunView,
+    trials: &PageTrials,
+    trial: &PlannedTrial,
+    record: &Record,
+) {
     page.raw(match record.status {
         Status::Ok => "<tr>",
         Status::Marked => "<tr class=\"marked\">",
@@ -233,7 +240,7 @@ fn trial_row(page: &mut Page, view: &RunView, trial: &PlannedTrial, record: &Rec
     });
     page.element("<td class=\"number\">", &value, "</td>");
     page.raw("<td>");
-    timeline(page, &record.timeline);
+    trials.draw(page, trial.index);
     page.raw("</td><td>");
     if let Status::Failed { stage, reason } = &record.status {
         page.element("<p>", &format!("failed in {stage}: {reason}"), "</p>");

@@ -1,19 +1,19 @@
 //! The summary that the page's program reads at start: the run without the details of its trials.
 
 use super::inside::Inside;
+use super::trials::{PageTrials, Path};
 use crate::number::unit_of;
 use crate::view::RunView;
 use seekwell_model::lab::Better;
 use seekwell_model::metrics::{self, Unit};
 use seekwell_model::record::Status;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// [`crate::json::summary`] with the workloads, the medians of every metric by candidate, one
 /// short row per trial, and what of the run file (`name`) is inside.
-pub(super) fn summary(view: &RunView, name: &str, inside: Inside) -> Value {
+pub(super) fn summary(view: &RunView, trials: &PageTrials, name: &str, inside: Inside) -> Value {
     let mut value = crate::json::summary(view);
-    let (metrics, medians) = medians(view);
+    let (metrics, medians) = trials.medians(view.plan.candidates.len());
     if let Some(object) = value.as_object_mut() {
         let bytes = inside.bytes().map_or(0, <[u8]>::len);
         let file = json!({ "name": name, "inside": inside.word(), "bytes": bytes });
@@ -21,16 +21,16 @@ pub(super) fn summary(view: &RunView, name: &str, inside: Inside) -> Value {
             view.plan.candidates.iter().map(|one| [one.stack, one.workload]).collect();
         object.insert("workloads".to_owned(), json!(view.plan.workloads));
         object.insert("candidates".to_owned(), json!(candidates));
-        object.insert("metrics".to_owned(), metrics);
+        object.insert("metrics".to_owned(), described(&metrics));
         object.insert("medians".to_owned(), json!(medians));
-        object.insert("trials".to_owned(), trials(view));
+        object.insert("trials".to_owned(), rows(view));
         object.insert("file".to_owned(), file);
     }
     value
 }
 
 /// `[index, round, candidate, 0 ok | 1 marked | 2 failed, judged value, elapsed ns, doubts]`.
-fn trials(view: &RunView) -> Value {
+fn rows(view: &RunView) -> Value {
     let row = |(trial, record): &(seekwell_model::plan::PlannedTrial, _)| {
         let record: &seekwell_model::record::Record = record;
         let status = match record.status {
@@ -53,24 +53,8 @@ fn trials(view: &RunView) -> Value {
     view.records.iter().map(row).collect()
 }
 
-/// The metrics of the run, and by candidate the median of each over the trials that ended well.
-fn medians(view: &RunView) -> (Value, Vec<Vec<Option<f64>>>) {
-    let mut values: Vec<BTreeMap<(&str, &str), Vec<f64>>> =
-        vec![BTreeMap::new(); view.plan.candidates.len()];
-    for (trial, record) in &view.records {
-        let Some(found) = values.get_mut(trial.candidate as usize) else { continue };
-        if record.status != Status::Ok {
-            continue;
-        }
-        for step in &record.steps {
-            for (name, value) in &step.metrics {
-                found.entry((&step.name, name)).or_default().push(*value);
-            }
-        }
-    }
-    let mut paths: Vec<(&str, &str)> = values.iter().flat_map(BTreeMap::keys).copied().collect();
-    paths.sort_unstable();
-    paths.dedup();
+/// The metrics of the run with their units.
+fn described(paths: &[Path<'_>]) -> Value {
     let described = paths.iter().map(|(step, name)| {
         let path = format!("{step}.{name}");
         let better = metrics::metric(name).map(|definition| match definition.better {
@@ -80,13 +64,5 @@ fn medians(view: &RunView) -> (Value, Vec<Vec<Option<f64>>>) {
         let unit = unit_of(&path).map_or("", Unit::symbol);
         json!({ "path": path, "unit": unit, "better": better })
     });
-    let described = described.collect();
-    let rows = values.iter_mut().map(|found| {
-        paths
-            .iter()
-            .map(|path| found.get_mut(path).and_then(|all| seekwell_stats::estimate::median(all)))
-            .collect()
-    });
-    let rows = rows.collect();
-    (described, rows)
+    described.collect()
 }

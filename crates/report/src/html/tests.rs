@@ -11,7 +11,12 @@ use sha2::{Digest, Sha256};
 
 /// The page as it is without `make web`, with nothing of a run file inside.
 fn html(view: &RunView) -> String {
-    page(view, "demo.seekwell", Inside::Nothing, None)
+    page(view, Inside::Nothing, None)
+}
+
+fn page(view: &RunView, inside: Inside, program: Option<&Program>) -> String {
+    let trials = PageTrials::for_page(program.is_none()).with(view);
+    super::page(view, &trials, "demo.seekwell", inside, program)
 }
 
 /// A page with a program, of which a test knows the text.
@@ -40,7 +45,7 @@ fn the_policy_allows_exactly_this_style_sheet() {
 
 #[test]
 fn the_policy_allows_exactly_this_program() {
-    let page = page(&fixture::winner(), "demo.seekwell", Inside::Nothing, Some(&PROGRAM));
+    let page = page(&fixture::winner(), Inside::Nothing, Some(&PROGRAM));
     assert!(page.contains("content=\"default-src 'none'; style-src 'sha256-style'; script-src 'sha256-program'; base-uri 'none'; form-action 'none'\">"));
     assert!(page.contains("<style>p{margin:0}</style>"));
     assert!(page.ends_with("</main>\n<script>document.title</script>\n</body>\n</html>\n"));
@@ -64,11 +69,11 @@ fn a_page_gives_its_run_file_back() {
     };
     let file: Vec<u8> = (0..300_000).map(|_| byte()).collect();
     let view = with_everywhere(WHOLE_ELEMENT);
-    let whole = page(&view, "demo.seekwell", Inside::Whole(&file), Some(&PROGRAM));
+    let whole = page(&view, Inside::Whole(&file), Some(&PROGRAM));
     assert_eq!(extract(&whole).expect("a run file"), file);
     structure(&whole);
 
-    let lean = page(&view, "demo.seekwell", Inside::WithoutTimelines(&file), None);
+    let lean = page(&view, Inside::WithoutTimelines(&file), None);
     let told = |page: &str| extract(page).expect_err("nothing to extract").to_string();
     assert!(told(&lean).starts_with("the page was written with --lean"), "{}", told(&lean));
     assert!(lean.contains("written with --lean"));
@@ -243,7 +248,8 @@ fn no_text_from_outside_changes_the_structure_of_the_page() {
         let page = html(&view);
         assert_eq!(structure(&page), expected, "{text:?}");
         assert!(!page.chars().any(|c| c != '\n' && crate::text::is_harmful(c)), "{text:?}");
-        let summary = summary::summary(&view, "demo.seekwell", Inside::Nothing);
+        let trials = PageTrials::of(&view);
+        let summary = summary::summary(&view, &trials, "demo.seekwell", Inside::Nothing);
         assert_eq!(embedded(&page), summary, "{text:?}");
     }
 }

@@ -43,17 +43,17 @@ impl RunFile {
     pub fn verified_records(
         &self,
         wanted: &Wanted,
-        lighten: &dyn Fn(&mut Record),
+        lighten: &mut dyn FnMut(&PlannedTrial, &mut Record),
     ) -> Result<(Vec<(PlannedTrial, Record)>, Integrity)> {
         if self.format.major < FORMAT.major {
             let mut records = self.records()?;
-            records.iter_mut().for_each(|(_, record)| lighten(record));
+            records.iter_mut().for_each(|(trial, record)| lighten(trial, record));
             return Ok((records, Integrity::NotVerifiable));
         }
         let mut last = BTreeMap::new();
         let integrity = self.check(wanted, &mut |trial, kept| {
             let kept = kept.map(|mut kept| {
-                lighten(&mut kept.record);
+                lighten(&kept.trial, &mut kept.record);
                 (kept.trial, kept.record)
             });
             last.insert(trial.index, kept);

@@ -46,10 +46,11 @@ fn records_and_verification_in_one_pass_are_those_of_two() {
     let path = run(&folder);
     let mut file = RunFile::open_for_append(&path).unwrap();
     file.append(&trial(3), &record(7)).unwrap();
-    let both = file.verified_records(&Wanted::default(), &|_| {}).unwrap();
+    let both = file.verified_records(&Wanted::default(), &mut |_, _| {}).unwrap();
     assert_eq!(both, (file.records().unwrap(), file.verify().unwrap()));
     assert_eq!(both.0[3].1, record(7));
-    let light = file.verified_records(&Wanted::default(), &|record| record.steps.clear()).unwrap();
+    let light =
+        file.verified_records(&Wanted::default(), &mut |_, record| record.steps.clear()).unwrap();
     assert!(light.0.iter().all(|(_, record)| record.steps.is_empty()));
     assert_eq!(light.1, both.1);
     let few = Wanted {
@@ -57,7 +58,7 @@ fn records_and_verification_in_one_pass_are_those_of_two() {
         series: false,
         metrics: Some(["unpack.elapsed".to_owned()].into()),
     };
-    let few = file.verified_records(&few, &|_| {}).unwrap();
+    let few = file.verified_records(&few, &mut |_, _| {}).unwrap();
     assert_eq!(few.1, both.1);
     for ((_, few), (_, whole)) in few.0.iter().zip(&both.0) {
         assert_eq!(few.metric("unpack.elapsed"), whole.metric("unpack.elapsed"));
@@ -70,13 +71,13 @@ fn records_and_verification_in_one_pass_are_those_of_two() {
     let edit = |id| format!("UPDATE attempt SET record = zeroblob(9) WHERE id = {id}");
     Connection::open(&path).unwrap().execute_batch(&edit(4)).unwrap();
     let file = RunFile::open(&path).unwrap();
-    let both = file.verified_records(&Wanted::default(), &|_| {}).unwrap();
+    let both = file.verified_records(&Wanted::default(), &mut |_, _| {}).unwrap();
     assert_eq!(both, (file.records().unwrap(), file.verify().unwrap()));
     assert!(matches!(both.1, Integrity::Changed(_)), "an attempt that does not count");
     Connection::open(&path).unwrap().execute_batch(&edit(13)).unwrap();
     let words = |error: crate::StoreError| error.to_string();
     assert_eq!(
-        file.verified_records(&Wanted::default(), &|_| {}).map_err(words),
+        file.verified_records(&Wanted::default(), &mut |_, _| {}).map_err(words),
         Err(file.records().map_err(words).unwrap_err())
     );
 }

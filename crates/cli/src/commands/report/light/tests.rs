@@ -1,6 +1,7 @@
-use super::super::{view, view_as_text};
+use super::super::{view, view_as_page, view_as_text};
 use super::*;
 use seekwell_model::record::{BlockEvents, SmartReading, StepRecord};
+use seekwell_report::{Inside, PageTrials, RunView};
 use seekwell_store::{RunFile, Wanted};
 use std::path::{Path, PathBuf};
 
@@ -106,13 +107,20 @@ fn the_texts_of_kept_runs_are_those_of_all_their_data() {
         assert_eq!(show(&text), show(&whole), "{}", run.display());
         let markdown = seekwell_report::markdown;
         assert_eq!(markdown(&text), markdown(&whole), "{}", run.display());
+        let (page, trials) = view_as_page(&file, Some(&Light::of)).unwrap();
+        let expected = html(&whole, &PageTrials::of(&whole));
+        assert!(html(&page, &trials) == expected, "the page of {} differs", run.display());
         compared += 1;
         judged += u32::from(whole.is_over);
     }
     assert!(compared >= 10 && judged >= 5, "{compared} compared, {judged} of them judged");
 }
 
-fn show(view: &seekwell_report::RunView) -> String {
+fn html(view: &RunView, trials: &PageTrials) -> String {
+    seekwell_report::html(view, trials, "run.seekwell", Inside::Nothing)
+}
+
+fn show(view: &RunView) -> String {
     seekwell_report::terminal(view, 200, false)
 }
 
@@ -151,7 +159,7 @@ fn the_texts_of_a_run_on_a_host_are_those_of_all_its_data() {
     for is_judged in [false, true] {
         let mut file = RunFile::open_for_append(&path).unwrap();
         if is_judged {
-            let (whole, _) = file.verified_records(&Wanted::default(), &|_| {}).unwrap();
+            let (whole, _) = file.verified_records(&Wanted::default(), &mut |_, _| {}).unwrap();
             let records = whole.into_iter().map(|one| (one.0.index, one)).collect();
             let verdict = super::super::prolong::judged(&file.plan().unwrap(), &records);
             file.set_verdict(&verdict).unwrap();
@@ -161,5 +169,7 @@ fn the_texts_of_a_run_on_a_host_are_those_of_all_its_data() {
         let text = show(&whole);
         assert!(text.contains("of the variance"), "{text}");
         assert_eq!(show(&view_as_text(&file).unwrap()), text);
+        let (page, trials) = view_as_page(&file, Some(&Light::of)).unwrap();
+        assert!(html(&page, &trials) == html(&whole, &PageTrials::of(&whole)));
     }
 }
