@@ -162,6 +162,9 @@ pub struct BufferParameters {
     /// True if any write discards the data read ahead.
     #[serde(default)]
     pub write_clears: bool,
+    /// True if a write discards all of each segment that holds some of its sectors, not these alone.
+    #[serde(default)]
+    pub write_clears_segments: bool,
     /// True if a write is complete as soon as the buffer has it.
     pub write_back: bool,
     /// Room for data to be written.

@@ -222,7 +222,10 @@ fn buffer(file: &str, block: &Block) -> Result<Vec<(&'static str, String)>, Impo
         ("read_ahead_by_track", matches!(kind, 1 | 2 | 4).to_string()),
         ("reads_before", flag("Read any free blocks").to_string()),
         ("resumes_read_ahead", flag("Read-ahead on idle hit").to_string()),
+        // Extracted by reading a block twice: 1 if the second read misses.
+        ("keeps_delivered", (!flag("Read-ahead over requested")).to_string()),
         ("serves_written", flag("Allow read hits on write data").to_string()),
+        ("write_clears_segments", "true".to_owned()),
         ("write_back", (level > 0).to_string()),
         ("write_back_when_idle", (level == 1).to_string()),
         ("write_kib", (size * write_segments).div_ceil(2).to_string()),

@@ -37,7 +37,20 @@ fn a_specification_becomes_a_device_with_its_layout_overheads_and_buffer() {
     assert_eq!((buffer.read_segments, buffer.write_segments), (3, Some(1)));
     assert!(buffer.shares_segments && buffer.reads_before && buffer.read_ahead_by_track);
     assert!(buffer.write_back && !buffer.write_back_when_idle);
+    assert!(buffer.write_clears_segments);
     assert!(!found.layout.loses_turns);
+}
+
+#[test]
+fn a_drive_that_discards_what_it_delivered_serves_it_once() {
+    for (value, keeps) in [("0", true), ("1", false)] {
+        let (start, rest) = SPECS.split_once("Enable caching in buffer").unwrap();
+        let line = format!("Read-ahead over requested = {value},");
+        let specs = format!("{start}{line}\n   Enable caching in buffer{rest}");
+        let file = load(&imported(&specs, MODEL, SEEK).unwrap()).unwrap();
+        let Parameters::Rotating(found) = file.parameters() else { panic!("no disk") };
+        assert_eq!(found.buffer.keeps_delivered, keeps, "{value}");
+    }
 }
 
 #[test]

@@ -110,6 +110,7 @@ pub(super) struct Times {
     keeps_delivered: bool,
     serves_written: bool,
     write_clears: bool,
+    write_clears_segments: bool,
     write_back: bool,
     write_back_when_idle: bool,
     write_segments: usize,
@@ -190,6 +191,7 @@ impl Times {
             keeps_delivered: buffer.keeps_delivered,
             serves_written: buffer.serves_written,
             write_clears: buffer.write_clears,
+            write_clears_segments: buffer.write_clears_segments,
             write_back: buffer.write_back,
             write_back_when_idle: buffer.write_back_when_idle,
             write_segments: buffer.write_segments.map_or(usize::MAX, |most| most as usize),
@@ -441,7 +443,11 @@ impl Disk {
             self.segments.clear();
         } else {
             self.stop_reading_at(at_ns, range.start);
-            self.segments.forget(&range);
+            if self.times.write_clears_segments {
+                self.segments.discard(&range);
+            } else {
+                self.segments.forget(&range);
+            }
         }
         let is_busy = !self.volatile.is_empty() || matches!(self.motion, Motion::Writing { .. });
         let must_wait = self.times.write_back_when_idle && is_busy;

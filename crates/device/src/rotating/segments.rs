@@ -8,8 +8,17 @@ mod tests;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Segment {
     held: Range<u64>,
+    /// Start of the run as it was read: `held` without the loss of what was delivered.
+    begun: u64,
     /// Larger is more recent; 0 was never used.
     used: u64,
+}
+
+impl Segment {
+    fn hold(&mut self, run: Range<u64>) {
+        self.begun = run.start;
+        self.held = run;
+    }
 }
 
 /// All segments.
@@ -48,7 +57,7 @@ impl Segments {
         let index = going_on.or_else(oldest)?;
         let segment = self.list.get_mut(index)?;
         if going_on.is_none() {
-            segment.held = sector..sector;
+            segment.hold(sector..sector);
         }
         segment.used = self.uses;
         Some(index)
@@ -59,15 +68,16 @@ impl Segments {
         if let Some(segment) = self.list.get_mut(index)
             && end > segment.held.end
         {
-            let start = segment.held.start.max(end.saturating_sub(self.size));
-            segment.held = start..end;
+            let least = end.saturating_sub(self.size);
+            segment.held = segment.held.start.max(least)..end;
+            segment.begun = segment.begun.max(least);
         }
     }
 
-    /// Start of the cached piece that holds `sector`; `sector` itself when none does.
-    pub(crate) fn held_from(&self, sector: u64) -> u64 {
+    /// Start of the run that was read and holds `sector`; `sector` itself when none does.
+    pub(crate) fn begun(&self, sector: u64) -> u64 {
         let holding = self.list.iter().filter(|segment| segment.held.contains(&sector));
-        holding.map(|segment| segment.held.start).min().unwrap_or(sector)
+        holding.map(|segment| segment.begun).min().unwrap_or(sector)
     }
 
     /// Sectors from `start` on, which passed before the first of segment `index`, were read too.
@@ -75,7 +85,8 @@ impl Segments {
         if let Some(segment) = self.list.get_mut(index)
             && start < segment.held.start
         {
-            segment.held.start = start.max(segment.held.end.saturating_sub(self.size));
+            let start = start.max(segment.held.end.saturating_sub(self.size));
+            segment.hold(start..segment.held.end);
         }
     }
 
@@ -89,7 +100,7 @@ impl Segments {
             return;
         };
         let start = if index.is_some() { segment.held.start } else { range.start };
-        segment.held = start.max(range.end.saturating_sub(self.size))..range.end;
+        segment.hold(start.max(range.end.saturating_sub(self.size))..range.end);
         segment.used = self.uses;
     }
 
@@ -109,9 +120,20 @@ impl Segments {
         for segment in &mut self.list {
             let Range { start, end } = segment.held;
             if start < range.end && range.start < end {
-                segment.held =
-                    if start < range.start { start..range.start } else { range.end.min(end)..end };
+                segment.hold(if start < range.start {
+                    start..range.start
+                } else {
+                    range.end.min(end)..end
+                });
             }
+        }
+    }
+
+    /// New data for `range`: every segment that holds some of it is empty.
+    pub(crate) fn discard(&mut self, range: &Range<u64>) {
+        let meets = |held: &Range<u64>| held.start < range.end && range.start < held.end;
+        for segment in self.list.iter_mut().filter(|segment| meets(&segment.held)) {
+            *segment = Segment::default();
         }
     }
 

@@ -121,7 +121,7 @@ impl Disk {
         }
         let last = end - 1;
         let track_end = self.mechanics.layout.track_end(last);
-        let began = self.segments.held_from(start.min(last));
+        let began = self.segments.begun(start.min(last));
         let earlier = self.mechanics.arm_at(began) != self.mechanics.arm_at(last);
         let by_track = if earlier && track_end < sectors {
             self.mechanics.layout.track_end(track_end)

@@ -45,10 +45,35 @@ fn without_segments_nothing_is_held() {
     assert_eq!(segments.held_until(3), 3);
 }
 
+#[test]
+fn a_write_may_cost_the_whole_segment_that_it_meets() {
+    let mut segments = Segments::new(2, 20);
+    for start in [0, 50] {
+        let index = segments.open(start).unwrap();
+        segments.extend(index, start + 10);
+    }
+    segments.discard(&(10..50));
+    assert_eq!((segments.held_until(0), segments.held_until(50)), (10, 60), "it meets neither");
+    segments.discard(&(9..12));
+    assert_eq!((segments.held_until(0), segments.held_until(50)), (0, 60));
+}
+
+#[test]
+fn a_run_begins_where_it_was_read_whatever_was_delivered() {
+    let mut segments = Segments::new(1, 20);
+    let index = segments.open(100).unwrap();
+    segments.extend(index, 115);
+    segments.deliver(&(100..108), false);
+    assert!(!segments.covers(&(100..101)));
+    assert_eq!(segments.begun(110), 100);
+    segments.extend(index, 130);
+    assert_eq!(segments.begun(125), 110, "the oldest ten fell out");
+}
+
 proptest! {
     /// What is held was read and not overwritten since.
     #[test]
-    fn nothing_stale_is_held(steps in prop::collection::vec((0_u8..3, 0_u64..60, 1_u64..12), 1..60)) {
+    fn nothing_stale_is_held(steps in prop::collection::vec((0_u8..4, 0_u64..60, 1_u64..12), 1..60)) {
         let mut segments = Segments::new(3, 8);
         let mut fresh: BTreeSet<u64> = BTreeSet::new();
         for (kind, start, length) in steps {
@@ -60,6 +85,10 @@ proptest! {
                 }
                 1 => {
                     segments.forget(&(start..start + length));
+                    fresh.retain(|sector| !(start..start + length).contains(sector));
+                }
+                2 => {
+                    segments.discard(&(start..start + length));
                     fresh.retain(|sector| !(start..start + length).contains(sector));
                 }
                 _ => segments.deliver(&(start..start + length), length % 2 == 0),
