@@ -212,6 +212,20 @@ pub struct Findings {
     pub writes: Option<Writes>,
 }
 
+/// News of a probe under way, for a display.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A step begins.
+    Begins(Stage),
+    /// A quantity was found: its name and its value with bounds, for people.
+    Found(String, String),
+}
+
+/// Tells of findings as soon as there are any.
+fn found(tell: &mut dyn FnMut(News), lines: Vec<report::Line>) {
+    lines.into_iter().for_each(|(name, value)| tell(News::Found(name, value)));
+}
+
 /// A step of the probe, for a display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -283,7 +297,7 @@ impl Stage {
 /// Fewest sectors that can be probed: 256 MiB.
 const LEAST_SECTORS: u64 = 1 << 19;
 
-/// Probes a rotating disk; `tell` hears of each stage before it begins. The seed chooses the places.
+/// Probes a rotating disk; `tell` hears of each stage before it begins, and of what it found. The seed chooses the places.
 ///
 /// # Errors
 ///
@@ -291,39 +305,45 @@ const LEAST_SECTORS: u64 = 1 << 19;
 pub fn probe(
     target: &mut dyn Target,
     seed: u64,
-    tell: &mut dyn FnMut(Stage),
+    tell: &mut dyn FnMut(News),
 ) -> Result<Findings, ProbeError> {
     let geometry = target.geometry();
     if geometry.sectors_512 < LEAST_SECTORS {
         return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
     }
     let mut head = Head::new(target, seed);
-    tell(Stage::Rotation);
+    tell(News::Begins(Stage::Rotation));
     let turn_ns = rotation::find(&mut head)?;
     head.turn_ns = turn_ns.value;
-    tell(Stage::Buffer);
+    found(tell, report::of_rotation(turn_ns));
+    tell(News::Begins(Stage::Buffer));
     let buffer = buffer::find(&mut head)?;
     head.hit_below_ns = buffer.hit_below_ns();
-    tell(Stage::Zones);
+    found(tell, report::of_buffer(&buffer));
+    tell(News::Begins(Stage::Zones));
     let zones = zones::find(&mut head)?;
-    tell(Stage::Tracks);
+    found(tell, report::of_zones(&zones));
+    tell(News::Begins(Stage::Tracks));
     let tracks = tracks::find(&mut head, &zones)?;
-    tell(Stage::Seeks);
-    let found = seek::find(&mut head, &zones, &tracks)?;
+    found(tell, report::of_tracks(&tracks));
+    tell(News::Begins(Stage::Seeks));
+    let seeks = seek::find(&mut head, &zones, &tracks)?;
     let mut findings = Findings {
         geometry,
         turn_ns,
         zones,
         tracks,
         buffer,
-        media_ns: found.media_ns,
-        head_switch_ns: found.head_switch_ns,
-        seeks: found.points,
+        media_ns: seeks.media_ns,
+        head_switch_ns: seeks.head_switch_ns,
+        seeks: seeks.points,
         window: None,
         writes: None,
     };
-    tell(Stage::Depth);
+    found(tell, report::of_seeks(&findings));
+    tell(News::Begins(Stage::Depth));
     findings.window = accuracy::window(&mut head, &findings)?;
+    found(tell, report::of_window(findings.window));
     Ok(findings)
 }
 
@@ -336,9 +356,11 @@ pub fn probe_writes(
     target: &mut dyn WriteTarget,
     findings: &mut Findings,
     seed: u64,
-    tell: &mut dyn FnMut(Stage),
+    tell: &mut dyn FnMut(News),
 ) -> Result<(), ProbeError> {
-    findings.writes = Some(writes::find(target, findings, seed, tell)?);
+    let writes = writes::find(target, findings, seed, tell)?;
+    found(tell, report::of_writes(&writes));
+    findings.writes = Some(writes);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::{output, terminal};
 use seekwell_device::probe::{
-    self, Accuracy, Findings, FlashFindings, Label, ProbeError, Simulated, Stage, Target,
+    self, Accuracy, Findings, FlashFindings, Label, News, ProbeError, Simulated, Stage, Target,
     WriteTarget,
 };
 use seekwell_host::guard::Context;
@@ -103,8 +103,12 @@ impl Learned {
     }
 }
 
-fn tell(stage: Stage) {
-    terminal::talk(&format!("probing: {}", stage.name()));
+/// Shows what is looked for and what was found, while the probe goes on.
+fn tell(news: News) {
+    terminal::talk(&match news {
+        News::Begins(stage) => format!("probing: {}", stage.name()),
+        News::Found(name, value) => format!("  {name:<22}{value}"),
+    });
 }
 
 /// Makes the experiments, then judges the file on requests that were withheld.
@@ -124,12 +128,12 @@ fn learn(opened: &mut Opened, arguments: &ProbeArgs) -> Result<(Learned, Accurac
     };
     let accuracy = match opened {
         Opened::Reads(target) => {
-            tell(Stage::Accuracy);
+            tell(News::Begins(Stage::Accuracy));
             probe::judge(&mut **target, &findings, seed ^ WITHHELD)?
         }
         Opened::Writes(target) => {
             probe::probe_writes(&mut **target, &mut findings, seed, &mut tell)?;
-            tell(Stage::Accuracy);
+            tell(News::Begins(Stage::Accuracy));
             probe::judge_writes(&mut **target, &findings, seed ^ WITHHELD)?
         }
     };
@@ -142,7 +146,7 @@ fn learn_flash(
 ) -> Result<(Learned, Accuracy), ProbeError> {
     let most_bytes = arguments.most_written.saturating_mul(1 << 30);
     let findings = probe::probe_flash(target, arguments.seed, most_bytes, &mut tell)?;
-    tell(Stage::Accuracy);
+    tell(News::Begins(Stage::Accuracy));
     let accuracy = probe::judge_flash(target, &findings, arguments.seed ^ WITHHELD)?;
     Ok((Learned::Flash(findings), accuracy))
 }

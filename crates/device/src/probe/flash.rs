@@ -3,7 +3,7 @@
 use super::accuracy::{Accuracy, class};
 use super::simulated::Simulated;
 use super::writes::Pen;
-use super::{Interval, Label, ProbeError, Span, Stage, Target as _, Timed, WriteTarget};
+use super::{Interval, Label, News, ProbeError, Span, Stage, Target as _, Timed, WriteTarget};
 use crate::file::{DeviceFile, load};
 use crate::model::Geometry;
 
@@ -63,14 +63,14 @@ pub fn probe_flash(
     target: &mut dyn WriteTarget,
     seed: u64,
     budget_bytes: u64,
-    tell: &mut dyn FnMut(Stage),
+    tell: &mut dyn FnMut(News),
 ) -> Result<FlashFindings, ProbeError> {
     let geometry = target.geometry();
     if geometry.sectors_512 < LEAST_SECTORS {
         return Err(ProbeError::TooSmall { sectors: geometry.sectors_512, least: LEAST_SECTORS });
     }
     let mut pen = Pen::new(target, seed);
-    tell(Stage::Kind);
+    tell(News::Begins(Stage::Kind));
     let kind = match is_card(&mut pen)? {
         true => FlashKind::Card(Box::new(card::find(&mut pen, tell)?)),
         false => FlashKind::Solid(Box::new(solid::find(&mut pen, budget_bytes, tell)?)),

@@ -2,71 +2,90 @@
 
 use std::fmt::Write as _;
 
-use super::{Accuracy, Findings, Interval, WriteCache, Writes};
+use super::{Accuracy, Buffer, Findings, FoundZone, Interval, Tracks, WriteCache, Writes};
+
+/// Name and value of a finding.
+pub(super) type Line = (String, String);
+
+fn line(name: &str, value: String) -> Line {
+    (name.to_owned(), value)
+}
 
 /// Findings and accuracy as text, a line each.
 #[must_use]
 pub fn summary(findings: &Findings, accuracy: &Accuracy) -> String {
-    let mut text = String::new();
-    let mut line = |name: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:<22}{value}");
-    };
-    let turn = findings.turn_ns;
-    line(
-        "rotation",
-        format!("{:.2} rpm ({:.2} to {:.2})", 60e9 / turn.value, 60e9 / turn.high, 60e9 / turn.low),
-    );
-    let tracks =
-        |index: usize| findings.zones.get(index).map_or(0.0, |z| z.sectors_per_track.value);
-    let last = findings.zones.len().saturating_sub(1);
-    line(
-        "zones",
-        format!("{}, {} to {} sectors a track", findings.zones.len(), tracks(0), tracks(last)),
-    );
-    let heads =
-        findings.tracks.heads.map_or("not told apart".to_owned(), |heads| heads.to_string());
-    line("heads", heads);
-    line(
-        "skew",
-        format!(
-            "{} sectors to the next track, {} to the next cylinder",
-            findings.tracks.track_skew_sectors.value, findings.tracks.cylinder_skew_sectors.value
-        ),
-    );
-    line("read without seek", between_us(findings.media_ns));
-    if let Some(found) = findings.head_switch_ns {
-        line("head switch", between_us(found));
-    }
-    for point in &findings.seeks {
-        if point.cylinders.is_power_of_two() || Some(point) == findings.seeks.last() {
-            line(&format!("seek {} cylinders", point.cylinders), between_us(point.ns));
-        }
-    }
-    let buffer = &findings.buffer;
-    match (buffer.hit_ns, buffer.mb_per_s) {
-        (Some(hit), Some(rate)) => {
-            line("command", between_us(hit));
-            line("bus", format!("{:.0} MB/s ({:.0} to {:.0})", rate.value, rate.low, rate.high));
-        }
-        (Some(hit), None) => {
-            line("command", between_us(hit));
-            line("bus", "too fast to tell apart from the command".to_owned());
-        }
-        (None, _) => line("command", "not told apart: the buffer served no read".to_owned()),
-    }
-    line("read-ahead", format!("{:.0} KiB", buffer.read_ahead_sectors.value / 2.0));
-    line("segments", format!("{:.0} to {:.0}", buffer.segments.low, buffer.segments.high));
-    line("size of a segment", format!("{:.0} KiB", buffer.segment_sectors.value / 2.0));
-    if let Some([low, high]) = findings.window {
-        line("sorted reads", format!("{low} to {high}"));
-    }
+    let mut lines = of_rotation(findings.turn_ns);
+    lines.extend(of_zones(&findings.zones));
+    lines.extend(of_tracks(&findings.tracks));
+    lines.extend(of_seeks(findings));
+    lines.extend(of_buffer(&findings.buffer));
+    lines.extend(of_window(findings.window));
     match &findings.writes {
-        Some(writes) => text.push_str(&of_writes(writes)),
-        None => text.push_str("writes                not probed\n"),
+        Some(writes) => lines.extend(of_writes(writes)),
+        None => lines.push(line("writes", "not probed".to_owned())),
     }
+    let mut text: String =
+        lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect();
     of_classes(&mut text, accuracy);
     text
+}
+
+pub(super) fn of_rotation(turn: Interval) -> Vec<Line> {
+    let [value, low, high] = [turn.value, turn.high, turn.low].map(|ns| 60e9 / ns);
+    vec![line("rotation", format!("{value:.2} rpm ({low:.2} to {high:.2})"))]
+}
+
+pub(super) fn of_zones(zones: &[FoundZone]) -> Vec<Line> {
+    let sectors = |zone: Option<&FoundZone>| zone.map_or(0.0, |z| z.sectors_per_track.value);
+    let [first, last] = [zones.first(), zones.last()].map(sectors);
+    vec![line("zones", format!("{}, {first} to {last} sectors a track", zones.len()))]
+}
+
+pub(super) fn of_tracks(tracks: &Tracks) -> Vec<Line> {
+    let heads = tracks.heads.map_or("not told apart".to_owned(), |heads| heads.to_string());
+    let skew = format!(
+        "{} sectors to the next track, {} to the next cylinder",
+        tracks.track_skew_sectors.value, tracks.cylinder_skew_sectors.value
+    );
+    vec![line("heads", heads), line("skew", skew)]
+}
+
+pub(super) fn of_seeks(findings: &Findings) -> Vec<Line> {
+    let mut lines = vec![line("read without seek", between_us(findings.media_ns))];
+    lines.extend(findings.head_switch_ns.map(|found| line("head switch", between_us(found))));
+    for point in &findings.seeks {
+        if point.cylinders.is_power_of_two() || Some(point) == findings.seeks.last() {
+            lines.push(line(&format!("seek {} cylinders", point.cylinders), between_us(point.ns)));
+        }
+    }
+    lines
+}
+
+pub(super) fn of_buffer(buffer: &Buffer) -> Vec<Line> {
+    let mut lines = Vec::new();
+    match (buffer.hit_ns, buffer.mb_per_s) {
+        (Some(hit), Some(rate)) => {
+            let Interval { value, low, high } = rate;
+            lines.push(line("command", between_us(hit)));
+            lines.push(line("bus", format!("{value:.0} MB/s ({low:.0} to {high:.0})")));
+        }
+        (Some(hit), None) => {
+            lines.push(line("command", between_us(hit)));
+            lines.push(line("bus", "too fast to tell apart from the command".to_owned()));
+        }
+        (None, _) => {
+            lines.push(line("command", "not told apart: the buffer served no read".to_owned()));
+        }
+    }
+    lines.push(line("read-ahead", format!("{:.0} KiB", buffer.read_ahead_sectors.value / 2.0)));
+    let Interval { low, high, .. } = buffer.segments;
+    lines.push(line("segments", format!("{low:.0} to {high:.0}")));
+    lines.push(line("size of a segment", format!("{:.0} KiB", buffer.segment_sectors.value / 2.0)));
+    lines
+}
+
+pub(super) fn of_window(window: Option<[u32; 2]>) -> Vec<Line> {
+    window.map(|[low, high]| line("sorted reads", format!("{low} to {high}"))).into_iter().collect()
 }
 
 /// Comparison of the withheld requests, a line for each class.
@@ -86,14 +105,16 @@ pub(super) fn of_classes(text: &mut String, accuracy: &Accuracy) {
 }
 
 /// Findings of the writes, a line each.
-fn of_writes(writes: &Writes) -> String {
-    let mut lines = vec![("write", between_us(writes.write_ns))];
+pub(super) fn of_writes(writes: &Writes) -> Vec<Line> {
+    let mut lines = vec![line("write", between_us(writes.write_ns))];
     match &writes.cache {
-        None => lines.push(("write cache", "off or absent".to_owned())),
-        Some(cache) => lines.extend(of_cache(cache)),
+        None => lines.push(line("write cache", "off or absent".to_owned())),
+        Some(cache) => {
+            lines.extend(of_cache(cache).into_iter().map(|(name, value)| line(name, value)));
+        }
     }
-    lines.push(("settling of a write", between_us(writes.settle_ns)));
-    lines.iter().map(|(name, value)| format!("{name:<22}{value}\n")).collect()
+    lines.push(line("settling of a write", between_us(writes.settle_ns)));
+    lines
 }
 
 fn of_cache(cache: &WriteCache) -> Vec<(&'static str, String)> {

@@ -1,6 +1,6 @@
 use super::{
-    Findings, Label, ProbeError, ReadFailed, Simulated, Span, Target, Timed, device_file,
-    judge_writes, probe, probe_writes,
+    Findings, Label, News, ProbeError, ReadFailed, Simulated, Span, Stage, Target, Timed,
+    device_file, judge_writes, probe, probe_writes,
 };
 use crate::bus::Link;
 use crate::catalogue;
@@ -41,7 +41,9 @@ fn seek_rms_us(file: &DeviceFile, findings: &Findings) -> f64 {
 /// Probes a shipped disk and holds what was found to the figures that issue and help promise.
 fn is_found(name: &str) {
     let (file, mut target) = disk(name);
-    let findings = probe(&mut target, 11, &mut |_| {}).unwrap();
+    let mut told = Vec::new();
+    let findings = probe(&mut target, 11, &mut |news| told.push(news)).unwrap();
+    tells_what_it_finds(&told);
     let parameters = rotating(&file);
     let truth = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).unwrap();
 
@@ -84,6 +86,24 @@ fn is_found(name: &str) {
     writes_are_found(name, &file, &findings);
     predicts(name, &mut target, &findings);
     println!("{name}: seek curve {rms_us:.1} us rms, window {:?}", findings.window);
+}
+
+/// Every stage is announced, and what it found is told before the next one begins.
+fn tells_what_it_finds(told: &[News]) {
+    let of = |stage: Stage| told.iter().position(|news| *news == News::Begins(stage)).unwrap();
+    let found = |name: &str| {
+        let is_named = |news: &News| matches!(news, News::Found(found, _) if found == name);
+        told.iter().position(is_named).unwrap()
+    };
+    for (stage, name, next) in [
+        (Stage::Rotation, "rotation", Stage::Buffer),
+        (Stage::Buffer, "read-ahead", Stage::Zones),
+        (Stage::Zones, "zones", Stage::Tracks),
+        (Stage::Tracks, "heads", Stage::Seeks),
+        (Stage::Seeks, "read without seek", Stage::Depth),
+    ] {
+        assert!(of(stage) < found(name) && found(name) < of(next), "{name}: {told:?}");
+    }
 }
 
 /// What writes told, against the file of the shipped disk.

@@ -11,7 +11,7 @@ use super::describe::built;
 use super::head::{BLOCK, align, median};
 use super::line::{Line, Point, line};
 use super::simulated::Simulated;
-use super::{Findings, Interval, ProbeError, Span, Stage, Timed, WriteTarget};
+use super::{Findings, Interval, News, ProbeError, Span, Stage, Timed, WriteTarget};
 
 /// Pause in which a drive writes what little is in its cache, in nanoseconds.
 const IDLE_NS: u64 = 200_000_000;
@@ -146,17 +146,17 @@ pub(super) fn find(
     target: &mut dyn WriteTarget,
     findings: &Findings,
     seed: u64,
-    tell: &mut dyn FnMut(Stage),
+    tell: &mut dyn FnMut(News),
 ) -> Result<Writes, ProbeError> {
     let mut pen = Pen::new(target, seed);
-    tell(Stage::WriteCache);
+    tell(News::Begins(Stage::WriteCache));
     let write_ns = single(&mut pen)?;
     let is_cached = write_ns.value < findings.turn_ns.value / 4.0;
     let mut writes = Writes { write_ns, settle_ns: interval(&[0.0]), cache: None };
     if is_cached {
         writes.cache = Some(cache(&mut pen, findings, tell)?);
     }
-    tell(Stage::Settling);
+    tell(News::Begins(Stage::Settling));
     writes.settle_ns = settle(&mut pen, findings, &writes)?;
     if is_cached {
         let window = window(&mut pen, findings, &writes)?;
@@ -181,7 +181,7 @@ fn single(pen: &mut Pen<'_>) -> Result<Interval, ProbeError> {
 fn cache(
     pen: &mut Pen<'_>,
     findings: &Findings,
-    tell: &mut dyn FnMut(Stage),
+    tell: &mut dyn FnMut(News),
 ) -> Result<WriteCache, ProbeError> {
     let stall_ns = (findings.turn_ns.value / 4.0) as u64;
     let mut flushes = Vec::with_capacity(SINGLE);
@@ -197,7 +197,7 @@ fn cache(
     let large = fill(pen, longest, stall_ns)?;
     let [small, large] = [small, large].map(|filled| size(&filled, per_ns));
     let is_divided = large.value > 2.0 * small.value;
-    tell(Stage::Flushes);
+    tell(News::Begins(Stage::Flushes));
     let most = (small.value / f64::from(BLOCK) / 2.0) as u64;
     let points = flushes_of(pen, most)?;
     Ok(WriteCache {

@@ -3,7 +3,7 @@
 
 use super::super::head::{BLOCK, median};
 use super::super::writes::{Pen, middle};
-use super::super::{Interval, ProbeError, Span, Stage};
+use super::super::{Interval, News, ProbeError, Span, Stage};
 use super::steps::{Steps, steps};
 use super::{minus, scaled};
 
@@ -69,21 +69,21 @@ struct Bench<'p, 't> {
 }
 
 /// Finds all about a card.
-pub(super) fn find(pen: &mut Pen<'_>, tell: &mut dyn FnMut(Stage)) -> Result<Card, ProbeError> {
+pub(super) fn find(pen: &mut Pen<'_>, tell: &mut dyn FnMut(News)) -> Result<Card, ProbeError> {
     let all = pen.target.geometry().sectors_512;
     let sectors = (all / 4).min(MOST_REGION) / 2048 * 2048;
     let first = (all / 2) / (1 << 15) * (1 << 15);
     let mut bench = Bench { pen, first, sectors, page: BLOCK, unit: 1 << 13, next: 0 };
-    tell(Stage::Pages);
+    tell(News::Begins(Stage::Pages));
     let (page_bytes, reads) = pages(&mut bench)?;
     bench.page = (page_bytes.value / 512.0) as u32;
-    tell(Stage::EraseUnits);
+    tell(News::Begins(Stage::EraseUnits));
     let found = units(&mut bench)?;
     bench.unit = found.period;
     let unit_change_ns = unit_change(&mut bench, reads.miss_ns)?;
     let programs = programs(&mut bench, reads)?;
     let erase_ns = beside_bus(&bench, minus(found.above_ns, unit_change_ns), reads.sector_ns);
-    tell(Stage::OpenUnits);
+    tell(News::Begins(Stage::OpenUnits));
     let open_units = open_units(&mut bench)?;
     let copies = Copies {
         programs,

@@ -6,7 +6,7 @@
 
 use super::super::head::{BLOCK, median};
 use super::super::writes::{Pen, interval, middle};
-use super::super::{Interval, ProbeError, Span, Stage, Timed};
+use super::super::{Interval, News, ProbeError, Span, Stage, Timed};
 use super::steps::{Steps, steps};
 use super::wear::{Cliff, Erases, Faster};
 use super::{minus, wear};
@@ -181,13 +181,13 @@ pub(super) fn elapsed_ns(times: &[Timed]) -> f64 {
 pub(super) fn find(
     pen: &mut Pen<'_>,
     budget_bytes: u64,
-    tell: &mut dyn FnMut(Stage),
+    tell: &mut dyn FnMut(News),
 ) -> Result<Solid, ProbeError> {
     let mut disk = Disk { pen, budget_bytes, written_bytes: 0, next: 0 };
-    tell(Stage::Commands);
+    tell(News::Begins(Stage::Commands));
     let singles = singles(&mut disk)?;
     let deep_writes = deep_writes(&mut disk)?;
-    tell(Stage::Parallelism);
+    tell(News::Begins(Stage::Parallelism));
     let region = region(&mut disk)?;
     let read_ns = random_reads(&mut disk, region)?;
     let deep_reads = deep_reads(&mut disk, region)?;

@@ -2,7 +2,7 @@
 //! erase block.
 
 use super::super::head::BLOCK;
-use super::super::{Interval, ProbeError, Stage};
+use super::super::{Interval, News, ProbeError, Stage};
 use super::solid::{Disk, Solid, buffer, elapsed_ns, erases, of};
 
 /// Windows into which the writing is divided.
@@ -82,9 +82,9 @@ struct Window {
 pub(super) fn find(
     disk: &mut Disk<'_, '_>,
     solid: &mut Solid,
-    tell: &mut dyn FnMut(Stage),
+    tell: &mut dyn FnMut(News),
 ) -> Result<(), ProbeError> {
-    tell(Stage::FasterCells);
+    tell(News::Begins(Stage::FasterCells));
     let capacity = disk.sectors() * 512;
     let window = (capacity / WINDOWS).clamp(WINDOW_BYTES[0], WINDOW_BYTES[1]);
     disk.next = 0;
@@ -102,10 +102,10 @@ pub(super) fn find(
     if disk.left_bytes() < capacity * 2 {
         return Ok(());
     }
-    tell(Stage::Cliff);
+    tell(News::Begins(Stage::Cliff));
     in_a_row(disk, capacity)?;
     solid.cliff = Some(cliff(disk, capacity)?);
-    tell(Stage::EraseUnits);
+    tell(News::Begins(Stage::EraseUnits));
     let needed = (capacity as f64 * (1.0 + BEYOND)) as u64;
     if disk.left_bytes() > needed + capacity / 4 {
         in_a_row(disk, needed)?;
