@@ -9,6 +9,7 @@ use crate::compared;
 use crate::error::DeviceError;
 use crate::file::{DeviceFile, Parameters, load};
 use crate::truth;
+use crate::withheld;
 
 #[cfg(test)]
 mod tests;
@@ -109,8 +110,9 @@ pub fn table<'a>(files: impl Iterator<Item = &'a DeviceFile>) -> String {
 #[must_use]
 pub fn origins(file: &DeviceFile) -> String {
     let heading = format!(
-        "{}{}\nWhere the values come from\n",
+        "{}{}{}\nWhere the values come from\n",
         truth::lines(file),
+        withheld::lines(file.withheld()),
         compared::lines(file.compared())
     );
     file.sources().iter().fold(heading, |mut text, (key, source)| {

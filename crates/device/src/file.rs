@@ -15,6 +15,7 @@ use crate::presented::Presented;
 use crate::published::Published;
 use crate::rotating::RotatingParameters;
 use crate::ssd::SsdParameters;
+use crate::withheld::Withheld;
 
 mod provenance;
 
@@ -33,6 +34,7 @@ pub struct DeviceFile {
     ranges: BTreeMap<String, [f64; 2]>,
     published: Vec<Published>,
     compared: Vec<Compared>,
+    withheld: Vec<Withheld>,
     buses: Vec<String>,
     table: Table,
 }
@@ -77,6 +79,8 @@ struct Raw {
     published: Vec<Published>,
     #[serde(default)]
     compared: Vec<Compared>,
+    #[serde(default)]
+    withheld: Vec<Withheld>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -177,6 +181,7 @@ impl DeviceFile {
             ranges: raw.ranges.clone(),
             published: raw.published.clone(),
             compared: raw.compared.clone(),
+            withheld: raw.withheld.clone(),
             buses,
             table,
             parameters: parameters(raw)?,
@@ -237,6 +242,12 @@ impl DeviceFile {
     #[must_use]
     pub fn compared(&self) -> &[Compared] {
         &self.compared
+    }
+
+    /// What the probe that made the file withheld to judge it, by class of request.
+    #[must_use]
+    pub fn withheld(&self) -> &[Withheld] {
+        &self.withheld
     }
 
     /// Figures published for the device, which its model can be compared with.
@@ -305,6 +316,8 @@ impl DeviceFile {
         figures.try_for_each(|(index, published)| published.check(index, &self.buses))?;
         let mut compared = self.compared.iter().enumerate();
         compared.try_for_each(|(index, compared)| compared.check(index))?;
+        let mut withheld = self.withheld.iter().enumerate();
+        withheld.try_for_each(|(index, withheld)| withheld.check(index))?;
         let has_bus = matches!(
             self.parameters,
             Parameters::Rotating(_) | Parameters::Flash(_) | Parameters::Ssd(_)

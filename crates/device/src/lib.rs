@@ -56,6 +56,7 @@ pub mod published;
 pub mod rotating;
 pub mod ssd;
 pub mod truth;
+pub mod withheld;
 
 mod amount;
 mod build;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seekwell_device::{DeviceError, DeviceFile, build, catalogue, compared, truth};
+use seekwell_device::{DeviceError, DeviceFile, build, catalogue, compared, truth, withheld};
 use seekwell_model::filesystems::{FILESYSTEMS, NFS_PROGRAMS, NFS_SERVER, filesystem, names_of};
 use seekwell_model::lab::{Lab, Workload};
 use seekwell_model::layers::{LAYER_KINDS, LabKernels};
@@ -218,6 +218,7 @@ pub fn compare_with_published(lab: &Lab, devices: &BTreeMap<String, DeviceFile>)
         let Some(file) = found.filter(is_real) else { continue };
         let rows = truth::rows(&file);
         checked.misses.extend(truth::warning(&file, &rows));
+        checked.misses.extend(withheld::warning(file.name(), file.withheld()));
         checked.misses.extend(compared::warning(file.name(), file.compared()));
         checked.errors.insert(word.clone(), truth::errors(&rows));
     }

@@ -7,7 +7,8 @@ use toml::{Table, Value};
 use crate::error::{DeviceError, refuse, within};
 
 /// Tables and keys that say what the file is rather than how the device behaves.
-const TALK: [&str; 7] = ["name", "title", "kind", "sources", "ranges", "published", "compared"];
+const TALK: [&str; 8] =
+    ["name", "title", "kind", "sources", "ranges", "published", "compared", "withheld"];
 
 /// Checks `[sources]` and `[ranges]` against the values.
 pub(super) fn check(

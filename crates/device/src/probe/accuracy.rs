@@ -1,6 +1,8 @@
 //! Prediction, by the found file, of reads that the probe did not use, and the sorting of waiting reads, which only a
 //! comparison with the file tells.
 
+use std::fmt::Write as _;
+
 use super::describe::{built, with_window};
 use super::head::{BLOCK, Head};
 use super::simulated::Simulated;
@@ -8,6 +10,7 @@ use super::writes::{Class, simulated, withheld};
 use super::{Findings, ProbeError, Span, Target, Timed, WriteTarget};
 use crate::accuracy::demerit;
 use crate::model::Geometry;
+use crate::withheld::BELIEVED;
 
 /// Reads of each list that is run at depth.
 const READS: usize = 1_000;
@@ -23,9 +26,6 @@ const MOST_WINDOW: u32 = 32;
 
 /// Reads of each withheld class.
 const WITHHELD: u64 = 300;
-
-/// Demerit above which a class should not be believed.
-const BELIEVED: f64 = 0.2;
 
 /// Class of reads anywhere on the device.
 pub(super) const RANDOM_READS: &str = "random reads";
@@ -54,6 +54,27 @@ pub struct ClassAccuracy {
     pub per_second: f64,
     /// Root mean square distance of the two distributions as a part of the device's mean.
     pub demerit: f64,
+}
+
+impl Accuracy {
+    /// Tables for a device file, which `device show` and reports read.
+    pub(super) fn tables(&self) -> String {
+        let mut text = String::new();
+        for class in &self.classes {
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "[[withheld]]\nclass = \"{}\"\ndepth = {}\ncount = {}\ndevice_ms = {:.4}\nmodel_ms = {:.4}\ndemerit = {:.4}\n",
+                class.name,
+                class.depth,
+                class.count,
+                class.device_ns / 1e6,
+                class.model_ns / 1e6,
+                class.demerit
+            );
+        }
+        text
+    }
 }
 
 impl ClassAccuracy {

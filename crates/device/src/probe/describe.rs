@@ -77,6 +77,7 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     mechanics(&mut text, findings);
     electronics(&mut text, findings);
     published(&mut text, findings, accuracy, source);
+    text.push_str(&accuracy.map(Accuracy::tables).unwrap_or_default());
     sources(&mut text, findings, source);
     text
 }

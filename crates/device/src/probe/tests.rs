@@ -145,6 +145,8 @@ fn predicts(name: &str, target: &mut Simulated, findings: &Findings) {
     let file = load(&text).unwrap();
     assert_eq!(file.title(), "My \"disk\"");
     assert!(!file.published().is_empty(), "{text}");
+    assert_eq!(file.withheld().len(), accuracy.classes.len());
+    assert!(crate::catalogue::origins(&file).contains("Requests that the probe withheld"));
 }
 
 #[test]

@@ -87,6 +87,7 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
     }
     let _ = writeln!(text, "[{table}]\n{}", draft.values);
     published(&mut text, findings, accuracy, source);
+    text.push_str(&accuracy.map(Accuracy::tables).unwrap_or_default());
     let from = quoted(&format!("{source}: as the kernel presents it"));
     let of_bus =
         quoted(&format!("{source}: from requests of two lengths; commands from the rate at depth"));

@@ -3,7 +3,8 @@ use super::{
 };
 use crate::file::{DeviceFile, Parameters};
 use crate::flash::FlashParameters;
-use crate::probe::{Label, Simulated};
+use crate::probe::{ClassAccuracy, Label, Simulated};
+use crate::withheld::Withheld;
 use crate::{build, catalogue, load};
 
 const GIB: u64 = 1 << 30;
@@ -146,6 +147,9 @@ fn a_solid_state_disk_is_found_with_its_dies_faster_cells_cliff_and_erase_block(
     println!("{}", flash_summary(&findings, &accuracy));
     let text = flash_file(label(), &findings, Some(&accuracy));
     let mine = load(&text).unwrap();
+    let kept: Vec<bool> = mine.withheld().iter().map(Withheld::is_believed).collect();
+    let found_so: Vec<bool> = accuracy.classes.iter().map(ClassAccuracy::is_believed).collect();
+    assert_eq!(kept, found_so);
     let Parameters::Ssd(parameters) = mine.parameters() else { panic!("{text}") };
     assert_eq!((parameters.pages_per_block, parameters.planes, parameters.page_kib), (16, 2, 16));
     let buffer = found.buffer_bytes.unwrap().value / f64::from(1 << 20);
