@@ -64,6 +64,7 @@ mod clock;
 mod draw;
 mod error;
 mod extents;
+mod fingerprint;
 mod front;
 mod volatile;
 
@@ -73,6 +74,7 @@ pub use change::Change;
 pub use draw::draw;
 pub use error::DeviceError;
 pub use file::{DeviceFile, load, with_comparison};
+pub use fingerprint::fingerprint;
 pub use model::{
     Completion, Geometry, Lba, LostRange, LostWrites, Model, Operation, Refused, Request,
     SectorRange,
