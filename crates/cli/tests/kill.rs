@@ -386,11 +386,10 @@ fn nothing_is_left_of_disks_and_layers_in_memory() {
     // The agent dies while the workload writes, which leaves all to the guardian, and inside mkfs with
     // the guardian, which leaves it to the next start.
     let pairs = pairs("SEEKWELL_LAYER_KILLS", &[756, 17]);
-    if pairs.len() > KILLS_OF_A_RUN {
-        return kill_at(&lab(IN_MEMORY, 12), TRIALS, &pairs);
-    }
-    // Fewer kills need no long run.
-    kill_at(&lab(IN_MEMORY, 6), TRIALS / 2, &pairs);
+    // Few kills need no long run.
+    let (rounds, trials) =
+        if pairs.len() > KILLS_OF_A_RUN { (12, TRIALS) } else { (6, TRIALS / 2) };
+    kill_some_layers(&pairs, kill(&lab(IN_MEMORY, rounds), trials, &pairs, false));
 }
 
 #[test]
@@ -436,15 +435,20 @@ fn every_layer_of_a_host_runs_and_leaves_nothing() {
     }
     let ground = Ground::new(KINDS_LAB);
     let machine = Machine::look(ground.path());
-    let run_file = ground.path().join("kinds.seekwell");
+    assert_eq!(trials_of_a_run(&ground, &machine).len(), KINDS_TRIALS);
+}
+
+/// Trials of a run that nobody disturbs, none of which fails, and which leaves nothing.
+fn trials_of_a_run(ground: &Ground, machine: &Machine) -> Vec<serde_json::Value> {
+    let run_file = ground.path().join("undisturbed.seekwell");
     let mut run = Run::start(&ground.program(), ground.path(), &run_file);
     let (status, talk) = run.finish();
     assert!(matches!(status, Some(0 | 4)), "{status:?}: {talk}");
     machine.assert_restored_within(SETTLE, "the run");
-    let trials = trials(&ground, &run_file);
-    assert_eq!(trials.len(), KINDS_TRIALS, "{talk}");
+    let trials = trials(ground, &run_file);
     let failed: Vec<_> = trials.iter().filter(|trial| trial["status"] == "failed").collect();
     assert!(failed.is_empty(), "{failed:?}");
+    trials
 }
 
 /// Returns true where every layer of these labs can be made.
@@ -474,15 +478,18 @@ fn kill_at(lab: &str, trials: usize, pairs: &[u64]) {
     kill(lab, trials, pairs, false);
 }
 
-/// The same for a lab with arrays or mapped devices, at the points of layers; of many kills some must
-/// have found one.
+/// The same for a lab with arrays or mapped devices, at the points of layers.
 fn kill_layers_at(lab: &str, trials: usize, pairs: &[u64]) {
-    let found = kill(lab, trials, pairs, true);
-    println!("{found} of {} kills found layers", pairs.len());
-    assert!(pairs.len() < KILLS_OF_A_RUN || found > 0, "no layer was there at any kill");
+    kill_some_layers(pairs, kill(lab, trials, pairs, true));
 }
 
-/// Kills at all pairs; returns the number of kills that found arrays or mapped devices.
+/// Some of the kills must have found layers: a run whose kills all met none shows nothing.
+fn kill_some_layers(pairs: &[u64], found: usize) {
+    println!("{found} of {} kills found layers", pairs.len());
+    assert!(found > 0, "no layer was there at any kill");
+}
+
+/// Kills at all pairs; returns the number of kills that found layers.
 fn kill(lab: &str, trials: usize, pairs: &[u64], with_layers: bool) -> usize {
     let ground = Ground::new(lab);
     let mut machine = Machine::look(ground.path());
@@ -498,8 +505,8 @@ fn kill(lab: &str, trials: usize, pairs: &[u64], with_layers: bool) -> usize {
         found += usize::from(!layers.is_empty());
         hits += usize::from(run.kill(&who) > 0);
         run.end();
-        let there = if with_layers { format!(" with {}", layers.len()) } else { String::new() };
-        let after = format!("pair {number}: kill of {who:?} {point}{there}");
+        let there = if layers.is_empty() { "no layers".to_owned() } else { layers.join(", ") };
+        let after = format!("pair {number}: kill of {who:?} {point} with {there}");
         if who.contains(&Who::Guardian) {
             next_start(&ground);
             machine.assert_restored_within(SETTLE, &after);

@@ -47,10 +47,11 @@ impl Machine {
         self.used.extend(loops_of(&self.directory));
     }
 
-    /// Arrays and mapped devices that were not there before.
+    /// Arrays, mapped devices and disks in compressed memory that were not there before.
     pub fn new_layers(&self) -> Vec<String> {
         let mut now = layer_devices();
         now.retain(|name| !self.before.layers.contains(name));
+        now.extend(zrams().into_iter().filter(|name| !self.before.zrams.contains(name)));
         now
     }
 
@@ -139,6 +140,11 @@ fn layers() -> Vec<String> {
     found
 }
 
+fn mounts() -> Vec<String> {
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+    mounts.lines().map(str::to_owned).collect()
+}
+
 fn queue(name: &str) -> String {
     let read = |file: &str| {
         let path = format!("/sys/block/{name}/queue/{file}");
@@ -149,12 +155,11 @@ fn queue(name: &str) -> String {
 
 impl State {
     fn now(directory: &Path) -> Self {
-        let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
         Self {
             loops: loops_of(directory),
             zrams: zrams(),
             layers: layers(),
-            mounts: mounts.lines().map(str::to_owned).collect(),
+            mounts: mounts(),
             cgroups: cgroups(),
             processes: processes(directory),
             files: files(directory),

@@ -55,6 +55,36 @@ fn works(pid: u32, is_named: impl Fn(&str) -> bool) -> bool {
     stat(pid).is_some_and(|(_, name)| is_named(&name)) && !line.split(|byte| *byte == 0).any(asks)
 }
 
+/// Children of a process, their children, and so on, as far as the kernel keeps lists of them. To look
+/// at every process of an emulated machine takes longer than most programs run.
+fn listed_below(ancestor: u32) -> Option<Vec<u32>> {
+    let mut found = vec![];
+    let mut left = vec![ancestor];
+    while let Some(pid) = left.pop() {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        for thread in threads.flatten() {
+            match std::fs::read_to_string(thread.path().join("children")) {
+                Ok(list) => {
+                    left.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()))
+                }
+                // The process has ended meanwhile, unless it is this kernel that has no such lists.
+                Err(_) if Path::new("/proc/thread-self/children").exists() => {}
+                Err(_) => return None,
+            }
+        }
+        found.push(pid);
+    }
+    found.retain(|pid| *pid != ancestor);
+    Some(found)
+}
+
+/// Processes below another.
+fn below(ancestor: u32) -> Vec<u32> {
+    listed_below(ancestor).unwrap_or_else(|| {
+        process_ids().into_iter().filter(|pid| is_below(*pid, ancestor)).collect()
+    })
+}
+
 /// Returns true for a child of a process, a child's child, and so on.
 fn is_below(pid: u32, ancestor: u32) -> bool {
     let mut pid = pid;
@@ -122,9 +152,8 @@ impl Run {
     pub fn wait_for_program(&mut self, prefixes: &[&str]) {
         let runner = self.child.id();
         let is_it = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        let runs = |pid: u32| works(pid, is_it);
         self.wait_until(&prefixes.join(" or "), || {
-            process_ids().into_iter().any(|pid| runs(pid) && is_below(pid, runner))
+            below(runner).into_iter().any(|pid| works(pid, is_it))
         });
     }
 
@@ -147,18 +176,14 @@ impl Run {
         self.wait_for_program(&[prefix]);
         let begun = Instant::now();
         let runs = |pid: u32| works(pid, |name| name.starts_with(prefix));
-        while process_ids().into_iter().any(|pid| runs(pid) && self.is_ours(pid)) {
+        while below(self.child.id()).into_iter().any(runs) {
             assert!(begun.elapsed() < MOMENT, "{prefix} does not end");
         }
     }
 
-    fn is_ours(&self, pid: u32) -> bool {
-        is_below(pid, self.child.id())
-    }
-
     fn find(&self, word: &str) -> Vec<u32> {
         let matches = |pid: &u32| arguments(*pid).get(1).is_some_and(|argument| argument == word);
-        process_ids().into_iter().filter(matches).filter(|pid| self.is_ours(*pid)).collect()
+        below(self.child.id()).into_iter().filter(matches).collect()
     }
 
     /// Processes below the runner that run another program than this one.
@@ -169,7 +194,7 @@ impl Run {
             let theirs = program(*pid);
             theirs.is_some() && theirs != ours
         };
-        process_ids().into_iter().filter(|pid| self.is_ours(*pid)).filter(is_other).collect()
+        below(self.child.id()).into_iter().filter(is_other).collect()
     }
 
     fn processes(&self, who: &[Who]) -> Vec<u32> {
