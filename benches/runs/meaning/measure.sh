@@ -9,6 +9,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 seekwell=$(realpath "$1")
 shift
 [ $# -gt 0 ] || set -- log-ram log-disk io large maildir databases rrd
+# The lab that lacks one of these would have a figure of zero.
+for tool in fio iostat jq; do
+    command -v $tool >/dev/null || { echo "measure.sh: $tool is not installed" >&2; exit 1; }
+done
 work=$(mktemp -d -p "$here")
 cd "$work"
 # A loop device does its I/O in a worker of the kernel. Beside a program that is bound to one CPU the
