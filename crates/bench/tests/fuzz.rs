@@ -419,7 +419,7 @@ fn nesting_ends_in_an_error() {
 
 #[test]
 fn tables_of_requests() {
-    let tables: [(&str, &[u8], Import); 5] = [
+    let tables: [(&str, &[u8], Import); 7] = [
         (
             "msr",
             b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
@@ -437,6 +437,12 @@ fn tables_of_requests() {
         }),
         ("mqsim", b"4587200 0 2048 16 1\n4587300 0 8 8 0\n", |input, output| {
             import::table(import::Table::Mqsim, input, output)
+        }),
+        ("systor", b"1455592200.000081000,0.000123,R,0,1234567168,4096\n", |input, output| {
+            import::table(import::Table::Systor, input, output)
+        }),
+        ("fiu", b"329131208190249 4892 syslogd 904265560 8 W 6 0 531e779\n", |input, output| {
+            import::table(import::Table::Fiu, input, output)
         }),
     ];
     for (name, row, import) in tables {

@@ -159,7 +159,7 @@ pub struct TraceImportArgs {
 /// Records that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum TraceFormat {
-    /// Output of `strace -f -ttt -T -yy -o FILE COMMAND`; -t, -tt and -r are read too
+    /// Output of `strace -f -ttt -T -yy -o FILE COMMAND`; -t, -tt, -r, -k, -i, -n and -C are read too
     Strace,
     /// Output of `perf trace -o FILE COMMAND`
     Perf,
@@ -179,6 +179,10 @@ pub enum TraceFormat {
     Spc,
     /// Block trace of MQSim: nanoseconds, device, sector, sectors, 0 for a write or 1 for a read
     Mqsim,
+    /// Block trace of SNIA Systor '17: seconds,response,R|W,LUN,offset,bytes
+    Systor,
+    /// Block trace of FIU: nanoseconds, process, its name, sector, sectors, R|W, major, minor, hash
+    Fiu,
 }
 
 /// Arguments of `trace export`.

@@ -151,6 +151,8 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
         TraceFormat::Tencent => import::table(Table::Tencent, input, output),
         TraceFormat::Spc => import::table(Table::Spc, input, output),
         TraceFormat::Mqsim => import::table(Table::Mqsim, input, output),
+        TraceFormat::Systor => import::table(Table::Systor, input, output),
+        TraceFormat::Fiu => import::table(Table::Fiu, input, output),
     })?;
     terminal::talk(&terminal::harmless(&format!(
         "wrote {}: {} events; {} records of other kinds, {} unreadable",

@@ -15,7 +15,7 @@ const SECTOR: u64 = 512;
 /// # Errors
 /// When a file cannot be read or written, and when no line is one of blkparse.
 pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
-    let file = std::fs::File::open(input).map_err(TraceError::io("read", input))?;
+    let file = lines::open(input)?;
     let mut reader = std::io::BufReader::with_capacity(1 << 20, file);
     let mut meta = Meta { requests: true, ..Meta::new("blkparse") };
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;

@@ -19,7 +19,7 @@ const PUNCH_HOLE: u64 = 3;
 /// # Errors
 /// When a file cannot be read or written, and when the log has no head that is known.
 pub fn iolog(input: &Path, output: &Path) -> Result<Imported, TraceError> {
-    let file = std::fs::File::open(input).map_err(TraceError::io("read", input))?;
+    let file = lines::open(input)?;
     let mut reader = std::io::BufReader::with_capacity(1 << 18, file);
     let mut bytes = Vec::new();
     let mut next = |bytes: &mut Vec<u8>| {

@@ -1,9 +1,39 @@
 //! Lines of foreign text in bounded memory.
 
-use std::io::{self, BufRead, Read};
+use crate::error::TraceError;
+use std::fs::File;
+use std::io::{self, BufRead, Read, Seek};
+use std::path::Path;
 
 /// Longest line that is read, bytes.
 pub(super) const LONGEST: u64 = 64 << 10;
+
+/// Beginnings of compressed files, and the program that unpacks each.
+const COMPRESSED: [(&[u8], &str); 4] = [
+    (&[0x1f, 0x8b], "gunzip"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "unxz"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"),
+    (b"BZh", "bunzip2"),
+];
+
+/// Opens a file of text.
+///
+/// # Errors
+/// When it cannot be read, and for one that is compressed.
+pub(super) fn open(input: &Path) -> Result<File, TraceError> {
+    let refused = || TraceError::io("read", input);
+    let mut file = File::open(input).map_err(refused())?;
+    let mut head = Vec::new();
+    file.by_ref().take(8).read_to_end(&mut head).map_err(refused())?;
+    if let Some((_, program)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
+        let problem = format!("the file is compressed; unpack it first ({program})");
+        return Err(TraceError::Import { path: input.to_owned(), line: 1, problem });
+    }
+    if !head.is_empty() {
+        file.rewind().map_err(refused())?;
+    }
+    Ok(file)
+}
 
 /// Reads the next line without its end into `line`; `None` after the last one, `Some(false)` for a
 /// line longer than [`LONGEST`], which is skipped.
@@ -34,3 +64,6 @@ fn skip(reader: &mut impl BufRead) -> io::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

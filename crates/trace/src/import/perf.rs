@@ -13,17 +13,20 @@ use std::path::Path;
 /// Calls under way; a machine has at most some ten thousand threads.
 const UNDER_WAY: usize = 1 << 16;
 
+/// When the first call is later than this, times count from the start of the machine (`-T`).
+const GAP_NS: u64 = 60_000_000_000;
+
 /// Writes the trace `output` from the output of `perf trace` in `input`.
 ///
 /// # Errors
 /// When a file cannot be read or written, and when no line is a call with its time.
 pub fn perf(input: &Path, output: &Path) -> Result<Imported, TraceError> {
-    let file = std::fs::File::open(input).map_err(TraceError::io("read", input))?;
+    let file = lines::open(input)?;
     let mut reader = std::io::BufReader::with_capacity(1 << 18, file);
     let mut meta = Meta::new("perf trace");
     let mut import = Import::new(TraceWriter::create(output, &meta, Limits::default())?);
     let (mut bytes, mut started, mut lost) = (Vec::new(), HashMap::new(), 0_u64);
-    let mut seen = false;
+    let (mut seen, mut first_ns) = (false, None);
     while let Some(is_whole) =
         lines::next(&mut reader, &mut bytes).map_err(TraceError::io("read", input))?
     {
@@ -32,11 +35,16 @@ pub fn perf(input: &Path, output: &Path) -> Result<Imported, TraceError> {
             lost = lost.saturating_add(count);
             continue;
         }
-        let Some(line) = line(&text).filter(|_| is_whole) else {
+        let Some(mut line) = line(&text).filter(|_| is_whole) else {
             import.counts.other += u64::from(text.trim().is_empty() || text.starts_with('#'));
             import.counts.damaged += u64::from(!text.trim().is_empty() && !text.starts_with('#'));
             continue;
         };
+        if !line.is_before {
+            let start_ns = line.start_ns;
+            let since_ns = *first_ns.get_or_insert(if start_ns > GAP_NS { start_ns } else { 0 });
+            line.start_ns = start_ns.saturating_sub(since_ns);
+        }
         seen = true;
         add(&line, &mut started, &mut import)?;
     }
@@ -83,6 +91,8 @@ fn lost_events(text: &str) -> Option<u64> {
 /// A line: `  1.091 ( 0.020 ms): sh/13968 close(fd: 4)   = 0`.
 struct Line<'a> {
     start_ns: u64,
+    /// True for a call that began before the recording.
+    is_before: bool,
     /// `None` for a call that has not ended.
     duration_ns: Option<u64>,
     name: &'a str,
@@ -94,8 +104,8 @@ fn line(text: &str) -> Option<Line<'_>> {
     let (time, rest) = text.trim_start().split_once('(')?;
     let (duration, rest) = rest.split_once("):")?;
     let time = time.trim();
-    // A call that began before the recording.
-    let start_ns = if time == "?" { 0 } else { milliseconds(time)? };
+    let is_before = time == "?";
+    let start_ns = if is_before { 0 } else { milliseconds(time)? };
     let duration_ns = match duration.trim() {
         "" => None,
         duration => Some(milliseconds(duration.strip_suffix("ms")?.trim_end())?),
@@ -110,7 +120,7 @@ fn line(text: &str) -> Option<Line<'_>> {
         // Of a single thread.
         None => ("", 1, rest),
     };
-    Some(Line { start_ns, duration_ns, name, thread, text: text.trim() })
+    Some(Line { start_ns, is_before, duration_ns, name, thread, text: text.trim() })
 }
 
 fn milliseconds(text: &str) -> Option<u64> {

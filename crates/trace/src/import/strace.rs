@@ -1,8 +1,8 @@
 //! Import of strace: `strace -f -ttt -T -yy -o FILE COMMAND`, and plainer forms.
 
-use super::Imported;
 use super::constants::{CLONE_THREAD, flags, number};
 use super::strace_line::{Call as Said, Clock, call, descriptor, line, string};
+use super::{Imported, lines};
 use crate::calls::{Call, CallId};
 use crate::error::TraceError;
 use crate::event::{Event, FileEntry, FileId, ProcessEntry};
@@ -24,7 +24,7 @@ const O_APPEND: u64 = 0o2000;
 /// # Errors
 /// When a file cannot be read or written, and when lines have no time.
 pub fn strace(input: &Path, output: &Path) -> Result<Imported, TraceError> {
-    let file = std::fs::File::open(input).map_err(TraceError::io("read", input))?;
+    let file = lines::open(input)?;
     let mut reader = std::io::BufReader::new(file);
     let mut meta = Meta { gaps: gaps(), ..Meta::new("strace") };
     let mut import = Import::new(TraceWriter::create(output, &meta, Limits::default())?);
@@ -47,6 +47,11 @@ pub fn strace(input: &Path, output: &Path) -> Result<Imported, TraceError> {
             let problem = "no time; record with `strace -f -ttt -T -yy -o FILE`".to_owned();
             return Err(TraceError::Import { path: input.to_owned(), line: number, problem });
         }
+    }
+    if import.is_empty() {
+        let problem = import.nothing();
+        import.writer.abandon();
+        return Err(TraceError::Import { path: input.to_owned(), line: 1, problem });
     }
     meta.started_unix_ns = import.epoch_ns;
     meta.duration_ns = Some(import.last_ns);
@@ -93,6 +98,8 @@ pub(super) struct Import {
     pub(super) last_ns: u64,
     /// Calls whose file is known by an address alone.
     pub(super) unnamed: u64,
+    /// True in the table of `-c` and `-C`, which comes last.
+    in_summary: bool,
     /// Time of the line before, as its clock says it.
     clock_ns: u64,
     started: HashMap<u32, Started>,
@@ -111,6 +118,7 @@ impl Import {
             first_ns: None,
             last_ns: 0,
             unnamed: 0,
+            in_summary: false,
             clock_ns: 0,
             started: HashMap::new(),
             processes: HashMap::new(),
@@ -120,7 +128,24 @@ impl Import {
         }
     }
 
+    /// True when lines were read and none was a call.
+    fn is_empty(&self) -> bool {
+        let counts = &self.counts;
+        self.writer.events() == 0 && (counts.damaged > 0 || self.in_summary)
+    }
+
+    fn nothing(&self) -> String {
+        let found = if self.in_summary { "this is a count of calls (-c)" } else { "no call in it" };
+        format!("{found}; record with `strace -f -ttt -T -yy -o FILE`")
+    }
+
     fn line(&mut self, text: &str) -> Result<Seen, TraceError> {
+        self.in_summary |= is_summary(text);
+        // The stack at a call, of -k.
+        if self.in_summary || text.trim_start().starts_with("> ") {
+            self.counts.other += 1;
+            return Ok(Seen::Line);
+        }
         let line = line(text);
         if line.text.is_empty() {
             return Ok(Seen::Line);
@@ -433,6 +458,11 @@ impl Import {
             self.descriptors.remove(&(process, fd));
         }
     }
+}
+
+/// The head of the table that `-c` and `-C` print.
+fn is_summary(text: &str) -> bool {
+    text.starts_with("% time ") && text.trim_end().ends_with("syscall")
 }
 
 fn is_copy(name: &str, flags: Option<u64>) -> bool {

@@ -43,12 +43,24 @@ pub(super) struct Descriptor {
     pub(super) path: Option<String>,
 }
 
-/// Splits off thread and time.
+/// Splits off thread and time, and what other options put before a call: the time since the line
+/// before (`-r` with a clock), the number of the call (`-n`), the address of its instruction (`-i`).
 pub(super) fn line(text: &str) -> Line<'_> {
     let (thread, text) = thread(text.trim());
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     let clock = clock(word);
-    Line { thread, clock, text: if clock.is_some() { rest.trim_start() } else { text } }
+    let mut text = if clock.is_some() { rest.trim_start() } else { text };
+    if let Some((since, rest)) = text.strip_prefix("(+").and_then(|rest| rest.split_once(')'))
+        && seconds(since.trim()).is_some()
+    {
+        text = rest.trim_start();
+    }
+    while let Some((inner, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        && inner.bytes().all(|byte| byte.is_ascii_hexdigit() || b" ?".contains(&byte))
+    {
+        text = rest.trim_start();
+    }
+    Line { thread, clock, text }
 }
 
 fn thread(text: &str) -> (Option<u32>, &str) {
@@ -57,6 +69,8 @@ fn thread(text: &str) -> (Option<u32>, &str) {
     } else {
         text.split_once(' ').unwrap_or(("", text))
     };
+    // With the name of its program, of --decode-pids=comm.
+    let number = number.split('<').next().unwrap_or(number);
     match number.trim().parse() {
         Ok(thread) => (Some(thread), rest.trim_start()),
         Err(_) => (None, text),

@@ -7,7 +7,6 @@ use crate::event::{Operation, Request, RequestFlags};
 use crate::meta::Meta;
 use crate::write::{Limits, TraceWriter};
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -33,6 +32,10 @@ pub enum Table {
     Spc,
     /// MQSim: `time in ns, device, sector, sectors, 0|1` between spaces; 0 is a write.
     Mqsim,
+    /// SNIA Systor '17: `time in s,response in s,R|W,LUN,offset,bytes`.
+    Systor,
+    /// FIU: `time in ns, process, its name, sector, sectors, R|W, major, minor, hash` between spaces.
+    Fiu,
 }
 
 /// A row of a table.
@@ -43,6 +46,7 @@ struct Row<'a> {
     /// From the epoch of the table.
     time_ns: u64,
     duration_ns: Option<u64>,
+    process: Option<u32>,
     operation: Operation,
     sector: u64,
     bytes: u64,
@@ -56,6 +60,8 @@ impl Table {
             Self::Tencent => "tencent",
             Self::Spc => "spc",
             Self::Mqsim => "mqsim",
+            Self::Systor => "systor",
+            Self::Fiu => "fiu",
         }
     }
 
@@ -66,20 +72,22 @@ impl Table {
             Self::Tencent => "Timestamp,Offset,Size,IOType,VolumeID",
             Self::Spc => "ASU,LBA,Size,Opcode,Timestamp",
             Self::Mqsim => "time device sector sectors type",
+            Self::Systor => "Timestamp,Response,IOType,LUN,Offset,Size",
+            Self::Fiu => "time process name sector sectors R|W major minor hash",
         }
     }
 
     /// True when times count from 1970.
     const fn is_dated(self) -> bool {
-        matches!(self, Self::Msr | Self::Alibaba | Self::Tencent)
+        matches!(self, Self::Msr | Self::Alibaba | Self::Tencent | Self::Systor)
     }
 
     /// Everything that rows of this family do not tell.
     fn gaps(self) -> Vec<String> {
-        let mut gaps = vec![
-            "requests alone: no calls, files, processes, flushes, syncs or discards".to_owned(),
-        ];
-        if self != Self::Msr {
+        let processes = if self == Self::Fiu { "" } else { " processes," };
+        let mut gaps =
+            vec![format!("requests alone: no calls, files,{processes} flushes, syncs or discards")];
+        if !matches!(self, Self::Msr | Self::Systor) {
             gaps.push("the table has no response times".to_owned());
         }
         if self == Self::Tencent {
@@ -97,6 +105,8 @@ impl Table {
             Self::Tencent => tencent(fields(line)?),
             Self::Spc => spc(line),
             Self::Mqsim => mqsim(line),
+            Self::Systor => systor(fields(line)?),
+            Self::Fiu => fiu(line),
         }
     }
 }
@@ -125,6 +135,7 @@ fn msr([time, host, disk, kind, offset, bytes, response]: [&str; 7]) -> Option<R
         device: (host, disk),
         time_ns: number(time)?.checked_sub(WINDOWS_EPOCH)?.checked_mul(100)?,
         duration_ns: Some(number(response)?.checked_mul(100)?),
+        process: None,
         operation: operation(kind)?,
         sector: number(offset)? / SECTOR_BYTES,
         bytes: number(bytes)?,
@@ -136,6 +147,7 @@ fn alibaba([device, kind, offset, bytes, time]: [&str; 5]) -> Option<Row<'_>> {
         device: ("", device),
         time_ns: number(time)?.checked_mul(1_000)?,
         duration_ns: None,
+        process: None,
         operation: operation(kind)?,
         sector: number(offset)? / SECTOR_BYTES,
         bytes: number(bytes)?,
@@ -152,6 +164,7 @@ fn tencent([time, sector, sectors, kind, device]: [&str; 5]) -> Option<Row<'_>> 
         device: ("", device),
         time_ns: number(time)?.checked_mul(1_000_000_000)?,
         duration_ns: None,
+        process: None,
         operation,
         sector: number(sector)?,
         bytes: number(sectors)?.checked_mul(SECTOR_BYTES)?,
@@ -168,6 +181,7 @@ fn spc(line: &str) -> Option<Row<'_>> {
         device: ("", device),
         time_ns: seconds(time)?,
         duration_ns: None,
+        process: None,
         operation: operation(kind)?,
         sector: number(sector)?,
         bytes: number(bytes)?,
@@ -187,7 +201,42 @@ fn mqsim(line: &str) -> Option<Row<'_>> {
         device: ("", device),
         time_ns: number(time)?,
         duration_ns: None,
+        process: None,
         operation,
+        sector: number(sector)?,
+        bytes: number(sectors)?.checked_mul(SECTOR_BYTES)?,
+    })
+}
+
+/// Rows without a response time are those of requests that were not answered in the recording.
+fn systor([time, response, kind, device, offset, bytes]: [&str; 6]) -> Option<Row<'_>> {
+    let duration_ns = if response.is_empty() { None } else { Some(seconds(response)?) };
+    Some(Row {
+        device: ("", device),
+        time_ns: seconds(time)?,
+        duration_ns,
+        process: None,
+        operation: operation(kind)?,
+        sector: number(offset)? / SECTOR_BYTES,
+        bytes: number(bytes)?,
+    })
+}
+
+/// The name of a process may have spaces; the fields behind it have none.
+fn fiu(line: &str) -> Option<Row<'_>> {
+    let parts: Vec<&str> = line.split_whitespace().collect();
+    let (head, rest) = parts.split_first_chunk::<2>()?;
+    let (name, &[sector, sectors, kind, major, minor, _hash]) = rest.split_last_chunk::<6>()?;
+    if name.is_empty() {
+        return None;
+    }
+    number(major)?;
+    Some(Row {
+        device: (major, minor),
+        time_ns: number(head[0])?,
+        duration_ns: None,
+        process: Some(head[1].parse().ok()?),
+        operation: operation(kind)?,
         sector: number(sector)?,
         bytes: number(sectors)?.checked_mul(SECTOR_BYTES)?,
     })
@@ -237,7 +286,7 @@ fn request(row: &Row<'_>, first_ns: u64, device: u32) -> Request {
         // A file that grows between the two readings has later rows alone.
         start_ns: row.time_ns.saturating_sub(first_ns),
         duration_ns: row.duration_ns,
-        process: None,
+        process: row.process,
         device,
         operation: row.operation,
         flags: RequestFlags::default(),
@@ -253,8 +302,7 @@ fn each_row(
     input: &Path,
     mut take: impl FnMut(Row<'_>) -> Result<(), TraceError>,
 ) -> Result<Imported, TraceError> {
-    let file = File::open(input).map_err(TraceError::io("read", input))?;
-    let mut reader = BufReader::new(file);
+    let mut reader = BufReader::new(lines::open(input)?);
     let (mut counts, mut line, mut is_first) = (Imported::default(), Vec::new(), true);
     while let Some(is_whole) =
         lines::next(&mut reader, &mut line).map_err(TraceError::io("read", input))?

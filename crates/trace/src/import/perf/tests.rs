@@ -94,3 +94,14 @@ fn other_texts_are_refused() {
     assert!(error.ends_with("record with `perf trace -o FILE COMMAND`"), "{error}");
     assert!(!output.exists());
 }
+
+#[test]
+fn times_from_the_start_of_the_machine_count_from_the_first_call() {
+    let text = "         ? (         ): sh/70  ... [continued]: execve())   = 0\n\
+                2663010.500 ( 0.002 ms): sh/70 read(fd: 3</d/a>, buf: 0x1, count: 9)  = 0\n\
+                2663011.000 ( 0.002 ms): sh/70 read(fd: 3</d/a>, buf: 0x1, count: 9)  = 0\n";
+    let made = imported(text);
+    let starts: Vec<u64> = made.rows.iter().map(|row| row.0).collect();
+    assert_eq!(starts, [0, 0, 500_000]);
+    assert_eq!(made.meta.duration_ns, Some(502_000));
+}

@@ -99,3 +99,42 @@ fn lines_without_time_are_refused_with_the_fix() {
         "{error}"
     );
 }
+
+#[test]
+fn other_options_add_words_that_are_left_out() {
+    let plain = "100 1700000000.000000 close(3) = 0 <0.000100>\n";
+    let expected = import(plain).unwrap().rows;
+    let forms = [
+        // -i, -n, both, -ttt with -r, --decode-pids=comm with -o and without.
+        "100 1700000000.000000 [00007f46b5b53c47] close(3) = 0 <0.000100>\n",
+        "100 1700000000.000000 [   3] close(3) = 0 <0.000100>\n",
+        "100 1700000000.000000 [   3] [????????????????] close(3) = 0 <0.000100>\n",
+        "100 1700000000.000000 (+     0.000000) close(3) = 0 <0.000100>\n",
+        "100<db> 1700000000.000000 close(3) = 0 <0.000100>\n",
+        "[pid 100<db>] 1700000000.000000 close(3) = 0 <0.000100>\n",
+    ];
+    for form in forms {
+        let read = import(form).unwrap();
+        assert_eq!(read.rows, expected, "{form}");
+        assert_eq!(read.imported.damaged, 0, "{form}");
+    }
+    // Stacks (-k), and the count of calls at the end (-C).
+    let more = format!(
+        "{plain} > /usr/lib/libc.so.6(close+0x1) [0x26d68]\n\
+         % time     seconds  usecs/call     calls    errors syscall\n\
+         ------ ----------- ----------- --------- --------- ----------------\n \
+         53.31    0.000378          54         7         3 close\n"
+    );
+    let read = import(&more).unwrap();
+    assert_eq!(read.imported, Imported { events: 1, other: 4, damaged: 0 });
+    assert_eq!(read.rows, expected);
+}
+
+#[test]
+fn a_count_of_calls_and_foreign_text_are_no_traces() {
+    let count = "% time     seconds  usecs/call     calls    errors syscall\n";
+    let said = import(count).err().unwrap().to_string();
+    assert!(said.contains("-c") && said.contains("-ttt"), "{said}");
+    let said = import("1700000000.0 no call\n").err().unwrap().to_string();
+    assert!(said.contains("no call in it"), "{said}");
+}

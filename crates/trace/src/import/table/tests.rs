@@ -115,3 +115,35 @@ fn numbers_that_do_not_fit_and_lines_without_end_are_damage() {
     assert_eq!(requests.len(), 2);
     assert_eq!(counts, Imported { events: 2, other: 0, damaged: 4 });
 }
+
+#[test]
+fn systor_and_fiu_are_read() {
+    let (requests, meta, counts) = imported(
+        Table::Systor,
+        "Timestamp,Response,IOType,LUN,Offset,Size\n\
+         1455592200.000081000,0.000123,R,0,1234567168,4096\n\
+         1455592200.1,,W,1,4096,8192\n",
+    );
+    let read = request(0, 1, Operation::Read, 1_234_567_168 / 512, 4096);
+    let expected = [
+        Request { duration_ns: Some(123_000), ..read },
+        request(99_919_000, 2, Operation::Write, 8, 8192),
+    ];
+    assert_eq!(requests, expected);
+    assert_eq!(meta.started_unix_ns, Some(1_455_592_200_000_081_000));
+    assert_eq!(counts, Imported { events: 2, other: 1, damaged: 0 });
+
+    let (requests, meta, counts) = imported(
+        Table::Fiu,
+        "329131208190249 4892 syslogd 904265560 8 W 6 0 531e779\n\
+         329131208190300 7 two words 16 16 R 6 1 abc\n\
+         329131208190300 7 16 16 R 6 1 abc\n",
+    );
+    let expected = [
+        Request { process: Some(4892), ..request(0, 1, Operation::Write, 904_265_560, 4096) },
+        Request { process: Some(7), ..request(51, 2, Operation::Read, 16, 8192) },
+    ];
+    assert_eq!(requests, expected);
+    assert!(meta.gaps.iter().any(|gap| gap.ends_with("0:1 = 6.0, 0:2 = 6.1")), "{meta:?}");
+    assert_eq!(counts, Imported { events: 2, other: 0, damaged: 1 });
+}
