@@ -346,3 +346,41 @@ fn kept_runs_are_of_the_labs_as_they_are_written() {
     }
     assert!(compared > 60, "only {compared} kept runs found");
 }
+
+/// A session that reads nothing of this machine.
+fn session() -> seekwell_session::Session {
+    seekwell_session::Session::new(seekwell_session::Machine {
+        system: seekwell_host::sysfs::System::host(),
+        program: env!("CARGO_BIN_EXE_seekwell").into(),
+        state: "/nonexistent".into(),
+        kernels: None,
+        folders: Vec::new(),
+        temporary: std::env::temp_dir(),
+    })
+}
+
+/// The page of the replications says of each run whether the models of its devices have changed since: after a change of
+/// a model, run the labs again or make the page again.
+#[test]
+fn the_page_names_each_kept_run_that_is_older_than_its_models() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/replications.md")).unwrap();
+    let session = session();
+    let mut compared = 0;
+    for line in page.lines().filter(|line| line.starts_with("- lab ")) {
+        let end = line.find(".seekwell)").unwrap() + ".seekwell".len();
+        let start = line[..end].rfind('(').unwrap() + 1;
+        let file = line[start..end].replace('\\', "");
+        let path = root.join("benches/runs/replicate").join(file);
+        let environment = seekwell_store::RunFile::open(&path).unwrap().environment().unwrap();
+        let since = session.models_since(&environment, &path).unwrap();
+        assert_eq!(line.contains("made with earlier models"), !since.changed.is_empty(), "{line}");
+        assert_eq!(
+            line.contains("without a record of how the models behaved"),
+            since.changed.is_empty() && !since.unknown.is_empty(),
+            "{line}"
+        );
+        compared += 1;
+    }
+    assert!(compared > 10, "only {compared} labs on the page");
+}

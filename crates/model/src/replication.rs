@@ -254,6 +254,29 @@ pub struct LabRun {
     pub left_out: u32,
     /// Kernel that ran it.
     pub kernel: String,
+    /// Modelled devices that would measure something else today, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_models: Vec<String>,
+    /// Modelled devices with today's values, in a run that does not say how their models behaved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_models: Vec<String>,
+}
+
+impl LabRun {
+    /// What is known of changes of the models since the run, as the end of a sentence about it; `None` when they are
+    /// today's.
+    #[must_use]
+    pub fn models_since(&self) -> Option<String> {
+        if !self.changed_models.is_empty() {
+            return Some(format!("made with earlier models ({})", self.changed_models.join("; ")));
+        }
+        let unknown = self.unknown_models.join(", ");
+        (!unknown.is_empty()).then(|| {
+            format!(
+                "with today's values of {unknown}, but without a record of how the models behaved"
+            )
+        })
+    }
 }
 
 /// One study, side by side.

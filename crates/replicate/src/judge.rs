@@ -31,6 +31,10 @@ pub struct Run {
     pub file: String,
     /// Kernel that ran it.
     pub kernel: String,
+    /// Modelled devices that have changed since, each with the reason.
+    pub changed_models: Vec<String>,
+    /// Modelled devices whose models may have changed since.
+    pub unknown_models: Vec<String>,
     /// The plan.
     pub plan: Plan,
     /// Records by trial index.
@@ -114,6 +118,8 @@ fn lab_run(study: &Study, run: &Run) -> LabRun {
         trials: trials as u32,
         left_out: (run.records.len() - trials) as u32,
         kernel: run.kernel.clone(),
+        changed_models: run.changed_models.clone(),
+        unknown_models: run.unknown_models.clone(),
     }
 }
 

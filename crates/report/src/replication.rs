@@ -30,6 +30,11 @@ pub fn replication_text(found: &Replication, width: usize, colour: bool) -> Stri
         out.push_str(&harmless(&format!("{} {} ({})", study.key, study.title, study.author)));
         out.push('\n');
         out.push_str(&format!("  {}; {} set, backend: {}\n", score(study), found.set, found.place));
+        for lab in &study.labs {
+            if let Some(since) = lab.models_since() {
+                wrapped(&mut out, &format!("  lab {}: ", harmless(&lab.lab)), &since, width);
+            }
+        }
         for value in &study.values {
             let line = format!(
                 "  {:<36} published {:>12}  measured {:>12}  ratio {:>6}  {}",
@@ -128,6 +133,9 @@ pub fn replication_markdown(found: &Replication, around: Around<'_>) -> String {
     let mut out = "# Published studies, replicated\n\n".to_owned();
     scoreboard(found, &mut out);
     quick_scoreboard(found, &mut out);
+    if let Some(sentence) = earlier(found) {
+        out.push_str(&format!("\n**{sentence}** Each lab below says which.\n"));
+    }
     if let Some(introduction) = around.introduction {
         out.push_str(&format!("\n{}\n", introduction.trim()));
     }
@@ -184,6 +192,14 @@ fn quick_scoreboard(found: &Replication, out: &mut String) {
     }
 }
 
+/// The number of runs that were made with earlier models of their devices; `None` without one.
+fn earlier(found: &Replication) -> Option<String> {
+    let labs = || found.studies.iter().flat_map(|study| &study.labs);
+    let earlier = labs().filter(|lab| !lab.changed_models.is_empty()).count();
+    let of = labs().count();
+    (earlier > 0).then(|| format!("{earlier} of {of} runs were made with earlier models of their devices: run again, they would measure something else."))
+}
+
 fn study_markdown(study: &StudyOutcome, around: Around<'_>, out: &mut String) {
     out.push_str(&format!("\n## Study {}\n\n*{}*. ", escape(&study.key), escape(&study.title)));
     out.push_str(&format!(
@@ -220,13 +236,14 @@ fn notes_markdown(study: &StudyOutcome, out: &mut String) {
     }
     for lab in &study.labs {
         out.push_str(&format!(
-            "\n- lab {} ({} set): {} trials, {} left out, kernel {} ({})",
+            "\n- lab {} ({} set): {} trials, {} left out, kernel {} ({}){}",
             escape(&lab.lab),
             escape(&lab.set),
             lab.trials,
             lab.left_out,
             escape(&lab.kernel),
-            escape(&lab.file)
+            escape(&lab.file),
+            lab.models_since().map(|since| format!(", {}", escape(&since))).unwrap_or_default()
         ));
     }
     if !study.notes.is_empty() || !study.labs.is_empty() {

@@ -170,6 +170,7 @@ impl Setup for Guests {
             "kernel_source": kernel.source,
             "cpu": charge_text(self.charge()),
             "models": labs::models(lab, self.devices.files()),
+            "model_fingerprints": labs::fingerprints(lab, self.devices.files()),
         });
         self.devices.keep(&mut facts);
         if !self.options.changes.is_empty() {

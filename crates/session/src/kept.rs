@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 mod tests;
 
+/// Key of the fingerprints of modelled devices in the environment of a run.
+pub(crate) const FINGERPRINTS: &str = "model_fingerprints";
+
 /// State of a run file, as a run of a given plan.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -67,13 +70,22 @@ pub(crate) fn difference(then: &Value, now: &Value) -> Option<String> {
 fn differs(then: &Value, now: &Value) -> Option<String> {
     let parts = [("place", "backend"), ("kernel", "kernel"), ("cpu", "CPU"), ("ram", "memory")];
     let part = parts.iter().find_map(|(key, name)| differs_in(then, now, key, name));
-    part.or_else(|| other_model(then, now))
+    part.or_else(|| other_model(then, now)).or_else(|| other_behaviour(then, now))
 }
 
 fn differs_in(then: &Value, now: &Value, key: &str, name: &str) -> Option<String> {
     let value = |of: &Value| of.get(key).cloned().unwrap_or(Value::Null);
     let (was, is) = (value(then), value(now));
     (was != is).then(|| format!("{name} ({was} then, {is} now)"))
+}
+
+/// The first modelled device that has the same values and behaves differently. Runs of versions that kept no
+/// fingerprints are taken as they are.
+fn other_behaviour(then: &Value, now: &Value) -> Option<String> {
+    let (was, is) = (then.get(FINGERPRINTS)?.as_object()?, now.get(FINGERPRINTS)?.as_object()?);
+    let (device, _) =
+        is.iter().find(|(device, is)| was.get(*device).is_some_and(|was| was != *is))?;
+    Some(format!("version of the model of {device}"))
 }
 
 /// The first value of a modelled device that differs.

@@ -23,6 +23,7 @@ mod advised;
 pub mod backends;
 mod clients;
 mod devices;
+mod earlier;
 mod effects;
 mod error;
 mod guests;
@@ -50,6 +51,7 @@ mod worker;
 
 pub use advised::{Advice, Advised};
 pub use clients::{Launch, client, clients_in_step};
+pub use earlier::Since;
 pub use effects::Effects;
 pub use error::{Kind, SessionError};
 pub use host::environment as host_environment;

@@ -193,6 +193,20 @@ pub fn models(
     values.collect()
 }
 
+/// Fingerprints of the lab's modelled devices by the word that names each, so that a later program can tell whether its
+/// models still behave like these.
+#[must_use]
+pub fn fingerprints(lab: &Lab, devices: &BTreeMap<String, DeviceFile>) -> BTreeMap<String, String> {
+    let fingerprints = backings(lab).filter_map(|(_, backing)| match backing {
+        Backing::Model { model, .. } => {
+            let file = catalogue::find(devices, model).ok().flatten()?;
+            Some((model.clone(), format!("{:016x}", seekwell_device::fingerprint(&file))))
+        }
+        _ => None,
+    });
+    fingerprints.collect()
+}
+
 /// The models of a lab compared with the published figures of their devices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {

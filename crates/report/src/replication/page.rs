@@ -37,8 +37,14 @@ fn section(page: &mut Page, study: &StudyOutcome) {
     }
     for lab in &study.labs {
         let text = format!(
-            "{} ({} set): {} trials, {} left out, kernel {} ({})",
-            lab.lab, lab.set, lab.trials, lab.left_out, lab.kernel, lab.file
+            "{} ({} set): {} trials, {} left out, kernel {} ({}){}",
+            lab.lab,
+            lab.set,
+            lab.trials,
+            lab.left_out,
+            lab.kernel,
+            lab.file,
+            lab.models_since().map(|since| format!(", {since}")).unwrap_or_default()
         );
         page.element("<li>", &text, "</li>\n");
     }

@@ -1,5 +1,5 @@
 use super::*;
-use seekwell_model::replication::{NotCounted, NotCountedKind, ValueUse};
+use seekwell_model::replication::{LabRun, NotCounted, NotCountedKind, ValueUse};
 
 fn value(id: &str, ratio: Option<f64>) -> ValueOutcome {
     let measured = ratio.map(|ratio| ratio * 100.0);
@@ -93,6 +93,48 @@ fn what_was_not_measured_is_a_dash_and_only_a_miss_is_red() {
     }
     assert!(!text.contains("\u{1b}[2J"), "a title reaches the terminal as it is:\n{text}");
     assert!(!replication_text(&replication(), 80, false).contains('\u{1b}'));
+}
+
+fn lab(name: &str, changed: &[&str], unknown: &[&str]) -> LabRun {
+    LabRun {
+        lab: name.to_owned(),
+        set: "quick".to_owned(),
+        file: format!("{name}.seekwell"),
+        trials: 6,
+        left_out: 0,
+        kernel: "6.12".to_owned(),
+        changed_models: changed.iter().map(|text| (*text).to_owned()).collect(),
+        unknown_models: unknown.iter().map(|text| (*text).to_owned()).collect(),
+    }
+}
+
+#[test]
+fn runs_on_earlier_models_say_so_wherever_they_are_shown() {
+    let mut found = replication();
+    let shown = |found: &Replication| {
+        [
+            replication_text(found, 300, false),
+            replication_markdown(found, Around::default()),
+            replication_html(found),
+        ]
+    };
+    found.studies[0].labs = vec![lab("today", &[], &[])];
+    for text in shown(&found) {
+        assert!(!text.contains("models"), "{text}");
+    }
+    let old = lab("old", &["disk: rotating.rpm was 5400, is 7200"], &["stick"]);
+    found.studies[0].labs.extend([old, lab("silent", &[], &["disk"])]);
+    for text in shown(&found) {
+        for words in [
+            "made with earlier models (disk: rotating.rpm was 5400, is 7200)",
+            "with today's values of disk, but without a record of how the models behaved",
+        ] {
+            let words = words.replace('\'', if text.contains("<html") { "&#39;" } else { "'" });
+            assert!(text.contains(&words), "{words} is missing:\n{text}");
+        }
+    }
+    let page = replication_markdown(&found, Around::default());
+    assert!(page.contains("**1 of 3 runs were made with earlier models"), "{page}");
 }
 
 #[test]

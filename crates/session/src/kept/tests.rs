@@ -53,3 +53,14 @@ fn a_value_of_a_modelled_device_tells_runs_apart() {
     // On the host there are no models.
     assert_eq!(differs(&silent, &silent), None);
 }
+
+#[test]
+fn another_version_of_a_model_tells_runs_apart_if_both_are_known() {
+    let mut then = environment();
+    let mut now = environment();
+    now["model_fingerprints"] = json!({ "disk": "a", "stick": "b" });
+    assert_eq!(differs(&then, &now), None);
+    then["model_fingerprints"] = json!({ "disk": "a", "stick": "c" });
+    assert_eq!(differs(&then, &now).unwrap(), "version of the model of stick");
+    assert_eq!(differs(&now, &now), None);
+}

@@ -276,10 +276,14 @@ impl<'a> Labs<'a> {
         let records = file.records().map_err(wrong)?;
         let environment = file.environment().map_err(wrong)?;
         let kernel = environment.get("kernel").and_then(serde_json::Value::as_str);
+        let since = self.session.models_since(&environment, file.path());
+        let since = since.map_err(|error| Failure::from_error(&error))?;
         Ok(Run {
             lab: lab.to_owned(),
             file: file.path().file_name().unwrap_or_default().to_string_lossy().into_owned(),
             kernel: kernel.unwrap_or("unknown").to_owned(),
+            changed_models: since.changed,
+            unknown_models: since.unknown,
             plan: file.plan().map_err(wrong)?,
             records: records.into_iter().map(|kept| (kept.0.index, kept)).collect(),
             again: BTreeSet::new(),
