@@ -103,7 +103,7 @@ impl Learned {
     }
 }
 
-/// Shows what is looked for and what was found, while the probe goes on.
+/// Shows what is looked for and what was found, during the probe.
 fn tell(news: News) {
     terminal::talk(&match news {
         News::Begins(stage) => format!("probing: {}", stage.name()),
