@@ -375,25 +375,42 @@ impl Tree {
         Some(format!("{}/{}", paths.get(&directory)?, self.walked.name(name)?))
     }
 
-    /// Names of the walked tree that no call named, in directories that calls used.
+    /// Files of the walked tree that no call named: of a small tree all, with their data; of a large one
+    /// the names in directories that calls used.
     fn neighbours(&self, paths: &HashMap<NodeId, String>, entries: &mut Vec<laid::Found>) {
+        let is_small = self.walked.is_small();
+        // Paths of the rows that are made here.
+        let mut made: HashMap<RowId, String> = HashMap::new();
         for (id, row) in self.walked.rows() {
             let Some(facts) = row.facts.filter(|_| !self.by_row.contains_key(&id)) else {
                 continue;
             };
-            let Some(directory) = self.by_row.get(&row.directory) else { continue };
-            let Some(path) = self.path(paths, (*directory, row.name)) else { continue };
-            if let Some(id) = self.by_first.get(&row.first) {
-                let same_as = paths.get(id).cloned();
+            let above = match self.by_row.get(&row.directory) {
+                Some(directory) => paths.get(directory),
+                None => made.get(&row.directory),
+            };
+            let name = self.walked.name(row.name);
+            let Some(path) = above.zip(name).map(|(above, name)| format!("{above}/{name}")) else {
+                continue;
+            };
+            let same_as = match self.by_first.get(&row.first) {
+                Some(id) => paths.get(id).cloned(),
+                None => made.get(&row.first).cloned(),
+            };
+            if same_as.is_some() {
                 let entry = TreeEntry::new(path, TreeKind::Name, None, 0);
                 entries.push((None, TreeEntry { same_as, ..entry }));
                 continue;
             }
             let kind = tree_kind(&facts.kind());
             let bytes = if kind == TreeKind::Directory { 0 } else { facts.bytes };
-            let mut entry = TreeEntry::new(path, kind, Some(facts.mode & 0o1777), bytes);
+            let mut entry = TreeEntry::new(path.clone(), kind, Some(facts.mode & 0o1777), bytes);
             add_facts(&mut entry, &facts);
-            entry.data_bytes = 0;
+            if is_small {
+                made.insert(id, path);
+            } else {
+                entry.data_bytes = 0;
+            }
             entries.push((facts.made, entry));
         }
     }

@@ -10,6 +10,11 @@ use std::rc::Rc;
 /// Number of a row; the root is 0.
 pub(super) type RowId = usize;
 
+/// Most files and bytes of a tree that is rebuilt whole: files that the load does not use decide where
+/// those lie that it uses.
+const SMALL_ROWS: usize = 100_000;
+const SMALL_BYTES: u64 = 256 << 20;
+
 /// A file of the walked tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
@@ -151,6 +156,14 @@ impl Walked {
 
     pub(super) fn row(&self, id: RowId) -> &Row {
         &self.rows[id]
+    }
+
+    /// True when all of it is rebuilt.
+    pub(super) fn is_small(&self) -> bool {
+        let files = self.rows.iter().enumerate().filter(|(id, row)| row.first == *id);
+        let bytes = files.filter_map(|(_, row)| row.facts).map(|facts| facts.data_bytes);
+        let sum = bytes.fold(0, u64::saturating_add);
+        self.rows.len() <= SMALL_ROWS && sum <= SMALL_BYTES
     }
 
     /// Every row but the root; directories come before the names in them.

@@ -29,8 +29,11 @@ fn walked(path: &str, bytes: u64, data_bytes: u64, content: Content) -> TreeEntr
 }
 
 #[test]
-fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_without_data() {
-    let plan = removing().plan(&Choice::default()).unwrap();
+fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_of_a_large_tree_without_data() {
+    let mut script = removing();
+    let large = script.walked("/w/sub/large", REGULAR, 257 << 20);
+    large.allocated_bytes = 257 << 20;
+    let plan = script.plan(&Choice::default()).unwrap();
     let directory = |path: &str| {
         let (owner, content) = (Some((7, 8)), Some(Content::Random));
         TreeEntry { owner, content, ..entry(path, TreeKind::Directory, Some(0o755), 0) }
@@ -48,6 +51,19 @@ fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_without_data() {
         ]
     );
     assert_eq!((plan.recorded().unknown_files, plan.tree_bytes()), (0, 8192));
+    let plan = removing().plan(&Choice::default()).unwrap();
+    let whole: Vec<(&str, u64)> =
+        plan.tree().iter().map(|entry| (entry.path.as_str(), entry.data_bytes)).collect();
+    let of_all = [
+        ("/w", 0),
+        ("/w/cut", 4096),
+        ("/w/gone", 4096),
+        ("/w/other", 3000),
+        ("/w/sub", 0),
+        ("/w/sub/deep", 4096),
+        ("/w/same", 0),
+    ];
+    assert_eq!(whole, of_all, "a small tree is rebuilt whole");
     let limited = Choice { only: Some("/w/sub".to_owned()), ..Choice::default() };
     let mut script = removing();
     script.at(1, "newfstatat", "/w/sub/deep", 0);
