@@ -244,7 +244,7 @@ impl DeviceFile {
         &self.compared
     }
 
-    /// What the probe that made the file withheld to judge it, by class of request.
+    /// Requests that the probe withheld to judge the file it made, by class.
     #[must_use]
     pub fn withheld(&self) -> &[Withheld] {
         &self.withheld

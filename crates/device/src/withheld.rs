@@ -1,4 +1,4 @@
-//! What a probe withheld to judge its file, as the file keeps it under `[[withheld]]`: how near the model comes to the
+//! Classes of requests that a probe withheld to judge its file (`[[withheld]]`): how near the model comes to the
 //! device in each class of requests.
 
 use std::fmt::Write as _;

@@ -263,7 +263,7 @@ pub struct LabRun {
 }
 
 impl LabRun {
-    /// What is known of changes of the models since the run, as the end of a sentence about it; `None` when they are
+    /// Known changes of the models since the run, as the end of a sentence about it; `None` when they are
     /// today's.
     #[must_use]
     pub fn models_since(&self) -> Option<String> {

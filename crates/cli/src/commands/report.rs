@@ -115,7 +115,7 @@ pub fn view_as_text(file: &RunFile) -> Result<RunView, Failure> {
     view_of(file, Some(&Light::of), None)
 }
 
-/// A view for a page, and what the page shows of trials beside it.
+/// A view for a page, and the numbers of trials that the page shows.
 fn view_as_page(
     file: &RunFile,
     light: Option<Lightener<'_>>,

@@ -13,7 +13,8 @@ use std::path::Path;
 /// Calls under way; a machine has at most some ten thousand threads.
 const UNDER_WAY: usize = 1 << 16;
 
-/// When the first call is later than this, times count from the start of the machine (`-T`).
+/// Latest first call of times that count from the start of the recording. Later ones count from the start of
+/// the machine (`-T`).
 const GAP_NS: u64 = 60_000_000_000;
 
 /// Writes the trace `output` from the output of `perf trace` in `input`.
