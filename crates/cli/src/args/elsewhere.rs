@@ -187,7 +187,7 @@ pub struct ManifestArgs {
     /// Storage class of the claim that the manifest makes [default: the cluster's own]
     #[arg(long, value_name = "NAME", conflicts_with = "claim")]
     pub storage_class: Option<String>,
-    /// Further option of `run`, for example --option=--model=wd-raptor; may be given more than once
+    /// Further option of `run`, for example --option=--model=wd-raptor-wd740gd; may be given more than once
     #[arg(long = "option", value_name = "OPTION", allow_hyphen_values = true)]
     pub options: Vec<String>,
 }

@@ -250,8 +250,8 @@ have is kept once. Each file is checked first; the new one holds their seals."#,
     (
         "device",
         r#"Examples:
-  seekwell device list                 modelled devices, each with a description
-  seekwell device show wd-raptor       what it does: seeks, bandwidth, latency, writes
+  seekwell device list                      modelled devices, each with a description
+  seekwell device show wd-raptor-wd740gd    what it does: seeks, bandwidth, latency, writes
   seekwell device import ibm18es.diskspecs -o ibm18es.toml
   seekwell device compare mine.toml predicted.seekwell real.seekwell"#,
     ),
