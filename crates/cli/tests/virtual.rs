@@ -223,8 +223,11 @@ fn several_devices_run_to_a_verdict_that_compares_them_with_filesystems() {
         "{text}"
     );
     assert!(words.contains("On cf-transcend-133x, the choice of filesystem gains up to"), "{text}");
-    // Both filesystems that lead are on the Maxtor, of which no figure is published.
-    assert_eq!(found["on_device"]["holds"], Value::Bool(false), "{}", found["on_device"]);
+    // Both filesystems that lead are on the Maxtor, of which no figure is published: an advantage larger than the
+    // assumed error is not known to hold. A turn of the disk more or fewer decides how large it is.
+    let low = found["on_device"]["low"].as_f64().unwrap();
+    let holds = if low > 1.0 { Value::Null } else { Value::Bool(false) };
+    assert_eq!(found["on_device"]["holds"], holds, "{}", found["on_device"]);
     assert!(
         words
             .contains("no figure is published for small reads, small writes and flushes of maxtor"),
