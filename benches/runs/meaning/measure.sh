@@ -47,8 +47,8 @@ for lab in "$@"; do
     "$seekwell" report run.seekwell --json >run.json
     case $lab in
     log-*)
-        bytes=16384000
-        [ $lab = log-disk ] || bytes=81920000
+        bytes=6144000
+        [ $lab = log-disk ] || bytes=20480000
         pair $lab-rate ours '."log.iops"' fio '."fio.fio_rate"'
         pair $lab-p50 ours '."log.commit_latency_p50"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p50"'
         pair $lab-p99 ours '."log.commit_latency_p99"' fio '."fio.fio_write_p50" + ."fio.fio_sync_p99"'
