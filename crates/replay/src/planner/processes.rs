@@ -115,7 +115,11 @@ impl Processes {
             // Operations overlap.
             let own = own.filter(|one| one.end_ns <= event.start_ns);
             let parent = self.parent(event.process).and_then(|one| self.processes.get(&one)?.last);
-            let maker = self.makers.remove(&event.thread).or(own).or(parent);
+            let made = self.makers.remove(&event.thread);
+            if made.is_none() && own.is_none() {
+                self.unmade(event, needs);
+            }
+            let maker = made.or(own).or(parent);
             needs.extend(maker.filter(|maker| maker.number > 0));
             if let Some(thread) = self.threads.get_mut(&key) {
                 thread.begun = true;
@@ -129,6 +133,14 @@ impl Processes {
             process.ended = running;
             needs.extend(over);
         }
+    }
+
+    /// Adds the children that the parent of a new process waited for. The call that made the process is later in
+    /// the trace than the first calls of the process: vfork ends when its child runs another program.
+    fn unmade(&self, event: &Event, needs: &mut Vec<Stamp>) {
+        let parent = self.parent(event.process).and_then(|one| self.processes.get(&one));
+        let ended = parent.into_iter().flat_map(|parent| &parent.ended);
+        needs.extend(ended.filter(|one| one.end_ns <= event.start_ns));
     }
 
     /// Adds the time before a call to the thread's pause.

@@ -161,6 +161,38 @@ fn children_share_descriptors_and_parents_wait_for_them() {
     assert_eq!(plan.slots, 2);
 }
 
+/// A shell that delivers a message: its children sync a file and rename it, one after the other.
+#[test]
+fn a_child_of_vfork_begins_after_those_that_its_parent_waited_for() {
+    let mut script = Script::default();
+    for process in [2, 3] {
+        script.processes.push(ProcessEntry { process, parent: Some(1), start_ns: 0, name: None });
+    }
+    script.open(1, "/a", libc::O_WRONLY, 3);
+    script.on(1, "close", (3, "/a"), 0);
+    script.open(2, "/a", libc::O_RDONLY, 3);
+    script.call(1, "vfork", 2);
+    let sync = script.on(2, "fsync", (3, "/a"), 0);
+    sync.duration_ns = Some(70_000_000);
+    let end_ns = sync.start_ns + 70_000_000;
+    script.on(2, "close", (3, "/a"), 0).start_ns = end_ns;
+    script.call(3, "execve", 0).start_ns = end_ns + 50_000;
+    let to = script.file("/b");
+    let rename = script.at(3, "rename", "/a", 0);
+    (rename.to_file, rename.start_ns) = (Some(to), end_ns + 60_000);
+    // The call ends when its child runs another program.
+    script.call(1, "vfork", 3).start_ns = end_ns + 40_000;
+    let plan = script.plan(&Choice::default()).unwrap();
+    let third = plan.operations(2);
+    assert!(
+        third.iter().any(|one| one.after.iter().any(|(lane, number)| (*lane, *number) == (1, 3))),
+        "{third:?}"
+    );
+    let pauses: u64 = third.iter().map(|one| one.think_ns + one.wait_ns).sum();
+    assert!(pauses < 100_000, "the sync of the second process is no pause of the third: {third:?}");
+    assert_ordered(&plan);
+}
+
 #[test]
 fn a_reader_of_a_pipe_waits_for_the_writer() {
     let mut script = Script::default();
