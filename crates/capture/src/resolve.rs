@@ -112,7 +112,7 @@ impl Effect {
             "fcntl" => Self::Control,
             "close" => Self::Close,
             "close_range" => Self::CloseRange,
-            "mmap" | "munmap" | "mremap" | "msync" => Self::Maps,
+            "mmap" | "munmap" | "mremap" | "msync" | "madvise" => Self::Maps,
             _ => Self::None,
         }
     }
@@ -357,7 +357,7 @@ impl Resolver {
             // They come before what may take the mapping away.
             self.write_all_held(Some(record.process), writer)?;
             named.file = self.map(call, record, named.file);
-            if mapped::is_memory(call, record) {
+            if mapped::is_memory(call, record, named.file) {
                 self.carry(record);
                 return Ok(());
             }
@@ -382,7 +382,11 @@ impl Resolver {
             fd: named.fd,
             file: named.file,
             to_file: named.to_file,
-            offset: if call.positioned { before } else { arg(call.offset) },
+            offset: match call.name {
+                _ if call.positioned => before,
+                "madvise" => self.mapped_offset(record),
+                _ => arg(call.offset),
+            },
             length: arg(call.length),
             result: Some(record.result),
             flags: arg(call.flags),

@@ -61,6 +61,7 @@ static void data(int fd)
 	char *mapped = (char *)CALL(mmap, 0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
 	mapped[1] = 1;
 	CALL(msync, mapped, 8192, MS_SYNC);
+	CALL(madvise, mapped, 4096, MADV_RANDOM);
 	CALL(mremap, mapped, 8192, 4096, 0);
 	CALL(munmap, mapped, 4096);
 }

@@ -78,7 +78,8 @@ actions! {
     Attributes "Changes extended attributes." "setxattr" "lsetxattr" "fsetxattr" "removexattr" "lremovexattr" "fremovexattr";
     Machine "Syncs the whole machine." "sync";
     Asynchronous "Asynchronous I/O." "io_setup" "io_destroy" "io_getevents" "io_pgetevents" "io_submit" "io_cancel" "io_uring_setup" "io_uring_enter" "io_uring_register" "io_uring_file";
-    Memory "Mappings by address." "munmap" "mremap" "madvise";
+    Memory "Mappings by address." "munmap" "mremap";
+    AdviseMemory "Announces reads of a mapping, known by its address." "madvise";
     SyncMemory "Syncs a mapping, known by its address." "msync";
     Fork "Makes a process or a thread." "clone" "clone3" "fork" "vfork";
     Execute "Starts a program." "execve" "execveat";

@@ -3,7 +3,7 @@
 
 use crate::action::Action;
 use crate::encode::Operation;
-use crate::window::Window;
+use crate::window::{Reading, Window};
 use rustix::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
     self as fs, Access, Advice, AtFlags, CWD, FallocateFlags, FileType, FlockOperation, Mode,
@@ -309,7 +309,9 @@ impl<'a> Performer<'a> {
     /// Maps a file whose pages are touched next.
     fn attach(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
         let length = operation.length.min(MOST_MAPPED as u64);
-        let new = |writes| Window::new(file, operation.slot, operation.offset, length, writes);
+        let around = Reading::default();
+        let new =
+            |writes| Window::new(file, operation.slot, operation.offset, length, (around, writes));
         // A sealed file refuses a mapping for writing.
         self.touched = Some(new(operation.flags != 0).or_else(|_| new(false))?);
         Ok(0)
@@ -317,13 +319,14 @@ impl<'a> Performer<'a> {
 
     /// Touches a page as a program does that reads or writes to a mapping. What is in it stays.
     fn touch(&mut self, file: BorrowedFd<'_>, operation: &Operation) -> Done {
-        let (slot, at, writes) = (operation.slot, operation.offset, operation.flags != 0);
-        if !self.touched.as_ref().is_some_and(|window| window.serves(file, slot, at, writes)) {
+        let (slot, at) = (operation.slot, operation.offset);
+        let how = Reading::of_touch(operation.flags);
+        if !self.touched.as_ref().is_some_and(|window| window.serves(file, slot, at, how)) {
             let from = at - at % MOST_MAPPED as u64;
-            let window = Window::new(file, slot, from, MOST_MAPPED as u64, writes)?;
+            let window = Window::new(file, slot, from, MOST_MAPPED as u64, how)?;
             self.touched = Some(window);
         }
-        self.touched.as_ref().map_or(Ok(0), |window| window.touch(at, writes))
+        self.touched.as_ref().map_or(Ok(0), |window| window.touch(at, how.1))
     }
 
     /// Takes the mapping of touched pages away before an operation of another kind or file: programs

@@ -23,6 +23,7 @@ use descriptors::Handles;
 use draft::Draft;
 use files::Files;
 use flights::Flights;
+use mapped::Advised;
 use processes::{Processes, Survey};
 use seekwell_trace::calls::Class;
 use seekwell_trace::{Event, Trace, TraceError};
@@ -95,6 +96,7 @@ pub(crate) struct Planner {
     flights: Flights,
     /// True when the trace holds the pages of mappings that the program touched.
     faults: bool,
+    advised: Advised,
     lanes: Vec<Lane>,
     spill: Spill,
     known: Known,
@@ -123,6 +125,7 @@ impl Planner {
             surveyed,
             flights: Flights::default(),
             faults: false,
+            advised: Advised::default(),
             lanes: Vec::new(),
             spill: Spill::at(std::path::Path::new(""), choice.limits.room()),
             known: Known::default(),

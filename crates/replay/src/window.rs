@@ -6,6 +6,48 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
 const PAGE: u64 = 4096;
 
+/// Pages that are read at a touch of one of a mapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Pages around it too.
+    #[default]
+    Around,
+    /// That page alone (`MADV_RANDOM`).
+    Single,
+    /// Those that follow (`MADV_SEQUENTIAL`).
+    Ahead,
+}
+
+impl Reading {
+    /// The reading that advice of madvise asks for; `None` for advice that does not change it.
+    pub(crate) fn advised(advice: u64) -> Option<Self> {
+        Some(match advice {
+            0 => Self::Around,
+            1 => Self::Single,
+            2 => Self::Ahead,
+            _ => return None,
+        })
+    }
+
+    /// Flags of an operation that touches a page.
+    pub(crate) fn touch(self, writes: bool) -> u64 {
+        u64::from(writes) | (self as u64) << 1
+    }
+
+    /// Reads the flags of an operation that touches a page; true for a write.
+    pub(crate) fn of_touch(flags: u64) -> (Self, bool) {
+        (Self::advised(flags >> 1).unwrap_or_default(), flags & 1 != 0)
+    }
+
+    fn advice(self) -> Option<Advice> {
+        match self {
+            Self::Around => None,
+            Self::Single => Some(Advice::Random),
+            Self::Ahead => Some(Advice::Sequential),
+        }
+    }
+}
+
 /// Device and number of a file.
 type Identity = (u64, u64);
 
@@ -19,6 +61,7 @@ pub(crate) struct Window {
     from: u64,
     bytes: u64,
     writes: bool,
+    reading: Reading,
     at: *mut libc::c_void,
 }
 
@@ -37,15 +80,19 @@ impl Window {
         slot: u64,
         from: u64,
         bytes: u64,
-        writes: bool,
+        (reading, writes): (Reading, bool),
     ) -> Result<Self, Errno> {
         let rights = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         let length = usize::try_from(bytes).map_err(|_| Errno::NOMEM)?;
         // SAFETY: a new mapping at an address of the kernel's choice, which no code dereferences.
         let at =
             unsafe { mmap(std::ptr::null_mut(), length, rights, MapFlags::SHARED, file, from)? };
+        if let Some(advice) = reading.advice() {
+            // SAFETY: the range is the new mapping; advice changes nothing in it.
+            let _ = unsafe { madvise(at, length, advice) };
+        }
         let file = identity(file).unwrap_or_default();
-        Ok(Self { slot, file, from, bytes: bytes.next_multiple_of(PAGE), writes, at })
+        Ok(Self { slot, file, from, bytes: bytes.next_multiple_of(PAGE), writes, reading, at })
     }
 
     /// True if the page of this file, in this slot, at this offset can be touched here.
@@ -54,12 +101,13 @@ impl Window {
         file: BorrowedFd<'_>,
         slot: u64,
         offset: u64,
-        writes: bool,
+        (reading, writes): (Reading, bool),
     ) -> bool {
         let end = self.from.saturating_add(self.bytes);
         self.slot == slot
             && (self.from..end).contains(&offset)
             && (self.writes || !writes)
+            && self.reading == reading
             && identity(file) == Ok(self.file)
     }
 

@@ -342,6 +342,8 @@ pub const CALLS: &[Call] = &[
     // to the file. The duration is the time asleep for the page, unknown when it did not sleep.
     Call::new("page_fault", PAGE_FAULT, Class::Other),
     Call::new("mremap", 25, Class::Other).length(2).flags(3),
+    // Of a mapped file alone; the offset is that in the file.
+    Call::new("madvise", 28, Class::Other).length(1).flags(2),
 ];
 
 #[cfg(test)]

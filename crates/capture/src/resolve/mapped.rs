@@ -12,9 +12,13 @@ const MAP_PRIVATE: u64 = 2;
 const MAP_ANONYMOUS: u64 = 0x20;
 const PAGE: u64 = 4096;
 
-/// True for a mapping of memory without a file.
-pub(super) fn is_memory(call: &Call, record: &CallRecord) -> bool {
-    call.name == "mmap" && record.args[3] & MAP_ANONYMOUS != 0
+/// True for a mapping of memory without a file, and for advice on it, which allocators give often.
+pub(super) fn is_memory(call: &Call, record: &CallRecord, file: Option<FileId>) -> bool {
+    match call.name {
+        "mmap" => record.args[3] & MAP_ANONYMOUS != 0,
+        "madvise" => file.is_none(),
+        _ => false,
+    }
 }
 
 /// The length in whole pages.
@@ -69,6 +73,13 @@ impl Resolver {
             }
             _ => known,
         }
+    }
+
+    /// Offset in its file of the address that a call works on.
+    pub(super) fn mapped_offset(&self, record: &CallRecord) -> Option<u64> {
+        let address = record.args[0];
+        let (start, mapping) = self.processes.get(&record.process)?.mappings.at(address)?;
+        Some(mapping.offset.saturating_add(address - start))
     }
 
     /// Adds a page fault, of the file that is mapped there now. Those of memory that is no file's are

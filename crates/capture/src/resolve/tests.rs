@@ -413,6 +413,8 @@ fn memory_in_the_place_of_a_mapping_is_no_page_of_the_file() {
             call("mmap", AT.cast_signed(), [0, 0x4000, 3, 1, 3, 0]),
             call("mmap", AT.cast_signed() + 0x1000, [AT + 0x1000, 0x1000, 3, 0x32, NO_FD, 0]),
             fault(AT + 0x1000, 6),
+            call("madvise", 0, [AT + 0x1000, 0x1000, 1, 0, 0, 0]),
+            call("madvise", 0, [AT + 0x2000, 0x1000, 1, 0, 0, 0]),
             call("mremap", 0x9000_0000, [AT + 0x2000, 0x2000, 0x3000, 1, 0, 0]),
             fault(0x9000_2000, 4),
             fault(AT + 0x2000, 4),
@@ -422,6 +424,7 @@ fn memory_in_the_place_of_a_mapping_is_no_page_of_the_file() {
     let expected = [
         ("openat /srv/a", u64::MAX),
         ("mmap /srv/a", 0),
+        ("madvise /srv/a", 0x2000),
         ("mremap /srv/a", u64::MAX),
         ("page_fault /srv/a", 0x4000),
     ];

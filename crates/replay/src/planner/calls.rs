@@ -32,6 +32,7 @@ impl Planner {
             Action::Touch => return self.touch(event, draft),
             Action::SyncMemory if self.faults => return self.sync_mapped(event, draft),
             Action::Attributes | Action::SyncMemory => Err(Reason::NotRecorded),
+            Action::AdviseMemory => return self.advise_mapped(event, draft),
             Action::Memory => {
                 self.unmap(event);
                 Err(Reason::Process)

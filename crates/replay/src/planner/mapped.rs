@@ -1,5 +1,6 @@
 //! Mappings of files, and the pages of them that a program touched. A mapping keeps its file open after
-//! the descriptor is closed: it is one more descriptor, with a number that no program has.
+//! the descriptor is closed: it is one more descriptor, with a number that no program has. Advice on a mapping
+//! decides how much a touch of a page reads, so each touch has that of its page.
 
 use super::Planner;
 use super::calls::Planned;
@@ -8,7 +9,9 @@ use super::draft::Draft;
 use crate::action::Action;
 use crate::order::Use;
 use crate::plan::Reason;
+use crate::window::Reading;
 use seekwell_trace::{Event, FileId};
+use std::collections::HashMap;
 
 /// Numbers of the descriptors of mappings begin here and fall; `AT_FDCWD` is -100.
 const FIRST: i32 = -1000;
@@ -25,6 +28,43 @@ fn shares(event: &Event) -> bool {
     !event.failed() && event.flags.is_some_and(|flags| SHARED.contains(&(flags & TYPE)))
 }
 
+/// Ranges of one file in a process whose advice is kept.
+const MOST_ADVICE: usize = 64;
+
+/// Advice of processes on the files that they mapped. Later ranges count.
+#[derive(Debug, Default)]
+pub(super) struct Advised(HashMap<(u32, FileId), Vec<Range>>);
+
+/// Bytes of a file and the advice on them.
+type Range = (u64, u64, Reading);
+
+impl Advised {
+    /// Sets the advice of the bytes from `start` to `end`.
+    fn set(&mut self, key: (u32, FileId), (start, end): (u64, u64), reading: Reading) {
+        let all = self.0.entry(key).or_default();
+        all.retain(|(first, last, _)| *first < start || *last > end);
+        if all.len() >= MOST_ADVICE {
+            all.remove(0);
+        }
+        all.push((start, end, reading));
+    }
+
+    /// The advice of the byte at an offset.
+    fn of(&self, key: (u32, FileId), offset: u64) -> Reading {
+        let all = self.0.get(&key).into_iter().flatten().rev();
+        let mut there = all.filter(|(start, end, _)| (*start..*end).contains(&offset));
+        there.next().map_or(Reading::default(), |(_, _, reading)| *reading)
+    }
+}
+
+/// Bytes of the file that a call maps or works on: whole pages.
+fn range(event: &Event) -> (u64, u64) {
+    const PAGE: u64 = 4096;
+    let start = event.offset.unwrap_or(0);
+    let length = event.length.unwrap_or(0);
+    (start, start.saturating_add(length.checked_next_multiple_of(PAGE).unwrap_or(length)))
+}
+
 impl Planner {
     /// A file was mapped, through this handle, which may be open for reading and writing.
     pub(super) fn map(&mut self, event: &Event, id: HandleId, is_both: bool, draft: &mut Draft) {
@@ -35,6 +75,10 @@ impl Planner {
         draft.operation.action = Action::Attach;
         draft.operation.flags = u64::from(is_both);
         let Some(file) = event.file.filter(|_| !event.failed()) else { return };
+        if self.advised.0.contains_key(&(event.process, file)) {
+            // A new mapping has no advice.
+            self.advised.set((event.process, file), range(event), Reading::default());
+        }
         self.handles.share(id);
         let target = Target::Handle(id);
         let before = self.handles.set(event.process, number(file), target, Some(file), true);
@@ -72,6 +116,10 @@ impl Planner {
             Ok(id) => id,
             Err(reason) => return Ok(Err(reason)),
         };
+        if let Some(file) = event.file {
+            let reading = self.advised.of((event.process, file), draft.operation.offset);
+            draft.operation.flags = reading.touch(draft.operation.flags & 1 != 0);
+        }
         let handle = self.handles.handle(id);
         draft.operation.slot = handle.slot;
         draft.uses(&mut handle.order, Use::Shared);
@@ -95,6 +143,28 @@ impl Planner {
             Err(reason) => return Ok(Err(reason)),
         };
         draft.operation.action = Action::SyncData;
+        Ok(self.on_handle(event, id, draft))
+    }
+
+    /// Plans advice on a mapping: reads ahead at once, or keeps for the pages that are touched later how they are
+    /// read.
+    pub(super) fn advise_mapped(&mut self, event: &Event, draft: &mut Draft) -> Planned {
+        const MADV_WILLNEED: u64 = 3;
+        let Some(file) = event.file.filter(|_| self.faults && !event.failed()) else {
+            return Ok(Err(Reason::Process));
+        };
+        let flags = event.flags.unwrap_or(0);
+        if flags != MADV_WILLNEED {
+            if let Some(reading) = Reading::advised(flags) {
+                self.advised.set((event.process, file), range(event), reading);
+            }
+            return Ok(Err(Reason::Process));
+        }
+        let id = match self.attached(event, draft)? {
+            Ok(id) => id,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        draft.operation.action = Action::ReadAhead;
         Ok(self.on_handle(event, id, draft))
     }
 }

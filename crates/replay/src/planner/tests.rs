@@ -491,6 +491,54 @@ fn pages_of_a_mapping_are_touched_one_by_one_until_it_is_gone() {
 }
 
 #[test]
+fn touches_of_pages_read_as_the_program_advised() {
+    const SINGLE: u64 = 1 << 1;
+    let mut script = Script { faults: true, ..Script::default() };
+    script.known("/w/file", REGULAR, 65_536);
+    script.open(1, "/w/file", libc::O_RDWR, 3);
+    let map = |script: &mut Script| {
+        let map = script.on(1, "mmap", (3, "/w/file"), 0x7f00_0000_0000);
+        (map.offset, map.length, map.flags) = (Some(0), Some(65_536), Some(1));
+    };
+    let advise = |script: &mut Script, (offset, length, advice): (u64, u64, u64)| {
+        let call = script.at(1, "madvise", "/w/file", 0);
+        (call.offset, call.length, call.flags) = (Some(offset), Some(length), Some(advice));
+    };
+    let touch = |script: &mut Script, offset: u64, write: u64| {
+        let page = script.at(1, "page_fault", "/w/file", 0);
+        (page.offset, page.flags, page.result) = (Some(offset), Some(write), None);
+    };
+    map(&mut script);
+    advise(&mut script, (0, 32_767, 1));
+    touch(&mut script, 28_672, 1);
+    touch(&mut script, 32_768, 0);
+    advise(&mut script, (0, 4096, 0));
+    touch(&mut script, 0, 0);
+    touch(&mut script, 4096, 0);
+    // Freeing pages is no way to read them.
+    advise(&mut script, (0, 65_536, 4));
+    touch(&mut script, 8192, 0);
+    advise(&mut script, (16_384, 8192, 3));
+    map(&mut script);
+    touch(&mut script, 4096, 0);
+    let plan = script.plan(&Choice::default()).unwrap();
+    let all = plan.operations(0).into_iter().map(|one| (one.action, one.offset, one.flags));
+    let is_page = |one: &(Action, u64, u64)| matches!(one.0, Action::Touch | Action::ReadAhead);
+    assert_eq!(
+        all.filter(is_page).collect::<Vec<_>>(),
+        [
+            (Action::Touch, 28_672, SINGLE | 1),
+            (Action::Touch, 32_768, 0),
+            (Action::Touch, 0, 0),
+            (Action::Touch, 4096, SINGLE),
+            (Action::Touch, 8192, SINGLE),
+            (Action::ReadAhead, 16_384, 3),
+            (Action::Touch, 4096, 0),
+        ]
+    );
+}
+
+#[test]
 fn a_page_of_a_mapping_from_before_the_trace_opens_its_file() {
     let mut script = Script { faults: true, ..Script::default() };
     script.known("/w/file", REGULAR, 16_384);

@@ -251,6 +251,7 @@ fn prefixed(call: &str, flags: &str) -> String {
         "fcntl" => "F_",
         "flock" => "LOCK_",
         "msync" => "MS_",
+        "madvise" => "MADV_",
         "unlinkat" | "newfstatat" | "statx" | "fchownat" | "utimensat" | "linkat" => "AT_",
         "renameat2" => "RENAME_",
         "clone" => "CLONE_",
