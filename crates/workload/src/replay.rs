@@ -20,8 +20,11 @@ use std::time::{Duration, Instant};
 /// Kinds of differences and of reasons that a warning names.
 const SHOWN: usize = 5;
 
-/// The plan that the rebuild makes and the replay uses.
-type SharedPlan = Arc<Mutex<Option<Arc<Plan>>>>;
+/// The plan that the rebuild makes and the replay uses, and the directory that is their root.
+type SharedPlan = Arc<Mutex<Option<(Arc<Plan>, PathBuf)>>>;
+
+/// Directory of an empty filesystem.
+const LOST_AND_FOUND: &str = "lost+found";
 
 /// The steps of a `replay` workload.
 #[must_use]
@@ -48,9 +51,16 @@ impl Replay {
         |source| WorkloadError::Replay { step: self.outline.name.clone(), source: source.into() }
     }
 
-    fn target(&self, context: &StepContext<'_>) -> Result<PathBuf, WorkloadError> {
+    /// Makes the directory of the replay. An empty filesystem is it itself: filesystems place directories of their
+    /// root unlike those below.
+    fn make_target(&self, context: &StepContext<'_>) -> Result<PathBuf, WorkloadError> {
         let directory = context.mounted(&self.outline.name)?;
-        Ok(directory.join(self.place.name("replay")))
+        if self.place == Place::Main && is_empty(directory)? {
+            return Ok(directory.to_owned());
+        }
+        let target = directory.join(self.place.name("replay"));
+        std::fs::create_dir(&target).map_err(WorkloadError::file("make the directory", &target))?;
+        Ok(target)
     }
 
     fn content(&self) -> Content {
@@ -60,16 +70,16 @@ impl Replay {
     /// Reads the trace, and makes the files that it found.
     fn rebuild(&self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
         let start = Instant::now();
-        let target = self.target(context)?;
         let guest = is_guest().then(|| guest_trace(&self.params.trace));
         let folder = guest.as_ref().unwrap_or(&self.params.trace);
         let trace = Trace::open(folder).map_err(self.failed())?;
         let choice = Choice { only: self.params.only.clone(), ..Choice::default() };
         let made = plan(&trace, &choice).map_err(self.failed())?;
-        std::fs::create_dir(&target).map_err(WorkloadError::file("make the directory", &target))?;
+        let target = self.make_target(context)?;
         let stop = context.stop.as_deref();
         let rebuilt = rebuild(&made, &target, self.content(), stop).map_err(self.failed())?;
-        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(made));
+        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Arc::new(made), target));
         Ok(StepOutcome {
             ops: rebuilt.files,
             app_bytes_written: rebuilt.bytes,
@@ -80,12 +90,12 @@ impl Replay {
     }
 
     fn replay(&self, context: &StepContext<'_>) -> Result<StepOutcome, WorkloadError> {
-        let target = self.target(context)?;
+        let directory = context.mounted(&self.outline.name)?;
         // A second run of the step finds the files changed: its calls have other results, and it says so.
         let made = self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(made) = made else {
+        let Some((made, target)) = made else {
             let missing = io::Error::from(io::ErrorKind::NotFound);
-            return Err(WorkloadError::file("find the rebuilt files in", &target)(missing));
+            return Err(WorkloadError::file("find the rebuilt files in", directory)(missing));
         };
         let speed = match self.params.speed {
             ReplaySpeed::Recorded => Speed::Recorded(self.params.scale),
@@ -101,6 +111,18 @@ impl Replay {
         let replayed = replay(&made, &target, &options).map_err(self.failed())?;
         Ok(outcome(&self.outline, made.recorded(), replayed))
     }
+}
+
+/// True when the directory holds nothing but what its filesystem came with.
+fn is_empty(directory: &Path) -> Result<bool, WorkloadError> {
+    let read = || {
+        let mut others = Vec::new();
+        for entry in std::fs::read_dir(directory)? {
+            others.extend(Some(entry?.file_name()).filter(|name| name != LOST_AND_FOUND));
+        }
+        io::Result::Ok(others.is_empty())
+    };
+    read().map_err(WorkloadError::file("read the directory", directory))
 }
 
 /// Virtual time after which sleeps of a guest end when they should: before its first ticks, the first of

@@ -84,15 +84,18 @@ fn path(entry: &FileEntry, only: Option<&str>) -> Result<String, Reason> {
     below(text, only)
 }
 
-/// The path in its plain form, or the reason for which it is not reproduced.
+/// The path in its plain form, below the folder that the replay is limited to, or the reason for which it is not
+/// reproduced. That folder becomes the root: filesystems place directories of the root unlike those below it.
 pub(super) fn below(path: &str, only: Option<&str>) -> Result<String, Reason> {
     let path = plain(path)?;
     if MACHINE.iter().any(|folder| is_below(&path, folder)) {
         return Err(Reason::NotAFile);
     }
-    match only {
-        Some(only) if !is_below(&path, only) => Err(Reason::Outside),
-        _ => Ok(path),
+    let Some(only) = only else { return Ok(path) };
+    match rest(&path, only) {
+        None => Err(Reason::Outside),
+        Some("") => Ok("/".to_owned()),
+        Some(rest) => Ok(rest.to_owned()),
     }
 }
 
@@ -102,8 +105,13 @@ pub(super) fn folder(only: Option<&str>) -> Option<String> {
 }
 
 fn is_below(path: &str, folder: &str) -> bool {
-    let folder = folder.trim_end_matches('/');
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    rest(path, folder).is_some()
+}
+
+/// The part of a path after its folder, which begins with a slash if it is not empty.
+fn rest<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
 /// The absolute path without `.`, `..` and doubled slashes. A path whose start is not known begins

@@ -55,11 +55,34 @@ fn run(asynchronous: u64) -> Vec<StepOutcome> {
     let trace = folder.path().join("trace");
     write_trace(&trace, asynchronous);
     let target = tempfile::tempdir().unwrap();
-    let mut steps = crate::steps(&WorkloadParams::Replay(params(&trace)));
-    let outcomes = steps.iter_mut().map(|step| step.run(&context(target.path())).unwrap());
-    let outcomes = outcomes.collect();
-    assert_eq!(std::fs::metadata(target.path().join("replay/w/in")).unwrap().len(), 6000);
+    // It comes with the filesystem.
+    std::fs::create_dir(target.path().join("lost+found")).unwrap();
+    let outcomes = run_in(target.path(), &params(&trace));
+    assert_eq!(std::fs::metadata(target.path().join("w/in")).unwrap().len(), 6000);
     outcomes
+}
+
+fn run_in(target: &Path, params: &ReplayParams) -> Vec<StepOutcome> {
+    let mut steps = crate::steps(&WorkloadParams::Replay(params.clone()));
+    steps.iter_mut().map(|step| step.run(&context(target)).unwrap()).collect()
+}
+
+#[test]
+fn a_replay_leaves_the_files_of_others_alone() {
+    if !seekwell_testing::root() {
+        return seekwell_testing::skip(
+            "a_replay_leaves",
+            "needs root to change the root directory",
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    write_trace(&trace, 0);
+    let target = tempfile::tempdir().unwrap();
+    std::fs::write(target.path().join("in"), "kept").unwrap();
+    run_in(target.path(), &ReplayParams { only: Some("/w".into()), ..params(&trace) });
+    assert_eq!(std::fs::read(target.path().join("in")).unwrap(), b"kept");
+    assert_eq!(std::fs::metadata(target.path().join("replay/in")).unwrap().len(), 6000);
 }
 
 #[test]

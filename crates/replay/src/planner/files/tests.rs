@@ -31,7 +31,8 @@ fn other_things_than_files_have_a_reason() {
 
 #[test]
 fn a_folder_limits_the_replay() {
-    assert_eq!(one("/var/lib/x", None, Some("/var/lib/")).unwrap(), "/var/lib/x");
+    assert_eq!(one("/var/lib/x", None, Some("/var/lib/")).unwrap(), "/x", "it is the root");
+    assert_eq!(one("/var/lib", None, Some("/var/lib")).unwrap(), "/");
     assert_eq!(one("/var/library", None, Some("/var/lib")), Err(Reason::Outside));
     assert_eq!(one("/var/lib/../x", None, Some("/var/lib")), Err(Reason::Outside));
     assert_eq!(one("/a", None, Some("/")).unwrap(), "/a");

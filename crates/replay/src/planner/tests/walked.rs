@@ -69,7 +69,7 @@ fn files_are_rebuilt_as_the_walk_saw_them_and_neighbours_of_a_large_tree_without
     script.at(1, "newfstatat", "/w/sub/deep", 0);
     let plan = script.plan(&limited).unwrap();
     let paths: Vec<&str> = plan.tree().iter().map(|entry| entry.path.as_str()).collect();
-    assert_eq!(paths, ["/w", "/w/sub", "/w/sub/deep"]);
+    assert_eq!(paths, ["/deep"], "the folder is the root");
 }
 
 #[test]
