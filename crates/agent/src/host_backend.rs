@@ -435,6 +435,8 @@ impl HostBackend {
         let options = Options {
             pid_namespace: true,
             mount_namespace: true,
+            // The link and the server of NFS are not the host's.
+            network_namespace: stack.filesystem.nfs.is_some(),
             fresh_proc: false,
             die_with_parent: true,
             new_session: true,

@@ -2,7 +2,7 @@
 
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use seekwell_host::filesystem;
-use seekwell_host::nfs::{self, NfsMount};
+use seekwell_host::nfs::{self, NfsMount, Place};
 use seekwell_host::overlay::{self, OverlayMount};
 use seekwell_host::sysfs::System;
 use seekwell_host::{Error, caches};
@@ -31,8 +31,8 @@ pub struct MountPlan {
 pub struct Above {
     /// A writable layer.
     pub overlay: Option<Overlay>,
-    /// An NFS server and its client.
-    pub nfs: Option<Nfs>,
+    /// An NFS server, its place, and its client.
+    pub nfs: Option<(Nfs, Place)>,
 }
 
 /// A mounted stack.
@@ -58,7 +58,7 @@ pub fn private_work(work: &Path) -> io::Result<()> {
     )?;
     // An unmount reaches the namespaces of the workload's programs too.
     rustix::mount::mount_change(work, MountPropagationFlags::SHARED)?;
-    for name in ["base", "top", "layer"] {
+    for name in ["base", "top", "layer", nfs::FOLDER] {
         fs::create_dir(work.join(name))?;
     }
     Ok(())
@@ -119,8 +119,8 @@ impl MountPlan {
 
     /// Exports the mounted filesystem and mounts the export, if the stack has NFS.
     fn export(&self) -> Result<Option<NfsMount>, Error> {
-        let Some(nfs) = &self.above.nfs else { return Ok(None) };
-        nfs::mount(&System::host(), nfs, &self.lower(), &self.top()).map(Some)
+        let Some((nfs, place)) = &self.above.nfs else { return Ok(None) };
+        nfs::mount(&System::host(), nfs, place, &self.lower(), &self.top()).map(Some)
     }
 }
 

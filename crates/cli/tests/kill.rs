@@ -207,6 +207,33 @@ rounds = 6
 /// Trials of that lab: 16 stacks, 6 rounds.
 const KINDS_TRIALS: usize = 96;
 
+/// A server and a client of NFS, with what is dirty on both sides.
+const OVER_NFS: &str = r#"
+[lab]
+name = "served"
+[[device]]
+name = "scratch"
+loop = { size = "96MiB", directory = "MEMORY" }
+[[filesystem]]
+type = "ext4"
+nfs = { version = "4.2", delay = "200us" }
+[[filesystem]]
+type = "ext4"
+nfs = { version = "3", export = "async" }
+[scheduler]
+choose = ["none"]
+[[workload]]
+kind = "command"
+run = "dd if=/dev/zero of={dir}/dirty bs=64k count=128 2>/dev/null; dd if=/dev/zero of={dir}/synced bs=64k count=16 conv=fsync 2>/dev/null; sleep 1"
+[judge]
+metric = "command.elapsed"
+method = "rounds"
+rounds = 6
+"#;
+
+/// Trials of that lab.
+const TRIALS_OVER_NFS: usize = 12;
+
 /// Writes 1 GiB into the page cache and stays there, so that a kill finds it dirty.
 const DIRTY_LAB: &str = r#"
 [lab]
@@ -325,8 +352,8 @@ fn pair(number: u64) -> (Vec<Who>, Moments) {
     (bits.filter(|(bit, _)| subset >> bit & 1 == 1).map(|(_, who)| who).collect(), random)
 }
 
-/// Programs that make layers.
-const LAYER_PROGRAMS: [&str; 3] = ["mdadm", "cryptsetup", "dmsetup"];
+/// Programs that make layers, and a server of NFS with its link.
+const LAYER_PROGRAMS: [&str; 5] = ["mdadm", "cryptsetup", "dmsetup", "nsenter", "tc"];
 
 /// Waits for the point of a pair. Layers get further ones: their programs, and a random moment from
 /// the first layer on, however slow the machine is.
@@ -449,6 +476,35 @@ fn trials_of_a_run(ground: &Ground, machine: &Machine) -> Vec<serde_json::Value>
     let failed: Vec<_> = trials.iter().filter(|trial| trial["status"] == "failed").collect();
     assert!(failed.is_empty(), "{failed:?}");
     trials
+}
+
+#[test]
+fn nothing_is_left_of_layers_of_nfs() {
+    let test = "nothing_is_left_of_layers_of_nfs";
+    if !can_run(test) {
+        return;
+    }
+    if let Some(part) = ["nfs", "nfsd", "sch_netem"]
+        .iter()
+        .find(|name| !Path::new("/sys/module").join(name).exists())
+    {
+        let reason = format!("the module {part} is not loaded: make test-layers has a kernel");
+        return seekwell_testing::skip(test, &reason);
+    }
+    {
+        // Every trial of a run that nobody disturbs ends well.
+        let ground = Ground::new(OVER_NFS);
+        let machine = Machine::look(ground.path());
+        let trials = trials_of_a_run(&ground, &machine);
+        assert_eq!(trials.len(), TRIALS_OVER_NFS);
+        for trial in &trials {
+            let said = trial["in_force"]["layers"].to_string();
+            assert!(said.contains("mount -t nfs"), "{trial}");
+        }
+        println!("{TRIALS_OVER_NFS} trials over NFS: nothing left");
+    }
+    let pairs = pairs("SEEKWELL_NFS_KILLS", &[0b0010, 0b1111]);
+    kill_layers_at(OVER_NFS, TRIALS_OVER_NFS, &pairs);
 }
 
 /// Returns true where every layer of these labs can be made.

@@ -2,7 +2,8 @@
 //!
 //! A program of a workload gets a mount namespace in which no filesystem honours set-user-ID bits or
 //! device nodes, a `/dev` with the devices given and no other block device, a `/proc` of its own PID
-//! namespace, settings of the kernel and of devices that it can read alone, and the capabilities of [`WORKLOAD`] at most. An agent keeps [`AGENT`].
+//! namespace, settings of the kernel and of devices that it can read alone, and the capabilities of [`WORKLOAD`] at most. An agent keeps [`AGENT`], one
+//! with a server in a network of its own [`SERVER`].
 
 use crate::error::{Error, Result};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -49,6 +50,11 @@ pub const AGENT: CapabilitySet = WORKLOAD
     .union(CapabilitySet::IPC_LOCK)
     .union(CapabilitySet::SYS_CHROOT)
     .union(CapabilitySet::SETPCAP);
+
+/// Capabilities of an agent that starts a server in a network namespace of its own: the link, and ports
+/// of services.
+pub const SERVER: CapabilitySet =
+    AGENT.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::NET_BIND_SERVICE);
 
 /// A block device that the program finds in its `/dev`.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use crate::memory;
 use crate::program;
 use crate::queue;
 use crate::sysfs::{self, System};
-use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition};
+use seekwell_model::filesystems::{FILESYSTEMS, FilesystemDefinition, NFS_PROGRAMS, NFS_SERVER};
 use seekwell_model::layers::{LAYER_KINDS, LayerKind, Naming};
 use seekwell_model::plan::BackendFacts;
 use seekwell_model::record::DeviceInForce;
@@ -70,13 +70,19 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
             kernel_filesystems.push(kind.to_owned());
         }
     }
+    // Of a machine that tells nothing nothing is said.
+    let is_known = !kernel_filesystems.is_empty();
+    let nfs_lacks = if is_known { nfs_lacks(system) } else { Vec::new() };
+    if is_known && nfs_lacks.is_empty() {
+        kernel_filesystems.push(NFS_SERVER.to_owned());
+    }
     let started = WORKLOAD_KINDS.iter().flat_map(|kind| kind.programs).map(|one| one.name);
     let of_layers = LAYER_KINDS.iter().flat_map(|kind| kind.definition().programs);
     let mut programs: Vec<String> = FILESYSTEMS
         .iter()
         .flat_map(programs_of)
         .chain(started)
-        .chain(of_layers.map(|one| one.name))
+        .chain(of_layers.chain(NFS_PROGRAMS).map(|one| one.name))
         .filter(|name| system.program(name).is_some())
         .map(str::to_owned)
         .collect();
@@ -90,6 +96,7 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
         schedulers: schedulers(system),
         kernel_filesystems,
         read_only_filesystems: read_only(system),
+        nfs_lacks: nfs_lacks.into_iter().map(str::to_owned).collect(),
         programs,
         layers: layers(system),
         ram: memory::ram(system).ok().flatten(),
@@ -100,21 +107,36 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
 /// Layers that this kernel has, or would load a module for, and that the undo list takes down after a
 /// killed run.
 fn layers(system: &System) -> Vec<String> {
-    let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
-    let folder = system.modules.join(release.unwrap_or_default());
-    let lists = ["modules.builtin", "modules.dep"]
-        .map(|name| sysfs::read_optional(&folder.join(name)).unwrap_or_default());
     let is_here = |kind: &&&dyn LayerKind| match kind.naming() {
         Naming::Added(control) => added::is_offered(system, &control),
-        Naming::Array | Naming::Mapped => {
-            let module = kind.definition().module;
-            system.sys.join("module").join(module).exists()
-                || lists.iter().any(|list| lists_module(list, module))
-        }
+        Naming::Array | Naming::Mapped => is_in_kernel(system, kind.definition().module),
         // The kernel's own numbers are not on the undo list.
         Naming::Kernel => false,
     };
     LAYER_KINDS.iter().filter(is_here).map(|kind| kind.definition().name.to_owned()).collect()
+}
+
+/// Parts of the kernel that an NFS server behind a link needs and that this one lacks.
+pub(crate) fn nfs_lacks(system: &System) -> Vec<&'static str> {
+    let parts = [
+        ("NFS client (CONFIG_NFS_FS)", mounts(system, "nfs")),
+        ("NFS server (CONFIG_NFSD)", mounts(system, NFS_SERVER)),
+        ("delay of a link (CONFIG_NET_SCH_NETEM)", is_in_kernel(system, "sch_netem")),
+        ("network namespace (CONFIG_NET_NS)", system.proc.join("self/ns/net").exists()),
+    ];
+    parts.into_iter().filter(|(_, is_here)| !is_here).map(|(part, _)| part).collect()
+}
+
+/// True when the kernel has this module, in itself, loaded or as a file.
+fn is_in_kernel(system: &System, module: &str) -> bool {
+    let release = sysfs::read_optional(&system.proc.join("sys/kernel/osrelease"));
+    let folder = system.modules.join(release.unwrap_or_default());
+    let mut lists = ["modules.builtin", "modules.dep"].into_iter();
+    system.sys.join("module").join(module).exists()
+        || lists.any(|list| {
+            let text = sysfs::read_optional(&folder.join(list)).unwrap_or_default();
+            lists_module(&text, module)
+        })
 }
 
 /// Returns true if a list of module files has this module. `-` and `_` are one character there.

@@ -34,6 +34,7 @@ pub mod memory;
 mod mounts;
 pub mod namespace;
 pub mod nfs;
+mod nfs_kept;
 mod nodes;
 pub mod output;
 pub mod overlay;

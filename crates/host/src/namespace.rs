@@ -27,6 +27,8 @@ pub struct Options {
     pub pid_namespace: bool,
     /// Its own mount namespace, private before anything runs in it.
     pub mount_namespace: bool,
+    /// Its own network namespace, with a loopback device that is down.
+    pub network_namespace: bool,
     /// `/proc` of its own PID namespace. Off for an agent: the guard must see the mounts of process
     /// 1 of the host. Needs both namespaces.
     pub fresh_proc: bool,

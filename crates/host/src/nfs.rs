@@ -2,28 +2,29 @@
 //! the link between them.
 //!
 //! The link is the loopback device with a delay and a rate (netem). The server's caches of clients
-//! and exports are filled beforehand, so that it asks no daemon. Only the first process of a kernel of
-//! its own does this: on any other machine the server and the link would be that machine's.
+//! and exports are filled beforehand, so that it asks no daemon. On a host, server and link are those of
+//! a network namespace of the trial: in any other the server and the link would be that machine's.
 
 use crate::error::{Error, Result};
 use crate::filesystem::{mount_as, unmount};
-use crate::guard;
+use crate::nfs_kept::quoted;
 use crate::program;
 use crate::sysfs::System;
 use rpc::Service;
 use seekwell_model::stack::Nfs;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+mod place;
 mod rpc;
 #[cfg(test)]
 mod tests;
 
-/// Files of the server.
-const SERVER: &str = "/proc/fs/nfsd";
+pub use place::{FOLDER, Place, rights};
+
 /// Files of its caches.
 const CACHES: &str = "/proc/net/rpc";
 const KERNEL: &str = "CONFIG_NFS_V3, CONFIG_NFS_V4_2 and CONFIG_NFSD_V4";
@@ -48,6 +49,8 @@ const BLOCK: u32 = 1 << 20;
 /// Time in which clients of an earlier server could come back, and new ones wait: the shortest that
 /// the kernel takes.
 const GRACE: Duration = Duration::from_secs(10);
+/// Tells whether that time is over, and ends it.
+const END_OF_GRACE: &str = "v4_end_grace";
 const POLL: Duration = Duration::from_millis(100);
 /// Packets that the link queues: none is lost.
 const QUEUE: &str = "100000";
@@ -66,8 +69,9 @@ pub struct NfsMount {
 }
 
 /// A server at work; it serves until [`Server::stop`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Server {
+    place: Place,
     /// The services that NFS v3 needs.
     services: Vec<Service>,
 }
@@ -75,22 +79,19 @@ struct Server {
 /// Exports the filesystem mounted on `base` over the link, and mounts the export on `target`.
 ///
 /// # Errors
-/// On a machine where anything else runs, and when the kernel has no NFS or refuses it.
-pub fn mount(system: &System, nfs: &Nfs, base: &Path, target: &Path) -> Result<NfsMount> {
-    if !guard::is_first_process(system) {
-        return Err(Error::Argument(
-            "an NFS server is started only by the first process of a kernel of its own; run the lab with --place virtual"
-                .to_owned(),
-        ));
-    }
+/// When the kernel has no NFS or refuses it.
+pub fn mount(
+    system: &System,
+    nfs: &Nfs,
+    place: &Place,
+    base: &Path,
+    target: &Path,
+) -> Result<NfsMount> {
     for words in link_commands(nfs) {
         let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
         program::run(system, &words[0], PACKAGE, &arguments)?;
     }
-    if !Path::new(SERVER).join("threads").exists() {
-        mount_as("nfsd", KERNEL, Path::new("nfsd"), Path::new(SERVER), &[])?;
-    }
-    let mut server = Server::default();
+    let mut server = Server { place: place.clone(), services: Vec::new() };
     let source = format!("{ADDRESS}:/");
     let mounted = server.start(nfs, base).and_then(|()| {
         mount_as(mount_type(nfs), KERNEL, Path::new(&source), target, &client_options(nfs))
@@ -106,21 +107,28 @@ pub fn mount(system: &System, nfs: &Nfs, base: &Path, target: &Path) -> Result<N
 impl Server {
     /// Starts it, and waits until it answers new clients.
     fn start(&mut self, nfs: &Nfs, base: &Path) -> Result<()> {
+        let settings = self.place.settings.clone();
         if nfs.version == STATELESS {
             self.services.push(Service::registry()?);
+            if self.place.is_shared {
+                self.services.push(Service::registry_at_its_port()?);
+            }
         }
-        for (file, text) in server_files(nfs, base) {
+        for (file, text) in server_files(nfs, &self.place, base) {
             write(&file, &text)?;
         }
         if nfs.version == STATELESS {
-            self.services.push(Service::mounts(root_handle(base)?)?);
+            self.services.push(Service::mounts(root_handle(&settings, base)?)?);
         }
-        await_grace()
+        if self.place.is_shared {
+            end_grace(&settings)?;
+        }
+        await_grace(&settings)
     }
 
     /// Stops it and empties its caches, which hold the exported filesystem.
     fn stop(self) -> Result<()> {
-        write(&Path::new(SERVER).join("threads"), "0\n")?;
+        write(&self.place.settings.join("threads"), "0\n")?;
         for cache in ["nfsd.fh", "nfsd.export"] {
             write(&Path::new(CACHES).join(cache).join("flush"), &format!("{FOREVER}\n"))?;
         }
@@ -129,8 +137,8 @@ impl Server {
 }
 
 /// Asks the server for the handle of the exported folder.
-fn root_handle(base: &Path) -> Result<Vec<u8>> {
-    let path = Path::new(SERVER).join("filehandle");
+fn root_handle(settings: &Path, base: &Path) -> Result<Vec<u8>> {
+    let path = settings.join("filehandle");
     let failed = |source| Error::io("ask for a handle", &path)(source);
     let mut file = fs::File::options().read(true).write(true).open(&path).map_err(failed)?;
     file.write_all(format!("seekwell {} {HANDLE}\n", quoted(base)).as_bytes()).map_err(failed)?;
@@ -191,15 +199,17 @@ fn link_commands(nfs: &Nfs) -> [Vec<String>; 2] {
 }
 
 /// Files to write in this order, each with its text.
-fn server_files(nfs: &Nfs, base: &Path) -> Vec<(PathBuf, String)> {
-    let server = |name: &str| Path::new(SERVER).join(name);
+fn server_files(nfs: &Nfs, place: &Place, base: &Path) -> Vec<(PathBuf, String)> {
+    let server = |name: &str| place.settings.join(name);
     let cache = |name: &str| Path::new(CACHES).join(name).join("channel");
     let base = quoted(base);
     let flags = EXPORT_FLAGS | if nfs.is_async { EXPORT_ASYNC } else { 0 };
     let third = if nfs.version == STATELESS { '+' } else { '-' };
-    vec![
-        (server("versions"), format!("{third}3 +4 +4.1 +4.2\n")),
-        (server("max_block_size"), format!("{BLOCK}\n")),
+    // All servers of a machine have one largest block: that of a host stays.
+    let block = (!place.is_shared).then(|| (server("max_block_size"), format!("{BLOCK}\n")));
+    let mut files = vec![(server("versions"), format!("{third}3 +4 +4.1 +4.2\n"))];
+    files.extend(block);
+    files.extend([
         (server("nfsv4gracetime"), format!("{}\n", GRACE.as_secs())),
         (cache("auth.unix.ip"), format!("nfsd {ADDRESS} {FOREVER} seekwell\n")),
         (cache("nfsd.export"), format!("seekwell {base} {FOREVER} {flags} 65534 65534 0\n")),
@@ -207,12 +217,8 @@ fn server_files(nfs: &Nfs, base: &Path) -> Vec<(PathBuf, String)> {
         (cache("nfsd.fh"), format!("seekwell 1 \\x00000000 {FOREVER} {base}\n")),
         (server("portlist"), format!("tcp {PORT}\n")),
         (server("threads"), format!("{THREADS}\n")),
-    ]
-}
-
-/// A path as a word of the caches: blanks and backslashes in octal.
-fn quoted(path: &Path) -> String {
-    path.display().to_string().replace('\\', "\\134").replace(' ', "\\040").replace('\n', "\\012")
+    ]);
+    files
 }
 
 fn mount_type(nfs: &Nfs) -> &'static str {
@@ -237,9 +243,19 @@ fn client_options(nfs: &Nfs) -> Vec<String> {
     options
 }
 
+/// Ends the time in which clients could come back: a server that was never there before has none. A
+/// kernel refuses where that time is over, or where it notes no clients: then it passes by itself.
+fn end_grace(settings: &Path) -> Result<()> {
+    let path = settings.join(END_OF_GRACE);
+    match fs::write(&path, "Y\n") {
+        Err(error) if error.kind() == ErrorKind::ResourceBusy => Ok(()),
+        done => done.map_err(Error::io("write", &path)),
+    }
+}
+
 /// Waits until the server answers new clients, so that no step of the workload waits for it.
-fn await_grace() -> Result<()> {
-    let path = Path::new(SERVER).join("v4_end_grace");
+fn await_grace(settings: &Path) -> Result<()> {
+    let path = settings.join(END_OF_GRACE);
     let begun = Instant::now();
     while !fs::read_to_string(&path).map_err(Error::io("read", &path))?.starts_with('Y') {
         if begun.elapsed() > 3 * GRACE {

@@ -98,6 +98,12 @@ pub enum Target {
         /// Kernel name.
         device: String,
     },
+    /// The settings of an NFS server that a run starts, mounted on a folder; put back by stopping the
+    /// server and unmounting them.
+    Server {
+        /// Path of the folder.
+        path: PathBuf,
+    },
     /// A memory group that did not exist; put back by removing it.
     CgroupDirectory {
         /// Its path.
@@ -122,6 +128,7 @@ impl Target {
             | Self::Above { .. }
             | Self::Mapped { .. }
             | Self::Array { .. }
+            | Self::Server { .. }
             | Self::File { .. }
             | Self::CgroupDirectory { .. }
             | Self::Directory { .. } => None,
@@ -131,7 +138,9 @@ impl Target {
     /// Returns true for a device that goes, or whose settings go back, with the devices of a trial.
     #[must_use]
     pub fn ends_with_devices(&self) -> bool {
-        self.device().is_some() || self.is_layer() || matches!(self, Self::Added { .. })
+        self.device().is_some()
+            || self.is_layer()
+            || matches!(self, Self::Added { .. } | Self::Server { .. })
     }
 
     /// Returns true for layers.

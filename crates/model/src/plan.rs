@@ -16,6 +16,9 @@ pub struct BackendFacts {
     /// Those of them that the kernel is known to read alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_only_filesystems: Vec<String>,
+    /// Parts of the kernel that an NFS server needs and that are not there, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nfs_lacks: Vec<String>,
     /// Programs that were found, of those that the catalogue names.
     pub programs: Vec<String>,
     /// Kinds of layers that the backend's kernel has.

@@ -3,7 +3,8 @@
 
 use seekwell_agent::guardian::GuardianError;
 use seekwell_agent::process::{ProcessError, read_request, run_trial};
-use seekwell_host::confine;
+use seekwell_host::sysfs::System;
+use seekwell_host::{confine, nfs};
 use seekwell_model::workloads::WorkloadParams;
 use seekwell_virtual::RootImage;
 use seekwell_virtual::guest::{self, GuestError};
@@ -71,7 +72,8 @@ fn agent_process(input: impl Read, output: impl Write) -> Result<(), ServeError>
     };
     let workload = &request.workload;
     if !workload.parts.iter().chain(&workload.beside).any(privileged) {
-        confine::keep_only(confine::AGENT)?;
+        let serves = request.stack.filesystem.nfs.is_some();
+        confine::keep_only(nfs::rights(&System::host(), serves))?;
     }
     Ok(run_trial(&request, output)?)
 }

@@ -318,7 +318,7 @@ const NFS_VERSIONS: &[&str] = &["3", "4.0", "4.1", "4.2"];
 
 const NFS: TableDefinition = TableDefinition {
     header: "nfs",
-    doc: "The filesystem is exported by an NFS server that the trial starts, and the workload runs on the mounted export. Between them is a link with a delay and a rate; NFS and TCP take no CPU time but their system calls. A cold step starts with empty caches on both sides. Locks of version 3 are local (`nolock`). Virtual backend only. `nfs = \"4.2\"` is short for `nfs = { version = \"4.2\" }`.",
+    doc: "The filesystem is exported by an NFS server that the trial starts, and the workload runs on the mounted export. Between them is a link with a delay and a rate; in virtual time NFS and TCP take no CPU time but their system calls. A cold step starts with empty caches on both sides. Locks of version 3 are local (`nolock`). On the host, server, client and programs of the workload are in a network namespace of the trial, which has no other network; NFS and TCP take the CPU time that they take. `nfs = \"4.2\"` is short for `nfs = { version = \"4.2\" }`.",
     entries: &[
         Entry::new("version", FieldKind::Choice(NFS_VERSIONS), "Version of the protocol.")
             .default("\"4.2\""),

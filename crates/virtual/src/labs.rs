@@ -270,6 +270,7 @@ pub fn facts(
         kernel_filesystems,
         // A lab kernel is built with writing.
         read_only_filesystems: Vec::new(),
+        nfs_lacks: Vec::new(),
         programs: programs()
             .filter(|name| find(name))
             // What a guest lacks of these, `cannot_run` says.

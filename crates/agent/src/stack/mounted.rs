@@ -9,10 +9,11 @@ use crate::crash::{self, Crash};
 use crate::error::{Fault, TrialError};
 use crate::mount::{self, Above, Mount};
 use seekwell_host::filesystem::{self, Checked};
-use seekwell_host::nfs;
+use seekwell_host::nfs::{self, Place};
 use seekwell_model::agent::TrialPart;
 use seekwell_model::filesystems::names_of;
 use seekwell_model::record::StepRecord;
+use seekwell_model::stack::Nfs;
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::WRITE_BACK_STEP;
 
@@ -38,7 +39,10 @@ impl<'d> Mounted<'d> {
             mount::private_work(work)
                 .map_err(Fault::io(format!("mount a tmpfs on {}", work.display())))?;
             let filesystem = &trial.request.stack.filesystem;
-            let above = Above { overlay: filesystem.overlay, nfs: filesystem.nfs.clone() };
+            let place = |_: &Nfs| Place::find(&trial.system, &mut trial.undo, work);
+            let place = filesystem.nfs.as_ref().map(place).transpose()?;
+            let nfs = filesystem.nfs.clone().zip(place);
+            let above = Above { overlay: filesystem.overlay, nfs };
             let plan = made.plan(trial, above)?;
             let described = filesystem.nfs.as_ref().map(nfs::described);
             trial.record.in_force.layers.extend(described.into_iter().flatten());

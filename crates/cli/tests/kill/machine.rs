@@ -19,6 +19,8 @@ struct State {
     /// Arrays and mapped devices of the whole machine, their nodes, and mdadm's notes on new ones.
     layers: Vec<String>,
     mounts: Vec<String>,
+    /// Threads of the kernel that serve NFS or its locks.
+    servers: Vec<String>,
     cgroups: Vec<String>,
     processes: Vec<u32>,
     /// Files in the run's directory, run files excepted.
@@ -47,11 +49,13 @@ impl Machine {
         self.used.extend(loops_of(&self.directory));
     }
 
-    /// Arrays, mapped devices and disks in compressed memory that were not there before.
+    /// Arrays, mapped devices, disks in compressed memory and servers of NFS that were not there before.
     pub fn new_layers(&self) -> Vec<String> {
         let mut now = layer_devices();
         now.retain(|name| !self.before.layers.contains(name));
         now.extend(zrams().into_iter().filter(|name| !self.before.zrams.contains(name)));
+        let servers = mounts().into_iter().filter(|line| !self.before.mounts.contains(line));
+        now.extend(servers.filter(|line| line.starts_with("nfsd ")));
         now
     }
 
@@ -145,6 +149,16 @@ fn mounts() -> Vec<String> {
     mounts.lines().map(str::to_owned).collect()
 }
 
+/// Threads of the kernel that serve NFS or its locks.
+fn servers() -> Vec<String> {
+    let name = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+    let mut found: Vec<String> =
+        super::victims::process_ids().into_iter().filter_map(name).collect();
+    found.retain(|name| ["nfsd", "lockd"].contains(&name.trim()));
+    found.sort();
+    found
+}
+
 fn queue(name: &str) -> String {
     let read = |file: &str| {
         let path = format!("/sys/block/{name}/queue/{file}");
@@ -160,6 +174,7 @@ impl State {
             zrams: zrams(),
             layers: layers(),
             mounts: mounts(),
+            servers: servers(),
             cgroups: cgroups(),
             processes: processes(directory),
             files: files(directory),
@@ -176,7 +191,7 @@ fn cgroups() -> Vec<String> {
         .map(|entry| entry.path().display().to_string())
         .filter(|path| path.contains("seekwell-"))
         .filter(|path| {
-            ["-kill", "-memory", "-arrays", "-disk", "-kinds", "-dirty"]
+            ["-kill", "-memory", "-arrays", "-disk", "-kinds", "-dirty", "-served"]
                 .iter()
                 .any(|end| path.ends_with(end))
         })

@@ -1,6 +1,6 @@
 //! The abilities of this machine, and the command that adds what is missing.
 
-use super::{mounts, programs_of, schedulers};
+use super::{mounts, nfs_lacks, programs_of, schedulers};
 use crate::caches;
 use crate::memory::{self, CgroupVersion};
 use crate::program;
@@ -52,6 +52,7 @@ pub fn findings(system: &System, scratch: &Path) -> Vec<Finding> {
     let mut found = vec![root(), loops(system), images(scratch), io_schedulers(system)];
     found.extend(FILESYSTEMS.iter().filter_map(|definition| filesystem(system, definition)));
     found.extend([
+        nfs(system),
         io_uring(system),
         memory_limit(system),
         swap(system),
@@ -162,6 +163,15 @@ fn filesystem(system: &System, definition: &FilesystemDefinition) -> Option<Find
         ),
     };
     Some(Finding::new(&what, State::Missing, detail, Some(&remedy)))
+}
+
+fn nfs(system: &System) -> Finding {
+    let lacks = nfs_lacks(system);
+    if lacks.is_empty() {
+        return Finding::ready("NFS", "a trial can start a server in a network of its own");
+    }
+    let detail = format!("this kernel has no {}", lacks.join(" and no "));
+    Finding::new("NFS", State::Missing, detail, Some("choose --place virtual for `nfs`"))
 }
 
 /// Asks with an invalid argument: a kernel that has it says so, one that has not or forbids it says

@@ -41,12 +41,37 @@ fn a_plan_gets_what_the_machine_has_and_nothing_invented() {
             schedulers: ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).to_vec(),
             kernel_filesystems: ["ext3", "ext4", "xfs", "tmpfs"].map(str::to_owned).to_vec(),
             read_only_filesystems: vec![],
+            nfs_lacks: [
+                "NFS client (CONFIG_NFS_FS)",
+                "NFS server (CONFIG_NFSD)",
+                "delay of a link (CONFIG_NET_SCH_NETEM)",
+                "network namespace (CONFIG_NET_NS)",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             programs: ["e2fsck", "mke2fs", "mkfs.ext4", "mkfs.xfs"].map(str::to_owned).to_vec(),
             layers: vec![],
             ram: Some(Bytes::kib(1024)),
             disk_sizes: vec![(disk.display().to_string(), Bytes(100_000 * 512))],
         }
     );
+}
+
+#[test]
+fn a_server_behind_a_link_needs_four_parts_of_the_kernel() {
+    let machine = machine();
+    machine.write("proc/filesystems", "nodev\tnfs\n\text4");
+    machine.write("proc/self/ns/net", "");
+    machine.write("modules/6.1.0-test/modules.alias", "alias fs-nfsd nfsd");
+    let modules = "kernel/net/sched/sch_netem.ko.xz: kernel/net/sched/sch_tbf.ko.xz";
+    machine.write("modules/6.1.0-test/modules.dep", modules);
+    let facts = gather(&machine.system(), &[]);
+    assert_eq!(facts.nfs_lacks, [""; 0]);
+    assert!(facts.kernel_filesystems.iter().any(|name| name == NFS_SERVER));
+    machine.write("modules/6.1.0-test/modules.dep", "kernel/net/sched/sch_tbf.ko.xz:");
+    let facts = gather(&machine.system(), &[]);
+    assert_eq!(facts.nfs_lacks, ["delay of a link (CONFIG_NET_SCH_NETEM)"]);
+    assert!(!facts.kernel_filesystems.iter().any(|name| name == NFS_SERVER));
 }
 
 #[test]

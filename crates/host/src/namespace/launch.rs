@@ -120,6 +120,9 @@ pub(super) fn launch(plan: &Plan<'_>) -> Result<Child> {
     if plan.options.mount_namespace {
         flags |= libc::CLONE_NEWNS as u64;
     }
+    if plan.options.network_namespace {
+        flags |= libc::CLONE_NEWNET as u64;
+    }
     let mut copies = plan.copies.clone();
     let arguments = CloneArguments {
         flags,

@@ -30,6 +30,7 @@ fn pipe() -> (File, File) {
 const CONFINED: Options = Options {
     pid_namespace: true,
     mount_namespace: true,
+    network_namespace: false,
     fresh_proc: false,
     die_with_parent: true,
     new_session: false,

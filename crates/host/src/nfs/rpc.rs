@@ -16,6 +16,8 @@ mod tests;
 
 /// Abstract name of the socket of rpcbind.
 const REGISTRY: &str = "/run/rpcbind.sock";
+/// Port of rpcbind.
+const REGISTRY_PORT: u16 = 111;
 /// Bytes of the longest call that is read.
 const LONGEST_CALL: usize = 64 << 10;
 /// Set in the length of a record's last fragment.
@@ -77,6 +79,19 @@ impl Service {
         Self::start("rpcbind", Program::Registry, accept, || {
             let address = SocketAddr::from_abstract_name(REGISTRY);
             drop(address.and_then(|address| UnixStream::connect_addr(&address)));
+        })
+    }
+
+    /// Starts rpcbind's part at its port on the loopback device, where kernels before 6.3 look for it.
+    ///
+    /// # Errors
+    /// When its port is in use.
+    pub fn registry_at_its_port() -> Result<Self> {
+        let listener = TcpListener::bind((super::ADDRESS, REGISTRY_PORT))
+            .map_err(|source| call("listen at rpcbind's port", source))?;
+        let accept = move || listener.accept().map(|(stream, _)| stream);
+        Self::start("rpcbind", Program::Registry, accept, || {
+            drop(TcpStream::connect((super::ADDRESS, REGISTRY_PORT)));
         })
     }
 

@@ -12,6 +12,10 @@ fn nfs() -> Nfs {
     }
 }
 
+fn own() -> Place {
+    Place { settings: "/settings".into(), is_shared: false }
+}
+
 #[test]
 fn the_record_names_the_link_the_export_and_the_mount() {
     let expected = [
@@ -30,7 +34,7 @@ fn version_3_takes_its_handle_from_a_port_of_its_own() {
         described(&third)[3],
         "mount -t nfs -o hard,proto=tcp,sec=sys,vers=3,addr=127.0.0.1,port=2049,nolock,mountproto=tcp,mountvers=3,mountaddr=127.0.0.1,mountport=20048"
     );
-    let versions = |nfs: &Nfs| server_files(nfs, Path::new("/a")).remove(0).1;
+    let versions = |nfs: &Nfs| server_files(nfs, &own(), Path::new("/a")).remove(0).1;
     assert_eq!(versions(&third), "+3 +4 +4.1 +4.2\n");
     assert_eq!(versions(&nfs()), "-3 +4 +4.1 +4.2\n");
 }
@@ -46,7 +50,7 @@ fn a_handle_is_read_from_digits() {
 #[test]
 fn the_caches_get_the_export_as_words() {
     let written = |nfs: &Nfs| {
-        let files = server_files(nfs, Path::new("/a b/c"));
+        let files = server_files(nfs, &own(), Path::new("/a b/c"));
         files.into_iter().find(|(file, _)| file.ends_with("nfsd.export/channel")).unwrap().1
     };
     assert_eq!(written(&nfs()), "seekwell /a\\040b/c 2147483647 9250 65534 65534 0\n");
@@ -55,8 +59,11 @@ fn the_caches_get_the_export_as_words() {
 }
 
 #[test]
-fn a_machine_with_other_processes_serves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let error = mount(&System::host(), &nfs(), folder.path(), folder.path()).unwrap_err();
-    assert!(error.to_string().contains("--place virtual"), "{error}");
+fn the_largest_block_of_a_hosts_servers_stays() {
+    let sets_it = |place: &Place| {
+        let files = server_files(&nfs(), place, Path::new("/a"));
+        files.iter().any(|(file, _)| *file == place.settings.join("max_block_size"))
+    };
+    assert!(sets_it(&own()));
+    assert!(!sets_it(&Place { is_shared: true, ..own() }));
 }

@@ -5,6 +5,7 @@ use super::Target;
 use super::content::Change;
 use crate::error::{Error, Result};
 use crate::hdparm;
+use crate::nfs_kept;
 use crate::sysfs::System;
 use seekwell_model::layers::{LAYER_PREFIX, controls};
 use std::path::{Component, Path, PathBuf};
@@ -42,9 +43,10 @@ pub(super) fn check(system: &System, target: &Target, list: Option<&Path>) -> Re
         Target::Array { device } => is_numbered(device, "md"),
         Target::File { path } => SYSCTLS.iter().any(|name| *path == sysctl(system, name)),
         Target::CgroupDirectory { path } => is_plain(path) && is_our_group(path),
-        Target::Directory { path } => {
-            let folder = list.and_then(Path::parent);
-            is_plain(path) && folder.is_none_or(|folder| path.starts_with(folder))
+        Target::Directory { path } => is_below_the_folder(path, list),
+        Target::Server { path } => {
+            is_below_the_folder(path, list)
+                && path.extension().is_some_and(|found| found == nfs_kept::EXTENSION)
         }
     };
     if allowed { Ok(()) } else { Err(Error::Argument(words(target))) }
@@ -81,6 +83,11 @@ fn is_numbered(text: &str, prefix: &str) -> bool {
 fn is_plain(path: &Path) -> bool {
     let plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
     path.is_absolute() && path.components().all(plain)
+}
+
+fn is_below_the_folder(path: &Path, list: Option<&Path>) -> bool {
+    let folder = list.and_then(Path::parent);
+    is_plain(path) && folder.is_none_or(|folder| path.starts_with(folder))
 }
 
 fn is_our_group(path: &Path) -> bool {

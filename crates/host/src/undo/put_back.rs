@@ -4,6 +4,7 @@ use super::content::Change;
 use super::settable::OF_THE_FILE;
 use super::{Restored, Target, added, layers};
 use crate::error::{Error, Result};
+use crate::nfs_kept;
 use crate::sysfs::{self, System};
 use crate::{attributes, cgroup, hdparm, loop_device};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,8 @@ pub(super) fn present(system: &System, target: &Target) -> Result<Option<Option<
         Target::Added { .. }
         | Target::Above { .. }
         | Target::Mapped { .. }
-        | Target::Array { .. } => return Ok(Some(None)),
+        | Target::Array { .. }
+        | Target::Server { .. } => return Ok(Some(None)),
         Target::Hdparm { device, flag } => Some(hdparm::get(system, device, flag)?),
         Target::Queue { device, attribute } => {
             value(&queue_file(system, device, attribute)?, attribute)
@@ -72,7 +74,8 @@ pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
         | Target::Added { .. }
         | Target::Above { .. }
         | Target::Mapped { .. }
-        | Target::Array { .. } => 5,
+        | Target::Array { .. }
+        | Target::Server { .. } => 5,
         Target::Directory { .. } | Target::CgroupDirectory { .. } => FOLDERS,
     };
     let mut ordered: Vec<&Change> =
@@ -96,9 +99,12 @@ const FREE_AGAIN: Duration = Duration::from_secs(10);
 /// Puts all of them back and reads all of them again at the end. Returns the targets that are as
 /// they were; the others are among the problems.
 pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) -> Vec<Target> {
+    let (servers, changes): (Vec<Change>, Vec<Change>) =
+        changes.iter().cloned().partition(|change| matches!(change.target, Target::Server { .. }));
+    let mut gone = servers_gone(system, servers, restored);
     let (above, changes): (Vec<Change>, Vec<Change>) =
-        changes.iter().cloned().partition(|change| change.target.is_layer());
-    let gone = layers_gone(system, above, restored);
+        changes.into_iter().partition(|change| change.target.is_layer());
+    gone.extend(layers_gone(system, above, restored));
     let changes = wait_until_free(system, &changes, FREE_AGAIN, restored);
     let mut problems = BTreeMap::new();
     for round in 0..ROUNDS {
@@ -129,7 +135,24 @@ pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) 
     gone.into_iter().chain(targets.filter(|target| !failed.contains(target))).collect()
 }
 
-/// Takes layers down before anything else, because they hold the devices below them. Returns their
+/// Stops servers before anything else, because they hold the filesystems that they export. Returns the
+/// entries of those that are gone.
+fn servers_gone(system: &System, servers: Vec<Change>, restored: &mut Restored) -> Vec<Target> {
+    let mut gone = Vec::new();
+    for target in servers.into_iter().map(|change| change.target) {
+        let Target::Server { path } = &target else { continue };
+        match nfs_kept::end(system, path) {
+            Ok(done) => {
+                restored.done.extend(done);
+                gone.push(target);
+            }
+            Err(problem) => restored.problems.push(problem),
+        }
+    }
+    gone
+}
+
+/// Takes layers down before what is below them, because they hold those devices. Returns their
 /// entries, none if any layer is still there.
 fn layers_gone(system: &System, above: Vec<Change>, restored: &mut Restored) -> Vec<Target> {
     let targets: Vec<&Target> = above.iter().map(|change| &change.target).collect();
@@ -190,8 +213,11 @@ pub(super) fn put_back(
         Target::Added { class, device, sequence, is_known } => {
             added::remove(system, class, device, (*sequence, *is_known))
         }
-        // Gone by now, see `layers_gone`.
-        Target::Above { .. } | Target::Mapped { .. } | Target::Array { .. } => Ok(None),
+        // Gone by now, see `servers_gone` and `layers_gone`.
+        Target::Server { .. }
+        | Target::Above { .. }
+        | Target::Mapped { .. }
+        | Target::Array { .. } => Ok(None),
         Target::Hdparm { device, flag } => {
             let old = change.old.as_deref().unwrap_or_default();
             if hdparm::get(system, device, flag).is_ok_and(|now| now == old) {

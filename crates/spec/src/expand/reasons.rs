@@ -254,7 +254,10 @@ fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
     }
     if axes.lab.filesystems[index].nfs.is_some() {
         if !facts.kernel_filesystems.iter().any(|name| name == NFS_SERVER) {
-            let why = "no NFS server is started here".to_owned();
+            let why = match facts.nfs_lacks.as_slice() {
+                [] => "no NFS server is started here".to_owned(),
+                lacks => format!("this kernel has no {}", lacks.join(" and no ")),
+            };
             let remedy = "choose --place virtual with a lab kernel that has it: seekwell kernel build --set layers";
             return Some((why, remedy.to_owned()));
         }

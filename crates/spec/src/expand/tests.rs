@@ -419,6 +419,25 @@ fn a_filesystem_that_the_kernel_only_reads_is_left_out_with_a_warning() {
 }
 
 #[test]
+fn a_server_of_nfs_that_the_kernel_lacks_is_left_out_with_what_is_missing() {
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut facts = facts();
+    facts.kernel_filesystems = words(&["ext4"]);
+    facts.programs = words(&["mkfs.ext4", "ip", "tc"]);
+    facts.nfs_lacks = words(&["NFS server", "delay of a link"]);
+    let text = "[scheduler]\nchoose = [\"none\", \"bfq\"]\n[[filesystem]]\ntype = \"ext4\"\n[[filesystem]]\ntype = \"ext4\"\nname = \"far\"\nnfs = \"4.2\"\n[[workload]]\nkind = \"mail\"\nfiles = 100\n";
+    let expansion = expand(&file(text), &facts).unwrap();
+    assert_eq!(expansion.stacks.len(), 2);
+    assert_eq!(
+        expansion.warnings[0].text,
+        "filesystem \"far\" is left out: this kernel has no NFS server and no delay of a link"
+    );
+    facts.kernel_filesystems = words(&["ext4", "nfsd"]);
+    facts.nfs_lacks.clear();
+    assert_eq!(expand(&file(text), &facts).unwrap().stacks.len(), 4);
+}
+
+#[test]
 fn layers_are_an_axis_between_device_and_filesystem() {
     let lab = file(RAID_LAB);
     let expansion = expand(&lab, &facts()).unwrap();

@@ -23,6 +23,7 @@ pub fn machine() -> BackendFacts {
         schedulers: texts(&["none", "mq-deadline", "bfq"]),
         kernel_filesystems: texts(&["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat"]),
         read_only_filesystems: vec![],
+        nfs_lacks: vec![],
         programs: texts(&[
             "mkfs.ext2",
             "mkfs.ext3",

@@ -47,6 +47,11 @@ fn only_targets_that_the_program_writes_are_allowed() {
         assert!(!is_allowed(&Target::Directory { path: bad.clone() }), "{}", bad.display());
     }
     assert!(!is_allowed(&Target::File { path: allowed::sysctl(&system, "overcommit_memory") }));
+    let server = |path: &str| Target::Server { path: machine.path(path) };
+    assert!(is_allowed(&server("run/one.nfsd")));
+    for bad in ["run/one", "other/one.nfsd", "run/../other/one.nfsd"] {
+        assert!(!is_allowed(&server(bad)), "{bad}");
+    }
     // A list without a file is that of a trial whose kernel ends with it.
     let elsewhere = Target::Directory { path: machine.path("other/a") };
     allowed::check(&system, &elsewhere, None).unwrap();
