@@ -27,6 +27,8 @@ pub struct Observer {
     pub origin_ns: u64,
     /// True if the filesystem is in memory: then the device's bytes say nothing about a step.
     pub is_in_memory: bool,
+    /// True if the filesystem is on another machine: then its devices are not known.
+    pub is_remote: bool,
 }
 
 struct Counters {
@@ -40,7 +42,10 @@ pub type MakeDurable<'a> = dyn FnMut() -> Result<(), Fault> + 'a;
 
 impl Observer {
     fn counters(&self) -> Counters {
-        let read = |name: &String| DeviceCounters::read(Path::new("/"), name).ok();
+        let read = |name: &String| {
+            let counters = || DeviceCounters::read(Path::new("/"), name).ok();
+            if self.is_remote { None } else { counters() }
+        };
         Counters {
             device: read(&self.device),
             journal: self.journal.as_ref().and_then(read),
@@ -91,7 +96,7 @@ impl Observer {
         let durable = outline.writes.then_some(make_durable);
         let elapsed = |outcome: &StepOutcome| Some(outcome.elapsed_ns);
         let (mut record, outcome) = self.around(&outline.name, body, elapsed, durable)?;
-        if !self.is_in_memory {
+        if !self.is_in_memory && !self.is_remote {
             add_marks(&mut record, outline, outcome.app_bytes_read, outcome.app_bytes_written);
         }
         let clock_cost = outcome.clock_cost_ns;

@@ -5,6 +5,7 @@ use seekwell_host::filesystem;
 use seekwell_host::nfs::{self, NfsMount, Place};
 use seekwell_host::overlay::{self, OverlayMount};
 use seekwell_host::sysfs::System;
+use seekwell_host::trial_directory::TrialDirectory;
 use seekwell_host::{Error, caches};
 use seekwell_model::filesystems::FilesystemDefinition;
 use seekwell_model::stack::{Nfs, Overlay, WriteBack};
@@ -33,6 +34,8 @@ pub struct Above {
     pub overlay: Option<Overlay>,
     /// An NFS server, its place, and its client.
     pub nfs: Option<(Nfs, Place)>,
+    /// A directory of another machine instead of the device.
+    pub directory: Option<TrialDirectory>,
 }
 
 /// A mounted stack.
@@ -103,7 +106,7 @@ impl MountPlan {
     pub fn mount(self) -> Result<Mount, Error> {
         let lower = self.lower();
         let Some(overlay) = &self.above.overlay else {
-            filesystem::mount(self.definition, &self.device, &lower, &self.options)?;
+            self.mount_lower()?;
             let export = self.export()?;
             return Ok(Mount { plan: self, layer: None, export });
         };
@@ -115,6 +118,25 @@ impl MountPlan {
         filesystem::mount(self.definition, &self.device, &lower, &self.lower_options())?;
         let layer = overlay::mount(&lower, &self.base.join("layer"), &self.top(), size)?;
         Ok(Mount { plan: self, layer: Some(layer), export: None })
+    }
+
+    /// Mounts the filesystem itself, or the directory of another machine.
+    fn mount_lower(&self) -> Result<(), Error> {
+        let lower = self.lower();
+        match &self.above.directory {
+            Some(directory) => directory.mount(&self.top(), &lower, &self.options),
+            None => filesystem::mount(self.definition, &self.device, &lower, &self.options),
+        }
+    }
+
+    /// Mounts it again with dropped caches.
+    fn remount_lower_cold(&self) -> Result<(), Error> {
+        let lower = self.lower();
+        if self.above.directory.is_some() {
+            filesystem::unmount(&lower, UNMOUNT)?;
+            return self.mount_lower();
+        }
+        filesystem::remount_cold(self.definition, &self.device, &lower, &self.options)
     }
 
     /// Exports the mounted filesystem and mounts the export, if the stack has NFS.
@@ -151,7 +173,7 @@ impl Mount {
         let plan = &self.plan;
         let lower = plan.lower();
         let Some(upper) = upper.filter(|_| plan.is_below_memory()) else {
-            filesystem::remount_cold(plan.definition, &plan.device, &lower, &plan.options)?;
+            plan.remount_lower_cold()?;
             self.export = plan.export()?;
             if plan.above.overlay.is_some() {
                 self.layer = Some(overlay::mount_within(&lower, &plan.top())?);

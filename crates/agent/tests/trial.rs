@@ -49,6 +49,7 @@ fn stack(filesystem: &str, size: Bytes) -> Stack {
             discard: false,
             overlay: None,
             nfs: None,
+            export: None,
         },
         scheduler: Scheduler::plain("mq-deadline"),
         memory: Memory { name: "all".into(), limit: MemoryLimit::Unlimited },

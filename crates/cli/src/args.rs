@@ -722,10 +722,11 @@ pub struct RepairArgs {
 /// Arguments of `claim`.
 #[derive(Args, Debug)]
 pub struct ClaimArgs {
-    /// Disk or partition, by stable path: /dev/disk/by-id/…
+    /// Disk or partition, by stable path: /dev/disk/by-id/…; or the directory of an NFS server:
+    /// SERVER:/PATH
     pub device: PathBuf,
     /// Confirmation for scripts: the last characters of the serial number, or the size in sectors
-    /// if the device has none
+    /// if the device has none; of a directory its last name
     #[arg(long, value_name = "TEXT")]
     pub confirm: Option<String>,
 }
@@ -733,7 +734,7 @@ pub struct ClaimArgs {
 /// Arguments of `release`.
 #[derive(Args, Debug)]
 pub struct ReleaseArgs {
-    /// Disk or partition as it was claimed
+    /// Disk or partition as it was claimed, or SERVER:/PATH
     pub device: PathBuf,
     /// Restore the partition table and signatures from before the claim, if nothing was written since
     #[arg(long)]

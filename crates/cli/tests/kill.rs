@@ -10,6 +10,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "--nocapture shows how far it is")]
 
+#[path = "kill/export.rs"]
+mod export;
 #[path = "kill/machine.rs"]
 mod machine;
 #[path = "kill/victims.rs"]

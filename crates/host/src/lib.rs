@@ -15,8 +15,10 @@ mod cgroup;
 pub mod claim;
 pub mod claims;
 pub mod confine;
+mod detached;
 mod device;
 pub mod error;
+pub mod export;
 pub mod facts;
 pub mod fiemap;
 pub mod filesystem;
@@ -47,6 +49,7 @@ pub mod signature;
 mod state;
 pub mod sysfs;
 mod tree;
+pub mod trial_directory;
 pub mod undo;
 
 pub use error::{Error, Result};

@@ -9,6 +9,7 @@
 //! is marked; the file goes when nothing is left.
 
 use crate::error::{Error, Result};
+use crate::export::Place;
 use crate::state::{self, Draft};
 use crate::sysfs::{self, System};
 use content::{Change, Content, FORMAT, Line, Owner, load};
@@ -104,6 +105,9 @@ pub enum Target {
         /// Path of the folder.
         path: PathBuf,
     },
+    /// A directory that a trial makes in a claimed directory of an NFS server; put back by removing it
+    /// with all that is in it.
+    TrialDirectory(Place),
     /// A memory group that did not exist; put back by removing it.
     CgroupDirectory {
         /// Its path.
@@ -129,6 +133,7 @@ impl Target {
             | Self::Mapped { .. }
             | Self::Array { .. }
             | Self::Server { .. }
+            | Self::TrialDirectory(_)
             | Self::File { .. }
             | Self::CgroupDirectory { .. }
             | Self::Directory { .. } => None,
@@ -140,7 +145,13 @@ impl Target {
     pub fn ends_with_devices(&self) -> bool {
         self.device().is_some()
             || self.is_layer()
-            || matches!(self, Self::Added { .. } | Self::Server { .. })
+            || matches!(self, Self::Added { .. })
+            || self.is_of_nfs()
+    }
+
+    /// Returns true for a server of a trial, and for a directory of a trial on a server.
+    fn is_of_nfs(&self) -> bool {
+        matches!(self, Self::Server { .. } | Self::TrialDirectory(_))
     }
 
     /// Returns true for layers.

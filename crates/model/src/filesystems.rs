@@ -7,6 +7,7 @@
 
 mod own;
 mod refused;
+mod remote;
 pub mod ufs2;
 
 use crate::units::Bytes;
@@ -112,6 +113,9 @@ pub struct FilesystemDefinition {
     pub has_shutdown: bool,
     /// True if it is in memory: it leaves its device unused, and its content ends with the mount.
     pub is_in_memory: bool,
+    /// True if it is a directory of another machine: it leaves its device unused, and a trial has a
+    /// directory of its own in it.
+    pub is_remote: bool,
     /// True if the reduced lab kernel has it too; the full one has every filesystem.
     pub in_reduced_kernel: bool,
     /// Set if it is written here, because Linux has no program that makes it: then the command of mkfs
@@ -244,6 +248,7 @@ const EXT4: FilesystemDefinition = FilesystemDefinition {
     no_flush_mount: &["nobarrier", "barrier=0"],
     has_shutdown: true,
     is_in_memory: false,
+    is_remote: false,
     in_reduced_kernel: true,
     own: None,
     version: Some(("mke2fs", "-V")),
@@ -322,6 +327,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: &["nobarrier"],
         has_shutdown: true,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: true,
         own: None,
         version: Some(("mkfs.xfs", "-V")),
@@ -369,6 +375,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: &["nobarrier"],
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: true,
         own: None,
         version: Some(("mkfs.btrfs", "--version")),
@@ -399,6 +406,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: &["nobarrier", "fsync_mode=nobarrier"],
         has_shutdown: true,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: false,
         own: None,
         version: Some(("mkfs.f2fs", "-V")),
@@ -444,6 +452,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: NOTHING,
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: false,
         own: None,
         version: Some(("mkfs.jfs", "-V")),
@@ -492,6 +501,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: &["barrier=none"],
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: false,
         own: None,
         version: Some(("mkfs.reiserfs", "-V")),
@@ -533,6 +543,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: &["nobarrier"],
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: false,
         own: None,
         version: Some(("mkfs.nilfs2", "-V")),
@@ -563,6 +574,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: &["nofsync"],
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: false,
         own: None,
         version: Some(("mkfs.bcachefs", "--version")),
@@ -597,6 +609,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: NOTHING,
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: false,
         own: None,
         version: Some(("mkfs.vfat", "--help")),
@@ -634,6 +647,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: NOTHING,
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: false,
         own: None,
         version: Some(("mkfs.exfat", "-V")),
@@ -664,6 +678,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: NOTHING,
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: false,
         own: Some(Own::Ufs2),
         version: None,
@@ -694,12 +709,14 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: NOTHING,
         has_shutdown: false,
         is_in_memory: true,
+        is_remote: false,
         in_reduced_kernel: true,
         own: None,
         version: None,
         options: harmless(""),
         refused_mount: NOTHING,
     },
+    remote::NFS,
     FilesystemDefinition {
         name: "raw",
         doc: "The block device itself, without a filesystem.",
@@ -724,6 +741,7 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         no_flush_mount: NOTHING,
         has_shutdown: false,
         is_in_memory: false,
+        is_remote: false,
         in_reduced_kernel: true,
         own: None,
         version: None,

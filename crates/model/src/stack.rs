@@ -137,6 +137,38 @@ pub struct Nfs {
     pub rate_mbit: u64,
 }
 
+/// A directory that an existing NFS server exports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Export {
+    /// Server and path, for example `nas:/srv/bench`.
+    pub from: String,
+    /// Version of the protocol, for example `4.2`.
+    pub version: String,
+    /// Largest read; `None` is what client and server agree on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rsize: Option<Bytes>,
+    /// Largest write; `None` is what client and server agree on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wsize: Option<Bytes>,
+}
+
+impl Export {
+    /// The server and the path of a text such as `nas:/srv/bench` or `[fd00::1]:/srv`; `None` if it is
+    /// not one.
+    #[must_use]
+    pub fn server_and_path(from: &str) -> Option<(&str, &str)> {
+        let (server, path) = match from.strip_prefix('[') {
+            Some(rest) => rest.split_once("]:")?,
+            None => from.split_once(':')?,
+        };
+        let is_plain = |text: &str| !text.contains(|c: char| c.is_whitespace() || c.is_control());
+        let is_server = !server.is_empty() && !server.contains('/') && is_plain(server);
+        let is_path =
+            path.starts_with('/') && is_plain(path) && !path.split('/').any(|one| one == "..");
+        (is_server && is_path).then_some((server, path))
+    }
+}
+
 /// One value of the filesystem axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filesystem {
@@ -155,6 +187,9 @@ pub struct Filesystem {
     /// NFS above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfs: Option<Nfs>,
+    /// The directory of a server that it is, if it is not on the stack's device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub export: Option<Export>,
 }
 
 /// One value of the scheduler axis.

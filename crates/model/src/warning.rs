@@ -303,6 +303,9 @@ warnings! {
     LeftProcesses "left-processes" Step Note
         "A command ended and left processes running. They were ended."
         "let the command wait for the processes that it starts"
+    ServerUnknown "server-unknown" Stack Note
+        "The files of a stack are on another machine. Its disks, its caches and its promises after a sync are not known."
+        "look at the server's own statistics; compare with `nfs`, whose server the trial starts"
     LowFidelity "low-fidelity" Step NotRanked
         "A replay left out recorded calls or got other results than recorded, more than one in a hundred. It measured another load."
         "look at the calls that the warning names; record again with `seekwell capture`, or limit the replay to one folder (`only`)"

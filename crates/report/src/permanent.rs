@@ -6,7 +6,7 @@ use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::layers::{Below, Lasting};
 use seekwell_model::record::{DeviceInForce, Record, Status};
 use seekwell_model::stack::{
-    Backing, DeviceSettings, MemoryLimit, Nfs, Stack, WriteBack, WriteCache,
+    Backing, DeviceSettings, Export, MemoryLimit, Nfs, Stack, WriteBack, WriteCache,
 };
 use seekwell_model::units::Bytes;
 use seekwell_model::verdict::VerdictKind;
@@ -106,6 +106,9 @@ fn layers(stack: &Stack, record: &Record) -> Option<(Vec<Lasting>, String)> {
 }
 
 fn of_stack(stack: &Stack, record: &Record) -> Permanent {
+    if let Some(export) = &stack.filesystem.export {
+        return of_export(stack, export);
+    }
     let names = Names::of(stack, record);
     let mut permanent = Permanent { stack: stack.label.clone(), ..Permanent::default() };
     for layer in &names.layers {
@@ -252,6 +255,24 @@ fn mount_steps(
             ],
         ),
     ]
+}
+
+/// The line that mounts a directory of another machine.
+fn of_export(stack: &Stack, export: &Export) -> Permanent {
+    let sizes = [("rsize", export.rsize), ("wsize", export.wsize)];
+    let sizes = sizes.iter().filter_map(|(name, size)| Some(format!("{name}={}", (*size)?.0)));
+    let first = ["hard".to_owned(), format!("vers={}", export.version)];
+    let options = first.into_iter().chain(sizes).chain(stack.filesystem.mount.iter().cloned());
+    let options = options.collect::<Vec<_>>().join(",");
+    let mut permanent = Permanent { stack: stack.label.clone(), ..Permanent::default() };
+    let line = format!("{} {MOUNT_POINT} nfs {options} 0 0", export.from);
+    permanent.steps.push(("line for /etc/fstab", vec![line]));
+    permanent.back.push("remove the line from /etc/fstab".to_owned());
+    permanent.notes.push(
+        "a directory below the claimed one was measured: mount another one of the server for your files"
+            .to_owned(),
+    );
+    permanent
 }
 
 /// The lines of server and client.

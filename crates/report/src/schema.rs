@@ -51,7 +51,7 @@ fn registry() -> serde_reflection::Result<Registry> {
 }
 
 /// Fields of stacks with layers, overlays or NFS, and of runs on the nodes of a cluster, which others do not have.
-const OF_SOME_STACKS: [(&str, &str); 9] = [
+const OF_SOME_STACKS: [(&str, &str); 12] = [
     ("Stack", "layers"),
     ("InForce", "members"),
     ("InForce", "layers"),
@@ -61,6 +61,9 @@ const OF_SOME_STACKS: [(&str, &str); 9] = [
     ("Overlay", "upper"),
     ("Nfs", "rsize"),
     ("Nfs", "wsize"),
+    ("Filesystem", "export"),
+    ("Export", "rsize"),
+    ("Export", "wsize"),
 ];
 
 fn schema(registry: &Registry) -> Value {

@@ -138,8 +138,11 @@ struct Variant {
 const DATA_JOURNAL: Variant =
     Variant { name: "data-journal", option: "data=journal", of: has_data_modes };
 /// A first lookup of a rebuilt tree also writes times of access.
-const NO_ACCESS_TIMES: Variant =
-    Variant { name: "noatime", option: "noatime", of: |found| !found.is_in_memory };
+const NO_ACCESS_TIMES: Variant = Variant {
+    name: "noatime",
+    option: "noatime",
+    of: |found| !found.is_in_memory && !found.is_remote,
+};
 
 fn has_data_modes(found: &FilesystemDefinition) -> bool {
     found.journal.is_some_and(|journal| journal.data_modes)

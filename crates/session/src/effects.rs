@@ -22,6 +22,8 @@ const SECTOR: Bytes = Bytes(512);
 pub struct Effects {
     /// Disks and partitions of the machine that are written whole.
     pub disks: Vec<PathBuf>,
+    /// Directories of servers in which a trial makes one of its own.
+    pub exports: Vec<String>,
     /// New images: they have no name and end with the run.
     pub images: Vec<String>,
     /// Commands as a shell takes them, each with its origin before it.
@@ -55,13 +57,20 @@ impl Effects {
             .map(|path| format!("writes {} whole: everything on it is lost", path.display()));
         let images = self.images.iter().map(|image| format!("writes {image}"));
         let commands = self.commands.iter().map(|command| format!("runs {command}"));
-        disks.chain(images).chain(commands).collect()
+        let exports = self
+            .exports
+            .iter()
+            .map(|from| format!("makes a directory in {from}, and removes that at the end"));
+        disks.chain(exports).chain(images).chain(commands).collect()
     }
 
     fn add_stack(&mut self, stack: &Stack) -> Result<(), SessionError> {
         let data = self.add_backing(&stack.device.backing, "DEVICE");
         let journal = stack.journal.external.as_ref();
         let journal = journal.map(|backing| self.add_backing(backing, "JOURNAL"));
+        if let Some(export) = &stack.filesystem.export {
+            push_new(&mut self.exports, export.from.clone());
+        }
         let Some(definition) = filesystem(&stack.filesystem.kind) else { return Ok(()) };
         let layout = Layout {
             definition,

@@ -10,6 +10,7 @@ use crate::setup::{Opened, Setup};
 use crate::shared_disks::SharedDisks;
 use seekwell_agent::host_backend::{HostBackend, HostOptions};
 use seekwell_cluster::Spool;
+use seekwell_host::export;
 use seekwell_host::facts;
 use seekwell_host::guard::{self, Context, Purpose};
 use seekwell_host::refusal::RefusalKind;
@@ -65,6 +66,7 @@ impl Host {
             for disk in disks {
                 guard::check(&machine.system, disk, Purpose::Write, &context)?;
             }
+            check_exports(plan)?;
             Ok(locked)
         });
         match checked {
@@ -152,6 +154,9 @@ impl Setup for Host {
         }
         // A disk that is missing or refused needs no plan to be seen.
         self.check_devices(plan, Some(run_file))?;
+        if self.options.cluster.is_none() {
+            check_exports(plan)?;
+        }
         effects::check_seen(&self.machine, Effects::of(plan)?)
     }
 
@@ -195,6 +200,20 @@ fn disks(plan: &Plan) -> BTreeSet<&Path> {
         .iter()
         .flat_map(|stack| [Some(&stack.device.backing), stack.journal.external.as_ref()]);
     backings.flatten().filter_map(disk).collect()
+}
+
+/// Checks that the claims of directories of servers are there, each once.
+fn check_exports(plan: &Plan) -> Result<(), SessionError> {
+    let mut seen = BTreeSet::new();
+    for export in plan.stacks.iter().filter_map(|stack| stack.filesystem.export.as_ref()) {
+        if seen.insert((&export.from, &export.version)) {
+            match export::check(export) {
+                Err(seekwell_host::Error::Refused(refusal)) => return Err(refusal.into()),
+                checked => checked?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Replaces every device of a lab by one, and every external journal by another. Devices that

@@ -145,7 +145,9 @@ impl Question {
         }
         let fits = match self.name {
             "device" => is_stable_path(given),
-            "filesystems" => given.split(',').all(|name| filesystem(name.trim()).is_some()),
+            "filesystems" => given
+                .split(',')
+                .all(|name| filesystem(name.trim()).is_some_and(|one| !one.is_remote)),
             "time" => given.parse::<Nanos>().is_ok_and(|time| time.0 > 0),
             _ => false,
         };
@@ -157,7 +159,8 @@ impl Question {
         let mut remedy = format!("answer {}", words.join(", "));
         match (self.name, self.free) {
             ("filesystems", _) => {
-                let known: Vec<&str> = FILESYSTEMS.iter().map(|known| known.name).collect();
+                let known: Vec<&str> =
+                    FILESYSTEMS.iter().filter(|one| !one.is_remote).map(|one| one.name).collect();
                 remedy.push_str(&format!(", or a list of {}", known.join(", ")));
             }
             (_, Some(free)) => remedy.push_str(&format!(", or {free}")),

@@ -354,6 +354,28 @@ const NFS: TableDefinition = TableDefinition {
     by_kind: None,
 };
 
+const EXPORT: TableDefinition = TableDefinition {
+    header: "export",
+    doc: "The directory of an NFS server that `type = \"nfs\"` mounts. Host only. `seekwell claim SERVER:/PATH` claims it first; a trial works in a new directory inside it and removes that one only. Client and server use the network of the machine; the disk of the server and its promises (`sync` or `async`) are not known. Locks of version 3 are local (`nolock`). `export = \"SERVER:/PATH\"` is short for `export = { from = \"SERVER:/PATH\" }`.",
+    entries: &[
+        Entry::new("from", TEXT, "Server and path, as mount takes them: `nas:/srv/bench`.")
+            .required(),
+        Entry::new("version", FieldKind::Choice(NFS_VERSIONS), "Version of the protocol.")
+            .default("\"4.2\""),
+        Entry::new(
+            "rsize",
+            size(Bytes::kib(4), Bytes::mib(1)),
+            "Largest read. Without it client and server agree on one.",
+        ),
+        Entry::new(
+            "wsize",
+            size(Bytes::kib(4), Bytes::mib(1)),
+            "Largest write. Without it client and server agree on one.",
+        ),
+    ],
+    by_kind: None,
+};
+
 /// `[[filesystem]]`.
 pub const FILESYSTEM: TableDefinition = TableDefinition {
     header: "[[filesystem]]",
@@ -386,6 +408,7 @@ pub const FILESYSTEM: TableDefinition = TableDefinition {
             .form(Form::TableOr(&OVERLAY, "upper")),
         Entry::new("nfs", FieldKind::Choice(NFS_VERSIONS), NFS.doc)
             .form(Form::TableOr(&NFS, "version")),
+        Entry::new("export", TEXT, EXPORT.doc).form(Form::TableOr(&EXPORT, "from")),
     ],
     by_kind: None,
 };

@@ -252,6 +252,8 @@ pub fn facts(
     let in_kernel = FILESYSTEMS
         .iter()
         .filter(|one| kernel.set != KernelSet::Reduced || one.in_reduced_kernel)
+        // A guest reaches no other machine.
+        .filter(|one| !one.is_remote)
         .filter_map(|one| one.kernel_type);
     let mut kernel_filesystems: Vec<String> = in_kernel.map(str::to_owned).collect();
     kernel_filesystems.dedup();

@@ -115,6 +115,8 @@ pub struct Attached {
     assembled: Assembled,
     /// The devices below the layers, the second devices of caches last; empty without layers.
     members: Vec<Device>,
+    /// True if the filesystem is on another machine, and the devices are unused.
+    is_remote: bool,
 }
 
 impl Attached {
@@ -128,6 +130,7 @@ impl Attached {
         definition: &FilesystemDefinition,
     ) -> Result<Self, Fault> {
         let request = trial.request;
+        let is_remote = definition.is_remote;
         let data = Device::attach(trial, &request.device, None)?;
         let journal = match &request.journal {
             None => None,
@@ -138,14 +141,14 @@ impl Attached {
         };
         if request.stack.layers.is_empty() {
             let assembled = Assembled::default();
-            return Ok(Self { journal, data, assembled, members: Vec::new() });
+            return Ok(Self { journal, data, assembled, members: Vec::new(), is_remote });
         }
         let mut members = vec![data];
         for handle in request.members.iter().chain(&request.fast) {
             members.push(Device::attach(trial, handle, None)?);
         }
         let (data, assembled) = layered(trial, &members)?;
-        Ok(Self { journal, data, assembled, members })
+        Ok(Self { journal, data, assembled, members, is_remote })
     }
 
     /// The data device; with layers the uppermost.
@@ -158,6 +161,12 @@ impl Attached {
     #[must_use]
     pub fn journal(&self) -> Option<&Device> {
         self.journal.as_ref()
+    }
+
+    /// Returns true if the filesystem is on another machine, so that the devices are unused.
+    #[must_use]
+    pub fn are_unused(&self) -> bool {
+        self.is_remote
     }
 
     /// The devices below the layers; empty without layers.
@@ -186,6 +195,7 @@ impl Attached {
             members: self.members.iter().map(|member| member.name().to_owned()).collect(),
             origin_ns,
             is_in_memory: false,
+            is_remote: self.is_remote,
         }
     }
 

@@ -10,10 +10,11 @@ use crate::error::{Fault, TrialError};
 use crate::mount::{self, Above, Mount};
 use seekwell_host::filesystem::{self, Checked};
 use seekwell_host::nfs::{self, Place};
+use seekwell_host::trial_directory::TrialDirectory;
 use seekwell_model::agent::TrialPart;
 use seekwell_model::filesystems::names_of;
 use seekwell_model::record::StepRecord;
-use seekwell_model::stack::Nfs;
+use seekwell_model::stack::{Filesystem, Nfs};
 use seekwell_model::warning::{Warning, WarningCode};
 use seekwell_model::workloads::WRITE_BACK_STEP;
 
@@ -42,7 +43,16 @@ impl<'d> Mounted<'d> {
             let place = |_: &Nfs| Place::find(&trial.system, &mut trial.undo, work);
             let place = filesystem.nfs.as_ref().map(place).transpose()?;
             let nfs = filesystem.nfs.clone().zip(place);
-            let above = Above { overlay: filesystem.overlay, nfs };
+            let directory = filesystem.export.as_ref();
+            let directory = directory
+                .map(|export| TrialDirectory::make(&mut trial.undo, export))
+                .transpose()?;
+            if let Some(directory) = &directory {
+                let text = directory.described(&filesystem.mount)?;
+                trial.record.in_force.layers.push(text);
+                trial.record.add_warning(server_unknown(filesystem));
+            }
+            let above = Above { overlay: filesystem.overlay, nfs, directory };
             let plan = made.plan(trial, above)?;
             let described = filesystem.nfs.as_ref().map(nfs::described);
             trial.record.in_force.layers.extend(described.into_iter().flatten());
@@ -136,6 +146,15 @@ impl Part<Trial<'_, '_>> for Mounted<'_> {
         }
         Ok(())
     }
+}
+
+/// The part of a trial on another machine's directory that is not measured.
+fn server_unknown(filesystem: &Filesystem) -> Warning {
+    let from = filesystem.export.as_ref().map_or("", |export| export.from.as_str());
+    let text = format!(
+        "{from}: what the server's disks did, and whether they have what a sync returned for, is not known"
+    );
+    Warning::new(WarningCode::ServerUnknown, text)
 }
 
 /// Mounts, and adds a step of this name.

@@ -21,6 +21,8 @@ pub struct Observed {
     timeline: Timeline,
     events: Option<BlockEventStream>,
     disk: PathBuf,
+    /// True if the devices are unused: then nothing is known of them.
+    is_blind: bool,
 }
 
 impl Observed {
@@ -37,7 +39,8 @@ impl Observed {
             origin_ns: trial.origin_ns,
         };
         let timeline = Timeline::start(&options)?;
-        Ok(Self { timeline, events: None, disk: attached.data().path().to_owned() })
+        let disk = attached.data().path().to_owned();
+        Ok(Self { timeline, events: None, disk, is_blind: attached.are_unused() })
     }
 
     /// Starts the stream of block events if the lab asks for it, and reads SMART data of a claimed
@@ -51,7 +54,7 @@ impl Observed {
         attached: &Attached,
     ) -> Result<(), Fault> {
         let request = trial.request;
-        if request.settings.block_events {
+        if request.settings.block_events && !self.is_blind {
             let device = block_events::DeviceNumber::read(Path::new("/"), attached.data().name())?;
             let instance = block_events::instance_name(&request.run, request.trial);
             // A killed agent that tried this trial before may have left one; mostly there is none.
@@ -72,11 +75,14 @@ impl Part<Trial<'_, '_>> for Observed {
 
     /// Puts everything that was seen into the record. What was lost is a warning.
     fn take_down(self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
-        let Self { timeline, events, disk } = self;
+        let Self { timeline, events, disk, is_blind } = self;
         let record = &mut trial.record;
         let seen = timeline.stop();
-        record.timeline = seen.device;
-        record.journal_timeline = seen.journal;
+        // Samples of an unused device are not those of the server's.
+        if !is_blind {
+            record.timeline = seen.device;
+            record.journal_timeline = seen.journal;
+        }
         record.warnings.extend(seen.warnings);
         match events.map(BlockEventStream::stop) {
             None => {}

@@ -180,9 +180,13 @@ Exit status: 0 every stack is better, worse or the same; with --fail-above none 
         r#"Examples:
   seekwell claim /dev/disk/by-id/ata-EXAMPLE_123-part3
   seekwell claim /dev/disk/by-id/ata-EXAMPLE_123 --confirm 0123
+  seekwell claim nas:/srv/bench
 
 Everything on a claimed disk may be destroyed by the labs that name it. A disk that is mounted,
-holds swap, belongs to another layer or carries the running system is refused."#,
+holds swap, belongs to another layer or carries the running system is refused.
+
+In a claimed directory of an NFS server labs make directories of their own and remove those only.
+The claim is the file .seekwell-claim in it. A directory that is not empty is refused."#,
     ),
     (
         "release",

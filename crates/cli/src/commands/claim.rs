@@ -4,14 +4,20 @@ use crate::args::{ClaimArgs, ReleaseArgs};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 use seekwell_host::claim::{self, ClaimCard, Contents};
+use seekwell_host::export;
+use seekwell_host::export::claim::{self as export_claim, ExportCard};
 use seekwell_session::Machine;
 use std::io::{BufRead, IsTerminal, stdin};
+use std::path::Path;
 
 /// Shows what would be destroyed, asks for the serial's tail, and keeps the claim.
 ///
 /// # Errors
 /// A refusal when the device is in use or the answer is wrong.
 pub fn claim(machine: &Machine, arguments: &ClaimArgs) -> Result<Exit, Failure> {
+    if let Some(from) = of_server(&arguments.device) {
+        return claim_export(from, arguments);
+    }
     let system = &machine.system;
     let card = claim::describe(system, &arguments.device, None)
         .map_err(|error| Failure::from_host(&error))?;
@@ -19,7 +25,7 @@ pub fn claim(machine: &Machine, arguments: &ClaimArgs) -> Result<Exit, Failure> 
     if let Some(refusal) = &card.refusal {
         return Err(Failure::from_refusal(refusal));
     }
-    let answer = answer(arguments, &card)?;
+    let answer = answer(arguments, &card.question())?;
     claim::confirm(system, &machine.claims(), &card, &answer)
         .map_err(|error| Failure::from_host(&error))?;
     terminal::talk(&format!(
@@ -30,7 +36,7 @@ pub fn claim(machine: &Machine, arguments: &ClaimArgs) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-fn answer(arguments: &ClaimArgs, card: &ClaimCard) -> Result<String, Failure> {
+fn answer(arguments: &ClaimArgs, question: &str) -> Result<String, Failure> {
     if let Some(text) = &arguments.confirm {
         return Ok(text.clone());
     }
@@ -40,13 +46,50 @@ fn answer(arguments: &ClaimArgs, card: &ClaimCard) -> Result<String, Failure> {
                 .to_owned(),
         ));
     }
-    terminal::talk(&format!("To allow this, type {}:", card.question()));
+    terminal::talk(&format!("To allow this, type {question}:"));
     let mut line = String::new();
     stdin()
         .lock()
         .read_line(&mut line)
         .map_err(|error| Failure::Error(format!("cannot read the answer: {error}")))?;
     Ok(line.trim().to_owned())
+}
+
+/// The directory of a server that the argument names; `None` for a path of this machine.
+fn of_server(device: &Path) -> Option<&str> {
+    device.to_str().filter(|text| export::is_export(text))
+}
+
+/// Shows what is in the directory of a server, asks for its name, and puts the claim into it.
+fn claim_export(from: &str, arguments: &ClaimArgs) -> Result<Exit, Failure> {
+    let card = ExportCard::of(from).map_err(|error| Failure::from_host(&error))?;
+    let claimed =
+        card.claim.as_ref().map_or("no".to_owned(), |claim| format!("on {}", claim.machine));
+    terminal::talk(&terminal::harmless(&format!(
+        "Labs that name this directory make directories in it, and remove those only.\n  directory  {from}\n  server     {}\n  content    {}\n  claimed    {claimed}",
+        card.server(),
+        card.content(),
+    )));
+    if let Some(refusal) = card.refusal() {
+        return Err(Failure::from_refusal(&refusal));
+    }
+    let answer = answer(arguments, &format!("the name '{}'", terminal::harmless(card.word())))?;
+    card.confirm(&answer).map_err(|error| Failure::from_host(&error))?;
+    terminal::talk(&format!("claimed {from}; undo it with: seekwell release {from}"));
+    Ok(Exit::Done)
+}
+
+fn release_export(from: &str, arguments: &ReleaseArgs) -> Result<Exit, Failure> {
+    if arguments.restore {
+        let text = "nothing in the directory of a server is restored; leave --restore out";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let released = export_claim::release(from).map_err(|error| Failure::from_host(&error))?;
+    terminal::talk(&match released {
+        Some(_) => format!("released {from}"),
+        None => format!("{from} was not claimed"),
+    });
+    Ok(Exit::Done)
 }
 
 /// Facts that a user must see before allowing Seekwell to destroy everything on a device.
@@ -70,6 +113,9 @@ fn text(card: &ClaimCard) -> String {
 /// # Errors
 /// When the claim cannot be removed, or the contents cannot be restored.
 pub fn release(machine: &Machine, arguments: &ReleaseArgs) -> Result<Exit, Failure> {
+    if let Some(from) = of_server(&arguments.device) {
+        return release_export(from, arguments);
+    }
     if arguments.restore {
         return restore(machine, arguments);
     }

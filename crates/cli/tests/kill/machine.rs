@@ -191,7 +191,7 @@ fn cgroups() -> Vec<String> {
         .map(|entry| entry.path().display().to_string())
         .filter(|path| path.contains("seekwell-"))
         .filter(|path| {
-            ["-kill", "-memory", "-arrays", "-disk", "-kinds", "-dirty", "-served"]
+            ["-kill", "-memory", "-arrays", "-disk", "-kinds", "-dirty", "-served", "-export"]
                 .iter()
                 .any(|end| path.ends_with(end))
         })

@@ -148,12 +148,16 @@ fn filesystem(system: &System, definition: &FilesystemDefinition) -> Option<Find
     missing.sort_unstable();
     missing.dedup();
     let install = program::install(definition.package);
-    let kernel =
-        format!("use a kernel with {}, or choose --place virtual", definition.kernel_config);
+    let (ready, elsewhere) = if definition.is_remote {
+        ("directories of servers can be mounted here", "")
+    } else {
+        ("can be made, mounted and checked here", ", or choose --place virtual")
+    };
+    let kernel = format!("use a kernel with {}{elsewhere}", definition.kernel_config);
     let what = format!("filesystem {}", definition.name);
     let (detail, remedy) = match (mounts(system, kind), missing.is_empty()) {
         (true, true) => {
-            return Some(Finding::ready(&what, "can be made, mounted and checked here"));
+            return Some(Finding::ready(&what, ready));
         }
         (true, false) => (format!("{} not installed", missing.join(", ")), install),
         (false, true) => (format!("this kernel does not mount {kind}"), kernel),

@@ -82,7 +82,7 @@ pub fn read_back(
             system.nodes.read_at(&path, offset, length).map_err(Error::io("read", &path))
         }
     };
-    let on_disk = if definition.is_in_memory {
+    let on_disk = if definition.is_in_memory || definition.is_remote {
         superblock::OnDisk { block_bytes: None, journal: Place::None }
     } else {
         superblock::read(&reader(data))?
@@ -97,7 +97,9 @@ pub fn read_back(
     if let Some(mount_point) = mount_point {
         let facts =
             rustix::fs::statfs(mount_point).map_err(Error::errno("examine", mount_point))?;
-        found.block_bytes = u32::try_from(facts.f_bsize).ok();
+        // A server tells its size of a transfer there.
+        let is_known = !definition.is_remote;
+        found.block_bytes = u32::try_from(facts.f_bsize).ok().filter(|_| is_known);
         let canonical =
             std::fs::canonicalize(mount_point).map_err(Error::io("find", mount_point))?;
         found.mount = mounts::options_of(system, &canonical)?;

@@ -13,6 +13,7 @@ fn plain(kind: &str) -> Filesystem {
         discard: false,
         overlay: None,
         nfs: None,
+        export: None,
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn check(system: &System, target: &Target, list: Option<&Path>) -> Re
             is_below_the_folder(path, list)
                 && path.extension().is_some_and(|found| found == nfs_kept::EXTENSION)
         }
+        Target::TrialDirectory(place) => place.is_allowed(),
     };
     if allowed { Ok(()) } else { Err(Error::Argument(words(target))) }
 }

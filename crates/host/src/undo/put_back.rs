@@ -24,7 +24,8 @@ pub(super) fn present(system: &System, target: &Target) -> Result<Option<Option<
         | Target::Above { .. }
         | Target::Mapped { .. }
         | Target::Array { .. }
-        | Target::Server { .. } => return Ok(Some(None)),
+        | Target::Server { .. }
+        | Target::TrialDirectory(_) => return Ok(Some(None)),
         Target::Hdparm { device, flag } => Some(hdparm::get(system, device, flag)?),
         Target::Queue { device, attribute } => {
             value(&queue_file(system, device, attribute)?, attribute)
@@ -75,7 +76,8 @@ pub(super) fn in_order(changes: &[Change]) -> Vec<&Change> {
         | Target::Above { .. }
         | Target::Mapped { .. }
         | Target::Array { .. }
-        | Target::Server { .. } => 5,
+        | Target::Server { .. }
+        | Target::TrialDirectory(_) => 5,
         Target::Directory { .. } | Target::CgroupDirectory { .. } => FOLDERS,
     };
     let mut ordered: Vec<&Change> =
@@ -100,8 +102,8 @@ const FREE_AGAIN: Duration = Duration::from_secs(10);
 /// they were; the others are among the problems.
 pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) -> Vec<Target> {
     let (servers, changes): (Vec<Change>, Vec<Change>) =
-        changes.iter().cloned().partition(|change| matches!(change.target, Target::Server { .. }));
-    let mut gone = servers_gone(system, servers, restored);
+        changes.iter().cloned().partition(|change| change.target.is_of_nfs());
+    let mut gone = nfs_gone(system, servers, restored);
     let (above, changes): (Vec<Change>, Vec<Change>) =
         changes.into_iter().partition(|change| change.target.is_layer());
     gone.extend(layers_gone(system, above, restored));
@@ -135,13 +137,17 @@ pub(super) fn all(system: &System, changes: &[Change], restored: &mut Restored) 
     gone.into_iter().chain(targets.filter(|target| !failed.contains(target))).collect()
 }
 
-/// Stops servers before anything else, because they hold the filesystems that they export. Returns the
-/// entries of those that are gone.
-fn servers_gone(system: &System, servers: Vec<Change>, restored: &mut Restored) -> Vec<Target> {
+/// Stops servers before anything else, because they hold the filesystems that they export, and removes
+/// directories of trials on servers. Returns the entries of those that are gone.
+fn nfs_gone(system: &System, of_nfs: Vec<Change>, restored: &mut Restored) -> Vec<Target> {
     let mut gone = Vec::new();
-    for target in servers.into_iter().map(|change| change.target) {
-        let Target::Server { path } = &target else { continue };
-        match nfs_kept::end(system, path) {
+    for target in of_nfs.into_iter().map(|change| change.target) {
+        let ended = match &target {
+            Target::Server { path } => nfs_kept::end(system, path),
+            Target::TrialDirectory(place) => place.remove(),
+            _ => continue,
+        };
+        match ended {
             Ok(done) => {
                 restored.done.extend(done);
                 gone.push(target);
@@ -213,8 +219,9 @@ pub(super) fn put_back(
         Target::Added { class, device, sequence, is_known } => {
             added::remove(system, class, device, (*sequence, *is_known))
         }
-        // Gone by now, see `servers_gone` and `layers_gone`.
+        // Gone by now, see `nfs_gone` and `layers_gone`.
         Target::Server { .. }
+        | Target::TrialDirectory(_)
         | Target::Above { .. }
         | Target::Mapped { .. }
         | Target::Array { .. } => Ok(None),

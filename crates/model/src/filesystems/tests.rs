@@ -132,8 +132,8 @@ fn names_a_filesystem(line: &str) -> bool {
     if code.starts_with("//") {
         return false;
     }
-    // Small filesystems in memory are mounted for many purposes.
-    let others = ["raw", "tmpfs"];
+    // Small filesystems in memory are mounted for many purposes; NFS is a protocol, too.
+    let others = ["raw", "tmpfs", "nfs"];
     let names = FILESYSTEMS.iter().map(|one| one.name).filter(|name| !others.contains(name));
     let mut all: Vec<&str> = names.collect();
     all.extend(["Btrfs", "XFS"]);

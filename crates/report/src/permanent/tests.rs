@@ -213,6 +213,28 @@ fn an_export_is_lines_of_the_server_and_of_the_client() {
 }
 
 #[test]
+fn a_directory_of_a_server_is_one_line_without_a_disk() {
+    let made = changed(
+        |stack| {
+            *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("nfs", "none") };
+            stack.filesystem.mount = vec!["noatime".to_owned()];
+            stack.filesystem.export = Some(Export {
+                from: "nas:/srv/bench".to_owned(),
+                version: "4.2".to_owned(),
+                rsize: None,
+                wsize: Some(Bytes::kib(256)),
+            });
+        },
+        |record| record.in_force.mkfs = vec![],
+    );
+    assert_eq!(
+        lines(&made),
+        ["nas:/srv/bench /MOUNT-POINT nfs hard,vers=4.2,wsize=262144,noatime 0 0"]
+    );
+    assert_eq!(made.back, ["remove the line from /etc/fstab"]);
+}
+
+#[test]
 fn files_in_memory_have_the_size_of_the_trials_and_no_device() {
     let made = changed(
         |stack| *stack = Stack { label: "xfs/none".to_owned(), ..fixture::stack("tmpfs", "none") },

@@ -130,6 +130,12 @@ fn flushes(
         let text = "exported async: the NFS server confirms data that its disk may not have";
         found.push((DurabilityClass::Unsafe, text.to_owned()));
     }
+    if let Some(export) = &stack.filesystem.export {
+        let from = &export.from;
+        let text = format!("{from} may be exported async, or from memory: its server does not say");
+        found.push((DurabilityClass::Unsafe, text));
+        return;
+    }
     let told = stack.device.settings.write_cache;
     let cache = in_force.and_then(|found| found.device.queue.write_cache.as_deref());
     // The kernel's word on the cache is the device's own where the lab did not change it.

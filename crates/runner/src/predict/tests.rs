@@ -26,6 +26,7 @@ fn stack(filesystem: &str) -> Stack {
             discard: false,
             overlay: None,
             nfs: None,
+            export: None,
         },
         scheduler: Scheduler::plain("none"),
         memory: Memory::quarter(),

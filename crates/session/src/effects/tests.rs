@@ -29,6 +29,7 @@ fn stack(path: &str) -> Stack {
             discard: false,
             overlay: None,
             nfs: None,
+            export: None,
         },
         scheduler: Scheduler::plain("none"),
         memory: Memory::quarter(),
@@ -56,6 +57,29 @@ fn a_disk_and_every_command_are_named_once() {
     let rights = "(privileged: all rights of root and all of /dev)";
     assert_eq!(lines[2], format!("runs mine {rights}: ./fill {{dir}}"));
     assert_eq!(lines[3], format!("runs mine {rights}: ./measure {{dir}}"));
+}
+
+#[test]
+fn the_directory_of_a_server_is_named_once() {
+    let mut remote = stack("/dev/disk/by-id/ssd");
+    remote.device.backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
+    remote.filesystem.kind = "nfs".to_owned();
+    remote.filesystem.export = Some(seekwell_model::stack::Export {
+        from: "nas:/srv/bench".to_owned(),
+        version: "4.2".to_owned(),
+        rsize: None,
+        wsize: None,
+    });
+    let mut effects = Effects::default();
+    effects.add_stack(&remote).unwrap();
+    effects.add_stack(&remote).unwrap();
+    assert_eq!(
+        effects.lines(),
+        [
+            "makes a directory in nas:/srv/bench, and removes that at the end",
+            "writes an image of 64MiB in memory",
+        ]
+    );
 }
 
 #[test]

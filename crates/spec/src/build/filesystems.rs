@@ -4,7 +4,7 @@ use super::{Axis, Named, name_or, unique};
 use crate::source::{Problem, Span, shorten};
 use crate::walk::Checked;
 use seekwell_model::filesystems::{DEFAULT_FILESYSTEM, filesystem, names_of};
-use seekwell_model::stack::{Filesystem, Nfs, Overlay, WriteBack};
+use seekwell_model::stack::{Export, Filesystem, Nfs, Overlay, WriteBack};
 use seekwell_model::units::Nanos;
 
 /// The filesystem axis.
@@ -21,10 +21,12 @@ pub(super) fn filesystems(tables: &[Checked]) -> Result<Axis<Filesystem>, Proble
         value.discard = table.values.bool("discard");
         value.overlay = table.table("overlay").map(overlay).transpose()?;
         value.nfs = table.table("nfs").map(nfs);
+        value.export = table.table("export").map(export);
         check_without(table, kind)?;
         check_one_above(table)?;
         check_arguments(table)?;
         check_host_files(table, kind)?;
+        check_export(table, kind)?;
         let name = name_or(table, || default_name(&value))?;
         value.name = name.value;
         // A message about a filesystem without a name points at its type.
@@ -44,6 +46,7 @@ fn plain(kind: &str) -> Filesystem {
         discard: false,
         overlay: None,
         nfs: None,
+        export: None,
     }
 }
 
@@ -80,6 +83,17 @@ fn nfs(table: &Checked) -> Nfs {
     }
 }
 
+fn export(table: &Checked) -> Export {
+    let values = &table.values;
+    let text = |name: &str| values.text(name).unwrap_or_default().to_owned();
+    Export {
+        from: text("from"),
+        version: text("version"),
+        rsize: values.size("rsize"),
+        wsize: values.size("wsize"),
+    }
+}
+
 /// The type with its options, for example `ext3[-O ^dir_index,noatime]`.
 fn default_name(value: &Filesystem) -> String {
     let mut options = Vec::new();
@@ -99,6 +113,12 @@ fn default_name(value: &Filesystem) -> String {
         let commit = if nfs.is_async { ",async" } else { "" };
         options.push(format!("nfs={}{commit}", nfs.version));
     }
+    if let Some(export) = &value.export {
+        let sizes = [("rsize", export.rsize), ("wsize", export.wsize)];
+        options.extend([export.from.clone(), export.version.clone()]);
+        options
+            .extend(sizes.iter().filter_map(|(name, size)| Some(format!("{name}={}", (*size)?))));
+    }
     match options.is_empty() {
         true => value.kind.clone(),
         false => format!("{}[{}]", value.kind, options.join(",")),
@@ -112,6 +132,8 @@ fn check_without(table: &Checked, kind: &str) -> Result<(), Problem> {
         (&["mkfs", "mount", "discard", "overlay", "nfs"], "the device without a filesystem")
     } else if definition.is_in_memory {
         (&["mkfs", "discard", "overlay", "nfs"], "in memory and made by mounting it")
+    } else if definition.is_remote {
+        (&["mkfs", "discard", "overlay", "nfs"], "a directory of another machine")
     } else {
         return Ok(());
     };
@@ -135,6 +157,34 @@ fn check_one_above(table: &Checked) -> Result<(), Problem> {
     }
 }
 
+/// A directory of a server has to be named, and anything else is not one.
+fn check_export(table: &Checked, kind: &str) -> Result<(), Problem> {
+    let is_remote = filesystem(kind).is_some_and(|one| one.is_remote);
+    let Some(place) = table.places.get("export") else {
+        if !is_remote {
+            return Ok(());
+        }
+        let message = format!("type = \"{kind}\" needs `export`, the directory of the server");
+        let remedy = "write export = \"SERVER:/PATH\"; for a server that the trial starts, write the type of its filesystem and nfs = \"4.2\"";
+        return Err(Problem::new(table.place("type").unwrap_or_default(), message, remedy));
+    };
+    if !is_remote {
+        let remote = names_of(|one| one.is_remote);
+        let message = format!("`export` with type = \"{kind}\", which is on the stack's device");
+        let remedy = format!(
+            "write type = \"{remote}\"; for a server that the trial starts, write nfs = {{ export = \"sync\" }}"
+        );
+        return Err(Problem::new(place.key, message, remedy));
+    }
+    let from = table.table("export").and_then(|export| export.values.text("from"));
+    let from = from.unwrap_or_default();
+    if Export::server_and_path(from).is_none() {
+        let message = format!("\"{}\" is not a server and a path", shorten(from, 40));
+        return Err(Problem::new(place.value, message, "write export = \"SERVER:/PATH\""));
+    }
+    Ok(())
+}
+
 /// mkfs and mount run as root: a lab gives them no file and no other device of the host.
 fn check_host_files(table: &Checked, kind: &str) -> Result<(), Problem> {
     let Some(definition) = filesystem(kind) else { return Ok(()) };
@@ -149,9 +199,18 @@ fn check_host_files(table: &Checked, kind: &str) -> Result<(), Problem> {
         let key = |option: &&str| option.split('=').next().unwrap_or_default().trim().to_owned();
         let found = text.split(',').find(|one| definition.refused_mount.contains(&&*key(one)));
         if let Some(option) = found {
-            let message =
-                format!("mount option `{}` is refused: it names another device", key(&option));
-            let remedy = "leave it out; [[journal]] puts a journal on another device";
+            let (why, remedy) = if definition.is_remote {
+                (
+                    "the trial sets it, or keeps a cache of its own",
+                    "leave it out; `export` has the server, the version and the sizes",
+                )
+            } else {
+                (
+                    "it names another device",
+                    "leave it out; [[journal]] puts a journal on another device",
+                )
+            };
+            let message = format!("mount option `{}` is refused: {why}", key(&option));
             return Err(Problem::new(span, message, remedy));
         }
     }

@@ -242,8 +242,11 @@ fn not_here(axes: &Axes<'_>, facts: &BackendFacts, index: usize) -> Why {
     }
     if !facts.kernel_filesystems.iter().any(|name| name == kernel_type) {
         let why = format!("this kernel does not mount {kernel_type}");
-        let remedy =
-            format!("use a kernel with {}, or take it out of the lab", definition.kernel_config);
+        let place = if definition.is_remote { " on the host (--place host)" } else { "" };
+        let remedy = format!(
+            "use a kernel with {}{place}, or take it out of the lab",
+            definition.kernel_config
+        );
         return Some((why, remedy));
     }
     if facts.read_only_filesystems.iter().any(|name| name == kernel_type) {

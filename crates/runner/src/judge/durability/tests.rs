@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixture;
 use seekwell_model::power_cut::STEP;
-use seekwell_model::stack::{Overlay, WriteBack};
+use seekwell_model::stack::{Export, Overlay, WriteBack};
 use seekwell_model::units::Bytes;
 
 /// A stack on a loop device.
@@ -53,6 +53,23 @@ fn what_weakens_the_promise_is_named() {
     }
     let weakest = of_stack(&stack("ext2", &["nobarrier"]), None);
     assert_eq!((weakest.class, weakest.reasons.len()), (Unsafe, 2));
+}
+
+#[test]
+fn nothing_is_promised_for_a_server_that_does_not_say() {
+    let mut remote = stack("nfs", &[]);
+    remote.filesystem.export = Some(Export {
+        from: "nas:/srv/bench".to_owned(),
+        version: "4.2".to_owned(),
+        rsize: None,
+        wsize: None,
+    });
+    let found = of_stack(&remote, None);
+    assert_eq!(found.class, DurabilityClass::Unsafe);
+    assert_eq!(
+        found.reasons,
+        ["nas:/srv/bench may be exported async, or from memory: its server does not say"]
+    );
 }
 
 #[test]
