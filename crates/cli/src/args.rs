@@ -220,6 +220,8 @@ pub enum DeviceCommand {
         /// Name of the device, NAME@BUS for one of its buses, or path of a device file
         name: String,
     },
+    /// Serve a modelled device in real time, as a block device of this machine, until Ctrl-C
+    Serve(DeviceServeArgs),
     /// Turn a disk specification of DiskSim into a device file
     Import(DeviceImportArgs),
     /// Compare a run on a device file with the same lab on the device itself, and keep the error in the
@@ -239,6 +241,16 @@ pub struct DeviceCompareArgs {
     /// Only show the comparison
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `device serve`.
+#[derive(Args, Debug)]
+pub struct DeviceServeArgs {
+    /// Name of the device, NAME@BUS for one of its buses, or path of a device file
+    pub name: String,
+    /// Seed of what a data sheet does not tell: the angle of the disk at its start, slower cells
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
 }
 
 /// Arguments of `device import`.

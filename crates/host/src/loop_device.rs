@@ -87,10 +87,20 @@ impl LoopDevice {
         &self.kernel_name
     }
 
-    /// The descriptor that keeps it attached, open read-write.
+    /// The descriptor that keeps it attached, open read-write unless it is [held for reading](Self::held_for_reading).
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Keeps it attached by a descriptor that is open for reading alone: no writer, so the guard passes the device once
+    /// it is claimed.
+    ///
+    /// # Errors
+    /// When it cannot be opened; it is free again then.
+    pub fn held_for_reading(self) -> Result<Self> {
+        let file = File::open(&self.path).map_err(Error::io("open", &self.path))?;
+        Ok(Self { file, ..self })
     }
 
     /// Its size.

@@ -303,6 +303,12 @@ pub enum SessionError {
     /// The run ended with an error.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A device cannot be served in real time.
+    #[error(transparent)]
+    Served(#[from] seekwell_serve::ServedError),
+    /// A served device without latency cannot be read.
+    #[error("cannot read the served device that measures the floor: {0}")]
+    Floor(#[source] io::Error),
     /// The backend could not restore what it changed.
     #[error("{0}")]
     PutBack(BackendError),

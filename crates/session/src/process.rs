@@ -1,6 +1,7 @@
-//! The processes that a run starts from its own program: agent, guardian, and the first process of
-//! a guest.
+//! The processes that a command starts from its own program: agent, guardian, the first process of
+//! a guest, and the server of a device.
 
+use crate::served::{self, ServingError};
 use seekwell_agent::guardian::GuardianError;
 use seekwell_agent::process::{ProcessError, read_request, run_trial};
 use seekwell_host::sysfs::System;
@@ -29,6 +30,9 @@ pub enum ServeError {
     /// The guardian was started without its socket.
     #[error("the guardian has no socket: {0}")]
     NoSocket(io::Error),
+    /// The server of a device.
+    #[error(transparent)]
+    Device(#[from] ServingError),
     /// The first process of a guest.
     #[error(transparent)]
     Guest(#[from] GuestError),
@@ -58,6 +62,10 @@ pub fn serve(
         {
             let pid = pid.to_str()?.parse().ok()?;
             Some(guardian_process(Path::new(list), pid, &input))
+        }
+        [server, seed, scratch, word, list] if server == served::SERVER => {
+            let arguments = [seed, scratch, word, list];
+            Some(served::server(arguments, input, output).map_err(ServeError::from))
         }
         _ => None,
     }

@@ -17,7 +17,7 @@ const LAYERS: [&[&str]; 10] = [
     &["workload"],
     &["agent"],
     &["virtual"],
-    &["runner"],
+    &["runner", "serve"],
     &["session"],
     &["cli"],
     &["bench"],

@@ -17,7 +17,9 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Component, Path};
 
-/// Lists the modelled devices, draws one, or makes a device file from a specification.
+mod serve;
+
+/// Lists the modelled devices, draws one, serves one, or makes a device file from a specification.
 ///
 /// # Errors
 /// When there is no such device, or a file is wrong or cannot be read or written.
@@ -32,6 +34,7 @@ pub fn run(session: &Session, command: &DeviceCommand) -> Result<Exit, Failure> 
             terminal::data(&terminal::harmless(&seekwell_device::draw(&file)));
             terminal::data(&terminal::harmless(&seekwell_device::catalogue::origins(&file)));
         }
+        DeviceCommand::Serve(arguments) => serve::run(session, arguments)?,
         DeviceCommand::Import(arguments) => import(arguments)?,
         DeviceCommand::Compare(arguments) => compare(arguments)?,
     }

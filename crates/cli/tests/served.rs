@@ -1,0 +1,258 @@
+//! `seekwell device serve`: modelled devices as block devices of this machine. Real loop devices; needs root and FUSE.
+//!
+//! Nothing here asserts a time of the real clock but that no answer comes before the model's.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Pid, Signal, kill_process};
+use seekwell_engine::buffer::Aligned;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{scope, sleep};
+use std::time::{Duration, Instant};
+
+/// Loop devices are numbered by the kernel: one test at a time, so that each sees its own come and go.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+const BLOCK: u64 = 4096;
+
+/// Patience with a machine under load before something counts as left behind.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A command that serves a device.
+struct Serving {
+    command: Child,
+    device: PathBuf,
+}
+
+impl Serving {
+    fn start(name: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seekwell"))
+            .args(["device", "serve", name])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(command.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        if line.is_empty() {
+            let mut said = String::new();
+            command.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            panic!("nothing is served: {said}");
+        }
+        Self { command, device: line.trim().into() }
+    }
+
+    fn queue(&self, attribute: &str) -> String {
+        let name = self.device.file_name().unwrap();
+        let path = Path::new("/sys/block").join(name).join(attribute);
+        std::fs::read_to_string(path).unwrap().trim().to_owned()
+    }
+
+    fn open(&self, flags: OFlags) -> File {
+        open(&self.device, flags | OFlags::DIRECT, Mode::empty()).unwrap().into()
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.command)
+    }
+
+    /// The server, a child of the command.
+    fn server(&self) -> Pid {
+        let pid = self.command.id();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()
+    }
+
+    fn end(self, signal: Signal) -> Output {
+        kill_process(self.pid(), signal).unwrap();
+        self.command.wait_with_output().unwrap()
+    }
+}
+
+/// Undo lists of served devices, and the settings of loop devices that a served one changes.
+fn traces() -> (Vec<String>, BTreeMap<String, String>) {
+    let names = |folder: &str| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    let lists = names("/var/lib/seekwell/undo");
+    let loops = names("/sys/block").into_iter().filter(|name| name.starts_with("loop"));
+    let settings = loops.flat_map(|name| {
+        let attributes = ["scheduler", "nr_requests", "max_sectors_kb", "read_ahead_kb"];
+        attributes.map(|attribute| {
+            let path = format!("/sys/block/{name}/queue/{attribute}");
+            (path.clone(), std::fs::read_to_string(path).unwrap_or_default())
+        })
+    });
+    (lists.into_iter().filter(|name| name.contains("-served-")).collect(), settings.collect())
+}
+
+/// Waits until a device is detached and everything is as it was before.
+fn is_gone(device: &Path, before: &(Vec<String>, BTreeMap<String, String>)) {
+    let backing = Path::new("/sys/block").join(device.file_name().unwrap()).join("loop");
+    let begun = Instant::now();
+    loop {
+        let now = traces();
+        // A loop device that is new is as the kernel makes it.
+        let is_same =
+            now.0 == before.0 && before.1.iter().all(|(path, value)| now.1[path] == *value);
+        if is_same && !backing.exists() {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{}: {now:?}\nbefore: {before:?}", device.display());
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// Reads a block in each of so many threads at once; the time of all.
+fn reads(file: &File, threads: u64) -> Duration {
+    let begun = Instant::now();
+    scope(|scope| {
+        for nth in 0..threads {
+            scope.spawn(move || {
+                let mut buffer = Aligned::zeroed(BLOCK);
+                file.read_exact_at(&mut buffer, nth * BLOCK).unwrap();
+            });
+        }
+    });
+    begun.elapsed()
+}
+
+/// Returns false, and counts a skip, where nothing can be served.
+fn can_serve(test: &str) -> bool {
+    if !seekwell_testing::root() {
+        seekwell_testing::skip(test, "needs root to serve a device");
+        return false;
+    }
+    for node in ["/dev/fuse", "/dev/loop-control"] {
+        if !Path::new(node).exists() {
+            seekwell_testing::skip(test, &format!("there is no {node}"));
+            return false;
+        }
+    }
+    true
+}
+
+#[test]
+fn a_served_device_answers_at_the_models_time_and_many_at_once() {
+    if !can_serve("a_served_device_answers") {
+        return;
+    }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = traces();
+    let served = Serving::start("fixed,fixed.read_latency_us=200000,fixed.write_latency_us=1000");
+    let [direct, autoclear] = ["loop/dio", "loop/autoclear"].map(|name| served.queue(name));
+    assert_eq!((direct.as_str(), autoclear.as_str()), ("1", "1"));
+    let limits =
+        ["nr_requests", "max_sectors_kb", "rotational", "write_cache", "logical_block_size"];
+    let limits = limits.map(|name| served.queue(&format!("queue/{name}")));
+    assert_eq!(limits, ["32", "512", "0", "write through", "512"]);
+
+    let file = served.open(OFlags::RDWR);
+    let mut written = Aligned::zeroed(BLOCK);
+    written.iter_mut().enumerate().for_each(|(nth, byte)| *byte = nth as u8);
+    let begun = Instant::now();
+    file.write_all_at(&written, 5 * BLOCK).unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(1));
+    let mut read = Aligned::zeroed(3 * BLOCK);
+    let begun = Instant::now();
+    file.read_exact_at(&mut read, 4 * BLOCK).unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(200));
+    let expected = [vec![0; BLOCK as usize], written.to_vec(), vec![0; BLOCK as usize]].concat();
+    assert!(read[..] == expected[..]);
+    // Twelve after one another would take 2.4 s.
+    let (one, many) = (reads(&file, 1), reads(&file, 12));
+    assert!(many < 6 * one, "12 reads at once took {many:?}, one took {one:?}");
+
+    drop(file);
+    let device = served.device.clone();
+    let output = served.end(Signal::INT);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for part in
+        ["serving Fixed latency", "a read of 4 KiB that takes the model no time", " requests; "]
+    {
+        assert!(said.contains(part), "{said}");
+    }
+    is_gone(&device, &before);
+}
+
+#[test]
+fn a_served_device_is_read_by_the_probe_and_written_only_when_it_is_claimed() {
+    if !can_serve("a_served_device_is_read_by_the_probe") {
+        return;
+    }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = traces();
+    let served = Serving::start("fixed");
+    let probe = |arguments: &[&str]| {
+        let mut probe = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+        let output = probe.arg("probe").arg(&served.device).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, said) = probe(&["--write"]);
+    assert_eq!(status, Some(3), "{said}");
+    assert!(said.contains("was not claimed"), "{said}");
+    // Which process serves it is no reason against it: it holds the device for reading alone.
+    let mut claim = Command::new(env!("CARGO_BIN_EXE_seekwell"));
+    let claim = claim.arg("claim").arg(&served.device).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&claim.stderr);
+    assert!(!said.contains("in use") && !said.contains("open for writing"), "{said}");
+    let (status, said) = probe(&[]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("no rotation found"), "{said}");
+    let device = served.device.clone();
+    assert_eq!(served.end(Signal::TERM).status.code(), Some(0));
+    is_gone(&device, &before);
+}
+
+#[test]
+fn nothing_is_left_of_a_served_device_when_a_process_is_killed() {
+    if !can_serve("nothing_is_left_of_a_served_device") {
+        return;
+    }
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = traces();
+    // Data in the page cache has to be written when the device is let go.
+    let dirty = |served: &Serving| {
+        let data = vec![3; 4 << 20];
+        open(&served.device, OFlags::RDWR, Mode::empty())
+            .map(File::from)
+            .unwrap()
+            .write_all_at(&data, 0)
+            .unwrap();
+    };
+    let served = Serving::start("fixed");
+    dirty(&served);
+    let device = served.device.clone();
+    assert_eq!(served.end(Signal::KILL).status.code(), None);
+    is_gone(&device, &before);
+
+    let served = Serving::start("fixed");
+    dirty(&served);
+    let device = served.device.clone();
+    kill_process(served.server(), Signal::KILL).unwrap();
+    let output = served.command.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the server of the device ended by itself"), "{said}");
+    is_gone(&device, &before);
+}
+
+#[test]
+fn a_device_that_is_not_there_is_not_served() {
+    let output = Command::new(env!("CARGO_BIN_EXE_seekwell"))
+        .args(["device", "serve", "none-such"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("none-such"), "{said}");
+}
