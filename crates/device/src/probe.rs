@@ -16,6 +16,7 @@ mod describe;
 mod flash;
 mod head;
 mod line;
+mod nearness;
 mod report;
 mod rotation;
 mod seek;
@@ -35,6 +36,7 @@ pub use flash::{
     judge_flash, probe_flash,
 };
 pub use line::{Line, Point};
+pub use nearness::{Nearness, nearness};
 pub use report::summary;
 pub use seek::SeekPoint;
 pub use simulated::Simulated;
@@ -318,7 +320,7 @@ pub fn probe(
     found(tell, report::of_rotation(turn_ns));
     tell(News::Begins(Stage::Buffer));
     let buffer = buffer::find(&mut head)?;
-    head.hit_below_ns = buffer.hit_below_ns();
+    head.hit_below_ns = buffer.hit_below_ns;
     found(tell, report::of_buffer(&buffer));
     tell(News::Begins(Stage::Zones));
     let zones = zones::find(&mut head)?;

@@ -13,7 +13,7 @@ use crate::presented::Presented;
 mod calibrate;
 mod disk;
 mod layout;
-mod mechanics;
+pub(crate) mod mechanics;
 mod seek;
 mod segments;
 mod service;

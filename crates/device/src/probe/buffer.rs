@@ -13,6 +13,9 @@ const IDLE_NS: u64 = 120_000_000;
 const MOST_SECTORS: u64 = 32 << 11;
 const MOST_SEGMENTS: usize = 64;
 
+/// Longest hit that tells the rate of the bus on a noisy host, in sectors.
+const LONG_HIT: u32 = 256;
+
 /// Length of a long run: segments up to this size are found.
 const RUN_SECTORS: u64 = 16 << 11;
 
@@ -39,20 +42,14 @@ pub struct Buffer {
     pub segment_sectors: Interval,
     /// True when it reads ahead again once the data read ahead is used up.
     pub resumes_read_ahead: bool,
-}
-
-impl Buffer {
-    /// Time below which a read of a block comes from the buffer; 0 when the buffer serves none.
-    pub(super) fn hit_below_ns(&self) -> u64 {
-        let moving_ns = self.mb_per_s.map_or(0.0, |rate| f64::from(BLOCK) * 512e3 / rate.value);
-        self.hit_ns.map_or(0, |hit| below(hit.value + moving_ns))
-    }
+    /// Time below which a read of a block comes from the buffer, in nanoseconds; 0 when the buffer serves none.
+    pub hit_below_ns: u64,
 }
 
 /// Time that tells the buffer from the medium, given the time of a block from the buffer. The margin is that of a
 /// host's clock and interrupts; a block of the medium takes less only when it happens to be under the head.
-fn below(hit_ns: f64) -> u64 {
-    (hit_ns * 1.2) as u64 + 15_000
+fn below(hit_ns: f64, noise_ns: f64) -> u64 {
+    (hit_ns * 1.2 + 6.0 * noise_ns) as u64 + 15_000
 }
 
 /// Finds command cost, bus and buffer.
@@ -67,17 +64,27 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer, ProbeError> {
         (false, false) => return Ok(none()),
     };
     let most = head.target.geometry().max_request_bytes / 512;
-    let large = most.clamp(BLOCK, 32);
-    let sectors = f64::from(large.saturating_sub(BLOCK));
-    let per_sector_ns = per_sector(small, follow_up(head, before, large)?, sectors);
+    head.hit_below_ns = below(small.value, head.noise_ns);
+    let (per_sector_ns, read_ahead_sectors);
+    if head.is_noisy() {
+        // Only a long hit tells the bus from the noise, and it must not reach beyond what was read ahead.
+        read_ahead_sectors = read_ahead(head, before)?;
+        let half = align(read_ahead_sectors.value as u64 / 2) as u32;
+        let large = most.min(half).clamp(BLOCK, LONG_HIT);
+        let sectors = f64::from(large.saturating_sub(BLOCK));
+        per_sector_ns = per_sector(small, follow_up(head, before, large)?, sectors);
+    } else {
+        let large = most.clamp(BLOCK, 32);
+        let sectors = f64::from(large.saturating_sub(BLOCK));
+        per_sector_ns = per_sector(small, follow_up(head, before, large)?, sectors);
+        read_ahead_sectors = read_ahead(head, before)?;
+    }
     let moving_ns = per_sector_ns.map_or(0.0, |ns| ns.value * f64::from(BLOCK));
     let mb_per_s = per_sector_ns.map(|ns| Interval {
         value: 512e3 / ns.value,
         low: 512e3 / ns.high,
         high: 512e3 / ns.low,
     });
-    head.hit_below_ns = below(small.value);
-    let read_ahead_sectors = read_ahead(head, before)?;
     let ahead = read_ahead_sectors.value as u64;
     let keeps_delivered = keeps_delivered(head, before, ahead)?;
     let behind = if keeps_delivered { behind(head)? } else { interval_of(0) };
@@ -100,6 +107,7 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Buffer, ProbeError> {
         keeps_delivered,
         segment_sectors,
         resumes_read_ahead: resumes(head, before, ahead)?,
+        hit_below_ns: head.hit_below_ns,
     })
 }
 
@@ -114,6 +122,7 @@ fn none() -> Buffer {
         keeps_delivered: false,
         segment_sectors: interval_of(0),
         resumes_read_ahead: false,
+        hit_below_ns: 0,
     }
 }
 
@@ -179,14 +188,19 @@ fn read_ahead(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> 
 /// Places whose read-ahead is still there after as many others were read.
 fn segments(head: &mut Head<'_>, before: u32) -> Result<Interval, ProbeError> {
     let mut is_kept = |others: usize| {
-        let next = start(head, before)?;
-        head.wait(IDLE_NS);
-        for _ in 0..others {
-            start(head, before)?;
+        // A delay of the host makes a hit look like a miss, so that a miss is tried again.
+        for _ in 0..if head.is_noisy() { 2 } else { 1 } {
+            let next = start(head, before)?;
             head.wait(IDLE_NS);
+            for _ in 0..others {
+                start(head, before)?;
+                head.wait(IDLE_NS);
+            }
+            if head.read(next, BLOCK)?.took_ns() < head.hit_below_ns {
+                return Ok(true);
+            }
         }
-        let found = head.read(next, BLOCK)?;
-        Ok::<bool, ProbeError>(found.took_ns() < head.hit_below_ns)
+        Ok::<bool, ProbeError>(false)
     };
     let (mut kept, mut gone) = (0, MOST_SEGMENTS);
     while gone - kept > 1 {

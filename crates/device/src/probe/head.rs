@@ -14,6 +14,12 @@ const EVICTING: usize = 72;
 /// Attempts at a read that does not come from the buffer.
 const ATTEMPTS: usize = 3;
 
+/// Scatter in nanoseconds up to which one reading of an angle is enough.
+const QUIET_NS: f64 = 1_000.0;
+
+/// Differences of angles of so many times the scatter are more than chance.
+const SLACK: f64 = 6.0;
+
 /// The target with what is known so far.
 pub(super) struct Head<'t> {
     pub(super) target: &'t mut dyn Target,
@@ -21,6 +27,8 @@ pub(super) struct Head<'t> {
     pub(super) turn_ns: f64,
     /// Reads that take less come from the buffer; 0 until it is known.
     pub(super) hit_below_ns: u64,
+    /// Scatter of the end of a read that the host adds, in nanoseconds; 0 until it is known, and next to nothing on a model.
+    pub(super) noise_ns: f64,
     /// Reads elsewhere that push a place out of the disk's buffer.
     pub(super) evicting: usize,
     random: Xoshiro256PlusPlus,
@@ -29,7 +37,7 @@ pub(super) struct Head<'t> {
 impl<'t> Head<'t> {
     pub(super) fn new(target: &'t mut dyn Target, seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { target, turn_ns: 0.0, hit_below_ns: 0, evicting: EVICTING, random }
+        Self { target, turn_ns: 0.0, hit_below_ns: 0, noise_ns: 0.0, evicting: EVICTING, random }
     }
 
     pub(super) fn sectors(&self) -> u64 {
@@ -103,6 +111,33 @@ impl<'t> Head<'t> {
         Ok(self.phase(end_ns))
     }
 
+    /// Readings of an angle that are taken: several where the host adds to the time of each.
+    pub(super) fn readings(&self) -> usize {
+        if self.noise_ns < QUIET_NS { 1 } else { 3 }
+    }
+
+    /// True when the host adds so much to times that single readings tell little.
+    pub(super) fn is_noisy(&self) -> bool {
+        self.noise_ns >= QUIET_NS
+    }
+
+    /// Differences of angles up to this one are none, in nanoseconds.
+    pub(super) fn slack_ns(&self, sector_ns: f64) -> f64 {
+        (2.0 * sector_ns).max(SLACK * self.noise_ns)
+    }
+
+    /// The angles of many blocks, each the middle one of its readings. All are read once before any is read again, in
+    /// this order, so that the disk's buffer holds none of them any more.
+    pub(super) fn angles(&mut self, lbas: &[u64]) -> Result<Vec<f64>, ProbeError> {
+        let mut readings = vec![Vec::new(); lbas.len()];
+        for _ in 0..self.readings() {
+            for (lba, readings) in lbas.iter().zip(&mut readings) {
+                readings.push(self.angle(*lba)?);
+            }
+        }
+        Ok(readings.iter().map(|angles| middle_angle(angles, self.turn_ns)).collect())
+    }
+
     /// The angle at a time.
     pub(super) fn phase(&self, at_ns: u64) -> f64 {
         (at_ns as f64).rem_euclid(self.turn_ns)
@@ -112,6 +147,17 @@ impl<'t> Head<'t> {
 /// The block that holds a sector.
 pub(super) const fn align(lba: u64) -> u64 {
     lba / BLOCK as u64 * BLOCK as u64
+}
+
+/// The one of some angles that is nearest to all others; they are times below one turn.
+fn middle_angle(angles: &[f64], turn_ns: f64) -> f64 {
+    let apart = |one: f64, other: f64| {
+        let off = (one - other).rem_euclid(turn_ns);
+        off.min(turn_ns - off)
+    };
+    let far = |angle: f64| angles.iter().map(|other| apart(angle, *other)).sum::<f64>();
+    let nearest = angles.iter().min_by(|one, other| far(**one).total_cmp(&far(**other)));
+    nearest.copied().unwrap_or(0.0)
 }
 
 /// The middle of some numbers; `None` when there are none.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
-use super::head::{BLOCK, Head};
+use super::head::{BLOCK, Head, median};
 use super::{Interval, ProbeError};
 
 /// Places that are read again and again, in two halves: each half is more than most disks have segments, so that every
@@ -55,6 +55,7 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Interval, ProbeError> {
     let span_s = seconds(head.target.now_ns() - begun_ns);
     let turns_per_s = sharpen(&ends, turns_per_s, span_s);
     let turn_ns = 1e9 / turns_per_s;
+    head.noise_ns = noise_ns(&ends, turns_per_s);
     // The scatter of the angles over the span, three standard errors.
     let scatter = scatter_turns(&ends, turns_per_s);
     let count = ends.iter().map(Vec::len).sum::<usize>().max(1);
@@ -166,6 +167,22 @@ fn sharpen(ends: &Ends, turns_per_s: f64, span_s: f64) -> f64 {
         step /= 5.0;
     }
     middle
+}
+
+/// Typical distance of the end of a read from the middle one of its place, as a standard deviation in nanoseconds. Those few
+/// that the buffer served, or that another program delayed, do not count.
+fn noise_ns(ends: &Ends, turns_per_s: f64) -> f64 {
+    const OF_NORMAL: f64 = 1.4826;
+    let of_place = |times: &Vec<f64>| {
+        let turns: Vec<f64> = times.iter().map(|time| time * turns_per_s).collect();
+        let first = turns.first().copied().unwrap_or(0.0);
+        let off: Vec<f64> =
+            turns.iter().map(|turn| turn - first - (turn - first).round()).collect();
+        let middle = median(off.clone()).unwrap_or(0.0);
+        off.into_iter().map(|turn| (turn - middle).abs()).collect::<Vec<_>>()
+    };
+    let turns = median(ends.iter().flat_map(of_place).collect()).unwrap_or(0.0);
+    turns * OF_NORMAL * 1e9 / turns_per_s
 }
 
 /// Standard deviation of the angles of each place around their mean, in turns.

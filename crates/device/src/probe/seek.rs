@@ -52,6 +52,10 @@ struct Pair {
     to_angle: Option<f64>,
     low: f64,
     high: f64,
+    /// Lower bounds by single reads: one that the host delayed may be too high.
+    lows: Vec<f64>,
+    /// The interval is narrow, and on a noisy host it was confirmed.
+    checked: bool,
 }
 
 /// Finds the cost of a read without a seek, of a change of head, and the seek curve.
@@ -62,8 +66,8 @@ pub(super) fn find(
 ) -> Result<Found, ProbeError> {
     let mut pairs = pairs(head, zones, tracks)?;
     for _ in 0..ROUNDS {
-        for pair in pairs.iter_mut().filter(|pair| pair.high - pair.low > NARROW_NS) {
-            halve(head, pair)?;
+        for pair in pairs.iter_mut().filter(|pair| !pair.checked) {
+            narrow(head, pair)?;
         }
     }
     let reason = "every second read came from the disk's buffer";
@@ -117,6 +121,8 @@ fn pairs(
         to_angle: None,
         low: 0.0,
         high: f64::INFINITY,
+        lows: Vec::new(),
+        checked: false,
     };
     let block = u64::from(BLOCK);
     let spread = per_track - 4 * block;
@@ -155,7 +161,8 @@ fn on_one_track(head: &mut Head<'_>, lba: u64, sector_ns: f64) -> Result<u64, Pr
     for _ in 0..4 {
         let [after, before] = [head.angle(to)?, head.angle(to.saturating_sub(APART))?];
         let off = (after - before - APART as f64 * sector_ns).rem_euclid(head.turn_ns);
-        if off < 2.0 * sector_ns || off > head.turn_ns - 2.0 * sector_ns {
+        let slack_ns = head.slack_ns(sector_ns);
+        if off < slack_ns || off > head.turn_ns - slack_ns {
             break;
         }
         to += 2 * APART;
@@ -202,12 +209,24 @@ impl Map {
     }
 }
 
-/// One read of a pair, timed for the middle of its interval.
-fn halve(head: &mut Head<'_>, pair: &mut Pair) -> Result<(), ProbeError> {
+/// One read of a pair, timed for the middle of its interval. When it is narrow on a noisy host, one timed below it, which
+/// must miss the block: if it catches it, a delay had raised the lower bound, and the search continues.
+fn narrow(head: &mut Head<'_>, pair: &mut Pair) -> Result<(), ProbeError> {
+    let narrow_ns = NARROW_NS.max(2.0 * head.noise_ns);
+    let is_narrow = |pair: &Pair| pair.high - pair.low <= narrow_ns;
+    let is_check = is_narrow(pair);
+    let middle = f64::midpoint(pair.low, pair.high);
+    let told = catch(head, pair, if is_check { pair.low - narrow_ns } else { middle })?;
+    pair.checked = told && is_narrow(pair) && (is_check || !head.is_noisy());
+    Ok(())
+}
+
+/// One read of a pair, timed so that the block passes `after_ns` later. Returns true when it told something.
+fn catch(head: &mut Head<'_>, pair: &mut Pair, after_ns: f64) -> Result<bool, ProbeError> {
     let aim = pair
         .to_angle
         .filter(|_| pair.high.is_finite())
-        .map(|angle| (angle - f64::midpoint(pair.low, pair.high)).rem_euclid(head.turn_ns));
+        .map(|angle| (angle - after_ns).rem_euclid(head.turn_ns));
     let offset = match (aim, pair.from_angle) {
         (Some(aim), Some(angle)) if pair.spread > 0 => start_for(head, pair, angle, aim),
         _ => 0,
@@ -222,13 +241,30 @@ fn halve(head: &mut Head<'_>, pair: &mut Pair) -> Result<(), ProbeError> {
     let found = head.read(pair.to, BLOCK)?;
     if found.took_ns() < head.hit_below_ns {
         head.evict()?;
-        return Ok(());
+        return Ok(false);
     }
-    pair.to_angle = Some(head.phase(found.end_ns));
-    let took_ns = found.took_ns() as f64;
+    let late_ns = late(head, pair, head.phase(found.end_ns));
+    let took_ns = found.took_ns() as f64 - late_ns;
     pair.high = pair.high.min(took_ns);
-    pair.low = pair.low.max(took_ns - head.turn_ns);
-    Ok(())
+    pair.lows.push(took_ns - head.turn_ns);
+    let high = pair.high;
+    pair.lows.retain(|low| *low < high);
+    pair.low = pair.lows.iter().copied().fold(0.0, f64::max);
+    Ok(true)
+}
+
+/// Time by which a read of the second block ended after the block had passed: the earliest end of all tells when that is.
+fn late(head: &Head<'_>, pair: &mut Pair, angle: f64) -> f64 {
+    // Without noise the last angle is as good as the first.
+    let before = pair.to_angle.filter(|_| head.is_noisy()).unwrap_or(angle);
+    let late_ns = (angle - before).rem_euclid(head.turn_ns);
+    // Half a turn and more is earlier.
+    if late_ns < head.turn_ns / 2.0 {
+        pair.to_angle = Some(before);
+        return late_ns;
+    }
+    pair.to_angle = Some(angle);
+    0.0
 }
 
 /// Sectors into the first track at which a read ends just before the angle `aim`, so that the disk has no time to

@@ -46,14 +46,13 @@ pub(super) fn find(head: &mut Head<'_>, zones: &[FoundZone]) -> Result<Tracks, P
         return Err(unclear("the zones are too small; probe the whole disk"));
     }
     let base = align(u64::midpoint(found.first_lba, found.end_lba - count * step));
-    let mut angles = Vec::new();
-    for index in (0..count).rev() {
-        angles.push(head.angle(base + index * step)?);
-    }
+    let blocks: Vec<u64> = (0..count).rev().map(|index| base + index * step).collect();
+    let mut angles = head.angles(&blocks)?;
     angles.reverse();
     let sector_ns = head.turn_ns / per_track;
-    let jumps = jumps(&angles, step as f64 * sector_ns, head.turn_ns, sector_ns);
-    let groups = groups(&jumps);
+    let slack_ns = head.slack_ns(sector_ns);
+    let jumps = jumps(&angles, [step as f64 * sector_ns, head.turn_ns, sector_ns, slack_ns]);
+    let groups = groups(&jumps, slack_ns / sector_ns);
     let (first, tracks) = match groups {
         Groups::One(skew) => {
             let first = jumps.first().copied().ok_or(unclear("no change of track was seen"))?;
@@ -80,11 +79,11 @@ fn whole(sectors: f64) -> Interval {
 }
 
 /// Changes of track among blocks that are `step_ns` apart on one track.
-fn jumps(angles: &[f64], step_ns: f64, turn_ns: f64, sector_ns: f64) -> Vec<Jump> {
+fn jumps(angles: &[f64], [step_ns, turn_ns, sector_ns, slack_ns]: [f64; 4]) -> Vec<Jump> {
     let off = |pair: &[f64]| (pair[1] - pair[0] - step_ns).rem_euclid(turn_ns);
     let jump = |(index, ns): (usize, f64)| {
         // Nearly a turn is a little less than nothing.
-        let is_none = ns < 2.0 * sector_ns || ns > turn_ns - 2.0 * sector_ns;
+        let is_none = ns < slack_ns || ns > turn_ns - slack_ns;
         (!is_none).then_some(Jump { index, sectors: ns / sector_ns })
     };
     angles.windows(2).map(off).enumerate().filter_map(jump).collect()
@@ -101,13 +100,13 @@ enum Groups {
 
 /// Divides the jumps at the widest gap between sizes; the rarer, or of equally many the larger, are changes of
 /// cylinder.
-fn groups(jumps: &[Jump]) -> Groups {
+fn groups(jumps: &[Jump], least_gap: f64) -> Groups {
     let mut sizes: Vec<f64> = jumps.iter().map(|jump| jump.sectors).collect();
     sizes.sort_by(f64::total_cmp);
     let middle = median(sizes.clone()).unwrap_or(0.0);
     let gaps = sizes.windows(2).enumerate().map(|(index, pair)| (index, pair[1] - pair[0]));
     let widest = gaps.max_by(|one, other| one.1.total_cmp(&other.1));
-    let Some((index, _)) = widest.filter(|(_, gap)| *gap >= 2.0) else {
+    let Some((index, _)) = widest.filter(|(_, gap)| *gap >= least_gap) else {
         return Groups::One(middle);
     };
     let (small, large) = sizes.split_at(index + 1);
@@ -141,14 +140,24 @@ fn heads(jumps: &[Jump], [track, cylinder]: [f64; 2]) -> Option<u32> {
 
 /// First sector behind the change of track between `low` and `step` sectors farther.
 fn border(head: &mut Head<'_>, low: u64, step: u64, sector_ns: f64) -> Result<u64, ProbeError> {
-    let end_of_low = head.angle(low)?;
-    let unit = head.unit();
+    let end_of_low = head.angles(&[low])?.first().copied().unwrap_or(0.0);
+    let (unit, slack_ns) = (head.unit(), head.slack_ns(sector_ns));
     // A read that ends on the track of `low` ends at the angle that its distance says.
     let mut is_behind = |lba: u64, sectors: u32| {
         let distance = (lba + u64::from(sectors)) as f64 - (low + u64::from(BLOCK)) as f64;
-        let end_ns = head.medium(lba, sectors)?.end_ns;
-        let off = (head.phase(end_ns) - end_of_low - distance * sector_ns).rem_euclid(head.turn_ns);
-        Ok::<bool, ProbeError>(off >= 2.0 * sector_ns && off <= head.turn_ns - 2.0 * sector_ns)
+        // One that another program delayed seems to be behind: it is read again.
+        for reading in 0..head.readings() {
+            if reading > 0 {
+                head.evict()?;
+            }
+            let end_ns = head.medium(lba, sectors)?.end_ns;
+            let off =
+                (head.phase(end_ns) - end_of_low - distance * sector_ns).rem_euclid(head.turn_ns);
+            if off < slack_ns || off > head.turn_ns - slack_ns {
+                return Ok(false);
+            }
+        }
+        Ok::<bool, ProbeError>(true)
     };
     let (mut before, mut behind) = (low, low + step);
     while behind - before > u64::from(BLOCK) {

@@ -368,7 +368,7 @@ fn clears_read_ahead(pen: &mut Pen<'_>, findings: &Findings) -> Result<Option<bo
         let next = Span { lba: at + u64::from((before + 1) * BLOCK), sectors: BLOCK };
         let times = pen.target.read_all(&[next], 1)?;
         cleared +=
-            usize::from(times.iter().any(|time| time.took_ns() >= findings.buffer.hit_below_ns()));
+            usize::from(times.iter().any(|time| time.took_ns() >= findings.buffer.hit_below_ns));
     }
     Ok(Some(cleared * 2 > LISTS))
 }

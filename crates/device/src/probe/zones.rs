@@ -38,14 +38,14 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Vec<FoundZone>, ProbeError> {
     let room = head.sectors() - (1 << 14);
     let places: Vec<u64> = (0..PLACES).map(|nth| align(room / (PLACES - 1) * nth)).collect();
     let mut measured = measure(head, &places)?;
+    let tolerance = tolerance(head);
+    settle(head, &mut measured, tolerance)?;
     let nearest = head.sectors() as f64 * ZONE_END;
     loop {
         let apart = |pair: &[Measured]| (pair[1].lba - pair[0].lba) as f64 > nearest;
         let ends: Vec<u64> = measured
             .windows(2)
-            .filter(|pair| {
-                !same(pair[0].sectors_per_track, pair[1].sectors_per_track) && apart(pair)
-            })
+            .filter(|pair| !same(pair[0], pair[1], tolerance) && apart(pair))
             .map(|pair| align(u64::midpoint(pair[0].lba, pair[1].lba)))
             .collect();
         if ends.is_empty() {
@@ -53,13 +53,59 @@ pub(super) fn find(head: &mut Head<'_>) -> Result<Vec<FoundZone>, ProbeError> {
         }
         measured.extend(measure(head, &ends)?);
         measured.sort_by_key(|place| place.lba);
+        settle(head, &mut measured, tolerance)?;
     }
-    Ok(join(&measured, head.sectors()))
+    Ok(join(&measured, head.sectors(), tolerance))
+}
+
+/// Difference of two lengths of one track, as a part of it, that angles may show: four standard errors of what the fit of
+/// [`length`] makes of the scatter, when the end of the track is in the middle of its blocks.
+fn tolerance(head: &Head<'_>) -> f64 {
+    const EXACT: f64 = 0.002;
+    const OF_SCATTER: f64 = 10.0;
+    const MOST: f64 = 0.02;
+    (EXACT + OF_SCATTER * head.noise_ns / head.turn_ns).min(MOST)
 }
 
 /// Two measurements of tracks that are equally long as far as angles tell.
-fn same(one: f64, other: f64) -> bool {
-    (one / other - 1.0).abs() < 0.002
+fn same(one: Measured, other: Measured, tolerance: f64) -> bool {
+    (one.sectors_per_track / other.sectors_per_track - 1.0).abs() < tolerance
+}
+
+/// Measures places again that differ from both of their neighbours, which agree: no zone is between two parts of another
+/// one. What differs twice takes the length of its neighbours.
+fn settle(
+    head: &mut Head<'_>,
+    measured: &mut [Measured],
+    tolerance: f64,
+) -> Result<(), ProbeError> {
+    if !head.is_noisy() {
+        return Ok(());
+    }
+    let lonely = |places: &[Measured]| -> Vec<usize> {
+        let is_lonely = |three: &[Measured]| {
+            same(three[0], three[2], tolerance) && !same(three[0], three[1], tolerance)
+        };
+        let found = places.windows(3).enumerate().filter(|(_, three)| is_lonely(three));
+        found.map(|(index, _)| index + 1).collect()
+    };
+    let again: Vec<u64> =
+        lonely(measured).into_iter().filter_map(|index| Some(measured.get(index)?.lba)).collect();
+    if again.is_empty() {
+        return Ok(());
+    }
+    for found in measure(head, &again)? {
+        if let Some(place) = measured.iter_mut().find(|place| place.lba == found.lba) {
+            *place = found;
+        }
+    }
+    for index in lonely(measured) {
+        let before = measured.get(index - 1).map(|place| place.sectors_per_track);
+        if let (Some(place), Some(sectors)) = (measured.get_mut(index), before) {
+            place.sectors_per_track = sectors;
+        }
+    }
+    Ok(())
 }
 
 fn measure(head: &mut Head<'_>, places: &[u64]) -> Result<Vec<Measured>, ProbeError> {
@@ -79,34 +125,71 @@ fn measure(head: &mut Head<'_>, places: &[u64]) -> Result<Vec<Measured>, ProbeEr
 /// Sectors of the track at each place, from blocks `step` sectors apart. Each pass reads one block of every place,
 /// backwards, so that reading ahead brings none of the next ones into the buffer.
 fn passes(head: &mut Head<'_>, places: &[(u64, u64)]) -> Result<Vec<f64>, ProbeError> {
-    let mut angles = vec![Vec::new(); places.len()];
-    for block in (0..BLOCKS).rev() {
-        for ((lba, step), angles) in places.iter().zip(&mut angles) {
-            angles.push(head.angle(lba + block * step)?);
-        }
-    }
-    let turn_ns = head.turn_ns;
-    let of_place = |((_, step), angles): (&(u64, u64), &Vec<f64>)| {
-        let pairs = angles.windows(2).map(|pair| (pair[0] - pair[1]).rem_euclid(turn_ns));
-        // Most pairs lie on one track; those across its end are off by the skew.
-        let between_ns = median(pairs.collect())?;
+    let of_block = |block: u64| places.iter().map(move |(lba, step)| lba + block * step);
+    let blocks: Vec<u64> = (0..BLOCKS).rev().flat_map(of_block).collect();
+    let angles = head.angles(&blocks)?;
+    let (turn_ns, noise_ns, is_noisy) = (head.turn_ns, head.noise_ns, head.is_noisy());
+    let of_place = |(nth, (_, step)): (usize, &(u64, u64))| {
+        // In the order of the blocks.
+        let angles: Vec<f64> =
+            angles.iter().skip(nth).step_by(places.len()).rev().copied().collect();
+        let pairs = angles.windows(2).map(|pair| (pair[1] - pair[0]).rem_euclid(turn_ns));
+        let between_ns = match is_noisy {
+            true => slope(&pairs.collect::<Vec<_>>(), turn_ns, noise_ns)?,
+            // Most pairs lie on one track; those across its end are off by the skew.
+            false => median(pairs.collect())?,
+        };
         (between_ns > 0.0).then(|| *step as f64 * turn_ns / between_ns)
     };
     let reason = "reads of neighbouring blocks end at the same angle; is the device a disk?";
     let unclear = ProbeError::Unclear { quantity: "the length of a track", reason };
-    places.iter().zip(&angles).map(of_place).collect::<Option<Vec<f64>>>().ok_or(unclear)
+    places.iter().enumerate().map(of_place).collect::<Option<Vec<f64>>>().ok_or(unclear)
+}
+
+/// Time from block to block, from the differences of their angles: the slope of a straight line, or of two lines side by
+/// side where the end of the track shifts all later blocks by the skew.
+fn slope(pairs: &[f64], turn_ns: f64, noise_ns: f64) -> Option<f64> {
+    let typical = median(pairs.to_vec())?;
+    // A block that came a little earlier than the one before it is not nearly a turn later.
+    let near = |ns: f64| ns - ((ns - typical) / turn_ns).round() * turn_ns;
+    let mut times = vec![0.0];
+    for pair in pairs {
+        times.push(times.last().copied().unwrap_or(0.0) + near(*pair));
+    }
+    let [whole, left] = fit(&[&times])?;
+    let scatter = (left / times.len() as f64).sqrt();
+    if scatter < 2.0 * noise_ns {
+        return Some(whole);
+    }
+    let splits = (1..times.len()).filter_map(|at| {
+        let (before, behind) = times.split_at(at);
+        fit(&[before, behind])
+    });
+    splits.min_by(|one, other| one[1].total_cmp(&other[1])).map(|[slope, _]| slope)
+}
+
+/// Common slope of the parts of a series, and the sum of the squares that it leaves over.
+fn fit(parts: &[&[f64]]) -> Option<[f64; 2]> {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let points: Vec<(f64, f64)> = parts
+        .iter()
+        .flat_map(|part| {
+            let (x, y) = ((part.len() as f64 - 1.0) / 2.0, mean(part));
+            part.iter().enumerate().map(move |(nth, value)| (nth as f64 - x, value - y))
+        })
+        .collect();
+    let square = points.iter().map(|(x, _)| x * x).sum::<f64>();
+    let slope = points.iter().map(|(x, y)| x * y).sum::<f64>() / square;
+    let left = points.iter().map(|(x, y)| (y - slope * x).powi(2)).sum();
+    (square > 0.0).then_some([slope, left])
 }
 
 /// Neighbours with tracks of one length are one zone.
-fn join(measured: &[Measured], sectors: u64) -> Vec<FoundZone> {
+fn join(measured: &[Measured], sectors: u64, tolerance: f64) -> Vec<FoundZone> {
     let mut groups: Vec<Vec<Measured>> = Vec::new();
     for place in measured {
         match groups.last_mut() {
-            Some(group)
-                if group.first().is_some_and(|first| {
-                    same(first.sectors_per_track, place.sectors_per_track)
-                }) =>
-            {
+            Some(group) if group.first().is_some_and(|first| same(*first, *place, tolerance)) => {
                 group.push(*place);
             }
             _ => groups.push(vec![*place]),

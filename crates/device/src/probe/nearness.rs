@@ -1,0 +1,162 @@
+//! A probed file compared with the file of its device, where that is known: quantity by quantity.
+
+use crate::bus::Link;
+use crate::file::{DeviceFile, Parameters};
+use crate::rotating::RotatingParameters;
+use crate::rotating::mechanics::Mechanics;
+
+/// Each distance of the seek curve is so many times the one before.
+const FACTOR: f64 = 1.45;
+
+/// A quantity of both files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nearness {
+    /// Name for people.
+    pub name: &'static str,
+    /// Its value in the device's file; `None` when only the distance is a number.
+    pub truth: Option<f64>,
+    /// Its value in the probed file; of a range its ends.
+    pub found: Option<[f64; 2]>,
+    /// Distance, in `unit`; `None` where only the values tell.
+    pub off: Option<f64>,
+    /// Unit of the distance.
+    pub unit: &'static str,
+}
+
+/// Compares what the probe finds with what the file says. Empty when the files are of different kinds, or of a kind that is
+/// not probed.
+#[must_use]
+pub fn nearness(truth: &DeviceFile, found: &DeviceFile) -> Vec<Nearness> {
+    let [true_parameters, parameters] = [truth.parameters(), found.parameters()];
+    match (true_parameters, parameters) {
+        (Parameters::Rotating(one), Parameters::Rotating(other)) => {
+            rotating(truth, found, [one, other]).unwrap_or_default()
+        }
+        (Parameters::Flash(one), Parameters::Flash(other)) => vec![
+            counted(found, "erase unit (KiB)", "flash.unit_kib", [one.unit_kib, other.unit_kib]),
+            counted(found, "open units", "flash.open_units", [one.open_units, other.open_units]),
+            counted(found, "page (bytes)", "flash.page_bytes", [one.page_bytes, other.page_bytes]),
+        ],
+        (Parameters::Ssd(one), Parameters::Ssd(other)) => {
+            let block = |p: &crate::ssd::SsdParameters| p.page_kib * p.pages_per_block * p.planes;
+            let dies = |p: &crate::ssd::SsdParameters| p.channels * p.dies_per_channel;
+            vec![
+                counted(
+                    found,
+                    "erase block (KiB)",
+                    "ssd.pages_per_block",
+                    [block(one), block(other)],
+                ),
+                counted(found, "dies", "ssd.dies_per_channel", [dies(one), dies(other)]),
+                counted(
+                    found,
+                    "buffer (KiB)",
+                    "ssd.buffer_kib",
+                    [one.buffer_kib, other.buffer_kib],
+                ),
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A number, and its distance as a part of it.
+fn counted(found: &DeviceFile, name: &'static str, key: &str, [one, other]: [u32; 2]) -> Nearness {
+    let other = f64::from(other);
+    let range = found.ranges().get(key).copied().unwrap_or([other, other]);
+    part(name, f64::from(one), range, other)
+}
+
+fn part(name: &'static str, truth: f64, found: [f64; 2], value: f64) -> Nearness {
+    let off = (truth > 0.0).then(|| (value / truth - 1.0) * 100.0);
+    Nearness { name, truth: Some(truth), found: Some(found), off, unit: "%" }
+}
+
+fn rotating(
+    truth: &DeviceFile,
+    found: &DeviceFile,
+    [one, other]: [&RotatingParameters; 2],
+) -> Option<Vec<Nearness>> {
+    let mechanics = |file: &DeviceFile, parameters: &RotatingParameters| {
+        parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).ok()
+    };
+    let (true_disk, disk) = (mechanics(truth, one)?, mechanics(found, other)?);
+    let count = |name, key, values| counted(found, name, key, values);
+    let mut all = vec![
+        part("rotation (rpm)", one.rpm, [other.rpm; 2], other.rpm),
+        count("heads", "rotating.heads", [one.heads, other.heads]),
+        seeks(&true_disk, &disk),
+        zones(&true_disk, &disk, truth.presented.sectors),
+        tracks(&true_disk, &disk),
+    ];
+    let (one_buffer, buffer) = (&one.buffer, &other.buffer);
+    all.push(count(
+        "read-ahead (KiB)",
+        "rotating.buffer.read_ahead_kib",
+        [one_buffer.read_ahead_kib, buffer.read_ahead_kib],
+    ));
+    all.push(count(
+        "read segments",
+        "rotating.buffer.read_segments",
+        [one_buffer.read_segments, buffer.read_segments],
+    ));
+    if one_buffer.write_back && buffer.write_back {
+        let sizes = [one_buffer.write_kib, buffer.write_kib];
+        all.push(count("write cache (KiB)", "rotating.buffer.write_kib", sizes));
+    }
+    let windows = one.reorder_window.zip(other.reorder_window);
+    all.extend(windows.map(|(one, other)| {
+        count("reads that are sorted", "rotating.reorder_window", [one, other])
+    }));
+    Some(all)
+}
+
+/// Root mean square distance of the seek curves. The next cylinder is left out: its skew hides it.
+fn seeks(truth: &Mechanics, found: &Mechanics) -> Nearness {
+    let cylinders = |disk: &Mechanics| {
+        let last = disk.layout.zones().last();
+        last.map_or(0, |zone| zone.first_cylinder + zone.cylinders)
+    };
+    let most = cylinders(truth).min(cylinders(found));
+    let (mut squares, mut count, mut distance) = (0.0, 0_u32, 2_u32);
+    while distance < most {
+        let ns = |disk: &Mechanics| (disk.seek.ns(distance) + disk.read_settle_ns) as f64;
+        squares += (ns(found) - ns(truth)).powi(2);
+        count += 1;
+        distance = (f64::from(distance) * FACTOR).ceil() as u32;
+    }
+    let off = (count > 0).then(|| (squares / f64::from(count)).sqrt() / 1e6);
+    Nearness { name: "seek curve, rms", truth: None, found: None, off, unit: "ms" }
+}
+
+/// Largest distance of the end of a zone from the nearest one found, as a part of the capacity.
+fn zones(truth: &Mechanics, found: &Mechanics, sectors: u64) -> Nearness {
+    let far = |first_lba: u64| {
+        let distances = found.layout.zones().iter().map(|zone| zone.first_lba.abs_diff(first_lba));
+        distances.min().unwrap_or(sectors)
+    };
+    let zones = truth.layout.zones();
+    let most = zones.iter().map(|zone| far(zone.first_lba)).max().unwrap_or(0);
+    let count = found.layout.zones().len() as f64;
+    Nearness {
+        name: "zones, farthest end",
+        truth: Some(zones.len() as f64),
+        found: Some([count, count]),
+        off: Some(most as f64 / sectors as f64 * 100.0),
+        unit: "% of LBA",
+    }
+}
+
+/// Largest difference of the length of a track, in the middle of each zone.
+fn tracks(truth: &Mechanics, found: &Mechanics) -> Nearness {
+    let at = |lba: u64| {
+        let zone = found.layout.zones().iter().rfind(|zone| zone.first_lba <= lba);
+        zone.map_or(0.0, |zone| f64::from(zone.sectors_per_track))
+    };
+    let off = truth.layout.zones().iter().map(|zone| {
+        let length = f64::from(zone.sectors_per_track);
+        (at(zone.first_lba + zone.sectors / 2) / length - 1.0).abs() * 100.0
+    });
+    let off = Some(off.fold(0.0, f64::max));
+    Nearness { name: "sectors per track, farthest", truth: None, found: None, off, unit: "%" }
+}

@@ -1,0 +1,112 @@
+//! The probe on a host that adds to every time, as a served device or a real disk does.
+
+use super::*;
+use crate::probe::Span;
+use rand_core::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A model whose requests take time on their way there and back, a few of them much.
+struct Noisy {
+    device: Simulated,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Noisy {
+    fn new(device: Simulated) -> Self {
+        Self { device, random: Xoshiro256PlusPlus::seed_from_u64(5) }
+    }
+
+    fn unit(&mut self) -> f64 {
+        ((self.random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// At least `least_us`, on average so much more, and for one in two hundred up to a millisecond more.
+    fn way_ns(&mut self, least_us: f64, mean_us: f64) -> u64 {
+        let more_us = -mean_us * self.unit().ln();
+        let much_us = if self.unit() < 0.005 { 1000.0 * self.unit() } else { 0.0 };
+        ((least_us + more_us + much_us) * 1e3) as u64
+    }
+}
+
+impl Target for Noisy {
+    fn geometry(&self) -> Geometry {
+        self.device.geometry()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.device.now_ns()
+    }
+
+    fn wait_until(&mut self, at_ns: u64) {
+        self.device.wait_until(at_ns);
+    }
+
+    fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
+        if depth > 1 {
+            return self.device.read_all(requests, depth);
+        }
+        let mut times = Vec::with_capacity(requests.len());
+        for span in requests {
+            let start_ns = self.now_ns();
+            let there_ns = start_ns + self.way_ns(25.0, 5.0);
+            self.wait_until(there_ns);
+            self.device.read_all(&[*span], 1)?;
+            let end_ns = self.now_ns() + self.way_ns(25.0, 8.0);
+            self.wait_until(end_ns);
+            times.push(Timed { start_ns, end_ns });
+        }
+        Ok(times)
+    }
+}
+
+/// Probes a shipped disk through the noise.
+fn is_found_in_noise(name: &str) {
+    let (file, target) = disk(name);
+    let mut target = Noisy::new(target);
+    let findings = probe(&mut target, 11, &mut |_| {}).unwrap();
+    let parameters = rotating(&file);
+    let truth = parameters.mechanics(file.presented.sectors, 0, Link::new(file.bus())).unwrap();
+
+    let turn = findings.turn_ns.value / truth.layout.turn_ns as f64;
+    assert!((turn - 1.0).abs() < 0.002, "{name}: rotation {turn}");
+    assert_eq!(findings.tracks.heads, Some(parameters.heads), "{name}: {:?}", findings.tracks);
+    let zones = truth.layout.zones();
+    let found: Vec<(u64, f64)> =
+        findings.zones.iter().map(|z| (z.first_lba, z.sectors_per_track.value)).collect();
+    assert_eq!(found.len(), zones.len(), "{name}: {found:?}");
+    for ((first_lba, sectors), zone) in found.iter().zip(zones) {
+        let off = *first_lba as f64 - zone.first_lba as f64;
+        assert!(off.abs() < file.presented.sectors as f64 * 0.05, "{name}: zone off by {off}");
+        let off = sectors / f64::from(zone.sectors_per_track) - 1.0;
+        assert!(off.abs() < 0.005, "{name}: track of {sectors}, off by {off}");
+    }
+    let rms_us = seek_rms_us(&file, &findings);
+    assert!(rms_us < 300.0, "{name}: seek curve {rms_us} us rms");
+    let read_ahead = f64::from(parameters.buffer.read_ahead_kib) * 2.0;
+    let off = findings.buffer.read_ahead_sectors.value / read_ahead - 1.0;
+    assert!(off.abs() < 0.15, "{name}: read-ahead off by {off}");
+    let segments = findings.buffer.segments;
+    let true_segments = f64::from(parameters.buffer.read_segments);
+    assert!(
+        segments.low <= true_segments * 1.1 && true_segments <= segments.high * 1.1,
+        "{name}: {segments:?} segments, not {true_segments}"
+    );
+    if let Some(window) = parameters.reorder_window {
+        let [low, high] = findings.window.unwrap();
+        assert!(low.abs_diff(window) <= 4 && high.abs_diff(window) <= 4, "{name}: {low} to {high}");
+    }
+    println!(
+        "{name}: seek {rms_us:.1} us rms, window {:?}, {:?}",
+        findings.window, findings.buffer
+    );
+}
+
+#[test]
+fn a_disk_is_found_through_the_noise_of_a_host() {
+    is_found_in_noise("sata-500gb-7200");
+}
+
+#[test]
+fn a_disk_that_takes_one_command_is_found_through_the_noise_of_a_host() {
+    is_found_in_noise("wd-raptor-wd740gd");
+}
