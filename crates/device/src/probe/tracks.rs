@@ -52,6 +52,7 @@ pub(super) fn find(head: &mut Head<'_>, zones: &[FoundZone]) -> Result<Tracks, P
     let sector_ns = head.turn_ns / per_track;
     let slack_ns = head.slack_ns(sector_ns);
     let jumps = jumps(&angles, [step as f64 * sector_ns, head.turn_ns, sector_ns, slack_ns]);
+    let jumps = if head.is_noisy() { alike(jumps, slack_ns / sector_ns) } else { jumps };
     let groups = groups(&jumps, slack_ns / sector_ns);
     let (first, tracks) = match groups {
         Groups::One(skew) => {
@@ -87,6 +88,13 @@ fn jumps(angles: &[f64], [step_ns, turn_ns, sector_ns, slack_ns]: [f64; 4]) -> V
         (!is_none).then_some(Jump { index, sectors: ns / sector_ns })
     };
     angles.windows(2).map(off).enumerate().filter_map(jump).collect()
+}
+
+/// Jumps that have another one of their size: one alone is a delay of the host, as a skew recurs from cylinder to cylinder.
+fn alike(jumps: Vec<Jump>, nearest: f64) -> Vec<Jump> {
+    let sizes: Vec<f64> = jumps.iter().map(|jump| jump.sectors).collect();
+    let of_size = |size: f64| sizes.iter().filter(|other| (*other - size).abs() < nearest).count();
+    jumps.into_iter().filter(|jump| of_size(jump.sectors) > 1).collect()
 }
 
 /// Skews by size.

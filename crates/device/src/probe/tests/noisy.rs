@@ -1,7 +1,8 @@
 //! The probe on a host that adds to every time, as a served device or a real disk does.
 
 use super::*;
-use crate::probe::Span;
+use crate::probe::flash::{FlashKind, probe_flash};
+use crate::probe::{WriteFailed, WriteTarget, nearness};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -28,6 +29,22 @@ impl Noisy {
     }
 }
 
+impl Noisy {
+    /// A request with its way there and back.
+    fn noisy<T, E>(
+        &mut self,
+        request: impl FnOnce(&mut Simulated) -> Result<T, E>,
+    ) -> Result<Timed, E> {
+        let start_ns = self.now_ns();
+        let there_ns = start_ns + self.way_ns(25.0, 5.0);
+        self.wait_until(there_ns);
+        request(&mut self.device)?;
+        let end_ns = self.now_ns() + self.way_ns(25.0, 8.0);
+        self.wait_until(end_ns);
+        Ok(Timed { start_ns, end_ns })
+    }
+}
+
 impl Target for Noisy {
     fn geometry(&self) -> Geometry {
         self.device.geometry()
@@ -45,17 +62,22 @@ impl Target for Noisy {
         if depth > 1 {
             return self.device.read_all(requests, depth);
         }
-        let mut times = Vec::with_capacity(requests.len());
-        for span in requests {
-            let start_ns = self.now_ns();
-            let there_ns = start_ns + self.way_ns(25.0, 5.0);
-            self.wait_until(there_ns);
-            self.device.read_all(&[*span], 1)?;
-            let end_ns = self.now_ns() + self.way_ns(25.0, 8.0);
-            self.wait_until(end_ns);
-            times.push(Timed { start_ns, end_ns });
+        let read = |device: &mut Simulated, span| device.read_all(&[span], 1);
+        requests.iter().map(|span| self.noisy(|device| read(device, *span))).collect()
+    }
+}
+
+impl WriteTarget for Noisy {
+    fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed> {
+        if depth > 1 {
+            return self.device.write_all(requests, depth);
         }
-        Ok(times)
+        let write = |device: &mut Simulated, span| device.write_all(&[span], 1);
+        requests.iter().map(|span| self.noisy(|device| write(device, *span))).collect()
+    }
+
+    fn flush(&mut self) -> Result<Timed, WriteFailed> {
+        self.noisy(Simulated::flush)
     }
 }
 
@@ -95,6 +117,19 @@ fn is_found_in_noise(name: &str) {
         let [low, high] = findings.window.unwrap();
         assert!(low.abs_diff(window) <= 4 && high.abs_diff(window) <= 4, "{name}: {low} to {high}");
     }
+    let mut findings = findings;
+    probe_writes(&mut target, &mut findings, 12, &mut |_| {}).unwrap();
+    let cache = findings.writes.as_ref().unwrap().cache.as_ref().unwrap();
+    let size = cache.sectors.value / f64::from(parameters.buffer.write_kib) / 2.0;
+    assert!((size - 1.0).abs() < 0.15, "{name}: write cache off by {size}, {cache:?}");
+    let accuracy = judge_writes(&mut target, &findings, 99).unwrap();
+    let label = Label { name: "mine", title: "Mine", source: "probe" };
+    let mine = load(&device_file(label, &findings, Some(&accuracy))).unwrap();
+    let rows = nearness(&file, &mine);
+    rows.iter().for_each(|row| println!("{name}: {row:?}"));
+    let off = |name: &str| rows.iter().find(|row| row.name == name).unwrap().off.unwrap();
+    assert!(off("rotation (rpm)").abs() < 0.2 && off("seek curve, rms") < 0.3, "{rows:?}");
+    assert!(off("zones, farthest end") < 5.0 && off("write cache (KiB)").abs() < 15.0, "{rows:?}");
     println!(
         "{name}: seek {rms_us:.1} us rms, window {:?}, {:?}",
         findings.window, findings.buffer
@@ -109,4 +144,14 @@ fn a_disk_is_found_through_the_noise_of_a_host() {
 #[test]
 fn a_disk_that_takes_one_command_is_found_through_the_noise_of_a_host() {
     is_found_in_noise("wd-raptor-wd740gd");
+}
+
+#[test]
+fn the_erase_unit_of_a_stick_is_found_through_the_noise_of_a_host() {
+    let (file, device) = disk("usb2-stick-128mb");
+    let findings = probe_flash(&mut Noisy::new(device), 11, 1 << 30, &mut |_| {}).unwrap();
+    let FlashKind::Card(card) = &findings.kind else { panic!("{findings:?}") };
+    let Parameters::Flash(truth) = file.parameters() else { panic!("{}", file.name()) };
+    assert_eq!(card.unit_bytes.value, f64::from(truth.unit_kib) * 1024.0, "{card:?}");
+    assert_eq!(card.open_units, [truth.open_units; 2], "{card:?}");
 }
