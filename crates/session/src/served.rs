@@ -24,7 +24,7 @@ const MEMORY_BYTES: u64 = 1 << 30;
 const FLOOR_SECTORS: u64 = 1 << 21;
 
 /// Reads that measure it.
-const FLOOR_READS: u64 = 3000;
+const FLOOR_READS: u64 = 500;
 
 /// Errors of the server's process.
 #[derive(Debug, thiserror::Error)]

@@ -63,10 +63,11 @@ fn wait_for_users(served: &mut Served, wish: &AtomicBool) {
 fn of_floor(floor: Floor) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
     format!(
-        "a read of 4 KiB that takes the model no time takes {:.0} us (median; 99 %: {:.0} us): every request takes about \
-         that much longer than the model says",
+        "a read of 4 KiB that takes the model no time takes {:.0} us after a pause (median; 99 %: {:.0} us), {:.0} us right \
+         after another: every request takes about that much longer than the model says",
         us(floor.median_ns),
-        us(floor.p99_ns)
+        us(floor.p99_ns),
+        us(floor.together_ns)
     )
 }
 
