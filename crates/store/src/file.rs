@@ -43,6 +43,9 @@ const CREATED_AT: &str = "created_at";
 const FORMAT_KEY: &str = "format";
 /// The seal of all attempts so far.
 const SEAL: &str = "seal";
+/// Keys without a value between the plan and the seal, which changes with every record. SQLite looks for a key from the
+/// middle of the page, and reads the whole row of each key that it meets: a plan of 100,000 trials has five megabytes.
+const AFTER_PLAN: [&str; 3] = ["plan.1", "plan.2", "plan.3"];
 /// Keys that the first seal covers, in this order.
 const SEALED: [&str; 4] = [TOOL, CREATED_AT, ENVIRONMENT, PLAN];
 
@@ -105,6 +108,8 @@ impl RunFile {
             file.rewrite()?;
         }
         file.set_meta(WRITER, &writer())?;
+        // Files of earlier versions have none.
+        AFTER_PLAN.iter().try_for_each(|key| file.set_meta(key, ""))?;
         Ok(file)
     }
 
@@ -385,6 +390,7 @@ impl RunFile {
             .collect();
         let seal = Seal::begin(&known).text().to_owned();
         meta.push((SEAL, seal));
+        meta.extend(AFTER_PLAN.map(|key| (key, String::new())));
         let mut fill = || -> rusqlite::Result<Vec<u8>> {
             connection.pragma_update(None, "page_size", PAGE_BYTES)?;
             connection.pragma_update(None, "application_id", APPLICATION_ID)?;

@@ -396,3 +396,45 @@ fn the_bytes_are_those_of_the_file_and_a_copy_can_lack_the_series() {
     let told = told(RunFile::open(&copy).unwrap().records(), &copy);
     assert!(told.contains("damaged"), "{told}");
 }
+
+/// Bytes that this thread has read by system calls.
+fn bytes_read() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+    line.trim().parse().unwrap()
+}
+
+/// A long plan is not read with every record: in a run of 100,000 trials that took far more time than all the rest.
+#[test]
+fn keeping_a_record_reads_nothing_of_the_plan() {
+    let mut long = plan();
+    long.trials = (0..100_000).map(trial).collect();
+    let folder = folder();
+    let path = folder.path().join("long.seekwell");
+    let mut file = RunFile::create(&path, &long, &environment()).unwrap();
+    let length = std::fs::metadata(&path).unwrap().len();
+    assert!(length > 4_000_000, "{length}");
+    // The first record brings tables into memory.
+    file.append(&trial(0), &record(0)).unwrap();
+    let before = bytes_read();
+    for index in 1..20 {
+        file.append(&trial(index), &record(index)).unwrap();
+    }
+    let read = bytes_read() - before;
+    assert!(read < length, "{read} bytes for 19 records, the file had {length}");
+
+    // A file of an earlier version is as good once it is continued.
+    drop(file);
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    assert_eq!(raw.execute("DELETE FROM meta WHERE key LIKE 'plan.%'", []).unwrap(), 3);
+    drop(raw);
+    let mut file = RunFile::open_for_append(&path).unwrap();
+    file.append(&trial(20), &record(20)).unwrap();
+    let before = bytes_read();
+    for index in 21..40 {
+        file.append(&trial(index), &record(index)).unwrap();
+    }
+    let read = bytes_read() - before;
+    assert!(read < length, "{read} bytes for 19 records, the file had {length}");
+    assert_eq!(file.records().unwrap().len(), 40);
+}
