@@ -36,6 +36,7 @@ mod manifest;
 mod merged;
 mod nodes;
 mod options;
+mod own_cpu;
 mod prices;
 mod probed;
 mod process;

@@ -56,6 +56,9 @@ pub(crate) struct OfGuests {
     changes: Vec<String>,
     cpu: Option<String>,
     check: bool,
+    /// Each worker takes a CPU of its node for itself. Pods may not see each other's locks.
+    #[serde(default)]
+    pub(crate) own_cpu: bool,
 }
 
 impl OfGuests {
@@ -66,6 +69,10 @@ impl OfGuests {
             changes: options.changes.iter().map(ToString::to_string).collect(),
             cpu: options.cpu.map(|cpu| cpu.to_string()),
             check: options.check,
+            own_cpu: matches!(
+                options.cluster,
+                Some(OnCluster { workers: Workers::Slurm { .. }, .. })
+            ),
         }
     }
 

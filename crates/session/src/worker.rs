@@ -6,6 +6,7 @@ use crate::host::{self, Host};
 use crate::kept;
 use crate::loaded::Session;
 use crate::nodes::{OfGuests, Settings};
+use crate::own_cpu::{CPUS, OwnCpu};
 use crate::setup::Opened;
 use seekwell_cluster::{Spool, Work, Worked};
 use seekwell_model::backend::Backend;
@@ -26,6 +27,9 @@ impl Session {
         let (spool, work) = if wait { Spool::wait(folder, LOOK)? } else { Spool::open(folder)? };
         let settings: Settings =
             serde_json::from_value(work.settings.clone()).map_err(SessionError::Settings)?;
+        let is_bound = matches!(&settings, Settings::Virtual(options) if options.own_cpu);
+        // Before the first thread: all of them have the binding of this one.
+        let own_cpu = is_bound.then(|| OwnCpu::bind(Path::new(CPUS)));
         let (mut backend, node, disks) = match settings {
             Settings::Virtual(options) => (self.guests(&options, &work, folder)?, None, None),
             Settings::Host(options) => {
@@ -42,7 +46,7 @@ impl Session {
             Ok(record)
         });
         let put_back = backend.finish();
-        drop(disks);
+        drop((disks, own_cpu));
         let ran = ran?;
         put_back.map_err(SessionError::PutBack)?;
         Ok(ran)

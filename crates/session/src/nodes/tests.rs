@@ -29,6 +29,7 @@ fn settings_of_another_version_are_refused_in_words() {
         changes: vec!["nonsense".to_owned()],
         cpu: None,
         check: false,
+        own_cpu: false,
     };
     let message = settings.options().unwrap_err().to_string();
     assert_eq!(
