@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::terminal;
-use seekwell_host::output::{self, Kind, Replace};
+use seekwell_host::output::{self, Content, Kind, Replace};
 use std::path::Path;
 
 /// Writes a file whole or not at all and says so. `force` replaces files that are something else.
@@ -15,13 +15,32 @@ pub fn write(path: &Path, kind: Kind, bytes: &[u8], force: bool) -> Result<(), F
     Ok(())
 }
 
+/// As [`write`], piece by piece.
+///
+/// # Errors
+/// As [`write`], and the error of the content.
+pub fn write_piecewise(
+    path: &Path,
+    kind: Kind,
+    content: &Content<'_>,
+    force: bool,
+) -> Result<(), Failure> {
+    output::write_piecewise(path, kind, content, replace(force))
+        .map_err(|error| Failure::from_error(&error))?;
+    terminal::talk(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+fn replace(force: bool) -> Replace {
+    if force { Replace::AnyFile } else { Replace::SameKind }
+}
+
 /// The same without a word, for one of several files.
 ///
 /// # Errors
 /// As [`write`].
 pub fn silently(path: &Path, kind: Kind, bytes: &[u8], force: bool) -> Result<(), Failure> {
-    let replace = if force { Replace::AnyFile } else { Replace::SameKind };
-    output::write(path, kind, bytes, replace).map_err(|error| Failure::from_error(&error))
+    output::write(path, kind, bytes, replace(force)).map_err(|error| Failure::from_error(&error))
 }
 
 /// Writes a file that does not exist yet, whole or not at all, and says so.

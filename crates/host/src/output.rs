@@ -8,7 +8,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{BufWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -106,20 +106,42 @@ pub enum Replace {
 /// [`Error::Output`] when the name leads elsewhere or to a file that is something else;
 /// [`Error::Io`] when it cannot be written, for example because the disk is full.
 pub fn write(path: &Path, kind: Kind, bytes: &[u8], replace: Replace) -> Result<()> {
+    let content = Content { head: bytes, write: &|out| out.write_all(bytes) };
+    write_piecewise(path, kind, &content, replace)
+}
+
+/// Content that is never in memory as a whole.
+pub struct Content<'a> {
+    /// Its first bytes, of which an earlier output has as many as the kind demands.
+    pub head: &'a [u8],
+    /// Writes all of it.
+    pub write: &'a dyn Fn(&mut dyn Write) -> std::io::Result<()>,
+}
+
+/// As [`write`], piece by piece.
+///
+/// # Errors
+/// As [`write`], and the error of the content.
+pub fn write_piecewise(
+    path: &Path,
+    kind: Kind,
+    content: &Content<'_>,
+    replace: Replace,
+) -> Result<()> {
     match target(path)? {
-        Target::Stream => stream(path, bytes),
+        Target::Stream => stream(path, content),
         Target::Nothing => {
-            let placed = draft(path, kind, bytes, None)?;
+            let placed = draft(path, kind, content, None)?;
             placed.put_new(path)
         }
         Target::File(existing) => {
             match replace {
                 Replace::Nothing => return Err(exists(path)),
-                Replace::SameKind => same_kind(path, &existing, kind, bytes)?,
+                Replace::SameKind => same_kind(path, &existing, kind, content.head)?,
                 Replace::AnyFile => {}
             }
             let facts = fstat(&existing).map_err(Error::errno("examine", path))?;
-            let placed = draft(path, kind, bytes, Some(facts.st_mode & 0o777))?;
+            let placed = draft(path, kind, content, Some(facts.st_mode & 0o777))?;
             placed.put_over(path)
         }
     }
@@ -176,13 +198,13 @@ fn target(path: &Path) -> Result<Target> {
 }
 
 /// There is nothing to lose, and nothing that could be whole.
-fn stream(path: &Path, bytes: &[u8]) -> Result<()> {
+fn stream(path: &Path, content: &Content<'_>) -> Result<()> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = open(path, flags, Mode::empty()).map_err(Error::errno("open", path))?;
-    File::from(file).write_all(bytes).map_err(Error::io("write", path))
+    pour(&File::from(file), content).map_err(Error::io("write", path))
 }
 
-fn same_kind(path: &Path, existing: &File, kind: Kind, bytes: &[u8]) -> Result<()> {
+fn same_kind(path: &Path, existing: &File, kind: Kind, new: &[u8]) -> Result<()> {
     let mut mark = [0_u8; 32];
     if let Ok(length) = fgetxattr(existing, KIND_MARK, mark.as_mut_slice())
         && mark.get(..length) == Some(kind.word().as_bytes())
@@ -192,7 +214,7 @@ fn same_kind(path: &Path, existing: &File, kind: Kind, bytes: &[u8]) -> Result<(
     let mut head = Vec::new();
     existing.take(HEAD as u64).read_to_end(&mut head).map_err(Error::io("read", path))?;
     // A file without content has nothing to lose: `mktemp` makes such.
-    if head.is_empty() || kind.is_like(&head, bytes) {
+    if head.is_empty() || kind.is_like(&head, new) {
         return Ok(());
     }
     Err(Error::Output {
@@ -210,7 +232,7 @@ enum Placed {
     Named(Draft),
 }
 
-fn draft(path: &Path, kind: Kind, bytes: &[u8], mode: Option<u32>) -> Result<Placed> {
+fn draft(path: &Path, kind: Kind, content: &Content<'_>, mode: Option<u32>) -> Result<Placed> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -219,12 +241,12 @@ fn draft(path: &Path, kind: Kind, bytes: &[u8], mode: Option<u32>) -> Result<Pla
     match open(folder, flags, new) {
         Ok(file) => {
             let file = File::from(file);
-            fill(&file, path, kind, bytes, mode)?;
+            fill(&file, path, kind, content, mode)?;
             Ok(Placed::Nameless(file))
         }
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
             let (draft, file) = named(path)?;
-            fill(&file, path, kind, bytes, mode)?;
+            fill(&file, path, kind, content, mode)?;
             Ok(Placed::Named(draft))
         }
         Err(error) => Err(Error::errno("write in the folder", folder)(error)),
@@ -252,8 +274,20 @@ fn named(path: &Path) -> Result<(Draft, File)> {
     Err(Error::errno("make", path)(last))
 }
 
-fn fill(mut file: &File, path: &Path, kind: Kind, bytes: &[u8], mode: Option<u32>) -> Result<()> {
-    file.write_all(bytes).map_err(Error::io("write", path))?;
+fn pour(file: &File, content: &Content<'_>) -> std::io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    (content.write)(&mut out)?;
+    out.flush()
+}
+
+fn fill(
+    file: &File,
+    path: &Path,
+    kind: Kind,
+    content: &Content<'_>,
+    mode: Option<u32>,
+) -> Result<()> {
+    pour(file, content).map_err(Error::io("write", path))?;
     if let Some(mode) = mode {
         // The permissions that the user gave the file that is replaced.
         file.set_permissions(fs::Permissions::from_mode(mode))

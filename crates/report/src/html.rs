@@ -17,6 +17,7 @@ use crate::program::{PROGRAM, Program};
 use crate::view::RunView;
 pub use inside::{ExtractError, Inside, extract};
 use seekwell_model::bench::BenchResult;
+use std::io::{self, Read, Write};
 pub use trials::PageTrials;
 
 /// A bench as one HTML page: its text, its charts, and the data of its JSON inside.
@@ -40,13 +41,49 @@ pub fn has_program() -> bool {
     PROGRAM.is_some()
 }
 
-/// The report as one HTML page that opens from a file and asks nothing of any network. A summary
-/// is in it as text (`<script type="application/json" id="summary">`), and what `inside` gives of
-/// the run file, whose name is `name`. Metrics and timelines come from `trials`: the records of the
-/// view may be without them.
-#[must_use]
-pub fn html(view: &RunView, trials: &PageTrials, name: &str, inside: Inside) -> String {
-    page(view, trials, name, inside, PROGRAM.as_ref())
+/// The report as one HTML page that opens from a file and asks nothing of any network. The run file, or the part of it
+/// that goes into the page, comes when the page is written.
+#[derive(Debug)]
+pub struct HtmlPage {
+    /// All before the run file.
+    before: String,
+    /// All after it.
+    after: String,
+    inside: Inside,
+}
+
+impl HtmlPage {
+    /// The page of a run whose file has this name. A summary is in it as text (`<script type="application/json"
+    /// id="summary">`). Metrics and timelines come from `trials`: the records of the view may be without them.
+    #[must_use]
+    pub fn of(view: &RunView, trials: &PageTrials, name: &str, inside: Inside) -> Self {
+        page(view, trials, name, inside, PROGRAM.as_ref())
+    }
+
+    /// Its first characters.
+    #[must_use]
+    pub fn head(&self) -> &str {
+        &self.before
+    }
+
+    /// Writes the page with these bytes of the run file inside, as many as were promised.
+    ///
+    /// # Errors
+    /// The error of either.
+    pub fn write(&self, run: &mut dyn Read, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.before.as_bytes())?;
+        inside::write(self.inside, run, out)?;
+        out.write_all(self.after.as_bytes())
+    }
+
+    /// The page with these bytes inside, as one text.
+    #[must_use]
+    pub fn text(&self, mut run: &[u8]) -> String {
+        let mut out = Vec::new();
+        // Writing to memory does not fail, and all of a page is text.
+        let _ = self.write(&mut run, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
 }
 
 fn page(
@@ -55,7 +92,7 @@ fn page(
     name: &str,
     inside: Inside,
     program: Option<&Program>,
-) -> String {
+) -> HtmlPage {
     let title = format!("{}: {}", view.plan.lab.name, view.plan.lab.question);
     let mut page = Page::with_program(&title, program);
     sections::head(&mut page, view);
@@ -80,8 +117,8 @@ fn page(
     }
     sections::inside(&mut page, name, inside, program.is_some());
     page.data("summary", &summary::summary(view, trials, name, inside));
-    inside::write(&mut page, inside);
-    page.finish_with(program)
+    let after = Page::fragment().finish_with(program);
+    HtmlPage { before: page.into_text(), after, inside }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub use clients_text::{clients_json, clients_text};
 pub use compare_text::compare_text;
 pub use csv::csv;
 pub use curves::bench_svg;
-pub use html::{ExtractError, Inside, PageTrials, bench_html, extract, has_program, html};
+pub use html::{ExtractError, HtmlPage, Inside, PageTrials, bench_html, extract, has_program};
 pub use json::json;
 pub use load_page::{LoadPage, LoadPicture, load_html};
 pub use markdown::markdown;

@@ -2,13 +2,7 @@
 
 use crate::program::{Program, STYLE, STYLE_HASH};
 use crate::text::is_harmful;
-use base64::engine::general_purpose::STANDARD;
-use base64::write::EncoderStringWriter;
 use serde_json::Value;
-use std::io::Read;
-
-/// Bytes behind the run file of a page, its program, at most about.
-const END_BYTES: usize = 1 << 20;
 
 /// A page on its way.
 #[derive(Debug)]
@@ -99,16 +93,6 @@ impl Page {
         }
         self.raw("</body>\n</html>\n");
         self.out
-    }
-
-    /// At most so many bytes as base64, whose letters mean nothing in markup. No copy of bytes or text is made: a run may
-    /// have a gigabyte.
-    pub(crate) fn base64(&mut self, mut bytes: impl Read, at_most: usize) {
-        self.out.reserve_exact(at_most.div_ceil(3) * 4 + END_BYTES);
-        let mut letters = EncoderStringWriter::from_consumer(&mut self.out, &STANDARD);
-        // Reading from memory and writing to it do not fail.
-        let _ = std::io::copy(&mut bytes, &mut letters);
-        letters.into_inner();
     }
 
     /// Markup, which is always a literal.

@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -310,15 +310,30 @@ impl RunFile {
     /// # Errors
     /// When it cannot be read.
     pub fn bytes(&self) -> Result<Vec<u8>> {
+        self.with_bytes(|file, _| {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map(|_| bytes)
+        })?
+        .map_err(|source| self.unreadable(source))
+    }
+
+    /// The same for a reader that is given the open file and its number of bytes, which stay as they are meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn with_bytes<T>(&self, read: impl FnOnce(&mut File, u64) -> T) -> Result<T> {
         // An open read keeps writers from changing the file in between.
         let transaction = self.connection.unchecked_transaction().map_err(self.failed("read"))?;
         self.required_meta(PLAN)?;
-        let bytes = std::fs::read(&self.path).map_err(|source| {
-            let path = self.path.clone();
-            StoreError::Io { action: "read", path, source }
-        })?;
+        let mut file = File::open(&self.path).map_err(|source| self.unreadable(source))?;
+        let bytes = file.metadata().map_err(|source| self.unreadable(source))?.len();
+        let done = read(&mut file, bytes);
         transaction.finish().map_err(self.failed("read"))?;
-        Ok(bytes)
+        Ok(done)
+    }
+
+    fn unreadable(&self, source: std::io::Error) -> StoreError {
+        StoreError::Io { action: "read", path: self.path.clone(), source }
     }
 
     /// A copy without timelines and block events, for showing: it is no run file that could be

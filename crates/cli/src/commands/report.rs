@@ -7,14 +7,16 @@ use crate::failure::{Exit, Failure};
 use crate::{foreign, output, terminal};
 use light::Light;
 use seekwell_host::confine::Reach;
-use seekwell_host::output::{Kind, is_same_file};
+use seekwell_host::output::{Content, Kind, is_same_file};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use seekwell_model::verdict::{Ratio, Verdict};
 use seekwell_model::warning::{Warning, WarningCode};
-use seekwell_report::{Inside, PageTrials, RunView};
+use seekwell_report::{HtmlPage, Inside, PageTrials, RunView};
 use seekwell_runner::judge::{self, prolong};
 use seekwell_store::{Integrity, RunFile};
+use std::cell::RefCell;
+use std::io::Read;
 use std::path::Path;
 
 /// Shows or exports a run.
@@ -42,7 +44,7 @@ pub fn run(arguments: &ReportArgs) -> Result<Exit, Failure> {
     };
     let view = if let Some(path) = &arguments.html {
         let (view, trials) = view_as_page(&file, light)?;
-        write(path, Kind::Page, &page(&file, &view, &trials, arguments)?, arguments)?;
+        page(&file, &view, &trials, path, arguments)?;
         view
     } else {
         view_of(&file, light, None)?
@@ -77,26 +79,36 @@ fn tables(directory: &Path, view: &RunView, force: bool) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The HTML, with the run file inside or, when it is to be lean, a copy without timelines.
+/// Writes the HTML, with the run file inside or, when it is to be lean, a copy without timelines.
 fn page(
     file: &RunFile,
     view: &RunView,
     trials: &PageTrials,
+    path: &Path,
     arguments: &ReportArgs,
-) -> Result<String, Failure> {
+) -> Result<(), Failure> {
+    refuse_run(path, arguments)?;
     let wrong = |error: seekwell_store::StoreError| Failure::from_error(&error);
     let name = arguments.run.file_name().unwrap_or_default().to_string_lossy();
-    let bytes = if arguments.lean { file.bytes_without_series() } else { file.bytes() };
-    let bytes = bytes.map_err(wrong)?;
-    let inside =
-        if arguments.lean { Inside::WithoutTimelines(&bytes) } else { Inside::Whole(&bytes) };
     if !seekwell_report::has_program() {
         terminal::talk(
             "this is the plain page; run `make web` before `cargo build` for a page with zoomable \
              charts, filters and two stacks side by side",
         );
     }
-    Ok(seekwell_report::html(view, trials, &name, inside))
+    let write = |inside, run: RefCell<&mut dyn Read>| {
+        let page = HtmlPage::of(view, trials, &name, inside);
+        let content = Content {
+            head: page.head().as_bytes(),
+            write: &|out| page.write(&mut **run.borrow_mut(), out),
+        };
+        output::write_piecewise(path, Kind::Page, &content, arguments.force)
+    };
+    if arguments.lean {
+        let bytes = file.bytes_without_series().map_err(wrong)?;
+        return write(Inside::WithoutTimelines(bytes.len() as u64), RefCell::new(&mut &*bytes));
+    }
+    file.with_bytes(|run, bytes| write(Inside::Whole(bytes), RefCell::new(run))).map_err(wrong)?
 }
 
 /// Everything a report shows of a run; of a run without a verdict what may be said before its end.
@@ -249,9 +261,15 @@ pub fn print(view: &RunView, path: &Path, json: bool) {
 
 /// Writes an output. The run file itself is never written over.
 fn write(path: &Path, kind: Kind, text: &str, arguments: &ReportArgs) -> Result<(), Failure> {
+    refuse_run(path, arguments)?;
+    output::write(path, kind, text.as_bytes(), arguments.force)
+}
+
+/// Refuses the run file as an output.
+fn refuse_run(path: &Path, arguments: &ReportArgs) -> Result<(), Failure> {
     if is_same_file(path, &arguments.run) {
         let text = format!("{} is the run file itself; name another file", path.display());
         return Err(Failure::Usage(text));
     }
-    output::write(path, kind, text.as_bytes(), arguments.force)
+    Ok(())
 }

@@ -87,7 +87,7 @@ fn prices_are_a_column_of_every_table_as_soon_as_one_is_known() {
     assert_eq!(cell(&terminal, "hdd/ext4  "), "-");
     assert!(crate::markdown(&priced).contains("| trials | price |"));
     let trials = crate::PageTrials::of(&priced);
-    let page = crate::html(&priced, &trials, "r", crate::Inside::Nothing);
+    let page = crate::HtmlPage::of(&priced, &trials, "r", crate::Inside::Nothing).text(&[]);
     assert!(page.contains(">price</th>"));
     let unpriced = run([None, None], [12.0, 10.2, 14.1]);
     assert!(!crate::terminal(&unpriced, 120, false).contains("price"));

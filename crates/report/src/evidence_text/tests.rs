@@ -115,7 +115,8 @@ fn a_leader_of_a_weaker_class_is_never_named_without_it() {
     assert!(text.contains("the first that is synced: xfs/bfq"), "{text}");
     assert!(text.contains("power cut"), "{text}");
     let trials = crate::PageTrials::of(&view());
-    let html = crate::html(&view(), &trials, "run.seekwell", crate::Inside::Whole(&[]));
+    let html =
+        crate::HtmlPage::of(&view(), &trials, "run.seekwell", crate::Inside::Whole(0)).text(&[]);
     assert!(html.contains("Mind that xfs/none is unsafe"));
     let mut same = view();
     for stack in &mut same.verdict.evidence.durability {

@@ -1,25 +1,26 @@
 //! The run file inside a page: base64 of gzip, in an element that no browser runs.
 
-use crate::page::Page;
 use crate::skp1::{self, letters, unzip};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderWriter;
 use flate2::Compression;
 use flate2::read::GzEncoder;
+use std::io::{self, Read, Write};
 
-/// The part of a run file that goes into its page.
-#[derive(Clone, Copy, Debug, Default)]
-pub enum Inside<'a> {
+/// The part of a run file that goes into its page, with its number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inside {
     /// Nothing: the page has the summary alone.
     #[default]
     Nothing,
     /// All its bytes: [`extract`] gives them back.
-    Whole(&'a [u8]),
+    Whole(u64),
     /// A copy without timelines and block events, for a smaller page.
-    WithoutTimelines(&'a [u8]),
+    WithoutTimelines(u64),
 }
 
-impl<'a> Inside<'a> {
+impl Inside {
     /// The stable word in the page's summary.
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -29,10 +30,10 @@ impl<'a> Inside<'a> {
         }
     }
 
-    pub(super) fn bytes(self) -> Option<&'a [u8]> {
+    pub(super) fn bytes(self) -> u64 {
         match self {
-            Self::Nothing => None,
-            Self::Whole(bytes) | Self::WithoutTimelines(bytes) => Some(bytes),
+            Self::Nothing => 0,
+            Self::Whole(bytes) | Self::WithoutTimelines(bytes) => bytes,
         }
     }
 }
@@ -60,13 +61,21 @@ const LEAN: &str = "<script type=\"application/x-seekwell-lean\" id=\"run\">";
 const SKP1: &str = "<script type=\"application/x-seekwell-packed\" id=\"run\">";
 const END: &str = "</script>";
 
-/// Writes the element.
-pub(super) fn write(page: &mut Page, inside: Inside) {
-    let Some(bytes) = inside.bytes() else { return };
-    page.raw(if matches!(inside, Inside::Whole(_)) { WHOLE } else { LEAN });
-    page.base64(GzEncoder::new(bytes, Compression::default()), bytes.len());
-    page.raw(END);
-    page.raw("\n");
+/// Writes the element with the run file, whose bytes and letters are never in memory at once: it may have a gigabyte.
+pub(super) fn write(inside: Inside, run: &mut dyn Read, out: &mut dyn Write) -> io::Result<()> {
+    let begin = match inside {
+        Inside::Nothing => return Ok(()),
+        Inside::Whole(_) => WHOLE,
+        Inside::WithoutTimelines(_) => LEAN,
+    };
+    out.write_all(begin.as_bytes())?;
+    // The letters of base64 mean nothing in markup.
+    let mut letters = EncoderWriter::new(&mut *out, &STANDARD);
+    io::copy(&mut GzEncoder::new(run.take(inside.bytes()), Compression::default()), &mut letters)?;
+    letters.finish()?;
+    drop(letters);
+    out.write_all(END.as_bytes())?;
+    out.write_all(b"\n")
 }
 
 /// The run file inside a page, byte by byte as it was.

@@ -269,7 +269,7 @@ pub(super) fn inside(page: &mut Page, name: &str, inside: Inside, program: bool)
     page.raw("<section id=\"inside\">\n<h2>The raw data</h2>\n");
     match inside {
         Inside::Whole(bytes) => {
-            let size = crate::number::quantity(Some(Unit::Bytes), bytes.len() as f64);
+            let size = crate::number::quantity(Some(Unit::Bytes), bytes as f64);
             let text = format!("The run file {name} ({size}) is inside this page, byte by byte.");
             page.element("<p>", &text, "</p>\n");
             page.raw("<pre>seekwell extract REPORT.html</pre>\n");

@@ -15,8 +15,7 @@ pub(super) fn summary(view: &RunView, trials: &PageTrials, name: &str, inside: I
     let mut value = crate::json::summary(view);
     let (metrics, medians) = trials.medians(view.plan.candidates.len());
     if let Some(object) = value.as_object_mut() {
-        let bytes = inside.bytes().map_or(0, <[u8]>::len);
-        let file = json!({ "name": name, "inside": inside.word(), "bytes": bytes });
+        let file = json!({ "name": name, "inside": inside.word(), "bytes": inside.bytes() });
         let candidates: Vec<[u32; 2]> =
             view.plan.candidates.iter().map(|one| [one.stack, one.workload]).collect();
         object.insert("workloads".to_owned(), json!(view.plan.workloads));

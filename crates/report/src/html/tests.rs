@@ -15,8 +15,13 @@ fn html(view: &RunView) -> String {
 }
 
 fn page(view: &RunView, inside: Inside, program: Option<&Program>) -> String {
+    page_with(view, inside, &[], program)
+}
+
+/// The same with bytes of a run file.
+fn page_with(view: &RunView, inside: Inside, run: &[u8], program: Option<&Program>) -> String {
     let trials = PageTrials::for_page(program.is_none()).with(view);
-    super::page(view, &trials, "demo.seekwell", inside, program)
+    super::page(view, &trials, "demo.seekwell", inside, program).text(run)
 }
 
 /// A page with a program, of which a test knows the text.
@@ -69,11 +74,11 @@ fn a_page_gives_its_run_file_back() {
     };
     let file: Vec<u8> = (0..300_000).map(|_| byte()).collect();
     let view = with_everywhere(WHOLE_ELEMENT);
-    let whole = page(&view, Inside::Whole(&file), Some(&PROGRAM));
+    let whole = page_with(&view, Inside::Whole(300_000), &file, Some(&PROGRAM));
     assert_eq!(extract(&whole).expect("a run file"), file);
     structure(&whole);
 
-    let lean = page(&view, Inside::WithoutTimelines(&file), None);
+    let lean = page_with(&view, Inside::WithoutTimelines(300_000), &file, None);
     let told = |page: &str| extract(page).expect_err("nothing to extract").to_string();
     assert!(told(&lean).starts_with("the page was written with --lean"), "{}", told(&lean));
     assert!(lean.contains("written with --lean"));

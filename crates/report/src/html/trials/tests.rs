@@ -51,7 +51,8 @@ fn a_page_without_records_details_is_the_one_of_whole_records() {
         [None, Some(&crate::program::Program { text: "", hash: "", style: "", style_hash: "" })]
     {
         let trials = PageTrials::for_page(program.is_none()).with(&whole);
-        let page = |view| crate::html::page(view, &trials, "r", crate::Inside::Nothing, program);
+        let page =
+            |view| crate::html::page(view, &trials, "r", crate::Inside::Nothing, program).text(&[]);
         let summary = |page: &str| {
             let begin = page.find("id=\"summary\">").expect("a summary");
             page[begin..].to_owned()

@@ -117,7 +117,7 @@ fn the_texts_of_kept_runs_are_those_of_all_their_data() {
 }
 
 fn html(view: &RunView, trials: &PageTrials) -> String {
-    seekwell_report::html(view, trials, "run.seekwell", Inside::Nothing)
+    seekwell_report::HtmlPage::of(view, trials, "run.seekwell", Inside::Nothing).text(&[])
 }
 
 fn show(view: &RunView) -> String {
