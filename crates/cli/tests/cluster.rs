@@ -75,17 +75,22 @@ fn has_kernel(test: &str) -> bool {
 
 /// Runs a script of the shell on a cluster of two nodes; `None`, and a skip, if there is none.
 fn on_cluster(test: &str, folder: &Path, script: &str) -> Option<Output> {
-    on_cluster_with(test, folder, "", script)
+    on_cluster_with(test, folder, &[], script)
 }
 
-/// The same with further lines of its `slurm.conf`.
-fn on_cluster_with(test: &str, folder: &Path, lines: &str, script: &str) -> Option<Output> {
+/// The same with variables for `scripts/with-slurm`.
+fn on_cluster_with(
+    test: &str,
+    folder: &Path,
+    variables: &[(&str, &str)],
+    script: &str,
+) -> Option<Output> {
     let output = Command::new(root_folder().join("scripts/with-slurm"))
         .args(["2", "sh", "-euc", script])
         .current_dir(folder)
         .env("SEEKWELL", env!("CARGO_BIN_EXE_seekwell"))
         .env("NO_COLOR", "1")
-        .env("SLURM_LINES", lines)
+        .envs(variables.iter().copied())
         // A worker that is killed leaves its guest's directory to the next one.
         .env("TMPDIR", folder)
         .output()
@@ -153,6 +158,62 @@ fn a_lab_on_nodes_that_fail_ends_as_on_one_machine() {
         (run_of(folder.path(), "cluster.seekwell"), run_of(folder.path(), "plain.seekwell"));
     assert_eq!(clustered.1.len(), 12);
     assert_eq!(clustered, plain);
+}
+
+/// Nodes that see nothing of this machine: program, lab kernel and work are brought, and records come back over standard
+/// output. A worker is killed meanwhile. Trials and verdict are those of a run on this machine, and nothing stays on the
+/// nodes.
+#[test]
+fn nodes_without_a_shared_directory_run_the_lab() {
+    let test = "nodes_without_a_shared_directory_run_the_lab";
+    if !can_run(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["apart", "local"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    for place in ["lab.toml", "apart/lab.toml"] {
+        std::fs::write(folder.path().join(place), LAB).unwrap();
+    }
+    let hide = |path: &str| format!("mount -t tmpfs tmpfs \"{path}\"; ");
+    let at = folder.path().display();
+    let kernels = hide("${XDG_CACHE_HOME:-$HOME/.cache}/seekwell");
+    let lines = hide(&format!("{at}/apart")) + &hide(&format!("{at}/local")) + &kernels + ":";
+    let script = r#"
+        cd apart
+        "$SEEKWELL" run lab.toml --on slurm --nodes 2 --sbcast --scratch "$TMPDIR/local" \
+            -o apart.seekwell --no-screen 2>../talk >/dev/null &
+        run=$!
+        until [ -n "$(ls apart.seekwell.nodes/taken 2>/dev/null)" ] || ! kill -0 "$run"; do sleep 0.1; done
+        kill -9 $(pgrep -f "[p]rogram work .*--pipe 0" | head -n 1)
+        status=0
+        wait "$run" || status=$?
+        mv apart.seekwell ..
+        echo "status $status"
+        for try in $(seq 100); do [ -z "$(squeue --noheader)" ] && break; sleep 0.3; done
+        squeue --noheader
+        ls
+        for node in node1 node2; do
+            daemon=$(pgrep -f "[s]lurmd -D -N $node\$" | tail -n 1)
+            nsenter --mount --target "$daemon" ls "$TMPDIR/local" "$TMPDIR/apart"
+        done
+    "#;
+    let variables = [("NODE_LINES", lines.as_str())];
+    let Some(output) = on_cluster_with(test, folder.path(), &variables, script) else { return };
+    let said = String::from_utf8_lossy(&output.stdout).replace(&at.to_string(), "AT");
+    let talk = std::fs::read_to_string(folder.path().join("talk")).unwrap_or_default();
+    assert!(output.status.success(), "{output:?}\n{talk}");
+    let (status, rest) = said.split_once('\n').unwrap();
+    assert!(status == "status 0" || status == "status 4", "{said}\n{talk}");
+    let empty = "AT/apart:\n\nAT/local:\n";
+    assert_eq!(rest, format!("lab.toml\n{empty}{empty}"), "no job and no file is left");
+
+    seekwell(folder.path(), &["run", "lab.toml", "--place", "virtual", "-o", "plain.seekwell"]);
+    let (apart, plain) =
+        (run_of(folder.path(), "apart.seekwell"), run_of(folder.path(), "plain.seekwell"));
+    assert_eq!(apart.1.len(), 12);
+    assert_eq!(apart, plain);
 }
 
 /// A run that is stopped while nodes have its trials says how to go on, leaves no job, and continues with what was

@@ -71,6 +71,12 @@ pub enum ClusterError {
     /// A client that measures in step with others lost them, or one of them failed.
     #[error("clients are out of step: {0}")]
     Step(String),
+    /// A worker and its session do not understand each other any more.
+    #[error("the pipe between session and worker is broken: {source}")]
+    Pipe {
+        /// Cause.
+        source: io::Error,
+    },
     /// The user wishes to end the run.
     #[error("stopped while the cluster had the trial")]
     Stopped,

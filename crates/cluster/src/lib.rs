@@ -2,7 +2,8 @@
 //!
 //! For: the folder that a session and its workers share ([`Spool`]), the backend that puts trials into
 //! it and takes records out ([`Cluster`]), the loop of a worker ([`work`]), and the jobs in which a
-//! scheduler of clusters runs workers ([`Queue`], [`Slurm`]; of Kubernetes the [`Manifest`]).
+//! scheduler of clusters runs workers ([`Queue`], [`Slurm`]; of Kubernetes the [`Manifest`]). Workers that see no folder
+//! of the session are relayed ([`Relay`], [`work_by_pipe`]).
 //!
 //! Also clients in step on shared storage ([`client`]), which need no session.
 //!
@@ -15,7 +16,9 @@ mod error;
 #[cfg(test)]
 mod fixture;
 mod kubernetes;
+mod pipe;
 mod queue;
+mod relay;
 mod slurm;
 mod spool;
 mod work;
@@ -25,7 +28,9 @@ pub use backend::{Cluster, Patience, Unit};
 pub use clients::{MEETING_TIME, client, clients_found, prepare_clients};
 pub use error::ClusterError;
 pub use kubernetes::Manifest;
+pub use pipe::{Pipe, work_by_pipe};
 pub use queue::{JobId, Live, Others, Queue};
+pub use relay::{Allocation, Relay};
 pub use slurm::{Array, Slurm};
 pub use spool::{Delivery, Outcome, Share, Spool, Work, Writer};
 pub use work::{Worked, work};

@@ -200,7 +200,10 @@ fn elements(list: &str) -> u32 {
 }
 
 /// Standard output of a command that succeeded.
-fn output(command: &'static str, arguments: &[OsString]) -> Result<String, ClusterError> {
+pub(crate) fn output(
+    command: &'static str,
+    arguments: &[OsString],
+) -> Result<String, ClusterError> {
     let failed = |words: String| ClusterError::Command { command, words };
     let ran = Command::new(command)
         .args(arguments)
@@ -215,6 +218,6 @@ fn output(command: &'static str, arguments: &[OsString]) -> Result<String, Clust
 }
 
 /// A path as one word of a shell.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }

@@ -281,6 +281,11 @@ pub enum SessionError {
         /// The option.
         option: String,
     },
+    /// Trials on the nodes' own kernels without a shared directory.
+    #[error(
+        "--sbcast runs trials on modelled devices; with --place host put the run file into a directory that all nodes see, and leave out --sbcast"
+    )]
+    HostApart,
     /// A lab for a manifest names a file.
     #[error(
         "the lab names the file {named}, and a manifest holds the text of the lab alone; use a device from seekwell device list, or add the file to the image and run the lab there"
@@ -326,6 +331,7 @@ impl SessionError {
             | Self::Trace { .. }
             | Self::TraceRoom { .. }
             | Self::Sbatch { .. }
+            | Self::HostApart
             | Self::ManifestFile { .. } => Kind::Usage,
             Self::Refused(_) | Self::NotSeen { .. } => Kind::Refused,
             _ => Kind::Failed,

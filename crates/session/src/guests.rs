@@ -202,8 +202,10 @@ impl Setup for Guests {
         let checked = labs::compare_with_published(&plan.lab, self.devices.files());
         add_image(&mut environment, backend.root(), &checked);
         if let Some(on) = &self.options.cluster {
+            let kernel = Some(self.kernel(&plan.lab)?);
+            let (machine, options) = (&self.machine, &self.options);
             let cluster =
-                nodes::cluster(&self.machine, &self.options, on, plan, &environment, run_file)?;
+                nodes::cluster(machine, kernel, options, on, plan, &environment, run_file)?;
             return Ok(Opened { backend: Box::new(cluster), environment, notes: Vec::new() });
         }
         let lanes = Lanes::new(backend, plan, &cpus(self.options.jobs))?;

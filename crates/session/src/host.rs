@@ -168,8 +168,15 @@ impl Setup for Host {
         self.check_start(plan, run_file)?;
         if let Some(on) = &self.options.cluster {
             let environment = environment_of_nodes();
-            let cluster =
-                nodes::cluster(&self.machine, &self.options, on, plan, &environment, run_file)?;
+            let cluster = nodes::cluster(
+                &self.machine,
+                None,
+                &self.options,
+                on,
+                plan,
+                &environment,
+                run_file,
+            )?;
             return Ok(Opened { backend: Box::new(cluster), environment, notes: Vec::new() });
         }
         let scratch = self.options.scratch_directory(run_file);

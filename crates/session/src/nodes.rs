@@ -3,8 +3,11 @@
 use crate::error::SessionError;
 use crate::machine::Machine;
 use crate::options::{Change, HOST, OnCluster, Options, Workers};
-use seekwell_cluster::{Array, Cluster, Others, Patience, Queue, Slurm, Spool, Unit, Work};
+use seekwell_cluster::{
+    Allocation, Array, Cluster, Others, Patience, Queue, Relay, Slurm, Spool, Unit, Work,
+};
 use seekwell_model::plan::Plan;
+use seekwell_virtual::Kernel;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -14,6 +17,9 @@ mod tests;
 
 /// End of the name of the folder that session and workers share, next to the run file.
 const FOLDER: &str = ".nodes";
+
+/// Directory of every node for what is brought there.
+const LOCAL: &str = "/tmp";
 
 /// The backend of the workers with its options.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -94,9 +100,10 @@ impl OfGuests {
     }
 }
 
-/// The backend of a run on a cluster.
+/// The backend of a run on a cluster; guests have this lab kernel.
 pub(crate) fn cluster(
     machine: &Machine,
+    kernel: Option<&Kernel>,
     options: &Options,
     on: &OnCluster,
     plan: &Plan,
@@ -113,18 +120,42 @@ pub(crate) fn cluster(
     let settings = serde_json::to_value(settings).map_err(SessionError::Settings)?;
     let work = Work { plan: plan.clone(), environment: environment.clone(), settings };
     let spool = folder(run_file);
-    let queue: Box<dyn Queue> = match &on.workers {
-        Workers::Slurm { tasks, options } => Box::new(Slurm::new(Array {
-            program: machine.program.clone(),
-            logs: Spool::logs_in(&spool),
-            spool: spool.clone(),
+    let queue = queue(machine, kernel, options, &on.workers, &spool)?;
+    Ok(Cluster::later(&spool, work, queue, Patience::default(), on.stop.clone()).by(unit))
+}
+
+/// Starts the workers.
+fn queue(
+    machine: &Machine,
+    kernel: Option<&Kernel>,
+    options: &Options,
+    workers: &Workers,
+    spool: &Path,
+) -> Result<Box<dyn Queue>, SessionError> {
+    let program = machine.program.clone();
+    Ok(match workers {
+        Workers::Slurm { tasks, options: given, is_apart: true } => {
+            let kernel = kernel.ok_or(SessionError::HostApart)?;
+            Box::new(Relay::new(Allocation {
+                program,
+                kernel_id: kernel.id.clone(),
+                kernel: kernel.files(),
+                spool: spool.to_owned(),
+                local: options.scratch.clone().unwrap_or_else(|| PathBuf::from(LOCAL)),
+                tasks: *tasks,
+                options: given.clone(),
+            }))
+        }
+        Workers::Slurm { tasks, options: given, is_apart: false } => Box::new(Slurm::new(Array {
+            program,
+            logs: Spool::logs_in(spool),
+            spool: spool.to_owned(),
             tasks: *tasks,
-            is_exclusive: unit == Unit::Round,
-            options: options.clone(),
+            is_exclusive: kernel.is_none(),
+            options: given.clone(),
         })),
         Workers::Others => Box::new(Others),
-    };
-    Ok(Cluster::later(&spool, work, queue, Patience::default(), on.stop.clone()).by(unit))
+    })
 }
 
 /// The shared folder of a run.

@@ -65,6 +65,9 @@ pub enum Workers {
         tasks: u32,
         /// Further options of `sbatch`.
         options: Vec<String>,
+        /// True if the nodes share no directory with this machine: everything comes by `sbcast`, and records go back over
+        /// standard output.
+        is_apart: bool,
     },
     /// Something else, such as a Job of Kubernetes.
     Others,

@@ -38,12 +38,18 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// The workers; the run ends when `stop` is raised.
-    pub(super) fn workers(&self, on: &[String], stop: Arc<AtomicBool>) -> OnCluster {
+    /// The workers, perhaps on nodes that share no directory with this machine; the run ends when `stop` is raised.
+    pub(super) fn workers(
+        &self,
+        on: &[String],
+        is_apart: bool,
+        stop: Arc<AtomicBool>,
+    ) -> OnCluster {
         if !on.iter().any(|word| word == SLURM) {
             return OnCluster { workers: Workers::Others, stop };
         }
-        OnCluster { workers: Workers::Slurm { tasks: self.nodes, options: self.options() }, stop }
+        let (tasks, options) = (self.nodes, self.options());
+        OnCluster { workers: Workers::Slurm { tasks, options, is_apart }, stop }
     }
 
     /// Options of `sbatch` and `srun`.
@@ -95,6 +101,9 @@ pub struct WorkArgs {
     /// Wait for a run that is not there yet
     #[arg(long)]
     pub wait: bool,
+    /// Take trials from standard input and write records to standard output, as worker number RANK of an allocation
+    #[arg(long, value_name = "RANK", conflicts_with = "wait")]
+    pub pipe: Option<u32>,
 }
 
 /// Arguments of `clients`.

@@ -188,7 +188,9 @@ fn a_site_offers_the_disks_of_a_node_to_one_partition() {
         done
     "#;
     let script = format!("disk={}\n{script}", disk.0);
-    let Some(output) = on_cluster_with(test, path, &lines, &script) else { return };
+    let Some(output) = on_cluster_with(test, path, &[("SLURM_LINES", &lines)], &script) else {
+        return;
+    };
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap_or_default();
     let talk = read("talk");

@@ -1,0 +1,107 @@
+use super::*;
+use crate::fixture::{record, share, spool};
+
+fn allocation() -> Allocation {
+    Allocation {
+        program: "/opt/it's/seekwell".into(),
+        kernel_id: "954cce6c503f0545".to_owned(),
+        kernel: vec!["/k/linux".into(), "/k/kernel.json".into()],
+        spool: "/home/a/x.nodes".into(),
+        local: "/local".into(),
+        tasks: 3,
+        options: vec!["--partition=batch".to_owned()],
+    }
+}
+
+#[test]
+fn an_allocation_has_a_cpu_for_each_worker_and_survives_a_node() {
+    let arguments = allocation().arguments();
+    let arguments: Vec<&str> = arguments.iter().filter_map(|one| one.to_str()).collect();
+    assert_eq!(
+        arguments,
+        [
+            "--job-name=seekwell",
+            "--cpus-per-task=1",
+            "--no-kill",
+            "--ntasks=3",
+            "--partition=batch"
+        ]
+    );
+}
+
+#[test]
+fn the_script_brings_all_that_a_worker_needs() {
+    let script = allocation().script();
+    for line in [
+        "sbcast --force '/opt/it'\\''s/seekwell' \"$at.program\"\n",
+        "sbcast --force '/home/a/x.nodes/work.json' \"$at.work.json\"\n",
+        "sbcast --force '/home/a/x.nodes/id' \"$at.id\"\n",
+        "sbcast --force '/k/linux' \"$at.linux\"\n",
+        "sbcast --force '/k/kernel.json' \"$at.kernel.json\"\n",
+        "kernel=$mine/cache/seekwell/kernels/954cce6c503f0545\n",
+    ] {
+        assert!(script.contains(line), "{line}\n{script}");
+    }
+    let checked = Command::new("sh").args(["-n", "-c", &script]).status().unwrap();
+    assert!(checked.success(), "{script}");
+}
+
+#[test]
+fn words_of_workers_become_deliveries_and_heartbeats() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let mut state = State::default();
+    let task = "2--n-1-9".to_owned();
+    state.hear(&spool, 2, Word::Ready(task.clone())).unwrap();
+    assert_eq!((state.ready.len(), state.here.len()), (1, 1));
+    spool.want(&share(4)).unwrap();
+    let taken = spool.take(&task).unwrap().unwrap();
+    state.given.insert(2, (taken, task.clone()));
+    state.hear(&spool, 2, Word::Beat).unwrap();
+    state.hear(&spool, 2, Word::Beat).unwrap();
+    assert_eq!(spool.heard(&task).unwrap(), Some(2));
+    state.hear(&spool, 2, Word::Results(vec![Ok(Box::new(record(4)))])).unwrap();
+    let delivery = spool.delivered(&share(4)).unwrap().unwrap();
+    assert_eq!((delivery.task, delivery.results), (task, vec![Ok(Box::new(record(4)))]));
+    assert_eq!(spool.taken().unwrap(), []);
+    // Of a worker that has nothing: the second half of a word that was lost with a node.
+    state.hear(&spool, 2, Word::Results(vec![])).unwrap();
+    state.hear(&spool, 2, Word::Gone).unwrap();
+    assert!(state.here.is_empty() && state.ready.is_empty());
+}
+
+/// An allocation by a shell: its worker is a script that answers each share with a record.
+#[test]
+fn shares_go_out_and_records_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let answer = Mutex::new(Vec::new());
+    crate::pipe::say(&answer, &Word::Results(vec![Ok(Box::new(record(4)))])).unwrap();
+    let answer: String = String::from_utf8(answer.into_inner().unwrap())
+        .unwrap()
+        .lines()
+        .map(|line| format!("echo '0: {line}'\n"))
+        .collect();
+    let script = format!(
+        "echo job 7\necho '0: =\"Beat\"'\necho '0: ={{\"Ready\":\"0--n-1-7\"}}'\nread line\n\
+         case $line in '0 {{'*) ;; *) exit 1 ;; esac\n{answer}echo '0: =\"Gone\"'\n"
+    );
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    spool.want(&share(4)).unwrap();
+    let state = Mutex::new(State::default());
+    let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    std::thread::scope(|scope| {
+        scope.spawn(|| give(&spool, &state, input));
+        hear(&spool, &state, output);
+    });
+    assert!(child.wait().unwrap().success());
+    assert!(spool.delivered(&share(4)).unwrap().is_some());
+    let state = state.into_inner().unwrap();
+    assert_eq!(state.job.as_deref(), Some("7"));
+    assert!(state.is_over && state.here.is_empty());
+}
