@@ -33,4 +33,4 @@ pub use queue::{JobId, Live, Others, Queue};
 pub use relay::{Allocation, Relay};
 pub use slurm::{Array, Slurm};
 pub use spool::{Delivery, Outcome, Share, Spool, Work, Writer};
-pub use work::{Worked, work};
+pub use work::{Worked, confirmed, work};

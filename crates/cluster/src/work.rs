@@ -4,7 +4,7 @@ use crate::error::ClusterError;
 use crate::spool::{Outcome, SESSION, Share, Spool};
 use seekwell_model::backend::BackendError;
 use seekwell_model::plan::PlannedTrial;
-use seekwell_model::record::Record;
+use seekwell_model::record::{Record, Status};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -46,13 +46,16 @@ pub fn work(
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
 ) -> Result<Worked, ClusterError> {
     let (over, mut trials) = (AtomicBool::new(false), 0);
-    let ended = std::thread::scope(|scope| {
-        let beating = scope.spawn(|| beat(spool, task, &over, SESSION_SILENT));
-        let taken = take_all(spool, task, &over, &mut trials, run);
-        over.store(true, Ordering::Relaxed);
-        beating.thread().unpark();
-        let beaten = beating.join().unwrap_or(Ok(false));
-        taken.and(beaten)
+    // Heard before it has anything.
+    let ended = spool.beat(task, 1).and_then(|()| {
+        std::thread::scope(|scope| {
+            let beating = scope.spawn(|| beat(spool, task, &over, SESSION_SILENT));
+            let taken = take_all(spool, task, &over, &mut trials, run);
+            over.store(true, Ordering::Relaxed);
+            beating.thread().unpark();
+            let beaten = beating.join().unwrap_or(Ok(false));
+            taken.and(beaten)
+        })
     });
     match ended {
         // A session that is done removes the folder, whatever its workers do just then.
@@ -108,6 +111,24 @@ fn run_share(
     Some(results)
 }
 
+/// Runs a trial whose result depends on nothing but its request, and after a pause again if it failed: a scheduler that
+/// ends a job kills the guest of a trial before its worker, which must not take that for a result. By the end of the
+/// pause such a worker is dead. A trial that fails by itself fails again.
+///
+/// # Errors
+/// Those of the backend.
+pub fn confirmed(
+    pause: Duration,
+    run: &mut dyn FnMut() -> Result<Record, BackendError>,
+) -> Result<Record, BackendError> {
+    let record = run()?;
+    if !matches!(record.status, Status::Failed { .. }) {
+        return Ok(record);
+    }
+    std::thread::sleep(pause);
+    run()
+}
+
 /// Time until the next look after so many in vain.
 fn pause(in_vain: u32) -> Duration {
     LOOK * (1 << (in_vain / LOOKS).min(MOST_DOUBLINGS))
@@ -122,7 +143,7 @@ fn beat(
     silent: Duration,
 ) -> Result<bool, ClusterError> {
     let (mut heard, mut since) = (None, Instant::now());
-    let mut count = 0_u64;
+    let mut count = 1_u64;
     while !over.load(Ordering::Relaxed) {
         count += 1;
         // The session's alone: all workers that read all heartbeats would read a million files at 1,000 nodes.

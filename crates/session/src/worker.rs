@@ -8,13 +8,16 @@ use crate::loaded::Session;
 use crate::nodes::{OfGuests, Settings};
 use crate::own_cpu::{CPUS, OwnCpu};
 use crate::setup::Opened;
-use seekwell_cluster::{Pipe, Spool, Work, Worked};
+use seekwell_cluster::{Pipe, Spool, Work, Worked, confirmed};
 use seekwell_model::backend::Backend;
 use std::path::Path;
 use std::time::Duration;
 
 /// Time between two looks for a session that is not there yet.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Time after which the scheduler has ended this worker too, if it ended the guest of its trial.
+const UNTIL_KILLED: Duration = Duration::from_secs(5);
 
 impl Session {
     /// Runs trials of another machine's run, as a worker on a node, until the run has no more. A worker
@@ -39,7 +42,10 @@ impl Session {
             }
         };
         let ran = seekwell_cluster::work(&spool, task, &mut |trial| {
-            let mut record = backend.run(&work.plan, trial, &mut |_| {})?;
+            let mut once = || backend.run(&work.plan, trial, &mut |_| {});
+            let is_repeatable = node.is_none();
+            let mut record =
+                if is_repeatable { confirmed(UNTIL_KILLED, &mut once)? } else { once()? };
             if node.is_some() {
                 record.in_force.node.clone_from(&node);
             }
@@ -64,7 +70,7 @@ impl Session {
         let _own_cpu = options.own_cpu.then(|| OwnCpu::bind(Path::new(CPUS)));
         let mut backend = self.guests(&options, &work, folder)?;
         let ran = seekwell_cluster::work_by_pipe(pipe, &mut |trial| {
-            backend.run(&work.plan, trial, &mut |_| {})
+            confirmed(UNTIL_KILLED, &mut || backend.run(&work.plan, trial, &mut |_| {}))
         });
         backend.finish().map_err(SessionError::PutBack)?;
         Ok(ran?)

@@ -126,3 +126,22 @@ fn a_round_of_which_no_trial_is_wanted_any_more_is_not_delivered() {
     assert_eq!(ran.unwrap(), Worked { trials: 0, is_orphan: false });
     assert_eq!(spool.delivered(&round()).unwrap(), None);
 }
+
+#[test]
+fn a_trial_that_fails_runs_again_and_one_that_ends_well_does_not() {
+    let failed = |reason: &str| Record {
+        status: seekwell_model::record::Status::Failed {
+            stage: "unpack".to_owned(),
+            reason: reason.to_owned(),
+        },
+        ..record(1)
+    };
+    let run = |results: Vec<Record>| {
+        let mut left = results.into_iter();
+        let ran = confirmed(Duration::ZERO, &mut || Ok(left.next().unwrap()));
+        (ran.unwrap(), left.len())
+    };
+    assert_eq!(run(vec![record(1), record(2)]), (record(1), 1));
+    assert_eq!(run(vec![failed("killed"), record(1)]), (record(1), 0));
+    assert_eq!(run(vec![failed("no space"), failed("no space")]), (failed("no space"), 0));
+}
