@@ -1,6 +1,6 @@
 //! Writes a run file that was never run, to measure reports of many trials.
 //!
-//! usage: `made_run FILE STACKS ROUNDS SAMPLES OPERATIONS`
+//! usage: `made_run FILE STACKS ROUNDS SAMPLES OPERATIONS [judged]`
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a tool for measurements")]
 
@@ -8,6 +8,8 @@
 mod made;
 
 use made::{Wanted, make};
+use seekwell_runner::judge::prolong;
+use seekwell_store::RunFile;
 use std::path::Path;
 
 fn main() {
@@ -26,5 +28,13 @@ fn main() {
         operations: u64::from(number(4)),
         single: false,
     };
-    make(Path::new(&words[0]), &wanted);
+    let path = Path::new(&words[0]);
+    make(path, &wanted);
+    if words.get(5).is_some_and(|word| word == "judged") {
+        let mut file = RunFile::open_for_append(path).unwrap();
+        let plan = file.plan().unwrap();
+        let records = file.records().unwrap().into_iter();
+        let records = records.map(|(trial, record)| (trial.index, (trial, record))).collect();
+        file.set_verdict(&prolong::judged(&plan, &records)).unwrap();
+    }
 }
