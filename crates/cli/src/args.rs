@@ -1,9 +1,11 @@
 //! The arguments, one definition each: help, usage and completions come from here.
 
+mod devices;
 mod elsewhere;
 mod examples;
 mod traces;
 
+pub use devices::{DeviceCommand, DeviceCompareArgs, DeviceImportArgs, DeviceServeArgs, ProbeArgs};
 pub use elsewhere::{
     ClientArgs, ClientsArgs, ClusterArgs, DoctorArgs, ManifestArgs, MergeArgs, WorkArgs,
 };
@@ -208,87 +210,6 @@ pub enum KernelSetArg {
     Layers,
     /// The set layers, for `run --record`
     Recording,
-}
-
-/// Actions on modelled devices.
-#[derive(Debug, Subcommand)]
-pub enum DeviceCommand {
-    /// List the modelled devices
-    List,
-    /// Show the behaviour of one: seeks, bandwidth, latency over size and depth, writes
-    Show {
-        /// Name of the device, NAME@BUS for one of its buses, or path of a device file
-        name: String,
-    },
-    /// Serve a modelled device in real time, as a block device of this machine, until Ctrl-C
-    Serve(DeviceServeArgs),
-    /// Turn a disk specification of DiskSim into a device file
-    Import(DeviceImportArgs),
-    /// Compare a run on a device file with the same lab on the device itself, and keep the error in the
-    /// file
-    Compare(DeviceCompareArgs),
-}
-
-/// Arguments of `device compare`.
-#[derive(Args, Debug)]
-pub struct DeviceCompareArgs {
-    /// Device file of your own; a line for this comparison is added to it
-    pub file: PathBuf,
-    /// Run file of the prediction, on the virtual backend
-    pub predicted: PathBuf,
-    /// Run file of the same lab on the device
-    pub real: PathBuf,
-    /// Only show the comparison
-    #[arg(long)]
-    pub dry_run: bool,
-}
-
-/// Arguments of `device serve`.
-#[derive(Args, Debug)]
-pub struct DeviceServeArgs {
-    /// Name of the device, NAME@BUS for one of its buses, or path of a device file
-    pub name: String,
-    /// Seed of what a data sheet does not tell: the angle of the disk at its start, slower cells
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
-
-/// Arguments of `device import`.
-#[derive(Args, Debug)]
-pub struct DeviceImportArgs {
-    /// Specification, NAME.diskspecs; the files it names are read from its directory
-    pub specification: PathBuf,
-    /// Device file to write; an existing file is not overwritten [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-/// Arguments of `probe`.
-#[derive(Args, Debug)]
-pub struct ProbeArgs {
-    /// Disk to probe; nothing is written to it without --write
-    #[arg(required_unless_present = "model")]
-    pub device: Option<PathBuf>,
-    /// Probe a modelled device in virtual time, to see how well a probe finds it
-    #[arg(long, value_name = "NAME", conflicts_with = "device")]
-    pub model: Option<String>,
-    /// Device file to write; an existing file is not overwritten [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Name of the device in the file: small letters, digits and '-'
-    #[arg(long, default_value = "probed")]
-    pub name: String,
-    /// Also write to the disk, to learn its write cache, flushes and settling, or its flash; its contents are
-    /// lost. The disk must be claimed, as for a run
-    #[arg(long)]
-    pub write: bool,
-    /// Flash: most that is written, in GiB. Write cliff, steady state and erase block of a solid-state disk
-    /// need six times its capacity
-    #[arg(long, value_name = "GIB", default_value_t = 64, requires = "write")]
-    pub most_written: u64,
-    /// Seed of the places that are read and written
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
 }
 
 /// Arguments of `init`.
