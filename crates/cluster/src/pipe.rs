@@ -5,7 +5,7 @@
 
 use crate::error::ClusterError;
 use crate::spool::{Outcome, Share};
-use crate::work::{BEAT, Worked, in_words};
+use crate::work::{BEAT, Worked, run_share};
 use seekwell_model::backend::BackendError;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
@@ -136,13 +136,8 @@ fn run_all(
     let mut trials = 0;
     say(output, &Word::Ready(task.to_owned()))?;
     while let Ok(share) = shares.recv() {
-        let mut results: Vec<Outcome> = Vec::new();
-        for trial in &share.trials {
-            results.push(run(trial).map(Box::new).map_err(|error| in_words(&*error)));
-            if results.last().is_some_and(Result::is_err) {
-                break;
-            }
-        }
+        // A session that wants no more closes the pipe.
+        let results = run_share(&share, &|| false, run).unwrap_or_default();
         trials += results.len() as u64;
         let is_broken = results.iter().any(Result::is_err);
         say(output, &Word::Results(results))?;

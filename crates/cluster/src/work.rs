@@ -79,7 +79,8 @@ fn take_all(
             continue;
         };
         in_vain = 0;
-        let Some(results) = run_share(spool, &share, over, run) else { break };
+        let is_over = || over.load(Ordering::Relaxed) || spool.is_stopped();
+        let Some(results) = run_share(&share, &is_over, run) else { break };
         let broken = results.iter().any(Result::is_err);
         let ran = results.len() as u64;
         spool.deliver(&spool.delivery(share, task, results))?;
@@ -92,15 +93,14 @@ fn take_all(
 }
 
 /// Runs the trials of a share up to the first error; `None` if the session wants no more before its last one begins.
-fn run_share(
-    spool: &Spool,
+pub(crate) fn run_share(
     share: &Share,
-    over: &AtomicBool,
+    is_over: &dyn Fn() -> bool,
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
 ) -> Option<Vec<Outcome>> {
     let mut results = Vec::new();
     for trial in &share.trials {
-        if !results.is_empty() && (over.load(Ordering::Relaxed) || spool.is_stopped()) {
+        if !results.is_empty() && is_over() {
             return None;
         }
         results.push(run(trial).map(Box::new).map_err(|error| in_words(&*error)));
@@ -167,7 +167,7 @@ fn beat(
 }
 
 /// An error with its causes.
-pub(crate) fn in_words(error: &dyn std::error::Error) -> String {
+fn in_words(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

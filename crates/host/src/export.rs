@@ -10,6 +10,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use claim::{CLAIM, ExportClaim};
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
+use seekwell_model::filesystems::NFS_CLIENT;
 use seekwell_model::stack::Export;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -22,8 +23,6 @@ pub mod claim;
 #[cfg(test)]
 mod tests;
 
-/// Configuration of a kernel that mounts directories of servers.
-pub(crate) const KERNEL: &str = "CONFIG_NFS_FS, CONFIG_NFS_V3 and CONFIG_NFS_V4_2";
 const PORT: u16 = 2049;
 /// The version that needs no state in the server. Its locks are local: no other client has the files.
 const STATELESS: &str = "3";
@@ -148,7 +147,7 @@ impl Reached {
     fn at(from: &str, address: IpAddr, version: &str) -> Result<Self> {
         let mut options = client_options(address, version);
         options.extend(IMPATIENT.map(str::to_owned));
-        let mounted = detached(kind(version), KERNEL, &source(from, address)?, &options)?;
+        let mounted = detached(kind(version), NFS_CLIENT, &source(from, address)?, &options)?;
         let root = openat(&mounted, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(Error::errno("open", from))?;
         Ok(Self { from: from.to_owned(), address, version: version.to_owned(), root })

@@ -1,11 +1,12 @@
 //! The directory of a trial in a claimed directory of an NFS server, on the undo list before it is made.
 
 use crate::error::{Error, Result};
-use crate::export::{KERNEL, Place, Reached};
+use crate::export::{Place, Reached};
 use crate::filesystem::mount_as;
 use crate::undo::{Target, Undo};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
+use seekwell_model::filesystems::NFS_CLIENT;
 use seekwell_model::stack::Export;
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -61,7 +62,7 @@ impl TrialDirectory {
     /// The kernel's, and when the directory is gone.
     pub fn mount(&self, whole: &Path, target: &Path, options: &[String]) -> Result<()> {
         let (kind, source) = self.place.source()?;
-        mount_as(kind, KERNEL, &source, whole, &self.options(options))?;
+        mount_as(kind, NFS_CLIENT, &source, whole, &self.options(options))?;
         let bound = self.bind(whole, target);
         // The mount of the directory keeps the filesystem.
         let hidden = unmount(whole, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)

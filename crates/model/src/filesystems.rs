@@ -10,6 +10,8 @@ mod refused;
 mod remote;
 pub mod ufs2;
 
+pub use remote::NFS_CLIENT;
+
 use crate::units::Bytes;
 use crate::workloads::Program;
 
@@ -150,6 +152,39 @@ impl FilesystemDefinition {
 }
 
 const NOTHING: &[&str] = &[];
+
+/// Fields of what no program makes or checks, and what has no tree of its own on a device.
+const UNMADE: FilesystemDefinition = FilesystemDefinition {
+    name: "",
+    doc: "",
+    kernel_type: None,
+    kernel_config: "",
+    mkfs: NOTHING,
+    merged: NOTHING,
+    comparable: NOTHING,
+    no_discard: NOTHING,
+    discard: NOTHING,
+    target: NOTHING,
+    mount: NOTHING,
+    discard_mount: None,
+    no_discard_mount: None,
+    journal: None,
+    fsck: NOTHING,
+    package: "",
+    minimum: Bytes::mib(1),
+    cramped: None,
+    durability: "",
+    after_power_cut: AfterPowerCut::NoTree,
+    no_flush_mount: NOTHING,
+    has_shutdown: false,
+    is_in_memory: false,
+    is_remote: false,
+    in_reduced_kernel: false,
+    own: None,
+    version: None,
+    options: harmless(""),
+    refused_mount: NOTHING,
+};
 
 /// Names that a user may try for what is not in the catalogue, with the reason.
 pub const NOT_AVAILABLE: &[(&str, &str)] = &[
@@ -690,31 +725,12 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         doc: "Files in memory, for a comparison with no device at all: as large as the stack's device, at most half of the memory that the trial may use. The device stays unused; a cold step finds the files in memory.",
         kernel_type: Some("tmpfs"),
         kernel_config: "CONFIG_TMPFS",
-        mkfs: NOTHING,
-        merged: NOTHING,
-        comparable: NOTHING,
-        no_discard: NOTHING,
-        discard: NOTHING,
-        target: NOTHING,
         mount: &["mode=755"],
-        discard_mount: None,
-        no_discard_mount: None,
-        journal: None,
-        fsck: NOTHING,
-        package: "",
         minimum: Bytes::mib(1),
-        cramped: None,
         durability: "nothing: all of it is in memory",
-        after_power_cut: AfterPowerCut::NoTree,
-        no_flush_mount: NOTHING,
-        has_shutdown: false,
         is_in_memory: true,
-        is_remote: false,
         in_reduced_kernel: true,
-        own: None,
-        version: None,
-        options: harmless(""),
-        refused_mount: NOTHING,
+        ..UNMADE
     },
     remote::NFS,
     FilesystemDefinition {
@@ -722,31 +738,11 @@ pub const FILESYSTEMS: &[FilesystemDefinition] = &[
         doc: "The block device itself, without a filesystem.",
         kernel_type: None,
         kernel_config: "",
-        mkfs: NOTHING,
-        merged: NOTHING,
-        comparable: NOTHING,
-        no_discard: NOTHING,
-        discard: NOTHING,
-        target: NOTHING,
-        mount: NOTHING,
-        discard_mount: None,
-        no_discard_mount: None,
-        journal: None,
-        fsck: NOTHING,
-        package: "",
         minimum: Bytes(4096),
-        cramped: None,
         durability: "flushed data; there is no tree",
-        after_power_cut: AfterPowerCut::NoTree,
-        no_flush_mount: NOTHING,
-        has_shutdown: false,
         is_in_memory: false,
-        is_remote: false,
         in_reduced_kernel: true,
-        own: None,
-        version: None,
-        options: harmless(""),
-        refused_mount: NOTHING,
+        ..UNMADE
     },
 ];
 

@@ -316,6 +316,18 @@ const OVERLAY: TableDefinition = TableDefinition {
 
 const NFS_VERSIONS: &[&str] = &["3", "4.0", "4.1", "4.2"];
 
+/// Sizes of transfers of an NFS client.
+const READ_SIZE: Entry = Entry::new(
+    "rsize",
+    size(Bytes::kib(4), Bytes::mib(1)),
+    "Largest read. Without it client and server agree on one.",
+);
+const WRITE_SIZE: Entry = Entry::new(
+    "wsize",
+    size(Bytes::kib(4), Bytes::mib(1)),
+    "Largest write. Without it client and server agree on one.",
+);
+
 const NFS: TableDefinition = TableDefinition {
     header: "nfs",
     doc: "The filesystem is exported by an NFS server that the trial starts, and the workload runs on the mounted export. Between them is a link with a delay and a rate; in virtual time NFS and TCP take no CPU time but their system calls. A cold step starts with empty caches on both sides. Locks of version 3 are local (`nolock`). On the host, server, client and programs of the workload are in a network namespace of the trial, which has no other network; NFS and TCP take the CPU time that they take. `nfs = \"4.2\"` is short for `nfs = { version = \"4.2\" }`.",
@@ -328,16 +340,8 @@ const NFS: TableDefinition = TableDefinition {
             "`async`: the server says that data is stored before its disk has it.",
         )
         .default("\"sync\""),
-        Entry::new(
-            "rsize",
-            size(Bytes::kib(4), Bytes::mib(1)),
-            "Largest read. Without it client and server agree on one.",
-        ),
-        Entry::new(
-            "wsize",
-            size(Bytes::kib(4), Bytes::mib(1)),
-            "Largest write. Without it client and server agree on one.",
-        ),
+        READ_SIZE,
+        WRITE_SIZE,
         Entry::new(
             "delay",
             FieldKind::Duration,
@@ -362,16 +366,8 @@ const EXPORT: TableDefinition = TableDefinition {
             .required(),
         Entry::new("version", FieldKind::Choice(NFS_VERSIONS), "Version of the protocol.")
             .default("\"4.2\""),
-        Entry::new(
-            "rsize",
-            size(Bytes::kib(4), Bytes::mib(1)),
-            "Largest read. Without it client and server agree on one.",
-        ),
-        Entry::new(
-            "wsize",
-            size(Bytes::kib(4), Bytes::mib(1)),
-            "Largest write. Without it client and server agree on one.",
-        ),
+        READ_SIZE,
+        WRITE_SIZE,
     ],
     by_kind: None,
 };

@@ -1,37 +1,17 @@
 //! Directories of other machines.
 
-use super::{AfterPowerCut, FilesystemDefinition, NOTHING, harmless};
-use crate::units::Bytes;
+use super::{FilesystemDefinition, UNMADE};
+
+/// Configuration of a kernel that mounts directories of servers.
+pub const NFS_CLIENT: &str = "CONFIG_NFS_FS, CONFIG_NFS_V3 and CONFIG_NFS_V4_2";
 
 pub(super) const NFS: FilesystemDefinition = FilesystemDefinition {
     name: "nfs",
     doc: "A directory that an NFS server exports (`export`), mounted by this machine; host only. It must be claimed: `seekwell claim SERVER:/PATH`. A trial works in a directory of its own in it and removes it. The device stays unused; what the server's disk does is not known.",
     kernel_type: Some("nfs"),
-    kernel_config: "CONFIG_NFS_FS, CONFIG_NFS_V3 and CONFIG_NFS_V4_2",
-    mkfs: NOTHING,
-    merged: NOTHING,
-    comparable: NOTHING,
-    no_discard: NOTHING,
-    discard: NOTHING,
-    target: NOTHING,
-    mount: NOTHING,
-    discard_mount: None,
-    no_discard_mount: None,
-    journal: None,
-    fsck: NOTHING,
-    package: "",
-    minimum: Bytes::mib(1),
-    cramped: None,
+    kernel_config: NFS_CLIENT,
     durability: "as the server promises",
-    after_power_cut: AfterPowerCut::NoTree,
-    no_flush_mount: NOTHING,
-    has_shutdown: false,
-    is_in_memory: false,
     is_remote: true,
-    in_reduced_kernel: false,
-    own: None,
-    version: None,
-    options: harmless(""),
     // They lead to another server, or share the cache with other mounts of it.
     refused_mount: &[
         "addr",
@@ -53,4 +33,5 @@ pub(super) const NFS: FilesystemDefinition = FilesystemDefinition {
         "vers",
         "wsize",
     ],
+    ..UNMADE
 };
