@@ -246,6 +246,7 @@ impl Planner {
         let stamp = self.last(lane, event);
         self.history.end(event.thread);
         if self.processes.end(event, stamp) {
+            self.advised.end(event.process);
             self.close_all(event, lane)?;
         }
         Ok(())

@@ -115,14 +115,14 @@ impl Replay {
 
 /// True when the directory holds nothing but what its filesystem came with.
 fn is_empty(directory: &Path) -> Result<bool, WorkloadError> {
-    let read = || {
-        let mut others = Vec::new();
-        for entry in std::fs::read_dir(directory)? {
-            others.extend(Some(entry?.file_name()).filter(|name| name != LOST_AND_FOUND));
-        }
-        io::Result::Ok(others.is_empty())
-    };
-    read().map_err(WorkloadError::file("read the directory", directory))
+    let failed = WorkloadError::file("read the directory", directory);
+    let read = std::fs::read_dir(directory).and_then(|mut entries| {
+        let of_others = |entry: &io::Result<std::fs::DirEntry>| {
+            entry.as_ref().map_or(true, |entry| entry.file_name() != LOST_AND_FOUND)
+        };
+        entries.find(of_others).transpose()
+    });
+    read.map(|other| other.is_none()).map_err(failed)
 }
 
 /// Virtual time after which sleeps of a guest end when they should: before its first ticks, the first of

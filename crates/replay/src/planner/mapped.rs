@@ -31,17 +31,17 @@ fn shares(event: &Event) -> bool {
 /// Ranges of one file in a process whose advice is kept.
 const MOST_ADVICE: usize = 64;
 
-/// Advice of processes on the files that they mapped. Later ranges count.
+/// Advice of processes that run on the files that they mapped. Later ranges count.
 #[derive(Debug, Default)]
-pub(super) struct Advised(HashMap<(u32, FileId), Vec<Range>>);
+pub(super) struct Advised(HashMap<u32, HashMap<FileId, Vec<Range>>>);
 
 /// Bytes of a file and the advice on them.
 type Range = (u64, u64, Reading);
 
 impl Advised {
     /// Sets the advice of the bytes from `start` to `end`.
-    fn set(&mut self, key: (u32, FileId), (start, end): (u64, u64), reading: Reading) {
-        let all = self.0.entry(key).or_default();
+    fn set(&mut self, process: u32, file: FileId, (start, end): (u64, u64), reading: Reading) {
+        let all = self.0.entry(process).or_default().entry(file).or_default();
         all.retain(|(first, last, _)| *first < start || *last > end);
         if all.len() >= MOST_ADVICE {
             all.remove(0);
@@ -50,10 +50,22 @@ impl Advised {
     }
 
     /// The advice of the byte at an offset.
-    fn of(&self, key: (u32, FileId), offset: u64) -> Reading {
-        let all = self.0.get(&key).into_iter().flatten().rev();
-        let mut there = all.filter(|(start, end, _)| (*start..*end).contains(&offset));
+    fn of(&self, process: u32, file: FileId, offset: u64) -> Reading {
+        let all = self.0.get(&process).and_then(|files| files.get(&file)).into_iter().flatten();
+        let mut there = all.rev().filter(|(start, end, _)| (*start..*end).contains(&offset));
         there.next().map_or(Reading::default(), |(_, _, reading)| *reading)
+    }
+
+    /// A file was mapped: a new mapping has no advice.
+    fn map(&mut self, process: u32, file: FileId, range: (u64, u64)) {
+        if self.0.get(&process).is_some_and(|files| files.contains_key(&file)) {
+            self.set(process, file, range, Reading::default());
+        }
+    }
+
+    /// The process has ended, and its mappings with it.
+    pub(super) fn end(&mut self, process: u32) {
+        self.0.remove(&process);
     }
 }
 
@@ -75,10 +87,7 @@ impl Planner {
         draft.operation.action = Action::Attach;
         draft.operation.flags = u64::from(is_both);
         let Some(file) = event.file.filter(|_| !event.failed()) else { return };
-        if self.advised.0.contains_key(&(event.process, file)) {
-            // A new mapping has no advice.
-            self.advised.set((event.process, file), range(event), Reading::default());
-        }
+        self.advised.map(event.process, file, range(event));
         self.handles.share(id);
         let target = Target::Handle(id);
         let before = self.handles.set(event.process, number(file), target, Some(file), true);
@@ -117,7 +126,7 @@ impl Planner {
             Err(reason) => return Ok(Err(reason)),
         };
         if let Some(file) = event.file {
-            let reading = self.advised.of((event.process, file), draft.operation.offset);
+            let reading = self.advised.of(event.process, file, draft.operation.offset);
             draft.operation.flags = reading.touch(draft.operation.flags & 1 != 0);
         }
         let handle = self.handles.handle(id);
@@ -156,7 +165,7 @@ impl Planner {
         let flags = event.flags.unwrap_or(0);
         if flags != MADV_WILLNEED {
             if let Some(reading) = Reading::advised(flags) {
-                self.advised.set((event.process, file), range(event), reading);
+                self.advised.set(event.process, file, range(event), reading);
             }
             return Ok(Err(Reason::Process));
         }
