@@ -35,6 +35,9 @@ pub enum ServingError {
     /// The device.
     #[error(transparent)]
     Device(#[from] SessionError),
+    /// Arguments of another version of the program.
+    #[error("the server of a device was started with the seed '{0}', which is no number")]
+    Seed(String),
     /// The undo list of a command that was killed.
     #[error(transparent)]
     Undo(#[from] seekwell_host::Error),
@@ -89,7 +92,8 @@ pub(crate) fn server(
     output: impl Write,
 ) -> Result<(), ServingError> {
     let parent = rustix::process::getppid();
-    let seed = seed.to_str().and_then(|text| text.parse().ok()).unwrap_or_default();
+    let seed = seed.to_string_lossy();
+    let seed = seed.parse().map_err(|_| ServingError::Seed(seed.into_owned()))?;
     let served = disk(&word.to_string_lossy(), seed, Path::new(scratch))
         .and_then(|disk| Ok(serve(disk, command, output)?));
     // The command was killed, so its settings are put back here.

@@ -17,7 +17,7 @@ pub struct Nearness {
     pub truth: Option<f64>,
     /// Its value in the probed file; of a range its ends.
     pub found: Option<[f64; 2]>,
-    /// Distance, in `unit`; `None` where only the values tell.
+    /// Distance, in `unit`, of a range that of its farther end; `None` where only the values tell.
     pub off: Option<f64>,
     /// Unit of the distance.
     pub unit: &'static str,
@@ -64,11 +64,13 @@ pub fn nearness(truth: &DeviceFile, found: &DeviceFile) -> Vec<Nearness> {
 fn counted(found: &DeviceFile, name: &'static str, key: &str, [one, other]: [u32; 2]) -> Nearness {
     let other = f64::from(other);
     let range = found.ranges().get(key).copied().unwrap_or([other, other]);
-    part(name, f64::from(one), range, other)
+    part(name, f64::from(one), range)
 }
 
-fn part(name: &'static str, truth: f64, found: [f64; 2], value: f64) -> Nearness {
-    let off = (truth > 0.0).then(|| (value / truth - 1.0) * 100.0);
+fn part(name: &'static str, truth: f64, found: [f64; 2]) -> Nearness {
+    let ends = found.map(|end| (end / truth - 1.0) * 100.0);
+    let farther = ends.into_iter().max_by(|one, other| one.abs().total_cmp(&other.abs()));
+    let off = farther.filter(|_| truth > 0.0);
     Nearness { name, truth: Some(truth), found: Some(found), off, unit: "%" }
 }
 
@@ -83,7 +85,7 @@ fn rotating(
     let (true_disk, disk) = (mechanics(truth, one)?, mechanics(found, other)?);
     let count = |name, key, values| counted(found, name, key, values);
     let mut all = vec![
-        part("rotation (rpm)", one.rpm, [other.rpm; 2], other.rpm),
+        part("rotation (rpm)", one.rpm, [other.rpm; 2]),
         count("heads", "rotating.heads", [one.heads, other.heads]),
         seeks(&true_disk, &disk),
         zones(&true_disk, &disk, truth.presented.sectors),
