@@ -120,7 +120,8 @@ fn initial_value(entry: &InitialEntry) -> Value {
         entry.group,
         entry.bytes,
         entry.allocated_bytes,
-        content
+        content,
+        entry.birth_ms
     ])
 }
 
@@ -143,6 +144,7 @@ fn initial_entry(value: &Value) -> Option<InitialEntry> {
         bytes: number(6)?,
         allocated_bytes: number(7)?,
         content,
+        birth_ms: number(9),
     })
 }
 

@@ -7,7 +7,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// Most entries of all trees.
 const ENTRIES: u64 = 1_000_000;
@@ -123,8 +123,15 @@ impl Walk<'_> {
             bytes: metadata.len(),
             allocated_bytes: metadata.blocks() * 512,
             content: is_sampled.then(|| content(path, metadata.len())).flatten(),
+            birth_ms: birth_ms(metadata),
         }
     }
+}
+
+/// Time of creation where the filesystem keeps it, milliseconds since 1970.
+fn birth_ms(metadata: &Metadata) -> Option<u64> {
+    let since = metadata.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_millis()).ok()
 }
 
 /// The device as the kernel keeps it: major number << 20 | minor number.

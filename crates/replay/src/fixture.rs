@@ -61,6 +61,7 @@ impl Script {
             bytes,
             allocated_bytes: 4096,
             content: Some(Content::Random),
+            birth_ms: None,
         });
         self.initial.last_mut().unwrap()
     }

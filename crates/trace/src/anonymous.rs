@@ -60,7 +60,7 @@ impl Anonymizer {
 
     pub(crate) fn initial(&self, entry: InitialEntry) -> InitialEntry {
         let path = self.path(&entry.path);
-        InitialEntry { path, owner: None, group: None, inode: None, ..entry }
+        InitialEntry { path, owner: None, group: None, inode: None, birth_ms: None, ..entry }
     }
 
     pub(crate) fn process(&self, process: ProcessEntry) -> ProcessEntry {

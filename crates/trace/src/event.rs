@@ -143,6 +143,8 @@ pub struct InitialEntry {
     pub allocated_bytes: u64,
     /// Kind of content; `None` for what is no regular file, empty, or was not sampled.
     pub content: Option<Content>,
+    /// Time of creation (`stx_btime`), milliseconds since 1970; `None` on filesystems that keep none.
+    pub birth_ms: Option<u64>,
 }
 
 /// Kind of a file's content, told from samples.

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Version of the format, `MAJOR.MINOR`. A newer major version is refused.
-pub const FORMAT: &str = "1.2";
+pub const FORMAT: &str = "1.3";
 /// Name of the description in the folder.
 pub const FILE: &str = "trace.json";
 

@@ -220,6 +220,7 @@ impl Trace {
             let (owner, owners) = (whole("owner")?, whole("group")?);
             let allocated = group.needed("allocated_bytes")?;
             let (content, percent) = (group.words("content")?, whole("compressed_percent")?);
+            let birth = whole("birth_ms")?;
             for row in 0..group.rows() {
                 let percent = percent.at(row).and_then(|percent| u8::try_from(percent).ok());
                 let name = content.at(row).unwrap_or_default();
@@ -233,6 +234,7 @@ impl Trace {
                     bytes: bytes[row],
                     allocated_bytes: allocated[row],
                     content: Content::read(name, percent),
+                    birth_ms: number(birth.at(row)),
                 })?;
             }
             Ok(())

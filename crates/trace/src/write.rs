@@ -43,7 +43,7 @@ pub(crate) const FILES: [Column; 6] = [
     ("bytes", Kind::Many),
 ];
 
-pub(crate) const INITIAL: [Column; 10] = [
+pub(crate) const INITIAL: [Column; 11] = [
     ("path", Kind::Text),
     ("device", Kind::Few),
     ("inode", Kind::Many),
@@ -54,6 +54,7 @@ pub(crate) const INITIAL: [Column; 10] = [
     ("allocated_bytes", Kind::Many),
     ("content", Kind::Word),
     ("compressed_percent", Kind::Few),
+    ("birth_ms", Kind::Many),
 ];
 
 pub(crate) const PROCESSES: [Column; 4] = [
@@ -466,7 +467,7 @@ fn file_columns(rows: &[FileEntry]) -> [Stored; 6] {
     ]
 }
 
-fn initial_columns(rows: &[InitialEntry]) -> [Stored; 10] {
+fn initial_columns(rows: &[InitialEntry]) -> [Stored; 11] {
     let number = |value: fn(&InitialEntry) -> Option<u64>| {
         Stored::whole(rows.iter().map(|row| value(row).map(u64::cast_signed)))
     };
@@ -482,6 +483,7 @@ fn initial_columns(rows: &[InitialEntry]) -> [Stored; 10] {
         number(|row| Some(row.allocated_bytes)),
         Stored::text(rows.iter().map(|row| content(row).map(|(name, _)| name))),
         Stored::whole(rows.iter().map(|row| content(row)?.1.map(i64::from))),
+        number(|row| row.birth_ms),
     ]
 }
 

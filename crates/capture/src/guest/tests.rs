@@ -111,6 +111,7 @@ fn a_walked_tree_comes_out_as_it_went_in() {
                 bytes: 1 << 40,
                 allocated_bytes: 512,
                 content,
+                birth_ms: content.map(|_| 1_700_000_000_123),
             },
         );
     let mut records: Vec<u8> =

@@ -52,6 +52,8 @@ fn a_tree_is_written_with_sizes_owners_allocation_and_contents() {
     assert!(of("/hole").allocated_bytes < 1 << 20);
     let metadata = root.join("noise").metadata().unwrap();
     assert_eq!(of("/noise").inode, Some(metadata.ino()));
+    let born = metadata.created().unwrap().duration_since(UNIX_EPOCH).unwrap();
+    assert_eq!(of("/noise").birth_ms.map(u128::from), Some(born.as_millis()));
     assert_eq!((of("/noise").owner, of("/noise").mode), (Some(metadata.uid()), metadata.mode()));
 }
 

@@ -2,13 +2,31 @@
 //! to each other: made in the order in which the program reads them, they would be read faster.
 
 use crate::plan::{TreeEntry, TreeKind};
+use seekwell_trace::InitialEntry;
 use std::collections::HashMap;
 
-/// Device and inode, where the walk told them, and the file.
-pub(super) type Found = (Option<(u32, u64)>, TreeEntry);
+/// Place of a file in the order of making. Inodes of files in different directories do not tell it, so
+/// births come first; on filesystems without births all of them are `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Made {
+    birth_ms: Option<u64>,
+    device: u32,
+    inode: u64,
+}
 
-/// The entries by inode, those without one behind, further names of files last; each directory before
-/// what is in it.
+impl Made {
+    /// The place of a walked entry; `None` when the walk did not tell its inode.
+    pub(super) fn of(entry: &InitialEntry) -> Option<Self> {
+        let (device, inode) = entry.device.zip(entry.inode)?;
+        Some(Self { birth_ms: entry.birth_ms, device, inode })
+    }
+}
+
+/// A file and its place.
+pub(super) type Found = (Option<Made>, TreeEntry);
+
+/// The entries by birth and inode, those without a place behind, further names of files last; each
+/// directory before what is in it.
 pub(super) fn in_order(found: Vec<Found>) -> Vec<TreeEntry> {
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by_key(|at| {

@@ -1,6 +1,7 @@
 //! The walked tree: files as they were before the recording, as capture saw them.
 
 use super::files::below;
+use super::laid::Made;
 use super::tree::Kind;
 use crate::error::ReplayError;
 use seekwell_trace::{Content, InitialEntry, Trace};
@@ -37,8 +38,7 @@ pub(super) struct Facts {
     /// Bytes with data: fewer than `bytes` in files with holes.
     pub(super) data_bytes: u64,
     pub(super) content: Option<Content>,
-    /// Device and inode: files that were made one after another have ascending numbers.
-    pub(super) made: Option<(u32, u64)>,
+    pub(super) made: Option<Made>,
 }
 
 impl Facts {
@@ -54,7 +54,7 @@ impl Facts {
             bytes: entry.bytes,
             data_bytes: data_bytes.min(entry.bytes),
             content: entry.content,
-            made: entry.device.zip(entry.inode),
+            made: Made::of(entry),
         }
     }
 

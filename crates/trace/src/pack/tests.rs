@@ -26,6 +26,7 @@ fn made(folder: &Path) -> Trace {
             bytes: 4,
             allocated_bytes: 4096,
             content: None,
+            birth_ms: None,
         })
         .unwrap();
     for nth in 0..4 {

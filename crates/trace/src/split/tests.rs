@@ -22,6 +22,7 @@ fn entry(path: &str) -> InitialEntry {
         bytes: 1,
         allocated_bytes: 4096,
         content: None,
+        birth_ms: None,
     }
 }
 

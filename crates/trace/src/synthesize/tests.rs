@@ -181,6 +181,7 @@ fn initial(writer: &mut TraceWriter) {
                 bytes: 20_000,
                 allocated_bytes: 20_480,
                 content: None,
+                birth_ms: None,
             })
             .unwrap();
     }

@@ -332,6 +332,7 @@ impl World {
             bytes: node.initial_bytes,
             allocated_bytes: node.initial_bytes,
             content: None,
+            birth_ms: None,
         };
         self.nodes.iter().enumerate().filter(|(_, node)| node.initial).map(entry)
     }

@@ -23,6 +23,7 @@ fn what_is_overwritten_or_removed_unseen_is_unknown() {
             bytes: 1,
             allocated_bytes: 4096,
             content: None,
+            birth_ms: None,
         };
         writer.initial(entry).unwrap();
     }
