@@ -130,7 +130,7 @@ fn rrdtool_updates_through_shared_mappings() {
     assert_eq!(rrdtool.calls(&["mmap"]).count(), 1000);
     assert_eq!(rrdtool.summary.writes.bytes, 0);
     assert!(rrdtool.summary.shared_mapping);
-    assert_eq!(rrdtool.summary.bound().by, By::Device);
+    assert_ne!(rrdtool.summary.bound().by, By::Device, "page faults are recorded");
     // Each update writes at least to the head and to one page of data.
     let faults = rrdtool.summary.faults.unwrap();
     assert!(faults.written >= 1000, "{faults:?}");

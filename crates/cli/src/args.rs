@@ -406,13 +406,18 @@ impl TryArgs {
     }
 }
 
+/// Filesystems that `advise` compares unless told otherwise.
+pub const ADVISED_FILESYSTEMS: &str = "ext4,xfs,btrfs";
+/// I/O schedulers that `advise` compares unless told otherwise.
+pub const ADVISED_SCHEDULERS: &str = "none,mq-deadline";
+
 /// Arguments of `advise`.
 #[derive(Args, Debug)]
 pub struct AdviseArgs {
     /// Folder of the trace that `capture` or `trace import` wrote
     pub trace: PathBuf,
     /// Folder of the recorded machine that would move to another stack [default: the one that capture
-    /// walked]
+    /// walked, or that with most of the time in calls]
     #[arg(long, value_name = "DIR")]
     pub only: Option<String>,
     /// Run the lab for at most this time; without it the lab is shown
@@ -423,7 +428,7 @@ pub struct AdviseArgs {
         long = "fs",
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "ext4,xfs,btrfs"
+        default_value = ADVISED_FILESYSTEMS
     )]
     pub filesystems: Vec<String>,
     /// I/O schedulers to compare where they can matter; the first one is used elsewhere
@@ -431,7 +436,7 @@ pub struct AdviseArgs {
         long = "sched",
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "none,mq-deadline"
+        default_value = ADVISED_SCHEDULERS
     )]
     pub schedulers: Vec<String>,
     /// Run file to write; the lab is written next to it [default: advise.seekwell, or

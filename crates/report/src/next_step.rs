@@ -26,8 +26,8 @@ pub fn resume_command(path: &Path, environment: &serde_json::Value) -> String {
     };
     let kept = environment.get("options").and_then(serde_json::Value::as_array);
     let options = kept.map_or_else(of_backend, |all| all.iter().filter_map(text).collect());
-    let words: String = options.iter().map(|word| format!(" {}", quoted(word))).collect();
-    format!("seekwell run --resume -o {}{words}", quoted(&path.display().to_string()))
+    let words: String = options.iter().map(|word| format!(" {}", shell_word(word))).collect();
+    format!("seekwell run --resume -o {}{words}", shell_word(&path.display().to_string()))
 }
 
 /// One line with the command that would decide an open verdict, and behind `#` how likely that is
@@ -77,7 +77,8 @@ fn rough(ns: f64) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(text: &str) -> String {
+#[must_use]
+pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@%,:".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -1,7 +1,6 @@
 //! From a trace to a lab: the axes that can matter for a recorded load.
 
 use crate::error::SessionError;
-use crate::traces::chosen;
 use crate::tried::{duration, quoted};
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::units::{Bytes, Nanos};
@@ -11,6 +10,7 @@ use seekwell_trace::{Trace, TraceError};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+pub(crate) mod folder;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +19,8 @@ mod tests;
 pub struct Advised {
     /// Absolute path of the trace's folder.
     pub trace: PathBuf,
-    /// Folder of the recorded machine; `None` for the one that capture walked.
+    /// Folder of the recorded machine; `None` for the one that capture walked, or that with most of the
+    /// time in calls.
     pub only: Option<String>,
     /// Filesystems by name.
     pub filesystems: Vec<String>,
@@ -36,10 +37,16 @@ pub struct Advice {
     pub sentences: Vec<String>,
     /// Text of the lab that compares stacks; `None` when no change of the stack can help.
     pub lab: Option<String>,
+    /// Time in which the drafted lab can end with a verdict.
+    pub time: Nanos,
 }
 
 /// Rounds that a verdict needs at least.
 const ROUNDS: u64 = 6;
+/// Rounds of a lab without a budget.
+const ROUNDS_DRAFTED: u64 = 10;
+/// Shortest budget that is proposed.
+const LEAST_TIME_NS: u64 = 300_000_000_000;
 /// Smallest scratch image.
 const LEAST_BYTES: u64 = 1 << 30;
 
@@ -58,24 +65,28 @@ impl Advised {
             // It says more than the sentence about axes, and it is the answer.
             sentences.truncate(2);
             sentences.insert(0, no_help(&summary, between));
-            return Ok(Advice { sentences, lab: None });
+            return Ok(Advice { sentences, lab: None, time: Nanos(LEAST_TIME_NS) });
         }
         let schedulers =
             if matters.scheduler { &self.schedulers[..] } else { first(&self.schedulers) };
         sentences.extend(between.and_then(|between| between.sentence(&summary)));
         let filesystems = self.drafted(matters);
         let stacks = (filesystems.len() * schedulers.len()) as u64;
-        sentences.push(cost(stacks, &plan));
+        sentences.extend(folder::sentence(&summary, &plan, only.as_deref()));
+        let rounds = if self.time.is_some() { ROUNDS } else { ROUNDS_DRAFTED };
+        let trials = stacks * rounds;
+        sentences.push(cost(stacks, rounds, &plan));
         sentences.extend(elsewhere(matters));
         let room = room(&summary, &plan);
-        let lab = self.lab_text(only.as_deref(), &filesystems, schedulers, room);
-        Ok(Advice { sentences, lab: Some(lab) })
+        let lab = Some(self.lab_text(only.as_deref(), &filesystems, schedulers, room));
+        let time = proposed(plan.recorded().elapsed_ns.saturating_mul(trials));
+        Ok(Advice { sentences, lab, time })
     }
 
     fn read(&self) -> Result<(Summary, Option<String>, Plan), ReplayError> {
         let trace = Trace::open(&self.trace)?;
         let summary = Summary::of(&trace)?;
-        let (only, plan) = chosen(&trace, self.only.as_ref())?;
+        let (only, plan) = folder::chosen(&trace, &summary, self.only.as_ref())?;
         Ok((summary, only, plan))
     }
 
@@ -120,7 +131,7 @@ impl Advised {
             "\n[scheduler]\nchoose = [{}]\n\n[[workload]]\nname = \"load\"\nkind = \"replay\"\n\
              trace = {trace}\n{only}\n[judge]\nmetric = \"replay.elapsed_durable\"\ntie = \"5%\"\n{}",
             names.join(", "),
-            budget.unwrap_or_else(|| format!("rounds = {}\n", ROUNDS + 4))
+            budget.unwrap_or_else(|| format!("rounds = {ROUNDS_DRAFTED}\n"))
         );
         text
     }
@@ -243,13 +254,20 @@ fn seconds(ns: u64) -> String {
     format!("{seconds:.digits$} s")
 }
 
-fn cost(stacks: u64, plan: &Plan) -> String {
+/// A budget for trials of this length together, with the time around them; whole minutes.
+fn proposed(trials_ns: u64) -> Nanos {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    let needed = trials_ns.saturating_mul(2).max(LEAST_TIME_NS);
+    Nanos(needed.checked_next_multiple_of(MINUTE_NS).unwrap_or(needed))
+}
+
+fn cost(stacks: u64, rounds: u64, plan: &Plan) -> String {
     let one_ns = plan.recorded().elapsed_ns;
     format!(
-        "The load took {} where it was recorded: {ROUNDS} rounds on {stacks} stacks take some {} and \
+        "The load took {} where it was recorded: {rounds} rounds on {stacks} stacks take some {} and \
          the time to rebuild its files.",
         seconds(one_ns),
-        seconds(one_ns.saturating_mul(stacks * ROUNDS))
+        seconds(one_ns.saturating_mul(stacks * rounds))
     )
 }
 

@@ -237,6 +237,10 @@ fn choose_kernel(
     }
     kernel::usual(kernels, needed).ok_or_else(|| {
         let text = "no lab kernel of this version found; build one: seekwell kernel build";
+        if !labs::has_layers(KernelSet::Full, lab) {
+            let text = "no lab kernel with the layers of this lab found; build one: seekwell kernel build --set layers";
+            return SessionError::Kernel(text.to_owned());
+        }
         let faster = if labs::reduced_is_enough(lab) {
             ", or faster, with all that this lab needs: seekwell kernel build --set reduced"
         } else {

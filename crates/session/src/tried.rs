@@ -1,15 +1,16 @@
 //! A lab from a few arguments, for a question that does not need a lab file.
 
+use crate::advised::folder::chosen;
 use crate::error::SessionError;
 use crate::loaded::Session;
 use crate::options::Options;
 use crate::resolved::{LabText, Resolved};
 use crate::sizing::{Amounts, Seen};
-use crate::traces::chosen;
 use seekwell_model::units::{Bytes, Nanos};
 use seekwell_model::workloads::workload_kind;
 use seekwell_spec::Diagnostic;
 use seekwell_trace::Trace;
+use seekwell_trace::info::Summary;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +97,8 @@ impl Tried {
         let Ok(path) = Path::new(&self.work).canonicalize() else { return Ok(self) };
         // Any other file is a program.
         let Ok(trace) = Trace::open(&path) else { return Ok(self) };
-        let (only, _) = chosen(&trace, None).map_err(SessionError::Advice)?;
+        let summary = Summary::of(&trace).map_err(|error| SessionError::Advice(error.into()))?;
+        let (only, _) = chosen(&trace, &summary, None).map_err(SessionError::Advice)?;
         self.trace = Some(TriedTrace { path, only });
         Ok(self)
     }

@@ -244,10 +244,17 @@ impl Summary {
     /// The longest time that a device without any delay could save, and what limits it.
     #[must_use]
     pub fn bound(&self) -> Bound {
-        match &self.device {
-            Some(device) if self.shared_mapping => Bound { ns: device.busy_ns, by: By::Device },
-            Some(device) => Bound { ns: device.busy_in_calls_ns, by: By::DeviceInCalls },
-            None => Bound { ns: self.in_progress_ns, by: By::Calls },
+        let slept_ns = self.faults.map(|faults| faults.slept_ns);
+        match (&self.device, slept_ns) {
+            (Some(device), Some(slept_ns @ 1..)) => {
+                let waited_ns = device.busy_in_calls_ns.saturating_add(slept_ns);
+                Bound { ns: waited_ns.min(device.busy_ns), by: By::DeviceInFaults }
+            }
+            (Some(device), None) if self.shared_mapping => {
+                Bound { ns: device.busy_ns, by: By::Device }
+            }
+            (Some(device), _) => Bound { ns: device.busy_in_calls_ns, by: By::DeviceInCalls },
+            (None, _) => Bound { ns: self.in_progress_ns, by: By::Calls },
         }
     }
 
@@ -303,8 +310,10 @@ pub struct Bound {
 /// Origin of a [`Bound`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Time in which a device was busy: page faults of mapped files need no call.
+    /// Time in which a device was busy: page faults of mapped files need no call, and were not recorded.
     Device,
+    /// Time in which a device was busy while a call was in progress, and that asleep in page faults.
+    DeviceInFaults,
     /// Time in which a device was busy while a call was in progress.
     DeviceInCalls,
     /// Time in calls and asynchronous operations: the trace has no block requests.

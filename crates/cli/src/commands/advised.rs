@@ -1,10 +1,12 @@
 //! `seekwell advise`: from a trace to an answer.
 
-use crate::args::AdviseArgs;
+use crate::args::{ADVISED_FILESYSTEMS, ADVISED_SCHEDULERS, AdviseArgs};
 use crate::commands::deadline::Deadline;
 use crate::commands::{report, run, tried};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
+use seekwell_model::units::Nanos;
+use seekwell_report::shell_word;
 use seekwell_session::{Session, Tried};
 use seekwell_store::RunFile;
 use std::path::Path;
@@ -26,8 +28,8 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
     let Some(text) = advice.lab else { return Ok(Exit::Done) };
     if arguments.time.is_none() {
         terminal::data(&text);
-        let trace = arguments.trace.display();
-        terminal::talk(&format!("run this lab now: seekwell advise {trace} --for 5min"));
+        let again = again(arguments, advice.time);
+        terminal::talk(&format!("run this lab now: {again}"));
         return Ok(Exit::Done);
     }
     terminal::talk(&format!("\n{text}"));
@@ -40,6 +42,28 @@ pub fn run(session: &Session, arguments: &AdviseArgs) -> Result<Exit, Failure> {
     terminal::talk(&fidelity(&path)?);
     tried::write_lab(&lab, &text, arguments.at.device.as_deref())?;
     Ok(exit)
+}
+
+/// The command that runs the lab just shown.
+fn again(arguments: &AdviseArgs, time: Nanos) -> String {
+    let mut words = vec![arguments.trace.to_string_lossy().into_owned()];
+    let mut add = |option: &str, value: &str| words.extend([option.to_owned(), value.to_owned()]);
+    if let Some(only) = &arguments.only {
+        add("--only", only);
+    }
+    let lists = [
+        ("--fs", &arguments.filesystems, ADVISED_FILESYSTEMS),
+        ("--sched", &arguments.schedulers, ADVISED_SCHEDULERS),
+    ];
+    for (option, names, usual) in lists {
+        let names = names.join(",");
+        if names != usual {
+            add(option, &names);
+        }
+    }
+    add("--for", &format!("{}min", time.0.div_ceil(60_000_000_000)));
+    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+    format!("seekwell advise {}", words.join(" "))
 }
 
 /// The fidelity of the least faithful replay.

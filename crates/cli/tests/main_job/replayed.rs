@@ -137,7 +137,9 @@ fn a_recorded_load_is_advised_and_its_lab_runs() {
     let shown = advise(&["t", "--fs", "ext4,ext2"]);
     assert_eq!(shown.status.code(), Some(0), "{}", talk(&shown));
     assert!(talk(&shown).starts_with("It waits for files "), "{}", talk(&shown));
-    assert!(talk(&shown).ends_with("run this lab now: seekwell advise t --for 5min\n"));
+    assert!(
+        talk(&shown).ends_with("run this lab now: seekwell advise t --fs ext4,ext2 --for 5min\n")
+    );
     // The draft is a lab as it is printed.
     std::fs::write(path.join("draft.toml"), &shown.stdout).unwrap();
     let planned = seekwell(path).args(["plan", "draft.toml"]).output().unwrap();

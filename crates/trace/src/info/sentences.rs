@@ -171,6 +171,9 @@ fn gain(summary: &Summary) -> String {
         By::Device => {
             "the time in which a device was busy; files are mapped, so that it may wait without a call"
         }
+        By::DeviceInFaults => {
+            "the time in which a device was busy during a call on files, and that asleep in page faults of mapped files"
+        }
         By::DeviceInCalls => "the time in which a device was busy during a call on files",
         By::Calls => {
             "the time in calls on files; without block requests the trace cannot tell how much of it \

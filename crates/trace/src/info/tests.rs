@@ -129,6 +129,22 @@ fn a_shared_mapping_makes_the_bound_the_devices_time() {
 }
 
 #[test]
+fn recorded_page_faults_limit_what_mapped_files_can_wait() {
+    let (mut events, mut requests) = commits();
+    events.push(Event { flags: Some(1), ..event("mmap", 995, 1, 2, 1 << 20) });
+    // Written back for others, or for nobody.
+    requests.push(request(Operation::Write, 755, 40, 50_000, 4096));
+    let recorded = Meta { faults: true, ..meta(1000, true) };
+    let asleep = summary(&recorded, &events, &requests);
+    assert_eq!(asleep.bound(), Bound { ns: 400 * MS, by: By::DeviceInCalls });
+    let fault = event("page_fault", 760, 30, 2, 4096);
+    events.push(fault);
+    let faulted = summary(&recorded, &events, &requests);
+    assert_eq!(faulted.faults.map(|faults| faults.slept_ns), Some(30 * MS));
+    assert_eq!(faulted.bound(), Bound { ns: 430 * MS, by: By::DeviceInFaults });
+}
+
+#[test]
 fn losses_are_in_the_second_sentence() {
     let (events, requests) = commits();
     let mut meta = meta(1000, true);
