@@ -21,6 +21,7 @@ impl Default for Seed {
 impl BuildHasher for Seed {
     type Hasher = Fast;
 
+    #[inline]
     fn build_hasher(&self) -> Fast {
         Fast(self.0)
     }
@@ -30,6 +31,7 @@ impl BuildHasher for Seed {
 pub struct Fast(u64);
 
 impl Fast {
+    #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "both halves are used")]
     fn mix(&mut self, value: u64) {
         let wide = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;
@@ -38,6 +40,7 @@ impl Fast {
 }
 
 impl Hasher for Fast {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         words.iter().for_each(|word| self.mix(u64::from_ne_bytes(*word)));
@@ -47,22 +50,27 @@ impl Hasher for Fast {
         self.mix(u64::from_ne_bytes(last) ^ (bytes.len() as u64) << 56);
     }
 
+    #[inline]
     fn write_u8(&mut self, value: u8) {
         self.mix(value.into());
     }
 
+    #[inline]
     fn write_u32(&mut self, value: u32) {
         self.mix(value.into());
     }
 
+    #[inline]
     fn write_i32(&mut self, value: i32) {
         self.mix(value.cast_unsigned().into());
     }
 
+    #[inline]
     fn write_u64(&mut self, value: u64) {
         self.mix(value);
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }

@@ -10,6 +10,7 @@ mod perf;
 mod strace;
 mod strace_line;
 mod table;
+mod words;
 
 pub use blkparse::blkparse;
 pub use blktrace::blktrace;

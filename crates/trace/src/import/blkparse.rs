@@ -1,6 +1,7 @@
 //! Import of blkparse's text: `blkparse -i sda`, in its own format.
 
 use super::block::{Action, Joiner, Step};
+use super::words::Words;
 use super::{Imported, lines};
 use crate::error::TraceError;
 use crate::event::{Operation, RequestFlags};
@@ -21,18 +22,16 @@ pub fn blkparse(input: &Path, output: &Path) -> Result<Imported, TraceError> {
     let mut writer = TraceWriter::create(output, &meta, Limits::default())?;
     let mut joiner = Joiner::new();
     let mut lost = 0;
-    let mut bytes = Vec::new();
-    while let Some(is_whole) =
-        lines::next(&mut reader, &mut bytes).map_err(TraceError::io("read", input))?
-    {
-        match if is_whole { line(&bytes) } else { Line::Damaged } {
+    lines::each(&mut reader, input, |whole| {
+        match whole.map_or(Line::Damaged, line) {
             Line::Step(step) => joiner.add(step, &mut writer)?,
             Line::Other => joiner.counts.other += 1,
             Line::Lost(count) => lost = u64::max(lost, count),
             Line::Damaged => joiner.counts.damaged += 1,
             Line::Empty => {}
         }
-    }
+        Ok(())
+    })?;
     joiner.finish(&mut writer)?;
     if writer.events() == 0 {
         writer.abandon();
@@ -62,9 +61,11 @@ enum Line {
 
 /// Reads `8,16 1 42 0.000123456 1234 D WS 2048 + 8 [name]`.
 fn line(bytes: &[u8]) -> Line {
-    let mut words = bytes.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let Some(first) = words.next() else { return Line::Empty };
-    let Some(device) = device(first) else { return other(bytes) };
+    let mut words = Words::of(bytes);
+    let before = words.clone();
+    let Some(device) = device(&mut words) else {
+        return if before.is_empty() { Line::Empty } else { other(bytes) };
+    };
     let Some(step) = step(device, &mut words) else { return Line::Damaged };
     step.map_or(Line::Other, Line::Step)
 }
@@ -79,21 +80,21 @@ fn other(bytes: &[u8]) -> Line {
 }
 
 /// The step of a line's other words; `Some(None)` for one that is of no use.
-fn step<'a>(device: u32, words: &mut impl Iterator<Item = &'a [u8]>) -> Option<Option<Step>> {
-    let _cpu = number(words.next()?)?;
-    let _sequence = number(words.next()?)?;
-    let time_ns = seconds(words.next()?)?;
-    let process = u32::try_from(number(words.next()?)?).ok();
-    let action = match words.next()? {
+fn step(device: u32, words: &mut Words<'_>) -> Option<Option<Step>> {
+    let _cpu = words.number()?;
+    let _sequence = words.number()?;
+    let time_ns = words.seconds()?;
+    let process = u32::try_from(words.number()?).ok();
+    let action = match words.word()? {
         b"Q" => Action::Queue,
         b"D" => Action::Issue,
         b"R" => Action::Requeue,
         b"C" => Action::Complete,
         _ => return Some(None),
     };
-    let (operation, flags) = purpose(words.next()?)?;
-    let place = match (words.next().and_then(number), words.next()) {
-        (Some(sector), Some(b"+")) => Some((sector, number(words.next()?)?.checked_mul(SECTOR)?)),
+    let (operation, flags) = purpose(words.word()?)?;
+    let place = match (words.number(), words.word()) {
+        (Some(sector), Some(b"+")) => Some((sector, words.number()?.checked_mul(SECTOR)?)),
         _ => None,
     };
     // A write without a place is a flush alone, `FWS`.
@@ -119,30 +120,11 @@ fn step<'a>(device: u32, words: &mut impl Iterator<Item = &'a [u8]>) -> Option<O
 }
 
 /// `8,16` as major number << 20 | minor number.
-fn device(word: &[u8]) -> Option<u32> {
-    let comma = word.iter().position(|byte| *byte == b',')?;
-    let (major, minor) = (number(&word[..comma])?, number(&word[comma + 1..])?);
-    (major < 1 << 12 && minor < 1 << 20).then(|| u32::try_from(major << 20 | minor).ok()).flatten()
-}
-
-fn number(word: &[u8]) -> Option<u64> {
-    if word.is_empty() || word.len() > 19 {
-        return None;
-    }
-    word.iter().try_fold(0_u64, |all, byte| {
-        byte.is_ascii_digit().then(|| all * 10 + u64::from(byte - b'0'))
-    })
-}
-
-/// `0.000123456` as nanoseconds.
-fn seconds(word: &[u8]) -> Option<u64> {
-    let point = word.iter().position(|byte| *byte == b'.')?;
-    let (whole, fraction) = (number(&word[..point])?, &word[point + 1..]);
-    if fraction.len() > 9 {
-        return None;
-    }
-    let scale = 10_u64.pow(9 - u32::try_from(fraction.len()).ok()?);
-    whole.checked_mul(1_000_000_000)?.checked_add(number(fraction)? * scale)
+fn device(words: &mut Words<'_>) -> Option<u32> {
+    let (major, minor) = words.pair(b',')?;
+    (major < 1 << 12 && minor.0 < 1 << 20)
+        .then(|| u32::try_from(major << 20 | minor.0).ok())
+        .flatten()
 }
 
 /// Operation and flags of letters such as `FWFSM`: an F before the operation is a flush before the

@@ -3,8 +3,9 @@
 use super::Imported;
 use crate::error::TraceError;
 use crate::event::{Operation, Request, RequestFlags};
+use crate::fast::FastMap;
 use crate::write::TraceWriter;
-use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 /// Steps that are kept until the first issue shows that a device has issues.
 const QUEUED: usize = 1 << 20;
@@ -38,7 +39,27 @@ pub(super) struct Step {
     pub(super) bytes: u64,
 }
 
-type Key = (u32, Option<u64>, Operation);
+/// A request is found again by these.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    device: u32,
+    sector: Option<u64>,
+    operation: Operation,
+}
+
+impl Key {
+    fn of(step: &Step) -> Self {
+        let Step { device, sector, operation, .. } = *step;
+        Self { device, sector, operation }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.sector.unwrap_or(u64::MAX));
+        state.write_u64(u64::from(self.device) << 8 | self.operation as u64);
+    }
+}
 
 /// A request that is under way.
 #[derive(Clone, Copy)]
@@ -61,11 +82,11 @@ enum Source {
 pub(super) struct Joiner {
     first_ns: Option<u64>,
     last_ns: u64,
-    sources: HashMap<u32, Source>,
+    sources: FastMap<u32, Source>,
     /// Steps that wait in all sources.
     waiting: usize,
-    started: HashMap<Key, Started>,
-    depths: HashMap<u32, u32>,
+    started: FastMap<Key, Started>,
+    depths: FastMap<u32, u32>,
     /// Requests without a completion.
     pub(super) open: u64,
     pub(super) counts: Imported,
@@ -76,10 +97,10 @@ impl Joiner {
         Self {
             first_ns: None,
             last_ns: 0,
-            sources: HashMap::new(),
+            sources: FastMap::default(),
             waiting: 0,
-            started: HashMap::new(),
-            depths: HashMap::new(),
+            started: FastMap::default(),
+            depths: FastMap::default(),
             open: 0,
             counts: Imported::default(),
         }
@@ -100,8 +121,10 @@ impl Joiner {
         self.last_ns = self.last_ns.max(step.time_ns);
         match step.action {
             Action::Issue => {
-                let before = self.sources.insert(step.device, Source::Issues);
-                if let Some(Source::Unknown(steps)) = before {
+                let source = self.sources.entry(step.device).or_insert(Source::Issues);
+                if !matches!(source, Source::Issues)
+                    && let Source::Unknown(steps) = std::mem::replace(source, Source::Issues)
+                {
                     // Of requests that were issued before the trace began.
                     self.waiting -= steps.len();
                     self.counts.other += steps.len() as u64;
@@ -163,7 +186,7 @@ impl Joiner {
 
     fn give_back(&mut self, step: &Step) {
         self.counts.other += 1;
-        if self.started.remove(&(step.device, step.sector, step.operation)).is_some()
+        if self.started.remove(&Key::of(step)).is_some()
             && let Some(depth) = self.depths.get_mut(&step.device)
         {
             *depth = depth.saturating_sub(1);
@@ -171,7 +194,7 @@ impl Joiner {
     }
 
     fn start(&mut self, step: Step, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        let key = (step.device, step.sector, step.operation);
+        let key = Key::of(&step);
         // The completion of the one before was lost.
         if let Some(before) = self.started.remove(&key) {
             self.open += 1;
@@ -195,7 +218,7 @@ impl Joiner {
             self.counts.other += 1;
             return Ok(());
         }
-        let Some(started) = self.started.remove(&(step.device, step.sector, step.operation)) else {
+        let Some(started) = self.started.remove(&Key::of(&step)) else {
             // It was issued before the trace began.
             self.counts.other += 1;
             return Ok(());

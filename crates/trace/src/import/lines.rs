@@ -53,6 +53,48 @@ pub(super) fn next(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<
     Ok(Some(is_whole))
 }
 
+/// Hands each line without its end to `each`, and `None` for one longer than [`LONGEST`]. Lines that are
+/// in the reader's buffer as a whole are not copied.
+///
+/// # Errors
+/// When `input` cannot be read, and those of `each`.
+pub(super) fn each(
+    reader: &mut impl BufRead,
+    input: &Path,
+    mut each: impl FnMut(Option<&[u8]>) -> Result<(), TraceError>,
+) -> Result<(), TraceError> {
+    let mut cut = Vec::new();
+    loop {
+        let buffer = reader.fill_buf().map_err(TraceError::io("read", input))?;
+        let mut rest = buffer;
+        while let Some(line) = first(&mut rest) {
+            each((line.len() as u64 <= LONGEST).then(|| without_end(line)))?;
+        }
+        let taken = buffer.len() - rest.len();
+        reader.consume(taken);
+        match next(reader, &mut cut).map_err(TraceError::io("read", input))? {
+            Some(is_whole) => each(is_whole.then_some(&cut))?,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Takes the first line with its end; `None` when it has none.
+fn first<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let mut after = *rest;
+    let length = after.skip_until(b'\n').unwrap_or(0);
+    let line = &rest[..length];
+    line.ends_with(b"\n").then(|| {
+        *rest = after;
+        line
+    })
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    let last = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'));
+    &line[..last.map_or(0, |last| last + 1)]
+}
+
 fn skip(reader: &mut impl BufRead) -> io::Result<()> {
     loop {
         let part = reader.fill_buf()?;

@@ -16,3 +16,21 @@ fn a_compressed_file_is_refused_with_the_program_that_unpacks_it() {
         assert_eq!(read, text);
     }
 }
+
+#[test]
+fn lines_are_the_same_in_a_buffer_of_any_size() {
+    let long = "x".repeat(LONGEST as usize);
+    let text = format!("a\n\nbc\r\n{long}\n{}\nlast", &long[1..]);
+    let expected = [Some("a"), Some(""), Some("bc"), None, Some(&long[1..]), Some("last")];
+    for capacity in [1, 2, 3, 5, 1 << 20] {
+        let mut reader = io::BufReader::with_capacity(capacity, text.as_bytes());
+        let mut found: Vec<Option<String>> = Vec::new();
+        let add = |line: Option<&[u8]>| {
+            found.push(line.map(|line| String::from_utf8_lossy(line).into_owned()));
+            Ok(())
+        };
+        each(&mut reader, Path::new("text"), add).unwrap();
+        let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
+        assert_eq!(found, expected, "{capacity}");
+    }
+}
