@@ -1,6 +1,6 @@
 //! Tables of columns as Parquet segments: written group by group, read group by group.
 
-use crate::encode::{self, Numbers, Words};
+use crate::encode::{self, Numbers, Texts, Words};
 use crate::error::TraceError;
 use crate::meta::private_file;
 use crate::part::Part;
@@ -42,6 +42,9 @@ pub(crate) type Column = (&'static str, Kind);
 pub(crate) enum Stored {
     Numbers(Numbers),
     Words(Words),
+    /// Texts that differ.
+    Texts(Texts),
+    /// Words of any list.
     Text(Vec<Option<ByteArray>>),
 }
 
@@ -202,12 +205,13 @@ impl Segment {
     /// Adds a row group.
     pub(crate) fn group(&mut self, values: &[Stored]) -> std::result::Result<(), TraceError> {
         let write = |writer: &mut SerializedFileWriter<File>| -> Result<()> {
-            let described: Vec<_> = writer.schema_descr().columns().to_vec();
+            let described = writer.schema_descr().columns().to_vec();
             let mut group = writer.next_row_group()?;
             for ((values, (_, kind)), column) in values.iter().zip(&self.columns).zip(&described) {
                 let chunk = match values {
                     Stored::Numbers(all) => encode::numbers(column, all, *kind == Kind::Few)?,
                     Stored::Words(all) => encode::words(column, all)?,
+                    Stored::Texts(all) => encode::texts(column, all)?,
                     Stored::Text(all) => {
                         texts(&mut group, all)?;
                         continue;

@@ -300,6 +300,16 @@ impl RequestFlags {
         self.0 & other.0 == other.0
     }
 
+    /// Every set, in the order of [`Self::place`].
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (0..1 << Self::LETTERS.len()).map(Self)
+    }
+
+    /// Place among all sets of the flags that have letters.
+    pub(crate) fn place(self) -> usize {
+        usize::from(self.0) & ((1 << Self::LETTERS.len()) - 1)
+    }
+
     /// The letters.
     #[must_use]
     pub fn letters(self) -> String {

@@ -4,7 +4,7 @@
 use crate::anonymous::Anonymizer;
 use crate::calls;
 use crate::columns::{Column, Kind, Segment, Stored};
-use crate::encode::{Numbers, Words};
+use crate::encode::{Numbers, Texts, Words};
 use crate::error::TraceError;
 use crate::event::{
     Content, Event, FileEntry, InitialEntry, Operation, ProcessEntry, Request, RequestFlags,
@@ -94,38 +94,51 @@ impl Default for Limits {
     }
 }
 
+/// Rows that are put into their columns at once: a column takes many in a row faster than one.
+const TOGETHER: usize = 256;
+
 /// Rows in memory, column by column.
-struct Rows<const COLUMNS: usize> {
+struct Rows<Row, const COLUMNS: usize> {
     columns: [Stored; COLUMNS],
+    /// Rows that are not in their columns yet.
+    recent: Vec<Row>,
     count: usize,
 }
 
-impl<const COLUMNS: usize> Rows<COLUMNS> {
+/// Rows of a table that has numbers and words alone.
+trait Tabled<const COLUMNS: usize>: Sized {
+    /// Adds these rows to their columns.
+    fn spread(rows: &[Self], columns: &mut [Stored; COLUMNS]);
+}
+
+impl<Row: Tabled<COLUMNS>, const COLUMNS: usize> Rows<Row, COLUMNS> {
     fn of(columns: &[Column; COLUMNS]) -> Self {
-        let empty = |(name, kind): &Column| match (*name, kind) {
-            ("call", _) => Stored::Words(Words::new(calls::CALLS.iter().map(|c| c.name).collect())),
-            ("operation", _) => {
-                Stored::Words(Words::new(Operation::ALL.map(Operation::name).to_vec()))
+        let empty = |(name, _): &Column| match *name {
+            "call" => Stored::Words(Words::new(calls::CALLS.iter().map(|call| call.name))),
+            "operation" => Stored::Words(Words::new(Operation::ALL.map(Operation::name))),
+            // Place 0 has none.
+            "flags" if COLUMNS == REQUESTS.len() => {
+                Stored::Words(Words::new(RequestFlags::all().map(RequestFlags::letters)))
             }
-            (_, Kind::Word | Kind::Text) => Stored::Text(Vec::new()),
             _ => Stored::Numbers(Numbers::default()),
         };
-        Self { columns: columns.each_ref().map(empty), count: 0 }
+        let columns = columns.each_ref().map(empty);
+        Self { columns, recent: Vec::with_capacity(TOGETHER), count: 0 }
     }
 
-    /// Adds a row: numbers and words in the order of the columns.
-    fn add(&mut self, row: [Cell; COLUMNS]) {
-        for (column, cell) in self.columns.iter_mut().zip(row) {
-            match (column, cell) {
-                (Stored::Numbers(all), Cell::Number(value)) => all.push(value),
-                (Stored::Words(all), Cell::Word(word)) => all.push(word),
-                (Stored::Text(all), Cell::Flags(flags)) => {
-                    all.push(Some(flags.letters().into_bytes().into()));
-                }
-                _ => debug_assert!(false, "the row is not in the order of the columns"),
-            }
-        }
+    #[inline]
+    fn add(&mut self, row: Row) {
+        self.recent.push(row);
         self.count += 1;
+        if self.recent.len() == TOGETHER {
+            self.spread();
+        }
+    }
+
+    /// Puts every row into its columns.
+    fn spread(&mut self) {
+        Row::spread(&self.recent, &mut self.columns);
+        self.recent.clear();
     }
 
     fn clear(&mut self) {
@@ -133,63 +146,70 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
             match column {
                 Stored::Numbers(all) => all.clear(),
                 Stored::Words(all) => all.clear(),
-                Stored::Text(all) => all.clear(),
+                Stored::Texts(_) | Stored::Text(_) => {}
             }
         }
+        self.recent.clear();
         self.count = 0;
     }
 }
 
-/// Value of a column in a row.
-enum Cell {
-    Number(Option<i64>),
-    Word(usize),
-    Flags(RequestFlags),
-}
-
-// Whole numbers keep all 64 bits: those above i64::MAX come back as they were.
-fn whole(value: impl Into<Option<u64>>) -> Cell {
-    Cell::Number(value.into().map(u64::cast_signed))
-}
-
-impl Rows<17> {
-    #[inline]
-    fn call(&mut self, row: &Event) {
-        self.add([
-            whole(row.start_ns),
-            whole(row.duration_ns),
-            whole(u64::from(row.process)),
-            whole(u64::from(row.thread)),
-            Cell::Word(row.call.0.into()),
-            Cell::Number(row.fd.map(i64::from)),
-            whole(row.file.map(|file| file.0.into())),
-            whole(row.to_file.map(|file| file.0.into())),
-            whole(row.offset),
-            whole(row.length),
-            Cell::Number(row.result),
-            whole(row.flags),
-            whole(row.cpu_ns),
-            whole(row.waited_ns),
-            whole(row.waker.map(u64::from)),
-            whole(row.woken_ns),
-            whole(row.awaited_ns),
-        ]);
+/// Adds a number of each row to a column.
+fn numbers<Row>(column: &mut Stored, rows: &[Row], number: impl Fn(&Row) -> Option<i64> + Copy) {
+    if let Stored::Numbers(all) = column {
+        all.extend(rows.iter().map(number));
     }
 }
 
-impl Rows<9> {
-    fn request(&mut self, row: &Request) {
-        self.add([
-            whole(row.start_ns),
-            whole(row.duration_ns),
-            whole(row.process.map(u64::from)),
-            whole(u64::from(row.device)),
-            Cell::Word(row.operation as usize),
-            Cell::Flags(row.flags),
-            whole(row.sector),
-            whole(row.bytes),
-            whole(row.depth.map(u64::from)),
-        ]);
+/// The same for whole numbers, which keep all 64 bits: those above `i64::MAX` come back as they were.
+fn whole<Row>(column: &mut Stored, rows: &[Row], number: impl Fn(&Row) -> Option<u64> + Copy) {
+    numbers(column, rows, |row| number(row).map(u64::cast_signed));
+}
+
+/// Adds a word of each row, by its place in the list of the column.
+fn words<Row>(column: &mut Stored, rows: &[Row], word: impl Fn(&Row) -> usize) {
+    if let Stored::Words(all) = column {
+        rows.iter().for_each(|row| all.push(word(row)));
+    }
+}
+
+impl Tabled<17> for Event {
+    fn spread(rows: &[Self], columns: &mut [Stored; 17]) {
+        let [start, duration, process, thread, call, fd, file, to_file, offset, rest @ ..] =
+            columns;
+        let [length, result, flags, cpu, waited, waker, woken, awaited] = rest;
+        whole(start, rows, |row| Some(row.start_ns));
+        whole(duration, rows, |row| row.duration_ns);
+        whole(process, rows, |row| Some(row.process.into()));
+        whole(thread, rows, |row| Some(row.thread.into()));
+        words(call, rows, |row| row.call.0.into());
+        numbers(fd, rows, |row| row.fd.map(i64::from));
+        whole(file, rows, |row| row.file.map(|file| file.0.into()));
+        whole(to_file, rows, |row| row.to_file.map(|file| file.0.into()));
+        whole(offset, rows, |row| row.offset);
+        whole(length, rows, |row| row.length);
+        numbers(result, rows, |row| row.result);
+        whole(flags, rows, |row| row.flags);
+        whole(cpu, rows, |row| row.cpu_ns);
+        whole(waited, rows, |row| row.waited_ns);
+        whole(waker, rows, |row| row.waker.map(u64::from));
+        whole(woken, rows, |row| row.woken_ns);
+        whole(awaited, rows, |row| row.awaited_ns);
+    }
+}
+
+impl Tabled<9> for Request {
+    fn spread(rows: &[Self], columns: &mut [Stored; 9]) {
+        let [start, duration, process, device, operation, flags, sector, bytes, depth] = columns;
+        whole(start, rows, |row| Some(row.start_ns));
+        whole(duration, rows, |row| row.duration_ns);
+        whole(process, rows, |row| row.process.map(u64::from));
+        whole(device, rows, |row| Some(row.device.into()));
+        words(operation, rows, |row| row.operation as usize);
+        words(flags, rows, |row| row.flags.place());
+        whole(sector, rows, |row| Some(row.sector));
+        whole(bytes, rows, |row| Some(row.bytes));
+        whole(depth, rows, |row| row.depth.map(u64::from));
     }
 }
 
@@ -202,11 +222,11 @@ pub struct TraceWriter {
     /// Bytes of sealed segments.
     sealed: u64,
     opened: Instant,
-    calls: Rows<17>,
+    calls: Rows<Event, 17>,
     files: Vec<FileEntry>,
     initial: Vec<InitialEntry>,
     processes: Vec<ProcessEntry>,
-    requests: Rows<9>,
+    requests: Rows<Request, 9>,
     open_calls: Option<Segment>,
     open_requests: Option<Segment>,
     events: u64,
@@ -274,7 +294,7 @@ impl TraceWriter {
     /// When the segment cannot be written.
     pub fn event(&mut self, event: Event) -> Result<(), TraceError> {
         self.events += 1;
-        self.calls.call(&event);
+        self.calls.add(event);
         if self.calls.count >= self.limits.rows {
             self.write_calls()?;
             self.seal_when_large()?;
@@ -316,7 +336,7 @@ impl TraceWriter {
     /// When the segment cannot be written.
     pub fn request(&mut self, request: Request) -> Result<(), TraceError> {
         self.events += 1;
-        self.requests.request(&request);
+        self.requests.add(request);
         if self.requests.count >= self.limits.rows {
             self.write_requests()?;
             self.seal_when_large()?;
@@ -420,6 +440,7 @@ impl TraceWriter {
         if self.calls.count == 0 {
             return Ok(());
         }
+        self.calls.spread();
         let path = self.segment("calls");
         append(&mut self.open_calls, &path, &CALLS, &self.calls.columns)?;
         self.calls.clear();
@@ -430,6 +451,7 @@ impl TraceWriter {
         if self.requests.count == 0 {
             return Ok(());
         }
+        self.requests.spread();
         let path = self.segment("requests");
         append(&mut self.open_requests, &path, &REQUESTS, &self.requests.columns)?;
         self.requests.clear();
@@ -459,7 +481,7 @@ fn file_columns(rows: &[FileEntry]) -> [Stored; 6] {
     };
     [
         number(|row| Some(row.id.0.into())),
-        Stored::text(rows.iter().map(|row| row.path.as_deref())),
+        Stored::Texts(Texts::of(rows.iter().map(|row| row.path.as_deref()))),
         number(|row| row.device.map(Into::into)),
         number(|row| row.inode),
         number(|row| row.mode.map(Into::into)),
@@ -473,7 +495,7 @@ fn initial_columns(rows: &[InitialEntry]) -> [Stored; 11] {
     };
     let content = |row: &InitialEntry| row.content.map(Content::stored);
     [
-        Stored::text(rows.iter().map(|row| Some(row.path.as_str()))),
+        Stored::Texts(Texts::of(rows.iter().map(|row| Some(row.path.as_str())))),
         number(|row| row.device.map(Into::into)),
         number(|row| row.inode),
         number(|row| Some(row.mode.into())),

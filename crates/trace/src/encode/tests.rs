@@ -1,5 +1,5 @@
 use crate::columns::{Column, Kind, Reading, Segment, Stored};
-use crate::encode::{Numbers, Words};
+use crate::encode::{Numbers, Texts, Words};
 use proptest::prelude::*;
 
 const COLUMNS: [Column; 3] = [("few", Kind::Few), ("many", Kind::Many), ("word", Kind::Word)];
@@ -58,9 +58,66 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
+    fn rows_together_are_stored_as_one_by_one(parts in proptest::collection::vec(rows(), 1..6)) {
+        let (mut together, mut single) = (Numbers::default(), Numbers::default());
+        for part in &parts {
+            together.extend(part.iter().copied());
+            part.iter().for_each(|value| single.push(*value));
+            prop_assert_eq!(format!("{together:?}"), format!("{single:?}"));
+        }
+    }
+
+    #[test]
+    fn texts_come_back(groups in proptest::collection::vec(texts(), 1..3)) {
+        texts_roundtrip(&groups);
+    }
+
+    #[test]
     fn every_column_comes_back(groups in proptest::collection::vec(rows(), 1..3)) {
         roundtrip(&groups);
     }
+}
+
+/// Texts that share beginnings, empty ones and none.
+fn texts() -> impl Strategy<Value = Vec<Option<String>>> {
+    let text = prop_oneof![
+        4 => "/srv/(mail|mael)/[ab0]{0,3}".prop_map(Some),
+        1 => "\\PC{0,8}".prop_map(Some),
+        1 => Just(None),
+    ];
+    proptest::collection::vec(text, 1..200)
+}
+
+fn texts_roundtrip(groups: &[Vec<Option<String>>]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table-000000.parquet");
+    let columns = [("text", Kind::Text)];
+    let mut segment = Segment::create(&path, &columns).unwrap();
+    for rows in groups {
+        let texts = Texts::of(rows.iter().map(Option::as_deref));
+        segment.group(&[Stored::Texts(texts)]).unwrap();
+    }
+    segment.seal().unwrap();
+    let reading = Reading::open(&path, crate::part::Part::whole(&path).unwrap()).unwrap();
+    for (at, rows) in groups.iter().enumerate() {
+        let group = reading.group(at, &columns, &[]).unwrap();
+        let read: Vec<Option<String>> = group
+            .text("text")
+            .unwrap()
+            .iter()
+            .map(|text| text.as_ref().map(|text| String::from_utf8(text.data().to_vec()).unwrap()))
+            .collect();
+        assert_eq!(&read, rows);
+    }
+}
+
+#[test]
+fn a_group_without_texts_and_many_alike_come_back() {
+    texts_roundtrip(&[
+        vec![None; 10],
+        vec![Some("/a/b".to_owned()); 5000],
+        vec![Some(String::new())],
+    ]);
 }
 
 #[test]
