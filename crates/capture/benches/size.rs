@@ -23,7 +23,7 @@ fn main() {
         let server = loads::Server::create(work, 10, "-c 4 -j 2 -t 2500").expect("PostgreSQL");
         measure("postgresql", work, &server.bench, Some((loads::NOBODY, loads::NOBODY)));
     });
-    in_directory(folder, |work| measure("rrdtool", work, &loads::rrdtool(work, 10), None));
+    in_directory(folder, |work| measure("rrdtool", work, &loads::rrdtool(work, 1000, 10), None));
     in_directory(folder, |work| {
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
         std::os::unix::fs::symlink(own, work.join("from")).unwrap();

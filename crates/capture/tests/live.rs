@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{Row, captured, captured_until, of_command, rows};
-use seekwell_capture::{Ended, Rotate, Target};
+use common::{Row, captured, captured_until, captured_watched, of_command, rows};
+use seekwell_capture::{Ended, Live, Rotate, Target};
 use seekwell_trace::{Event, Trace};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,28 +90,126 @@ fn a_capture_that_fails_leaves_no_program_of_its_test() {
     assert_eq!(left(), [""; 0]);
 }
 
+/// A shell that adds lines to `log` until it is dropped. Between them it waits by itself: starting a
+/// program takes an emulated machine longer than a test.
+struct Shell(std::process::Child);
+
+impl Shell {
+    /// Runs `first` before the lines.
+    fn start(work: &Path, first: &str) -> Self {
+        std::fs::write(work.join("log"), "").unwrap();
+        let wait = "n=0; while [ $n -lt 5000 ]; do n=$((n + 1)); done";
+        let script = format!("{first}\nexec 7>>log; while :; do echo line >&7; {wait}; done");
+        let mut shell = std::process::Command::new("sh");
+        Self(shell.args(["-c", &script]).current_dir(work).spawn().unwrap())
+    }
+
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Records a target until there are 20 calls of it, and returns the lines that were added to `log` in
+/// `work`, with all rows; `None` after a skip.
+fn lines_of(test: &str, target: Target, work: &Path, paths: &[&Path]) -> Option<(usize, Vec<Row>)> {
+    let outside = tempfile::tempdir().unwrap();
+    let mut options = of_command(&outside.path().join("trace"), &[]);
+    options.target = target;
+    options.paths = paths.iter().map(|path| path.to_path_buf()).collect();
+    options.time = Some(Duration::from_secs(300));
+    // The recording itself says when it has enough: calls, and no requests of others.
+    options.block = false;
+    let stop = AtomicBool::new(false);
+    let enough = |live: &Live| stop.store(live.events >= 20, Ordering::Relaxed);
+    let captured = captured_watched(test, &options, &stop, enough)?;
+    assert_eq!((captured.status, captured.ended), (None, Ended::Stopped));
+    let log = work.canonicalize().unwrap().join("log").to_string_lossy().into_owned();
+    let rows = rows(&Trace::open(&options.output).unwrap());
+    let is_line =
+        |row: &&Row| row.0.call.call().name == "write" && row.1 == log && row.0.result == Some(5);
+    Some((rows.iter().filter(is_line).count(), rows))
+}
+
 #[test]
 fn a_running_process_is_recorded_with_descriptors_that_were_open() {
     let test = "a_running_process_is_recorded_with_descriptors_that_were_open";
     let work = tempfile::tempdir().unwrap();
-    std::fs::write(work.path().join("log"), "").unwrap();
-    let script = "exec 7>>log; while :; do echo line >&7; sleep 0.02; done";
-    let mut shell = std::process::Command::new("sh");
-    let mut shell = shell.args(["-c", script]).current_dir(work.path()).spawn().unwrap();
-    let mut options = of_command(&work.path().join("trace"), &[]);
-    options.target = Target::Process(shell.id());
-    options.time = Some(Duration::from_millis(400));
-    let captured = captured(test, &options);
-    shell.kill().unwrap();
-    shell.wait().unwrap();
-    let Some(captured) = captured else { return };
-    assert_eq!(captured.status, None);
-    let log = work.path().canonicalize().unwrap().join("log").to_string_lossy().into_owned();
-    let rows = rows(&Trace::open(&options.output).unwrap());
-    let appended = rows.iter().filter(|(event, path, _)| {
-        event.call.call().name == "write" && *path == log && event.result == Some(5)
-    });
-    assert!(appended.count() > 3, "{}", rows.len());
+    let shell = Shell::start(work.path(), "");
+    let target = Target::Process(shell.id());
+    let Some((lines, rows)) = lines_of(test, target, work.path(), &[]) else { return };
+    assert!(lines > 3, "{}", rows.len());
+}
+
+/// A cgroup, removed in the end.
+struct Cgroup(std::path::PathBuf);
+
+impl Cgroup {
+    /// `None` where no cgroup can be made.
+    fn make() -> Option<Self> {
+        let mounts = std::fs::read_to_string("/proc/mounts").ok()?;
+        let root = mounts.lines().find_map(|line| {
+            let mut words = line.split(' ').skip(1);
+            let (place, kind) = (words.next()?, words.next()?);
+            (kind == "cgroup2").then(|| Path::new(place))
+        })?;
+        let path = root.join(format!("seekwell-test-{}", std::process::id()));
+        std::fs::create_dir(&path).ok()?;
+        Some(Self(path))
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // A process that was killed may leave it a moment later.
+        for _ in 0..1000 {
+            if std::fs::remove_dir(&self.0).is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_cgroup_is_recorded_and_no_process_outside() {
+    let test = "a_cgroup_is_recorded_and_no_process_outside";
+    let Some(cgroup) = Cgroup::make() else {
+        return seekwell_testing::skip(test, "needs root and a mounted cgroup2");
+    };
+    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let enter = format!("echo $$ >{}/cgroup.procs", cgroup.0.display());
+    let shell = Shell::start(inside.path(), &enter);
+    let _other = Shell::start(outside.path(), "");
+    let target = Target::Cgroup(cgroup.0.clone());
+    let Some((lines, rows)) = lines_of(test, target, inside.path(), &[]) else { return };
+    assert!(lines > 3, "{}", rows.len());
+    let mut processes: Vec<u32> = rows.iter().map(|row| row.0.process).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    assert_eq!(processes, [shell.id()]);
+}
+
+#[test]
+fn the_system_is_recorded_below_a_directory_and_not_elsewhere() {
+    let test = "the_system_is_recorded_below_a_directory_and_not_elsewhere";
+    let (below, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let _shell = Shell::start(below.path(), "");
+    let _other = Shell::start(elsewhere.path(), "");
+    let found = lines_of(test, Target::System, below.path(), &[below.path()]);
+    let Some((lines, rows)) = found else { return };
+    assert!(lines > 3, "{}", rows.len());
+    let root = below.path().canonicalize().unwrap();
+    let is_below = |path: &str| Path::new(path).starts_with(&root);
+    let others: Vec<&Row> =
+        rows.iter().filter(|row| !is_below(&row.1) && !is_below(&row.2)).collect();
+    assert!(others.is_empty(), "{others:?}");
 }
 
 #[test]

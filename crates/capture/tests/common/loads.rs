@@ -10,6 +10,14 @@ use std::time::Duration;
 /// PostgreSQL refuses to run as root.
 pub const NOBODY: u32 = 65_534;
 
+/// A number of files or operations, divided by `SEEKWELL_SMALLER`: an emulated machine takes twenty times
+/// as long, and the tests claim the same of fewer.
+#[allow(dead_code, reason = "benches measure whole sizes")]
+pub fn sized(count: usize) -> usize {
+    let smaller = std::env::var("SEEKWELL_SMALLER").ok().and_then(|text| text.parse().ok());
+    (count / smaller.unwrap_or(1)).max(5)
+}
+
 /// Runs a script in a directory.
 pub fn shell(work: &Path, script: &str) {
     let done = Command::new("sh").args(["-ec", script]).current_dir(work).status();
@@ -38,16 +46,16 @@ pub fn maildir(work: &Path, messages: usize) -> String {
     )
 }
 
-/// rrdtool updates each of 1,000 files so many times.
-pub fn rrdtool(work: &Path, updates: usize) -> String {
+/// rrdtool updates each of some files so many times.
+pub fn rrdtool(work: &Path, files: usize, updates: usize) -> String {
     let create = "create 1.rrd --start 1699999800 DS:load:GAUGE:600:U:U RRA:AVERAGE:0.5:1:600";
     shell(work, &format!("rrdtool {create}"));
-    for nth in 2..=1000 {
+    for nth in 2..=files {
         std::fs::copy(work.join("1.rrd"), work.join(format!("{nth}.rrd"))).unwrap();
     }
     let times = (0..updates).map(|update| 1_700_000_100 + 300 * update);
     let updates: String = times
-        .flat_map(|at| (1..=1000).map(move |nth| format!("update {nth}.rrd {at}:{nth}\n")))
+        .flat_map(|at| (1..=files).map(move |nth| format!("update {nth}.rrd {at}:{nth}\n")))
         .collect();
     std::fs::write(work.with_extension("updates"), updates).unwrap();
     format!("cd {}; rrdtool - <../work.updates >../work.log", work.display())

@@ -1,7 +1,7 @@
 //! Captures for tests: what to record, and a skip where this machine cannot.
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
-use seekwell_capture::{CaptureError, Captured, Command, Options, Target, capture};
+use seekwell_capture::{CaptureError, Captured, Command, Live, Options, Target, capture_watched};
 use seekwell_trace::{Event, FileEntry, FileId, Trace};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -53,12 +53,22 @@ pub fn captured(test: &str, options: &Options) -> Option<Captured> {
 
 /// The same, until `stop` is set.
 pub fn captured_until(test: &str, options: &Options, stop: &AtomicBool) -> Option<Captured> {
+    captured_watched(test, options, stop, |_| ())
+}
+
+/// The same, with the load of each second for `watch`.
+pub fn captured_watched(
+    test: &str,
+    options: &Options,
+    stop: &AtomicBool,
+    mut watch: impl FnMut(&Live),
+) -> Option<Captured> {
     if !seekwell_testing::root() {
         seekwell_testing::skip(test, "needs root to load eBPF programs");
         return None;
     }
     let _children = Children;
-    match capture(options, stop) {
+    match capture_watched(options, stop, &mut watch) {
         Ok(captured) => Some(captured),
         // Not for programs that the kernel does not accept: that is a failure.
         Err(
