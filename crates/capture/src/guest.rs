@@ -4,7 +4,6 @@
 //! programs to a file outside of the guest; [`trace_of`] makes a trace of them there.
 
 use crate::error::CaptureError;
-use crate::record::Record;
 use crate::resolve::Resolver;
 use crate::{load, walk};
 use seekwell_trace::meta::{Lost, Meta, Tree};
@@ -24,7 +23,7 @@ const END: u32 = 3;
 const ADD: u32 = 4;
 /// Numbers of calls that the kernel knows.
 const CALLS: usize = 512;
-/// Types of records besides those of [`Record`]: two of this room, two of the kernel.
+/// Types of records besides those of [`crate::record::Record`]: two of this room, two of the kernel.
 const INITIAL: u32 = 33;
 const BEGUN: u32 = 34;
 const ENDED: u32 = 35;
@@ -231,11 +230,7 @@ impl Received {
                 self.ended_ns = time();
                 self.meta.lost = word(4).filter(|count| *count > 0).map(lost).into_iter().collect();
             }
-            _ => {
-                if let Some(record) = Record::parse(bytes) {
-                    self.resolver.add(record, &mut self.writer)?;
-                }
-            }
+            _ => self.resolver.add_bytes(bytes, &mut self.writer)?,
         }
         Ok(())
     }

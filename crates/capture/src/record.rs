@@ -177,21 +177,18 @@ impl<'a, const SIZE: usize> Fields<'a, SIZE> {
 
     #[inline]
     fn word(&self, at: usize) -> u32 {
-        let mut four = [0; 4];
-        four.copy_from_slice(&self.0[at..at + 4]);
-        u32::from_ne_bytes(four)
+        u32::from_ne_bytes(*self.0[at..].first_chunk().unwrap_or(&[0; 4]))
     }
 
     #[inline]
     fn long(&self, at: usize) -> u64 {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&self.0[at..at + 8]);
-        u64::from_ne_bytes(eight)
+        u64::from_ne_bytes(*self.0[at..].first_chunk().unwrap_or(&[0; 8]))
     }
 }
 
 impl Record {
     /// The record in these bytes; `None` for bytes that are not a record.
+    #[inline]
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         Some(match Fields::<4>::of(bytes)?.word(0) {
             1 => Self::Call(call(&Fields::of(bytes)?)),
@@ -263,6 +260,7 @@ fn operation(fields: &Fields<'_, 72>) -> OperationRecord {
     }
 }
 
+#[inline]
 fn call(fields: &Fields<'_, 112>) -> CallRecord {
     CallRecord {
         number: fields.word(4),
@@ -272,7 +270,15 @@ fn call(fields: &Fields<'_, 112>) -> CallRecord {
         thread: fields.word(28),
         result: fields.long(32).cast_signed(),
         position: known(fields.long(40)),
-        args: [48, 56, 64, 72, 80, 88].map(|at| fields.long(at)),
+        // One by one: a map of an array is a call for each.
+        args: [
+            fields.long(48),
+            fields.long(56),
+            fields.long(64),
+            fields.long(72),
+            fields.long(80),
+            fields.long(88),
+        ],
         cpu_ns: known(fields.long(96)),
         waited_ns: known(fields.long(104)),
     }
@@ -348,13 +354,18 @@ fn path(bytes: &[u8]) -> Option<PathRecord> {
 /// to be walked, begins with `…/`.
 fn walked(names: &[u8], complete: bool) -> String {
     let names = names.strip_suffix(&[0]).unwrap_or(names);
-    let mut path = String::with_capacity(names.len() + 4);
-    path.push_str(if complete { "" } else { "…" });
+    let mut path = Vec::with_capacity(names.len() + 4);
+    path.extend_from_slice(if complete { "" } else { "…" }.as_bytes());
     for name in names.split(|byte| *byte == 0).rev().filter(|name| !name.is_empty()) {
-        path.push('/');
-        path.push_str(&String::from_utf8_lossy(name));
+        path.push(b'/');
+        path.extend_from_slice(name);
     }
-    if path.is_empty() { "/".to_owned() } else { path }
+    if path.is_empty() {
+        path.push(b'/');
+    }
+    // Most names are UTF-8, so that the path is looked through once and not copied.
+    String::from_utf8(path)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[cfg(test)]

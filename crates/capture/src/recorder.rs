@@ -5,7 +5,7 @@ use crate::error::CaptureError;
 use crate::live::{Counting, Live};
 use crate::load::Loaded;
 use crate::parts::Parts;
-use crate::record::{self, Record};
+use crate::record;
 use crate::resolve::Resolver;
 use crate::{Options, walk};
 use seekwell_trace::TraceWriter;
@@ -19,6 +19,12 @@ use std::thread::JoinHandle;
 /// Bytes that may wait between the threads. Beyond them the rings are left to overflow, which the
 /// programs count.
 const WAITING: usize = 1 << 30;
+
+/// Bytes up to which the thread that makes rows leaves the CPUs to the recorded programs: half a million
+/// calls.
+const IN_TIME: usize = 64 << 20;
+/// Its niceness then.
+const NICE: i32 = 15;
 
 /// Resolver and writer of a capture.
 pub(crate) struct Recorder {
@@ -55,6 +61,32 @@ pub(crate) struct Rows {
     bytes: Arc<AtomicU64>,
     live: Arc<Mutex<Option<Live>>>,
     thread: JoinHandle<Result<Recorder, CaptureError>>,
+}
+
+/// Priority of a thread: it gives way to others, or takes its share.
+struct Priority {
+    /// Niceness that it began with; `None` where it could not be had again.
+    own: Option<i32>,
+    gives_way: bool,
+}
+
+impl Priority {
+    /// That of this thread.
+    fn new() -> Self {
+        let own = rustix::process::getpriority_process(None).ok();
+        Self { own: own.filter(|own| nice(own + 1) && nice(*own)), gives_way: false }
+    }
+
+    fn set(&mut self, gives_way: bool) {
+        let Some(own) = self.own.filter(|_| gives_way != self.gives_way) else { return };
+        self.gives_way = gives_way;
+        nice(if gives_way { own.max(NICE) } else { own });
+    }
+}
+
+/// Sets the niceness of this thread; false when the kernel refuses.
+fn nice(value: i32) -> bool {
+    rustix::process::setpriority_process(None, value).is_ok()
 }
 
 impl Recorder {
@@ -129,7 +161,10 @@ impl Recorder {
         used: &Sender<Vec<u8>>,
         left: &AtomicUsize,
     ) -> Result<Self, CaptureError> {
+        let mut priority = Priority::new();
         for batch in batches {
+            let is_last = batch.until_ns == u64::MAX;
+            priority.set(!is_last && left.load(Ordering::Relaxed) < IN_TIME);
             self.add(&batch.bytes, batch.until_ns)?;
             left.fetch_sub(batch.bytes.len(), Ordering::Relaxed);
             // It is not received after the last look.
@@ -199,9 +234,7 @@ impl Recorder {
             None => record_at(&waiting, at),
         };
         for (_, at) in &order[..ready] {
-            if let Some(record) = bytes(*at).and_then(Record::parse) {
-                self.resolver.add(record, &mut self.writer)?;
-            }
+            self.resolver.add_bytes(bytes(*at).unwrap_or_default(), &mut self.writer)?;
         }
         for (_, at) in &order[ready..] {
             push(&mut self.waiting, bytes(*at).unwrap_or_default());

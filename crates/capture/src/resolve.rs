@@ -4,18 +4,17 @@ use crate::container;
 use crate::live::Counting;
 use crate::processes::{self, Descriptor, Process};
 use crate::record::{
-    BlockRecord, CallRecord, LIBAIO, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
+    BlockRecord, CallRecord, Life, LifeRecord, OperationRecord, PathRecord, Record, Slot,
     WakeRecord,
 };
+use kinds::{asynchronous, operation, request_flags};
 use seekwell_trace::calls::{CALLS, Call, CallId};
 use seekwell_trace::fast::FastMap;
 use seekwell_trace::meta::Mount;
-use seekwell_trace::{
-    Event, FileEntry, FileId, Operation, ProcessEntry, Request, RequestFlags, TraceError,
-    TraceWriter,
-};
+use seekwell_trace::{Event, FileEntry, FileId, ProcessEntry, Request, TraceError, TraceWriter};
 use std::sync::Arc;
 
+mod kinds;
 mod mapped;
 
 const AT_FDCWD: i32 = -100;
@@ -40,6 +39,8 @@ pub(crate) struct Resolver {
     processes: FastMap<u32, Process>,
     /// Paths whose call has not come: those of one call follow one another and have its thread.
     pending: Vec<PathRecord>,
+    /// Memory for those of the next call.
+    spare: Vec<PathRecord>,
     files: FastMap<Arc<str>, (FileId, Option<u64>)>,
     entries: Vec<Entry>,
     /// Files of registered descriptors.
@@ -144,6 +145,7 @@ impl Resolver {
             calls,
             processes: FastMap::default(),
             pending: Vec::new(),
+            spare: Vec::new(),
             files: FastMap::default(),
             entries: Vec::new(),
             inodes: FastMap::default(),
@@ -243,7 +245,17 @@ impl Resolver {
         }
     }
 
+    /// Adds the row of the record in these bytes, if it has one.
+    pub(crate) fn add_bytes(
+        &mut self,
+        bytes: &[u8],
+        writer: &mut TraceWriter,
+    ) -> Result<(), TraceError> {
+        Record::parse(bytes).map_or(Ok(()), |record| self.add(record, writer))
+    }
+
     /// Adds a record's row, if it has one.
+    #[inline]
     pub(crate) fn add(
         &mut self,
         record: Record,
@@ -280,10 +292,12 @@ impl Resolver {
 
     /// Takes the paths of this thread's call.
     fn paths_of(&mut self, thread: u32) -> Vec<PathRecord> {
-        if self.pending.iter().all(|path| path.thread == thread) {
-            return std::mem::take(&mut self.pending);
+        if self.pending.is_empty() {
+            return Vec::new();
         }
-        self.pending.extract_if(.., |path| path.thread == thread).collect()
+        let mut paths = std::mem::take(&mut self.spare);
+        paths.extend(self.pending.extract_if(.., |path| path.thread == thread));
+        paths
     }
 
     fn since(&self, ns: u64) -> u64 {
@@ -336,7 +350,22 @@ impl Resolver {
     }
 
     fn call(&mut self, record: &CallRecord, writer: &mut TraceWriter) -> Result<(), TraceError> {
-        let paths = self.paths_of(record.thread);
+        let mut paths = self.paths_of(record.thread);
+        let added = self.call_with(record, &paths, writer);
+        if paths.capacity() > 0 {
+            paths.clear();
+            self.spare = paths;
+        }
+        added
+    }
+
+    /// Adds a call with its paths.
+    fn call_with(
+        &mut self,
+        record: &CallRecord,
+        paths: &[PathRecord],
+        writer: &mut TraceWriter,
+    ) -> Result<(), TraceError> {
         if record.process == self.own {
             return Ok(());
         }
@@ -347,12 +376,12 @@ impl Resolver {
         let known = self.calls.get(record.number as usize).copied().flatten();
         let Some(Known { id, call, effect }) = known else {
             self.carry(record);
-            self.made(record.process, &paths, writer);
+            self.made(record.process, paths, writer);
             return Ok(());
         };
         let arg = |index: Option<u8>| index.map(|at| record.args[usize::from(at) % 6]);
-        let mut named = self.named(call, record, &paths, writer);
-        self.follow(effect, call, record, &paths, named);
+        let mut named = self.named(call, record, paths, writer);
+        self.follow(effect, call, record, paths, named);
         if effect == Effect::Maps {
             // They come before what may take the mapping away.
             self.write_all_held(Some(record.process), writer)?;
@@ -588,16 +617,16 @@ impl Resolver {
         writer: &mut TraceWriter,
     ) -> Option<String> {
         if name.starts_with('/') {
-            return Some(processes::plain(name));
+            return Some(processes::plain(name.to_owned()));
         }
         let base = match directory {
-            None | Some(AT_FDCWD) => self.processes.get(&process)?.directory.clone()?,
+            None | Some(AT_FDCWD) => self.processes.get(&process)?.directory.as_deref()?,
             Some(fd) => {
                 let file = self.descriptor_file(process, fd, writer)?;
-                self.entries.get(file.0 as usize)?.path.to_string()
+                &self.entries.get(file.0 as usize)?.path
             }
         };
-        Some(processes::plain(&format!("{base}/{name}")))
+        Some(processes::plain(format!("{base}/{name}")))
     }
 
     /// File of a descriptor; asks the kernel for those whose opening was not seen.
@@ -741,53 +770,10 @@ impl Resolver {
     }
 }
 
-/// The call of an operation, and true for those with offset and length. `None` for the network, timers
-/// and the like. Codes of `include/uapi/linux/io_uring.h` and `aio_abi.h`.
-fn asynchronous(code: u32) -> Option<(CallId, bool)> {
-    let (name, has_place) = match code.checked_sub(LIBAIO) {
-        Some(0 | 7) => ("aio_read", true),
-        Some(1 | 8) => ("aio_write", true),
-        Some(2 | 3) => ("aio_fsync", false),
-        Some(_) => return None,
-        None => match code {
-            1 | 4 | 22 | 49 | 60 => ("io_uring_read", true),
-            2 | 5 | 23 | 61 => ("io_uring_write", true),
-            3 | 8 => ("io_uring_fsync", false),
-            17..=19 | 21 | 24 | 28 | 30 | 35..=39 | 41..=44 | 55 => ("io_uring_file", false),
-            _ => return None,
-        },
-    };
-    CallId::named(name).map(|id| (id, has_place))
-}
-
 /// The kernel takes the lower half of the register.
 #[allow(clippy::cast_possible_truncation, reason = "that is what the kernel does")]
 fn descriptor(argument: u64) -> i32 {
     argument as u32 as i32
-}
-
-/// Operations of `include/linux/blk_types.h`, `enum req_op`.
-fn operation(flags: u32) -> Operation {
-    match flags & 0xff {
-        0 => Operation::Read,
-        1 | 7 => Operation::Write,
-        2 => Operation::Flush,
-        3 | 5 | 9 => Operation::Discard,
-        _ => Operation::Other,
-    }
-}
-
-/// Flags of `include/linux/blk_types.h`, `enum req_flag_bits`.
-fn request_flags(flags: u32) -> RequestFlags {
-    let known = [
-        (11, RequestFlags::SYNC),
-        (12, RequestFlags::META),
-        (17, RequestFlags::FUA),
-        (18, RequestFlags::PREFLUSH),
-        (19, RequestFlags::AHEAD),
-    ];
-    let set = known.iter().filter(|(bit, _)| flags >> bit & 1 == 1);
-    set.fold(RequestFlags::default(), |all, (_, flag)| all.with(*flag))
 }
 
 #[cfg(test)]

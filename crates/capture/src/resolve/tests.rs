@@ -1,5 +1,5 @@
 use super::*;
-use crate::record::{FaultRecord, SleptRecord};
+use crate::record::{FaultRecord, LIBAIO, SleptRecord};
 use seekwell_trace::meta::Meta;
 use seekwell_trace::{Limits, Trace};
 
