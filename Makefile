@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: recordings decides cluster-faults cluster-pairs image forecasts layers fuzz kills layer-kills test-layers test-capture situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
+.PHONY: recordings decides cluster-faults cluster-pairs image forecasts layers fuzz kills layer-kills test-layers test-capture capture-cost situations run-file-cuts edits statistics agreement duckdb help demo demo-virtual check-virtual test web power-cuts packages install
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -59,6 +59,11 @@ test-layers: ## the same with md and device-mapper in Debian's own kernel under 
 
 test-capture: ## capture programs in Debian's own kernel under QEMU, which must be installed (10 minutes)
 	CARGO="$(CARGO)" scripts/test-capture
+
+capture-cost: packages ## measure what a capture costs, as root on a quiet machine; update the tables of docs/how-to/capture.md (ROUNDS=10; ten minutes)
+	$(CARGO) bench --locked --package seekwell-capture --bench cost -- $(or $(ROUNDS),10) load untar reads reads2 > benches/runs/capture/cost-memory.csv
+	$(CARGO) bench --locked --package seekwell-capture --bench cost -- $(or $(ROUNDS),10) untar-disk sqlite-disk pgbench > benches/runs/capture/cost-disk.csv
+	$(CARGO) bench --locked --package seekwell-capture --bench cost -- table
 
 situations: packages ## try every hostile situation with its canary: outputs, inputs, names, arguments (2 minutes)
 	SEEKWELL_SITUATIONS=all $(CARGO) test --locked --package seekwell --test situations -- --nocapture

@@ -3,12 +3,20 @@
 //! Each case whose name ends in `disk`, and `pgbench`, has a fresh ext4 in an image on the machine's
 //! disk for every measurement; the others work in tmpfs.
 //!
-//! Columns: round, case, seconds of the program from its start to its end, CPU seconds of the
-//! program, CPU seconds of this process, events, lost events, bytes of the trace, seconds of the whole
-//! capture.
+//! Columns: round, case, seconds of the program from its start to its end (of pgbench those of its
+//! transactions: starts and stops of the server are seen in steps of 0.1 s), CPU seconds of the
+//! program, CPU seconds of this process with loading its programs, events, lost events, bytes of the
+//! trace, seconds of the whole capture, CPU seconds of this process from the start of the program to
+//! the sealed trace.
+//!
+//! `-- table` makes the tables of `docs/how-to/capture.md` and of `benches/runs/capture/README.md` from
+//! the rows that are kept there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program for developers")]
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "it prints its results")]
+
+#[path = "../tests/common/cost_table.rs"]
+mod cost_table;
 
 use seekwell_capture::{Command, Options, Target, capture};
 use seekwell_trace::Trace;
@@ -28,7 +36,7 @@ const INSERTS: u32 = 2_000;
 const FILES: u32 = 120_000;
 const READS: u32 = 2_000_000;
 /// Of each of two clients.
-const TRANSACTIONS: u32 = 2_000;
+const TRANSACTIONS: u32 = 3_000;
 const CLIENT: &str = "-h $PWD/data -U bench postgres";
 /// Commands of PostgreSQL as its own user, for it refuses to be root.
 const POSTGRES: &str = r#"PATH="$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1):$PATH"
@@ -40,14 +48,16 @@ stop() { as pg_ctl -D data/pg -m fast -w stop >/dev/null; }
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
-    if words[1] == "read" {
-        return reads(words[2].parse().unwrap(), words[3].parse().unwrap());
+    match words.get(1).map(String::as_str) {
+        Some("read") => return reads(words[2].parse().unwrap(), words[3].parse().unwrap()),
+        Some("table") => return cost_table::write(),
+        _ => {}
     }
     let rounds = words.iter().find_map(|word| word.parse().ok()).unwrap_or(3);
     let _ = std::fs::remove_dir_all(FOLDER);
     std::fs::create_dir_all(FOLDER).unwrap();
     make_archive();
-    println!("round,case,program_s,program_cpu_s,own_cpu_s,events,lost,bytes,whole_s");
+    println!("{}", cost_table::HEAD);
     let own = std::env::current_exe().unwrap().to_string_lossy().into_owned();
     let reads = |threads: &str| {
         [own.as_str(), "read", &READS.to_string(), threads].map(str::to_owned).to_vec()
@@ -61,7 +71,7 @@ fn main() {
     let inserts = vec!["sh".to_owned(), "-c".to_owned(), inserts];
     let load = vec!["true".to_owned()];
     let transactions =
-        format!("{POSTGRES} start; as pgbench {CLIENT} -c 2 -t {TRANSACTIONS} >/dev/null; stop");
+        format!("{POSTGRES} start; as pgbench {CLIENT} -c 2 -t {TRANSACTIONS} >said; stop");
     let transactions = ["sh", "-ec", &transactions].map(str::to_owned).to_vec();
     let cases = [
         ("load", load),
@@ -178,7 +188,8 @@ fn measure(round: u32, name: &str, words: &[String], traced: bool) {
         let ended = std::process::Command::new(&words[0]).args(&words[1..]).status().unwrap();
         assert!(ended.success());
         let (s, cpu) = (started.elapsed().as_secs_f64(), cpu_s(libc::RUSAGE_CHILDREN) - child);
-        println!("{round},{name},{s:.4},{cpu:.4},,,,,");
+        let s = transactions_s(name).unwrap_or(s);
+        println!("{round},{name},{s:.4},{cpu:.4},,,,,,");
         return;
     }
     let words = words.iter().map(Into::into).collect();
@@ -193,11 +204,20 @@ fn measure(round: u32, name: &str, words: &[String], traced: bool) {
     let (child, own) = (cpu_s(libc::RUSAGE_CHILDREN) - child, cpu_s(libc::RUSAGE_SELF) - own);
     let lost: u64 = done.lost.iter().map(|lost| lost.count).sum();
     println!(
-        "{round},{name}-traced,{:.4},{child:.4},{own:.4},{},{lost},{},{whole:.4}",
-        program_s(&output),
+        "{round},{name}-traced,{:.4},{child:.4},{own:.4},{},{lost},{},{whole:.4},{:.4}",
+        transactions_s(name).unwrap_or_else(|| program_s(&output)),
         done.events,
         Trace::open(&output).unwrap().bytes().unwrap(),
+        done.recorder_cpu.as_secs_f64(),
     );
+}
+
+/// Time of the transactions of pgbench, from its own rate; `None` for other programs.
+fn transactions_s(name: &str) -> Option<f64> {
+    let said = (name == "pgbench").then(|| std::fs::read_to_string("said").unwrap())?;
+    let rate = said.lines().find_map(|line| line.strip_prefix("tps = "));
+    let rate: f64 = rate.unwrap().split(' ').next().unwrap().parse().unwrap();
+    Some(f64::from(2 * TRANSACTIONS) / rate)
 }
 
 /// Time from the first exec to the last event.

@@ -140,6 +140,9 @@ pub struct Captured {
     pub lost: Vec<Lost>,
     /// Length.
     pub duration: Duration,
+    /// CPU time of this process in it and until the trace was sealed: of the recorder alone, without
+    /// loading its programs and the walk before the start.
+    pub recorder_cpu: Duration,
     /// Reason of the end.
     pub ended: Ended,
     /// Exit status of the command; `None` for other targets and when it still runs.
@@ -189,6 +192,7 @@ fn captured(
             return Err(error);
         }
     };
+    let cpu_before = cpu();
     if watch.is_some() {
         recorder.count();
     }
@@ -217,7 +221,8 @@ fn captured(
     let lost = lost(&loaded)?;
     rows.take(&mut loaded, u64::MAX, lost.clone());
     let events = rows.finish(lost.clone())?.finish(end_ns)?;
-    Ok(Captured { events, lost, duration, ended, status: running.status() })
+    let recorder_cpu = cpu().saturating_sub(cpu_before);
+    Ok(Captured { events, lost, duration, recorder_cpu, ended, status: running.status() })
 }
 
 /// Walks the trees, then starts or finds the target.
@@ -336,6 +341,11 @@ fn description(options: &Options, paths: &[String], loaded: &Loaded) -> Meta {
         gaps,
         ..Meta::new("capture")
     }
+}
+
+/// CPU time of this process so far.
+fn cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
 fn now_ns() -> u64 {
