@@ -404,15 +404,14 @@ impl Resolver {
             true => None,
             false => self.woken.remove(&record.thread),
         };
-        let moved = u64::try_from(record.result).unwrap_or(0);
-        let before = record.position.map(|position| position.saturating_sub(moved));
+        let moved = || u64::try_from(record.result).unwrap_or(0);
         let event = Event {
             duration_ns: Some(record.end_ns.saturating_sub(record.start_ns)),
             fd: named.fd,
             file: named.file,
             to_file: named.to_file,
             offset: match call.name {
-                _ if call.positioned => before,
+                _ if call.positioned => record.position.map(|end| end.saturating_sub(moved())),
                 "madvise" => self.mapped_offset(record),
                 _ => arg(call.offset),
             },

@@ -121,7 +121,8 @@ fn rrdtool_updates_through_shared_mappings() {
         return;
     }
     let (_outer, work) = directory();
-    let files = loads::sized(1000);
+    // A summary speaks of mappings from 1 MiB on.
+    let files = loads::sized(1000).max(250);
     let script = loads::rrdtool(&work, files, 1);
     let Some(rrdtool) = record(test, &of_script(&work, &script)) else { return };
     let log = std::fs::read_to_string(work.with_extension("log")).unwrap();
