@@ -41,6 +41,9 @@ pub enum Fault {
     /// The device of the request is something else.
     #[error("{} is not a block device", .0.display())]
     NotABlockDevice(PathBuf),
+    /// The step is for a device, and the stack has none.
+    #[error("the stack has no device; runner and agent must be the same release")]
+    NoDevice,
     /// A text of the request names nothing that could have been synced.
     #[error("'{0}' is no promise of synced data; runner and agent must be the same release")]
     NoPromise(String),

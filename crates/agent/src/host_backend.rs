@@ -10,6 +10,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
+use seekwell_host::facts::device_size;
 use seekwell_host::guard::{self, Bond};
 use seekwell_host::image::{self, Image};
 use seekwell_host::namespace::{self, Child, Options};
@@ -230,6 +231,8 @@ impl HostBackend {
         let in_force = &record.in_force;
         let names = [Some(&in_force.device), in_force.journal.as_ref()];
         let names = names.into_iter().flatten().map(|device| device.kernel_name.as_str());
+        // A filesystem in memory or on another machine has no device.
+        let names = names.filter(|name| !name.is_empty());
         let disks = names.filter_map(|name| self.system.disk_of(name).ok());
         self.touched.extend(disks);
         let (ours, others) =
@@ -277,10 +280,13 @@ impl HostBackend {
         stack: &Stack,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(), HostBackendError> {
-        let device = (data_name(stack), &stack.device.backing);
+        if !stack.is_on_devices() {
+            return Ok(());
+        }
+        let device = stack.uses_device().then(|| (data_name(stack), &stack.device.backing));
         let external = stack.journal.external.as_ref();
         let journal = external.map(|backing| (journal_name(stack), backing));
-        let others = std::iter::once(device).chain(journal);
+        let others = device.into_iter().chain(journal);
         for (name, backing) in others.chain(members(stack)).chain(fast(stack)) {
             if backing.is_image() && !self.images.contains_key(&name) {
                 progress(&format!("writing the image of {name}"));
@@ -389,8 +395,11 @@ impl HostBackend {
     ) -> Result<(Child, OwnedFd, OwnedFd), HostBackendError> {
         let (stack, workload) = plan.pair(trial);
         let mut images = Vec::new();
-        let device = self.handed(&data_name(stack), &stack.device.backing, DATA_FD, &mut images)?;
-        let external = stack.journal.external.as_ref();
+        let device = match stack.uses_device() {
+            true => self.handed(&data_name(stack), &stack.device.backing, DATA_FD, &mut images)?,
+            false => DeviceHandle::Unused { size: size_of(&self.system, &stack.device.backing) },
+        };
+        let external = stack.journal.external.as_ref().filter(|_| stack.is_on_devices());
         let journal = external
             .map(|backing| self.handed(&journal_name(stack), backing, JOURNAL_FD, &mut images))
             .transpose()?;
@@ -539,21 +548,30 @@ fn journal_name(stack: &Stack) -> String {
 /// The devices that layers join besides the stack's own, each like it, with names.
 fn members(stack: &Stack) -> impl Iterator<Item = (String, &Backing)> {
     let name = |position| format!("{} ({})", data_name(stack), position + 1);
-    (1..stack.layers.devices()).map(move |position| (name(position), &stack.device.backing))
+    let joined = if stack.uses_device() { stack.layers.devices() } else { 1 };
+    (1..joined).map(move |position| (name(position), &stack.device.backing))
+}
+
+/// Size of a device that a stack does not use; `None` if it is not known.
+fn size_of(system: &System, backing: &Backing) -> Option<Bytes> {
+    match backing {
+        Backing::Disk { path } | Backing::Partition { path } => device_size(system, path),
+        Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => backing.size(),
+    }
 }
 
 /// The second devices of the layers' caches, with names.
 fn fast(stack: &Stack) -> impl Iterator<Item = (String, &Backing)> {
     let layers = &stack.layers;
     let name = |position: usize| format!("cache {} of layer {}", position + 1, layers.name);
-    let all = layers.fast().into_iter().enumerate();
+    let fast = if stack.is_on_devices() { layers.fast() } else { Vec::new() };
+    let all = fast.into_iter().enumerate();
     all.map(move |(position, backing)| (name(position), backing))
 }
 
-/// Disks and partitions that a stack is on.
+/// Disks and partitions that a stack writes to.
 fn disks(stack: &Stack) -> impl Iterator<Item = &PathBuf> {
-    let backings = std::iter::once(&stack.device.backing).chain(&stack.journal.external);
-    backings.filter_map(|backing| match backing {
+    stack.written().filter_map(|backing| match backing {
         Backing::Disk { path } | Backing::Partition { path } => Some(path),
         Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => None,
     })

@@ -17,18 +17,14 @@ use std::path::Path;
 /// The counters that are read before and after every step.
 #[derive(Clone, Debug)]
 pub struct Observer {
-    /// Kernel name of the data device.
-    pub device: String,
+    /// Kernel name of the data device; `None` if the filesystem is in memory or on another machine.
+    pub device: Option<String>,
     /// Kernel name of the external journal device.
     pub journal: Option<String>,
     /// Kernel names of the devices below the layers; empty without layers.
     pub members: Vec<String>,
     /// `CLOCK_MONOTONIC` when the trial began.
     pub origin_ns: u64,
-    /// True if the filesystem is in memory: then the device's bytes say nothing about a step.
-    pub is_in_memory: bool,
-    /// True if the filesystem is on another machine: then its devices are not known.
-    pub is_remote: bool,
 }
 
 struct Counters {
@@ -42,12 +38,9 @@ pub type MakeDurable<'a> = dyn FnMut() -> Result<(), Fault> + 'a;
 
 impl Observer {
     fn counters(&self) -> Counters {
-        let read = |name: &String| {
-            let counters = || DeviceCounters::read(Path::new("/"), name).ok();
-            if self.is_remote { None } else { counters() }
-        };
+        let read = |name: &String| DeviceCounters::read(Path::new("/"), name).ok();
         Counters {
-            device: read(&self.device),
+            device: self.device.as_ref().and_then(read),
             journal: self.journal.as_ref().and_then(read),
             members: self.members.iter().map(read).collect(),
         }
@@ -96,7 +89,7 @@ impl Observer {
         let durable = outline.writes.then_some(make_durable);
         let elapsed = |outcome: &StepOutcome| Some(outcome.elapsed_ns);
         let (mut record, outcome) = self.around(&outline.name, body, elapsed, durable)?;
-        if !self.is_in_memory && !self.is_remote {
+        if self.device.is_some() {
             add_marks(&mut record, outline, outcome.app_bytes_read, outcome.app_bytes_written);
         }
         let clock_cost = outcome.clock_cost_ns;

@@ -58,6 +58,13 @@ pub struct Environment {
     pub programs: BTreeMap<String, String>,
 }
 
+/// Size of a block device as sysfs says it, without opening the device; `None` if there is none.
+#[must_use]
+pub fn device_size(system: &System, path: &Path) -> Option<Bytes> {
+    let sectors = Device::by_path(system, path)?.attribute("size")?.parse::<u64>().ok()?;
+    Some(Bytes(sectors * 512))
+}
+
 /// Facts that a plan depends on. `disks` are paths as the lab names them.
 ///
 /// Facts that cannot be read are absent, never invented.
@@ -88,10 +95,7 @@ pub fn gather(system: &System, disks: &[PathBuf]) -> BackendFacts {
         .collect();
     programs.sort();
     programs.dedup();
-    let size = |path: &PathBuf| {
-        let sectors = Device::by_path(system, path)?.attribute("size")?.parse::<u64>().ok()?;
-        Some((path.display().to_string(), Bytes(sectors * 512)))
-    };
+    let size = |path: &PathBuf| Some((path.display().to_string(), device_size(system, path)?));
     BackendFacts {
         schedulers: schedulers(system),
         kernel_filesystems,

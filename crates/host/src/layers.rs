@@ -31,6 +31,29 @@ pub enum How {
     Open,
 }
 
+/// The lower end of layers.
+#[derive(Clone, Copy, Debug)]
+pub enum Lower<'a> {
+    /// These devices.
+    Devices(&'a [&'a WriteToken]),
+    /// Disks in memory, so many, in the place of devices of this size.
+    Memory {
+        /// Number of the disks.
+        count: u32,
+        /// Size of the device that each replaces; 0 if it is unknown.
+        size: Bytes,
+    },
+}
+
+impl<'a> Lower<'a> {
+    fn tokens(self) -> &'a [&'a WriteToken] {
+        match self {
+            Self::Devices(tokens) => tokens,
+            Self::Memory { .. } => &[],
+        }
+    }
+}
+
 /// Layers that are up.
 #[derive(Debug, Default)]
 pub struct Assembled {
@@ -56,7 +79,7 @@ struct Supply<'a> {
 }
 
 impl Assembled {
-    /// Brings layers up over these devices and gives the right to write to the uppermost. What was
+    /// Brings layers up over their lower end and gives the right to write to the uppermost. What was
     /// brought up before an error is in `self`, for [`Self::take_down`]; what that cannot take down
     /// the undo list does.
     ///
@@ -68,9 +91,10 @@ impl Assembled {
         undo: &mut Undo,
         layers: &Layers,
         how: How,
-        devices: &[&WriteToken],
+        lower: Lower<'_>,
         fast: &[&WriteToken],
     ) -> Result<WriteToken> {
+        let devices = lower.tokens();
         for token in devices.iter().chain(fast) {
             token.recheck()?;
         }
@@ -80,10 +104,16 @@ impl Assembled {
         let below = |tokens: &[&WriteToken]| -> Result<Vec<Below>> {
             tokens.iter().map(|token| size_of(system, token.path())).collect()
         };
+        let below_all = match lower {
+            Lower::Devices(tokens) => below(tokens)?,
+            Lower::Memory { count, size } => {
+                vec![Below { node: String::new(), sectors: size.0 / 512 }; count as usize]
+            }
+        };
         let mut supply = Supply {
             system,
             how,
-            devices: below(devices)?.into_iter(),
+            devices: below_all.into_iter(),
             fast: below(fast)?.into_iter(),
             index: 0,
             undo,
@@ -165,6 +195,12 @@ impl Supply<'_> {
     fn fits_into_memory(&self, kind: &dyn LayerKind, layer: &Layer, below: &[Below]) -> Result<()> {
         let device = Bytes(below.first().map_or(0, |below| below.sectors * 512));
         let needed = kind.usable(layer, device, None);
+        if needed == Bytes(0) {
+            return Err(Error::Argument(format!(
+                "the size of the device that {} replaces is not known; give the layer a `size`",
+                layer.kind
+            )));
+        }
         let half = memory::ram(self.system)?.map(|ram| Bytes(ram.0 / 2));
         match half.filter(|half| needed > *half && !guard::is_first_process(self.system)) {
             Some(available) => {

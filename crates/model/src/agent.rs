@@ -37,6 +37,11 @@ pub enum DeviceHandle {
         /// Path in the agent's own view.
         path: PathBuf,
     },
+    /// No device: the stack is in memory or on another machine.
+    Unused {
+        /// Size of the device in the lab, the default of what is in memory; `None` if it is unknown.
+        size: Option<Bytes>,
+    },
 }
 
 /// Size and extents of an image in the filesystem that holds it.

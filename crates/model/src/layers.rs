@@ -119,6 +119,14 @@ impl Layers {
         self.parts.is_empty()
     }
 
+    /// Returns true if the lowest layer is a disk in memory, which takes the place of the stack's
+    /// device.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        let lowest = self.parts.first().and_then(Layer::find);
+        lowest.is_some_and(|kind| kind.definition().is_volatile)
+    }
+
     /// Returns true for the value of a lab that names no layer.
     #[must_use]
     pub fn is_default(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The stack: one storage configuration, and the values of the axes it is made of.
 
 pub use crate::backing::Backing;
+use crate::filesystems::filesystem;
 use crate::layers::Layers;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -269,3 +270,32 @@ pub struct Stack {
     /// Memory limit.
     pub memory: Memory,
 }
+
+impl Stack {
+    /// Returns true if a trial writes to the stack's device. A filesystem in memory or on another
+    /// machine does not, and a disk in memory takes its place.
+    #[must_use]
+    pub fn uses_device(&self) -> bool {
+        self.is_on_devices() && !self.layers.is_in_memory()
+    }
+
+    /// Returns true if the filesystem is on block devices, below layers or not.
+    #[must_use]
+    pub fn is_on_devices(&self) -> bool {
+        let definition = filesystem(&self.filesystem.kind);
+        definition.is_none_or(|one| !one.is_in_memory && !one.is_remote)
+    }
+
+    /// The devices that a trial writes to, each kind once: the data device, the second devices of
+    /// caches, the external journal.
+    pub fn written(&self) -> impl Iterator<Item = &Backing> {
+        let device = self.uses_device().then_some(&self.device.backing);
+        let others = self
+            .is_on_devices()
+            .then(|| self.layers.fast().into_iter().chain(&self.journal.external));
+        device.into_iter().chain(others.into_iter().flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -86,20 +86,29 @@ fn layers(stack: &Stack, record: &Record) -> Option<(Vec<Lasting>, String)> {
     if stack.layers.is_empty() {
         return None;
     }
-    let size = |position: usize| record.in_force.members.get(position).map(|one| one.size.0 / 512);
-    let below =
-        |position: usize, node: String| Below { node, sectors: size(position).unwrap_or_default() };
+    let sectors = |position: usize| record.in_force.members.get(position).map(|one| one.size);
+    // A disk in memory is as large as the device that it replaces, and is no member.
+    let replaced = stack.device.backing.size().unwrap_or(record.in_force.device.size);
+    let (first_fast, lowest) = if stack.uses_device() {
+        (stack.layers.devices() as usize, None)
+    } else {
+        (0, Some(replaced))
+    };
+    let below = |size: Option<Bytes>, node: String| Below {
+        node,
+        sectors: size.unwrap_or_default().0 / 512,
+    };
     let count = stack.layers.devices() as usize;
     let device = |position: usize| match count {
-        1 => below(position, DISK.to_owned()),
-        _ => below(position, format!("{DISK}-{}", position + 1)),
+        1 => below(lowest.or(sectors(position)), DISK.to_owned()),
+        _ => below(lowest.or(sectors(position)), format!("{DISK}-{}", position + 1)),
     };
     let devices: Vec<Below> = (0..count).map(device).collect();
     let fast = stack.layers.fast().len();
     let fast: Vec<Below> = (0..fast)
         .map(|position| match fast {
-            1 => below(count, FAST_DISK.to_owned()),
-            _ => below(count + position, format!("{FAST_DISK}-{}", position + 1)),
+            1 => below(sectors(first_fast), FAST_DISK.to_owned()),
+            _ => below(sectors(first_fast + position), format!("{FAST_DISK}-{}", position + 1)),
         })
         .collect();
     seekwell_model::layers::lasting(&stack.layers, &devices, &fast)
@@ -131,17 +140,24 @@ fn of_stack(stack: &Stack, record: &Record) -> Permanent {
         }
         permanent.steps.extend(mount_steps(stack, definition, &names));
         permanent.back.push(
-            "remove the line from /etc/fstab; restore earlier data of the disk from a backup"
-                .to_owned(),
+            if stack.uses_device() {
+                "remove the line from /etc/fstab; restore earlier data of the disk from a backup"
+            } else {
+                "remove the line from /etc/fstab"
+            }
+            .to_owned(),
         );
     }
     // Layers go from above to below, after the filesystem.
     let of_layers = names.layers.iter().rev().flat_map(|layer| layer.back.clone());
     permanent.back.extend(of_layers);
-    permanent.steps.extend(udev_steps(stack, record, &names));
-    permanent.back.push(format!(
-        "rm {RULES}, then restart: the kernel then chooses scheduler and queue settings as before"
-    ));
+    let rules = udev_steps(stack, record, &names);
+    if !rules.is_empty() {
+        permanent.steps.extend(rules);
+        permanent.back.push(format!(
+            "rm {RULES}, then restart: the kernel then chooses scheduler and queue settings as before"
+        ));
+    }
     permanent.notes.extend(notes(stack));
     permanent
 }
@@ -339,9 +355,13 @@ fn udev_steps(stack: &Stack, record: &Record, names: &Names) -> Vec<(&'static st
     // The settings are those of the devices below the layers, which are alike.
     let in_force = &record.in_force;
     let disk = in_force.members.first().unwrap_or(&in_force.device);
-    let mut rules = vec![udev_rule(stack, disk, false)];
+    let data = stack.uses_device().then(|| udev_rule(stack, disk, false));
+    let mut rules: Vec<String> = data.into_iter().collect();
     if let Some(journal) = &record.in_force.journal {
         rules.push(udev_rule(stack, journal, true));
+    }
+    if rules.is_empty() {
+        return Vec::new();
     }
     let device = if names.layers.is_empty() { names.device.as_str() } else { DISK };
     vec![
@@ -442,7 +462,7 @@ fn notes(stack: &Stack) -> Vec<String> {
     let image =
         |backing: &Backing| !matches!(backing, Backing::Disk { .. } | Backing::Partition { .. });
     let mut stand_ins = Vec::new();
-    if image(&stack.device.backing) {
+    if stack.uses_device() && image(&stack.device.backing) {
         stand_ins.push(if stack.layers.devices() > 1 { "each DISK" } else { "DISK" });
     }
     if !stack.layers.fast().is_empty() {

@@ -41,9 +41,8 @@ fn backings(view: &RunView) -> Vec<String> {
     let mut ram = BTreeSet::new();
     for stack in &view.plan.stacks {
         let journal = stack.journal.external.as_ref().map(|backing| (&stack.journal.name, backing));
-        for (name, backing) in
-            [(&stack.device.base, &stack.device.backing)].into_iter().chain(journal)
-        {
+        let device = stack.uses_device().then_some((&stack.device.base, &stack.device.backing));
+        for (name, backing) in device.into_iter().chain(journal) {
             match backing {
                 Backing::Loop { .. } => images.insert(name.as_str()),
                 Backing::Ram { .. } => ram.insert(name.as_str()),

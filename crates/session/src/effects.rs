@@ -65,13 +65,18 @@ impl Effects {
     }
 
     fn add_stack(&mut self, stack: &Stack) -> Result<(), SessionError> {
-        let data = self.add_backing(&stack.device.backing, "DEVICE");
-        let journal = stack.journal.external.as_ref();
-        let journal = journal.map(|backing| self.add_backing(backing, "JOURNAL"));
+        for backing in stack.written() {
+            self.add_backing(backing);
+        }
         if let Some(export) = &stack.filesystem.export {
             push_new(&mut self.exports, export.from.clone());
         }
         let Some(definition) = filesystem(&stack.filesystem.kind) else { return Ok(()) };
+        let data = match stack.layers.is_empty() {
+            true => node(&stack.device.backing, "DEVICE"),
+            false => PathBuf::from("LAYER"),
+        };
+        let journal = stack.journal.external.as_ref().map(|backing| node(backing, "JOURNAL"));
         let layout = Layout {
             definition,
             filesystem: &stack.filesystem,
@@ -86,28 +91,20 @@ impl Effects {
         Ok(())
     }
 
-    /// Notes what is written to a device and returns its path, or a word for one that has none yet.
-    fn add_backing(&mut self, backing: &Backing, word: &str) -> PathBuf {
-        match backing {
+    /// Notes what is written to a device.
+    fn add_backing(&mut self, backing: &Backing) {
+        let image = match backing {
             Backing::Disk { path } | Backing::Partition { path } => {
-                push_new(&mut self.disks, path.clone());
-                return path.clone();
+                return push_new(&mut self.disks, path.clone());
             }
             Backing::Loop { size, directory, .. } => {
                 let place = directory.as_deref().unwrap_or(Path::new("the scratch directory"));
-                push_new(
-                    &mut self.images,
-                    format!("an image of {size} without a name in {}", place.display()),
-                );
+                format!("an image of {size} without a name in {}", place.display())
             }
-            Backing::Ram { size, .. } => {
-                push_new(&mut self.images, format!("an image of {size} in memory"));
-            }
-            Backing::Model { model, .. } => {
-                push_new(&mut self.images, format!("the modelled device {model}"));
-            }
-        }
-        PathBuf::from(word)
+            Backing::Ram { size, .. } => format!("an image of {size} in memory"),
+            Backing::Model { model, .. } => format!("the modelled device {model}"),
+        };
+        push_new(&mut self.images, image);
     }
 
     fn add_workload(&mut self, name: &str, part: &WorkloadParams) {
@@ -127,6 +124,14 @@ impl Effects {
             let names: Vec<&str> = programs.iter().map(|program| program.name).collect();
             push_new(&mut self.commands, format!("{name}: {}", names.join(", ")));
         }
+    }
+}
+
+/// The path of a device, or a word for one that has none yet.
+fn node(backing: &Backing, word: &str) -> PathBuf {
+    match backing {
+        Backing::Disk { path } | Backing::Partition { path } => path.clone(),
+        Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => PathBuf::from(word),
     }
 }
 

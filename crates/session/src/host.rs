@@ -19,7 +19,7 @@ use seekwell_model::backend::Backend;
 use seekwell_model::lab::Lab;
 use seekwell_model::plan::{BackendFacts, Plan};
 use seekwell_model::record::Node;
-use seekwell_model::stack::Backing;
+use seekwell_model::stack::{Backing, Stack};
 use seekwell_model::units::Bytes;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -202,11 +202,7 @@ fn disk(backing: &Backing) -> Option<&Path> {
 
 /// Disks and partitions that the trials of a plan write, each once.
 fn disks(plan: &Plan) -> BTreeSet<&Path> {
-    let backings = plan
-        .stacks
-        .iter()
-        .flat_map(|stack| [Some(&stack.device.backing), stack.journal.external.as_ref()]);
-    backings.flatten().filter_map(disk).collect()
+    plan.stacks.iter().flat_map(Stack::written).filter_map(disk).collect()
 }
 
 /// Checks that the claims of directories of servers are there, each once.

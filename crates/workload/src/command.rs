@@ -156,6 +156,9 @@ fn substitute(command: &str, context: &StepContext<'_>) -> Result<OsString, &'st
         line = replace(&line, b"{dir}", &quote(directory));
     }
     if command.contains("{dev}") {
+        if context.device.as_os_str().is_empty() {
+            return Err("{dev}");
+        }
         line = replace(&line, b"{dev}", &quote(context.device));
     }
     Ok(OsString::from_vec(line))

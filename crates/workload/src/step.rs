@@ -33,7 +33,7 @@ pub trait Step: Send {
 pub struct StepContext<'a> {
     /// Root of the mounted filesystem; `None` on a raw device.
     pub directory: Option<&'a Path>,
-    /// The block device.
+    /// The block device; empty if the directory is in memory or on another machine.
     pub device: &'a Path,
     /// The block device opened for writing, its identity checked by whoever opened it. Steps
     /// write to a raw device through this alone.

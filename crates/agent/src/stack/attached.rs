@@ -4,10 +4,12 @@ use super::Part;
 use crate::context::{TEARDOWN, Trial};
 use crate::error::{Fault, TrialError};
 use crate::measure::Observer;
+use seekwell_host::facts::device_size;
 use seekwell_host::guard::{self, Context, Purpose, WriteToken};
 use seekwell_host::identity::Identity;
-use seekwell_host::layers::{Assembled, How};
+use seekwell_host::layers::{Assembled, How, Lower};
 use seekwell_host::loop_device::{self, LoopDevice};
+use seekwell_host::sysfs::System;
 use seekwell_host::undo::Target;
 use seekwell_host::{caches, image};
 use seekwell_model::agent::{DeviceHandle, TrialPart};
@@ -60,6 +62,12 @@ impl Device {
         matches!(self.handle, Some(DeviceHandle::Claimed { .. }))
     }
 
+    /// Returns true for a layer over other devices, or a disk in memory.
+    #[must_use]
+    pub fn is_layer(&self) -> bool {
+        self.handle.is_none()
+    }
+
     fn attach(
         trial: &mut Trial<'_, '_>,
         handle: &DeviceHandle,
@@ -82,6 +90,7 @@ impl Device {
                 (verified.permit()?, None)
             }
             DeviceHandle::Given { path } => (guard::given(system, path)?, None),
+            DeviceHandle::Unused { .. } => return Err(Fault::NoDevice),
         };
         Self::of(token, loop_device, Some(handle.clone()))
     }
@@ -110,17 +119,20 @@ impl Device {
 pub struct Attached {
     // Fields are dropped in this order.
     journal: Option<Device>,
-    /// The uppermost layer, or the plain device.
-    data: Device,
+    /// The uppermost layer, or the plain device; `None` if the filesystem is on none.
+    data: Option<Device>,
     assembled: Assembled,
     /// The devices below the layers, the second devices of caches last; empty without layers.
     members: Vec<Device>,
-    /// True if the filesystem is on another machine, and the devices are unused.
-    is_remote: bool,
+    /// Size of the data device, or of the lab's device that the stack does not use; `None` if it is
+    /// not known.
+    size: Option<Bytes>,
 }
 
 impl Attached {
-    /// Attaches the data device and the external journal's, and brings the layers up.
+    /// Attaches the data device and the external journal's, and brings the layers up. Of a filesystem
+    /// in memory or on another machine nothing is attached, and of a disk in memory not the device
+    /// that it replaces.
     ///
     /// # Errors
     /// When a device cannot be attached, the guard refuses it, or a layer cannot be brought up;
@@ -130,43 +142,66 @@ impl Attached {
         definition: &FilesystemDefinition,
     ) -> Result<Self, Fault> {
         let request = trial.request;
-        let is_remote = definition.is_remote;
-        let data = Device::attach(trial, &request.device, None)?;
+        let (stack, assembled) = (&request.stack, Assembled::default());
+        let unused = unused_size(&trial.system, &request.device);
+        if !stack.is_on_devices() {
+            let (journal, data, members) = (None, None, Vec::new());
+            return Ok(Self { journal, data, assembled, members, size: unused });
+        }
+        let data = match stack.uses_device() {
+            true => Some(Device::attach(trial, &request.device, None)?),
+            false => None,
+        };
         let journal = match &request.journal {
             None => None,
             Some(handle) => {
                 let default = definition.journal.map(|journal| journal.default);
-                Some(Device::attach(trial, handle, request.stack.journal.size.or(default))?)
+                Some(Device::attach(trial, handle, stack.journal.size.or(default))?)
             }
         };
-        if request.stack.layers.is_empty() {
-            let assembled = Assembled::default();
-            return Ok(Self { journal, data, assembled, members: Vec::new(), is_remote });
+        if stack.layers.is_empty() {
+            let size = data.as_ref().map(|device| device.identity.size);
+            return Ok(Self { journal, data, assembled, members: Vec::new(), size });
         }
-        let mut members = vec![data];
-        for handle in request.members.iter().chain(&request.fast) {
+        let joined = data.is_some().then_some(&request.members).into_iter().flatten();
+        let mut members: Vec<Device> = data.into_iter().collect();
+        for handle in joined.chain(&request.fast) {
             members.push(Device::attach(trial, handle, None)?);
         }
-        let (data, assembled) = layered(trial, &members)?;
-        Ok(Self { journal, data, assembled, members, is_remote })
+        let (data, assembled) = layered(trial, &members, unused)?;
+        let size = Some(data.identity.size);
+        Ok(Self { journal, data: Some(data), assembled, members, size })
     }
 
-    /// The data device; with layers the uppermost.
+    /// The data device, with layers the uppermost; `None` if the filesystem is on none.
     #[must_use]
-    pub fn data(&self) -> &Device {
-        &self.data
+    pub fn data(&self) -> Option<&Device> {
+        self.data.as_ref()
+    }
+
+    /// The uppermost layer.
+    #[must_use]
+    pub fn layer(&self) -> Option<&Device> {
+        self.data.as_ref().filter(|device| device.is_layer())
+    }
+
+    /// The node of the data device; empty if the filesystem is on none.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.data.as_ref().map_or(Path::new(""), Device::path)
+    }
+
+    /// Size of the data device, or of the lab's device that the stack does not use; `None` if it is
+    /// not known.
+    #[must_use]
+    pub fn size(&self) -> Option<Bytes> {
+        self.size
     }
 
     /// The device of an external journal.
     #[must_use]
     pub fn journal(&self) -> Option<&Device> {
         self.journal.as_ref()
-    }
-
-    /// Returns true if the filesystem is on another machine, so that the devices are unused.
-    #[must_use]
-    pub fn are_unused(&self) -> bool {
-        self.is_remote
     }
 
     /// The devices below the layers; empty without layers.
@@ -177,12 +212,12 @@ impl Attached {
 
     /// The data device, then the journal's.
     pub fn all(&self) -> impl Iterator<Item = &Device> {
-        std::iter::once(&self.data).chain(&self.journal)
+        self.data.iter().chain(&self.journal)
     }
 
     /// The devices themselves, without layers: those that hold the data, then the journal's.
     pub fn devices(&self) -> impl Iterator<Item = &Device> {
-        let plain = self.members.is_empty().then_some(&self.data);
+        let plain = self.data.iter().filter(|device| !device.is_layer());
         self.members.iter().chain(plain).chain(&self.journal)
     }
 
@@ -190,12 +225,10 @@ impl Attached {
     #[must_use]
     pub fn observer(&self, origin_ns: u64) -> Observer {
         Observer {
-            device: self.data.name().to_owned(),
+            device: self.data.as_ref().map(|device| device.name().to_owned()),
             journal: self.journal.as_ref().map(|journal| journal.name().to_owned()),
             members: self.members.iter().map(|member| member.name().to_owned()).collect(),
             origin_ns,
-            is_in_memory: false,
-            is_remote: self.is_remote,
         }
     }
 
@@ -244,18 +277,37 @@ impl Part<Trial<'_, '_>> for Attached {
     }
 }
 
-/// The uppermost layer of the stack over these devices, data devices first.
-fn layered(trial: &mut Trial<'_, '_>, members: &[Device]) -> Result<(Device, Assembled), Fault> {
+/// Size of the lab's device for a stack that does not use it.
+fn unused_size(system: &System, handle: &DeviceHandle) -> Option<Bytes> {
+    match handle {
+        DeviceHandle::Unused { size } => *size,
+        DeviceHandle::Given { path } => device_size(system, path),
+        DeviceHandle::Image { .. } | DeviceHandle::Claimed { .. } => None,
+    }
+}
+
+/// The uppermost layer of the stack over these devices, data devices first. A disk in memory replaces
+/// a device of size `unused`.
+fn layered(
+    trial: &mut Trial<'_, '_>,
+    members: &[Device],
+    unused: Option<Bytes>,
+) -> Result<(Device, Assembled), Fault> {
     let request = trial.request;
     let how = match request.part {
         TrialPart::Whole | TrialPart::Prepare | TrialPart::Make => How::Make,
         TrialPart::Measure | TrialPart::Made | TrialPart::Endure | TrialPart::Survey => How::Open,
     };
     let tokens: Vec<&WriteToken> = members.iter().map(Device::token).collect();
-    let (data, fast) = tokens.split_at(request.members.len() + 1);
+    let (data, fast) = tokens.split_at(tokens.len() - request.fast.len());
     let mut assembled = Assembled::default();
     let layers = &request.stack.layers;
-    let top = assembled.bring_up(&trial.system, &mut trial.undo, layers, how, data, fast);
+    let lower = if layers.is_in_memory() {
+        Lower::Memory { count: layers.devices(), size: unused.unwrap_or_default() }
+    } else {
+        Lower::Devices(data)
+    };
+    let top = assembled.bring_up(&trial.system, &mut trial.undo, layers, how, lower, fast);
     let device = top.map_err(Fault::from).and_then(|token| Device::of(token, None, None));
     trial.record.in_force.layers.clone_from(&assembled.commands);
     match device {

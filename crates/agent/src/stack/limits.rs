@@ -65,8 +65,7 @@ impl Queues {
     /// The queues of these devices, unchanged.
     #[must_use]
     pub fn of(attached: &Attached) -> Self {
-        let layer = (!attached.members().is_empty()).then(|| attached.data());
-        let devices = layer.into_iter().chain(attached.devices());
+        let devices = attached.layer().into_iter().chain(attached.devices());
         let devices = devices.map(|device| device.name().to_owned()).collect();
         Self { devices, sector_bytes: 512 }
     }
@@ -82,25 +81,22 @@ impl Queues {
         // The settings that the lab asks of the data device are not asked of the journal's.
         let plain = Wanted::new(&Default::default(), &stack.scheduler, &request.defaults);
         let journal = attached.journal().map(|device| (device, &plain));
-        let data: Vec<&Device> = match attached.members() {
-            [] => vec![attached.data()],
-            members => members.iter().collect(),
-        };
+        let plain = attached.data().filter(|device| !device.is_layer());
+        let data: Vec<&Device> = attached.members().iter().chain(plain).collect();
         for (device, wanted) in data.into_iter().map(|device| (device, &wanted)).chain(journal) {
             let said = queue::apply(&trial.system, device.name(), wanted, &mut trial.undo)?;
             trial.record.warnings.extend(said);
         }
-        if !attached.members().is_empty() {
+        if let Some(layer) = attached.layer() {
             // Without a wish of the lab the layer keeps the read-ahead that it chose for itself.
             let read_ahead_kb =
                 stack.scheduler.read_ahead_kb.or(stack.device.settings.read_ahead_kb);
             let wanted = Wanted { read_ahead_kb, ..Wanted::default() };
-            let name = attached.data().name();
-            let said = queue::apply(&trial.system, name, &wanted, &mut trial.undo)?;
+            let said = queue::apply(&trial.system, layer.name(), &wanted, &mut trial.undo)?;
             trial.record.warnings.extend(said);
         }
         let in_force = |device: &Device| in_force(trial, device);
-        let data = in_force(attached.data())?;
+        let data = attached.data().map(in_force).transpose()?.unwrap_or_default();
         let journal = attached.journal().map(in_force).transpose()?;
         let members: Result<_, _> = attached.members().iter().map(in_force).collect();
         let members = members?;

@@ -6,6 +6,7 @@ use crate::error::{Fault, TrialError};
 use crate::mount::{Above, MountPlan};
 use seekwell_host::filesystem::{self, Checked};
 use seekwell_model::filesystems::FilesystemDefinition;
+use std::path::Path;
 
 /// A device with a filesystem on it.
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +38,14 @@ impl<'d> Made<'d> {
             let stack = &trial.request.stack;
             let mut commands = vec![];
             let body = || {
+                // A filesystem in memory or on another machine is not made.
+                let Some(data) = devices.data() else { return Ok(()) };
                 let made = filesystem::make(
                     &trial.system,
                     definition,
                     &stack.filesystem,
                     &stack.journal,
-                    devices.data().token(),
+                    data.token(),
                     devices.journal().map(Device::token),
                 )?;
                 commands = made.commands;
@@ -65,18 +68,22 @@ impl<'d> Made<'d> {
         let mut options =
             filesystem::mount_options(self.definition, &stack.filesystem, &stack.journal, journal)?;
         if self.definition.is_in_memory {
-            options.insert(0, format!("size={}", self.memory_size(trial)));
+            let size = self.memory_size(trial).map(|size| format!("size={size}"));
+            options.splice(0..0, size);
         }
-        let device = self.devices.data().path();
+        let device = match self.devices.data() {
+            Some(device) => device.path(),
+            None => Path::new(self.definition.name),
+        };
         Ok(MountPlan::new(self.definition, device, options, work, above))
     }
 
     /// Bytes of a filesystem in memory: as many as the device has, and no more than half of the memory,
-    /// so that the workload keeps the other half.
-    fn memory_size(&self, trial: &Trial<'_, '_>) -> u64 {
-        let device = self.devices.data().identity().size.0;
+    /// so that the workload keeps the other half. `None` is the kernel's choice.
+    fn memory_size(&self, trial: &Trial<'_, '_>) -> Option<u64> {
+        let device = self.devices.size().map(|size| size.0);
         let memory = trial.record.in_force.memory_limit.or(trial.request.ram);
-        memory.map_or(device, |memory| device.min(memory.0 / 2))
+        device.into_iter().chain(memory.map(|memory| memory.0 / 2)).min()
     }
 
     /// Runs the filesystem's checker as a step; `None` where it has none.
@@ -93,7 +100,7 @@ impl<'d> Made<'d> {
         }
         trial.step(name, |trial| {
             let journal = self.devices.journal().map(Device::path);
-            let device = self.devices.data().path();
+            let device = self.devices.path();
             let mut checked = None;
             let body = || {
                 checked = filesystem::fsck(&trial.system, self.definition, device, journal)?;

@@ -71,7 +71,7 @@ impl<'d> Mounted<'d> {
             let found = filesystem::read_back(
                 &trial.system,
                 self.made.definition,
-                devices.data().path(),
+                devices.path(),
                 devices.journal().map(Device::path),
                 Some(self.mount.filesystem().as_path()),
             )?;

@@ -18,11 +18,10 @@ const SMART: Duration = Duration::from_secs(20);
 /// Observation of the devices while the stack is up.
 #[derive(Debug)]
 pub struct Observed {
-    timeline: Timeline,
+    /// `None` if the filesystem is on no device of this machine.
+    timeline: Option<Timeline>,
     events: Option<BlockEventStream>,
     disk: PathBuf,
-    /// True if the devices are unused: then nothing is known of them.
-    is_blind: bool,
 }
 
 impl Observed {
@@ -31,16 +30,19 @@ impl Observed {
     /// # Errors
     /// When the kernel has no counters for a device.
     pub fn start(trial: &Trial<'_, '_>, attached: &Attached) -> Result<Self, Fault> {
+        let disk = attached.path().to_owned();
+        let Some(data) = attached.data() else {
+            return Ok(Self { timeline: None, events: None, disk });
+        };
         let options = TimelineOptions {
             root: PathBuf::from("/"),
-            device: attached.data().name().to_owned(),
+            device: data.name().to_owned(),
             journal: attached.journal().map(|journal| journal.name().to_owned()),
             interval: trial.request.settings.sample_interval.to_duration(),
             origin_ns: trial.origin_ns,
         };
-        let timeline = Timeline::start(&options)?;
-        let disk = attached.data().path().to_owned();
-        Ok(Self { timeline, events: None, disk, is_blind: attached.are_unused() })
+        let timeline = Some(Timeline::start(&options)?);
+        Ok(Self { timeline, events: None, disk })
     }
 
     /// Starts the stream of block events if the lab asks for it, and reads SMART data of a claimed
@@ -54,15 +56,16 @@ impl Observed {
         attached: &Attached,
     ) -> Result<(), Fault> {
         let request = trial.request;
-        if request.settings.block_events && !self.is_blind {
-            let device = block_events::DeviceNumber::read(Path::new("/"), attached.data().name())?;
+        let Some(data) = attached.data() else { return Ok(()) };
+        if request.settings.block_events {
+            let device = block_events::DeviceNumber::read(Path::new("/"), data.name())?;
             let instance = block_events::instance_name(&request.run, request.trial);
             // A killed agent that tried this trial before may have left one; mostly there is none.
             let _ = block_events::remove_instance(&instance);
             let options = BlockEventOptions::new(instance, device, trial.origin_ns);
             self.events = Some(BlockEventStream::start(&options)?);
         }
-        if attached.data().is_claimed() {
+        if data.is_claimed() {
             let before = smart(&trial.system, &self.disk);
             trial.record.smart = Some(SmartReading { before, after: None });
         }
@@ -75,15 +78,13 @@ impl Part<Trial<'_, '_>> for Observed {
 
     /// Puts everything that was seen into the record. What was lost is a warning.
     fn take_down(self, trial: &mut Trial<'_, '_>) -> Result<(), TrialError> {
-        let Self { timeline, events, disk, is_blind } = self;
+        let Self { timeline, events, disk } = self;
         let record = &mut trial.record;
-        let seen = timeline.stop();
-        // Samples of an unused device are not those of the server's.
-        if !is_blind {
+        if let Some(seen) = timeline.map(Timeline::stop) {
             record.timeline = seen.device;
             record.journal_timeline = seen.journal;
+            record.warnings.extend(seen.warnings);
         }
-        record.warnings.extend(seen.warnings);
         match events.map(BlockEventStream::stop) {
             None => {}
             Some(Ok(events)) => record.block_events = Some(events),

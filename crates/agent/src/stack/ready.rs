@@ -9,7 +9,6 @@ use crate::mount::Mount;
 use crate::strays::end_strays;
 use seekwell_host::caches;
 use seekwell_model::agent::TrialRequest;
-use seekwell_model::filesystems::filesystem;
 use seekwell_model::workloads::{CacheState, StepOutline};
 use seekwell_workload::StepContext;
 use std::fs::File;
@@ -56,7 +55,7 @@ impl<'s> Ready<'s> {
         devices: &'s Attached,
         sector_bytes: u32,
     ) -> Result<Self, Fault> {
-        let file = devices.data().token().open(false)?;
+        let file = devices.data().ok_or(Fault::NoDevice)?.token().open(false)?;
         Ok(Self::new(trial, devices, Target::Raw(file), sector_bytes))
     }
 
@@ -79,9 +78,7 @@ impl<'s> Ready<'s> {
     /// The counters that are read around every step.
     #[must_use]
     pub fn observer(&self) -> Observer {
-        let definition = filesystem(&self.request.stack.filesystem.kind);
-        let is_in_memory = definition.is_some_and(|one| one.is_in_memory);
-        Observer { is_in_memory, ..self.devices.observer(self.origin_ns) }
+        self.devices.observer(self.origin_ns)
     }
 
     /// Puts the cache into the state that a step starts from.
@@ -121,7 +118,6 @@ impl<'s> Ready<'s> {
     /// The context of a step that runs in [`Self::directory`].
     #[must_use]
     pub fn context<'c>(&'c self, directory: Option<&'c Path>) -> StepContext<'c> {
-        let data = self.devices.data();
         let device_file = match &self.target {
             Target::Filesystem(_) => None,
             Target::Raw(file) => Some(file),
@@ -129,13 +125,13 @@ impl<'s> Ready<'s> {
         let single_ios = self.request.settings.single_ios;
         StepContext {
             directory,
-            device: data.path(),
+            device: self.devices.path(),
             device_file,
             raw: device_file.is_some(),
             seed: self.request.seed,
             cpus: &self.cpus,
             stop: None,
-            device_bytes: data.identity().size.0,
+            device_bytes: self.devices.size().unwrap_or_default().0,
             sector_bytes: self.sector_bytes,
             scratch: None,
             keep_samples: if single_ios { MOST_SINGLE_IOS } else { 0 },

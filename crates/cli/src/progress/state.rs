@@ -4,6 +4,7 @@
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::{Record, Status};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Notes that are kept.
@@ -18,7 +19,7 @@ pub struct State {
     pub backend: String,
     /// Directory of the images: the screen finds their loop devices by it.
     pub scratch: PathBuf,
-    /// Paths of disks that the lab names.
+    /// Paths of disks that the trials write to.
     pub disks: Vec<PathBuf>,
     pub done: u64,
     pub total: u64,
@@ -52,18 +53,20 @@ pub struct StackState {
 
 impl State {
     pub fn new(plan: &Plan, backend: &str, scratch: &Path) -> Self {
-        use seekwell_model::stack::Backing;
-        let disks = plan.lab.devices.iter().filter_map(|device| match &device.backing {
+        use seekwell_model::stack::{Backing, Stack};
+        let written = plan.stacks.iter().flat_map(Stack::written);
+        let disks = written.filter_map(|backing| match backing {
             Backing::Disk { path } | Backing::Partition { path } => Some(path.clone()),
-            _ => None,
+            Backing::Loop { .. } | Backing::Ram { .. } | Backing::Model { .. } => None,
         });
+        let disks: BTreeSet<PathBuf> = disks.collect();
         Self {
             lab: plan.lab.name.clone(),
             question: plan.lab.question.clone(),
             metric: plan.lab.judge.metric.clone(),
             backend: backend.to_owned(),
             scratch: std::fs::canonicalize(scratch).unwrap_or_else(|_| scratch.to_owned()),
-            disks: disks.collect(),
+            disks: disks.into_iter().collect(),
             total: plan.trials.len() as u64,
             stacks: plan
                 .stacks

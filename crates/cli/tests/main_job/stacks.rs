@@ -1,6 +1,7 @@
 //! Stacks of every kind, brought up on this kernel.
 
-use super::{assert_all_ok, can_run, run_lab, stacks, trials};
+use super::{assert_all_ok, can_run, data, run_lab, seekwell, stacks, talk, trials};
+use serde_json::Value;
 
 #[test]
 fn ext3_with_its_journal_inside_on_a_second_loop_device_and_in_memory() {
@@ -204,6 +205,71 @@ rounds = 6
             "plain" => assert!(written >= f64::from(16 << 20), "{written}"),
             _ => assert!(written < f64::from(1 << 20), "{written}"),
         }
+    }
+}
+
+/// Stacks in memory with a disk that nobody claimed, and that this machine does not even have: a run
+/// that opened it would end before its first trial.
+const IN_MEMORY_BESIDE_A_DISK: &str = r#"
+[lab]
+name = "memory"
+[[device]]
+disk = "/dev/disk/by-id/virtio-seekwell-missing"
+[[layer]]
+kind = "none"
+[[layer]]
+kind = "zram"
+size = "256MiB"
+[[filesystem]]
+type = "tmpfs"
+[[filesystem]]
+name = "large"
+type = "tmpfs"
+mount = ["huge=always"]
+[[filesystem]]
+type = "ext4"
+[[exclude]]
+layer = "none"
+filesystem = "ext4"
+[[exclude]]
+layer = "zram"
+filesystem = ["tmpfs", "large"]
+[scheduler]
+choose = ["none"]
+[[workload]]
+kind = "mail"
+files = 40
+[judge]
+metric = "unpack.elapsed"
+method = "rounds"
+rounds = 6
+"#;
+
+#[test]
+fn stacks_in_memory_need_no_claim_and_attach_nothing() {
+    let test = "stacks_in_memory_need_no_claim_and_attach_nothing";
+    let Some(_alone) = can_run(test, &["mkfs.ext4"]) else { return };
+    let has_zram = std::path::Path::new("/sys/class/zram-control/hot_add").exists();
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("lab.toml"), IN_MEMORY_BESIDE_A_DISK).unwrap();
+    let output = seekwell(directory.path()).args(["plan", "lab.toml"]).output().unwrap();
+    let plan = data(&output);
+    assert!(output.status.success() && !plan.contains("whole"), "{plan}{}", talk(&output));
+    assert!(!plan.contains("seekwell-missing"), "{plan}");
+    let run = run_lab(directory.path(), IN_MEMORY_BESIDE_A_DISK);
+    assert_all_ok(&run);
+    assert_eq!(trials(&run).len(), if has_zram { 18 } else { 12 });
+    for trial in trials(&run) {
+        let in_force = &trial["in_force"];
+        let name = in_force["device"]["kernel_name"].as_str().unwrap();
+        let made = in_force["mkfs"].as_array().unwrap().len();
+        if trial["stack"].as_str().unwrap().contains("zram") {
+            assert!(name.starts_with("zram") && made == 1, "{in_force:#}");
+            assert_eq!(in_force["device"]["size"], 256 << 20);
+        } else {
+            assert!(name.is_empty() && made == 0, "{in_force:#}");
+        }
+        assert_eq!(in_force["members"], Value::Null, "{in_force:#}");
     }
 }
 

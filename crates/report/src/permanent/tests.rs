@@ -245,6 +245,9 @@ fn files_in_memory_have_the_size_of_the_trials_and_no_device() {
     );
     assert_eq!(lines(&made)[0], "tmpfs /MOUNT-POINT tmpfs mode=755,size=262144k,noatime 0 0");
     assert!(made.notes.iter().any(|note| note.contains("a restart loses them")));
+    // No disk, and no rule for its queue.
+    assert!(!made.steps.iter().any(|(what, _)| what.starts_with("udev rule")), "{made:#?}");
+    assert!(!made.notes.iter().any(|note| note.contains("DISK")), "{made:#?}");
 }
 
 #[test]

@@ -75,11 +75,32 @@ fn the_directory_of_a_server_is_named_once() {
     effects.add_stack(&remote).unwrap();
     assert_eq!(
         effects.lines(),
-        [
-            "makes a directory in nas:/srv/bench, and removes that at the end",
-            "writes an image of 64MiB in memory",
-        ]
+        ["makes a directory in nas:/srv/bench, and removes that at the end"]
     );
+}
+
+#[test]
+fn a_disk_is_named_only_by_stacks_that_write_it() {
+    let zram = seekwell_model::layers::layer_kind("zram").unwrap();
+    let in_memory = |kind: &str, layered: bool| {
+        let mut stack = stack("/dev/disk/by-id/ssd");
+        stack.filesystem.kind = kind.to_owned();
+        stack.filesystem.mkfs = vec![];
+        if layered {
+            let layer = seekwell_model::layers::Layer::new(zram, None, None, &Values::default());
+            stack.layers.parts.push(layer);
+        }
+        stack
+    };
+    let mut effects = Effects::default();
+    effects.add_stack(&in_memory("tmpfs", false)).unwrap();
+    effects.add_stack(&in_memory("ext4", true)).unwrap();
+    assert_eq!(effects.disks, Vec::<PathBuf>::new());
+    let lines = effects.lines();
+    assert!(lines.iter().all(|line| !line.contains("by-id")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.ends_with("LAYER")), "{lines:#?}");
+    effects.add_stack(&in_memory("ext4", false)).unwrap();
+    assert_eq!(effects.disks, [PathBuf::from("/dev/disk/by-id/ssd")]);
 }
 
 #[test]
