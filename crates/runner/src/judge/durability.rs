@@ -106,6 +106,9 @@ fn in_memory(stack: &Stack, found: &mut Vec<(DurabilityClass, String)>) {
     if matches!(stack.device.backing, Backing::Ram { .. }) {
         found.push((DurabilityClass::Volatile, "the device is memory".to_owned()));
     }
+    if stack.layers.is_in_memory() {
+        found.push((DurabilityClass::Volatile, "the lowest layer is memory".to_owned()));
+    }
     if filesystem(&stack.filesystem.kind).is_some_and(|one| one.is_in_memory) {
         let text = "the filesystem is in memory";
         found.push((DurabilityClass::Volatile, text.to_owned()));

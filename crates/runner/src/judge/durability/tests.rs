@@ -77,6 +77,11 @@ fn what_is_in_memory_is_gone() {
     let mut ram = stack("ext4", &[]);
     ram.device.backing = Backing::Ram { size: Bytes::mib(64), sector: Bytes(512) };
     assert_eq!(class(&ram, None), DurabilityClass::Volatile);
+    let mut zram = stack("ext4", &[]);
+    let kind = seekwell_model::layers::layer_kind("zram").unwrap();
+    let layer = seekwell_model::layers::Layer::new(kind, None, None, &Default::default());
+    zram.layers.parts.push(layer);
+    assert_eq!(class(&zram, None), DurabilityClass::Volatile);
     let mut overlay = stack("ext4", &[]);
     overlay.filesystem.overlay =
         Some(Overlay { upper: Some(Bytes::mib(64)), write_back: WriteBack::End });
