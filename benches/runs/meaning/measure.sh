@@ -8,7 +8,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 seekwell=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- log-ram log-disk io large maildir databases rrd
+[ $# -gt 0 ] || set -- log-ram log-disk io large maildir mail databases rrd replay requests
 # The lab that lacks one of these would have a figure of zero.
 for tool in fio iostat jq; do
     command -v $tool >/dev/null || { echo "measure.sh: $tool is not installed" >&2; exit 1; }
@@ -20,7 +20,14 @@ cd "$work"
 # write, and stays with it for thousands of writes. Workers therefore stay on the CPU of the trials.
 workers=/sys/devices/virtual/workqueue/cpumask
 before=$(cat $workers)
-trap 'echo "$before" >$workers; rm -rf "$work"' EXIT
+# A CPU of a virtual machine that has nothing to do is halted, and waking it takes longer than a synced
+# write to memory does. Something that yields to everything else keeps each awake.
+awake=
+for cpu in $(seq 0 $(($(nproc) - 1))); do
+    chrt --idle 0 taskset -c "$cpu" sh -c 'while :; do :; done' &
+    awake="$awake $!"
+done
+trap 'kill $awake; echo "$before" >$workers; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 printf '%x\n' $((1 << ($(nproc) - 1))) >$workers
 
@@ -41,9 +48,42 @@ pair() {
     } >"$here/$1.csv"
 }
 
+# Files that a lab needs; WORK in it is their folder.
+prepare() {
+    case $1 in
+    mail)
+        mkdir store
+        python3 -c "
+import os, random
+random.seed(16)
+for number in range(3000):
+    os.makedirs(f'store/{number % 20}', exist_ok=True)
+    with open(f'store/{number % 20}/{number}', 'wb') as file:
+        file.write(random.randbytes(min(1 << 20, int(random.lognormvariate(8.3, 1.2)))))
+"
+        tar -cf store.tar store
+        rm -r store
+        ;;
+    replay)
+        cp "$here/program.py" .
+        mkdir recorded
+        # What it reads of this machine is in memory, as it is in the trials.
+        mkdir warm && python3 program.py warm
+        "$seekwell" capture --same-device -o program.trace -- python3 "$work/program.py" "$work/recorded"
+        ;;
+    requests)
+        cp "$here/requests.py" .
+        python3 requests.py make "$work"
+        "$seekwell" trace import alibaba requests.csv -o requests.trace
+        ;;
+    esac
+}
+
 for lab in "$@"; do
     rm -f run.seekwell
-    "$seekwell" run "$here/$lab.toml" -o run.seekwell >/dev/null || [ $? -eq 4 ]
+    prepare "$lab" >&2
+    sed "s|WORK|$work|g" "$here/$lab.toml" >lab.toml
+    "$seekwell" run lab.toml -o run.seekwell >/dev/null || [ $? -eq 4 ]
     "$seekwell" report run.seekwell --json >run.json
     case $lab in
     log-*)
@@ -68,6 +108,18 @@ for lab in "$@"; do
     maildir)
         pair maildir-rate ours '."delivery.deliveries_per_s"' python '."python.python_rate"'
         pair maildir-p50 ours '."delivery.deliver_latency_p50"' python '."python.python_p50"'
+        ;;
+    mail)
+        pair mail-device ours '."unpack.device_written_bytes"' tar '."tar.device_kib" * 1024'
+        ;;
+    replay)
+        pair replay ours '."replay.elapsed"' program '."program.real"'
+        ;;
+    requests)
+        pair requests-p50 ours '."requests.latency_p50"' fio '."fio.fio_p50"'
+        pair requests-p99 ours '."requests.latency_p99"' fio '."fio.fio_p99"'
+        pair requests-lateness ours '."requests.lateness_p99"' script '."script.script_late"'
+        pair requests-drift ours '."requests.drift"' script '."script.script_drift"'
         ;;
     rrd)
         pair rrd-fsync ours '."poll.fsync_p99"' rrdtool '."rrdtool.tenant_p99"'

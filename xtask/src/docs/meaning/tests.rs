@@ -69,6 +69,22 @@ fn every_row_names_metrics_of_its_kind_and_has_a_figure_or_says_why_not() {
     }
 }
 
+/// Rows further from the tool than this are explained.
+const NEAR: f64 = 0.1;
+
+#[test]
+fn every_row_has_figures_that_were_measured_and_explains_those_that_are_far() {
+    for row in audit().row {
+        let Row { kind, metrics, .. } = &row;
+        assert!(!row.figures.is_empty(), "{kind} {metrics:?}: no independent figure");
+        for figure in &row.figures {
+            let Some(found) = found(figure) else { panic!("{}: not measured", figure.pairs) };
+            let is_near = (found.ratio - 1.0).abs() <= NEAR;
+            assert!(is_near || figure.note.is_some(), "{}: {:.3}", figure.pairs, found.ratio);
+        }
+    }
+}
+
 #[test]
 fn figures_are_those_of_the_raw_pairs() {
     let found = of_pairs("round,ours,original\n0,2,1\n1,8,4\n2,4,2\n").unwrap();
