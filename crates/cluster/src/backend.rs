@@ -2,8 +2,8 @@
 
 use crate::error::ClusterError;
 use crate::queue::{JobId, Live, Queue};
-use crate::spool::{Outcome, SESSION, Share, Spool, Work};
-use crate::work::BEAT;
+use crate::spool::{Delivery, Outcome, Share, Sheet, Spool, Work};
+use crate::work::{BEAT, beat_interval};
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 mod disks;
+mod shares;
 #[cfg(test)]
 mod tests;
 
@@ -39,17 +40,19 @@ impl Default for Patience {
     }
 }
 
+use shares::Shares;
+
 /// Trials that a worker takes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Any trial: none depends on its node.
+    /// Any trials: none depends on its node.
     Trial,
     /// Whole rounds: stacks are compared inside rounds, and a comparison never crosses nodes.
     Round,
 }
 
 impl Unit {
-    /// Number of the share of a trial.
+    /// Number of a share that begins with this trial.
     fn index(self, trial: &PlannedTrial) -> u32 {
         match self {
             Self::Trial => trial.index,
@@ -57,11 +60,14 @@ impl Unit {
         }
     }
 
-    /// A share by its number, in words.
-    fn words(self, index: u32) -> String {
+    /// The work under way in a share, in words.
+    fn words(self, sheet: &Sheet) -> String {
         match self {
-            Self::Trial => format!("trial {index}"),
-            Self::Round => format!("round {}", index + 1),
+            Self::Trial => {
+                let missing = sheet.missing();
+                format!("trial {}", missing.first().map_or(sheet.share.index, |trial| trial.index))
+            }
+            Self::Round => format!("round {}", sheet.share.index + 1),
         }
     }
 }
@@ -72,8 +78,17 @@ const MOST_BARREN: u32 = 3;
 /// Workers that may vanish with the same trial.
 const MOST_LOSSES: u32 = 3;
 
-/// Silence of a worker after which another one of its task has taken its place.
-const REPLACED_SILENCE: Duration = BEAT.saturating_mul(3);
+/// Heartbeats that a worker may miss until another one of its task has taken its place.
+const MISSED_BEATS: u32 = 3;
+
+/// Time between two looks at the number of offers.
+const REFILL: Duration = Duration::from_millis(200);
+
+/// Shares that are offered at once for each worker, and at least.
+const OFFERS: (usize, usize) = (4, 64);
+
+/// Part of the newest measured time of a trial in the mean.
+const NEWEST: f64 = 0.2;
 
 /// Name of the step in which a trial waits for a node.
 const QUEUED: &str = "queued";
@@ -88,21 +103,34 @@ pub struct Cluster {
     unmade: Option<Work>,
     queue: Box<dyn Queue>,
     unit: Unit,
-    /// Announced shares by number.
-    shares: BTreeMap<u32, Share>,
+    shares: Shares,
     /// The share whose results are asked for, and those that were not yet.
-    ready: Option<(u32, String, BTreeMap<u32, Outcome>)>,
+    ready: Option<Ready>,
+    /// Mean time that a node needs for a trial, once measured.
+    trial_ns: Option<f64>,
     patience: Patience,
     stop: Arc<AtomicBool>,
     job: Option<JobId>,
     /// Jobs submitted since the last result.
     barren: u32,
-    losses: BTreeMap<u32, u32>,
+    /// Workers lost with a share since its last result, and the number of its results then.
+    losses: BTreeMap<u32, (u32, usize)>,
     /// Last heartbeat of each worker, and when it was first seen.
     heard: BTreeMap<String, (u64, Instant)>,
     beats: u64,
     next_beat: Instant,
     next_question: Instant,
+    next_refill: Instant,
+}
+
+/// A delivered share.
+struct Ready {
+    index: u32,
+    task: String,
+    /// Results that will be asked for.
+    results: BTreeMap<u32, Outcome>,
+    /// True once no result is there that was not asked for.
+    is_used: bool,
 }
 
 impl Cluster {
@@ -120,8 +148,9 @@ impl Cluster {
             unmade: None,
             queue,
             unit: Unit::Trial,
-            shares: BTreeMap::new(),
+            shares: Shares::default(),
             ready: None,
+            trial_ns: None,
             patience,
             stop,
             job: None,
@@ -131,6 +160,7 @@ impl Cluster {
             beats: 0,
             next_beat: now,
             next_question: now,
+            next_refill: now,
         }
     }
 
@@ -157,10 +187,25 @@ impl Cluster {
         self
     }
 
+    fn announced(&mut self, trials: &[PlannedTrial]) -> Result<(), ClusterError> {
+        self.make()?;
+        let spool = self.spool.clone();
+        self.shares.announce(trials, &mut |index| spool.withdraw(index))?;
+        for index in spool.offered()?.into_iter().filter(|index| !self.shares.has(*index)) {
+            spool.withdraw(index)?;
+        }
+        if let Some(ready) = &mut self.ready {
+            ready.results.retain(|index, _| self.shares.wants(*index));
+            ready.is_used = ready.results.is_empty();
+        }
+        self.refill(Instant::now())
+    }
+
     fn make(&mut self) -> Result<(), ClusterError> {
         if let Some(work) = &self.unmade {
             self.spool.make(work)?;
             self.unmade = None;
+            self.spool.left()?.into_iter().for_each(|share| self.shares.adopt(share));
         }
         Ok(())
     }
@@ -171,9 +216,11 @@ impl Cluster {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Record, ClusterError> {
         self.make()?;
-        let share = self.share_of(trial);
+        let share = self.shares.of(self.unit, trial);
         let mut step = "";
         loop {
+            // Also between results that are there already: a session that only keeps them must not seem dead.
+            self.show_life(Instant::now())?;
             if let Some(result) = self.result(trial, &share)? {
                 return result;
             }
@@ -192,46 +239,86 @@ impl Cluster {
         }
     }
 
-    /// The share of a trial: that which was announced, or the trial alone.
-    fn share_of(&self, trial: &PlannedTrial) -> Share {
-        let index = self.unit.index(trial);
-        let announced = self.shares.get(&index).filter(|share| share.trials.contains(trial));
-        announced.cloned().unwrap_or(Share { index, trials: vec![*trial] })
-    }
-
     /// The result of a trial, once its share was delivered.
     fn result(
         &mut self,
         trial: &PlannedTrial,
         share: &Share,
     ) -> Result<Option<Result<Record, ClusterError>>, ClusterError> {
-        if self.ready.as_ref().is_none_or(|(index, ..)| *index != share.index) {
+        if self.ready.as_ref().is_none_or(|ready| ready.index != share.index) {
             // The run has kept the results before: it asks for the next ones.
-            if let Some((before, ..)) = self.ready.take() {
-                self.spool.kept(before)?;
+            if let Some(before) = self.ready.take()
+                && before.is_used
+            {
+                self.spool.kept(before.index)?;
             }
             let Some(delivery) = self.spool.delivered(share)? else { return Ok(None) };
             self.barren = 0;
-            let trials = delivery.share.trials.iter().map(|trial| trial.index);
-            let results = trials.zip(delivery.results).collect();
-            self.ready = Some((share.index, delivery.task, results));
+            self.losses.remove(&share.index);
+            self.measure(delivery.trial_ns);
+            self.ready = Some(self.ready_from(delivery, trial));
         }
-        let Some((_, task, results)) = &mut self.ready else { return Ok(None) };
+        let Some(ready) = &mut self.ready else { return Ok(None) };
+        let task = &ready.task;
         let wrong = |words| ClusterError::Worker { task: task.clone(), index: trial.index, words };
-        let found = results.remove(&trial.index);
-        let found = found.unwrap_or_else(|| Err("it was not delivered with its round".to_owned()));
+        let found = ready.results.remove(&trial.index);
+        ready.is_used = ready.results.is_empty();
+        let found = found.unwrap_or_else(|| Err("it was not delivered with its share".to_owned()));
         Ok(Some(found.map(|record| *record).map_err(wrong)))
     }
 
-    /// Shows that this session lives, offers the trials of lost workers again, and sees to it that
-    /// there are workers.
-    fn tend(&mut self, now: Instant) -> Result<(), ClusterError> {
+    /// The results of a share that the run will ask for.
+    fn ready_from(&self, delivery: Delivery, asked: &PlannedTrial) -> Ready {
+        let trials = delivery.share.trials.iter().map(|trial| trial.index);
+        let will_be = |index: u32| index == asked.index || self.shares.wants(index);
+        let results = trials.zip(delivery.results).filter(|(index, _)| will_be(*index)).collect();
+        Ready { index: delivery.share.index, task: delivery.task, results, is_used: false }
+    }
+
+    fn measure(&mut self, trial_ns: Option<u64>) {
+        let Some(new) = trial_ns.map(|time| time as f64) else { return };
+        self.trial_ns = Some(self.trial_ns.map_or(new, |mean| mean + NEWEST * (new - mean)));
+    }
+
+    /// Number of workers that were heard lately.
+    fn workers(&self, now: Instant) -> usize {
+        let lives = |last: Instant| now.duration_since(last) <= self.patience.silent;
+        self.heard.values().filter(|(_, last)| lives(*last)).count()
+    }
+
+    /// Offers shares until there are enough for all workers.
+    fn refill(&mut self, now: Instant) -> Result<(), ClusterError> {
+        let workers = self.workers(now);
+        let (each, at_least) = OFFERS;
+        // Before the time of a trial is known, one for each: later ones go out together.
+        let each = if self.trial_ns.is_some() { each } else { 1 };
+        let enough = (each * workers).max(at_least);
+        let trial_ns = self.trial_ns.map(|mean| mean as u64);
+        for _ in self.spool.offered()?.len()..enough {
+            let Some(share) = self.shares.next(self.unit, trial_ns, workers) else { break };
+            self.spool.offer(&share)?;
+        }
+        Ok(())
+    }
+
+    /// Shows that this session lives, and hears its workers.
+    fn show_life(&mut self, now: Instant) -> Result<(), ClusterError> {
         if now >= self.next_beat {
             self.next_beat = now + BEAT;
             self.beats += 1;
-            self.spool.beat(SESSION, self.beats)?;
+            self.spool.beat_session(self.beats, self.workers(now) as u32)?;
             self.listen(now)?;
         }
+        if now >= self.next_refill {
+            self.next_refill = now + REFILL;
+            self.refill(now)?;
+        }
+        Ok(())
+    }
+
+    /// Offers the trials of lost workers again, and sees to it that there are workers.
+    fn tend(&mut self, now: Instant) -> Result<(), ClusterError> {
+        self.show_life(now)?;
         if now >= self.next_question {
             self.next_question = now + self.patience.ask;
             self.provide()?;
@@ -247,11 +334,11 @@ impl Cluster {
                 *known = (count, now);
             }
         }
+        let replaced = beat_interval(self.workers(now) as u32) * MISSED_BEATS;
         for (index, task) in self.spool.taken()? {
             let (_, last) = *self.heard.entry(task.clone()).or_insert((0, now));
             let silent = now.duration_since(last);
-            if silent > self.patience.silent
-                || (silent > REPLACED_SILENCE && self.is_replaced(&task, last))
+            if silent > self.patience.silent || (silent > replaced && self.is_replaced(&task, last))
             {
                 self.lose(index, &task)?;
             }
@@ -268,11 +355,16 @@ impl Cluster {
     }
 
     fn lose(&mut self, index: u32, task: &str) -> Result<(), ClusterError> {
+        // Delivered just now.
+        let Some(sheet) = self.spool.begun(index, task)? else { return Ok(()) };
         self.spool.put_back(index, task)?;
-        let losses = self.losses.entry(index).or_default();
+        let (losses, results) = self.losses.entry(index).or_default();
+        if *results < sheet.lines.len() {
+            (*losses, *results) = (0, sheet.lines.len());
+        }
         *losses += 1;
         if *losses >= MOST_LOSSES {
-            let (what, logs) = (self.unit.words(index), self.spool.logs());
+            let (what, logs) = (self.unit.words(&sheet), self.spool.logs());
             return Err(ClusterError::Lost { what, losses: *losses, logs });
         }
         Ok(())
@@ -339,15 +431,13 @@ impl Backend for Cluster {
     }
 
     fn announce(&mut self, trials: &[PlannedTrial]) {
-        self.shares.clear();
-        for trial in trials {
-            let index = self.unit.index(trial);
-            let new = || Share { index, trials: Vec::new() };
-            self.shares.entry(index).or_insert_with(new).trials.push(*trial);
-        }
-        let shares: Vec<Share> = self.shares.values().cloned().collect();
         // A folder that cannot be written is reported by the trial that needs it.
-        let _ = self.make().and_then(|()| self.spool.want_only(&shares));
+        let _ = self.announced(trials);
+    }
+
+    /// The results of a share stay in the folder until the run asks for another one.
+    fn holds_last(&self) -> bool {
+        self.ready.as_ref().is_some_and(|ready| !ready.is_used)
     }
 
     /// Virtual time costs nothing: the budget is the time that the user waits.

@@ -1,6 +1,6 @@
 //! A folder, trials and records for the tests of this room.
 
-use crate::spool::{Share, Spool, Work};
+use crate::spool::{Line, Share, Spool, Work};
 use seekwell_fixtures::{lab, mail, stack};
 use seekwell_model::lab::Effort;
 use seekwell_model::plan::PlannedTrial;
@@ -37,4 +37,25 @@ pub(crate) fn share(index: u32) -> Share {
 /// A record that tells its trial.
 pub(crate) fn record(index: u32) -> Record {
     Record { elapsed_ns: u64::from(index), ..seekwell_fixtures::record(vec![]) }
+}
+
+/// Offers these shares.
+pub(crate) fn offer(spool: &Spool, shares: &[Share]) {
+    shares.iter().for_each(|share| spool.want(share).unwrap());
+}
+
+/// The share that a worker takes.
+pub(crate) fn took(spool: &Spool, task: &str) -> Option<Share> {
+    spool.take(task).unwrap().map(|sheet| sheet.share)
+}
+
+/// The result of a trial, by this worker.
+pub(crate) fn line(index: u32, task: &str) -> Line {
+    let result = Ok(Box::new(record(index)));
+    Line { trial: index, task: task.to_owned(), wall_ns: Some(1_000_000_000), result }
+}
+
+/// A share of these trials.
+pub(crate) fn batch(trials: std::ops::Range<u32>) -> Share {
+    Share { index: trials.start, trials: trials.map(trial).collect() }
 }

@@ -5,7 +5,7 @@
 
 use crate::error::ClusterError;
 use crate::spool::{Outcome, Share};
-use crate::work::{BEAT, Worked, run_share};
+use crate::work::{BEAT, Worked, outcome};
 use seekwell_model::backend::BackendError;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::Record;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,7 @@ pub(crate) enum Word {
     Ready(String),
     /// It lives.
     Beat,
-    /// Results of the share that it was given.
+    /// Results of the next trials of the share that it was given.
     Results(Vec<Outcome>),
     /// It has ended.
     Gone,
@@ -104,6 +104,8 @@ pub fn work_by_pipe(
     let Pipe { rank, task, input, output } = pipe;
     let (output, over) = (Mutex::new(output), AtomicBool::new(false));
     let (sender, shares) = channel();
+    let is_closed = Arc::new(AtomicBool::new(false));
+    let closed = is_closed.clone();
     // It waits for the session's end also when this worker ends by itself: no one joins it.
     std::thread::spawn(move || {
         for share in input.lines().map_while(Result::ok).filter_map(|line| own(rank, &line)) {
@@ -111,6 +113,7 @@ pub fn work_by_pipe(
                 return;
             }
         }
+        closed.store(true, Ordering::Relaxed);
     });
     std::thread::scope(|scope| {
         let beating = scope.spawn(|| {
@@ -120,7 +123,7 @@ pub fn work_by_pipe(
                 std::thread::park_timeout(BEAT);
             }
         });
-        let ran = run_all(&task, &shares, &output, run);
+        let ran = run_all(&task, &shares, &is_closed, &output, run);
         over.store(true, Ordering::Relaxed);
         beating.thread().unpark();
         ran
@@ -130,19 +133,25 @@ pub fn work_by_pipe(
 fn run_all(
     task: &str,
     shares: &Receiver<Share>,
+    is_closed: &AtomicBool,
     output: &Mutex<Box<dyn Write + Send>>,
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
 ) -> Result<Worked, ClusterError> {
     let mut trials = 0;
     say(output, &Word::Ready(task.to_owned()))?;
-    while let Ok(share) = shares.recv() {
-        // A session that wants no more closes the pipe.
-        let results = run_share(&share, &|| false, run).unwrap_or_default();
-        trials += results.len() as u64;
-        let is_broken = results.iter().any(Result::is_err);
-        say(output, &Word::Results(results))?;
-        if is_broken {
-            break;
+    'shares: while let Ok(share) = shares.recv() {
+        for (number, trial) in share.trials.iter().enumerate() {
+            // A session that wants no more closes the pipe.
+            if number > 0 && is_closed.load(Ordering::Relaxed) {
+                break 'shares;
+            }
+            let result = outcome(run(trial));
+            let is_broken = result.is_err();
+            trials += 1;
+            say(output, &Word::Results(vec![result]))?;
+            if is_broken {
+                break 'shares;
+            }
         }
         say(output, &Word::Ready(task.to_owned()))?;
     }

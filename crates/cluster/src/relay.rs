@@ -8,7 +8,7 @@ use crate::error::ClusterError;
 use crate::pipe::{Word, Words, order};
 use crate::queue::{JobId, Live, Queue};
 use crate::slurm::{output, quoted};
-use crate::spool::{Share, Spool};
+use crate::spool::{Line, Outcome, Share, Spool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -75,11 +75,22 @@ struct State {
     /// Workers that wait for a share, with their names.
     ready: BTreeMap<u32, String>,
     /// Shares that workers have.
-    given: BTreeMap<u32, (Share, String)>,
+    given: BTreeMap<u32, Given>,
     beats: BTreeMap<u32, u64>,
     names: BTreeMap<u32, String>,
     /// True once no worker will get anything any more.
     is_over: bool,
+}
+
+/// A share that a worker has: the trials that had no result.
+#[derive(Debug)]
+struct Given {
+    share: Share,
+    task: String,
+    /// Number of results heard.
+    heard: usize,
+    /// Time of the last one, or of the share.
+    since: Instant,
 }
 
 impl Allocation {
@@ -265,14 +276,30 @@ impl State {
                 }
             }
             Word::Results(results) => {
-                if let Some((share, task)) = self.given.remove(&rank) {
-                    spool.deliver(&spool.delivery(share, &task, results))?;
-                }
+                results.into_iter().try_for_each(|result| self.take(spool, rank, result))?;
             }
             Word::Gone => {
                 self.here.remove(&rank);
                 self.ready.remove(&rank);
             }
+        }
+        Ok(())
+    }
+
+    /// Adds a result to the share of a worker; with the last one the share is delivered.
+    fn take(&mut self, spool: &Spool, rank: u32, result: Outcome) -> Result<(), ClusterError> {
+        let Some(given) = self.given.get_mut(&rank) else { return Ok(()) };
+        let Some(trial) = given.share.trials.get(given.heard) else { return Ok(()) };
+        let wall_ns = u64::try_from(given.since.elapsed().as_nanos()).ok();
+        let is_last = result.is_err() || given.heard + 1 == given.share.trials.len();
+        let line = Line { trial: trial.index, task: given.task.clone(), wall_ns, result };
+        (given.heard, given.since) = (given.heard + 1, Instant::now());
+        let (index, is_kept) = (given.share.index, spool.add(given.share.index, &line)?);
+        if is_last && is_kept {
+            spool.hand_over(index, &line.task)?;
+        }
+        if is_last || !is_kept {
+            self.given.remove(&rank);
         }
         Ok(())
     }
@@ -283,11 +310,17 @@ fn give(spool: &Spool, state: &Mutex<State>, mut input: ChildStdin) {
     while !lock(state).is_over && !spool.is_stopped() && !spool.is_gone() {
         let ready = lock(state).ready.clone();
         for (rank, task) in ready {
-            let Ok(Some(share)) = spool.take(&task) else { break };
+            let Ok(Some(sheet)) = spool.take(&task) else { break };
+            let share = Share { index: sheet.share.index, trials: sheet.missing() };
+            if share.trials.is_empty() {
+                // Its worker died between the last result and the delivery.
+                let _ = spool.hand_over(share.index, &task);
+                continue;
+            }
             let Ok(line) = order(rank, &share) else { continue };
             let mut state = lock(state);
             state.ready.remove(&rank);
-            state.given.insert(rank, (share, task));
+            state.given.insert(rank, Given { share, task, heard: 0, since: Instant::now() });
             drop(state);
             if input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_err() {
                 return;

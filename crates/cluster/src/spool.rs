@@ -1,7 +1,8 @@
 //! The folder that a session and its workers share.
 //!
-//! Files appear whole, by renaming. A share of the trials, which is one trial or a round, moves from `wanted` to
-//! `taken` with one rename, which only one worker can do, also over NFS; its results appear in `done`.
+//! Files appear whole, by renaming. A share of the trials, which is some trials or a round, moves from `wanted` to
+//! `taken` with one rename, which only one worker can do, also over NFS. Results of trials are added to it there one by
+//! one (see `sheet`), those of a round together; with the last one it moves to `done`.
 //!
 //! | path | made by | holds |
 //! | --- | --- | --- |
@@ -9,8 +10,8 @@
 //! | `id` | session | a number of that work: results of another one do not count |
 //! | `wanted/INDEX` | session | a share that any worker may take |
 //! | `taken/INDEX.TASK` | worker | the share that it runs |
-//! | `done/INDEX` | worker | the records, or why there is none |
-//! | `beats/NAME` | all | a number that grows while the writer lives |
+//! | `done/INDEX` | worker | the share with its records, or why there is none |
+//! | `beats/NAME` | all | a number that grows while the writer lives; the session's with the number of workers |
 //! | `disks/NAME` | worker | the one that may write to this disk, which several nodes may see |
 //! | `logs/TASK.txt` | scheduler | words of a worker |
 //! | `stop` | session | tells workers to end |
@@ -22,17 +23,19 @@ use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 mod disks;
+mod sheet;
 #[cfg(test)]
 mod tests;
 
 pub use disks::Writer;
+pub(crate) use sheet::{Line, Sheet};
 
 /// Name of a session's heartbeat.
 pub(crate) const SESSION: &str = "session";
@@ -46,6 +49,8 @@ const BEATS: &str = "beats";
 const DISKS: &str = "disks";
 const LOGS: &str = "logs";
 const STOP: &str = "stop";
+/// Name of an offer that is being withdrawn.
+const ASIDE: &str = ".withdrawn";
 
 /// Times that a folder is emptied in which others still write.
 const EMPTIED_AT_MOST: usize = 100;
@@ -64,10 +69,10 @@ pub struct Work {
     pub settings: serde_json::Value,
 }
 
-/// Trials that one worker runs and delivers together: one trial, or a round where trials depend on their node.
+/// Trials that one worker takes together: some trials, or a round where trials depend on their node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// Number of the trial, or of the round.
+    /// Number of its first trial, or of the round.
     pub index: u32,
     /// Its trials in their order.
     pub trials: Vec<PlannedTrial>,
@@ -83,16 +88,18 @@ impl From<PlannedTrial> for Share {
 pub type Outcome = Result<Box<Record>, String>;
 
 /// The results of a share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
     /// Number of the work that the worker was given: two plans may have the same trial.
     pub(crate) work: u64,
     /// The share.
     pub share: Share,
-    /// The worker.
+    /// The worker; of several the last one.
     pub task: String,
     /// One for each trial; of a backend that is broken up to the error.
     pub results: Vec<Outcome>,
+    /// Time that a node needed for one trial, if it was measured.
+    pub trial_ns: Option<u64>,
 }
 
 /// The shared folder.
@@ -104,7 +111,7 @@ pub struct Spool {
 
 impl Spool {
     /// Makes the folder of a session. Results that an interrupted session of the same work left there
-    /// stay; trials that were taken then are wanted again when the run asks for them.
+    /// stay; trials without one are wanted again when the run asks for them.
     ///
     /// # Errors
     /// [`ClusterError::Spool`], and [`ClusterError::Foreign`] for a folder of others.
@@ -132,6 +139,7 @@ impl Spool {
             // Numbers of a plan may be read as their neighbours, which makes another text of it.
             spool.work = read(&spool.path(ID))?.unwrap_or(spool.work);
             remove(&spool.path(STOP))?;
+            spool.rescue()?;
             // Emptied, not removed: workers that the interrupted session left may go on.
             [WANTED, TAKEN, BEATS].iter().try_for_each(|name| empty(&spool.path(name)))?;
         } else {
@@ -178,7 +186,7 @@ impl Spool {
             let now = if spool.is_gone() || !spool.path(ID).exists() {
                 None
             } else {
-                spool.heard(SESSION)?
+                spool.heard_session()?.map(|(count, _)| count)
             };
             if now.is_some() && before.is_some() && now != before {
                 return Self::open(folder);
@@ -195,7 +203,7 @@ impl Spool {
 
     /// The results of a share, for [`Self::deliver`].
     pub(crate) fn delivery(&self, share: Share, task: &str, results: Vec<Outcome>) -> Delivery {
-        Delivery { work: self.work, share, task: task.to_owned(), results }
+        Delivery { work: self.work, share, task: task.to_owned(), results, trial_ns: None }
     }
 
     /// True if there is no folder any more, because the run is over.
@@ -232,28 +240,39 @@ impl Spool {
         {
             return Ok(());
         }
-        self.note(&wanted.join(name), share)
+        self.offer(share)
     }
 
-    /// Offers these shares as [`Self::want`] does, and withdraws the offers of all others.
-    pub(crate) fn want_only(&self, shares: &[Share]) -> Result<(), ClusterError> {
-        let wanted: BTreeMap<String, &Share> =
-            shares.iter().map(|share| (name(share.index), share)).collect();
-        // As in `want`.
-        let mut known: BTreeSet<String> = names(&self.path(WANTED))?.into_iter().collect();
-        for offered in known.iter().filter(|offered| !wanted.contains_key(*offered)) {
-            remove(&self.path(WANTED).join(offered))?;
+    /// Offers a share that was never offered before.
+    pub(crate) fn offer(&self, share: &Share) -> Result<(), ClusterError> {
+        let sheet = Sheet { work: self.work, share: share.clone(), lines: Vec::new() };
+        self.put_sheet(&self.path(WANTED).join(name(share.index)), &sheet, false)
+    }
+
+    /// Numbers of the shares that no worker has taken yet.
+    pub(crate) fn offered(&self) -> Result<Vec<u32>, ClusterError> {
+        let names = names(&self.path(WANTED))?;
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// Withdraws the offer of a share without results; false if a worker has it, or had and left results.
+    pub(crate) fn withdraw(&self, index: u32) -> Result<bool, ClusterError> {
+        let (offered, aside) = (self.path(WANTED).join(name(index)), self.path(ASIDE));
+        match fs::rename(&offered, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            moved => moved.map_err(failed("withdraw", &offered))?,
         }
-        known.extend(self.taken()?.into_iter().map(|(index, _)| name(index)));
-        known.extend(names(&self.path(DONE))?);
-        let new = wanted.into_iter().filter(|(name, _)| !known.contains(name));
-        new.into_iter()
-            .try_for_each(|(name, share)| self.note(&self.path(WANTED).join(name), share))
+        if read_sheet(&aside)?.is_some_and(|sheet| !sheet.lines.is_empty()) {
+            fs::rename(&aside, &offered).map_err(failed("put back", &offered))?;
+            return Ok(false);
+        }
+        remove(&aside).map(|()| true)
     }
 
     /// Takes the first share that is wanted, or a later one when others are faster: each that was lost to another
-    /// worker doubles the number of shares among which the next one is chosen.
-    pub(crate) fn take(&self, task: &str) -> Result<Option<Share>, ClusterError> {
+    /// worker doubles the number of shares among which the next one is chosen. It has the results of a worker that was
+    /// lost.
+    pub(crate) fn take(&self, task: &str) -> Result<Option<Sheet>, ClusterError> {
         let mut offered = names(&self.path(WANTED))?;
         let mut lost = 0_u32;
         while !offered.is_empty() {
@@ -267,34 +286,113 @@ impl Spool {
                 }
                 _ => {}
             }
-            if let Some(share) = read(&to)? {
-                return Ok(Some(share));
+            if let Some(sheet) = read_sheet(&to)? {
+                return Ok(Some(sheet));
             }
             lost += 1;
         }
         Ok(None)
     }
 
+    /// Adds a result to a taken share, durably; false if the share was taken away from this worker.
+    pub(crate) fn add(&self, index: u32, line: &Line) -> Result<bool, ClusterError> {
+        let path = self.path(TAKEN).join(format!("{}.{}", name(index), line.task));
+        let damaged = |source| ClusterError::Damaged { path: path.clone(), source };
+        let text = line.text().map_err(damaged)?;
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mut file = match open(&path, flags, Mode::empty()) {
+            Err(rustix::io::Errno::NOENT) => return Ok(false),
+            opened => File::from(opened.map_err(io::Error::from).map_err(failed("write", &path))?),
+        };
+        let written = file.write_all(&text).and_then(|()| file.sync_data());
+        written.map(|()| true).map_err(failed("write", &path))
+    }
+
+    /// Delivers a taken share with the results that were added to it.
+    pub(crate) fn hand_over(&self, index: u32, task: &str) -> Result<(), ClusterError> {
+        let name = name(index);
+        let (from, to) = (self.path(TAKEN).join(format!("{name}.{task}")), self.path(DONE));
+        match fs::rename(&from, to.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("deliver", &from)(error))
+            }
+            // Not there: it was taken away, and its next worker delivers it.
+            _ => Ok(()),
+        }
+    }
+
     /// Delivers the results of a taken share, all or none.
     pub(crate) fn deliver(&self, delivery: &Delivery) -> Result<(), ClusterError> {
-        let name = name(delivery.share.index);
-        self.write(&self.path(DONE).join(&name), delivery)?;
-        remove(&self.path(TAKEN).join(format!("{name}.{}", delivery.task)))
+        let Delivery { work, share, task, results, trial_ns } = delivery;
+        let line = |(trial, result): (&PlannedTrial, &Outcome)| Line {
+            trial: trial.index,
+            task: task.clone(),
+            wall_ns: *trial_ns,
+            result: result.clone(),
+        };
+        let lines = share.trials.iter().zip(results).map(line).collect();
+        let (name, share) = (name(share.index), share.clone());
+        let sheet = Sheet { work: *work, share, lines };
+        self.put_sheet(&self.path(DONE).join(&name), &sheet, true)?;
+        remove(&self.path(TAKEN).join(format!("{name}.{task}")))
     }
 
     /// The results of exactly these trials, and perhaps of others of their share, if they were delivered.
     pub(crate) fn delivered(&self, share: &Share) -> Result<Option<Delivery>, ClusterError> {
         let path = self.path(DONE).join(name(share.index));
-        let holds = |delivery: &Delivery| {
-            let all = &delivery.share.trials;
-            delivery.work == self.work && share.trials.iter().all(|trial| all.contains(trial))
-        };
-        match read::<Delivery>(&path)? {
-            Some(delivery) if holds(&delivery) => Ok(Some(delivery)),
+        let Some(sheet) = read_sheet(&path)? else { return Ok(None) };
+        let all = &sheet.share.trials;
+        if sheet.work != self.work || !share.trials.iter().all(|trial| all.contains(trial)) {
             // Of a plan that was made longer or shorter since, or by a worker of another run.
-            Some(_) => remove(&path).map(|()| None),
-            None => Ok(None),
+            return remove(&path).map(|()| None);
         }
+        if !sheet.is_whole() {
+            // A line was damaged after it was written.
+            let wanted = self.path(WANTED).join(name(share.index));
+            return fs::rename(&path, wanted).map(|()| None).map_err(failed("put back", &path));
+        }
+        Ok(Some(delivery_of(sheet)))
+    }
+
+    /// Shares whose results an interrupted session left.
+    pub(crate) fn left(&self) -> Result<Vec<Share>, ClusterError> {
+        let done = self.path(DONE);
+        let mut left = Vec::new();
+        for path in names(&done)?.into_iter().map(|name| done.join(name)) {
+            match read_sheet(&path)? {
+                // The node may be well again.
+                Some(sheet) if sheet.lines.iter().any(|line| line.result.is_err()) => {
+                    remove(&path)?
+                }
+                sheet => left.extend(sheet.map(|sheet| sheet.share)),
+            }
+        }
+        Ok(left)
+    }
+
+    /// Delivers the results of shares that are not whole, each by itself.
+    fn rescue(&self) -> Result<(), ClusterError> {
+        for folder in [WANTED, TAKEN].map(|name| self.path(name)).iter().filter(|one| one.exists())
+        {
+            for name in names(folder)? {
+                let Some(Sheet { work, share, lines }) = read_sheet(&folder.join(name))? else {
+                    continue;
+                };
+                let of = |line: &Line| share.trials.iter().find(|one| one.index == line.trial);
+                let results = lines.into_iter().filter(|line| line.result.is_ok());
+                for (trial, line) in results.filter_map(|line| Some((*of(&line)?, line))) {
+                    let path = self.path(DONE).join(self::name(trial.index));
+                    let sheet = Sheet { work, share: trial.into(), lines: vec![line] };
+                    self.put_sheet(&path, &sheet, true)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The results that a taken share has so far.
+    pub(crate) fn begun(&self, index: u32, task: &str) -> Result<Option<Sheet>, ClusterError> {
+        read_sheet(&self.path(TAKEN).join(format!("{}.{task}", name(index))))
     }
 
     /// Removes results that the run has kept.
@@ -323,21 +421,32 @@ impl Spool {
         }
     }
 
-    /// Shows that the session or a worker lives.
+    /// Shows that a worker lives.
     pub(crate) fn beat(&self, name: &str, count: u64) -> Result<(), ClusterError> {
         self.note(&self.path(BEATS).join(name), &count)
     }
 
-    /// The number of one heartbeat.
+    /// The number of a worker's heartbeat.
+    #[cfg(test)]
     pub(crate) fn heard(&self, name: &str) -> Result<Option<u64>, ClusterError> {
         read(&self.path(BEATS).join(name))
     }
 
-    /// The number of each heartbeat by name.
+    /// Shows that the session lives, and how many workers it has.
+    pub(crate) fn beat_session(&self, count: u64, workers: u32) -> Result<(), ClusterError> {
+        self.note(&self.path(BEATS).join(SESSION), &(count, workers))
+    }
+
+    /// The number of the session's heartbeat, and of its workers.
+    pub(crate) fn heard_session(&self) -> Result<Option<(u64, u32)>, ClusterError> {
+        read(&self.path(BEATS).join(SESSION))
+    }
+
+    /// The number of each worker's heartbeat by name.
     pub(crate) fn beats(&self) -> Result<BTreeMap<String, u64>, ClusterError> {
         let folder = self.path(BEATS);
         let mut beats = BTreeMap::new();
-        for name in names(&folder)? {
+        for name in names(&folder)?.into_iter().filter(|name| name != SESSION) {
             if let Some(count) = read(&folder.join(&name))? {
                 beats.insert(name, count);
             }
@@ -375,6 +484,12 @@ impl Spool {
         lines[lines.len().saturating_sub(LAST_LINES)..].join(" ")
     }
 
+    /// The file of a delivered share.
+    #[cfg(test)]
+    pub(crate) fn path_of_done(&self, index: u32) -> PathBuf {
+        self.path(DONE).join(name(index))
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -403,6 +518,16 @@ impl Spool {
     }
 
     fn put(&self, path: &Path, value: &impl Serialize, is_kept: bool) -> Result<(), ClusterError> {
+        let damaged = |source| ClusterError::Damaged { path: path.to_owned(), source };
+        self.put_text(path, &serde_json::to_vec(value).map_err(damaged)?, is_kept)
+    }
+
+    fn put_sheet(&self, path: &Path, sheet: &Sheet, is_kept: bool) -> Result<(), ClusterError> {
+        let damaged = |source| ClusterError::Damaged { path: path.to_owned(), source };
+        self.put_text(path, &sheet.text().map_err(damaged)?, is_kept)
+    }
+
+    fn put_text(&self, path: &Path, text: &[u8], is_kept: bool) -> Result<(), ClusterError> {
         let wrong = failed("write", path);
         // Two writers of one file have different process numbers, or are on different nodes.
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -410,13 +535,11 @@ impl Spool {
         let thread = format!("{:?}", std::thread::current().id());
         let number: String = thread.chars().filter(char::is_ascii_digit).collect();
         let unfinished = unfinished.with_extension(number);
-        let text = serde_json::to_vec(value)
-            .map_err(|source| ClusterError::Damaged { path: path.to_owned(), source })?;
         let written = || -> io::Result<()> {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
             let mode = Mode::RUSR | Mode::WUSR;
             let mut file = File::from(open(&unfinished, flags | OFlags::NOFOLLOW, mode)?);
-            file.write_all(&text)?;
+            file.write_all(text)?;
             if is_kept {
                 file.sync_all()?;
             }
@@ -475,14 +598,42 @@ fn empty(folder: &Path) -> Result<(), ClusterError> {
 
 /// Reads a file; `None` if there is none.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ClusterError> {
+    read_as(path, |text| serde_json::from_slice(text))
+}
+
+/// Reads the file of a share; `None` if there is none.
+fn read_sheet(path: &Path) -> Result<Option<Sheet>, ClusterError> {
+    read_as(path, Sheet::read)
+}
+
+fn read_as<T>(
+    path: &Path,
+    parse: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+) -> Result<Option<T>, ClusterError> {
     let text = match fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed("read", path)(error)),
     };
-    serde_json::from_slice(&text)
-        .map(Some)
-        .map_err(|source| ClusterError::Damaged { path: path.to_owned(), source })
+    let damaged = |source| ClusterError::Damaged { path: path.to_owned(), source };
+    parse(&text).map(Some).map_err(damaged)
+}
+
+/// The results of a share that is whole.
+fn delivery_of(sheet: Sheet) -> Delivery {
+    let Sheet { work, share, mut lines } = sheet;
+    let place = |line: &Line| share.trials.iter().position(|trial| trial.index == line.trial);
+    lines.sort_by_key(place);
+    let times: Vec<u64> = lines.iter().filter_map(|line| line.wall_ns).collect();
+    let trial_ns = times.iter().sum::<u64>().checked_div(times.len() as u64);
+    let task = lines.last().map(|line| line.task.clone()).unwrap_or_default();
+    // Of a backend that is broken, results may be missing before the error.
+    let results = share.trials.iter().map(|trial| {
+        let found = lines.iter().find(|line| line.trial == trial.index);
+        found.map(|line| line.result.clone())
+    });
+    let results = results.map_while(|result| result).collect();
+    Delivery { work, share, task, results, trial_ns }
 }
 
 /// Removes a file or a folder, which may be gone already.

@@ -1,7 +1,8 @@
 //! A worker: takes trials out of the shared folder until the session has no more.
 
+use crate::backend::Unit;
 use crate::error::ClusterError;
-use crate::spool::{Outcome, SESSION, Share, Spool};
+use crate::spool::{Line, Outcome, Share, Sheet, Spool};
 use seekwell_model::backend::BackendError;
 use seekwell_model::plan::PlannedTrial;
 use seekwell_model::record::{Record, Status};
@@ -21,8 +22,14 @@ const LOOKS: u32 = 4;
 /// nodes.
 const MOST_DOUBLINGS: u32 = 3;
 
-/// Time between two heartbeats.
+/// Time between two heartbeats of a session, and of each of a few workers.
 pub(crate) const BEAT: Duration = Duration::from_secs(2);
+
+/// Share of that time for each worker, so that the heartbeats of many are no more than 100 a second.
+const BEAT_EACH: Duration = Duration::from_millis(10);
+
+/// Longest time between two heartbeats of a worker.
+const SLOWEST_BEAT: Duration = Duration::from_secs(15);
 
 /// Time after which a session without a heartbeat is believed dead. Its next one continues the run.
 const SESSION_SILENT: Duration = Duration::from_secs(60);
@@ -36,13 +43,20 @@ pub struct Worked {
     pub is_orphan: bool,
 }
 
-/// Runs trials until the session stops its workers, removes the folder, or dies.
+/// Time between two heartbeats of each of so many workers.
+pub(crate) fn beat_interval(workers: u32) -> Duration {
+    (BEAT_EACH * workers).clamp(BEAT, SLOWEST_BEAT)
+}
+
+/// Runs trials until the session stops its workers, removes the folder, or dies. By trial, each result is in the folder
+/// before the next trial begins.
 ///
 /// # Errors
 /// When the shared folder cannot be used. A backend that is broken is delivered to the session.
 pub fn work(
     spool: &Spool,
     task: &str,
+    unit: Unit,
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
 ) -> Result<Worked, ClusterError> {
     let (over, mut trials) = (AtomicBool::new(false), 0);
@@ -50,7 +64,7 @@ pub fn work(
     let ended = spool.beat(task, 1).and_then(|()| {
         std::thread::scope(|scope| {
             let beating = scope.spawn(|| beat(spool, task, &over, SESSION_SILENT));
-            let taken = take_all(spool, task, &over, &mut trials, run);
+            let taken = take_all(spool, task, unit, &over, &mut trials, run);
             over.store(true, Ordering::Relaxed);
             beating.thread().unpark();
             let beaten = beating.join().unwrap_or(Ok(false));
@@ -67,33 +81,82 @@ pub fn work(
 fn take_all(
     spool: &Spool,
     task: &str,
+    unit: Unit,
     over: &AtomicBool,
     trials: &mut u64,
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
 ) -> Result<(), ClusterError> {
     let mut in_vain = 0;
-    while !over.load(Ordering::Relaxed) && !spool.is_stopped() {
-        let Some(share) = spool.take(task)? else {
+    let is_over = || over.load(Ordering::Relaxed) || spool.is_stopped();
+    while !is_over() {
+        let Some(sheet) = spool.take(task)? else {
             std::thread::sleep(pause(in_vain));
             in_vain += 1;
             continue;
         };
         in_vain = 0;
-        let is_over = || over.load(Ordering::Relaxed) || spool.is_stopped();
-        let Some(results) = run_share(&share, &is_over, run) else { break };
-        let broken = results.iter().any(Result::is_err);
-        let ran = results.len() as u64;
-        spool.deliver(&spool.delivery(share, task, results))?;
-        *trials += ran;
-        if broken {
+        let is_well = match unit {
+            Unit::Trial => each(spool, task, &sheet, &is_over, trials, run)?,
+            Unit::Round => together(spool, task, sheet.share, &is_over, trials, run)?,
+        };
+        if !is_well {
             break;
         }
     }
     Ok(())
 }
 
+/// Runs the trials of a share that have no result yet, and adds each result at once; false if the backend is broken.
+fn each(
+    spool: &Spool,
+    task: &str,
+    sheet: &Sheet,
+    is_over: &dyn Fn() -> bool,
+    trials: &mut u64,
+    run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
+) -> Result<bool, ClusterError> {
+    let index = sheet.share.index;
+    for (number, trial) in sheet.missing().iter().enumerate() {
+        if number > 0 && is_over() {
+            // The results so far are for the session that continues this one.
+            return Ok(true);
+        }
+        let begun = Instant::now();
+        let result = outcome(run(trial));
+        let is_broken = result.is_err();
+        let wall_ns = u64::try_from(begun.elapsed().as_nanos()).ok();
+        let line = Line { trial: trial.index, task: task.to_owned(), wall_ns, result };
+        if !spool.add(index, &line)? {
+            // Another worker has the share: this one was believed dead.
+            return Ok(!is_broken);
+        }
+        *trials += 1;
+        if is_broken {
+            return spool.hand_over(index, task).map(|()| false);
+        }
+    }
+    spool.hand_over(index, task).map(|()| true)
+}
+
+/// Runs a share whose results count only together; false if the backend is broken.
+fn together(
+    spool: &Spool,
+    task: &str,
+    share: Share,
+    is_over: &dyn Fn() -> bool,
+    trials: &mut u64,
+    run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
+) -> Result<bool, ClusterError> {
+    let Some(results) = run_share(&share, is_over, run) else { return Ok(true) };
+    let is_well = results.iter().all(Result::is_ok);
+    let ran = results.len() as u64;
+    spool.deliver(&spool.delivery(share, task, results))?;
+    *trials += ran;
+    Ok(is_well)
+}
+
 /// Runs the trials of a share up to the first error; `None` if the session wants no more before its last one begins.
-pub(crate) fn run_share(
+fn run_share(
     share: &Share,
     is_over: &dyn Fn() -> bool,
     run: &mut dyn FnMut(&PlannedTrial) -> Result<Record, BackendError>,
@@ -103,12 +166,17 @@ pub(crate) fn run_share(
         if !results.is_empty() && is_over() {
             return None;
         }
-        results.push(run(trial).map(Box::new).map_err(|error| in_words(&*error)));
+        results.push(outcome(run(trial)));
         if results.last().is_some_and(Result::is_err) {
             break;
         }
     }
     Some(results)
+}
+
+/// A result as it is delivered.
+pub(crate) fn outcome(result: Result<Record, BackendError>) -> Outcome {
+    result.map(Box::new).map_err(|error| in_words(&*error))
 }
 
 /// Runs a trial whose result depends on nothing but its request, and after a pause again if it failed: a scheduler that
@@ -147,13 +215,14 @@ fn beat(
     while !over.load(Ordering::Relaxed) {
         count += 1;
         // The session's alone: all workers that read all heartbeats would read a million files at 1,000 nodes.
-        let now = match spool.beat(task, count).and_then(|()| spool.heard(SESSION)) {
+        let now = match spool.beat(task, count).and_then(|()| spool.heard_session()) {
             Ok(now) => now,
             Err(error) => {
                 over.store(true, Ordering::Relaxed);
                 return Err(error);
             }
         };
+        let (now, workers) = now.unzip();
         if now != heard {
             (heard, since) = (now, Instant::now());
         }
@@ -161,7 +230,7 @@ fn beat(
             over.store(true, Ordering::Relaxed);
             return Ok(true);
         }
-        std::thread::park_timeout(BEAT);
+        std::thread::park_timeout(beat_interval(workers.unwrap_or(0)));
     }
     Ok(false)
 }

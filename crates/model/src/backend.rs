@@ -28,6 +28,12 @@ pub trait Backend {
     /// one at once may begin with them.
     fn announce(&mut self, _trials: &[PlannedTrial]) {}
 
+    /// True if the record that [`Self::run`] returned last is safe until it is called again for a trial after the next one,
+    /// also if this process dies: it may be kept together with the next one.
+    fn holds_last(&self) -> bool {
+        false
+    }
+
     /// Cost of a trial in nanoseconds of the budget: the time that the user waited, which is the
     /// duration of [`Self::run`], or the record's own where that is more.
     fn cost_ns(&self, record: &Record, wall_ns: u64) -> u64 {

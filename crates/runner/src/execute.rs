@@ -16,7 +16,7 @@ use std::time::Instant;
 pub const OVER: f64 = 1.15;
 
 /// Trials that are announced to a backend at once, where so many are certain to run: enough for all nodes of a cluster.
-const AHEAD: usize = 4096;
+const AHEAD: usize = 32_768;
 
 /// Storage for records, trial by trial.
 pub trait Keeper {
@@ -25,6 +25,23 @@ pub trait Keeper {
     /// # Errors
     /// When it could not be kept; the run ends, and earlier records stay.
     fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError>;
+
+    /// Keeps a record that the backend still has, durably only with the next [`Self::keep`] or [`Self::settle`]: one write
+    /// to the disk is enough for many.
+    ///
+    /// # Errors
+    /// As [`Self::keep`].
+    fn put(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
+        self.keep(trial, record)
+    }
+
+    /// Makes what was put durable.
+    ///
+    /// # Errors
+    /// As [`Self::keep`].
+    fn settle(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
 }
 
 /// Events of a run, for a display.
@@ -148,6 +165,18 @@ impl<'a> Execution<'a> {
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
+        let ended = self.rounds(backend, keeper, stop, on_event);
+        let settled = settle(keeper, &self.records);
+        ended.and_then(|ended| settled.map(|()| ended))
+    }
+
+    fn rounds(
+        &mut self,
+        backend: &mut dyn Backend,
+        keeper: &mut dyn Keeper,
+        stop: &AtomicBool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Ended, RunError> {
         let mut course = Course::new(self.plan, &self.records);
         let (mut told, mut announced) = (Told::default(), Announced::default());
         while let Some(round) = self.next_round(&course) {
@@ -155,6 +184,8 @@ impl<'a> Execution<'a> {
             if announced.is_old(&course, self.quarantined) {
                 let (trials, renewed) = self.ahead(&course, &round);
                 announced = renewed;
+                // A backend that is told of other trials may forget those before.
+                settle(keeper, &self.records)?;
                 backend.announce(&trials);
             }
             for trial in &round {
@@ -260,7 +291,11 @@ impl<'a> Execution<'a> {
         // The agent's own time leaves out its start and the writing of images.
         let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         record.cost_ns = Some(backend.cost_ns(&record, wall_ns));
-        keeper.keep(trial, &record).map_err(|source| RunError::Keep { index, source })?;
+        let kept = match backend.holds_last() {
+            true => keeper.put(trial, &record),
+            false => keeper.keep(trial, &record),
+        };
+        kept.map_err(|source| RunError::Keep { index, source })?;
         on_event(Event::Ended { trial, record: &record });
         self.spent_ns += spent_ns(&record);
         self.longest_ns = self.longest_ns.max(without_images_ns(&record));
@@ -323,6 +358,11 @@ impl<'a> Execution<'a> {
         };
         left.max(1)
     }
+}
+
+fn settle(keeper: &mut dyn Keeper, records: &Records) -> Result<(), RunError> {
+    let index = records.last_key_value().map_or(0, |(index, _)| *index);
+    keeper.settle().map_err(|source| RunError::Keep { index, source })
 }
 
 /// Part of the budget that a kept trial used. A record of an earlier version tells its own time alone.

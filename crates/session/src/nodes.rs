@@ -46,7 +46,7 @@ impl Settings {
         Self::Virtual(OfGuests::of(options))
     }
 
-    fn unit(&self) -> Unit {
+    pub(crate) fn unit(&self) -> Unit {
         match self {
             Self::Virtual(_) => Unit::Trial,
             Self::Host(_) => Unit::Round,

@@ -224,6 +224,14 @@ impl Keeper for KeepInFile<'_> {
     fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
         self.0.append(trial, record).map_err(Into::into)
     }
+
+    fn put(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
+        self.0.put(trial, record).map_err(Into::into)
+    }
+
+    fn settle(&mut self) -> Result<(), BackendError> {
+        self.0.settle().map_err(Into::into)
+    }
 }
 
 impl Run {

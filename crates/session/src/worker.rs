@@ -30,6 +30,7 @@ impl Session {
         let (spool, work) = if wait { Spool::wait(folder, LOOK)? } else { Spool::open(folder)? };
         let settings: Settings =
             serde_json::from_value(work.settings.clone()).map_err(SessionError::Settings)?;
+        let unit = settings.unit();
         let is_bound = matches!(&settings, Settings::Virtual(options) if options.own_cpu);
         // Before the first thread: all of them have the binding of this one.
         let own_cpu = is_bound.then(|| OwnCpu::bind(Path::new(CPUS)));
@@ -41,7 +42,7 @@ impl Session {
                 (backend, Some(host::node(&machine.system)), Some(disks))
             }
         };
-        let ran = seekwell_cluster::work(&spool, task, &mut |trial| {
+        let ran = seekwell_cluster::work(&spool, task, unit, &mut |trial| {
             let mut once = || backend.run(&work.plan, trial, &mut |_| {});
             let is_repeatable = node.is_none();
             let mut record =

@@ -120,21 +120,53 @@ impl RunFile {
     /// # Errors
     /// When the disk is full or fails; what was kept before stays.
     pub fn append(&mut self, trial: &PlannedTrial, record: &Record) -> Result<()> {
+        self.append_at(trial, record, &now())?;
+        self.settle()
+    }
+
+    /// As [`Self::append`], durable only with the next record that is appended, or with [`Self::settle`]: many records
+    /// cost one write to the disk.
+    ///
+    /// # Errors
+    /// When the disk is full or fails; none of the records that were put since is kept then.
+    pub fn put(&mut self, trial: &PlannedTrial, record: &Record) -> Result<()> {
+        self.writable()?;
+        if self.connection.is_autocommit() {
+            self.connection.execute_batch("BEGIN IMMEDIATE").map_err(self.failed("append to"))?;
+        }
         self.append_at(trial, record, &now())
+    }
+
+    /// Keeps what was put.
+    ///
+    /// # Errors
+    /// When the disk is full or fails; none of the records that were put since is kept then.
+    pub fn settle(&mut self) -> Result<()> {
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
+        let committed = self.connection.execute_batch("COMMIT").map_err(self.failed("append to"));
+        committed.map_err(|error| {
+            // Fails if SQLite has rolled back already.
+            let _ = self.connection.execute_batch("ROLLBACK");
+            self.disk_fault(error)
+        })
     }
 
     /// Keeps a record with the time at which it was first written.
     fn append_at(&mut self, trial: &PlannedTrial, record: &Record, written_at: &str) -> Result<()> {
         self.writable()?;
-        self.insert(trial, record, written_at).map_err(|error| {
-            // SQLite calls a file that the disk does not give it damaged, and one without its journal missing.
-            match (&error, fault_of_disk(&self.path)) {
-                (StoreError::Damaged { .. } | StoreError::Sqlite { .. }, Some(source)) => {
-                    StoreError::Io { action: "append to", path: self.path.clone(), source }
-                }
-                _ => error,
+        self.insert(trial, record, written_at).map_err(|error| self.disk_fault(error))
+    }
+
+    /// SQLite calls a file that the disk does not give it damaged, and one without its journal missing.
+    fn disk_fault(&self, error: StoreError) -> StoreError {
+        match (&error, fault_of_disk(&self.path)) {
+            (StoreError::Damaged { .. } | StoreError::Sqlite { .. }, Some(source)) => {
+                StoreError::Io { action: "append to", path: self.path.clone(), source }
             }
-        })
+            _ => error,
+        }
     }
 
     fn insert(&mut self, trial: &PlannedTrial, record: &Record, written_at: &str) -> Result<()> {
@@ -142,7 +174,8 @@ impl RunFile {
         let parts = Parts::of(record).map_err(encode)?;
         let path = self.path.clone();
         let failed = |source| sqlite_error(&path, "append to", source);
-        let transaction = self.connection.transaction().map_err(failed)?;
+        // A part of the transaction that is open, or one by itself.
+        let transaction = self.connection.savepoint().map_err(failed)?;
         let digest = parts.insert(&transaction, trial, written_at).map_err(failed)?;
         let query = "SELECT value FROM meta WHERE key = ?";
         let seal = transaction.query_row(query, [SEAL], |row| row.get(0)).map_err(failed)?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{record, share, some_work, spool, trial};
+use crate::fixture::{batch, line, offer, record, share, some_work, spool, took, trial};
 use crate::spool::Writer;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -78,7 +78,7 @@ fn the_scheduler_is_asked_seldom() {
     let log = log.lock().unwrap();
     assert_eq!(*log, ["submit", "live", "live", "live", "live", "live", "live"]);
     let offered = std::fs::read_dir(spool.folder().join("wanted")).unwrap().count();
-    assert_eq!(offered, 10_000);
+    assert_eq!(offered, OFFERS.1, "more follow when workers are heard and take them");
 }
 
 /// These tasks run, and none waits.
@@ -99,7 +99,7 @@ fn fast() -> Patience {
 fn runs_one(spool: &Spool) -> Box<dyn FnMut()> {
     let spool = spool.clone();
     Box::new(move || {
-        let share = spool.take("a").unwrap().unwrap();
+        let share = took(&spool, "a").unwrap();
         let results = share.trials.iter().map(|trial| Ok(Box::new(record(trial.index))));
         let results = results.collect();
         spool.deliver(&spool.delivery(share, "a", results)).unwrap();
@@ -143,7 +143,7 @@ fn workers_that_ended_are_submitted_again_and_their_trial_runs_again() {
     let spool = spool(&folder);
     let takes = {
         let spool = spool.clone();
-        Box::new(move || assert_eq!(spool.take("killed").unwrap(), Some(share(0))))
+        Box::new(move || assert_eq!(took(&spool, "killed"), Some(share(0))))
     };
     let queue = ScriptedQueue {
         on_submit: vec![takes, runs_one(&spool)],
@@ -183,7 +183,7 @@ fn a_trial_of_a_silent_worker_is_put_back_and_given_up_after_three() {
     let begun = Instant::now();
     let later = |seconds| begun + Duration::from_secs(seconds);
     for (task, first) in [("a", 0), ("b", 100)] {
-        spool.take(task).unwrap();
+        took(&spool, task);
         cluster.listen(later(first)).unwrap();
         spool.beat(task, 1).unwrap();
         cluster.listen(later(first + 50)).unwrap();
@@ -192,7 +192,7 @@ fn a_trial_of_a_silent_worker_is_put_back_and_given_up_after_three() {
         cluster.listen(later(first + 50 + 61)).unwrap();
         assert_eq!(spool.taken().unwrap(), []);
     }
-    spool.take("c").unwrap();
+    took(&spool, "c");
     cluster.listen(later(300)).unwrap();
     let message = cluster.listen(later(361)).unwrap_err().to_string();
     let logs = spool.logs();
@@ -205,8 +205,8 @@ fn a_trial_of_a_silent_worker_is_put_back_and_given_up_after_three() {
 fn a_trial_of_a_worker_whose_task_began_again_is_put_back_soon() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[share(0)]).unwrap();
-    assert_eq!(spool.take("1--node1-20").unwrap(), Some(share(0)));
+    offer(&spool, &[share(0)]);
+    assert_eq!(took(&spool, "1--node1-20"), Some(share(0)));
     let (mut cluster, _) = cluster(&spool, ScriptedQueue::default());
     let begin = Instant::now();
     let later = |seconds| begin + Duration::from_secs(seconds);
@@ -224,22 +224,22 @@ fn a_trial_of_a_worker_whose_task_began_again_is_put_back_soon() {
     assert_eq!(spool.taken().unwrap().len(), 1);
     cluster.listen(later(30)).unwrap();
     assert_eq!(spool.taken().unwrap().len(), 0);
-    assert_eq!(spool.take("1--node1-99").unwrap(), Some(share(0)));
+    assert_eq!(took(&spool, "1--node1-99"), Some(share(0)));
 }
 
 #[test]
 fn a_trial_of_a_task_that_slurm_has_ended_is_offered_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[share(0), share(1)]).unwrap();
-    spool.take("1-0-node7-99").unwrap();
-    spool.take("2-0-node8-99").unwrap();
+    offer(&spool, &[share(0), share(1)]);
+    took(&spool, "1-0-node7-99");
+    took(&spool, "2-0-node8-99");
     let (mut cluster, _) =
         cluster(&spool, ScriptedQueue { live: vec![running(&[2])], ..Default::default() });
     cluster.job = Some(JobId("0".to_owned()));
     cluster.provide().unwrap();
     assert_eq!(spool.taken().unwrap(), [(1, "2-0-node8-99".to_owned())]);
-    assert_eq!(spool.take("2-0-node8-99").unwrap(), Some(share(0)));
+    assert_eq!(took(&spool, "2-0-node8-99"), Some(share(0)));
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_broken_worker_and_a_wish_to_end_are_errors_of_their_own() {
     spool.want(&share(0)).unwrap();
     let broken =
         spool.delivery(share(0), "3-0-node7", vec![Err("cannot start a guest".to_owned())]);
-    spool.take("3-0-node7").unwrap();
+    took(&spool, "3-0-node7");
     spool.deliver(&broken).unwrap();
     let (mut cluster, _) =
         cluster(&spool, ScriptedQueue { live: vec![running(&[3])], ..Default::default() });
@@ -273,10 +273,10 @@ fn the_folder_of_another_session_stays_until_a_trial_is_wanted() {
     drop(second());
     Box::new(second()).finish().unwrap();
     assert!(!first.is_stopped());
-    assert_eq!(first.take("a").unwrap(), Some(share(0)));
+    assert_eq!(took(&first, "a"), Some(share(0)));
     let mut third = second();
     third.announce(&[trial(1)]);
-    assert_eq!(first.take("a").unwrap(), Some(share(1)), "made anew");
+    assert_eq!(took(&first, "a"), Some(share(1)), "made anew");
     Box::new(third).finish().unwrap();
     assert!(first.is_gone());
 }
@@ -307,9 +307,11 @@ fn workers_take_whole_rounds_and_a_session_asks_trial_by_trial() {
 }
 
 #[test]
-fn a_lost_round_is_named_as_one() {
-    assert_eq!(Unit::Round.words(0), "round 1");
-    assert_eq!(Unit::Trial.words(0), "trial 0");
+fn a_lost_round_is_named_as_one_and_of_some_trials_the_one_under_way() {
+    let sheet = |lines| Sheet { work: 0, share: batch(0..2), lines };
+    assert_eq!(Unit::Round.words(&sheet(vec![])), "round 1");
+    assert_eq!(Unit::Trial.words(&sheet(vec![])), "trial 0");
+    assert_eq!(Unit::Trial.words(&sheet(vec![line(0, "a")])), "trial 1");
 }
 
 /// Locks the disk of a node for a worker.
@@ -375,4 +377,125 @@ fn a_run_ends_after_its_workers_or_leaves_their_locks() {
     let (second, _) = cluster(&spool, queue(running(&[])));
     Box::new(second).finish().unwrap();
     assert!(spool.is_gone());
+}
+
+/// A queue whose worker runs on while the test does its work.
+fn with_a_task() -> ScriptedQueue {
+    ScriptedQueue { live: vec![running(&[1])], ..Default::default() }
+}
+
+/// Takes the next share, and delivers it trial by trial, each after this time.
+fn takes_and_delivers(spool: &Spool, wall_ns: u64) -> Share {
+    let share = took(spool, "1-a").unwrap();
+    for trial in &share.trials {
+        let line = crate::spool::Line { wall_ns: Some(wall_ns), ..line(trial.index, "1-a") };
+        assert!(spool.add(share.index, &line).unwrap());
+    }
+    spool.hand_over(share.index, "1-a").unwrap();
+    share
+}
+
+#[test]
+fn trials_go_out_together_once_their_time_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let (mut cluster, _) = cluster(&spool, with_a_task());
+    let trials: Vec<PlannedTrial> = (0..400).map(trial).collect();
+    cluster.announce(&trials);
+    spool.beat("1-a", 1).unwrap();
+    let plan = some_work().plan;
+    let mut sizes = Vec::new();
+    for index in 0..400 {
+        if !spool.path_of_done(index).exists() && cluster.ready.as_ref().is_none_or(|r| r.is_used) {
+            sizes.push(takes_and_delivers(&spool, 1_000_000_000).trials.len());
+        }
+        assert_eq!(cluster.run(&plan, &trial(index), &mut |_| {}).unwrap(), record(index));
+        cluster.refill(Instant::now()).unwrap();
+    }
+    assert_eq!(sizes.iter().sum::<usize>(), 400);
+    assert_eq!(sizes[..OFFERS.1], [1; OFFERS.1], "nothing is known of the first");
+    assert!(sizes.contains(&10), "10 s of work: {sizes:?}");
+    assert_eq!(sizes.last(), Some(&1), "the last ones go to all workers");
+    let known = sizes.iter().position(|size| *size > 1).unwrap();
+    assert!(sizes[known..].is_sorted_by(|one, next| one >= next), "{sizes:?}");
+}
+
+/// Records of a share may be kept together: their file stays until all of them are.
+#[test]
+fn a_share_stays_until_the_run_asks_for_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let (mut cluster, _) = cluster(&spool, with_a_task());
+    let plan = some_work().plan;
+    offer(&spool, &[batch(0..2), batch(2..4)]);
+    [batch(0..2), batch(2..4)].into_iter().for_each(|share| cluster.shares.adopt(share));
+    cluster.announce(&[0, 1, 2, 3].map(trial));
+    (0..2).for_each(|_| drop(takes_and_delivers(&spool, 5)));
+    let run = |cluster: &mut Cluster, index| {
+        cluster.run(&plan, &trial(index), &mut |_| {}).unwrap();
+        (cluster.holds_last(), spool.path_of_done(0).exists())
+    };
+    assert_eq!(run(&mut cluster, 0), (true, true));
+    assert_eq!(run(&mut cluster, 1), (false, true));
+    assert_eq!(run(&mut cluster, 2), (true, false));
+    // A trial that is not wanted any more is not waited for.
+    cluster.announce(&[]);
+    assert!(!cluster.holds_last());
+}
+
+#[test]
+fn offers_follow_the_announced_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let (mut cluster, _) = cluster(&spool, with_a_task());
+    cluster.announce(&[0, 1, 2, 3].map(trial));
+    took(&spool, "a").unwrap();
+    takes_and_delivers(&spool, 5);
+    cluster.announce(&[0, 1, 3, 4].map(trial));
+    assert_eq!(spool.offered().unwrap(), [3, 4]);
+    let other = PlannedTrial { seed: 8, ..trial(3) };
+    cluster.announce(&[trial(0), other]);
+    assert_eq!(spool.offered().unwrap(), [3]);
+    assert_eq!(took(&spool, "b"), Some(other.into()), "another trial of the same number");
+}
+
+/// Three workers that vanish with one trial end the run; three of which each ran another trial before do not.
+#[test]
+fn losses_count_anew_after_a_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    let (mut cluster, _) = cluster(&spool, with_a_task());
+    offer(&spool, &[batch(0..9)]);
+    for trial in 0..5 {
+        let task = format!("{trial}-a");
+        took(&spool, &task).unwrap();
+        assert!(spool.add(0, &line(trial, &task)).unwrap());
+        cluster.lose(0, &task).unwrap();
+    }
+    took(&spool, "7-a").unwrap();
+    cluster.lose(0, "7-a").unwrap();
+    took(&spool, "8-a").unwrap();
+    let message = cluster.lose(0, "8-a").unwrap_err().to_string();
+    assert!(message.starts_with("3 workers vanished while they ran trial 5;"), "{message}");
+}
+
+/// The session of a run that is continued finds results by their trial, also within a share.
+#[test]
+fn results_of_an_interrupted_session_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    offer(&first, &[batch(0..3), batch(3..6)]);
+    takes_and_delivers(&first, 5);
+    took(&first, "1-a").unwrap();
+    assert!(first.add(3, &line(3, "1-a")).unwrap());
+    let queue = Box::new(with_a_task());
+    let mut cluster = Cluster::later(first.folder(), some_work(), queue, fast(), Arc::default());
+    // Two were kept before the session died.
+    cluster.announce(&[2, 3, 4, 5].map(trial));
+    assert_eq!(first.offered().unwrap(), [4, 5]);
+    let plan = some_work().plan;
+    for index in [2, 3] {
+        assert_eq!(cluster.run(&plan, &trial(index), &mut |_| {}).unwrap(), record(index));
+        assert!(!cluster.holds_last(), "trials that nobody asks for are not waited for");
+    }
 }

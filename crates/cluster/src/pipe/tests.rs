@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{record, share};
+use crate::fixture::{batch, record, share};
 use std::io::Cursor;
 use std::sync::Arc;
 
@@ -94,4 +94,28 @@ fn a_broken_backend_is_told_and_ends_the_worker() {
     let text = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains(r#"{"Results":[{"Err":"no guest"}]}"#), "{text}");
     assert!(text.ends_with("=\"Gone\"\n"), "{text}");
+}
+
+/// Results come trial by trial; a session that closes the pipe ends the worker between two trials of a share.
+#[test]
+fn a_share_of_several_trials_is_told_trial_by_trial_until_the_pipe_closes() {
+    let (input, mut session) = io::pipe().unwrap();
+    session.write_all(order(0, &batch(0..9)).unwrap().as_bytes()).unwrap();
+    let mut session = Some(session);
+    let output = Shared::default();
+    let input = Box::new(io::BufReader::new(input));
+    let pipe = Pipe { rank: 0, task: "t".to_owned(), input, output: Box::new(output.clone()) };
+    let told = output.clone();
+    let worked = work_by_pipe(pipe, &mut |trial| {
+        let text = String::from_utf8(told.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.matches("Results").count(), trial.index as usize);
+        if trial.index == 1 {
+            drop(session.take());
+            // The worker's reader sees the end at its own time.
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        }
+        Ok(record(trial.index))
+    });
+    let trials = worked.unwrap().trials;
+    assert!((2..9).contains(&trials), "{trials}");
 }

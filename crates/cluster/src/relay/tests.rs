@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{record, share, spool};
+use crate::fixture::{batch, line, record, share, spool, took};
 
 fn allocation() -> Allocation {
     Allocation {
@@ -55,8 +55,8 @@ fn words_of_workers_become_deliveries_and_heartbeats() {
     state.hear(&spool, 2, Word::Ready(task.clone())).unwrap();
     assert_eq!((state.ready.len(), state.here.len()), (1, 1));
     spool.want(&share(4)).unwrap();
-    let taken = spool.take(&task).unwrap().unwrap();
-    state.given.insert(2, (taken, task.clone()));
+    let taken = took(&spool, &task).unwrap();
+    state.given.insert(2, given(taken, &task));
     state.hear(&spool, 2, Word::Beat).unwrap();
     state.hear(&spool, 2, Word::Beat).unwrap();
     assert_eq!(spool.heard(&task).unwrap(), Some(2));
@@ -68,6 +68,31 @@ fn words_of_workers_become_deliveries_and_heartbeats() {
     state.hear(&spool, 2, Word::Results(vec![])).unwrap();
     state.hear(&spool, 2, Word::Gone).unwrap();
     assert!(state.here.is_empty() && state.ready.is_empty());
+}
+
+fn given(share: Share, task: &str) -> Given {
+    Given { share, task: task.to_owned(), heard: 0, since: Instant::now() }
+}
+
+/// The results of a worker are in the folder one by one, and stay when it is lost.
+#[test]
+fn a_share_of_several_trials_comes_back_trial_by_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    spool.want(&batch(4..7)).unwrap();
+    took(&spool, "2--n-1-9").unwrap();
+    assert!(spool.add(4, &line(4, "2--n-1-9")).unwrap());
+    let rest = Share { index: 4, trials: batch(5..7).trials };
+    let mut state = State::default();
+    state.given.insert(2, given(rest, "2--n-1-9"));
+    let result = |index| Word::Results(vec![Ok(Box::new(record(index)))]);
+    state.hear(&spool, 2, result(5)).unwrap();
+    assert_eq!(spool.begun(4, "2--n-1-9").unwrap().unwrap().lines.len(), 2);
+    assert_eq!(spool.delivered(&batch(4..7)).unwrap(), None);
+    state.hear(&spool, 2, result(6)).unwrap();
+    let results = spool.delivered(&batch(4..7)).unwrap().unwrap().results;
+    assert_eq!(results, [4, 5, 6].map(|index| Ok(Box::new(record(index)))));
+    assert!(state.given.is_empty());
 }
 
 /// An allocation by a shell: its worker is a script that answers each share with a record.

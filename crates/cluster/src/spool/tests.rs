@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{record, share, some_work, spool, trial};
+use crate::fixture::{batch, line, offer, record, share, some_work, spool, took, trial};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,18 +18,18 @@ fn a_worker_finds_the_work_of_the_session() {
 fn a_trial_is_taken_once_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[share(10), share(2)]).unwrap();
-    assert_eq!(spool.take("a").unwrap(), Some(share(2)));
-    assert_eq!(spool.take("b").unwrap(), Some(share(10)));
-    assert_eq!(spool.take("a").unwrap(), None);
+    offer(&spool, &[share(10), share(2)]);
+    assert_eq!(took(&spool, "a"), Some(share(2)));
+    assert_eq!(took(&spool, "b"), Some(share(10)));
+    assert_eq!(took(&spool, "a"), None);
     let taken = [(2, "a".to_owned()), (10, "b".to_owned())];
     assert_eq!(spool.taken().unwrap(), taken);
     // Who asks for it again does not double it.
     spool.want(&share(2)).unwrap();
-    assert_eq!(spool.take("b").unwrap(), None);
+    assert_eq!(took(&spool, "b"), None);
     spool.deliver(&delivery(&spool, 2, "a")).unwrap();
     spool.want(&share(2)).unwrap();
-    assert_eq!(spool.take("b").unwrap(), None);
+    assert_eq!(took(&spool, "b"), None);
     assert_eq!(spool.delivered(&share(2)).unwrap(), Some(delivery(&spool, 2, "a")));
     assert_eq!(spool.taken().unwrap(), [(10, "b".to_owned())]);
 }
@@ -39,13 +39,13 @@ fn many_workers_take_each_trial_once() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     let shares: Vec<Share> = (0..60).map(share).collect();
-    spool.want_only(&shares).unwrap();
+    offer(&spool, &shares);
     let mut taken: Vec<u32> = std::thread::scope(|scope| {
         let workers: Vec<_> = ["a", "b", "c", "d"]
             .map(|task| {
                 let spool = spool.clone();
                 scope.spawn(move || {
-                    std::iter::from_fn(|| spool.take(task).unwrap())
+                    std::iter::from_fn(|| took(&spool, task))
                         .map(|share| share.index)
                         .collect::<Vec<_>>()
                 })
@@ -57,43 +57,19 @@ fn many_workers_take_each_trial_once() {
     assert_eq!(taken, (0..60).collect::<Vec<_>>());
 }
 
-/// Trials that are offered, taken or delivered are offered once, and others no more.
-#[test]
-fn offers_follow_the_announced_trials() {
-    let folder = tempfile::tempdir().unwrap();
-    let spool = spool(&folder);
-    spool.want_only(&[share(0), share(1), share(2), share(3)]).unwrap();
-    assert_eq!(spool.take("a").unwrap(), Some(share(0)));
-    assert_eq!(spool.take("b").unwrap(), Some(share(1)));
-    spool.deliver(&delivery(&spool, 0, "a")).unwrap();
-    spool.want_only(&[share(0), share(1), share(3), share(4)]).unwrap();
-    assert_eq!(names(&spool.path(WANTED)).unwrap(), ["00000003", "00000004"]);
-}
-
 #[test]
 fn a_trial_of_a_lost_worker_is_wanted_again() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     spool.want(&share(1)).unwrap();
-    spool.take("a").unwrap();
+    took(&spool, "a");
     spool.put_back(1, "a").unwrap();
-    assert_eq!(spool.take("b").unwrap(), Some(share(1)));
+    assert_eq!(took(&spool, "b"), Some(share(1)));
     // It was not lost: its result counts as any other, and nothing is put back twice.
     spool.deliver(&delivery(&spool, 1, "a")).unwrap();
     spool.put_back(1, "a").unwrap();
     assert_eq!(spool.delivered(&share(1)).unwrap(), Some(delivery(&spool, 1, "a")));
-    assert_eq!(spool.take("c").unwrap(), None);
-}
-
-#[test]
-fn trials_that_are_no_longer_wanted_are_withdrawn() {
-    let folder = tempfile::tempdir().unwrap();
-    let spool = spool(&folder);
-    spool.want_only(&[share(1), share(2)]).unwrap();
-    spool.want_only(&[share(2), share(3)]).unwrap();
-    assert_eq!(spool.take("a").unwrap(), Some(share(2)));
-    assert_eq!(spool.take("a").unwrap(), Some(share(3)));
-    assert_eq!(spool.take("a").unwrap(), None);
+    assert_eq!(took(&spool, "c"), None);
 }
 
 #[test]
@@ -104,22 +80,22 @@ fn a_result_of_another_trial_with_the_same_number_is_none() {
     let other = Share::from(PlannedTrial { seed: 8, ..trial(1) });
     assert_eq!(spool.delivered(&other).unwrap(), None);
     spool.want(&other).unwrap();
-    assert_eq!(spool.take("a").unwrap(), Some(other));
+    assert_eq!(took(&spool, "a"), Some(other));
 }
 
 #[test]
 fn a_continued_session_keeps_results_of_the_same_work_alone() {
     let folder = tempfile::tempdir().unwrap();
     let first = spool(&folder);
-    first.want_only(&[share(1), share(2)]).unwrap();
-    first.take("a").unwrap();
+    offer(&first, &[share(1), share(2)]);
+    took(&first, "a");
     first.deliver(&delivery(&first, 0, "a")).unwrap();
     first.stop().unwrap();
     let second = spool(&folder);
     assert!(!second.is_stopped());
     assert_eq!(second.delivered(&share(0)).unwrap(), Some(delivery(&second, 0, "a")));
     assert_eq!(second.taken().unwrap(), []);
-    assert_eq!(second.take("b").unwrap(), None, "wanted only when the run asks for it");
+    assert_eq!(took(&second, "b"), None, "wanted only when the run asks for it");
     let other = Work { environment: serde_json::json!({"kernel": "6.13"}), ..some_work() };
     let third = Spool::create(&folder.path().join("x.nodes"), &other).unwrap();
     assert_eq!(third.delivered(&share(0)).unwrap(), None);
@@ -205,4 +181,89 @@ fn a_folder_is_removed_while_a_worker_writes_into_it() {
         removed.unwrap();
         assert!(spool.is_gone());
     }
+}
+
+/// A worker that dies after two of three trials costs the third one alone.
+#[test]
+fn results_of_a_lost_worker_stay_with_their_share() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    offer(&spool, &[batch(4..7)]);
+    assert_eq!(spool.take("a").unwrap().unwrap().missing().len(), 3);
+    assert!(spool.add(4, &line(4, "a")).unwrap());
+    assert!(spool.add(4, &line(5, "a")).unwrap());
+    assert_eq!(spool.delivered(&batch(4..7)).unwrap(), None);
+    spool.put_back(4, "a").unwrap();
+    assert_eq!(spool.take("b").unwrap().unwrap().missing(), [trial(6)]);
+    // The first worker was not dead: it learns that the share is another's now, and changes nothing.
+    assert!(!spool.add(4, &line(6, "a")).unwrap());
+    spool.hand_over(4, "a").unwrap();
+    assert_eq!(spool.delivered(&batch(4..7)).unwrap(), None);
+    assert!(spool.add(4, &line(6, "b")).unwrap());
+    spool.hand_over(4, "b").unwrap();
+    let delivery = spool.delivered(&batch(4..7)).unwrap().unwrap();
+    let expected: Vec<Outcome> = (4..7).map(|index| Ok(Box::new(record(index)))).collect();
+    assert_eq!((delivery.results, delivery.task.as_str()), (expected, "b"));
+    assert_eq!(delivery.trial_ns, Some(1_000_000_000));
+    assert_eq!(spool.taken().unwrap(), []);
+}
+
+#[test]
+fn a_continued_session_keeps_the_results_of_shares_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    offer(&first, &[batch(0..3), batch(3..6), batch(6..9)]);
+    for (index, ran) in [(0, 0..2), (3, 3..4), (6, 6..9)] {
+        took(&first, "a").unwrap();
+        ran.for_each(|trial| assert!(first.add(index, &line(trial, "a")).unwrap()));
+    }
+    first.put_back(3, "a").unwrap();
+    first.hand_over(6, "a").unwrap();
+    let second = spool(&folder);
+    assert!(second.offered().unwrap().is_empty());
+    assert_eq!(second.left().unwrap(), [share(0), share(1), share(3), batch(6..9)]);
+    let delivery = second.delivered(&share(1)).unwrap().unwrap();
+    assert_eq!(delivery.results, [Ok(Box::new(record(1)))]);
+    assert!(!first.add(0, &line(2, "a")).unwrap(), "its worker goes on with what is offered now");
+}
+
+#[test]
+fn a_broken_node_is_no_result_for_the_session_that_continues() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = spool(&folder);
+    let broken = first.delivery(share(1), "a", vec![Err("no memory".to_owned())]);
+    first.deliver(&broken).unwrap();
+    assert_eq!(spool(&folder).left().unwrap(), []);
+    assert_eq!(first.delivered(&share(1)).unwrap(), None);
+}
+
+#[test]
+fn a_share_whose_line_was_damaged_is_offered_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    offer(&spool, &[batch(0..2)]);
+    took(&spool, "a").unwrap();
+    (0..2).for_each(|trial| assert!(spool.add(0, &line(trial, "a")).unwrap()));
+    let path = spool.path(TAKEN).join("00000000.a");
+    let mut text = fs::read(&path).unwrap();
+    *text.last_mut().unwrap() = b'?';
+    fs::write(&path, text).unwrap();
+    spool.hand_over(0, "a").unwrap();
+    assert_eq!(spool.delivered(&batch(0..2)).unwrap(), None);
+    assert_eq!(spool.take("b").unwrap().unwrap().missing(), [trial(1)]);
+}
+
+#[test]
+fn an_offer_is_withdrawn_unless_it_is_taken_or_has_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    offer(&spool, &[batch(0..2), batch(2..4)]);
+    took(&spool, "a").unwrap();
+    assert!(!spool.withdraw(0).unwrap());
+    assert!(spool.add(0, &line(0, "a")).unwrap());
+    spool.put_back(0, "a").unwrap();
+    assert!(!spool.withdraw(0).unwrap());
+    assert!(spool.withdraw(2).unwrap());
+    assert_eq!(spool.offered().unwrap(), [0]);
+    assert_eq!(names(spool.folder()).unwrap().iter().find(|name| name.contains("withdrawn")), None);
 }

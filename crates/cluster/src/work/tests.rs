@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{record, share, spool, trial};
+use crate::fixture::{batch, line, offer, record, share, spool, took, trial};
 use std::io;
 use std::sync::Mutex;
 
@@ -7,9 +7,9 @@ use std::sync::Mutex;
 fn a_worker_runs_what_is_wanted_until_it_is_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[share(0), share(1)]).unwrap();
+    offer(&spool, &[share(0), share(1)]);
     let seen = Mutex::new(Vec::new());
-    let ran = work(&spool, "a", &mut |trial| {
+    let ran = work(&spool, "a", Unit::Trial, &mut |trial| {
         seen.lock().unwrap().push(trial.index);
         if trial.index == 1 {
             spool.stop().unwrap();
@@ -33,8 +33,8 @@ fn an_idle_worker_looks_less_and_less_often() {
 fn a_broken_backend_is_delivered_with_its_causes_and_ends_the_worker() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[share(0), share(1)]).unwrap();
-    let ran = work(&spool, "a", &mut |_| {
+    offer(&spool, &[share(0), share(1)]);
+    let ran = work(&spool, "a", Unit::Trial, &mut |_| {
         let source = io::Error::other("no memory");
         Err(Box::new(crate::ClusterError::Spool { action: "write", path: "/x".into(), source }))
     });
@@ -48,7 +48,7 @@ fn a_broken_backend_is_delivered_with_its_causes_and_ends_the_worker() {
 fn a_worker_leaves_a_session_that_is_silent() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.beat(SESSION, 5).unwrap();
+    spool.beat_session(5, 1).unwrap();
     let over = AtomicBool::new(false);
     // Its time of silence is over at the first heartbeat that brings nothing new.
     assert!(beat(&spool, "a", &over, Duration::ZERO).unwrap());
@@ -59,8 +59,8 @@ fn a_worker_leaves_a_session_that_is_silent() {
 fn a_folder_that_is_removed_is_the_end_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
-    spool.want_only(&[share(0), share(1)]).unwrap();
-    let ran = work(&spool, "a", &mut |trial| {
+    offer(&spool, &[share(0), share(1)]);
+    let ran = work(&spool, "a", Unit::Trial, &mut |trial| {
         spool.remove().unwrap();
         Ok(record(trial.index))
     });
@@ -80,7 +80,7 @@ fn a_worker_that_waits_starts_when_there_is_a_session() {
     let spool = spool(&folder);
     // A heartbeat that does not change is that of a session which died.
     for count in 1.. {
-        spool.beat(SESSION, count).unwrap();
+        spool.beat_session(count, 1).unwrap();
         if waits.is_finished() {
             break;
         }
@@ -99,7 +99,7 @@ fn the_trials_of_a_round_are_delivered_together() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     spool.want(&round()).unwrap();
-    let ran = work(&spool, "a", &mut |trial| {
+    let ran = work(&spool, "a", Unit::Round, &mut |trial| {
         assert_eq!(spool.delivered(&round()).unwrap(), None);
         if trial.index == 7 {
             spool.stop().unwrap();
@@ -119,7 +119,7 @@ fn a_round_of_which_no_trial_is_wanted_any_more_is_not_delivered() {
     let folder = tempfile::tempdir().unwrap();
     let spool = spool(&folder);
     spool.want(&round()).unwrap();
-    let ran = work(&spool, "a", &mut |trial| {
+    let ran = work(&spool, "a", Unit::Round, &mut |trial| {
         spool.stop().unwrap();
         Ok(record(trial.index))
     });
@@ -144,4 +144,74 @@ fn a_trial_that_fails_runs_again_and_one_that_ends_well_does_not() {
     assert_eq!(run(vec![record(1), record(2)]), (record(1), 1));
     assert_eq!(run(vec![failed("killed"), record(1)]), (record(1), 0));
     assert_eq!(run(vec![failed("no space"), failed("no space")]), (failed("no space"), 0));
+}
+
+/// Each result is in the folder before the next trial begins, and the worker ends between two trials.
+#[test]
+fn a_worker_that_is_stopped_leaves_the_results_of_its_share() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    offer(&spool, &[batch(0..4)]);
+    let ran = work(&spool, "a", Unit::Trial, &mut |trial| {
+        let there = spool.begun(0, "a").unwrap().unwrap().lines.len();
+        assert_eq!(there, trial.index as usize);
+        if trial.index == 2 {
+            spool.stop().unwrap();
+        }
+        Ok(record(trial.index))
+    });
+    assert_eq!(ran.unwrap(), Worked { trials: 3, is_orphan: false });
+    assert_eq!(spool.begun(0, "a").unwrap().unwrap().missing(), [trial(3)]);
+}
+
+#[test]
+fn a_worker_continues_behind_the_results_of_a_lost_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    offer(&spool, &[batch(0..3), batch(3..4)]);
+    took(&spool, "lost").unwrap();
+    assert!(spool.add(0, &line(1, "lost")).unwrap());
+    spool.put_back(0, "lost").unwrap();
+    let mut ran = Vec::new();
+    work(&spool, "a", Unit::Trial, &mut |trial| {
+        ran.push(trial.index);
+        if trial.index == 3 {
+            spool.stop().unwrap();
+        }
+        Ok(record(trial.index))
+    })
+    .unwrap();
+    assert_eq!(ran, [0, 2, 3]);
+    let results = spool.delivered(&batch(0..3)).unwrap().unwrap().results;
+    let expected: Vec<Outcome> = (0..3).map(|index| Ok(Box::new(record(index)))).collect();
+    assert_eq!(results, expected);
+}
+
+/// A worker that was believed dead goes on with another share.
+#[test]
+fn a_worker_leaves_a_share_that_was_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = spool(&folder);
+    offer(&spool, &[batch(0..2), batch(2..3)]);
+    let mut ran = Vec::new();
+    work(&spool, "a", Unit::Trial, &mut |trial| {
+        ran.push(trial.index);
+        match trial.index {
+            0 => {
+                spool.put_back(0, "a").unwrap();
+                took(&spool, "b").unwrap();
+            }
+            _ => spool.stop().unwrap(),
+        }
+        Ok(record(trial.index))
+    })
+    .unwrap();
+    assert_eq!(ran, [0, 2]);
+    assert_eq!(spool.taken().unwrap(), [(0, "b".to_owned())]);
+}
+
+#[test]
+fn heartbeats_of_many_workers_are_no_more_than_those_of_two_hundred() {
+    let seconds = [0, 2, 200, 500, 1000, 5000].map(|workers| beat_interval(workers).as_secs());
+    assert_eq!(seconds, [2, 2, 2, 5, 10, 15]);
 }

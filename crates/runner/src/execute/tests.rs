@@ -85,11 +85,14 @@ fn told(execution: &mut Execution<'_>) -> Vec<(u32, Vec<u32>)> {
 
 #[test]
 fn rounds_that_are_certain_are_announced_together() {
-    let plan = fixture::plan(&["a"], Effort::Rounds(9000));
+    let plan = fixture::plan(&["a"], Effort::Rounds(72_000));
     let told = told(&mut Execution::new(&plan, Records::new()));
     let spans: Vec<(u32, u32, usize)> =
         told.iter().map(|(ran, trials)| (*ran, trials[0], trials.len())).collect();
-    let expected = [(0, 0, 4096), (2048, 2048, 4096), (4096, 4096, 4096), (6144, 6144, 2856)];
+    let whole = AHEAD as u32;
+    let half = whole / 2;
+    let begun = |begin: u32| (begin, begin, AHEAD.min((72_000 - begin) as usize));
+    let expected = [0, half, whole, whole + half].map(begun);
     assert_eq!(spans, expected);
 }
 
@@ -269,4 +272,68 @@ fn every_kept_record_says_what_it_cost() {
     let again = Execution::new(&plan, execution.records().clone());
     assert_eq!(again.spent_ns, execution.spent_ns);
     assert_eq!(again.longest_ns, execution.longest_ns);
+}
+
+/// A keeper that tells what is durable, and a backend that holds the records of rounds of three until the last one.
+#[derive(Default)]
+struct Together {
+    put: Vec<u32>,
+    durable: Vec<u32>,
+    ran: u32,
+}
+
+struct Held<'a>(&'a std::cell::RefCell<Together>);
+
+impl Backend for Held<'_> {
+    fn run(
+        &mut self,
+        _: &Plan,
+        trial: &PlannedTrial,
+        _: &mut dyn FnMut(&str),
+    ) -> Result<Record, BackendError> {
+        let mut state = self.0.borrow_mut();
+        if state.ran.is_multiple_of(3) {
+            assert!(state.put.is_empty(), "what was held before is forgotten now");
+        }
+        state.ran += 1;
+        if trial.index == 7 {
+            return Err("no worker".into());
+        }
+        Ok(fixture::record(1.0))
+    }
+
+    fn holds_last(&self) -> bool {
+        !self.0.borrow().ran.is_multiple_of(3)
+    }
+}
+
+impl Keeper for Held<'_> {
+    fn keep(&mut self, trial: &PlannedTrial, record: &Record) -> Result<(), BackendError> {
+        self.put(trial, record)?;
+        self.settle()
+    }
+
+    fn put(&mut self, trial: &PlannedTrial, _: &Record) -> Result<(), BackendError> {
+        self.0.borrow_mut().put.push(trial.index);
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), BackendError> {
+        let mut state = self.0.borrow_mut();
+        let put = std::mem::take(&mut state.put);
+        state.durable.extend(put);
+        Ok(())
+    }
+}
+
+#[test]
+fn records_that_a_backend_holds_are_durable_before_it_forgets_them_and_at_the_end() {
+    let plan = fixture::plan(&["a"], Effort::Rounds(8));
+    let state = std::cell::RefCell::default();
+    let stop = AtomicBool::new(false);
+    let mut execution = Execution::new(&plan, Records::new());
+    let ended = execution.run(&mut Held(&state), &mut Held(&state), &stop, &mut |_| {});
+    assert!(matches!(ended, Err(RunError::Backend { index: 7, .. })));
+    let state = state.into_inner();
+    assert_eq!((state.put, state.durable), (vec![], (0..7).collect()));
 }

@@ -438,3 +438,43 @@ fn keeping_a_record_reads_nothing_of_the_plan() {
     assert!(read < length, "{read} bytes for 19 records, the file had {length}");
     assert_eq!(file.records().unwrap().len(), 40);
 }
+
+/// Records that are put are there for others with the next one that is appended, or with `settle`, and not before.
+#[test]
+fn records_that_are_put_become_durable_together() {
+    let folder = folder();
+    let mut file = create(&folder);
+    let path = file.path().to_owned();
+    let seen = || RunFile::open(&path).unwrap().records().unwrap().len();
+    file.put(&trial(0), &record(0)).unwrap();
+    file.put(&trial(1), &record(1)).unwrap();
+    assert_eq!(seen(), 0);
+    file.append(&trial(2), &record(2)).unwrap();
+    assert_eq!(seen(), 3);
+    file.put(&trial(3), &record(3)).unwrap();
+    file.settle().unwrap();
+    file.settle().unwrap();
+    assert_eq!(seen(), 4);
+    file.put(&trial(4), &record(4)).unwrap();
+    drop(file);
+    assert_eq!(seen(), 4, "a process that dies loses what the backend has");
+    assert!(matches!(RunFile::open(&path).unwrap().verify(), Ok(Integrity::Intact { .. })));
+}
+
+#[test]
+fn a_disk_that_is_full_keeps_none_of_those_that_were_put_and_all_before() {
+    let folder = folder();
+    let mut file = create(&folder);
+    file.append(&trial(0), &record(0)).unwrap();
+    let pages: i64 =
+        file.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    file.connection.pragma_update(None, "max_page_count", pages + 8).unwrap();
+    file.put(&trial(1), &record(1)).unwrap();
+    let mut large = record(2);
+    large.steps[0].name = "x".repeat(100_000);
+    let error = file.put(&trial(2), &large).unwrap_err();
+    assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+    let path = file.path().to_owned();
+    drop(file);
+    assert_eq!(RunFile::open(&path).unwrap().records().unwrap(), [(trial(0), record(0))]);
+}

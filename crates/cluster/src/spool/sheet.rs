@@ -1,0 +1,98 @@
+//! The file of a share on its way: the offer, and behind it a line for each result.
+//!
+//! A worker adds a result as soon as it has it, so that its death costs no trial but the one under way: whoever takes the
+//! file next continues behind the last line. A line that is damaged, because a node died or two workers wrote, is none.
+
+use super::{Outcome, Share, fnv};
+use seekwell_model::plan::PlannedTrial;
+use serde::{Deserialize, Serialize};
+
+/// Digits of the checksum before a line.
+const SUM_DIGITS: usize = 16;
+
+/// First line.
+#[derive(Serialize, Deserialize)]
+struct Offer {
+    /// Number of the work that the share belongs to.
+    work: u64,
+    share: Share,
+}
+
+/// The result of one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Line {
+    /// Number of the trial.
+    pub(crate) trial: u32,
+    /// The worker.
+    pub(crate) task: String,
+    /// Time that its node needed.
+    pub(crate) wall_ns: Option<u64>,
+    /// The record, or the error of a backend that is broken.
+    pub(crate) result: Outcome,
+}
+
+/// A share with the results that it has so far.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sheet {
+    pub(crate) work: u64,
+    pub(crate) share: Share,
+    /// One for each trial at most.
+    pub(crate) lines: Vec<Line>,
+}
+
+impl Sheet {
+    /// The trials that have no result yet.
+    pub(crate) fn missing(&self) -> Vec<PlannedTrial> {
+        let has = |trial: &PlannedTrial| self.lines.iter().any(|line| line.trial == trial.index);
+        self.share.trials.iter().filter(|trial| !has(trial)).copied().collect()
+    }
+
+    /// True if nothing is missing, or no more will come of a worker whose backend is broken.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.missing().is_empty() || self.lines.iter().any(|line| line.result.is_err())
+    }
+
+    /// The text of the file.
+    pub(crate) fn text(&self) -> serde_json::Result<Vec<u8>> {
+        let offer = Offer { work: self.work, share: self.share.clone() };
+        let mut text = serde_json::to_vec(&offer)?;
+        for line in &self.lines {
+            text.extend(line.text()?);
+        }
+        Ok(text)
+    }
+
+    /// Reads the text of a file.
+    pub(crate) fn read(text: &[u8]) -> serde_json::Result<Self> {
+        let mut parts = text.split(|byte| *byte == b'\n');
+        let Offer { work, share } = serde_json::from_slice(parts.next().unwrap_or_default())?;
+        let mut lines: Vec<Line> = Vec::new();
+        for line in parts.filter_map(Line::read) {
+            let is_wanted = share.trials.iter().any(|trial| trial.index == line.trial);
+            if is_wanted && lines.iter().all(|before| before.trial != line.trial) {
+                lines.push(line);
+            }
+        }
+        Ok(Self { work, share, lines })
+    }
+}
+
+impl Line {
+    /// The line with its checksum. It begins with a line feed, so that what a dead worker left half written stays alone.
+    pub(crate) fn text(&self) -> serde_json::Result<Vec<u8>> {
+        let json = serde_json::to_vec(self)?;
+        let mut text = format!("\n{:016x} ", fnv(&json)).into_bytes();
+        text.extend(json);
+        Ok(text)
+    }
+
+    fn read(text: &[u8]) -> Option<Self> {
+        let (sum, json) = text.split_at_checked(SUM_DIGITS)?;
+        let json = json.strip_prefix(b" ")?;
+        let sum = u64::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
+        (sum == fnv(json)).then(|| serde_json::from_slice(json).ok()).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests;
