@@ -4,8 +4,9 @@
 //! `cargo run -p seekwell-bench --example cluster_scaling -- TIMES [NAME=MICROSECONDS…]`
 //!
 //! TIMES has the host time of a measured trial in seconds on each line. The costs by name, assumed if not given: `keep`
-//! (the session reads, stores and removes a record), `op` (the server of the folder makes, renames or removes a file),
-//! `sync` (it makes one durable), `entry` (it lists one name of a folder). The server does one thing at a time. The
+//! (the session reads and stores a record), `commit` (it makes those of a share durable), `op` (the server of the folder
+//! makes, renames, opens or removes a file), `sync` (it makes one durable), `entry` (it lists one name of a folder).
+//! `work` is the time of trials that a worker takes together. The server does one thing at a time. The
 //! same input gives the same output.
 //!
 //! Prints a line per number of nodes and stacks: efficiency (time of the trials over time of the nodes), and how busy
@@ -18,13 +19,25 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::error::Error;
 
 /// Trials that the session offers at once, of rounds that are certain to run.
-const AHEAD: usize = 4096;
+const AHEAD: usize = 32_768;
 
 /// Time between the first looks of an idle worker; it doubles three times, each after four looks.
 const LOOK_US: u64 = 100_000;
 
-/// Time between two heartbeats.
-const BEAT_US: u64 = 2_000_000;
+/// Time between two heartbeats for each worker, and its least and most.
+const BEAT_US: (u64, u64, u64) = (10_000, 2_000_000, 15_000_000);
+
+/// Shares that are offered for each worker, and at least.
+const OFFERS: (usize, usize) = (4, 64);
+
+/// Parts into which the trials that are left are cut for each worker.
+const PARTS: usize = 2;
+
+/// Most trials of a share.
+const MOST: u64 = 64;
+
+/// Time between two looks of the session at the number of offers.
+const REFILL_US: u64 = 200_000;
 
 /// Operations of a heartbeat: make, rename, read.
 const BEAT_OPS: u64 = 3;
@@ -42,6 +55,8 @@ const TRIALS_PER_NODE: usize = 60;
 #[derive(Clone, Copy)]
 struct Costs {
     keep: u64,
+    commit: u64,
+    work: u64,
     op: u64,
     sync: u64,
     entry: f64,
@@ -54,14 +69,16 @@ enum Event {
     Look { worker: usize },
     /// The server has done the listing and the renames of a look.
     Asked { worker: usize },
-    /// A worker has run its trial.
-    Ran { worker: usize, trial: usize },
-    /// The result of a trial is in the folder.
-    Delivered { worker: usize, trial: usize },
+    /// A worker has run a trial of its share, which ends before another one.
+    Ran { worker: usize, trial: usize, end: usize },
+    /// The result of the last trial is in the folder.
+    Delivered { worker: usize },
     /// The session looks for the record that it wants next.
     Session,
     /// All workers and the session show that they live.
     Beats,
+    /// The session offers more.
+    Refill,
 }
 
 /// One run.
@@ -75,8 +92,15 @@ struct Run<'a> {
     is_race: bool,
     queue: BinaryHeap<Reverse<(u64, u64, Event)>>,
     number: u64,
-    offered: BTreeSet<usize>,
+    /// First trial of each share, and the one behind its last.
+    offered: BTreeMap<usize, usize>,
     delivered: BTreeSet<usize>,
+    /// Last trials of shares.
+    ends: BTreeSet<usize>,
+    /// Sum and number of the times that the session knows.
+    known_us: (u64, u64),
+    /// Trials that the run has announced.
+    announced: usize,
     offered_until: usize,
     kept: usize,
     server_free_us: u64,
@@ -114,22 +138,40 @@ impl Run<'_> {
         self.times_us[(trial * 7919) % self.times_us.len()]
     }
 
-    /// Offers trials as the session does before a round; returns the end of it.
-    fn offer(&mut self, now_us: u64) -> u64 {
-        let first = self.kept;
+    /// Trials that the run announces before a round.
+    fn announce(&mut self) {
         let ahead = if self.is_race { self.round } else { AHEAD.max(self.round) };
-        let is_due = first >= self.offered_until
-            || (!self.is_race && first + ahead / 2 >= self.offered_until);
-        if !first.is_multiple_of(self.round) || !is_due || self.offered_until == self.trials {
-            return now_us;
+        let is_due = self.kept >= self.announced
+            || (!self.is_race && self.kept + ahead / 2 >= self.announced);
+        if self.kept.is_multiple_of(self.round) && is_due {
+            self.announced = (self.kept + ahead).min(self.trials);
         }
-        let until = (first + ahead).min(self.trials);
-        let new = (until - self.offered_until) as u64;
-        self.offered.extend(self.offered_until..until);
-        self.offered_until = until;
-        // Each offer is made and renamed; three folders are listed.
-        let listed = (self.costs.entry * (self.offered.len() + self.nodes) as f64) as u64;
-        self.serve(now_us, new * 2 * self.costs.op + listed)
+    }
+
+    /// Trials of the next share.
+    fn size(&self) -> usize {
+        let (sum, number) = self.known_us;
+        let Some(mean) = sum.checked_div(number) else { return 1 };
+        let enough = self.costs.work.div_ceil(mean.max(1)).clamp(1, MOST) as usize;
+        let fair = (self.announced - self.offered_until) / (PARTS * self.nodes);
+        enough.min(fair).max(1)
+    }
+
+    /// Offers shares until there are enough for all workers; returns the end of it.
+    fn offer(&mut self, now_us: u64) -> u64 {
+        // Before the time of a trial is known, one for each worker.
+        let each = if self.known_us.1 == 0 { 1 } else { OFFERS.0 };
+        let enough = (each * self.nodes).max(OFFERS.1);
+        let listed = (self.costs.entry * self.offered.len() as f64) as u64 + self.costs.op;
+        let mut new = 0;
+        while self.offered.len() < enough && self.offered_until < self.announced {
+            let end = (self.offered_until + self.size()).min(self.announced);
+            self.offered.insert(self.offered_until, end);
+            self.offered_until = end;
+            new += 1;
+        }
+        // Each offer is made and renamed.
+        self.serve(now_us, listed + new * 2 * self.costs.op)
     }
 
     fn handle(&mut self, now_us: u64, event: Event) {
@@ -142,14 +184,26 @@ impl Run<'_> {
                 self.at(then, Event::Asked { worker });
             }
             Event::Asked { worker } => self.asked(now_us, worker),
-            Event::Ran { worker, trial } => {
-                // Make, sync and rename the result; remove the note that it is taken.
-                let then = self.serve(now_us, 3 * self.costs.op + self.costs.sync);
-                self.at(then, Event::Delivered { worker, trial });
-            }
-            Event::Delivered { worker, trial } => {
+            Event::Ran { worker, trial, end } => {
+                // Open, write and sync; the last one is renamed.
+                let is_last = trial + 1 == end;
+                let ops = if is_last { 3 } else { 2 };
+                let then = self.serve(now_us, ops * self.costs.op + self.costs.sync);
                 self.delivered.insert(trial);
-                self.at(now_us, Event::Look { worker });
+                if is_last {
+                    self.ends.insert(trial);
+                    self.at(then, Event::Delivered { worker });
+                } else {
+                    let next = Event::Ran { worker, trial: trial + 1, end };
+                    self.at(then + self.time_us(trial + 1), next);
+                }
+            }
+            Event::Delivered { worker } => self.at(now_us, Event::Look { worker }),
+            Event::Refill => {
+                self.offer(now_us);
+                if self.kept < self.trials {
+                    self.at(now_us + REFILL_US, Event::Refill);
+                }
             }
             Event::Session => self.session(now_us),
             Event::Beats => {
@@ -157,7 +211,9 @@ impl Run<'_> {
                 let ops = (self.nodes as u64 + 1) * BEAT_OPS + self.nodes as u64;
                 self.serve(now_us, ops * self.costs.op);
                 if self.kept < self.trials {
-                    self.at(now_us + BEAT_US, Event::Beats);
+                    let (each, least, most) = BEAT_US;
+                    let pause_us = (each * self.nodes as u64).clamp(least, most);
+                    self.at(now_us + pause_us, Event::Beats);
                 }
             }
         }
@@ -189,30 +245,40 @@ impl Run<'_> {
         self.in_vain.remove(&worker);
         let among = among.min(self.offered.len());
         let place = (worker * 31 + lost as usize) % among;
-        if let Some(trial) = self.offered.iter().nth(place).copied() {
+        let chosen = self.offered.iter().nth(place).map(|(first, end)| (*first, *end));
+        if let Some((trial, end)) = chosen {
             self.offered.remove(&trial);
-            self.at(now_us + self.time_us(trial), Event::Ran { worker, trial });
+            self.at(now_us + self.time_us(trial), Event::Ran { worker, trial, end });
         }
     }
 
-    /// The session keeps the next record, or looks again.
+    /// The session keeps the records of the next share, or looks again.
     fn session(&mut self, now_us: u64) {
-        if !self.delivered.remove(&self.kept) {
+        let end = self.ends.range(self.kept..).next().copied();
+        let end = end.filter(|end| (self.kept..=*end).all(|trial| self.delivered.contains(&trial)));
+        let Some(end) = end else {
             let then = self.serve(now_us, 3 * self.costs.op);
             self.at(then + SESSION_LOOK_US, Event::Session);
             return;
-        }
-        let stored = self.serve(now_us, 2 * self.costs.op).max(now_us + self.costs.keep);
+        };
+        let records = (end + 1 - self.kept) as u64;
+        let stored = self.serve(now_us, 2 * self.costs.op) + self.costs.keep * records;
+        let stored = stored + self.costs.commit;
         self.session_busy_us += stored - now_us;
-        self.kept += 1;
+        for trial in self.kept..=end {
+            self.known_us = (self.known_us.0 + self.time_us(trial), self.known_us.1 + 1);
+        }
+        self.kept = end + 1;
         if self.kept < self.trials {
-            let then = self.offer(stored);
-            self.at(then, Event::Session);
+            self.announce();
+            self.at(stored, Event::Session);
         }
     }
 
     fn run(mut self) -> Outcome {
+        self.announce();
         let begun = self.offer(0);
+        self.at(begun + REFILL_US, Event::Refill);
         (0..self.nodes).for_each(|worker| self.at(begun, Event::Look { worker }));
         self.at(begun, Event::Session);
         self.at(begun, Event::Beats);
@@ -251,8 +317,11 @@ fn simulated(
         is_race,
         queue: BinaryHeap::new(),
         number: 0,
-        offered: BTreeSet::new(),
+        offered: BTreeMap::new(),
         delivered: BTreeSet::new(),
+        ends: BTreeSet::new(),
+        known_us: (0, 0),
+        announced: 0,
         offered_until: 0,
         kept: 0,
         server_free_us: 0,
@@ -271,11 +340,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
     let times_us: Vec<u64> = seconds.iter().map(|time| (time * 1e6) as u64).collect();
     let _ = times_us.first().ok_or("the file has no times")?;
-    let mut costs = Costs { keep: 5000, op: 200, sync: 2000, entry: 0.5 };
+    let mut costs =
+        Costs { keep: 1100, commit: 6500, work: 10_000_000, op: 200, sync: 2000, entry: 0.5 };
     for word in words {
         let (name, value) = word.split_once('=').ok_or("give costs as NAME=MICROSECONDS")?;
         match name {
             "keep" => costs.keep = value.parse()?,
+            "commit" => costs.commit = value.parse()?,
+            "work" => costs.work = value.parse()?,
             "op" => costs.op = value.parse()?,
             "sync" => costs.sync = value.parse()?,
             "entry" => costs.entry = value.parse()?,
