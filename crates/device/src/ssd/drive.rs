@@ -484,6 +484,9 @@ impl Drive {
 
     /// Completes what waited for data to be durable, as far as it is.
     fn settle(&mut self, now_ns: u64) {
+        if self.durabilities.is_empty() {
+            return;
+        }
         let pieces: Vec<_> =
             self.dies.iter().flat_map(Die::programs).flat_map(|p| &p.pieces).collect();
         for id in settled(&mut self.durabilities, &self.volatile, &pieces) {
