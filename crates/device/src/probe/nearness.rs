@@ -41,12 +41,7 @@ pub fn nearness(truth: &DeviceFile, found: &DeviceFile) -> Vec<Nearness> {
             let block = |p: &crate::ssd::SsdParameters| p.page_kib * p.pages_per_block * p.planes;
             let dies = |p: &crate::ssd::SsdParameters| p.channels * p.dies_per_channel;
             vec![
-                counted(
-                    found,
-                    "erase block (KiB)",
-                    "ssd.pages_per_block",
-                    [block(one), block(other)],
-                ),
+                erase_block(found, block(one), block(other), other.pages_per_block),
                 counted(found, "dies", "ssd.dies_per_channel", [dies(one), dies(other)]),
                 counted(
                     found,
@@ -65,6 +60,14 @@ fn counted(found: &DeviceFile, name: &'static str, key: &str, [one, other]: [u32
     let other = f64::from(other);
     let range = found.ranges().get(key).copied().unwrap_or([other, other]);
     part(name, f64::from(one), range)
+}
+
+/// A block of all planes in KiB; the range of the file is in pages.
+fn erase_block(found: &DeviceFile, truth: u32, kib: u32, pages: u32) -> Nearness {
+    let key = "ssd.pages_per_block";
+    let kib_per_page = f64::from(kib) / f64::from(pages.max(1));
+    let range = found.ranges().get(key).copied().unwrap_or([f64::from(pages); 2]);
+    part("erase block (KiB)", f64::from(truth), range.map(|pages| pages * kib_per_page))
 }
 
 fn part(name: &'static str, truth: f64, found: [f64; 2]) -> Nearness {
