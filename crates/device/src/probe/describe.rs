@@ -73,6 +73,7 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
     let _ =
         writeln!(text, "name = {}\ntitle = {}\nkind = \"rotating\"\n", quoted(name), quoted(title));
     presented(&mut text, &findings.geometry);
+    text.push('\n');
     bus(&mut text, findings);
     mechanics(&mut text, findings);
     electronics(&mut text, findings);
@@ -86,7 +87,7 @@ fn text(label: Label, findings: &Findings, accuracy: Option<&Accuracy>) -> Strin
 pub(super) fn presented(text: &mut String, found: &Geometry) {
     let _ = writeln!(
         text,
-        "[presented]\nsectors = {}\nlogical_block = {}\nphysical_block = {}\nqueue_depth = {}\nmax_request_kib = {}\n",
+        "[presented]\nsectors = {}\nlogical_block = {}\nphysical_block = {}\nqueue_depth = {}\nmax_request_kib = {}",
         found.sectors_512,
         found.logical_block,
         found.physical_block,

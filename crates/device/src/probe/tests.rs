@@ -9,7 +9,7 @@ use crate::load;
 use crate::model::Geometry;
 use crate::rotating::RotatingParameters;
 
-mod noisy;
+pub(super) mod noisy;
 
 /// A modelled disk by its name, at an angle of its own that the probe does not know.
 fn disk(name: &str) -> (DeviceFile, Simulated) {

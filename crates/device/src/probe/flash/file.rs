@@ -6,6 +6,7 @@ use super::super::accuracy::Accuracy;
 use super::super::describe::{presented, quoted};
 use super::super::{Interval, Label};
 use super::{Card, Faster, FlashFindings, FlashKind, READS, SYNCED, Solid};
+use crate::model::Geometry;
 
 /// Cells beyond the capacity where writes did not tell: of most consumer disks.
 const OVER_PROVISIONING: f64 = 0.073;
@@ -79,6 +80,7 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
     let (name, title) = (quoted(name), quoted(title));
     let _ = writeln!(text, "name = {name}\ntitle = {title}\nkind = \"{kind}\"\n");
     presented(&mut text, &findings.geometry);
+    limits(&mut text, &findings.geometry);
     let mut draft = Draft::default();
     bus(&mut text, &findings.kind, sector_ns);
     match &findings.kind {
@@ -95,6 +97,20 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
         writeln!(text, "[sources]\n\"presented\" = {from}\n\"bus\" = {of_bus}\n{}", draft.sources);
     let _ = write!(text, "[ranges]\n{}", draft.ranges);
     text
+}
+
+/// What the device says of requests without data, below the other facts that it presents.
+fn limits(text: &mut String, found: &Geometry) {
+    const MOST_KIB: u32 = 4_194_304;
+    for (key, sectors) in [
+        ("max_discard_kib", found.max_discard_sectors),
+        ("max_write_zeroes_kib", found.max_write_zeroes_sectors),
+    ] {
+        if let Some(sectors) = sectors {
+            let _ = writeln!(text, "{key} = {}", (sectors / 2).clamp(4, MOST_KIB));
+        }
+    }
+    text.push('\n');
 }
 
 fn bus(text: &mut String, kind: &FlashKind, sector_ns: Interval) {
@@ -261,6 +277,7 @@ fn faster(draft: &mut Draft, solid: &Solid, found: &Faster, source: &str) {
     draft.put(T, "mib", value.round().max(1.0), &how);
     draft.range("ssd.slc.mib", low.floor().max(1.0), high.ceil());
     let before = super::minus(found.synced_before_ns, solid.flush_ns);
+    let before = super::minus(before, solid.stripe_over_channel_ns());
     draft.time(T, "program_us", before, source, "by flushes after a write");
     draft.put(T, "idle_ms", 500, "assumed");
     let (fold, how) = match found.refill_mb_per_s {

@@ -7,12 +7,15 @@
 use super::super::head::{BLOCK, median};
 use super::super::writes::{Pen, interval, middle};
 use super::super::{Interval, News, ProbeError, Span, Stage, Timed};
-use super::steps::{Steps, steps};
+use super::steps::{REGULAR, Steps, steps};
 use super::wear::{Cliff, Erases, Faster};
 use super::{minus, wear};
 
 /// Times that a single request is measured.
 const TIMES: usize = 15;
+
+/// Times that reads are repeated whose shortest time counts.
+const AGAIN: usize = 3;
 
 /// Part of the device that reads are made in: at most 64 MiB.
 const MOST_REGION: u64 = 1 << 17;
@@ -93,7 +96,14 @@ impl Solid {
             .is_some_and(|faster| faster.after_mb_per_s.value < 0.9 * faster.before_mb_per_s.value)
     }
 
-    /// Time of a program once faster cells are used up; `None` when flushes do not wait for one.
+    /// Time of a stripe on the channel of its die, which comes before its program.
+    #[must_use]
+    pub fn stripe_over_channel_ns(&self) -> Interval {
+        let sectors = self.stripe_sectors.map_or(0.0, |stripe| stripe.value);
+        super::scaled(self.channel_sector_ns, sectors)
+    }
+
+    /// Time of a program, with its data's way over the channel, once faster cells are used up; `None` when flushes do not wait for one.
     #[must_use]
     pub fn program_ns(&self) -> Option<Interval> {
         if self.is_protected() {
@@ -141,11 +151,24 @@ impl Disk<'_, '_> {
         Ok(times.first().map_or(0.0, |time| time.took_ns() as f64))
     }
 
-    /// Two blocks at once: from the start of the first read to the end of the last.
+    /// Two blocks at once: from the start of the first read to the end of the last. The shortest of a few, since a host
+    /// only ever adds to a time.
     fn pair(&mut self, one: u64, other: u64) -> Result<f64, ProbeError> {
         let spans = [one, other].map(|lba| Span { lba, sectors: BLOCK });
-        let times = self.pen.target.read_all(&spans, 2)?;
-        Ok(elapsed_ns(&times))
+        let mut least = f64::INFINITY;
+        for _ in 0..AGAIN {
+            least = least.min(elapsed_ns(&self.pen.target.read_all(&spans, 2)?));
+        }
+        Ok(least)
+    }
+
+    /// The shortest of a few reads of the same sectors.
+    fn least(&mut self, lba: u64, sectors: u32) -> Result<f64, ProbeError> {
+        let mut least = f64::INFINITY;
+        for _ in 0..AGAIN {
+            least = least.min(self.read(lba, sectors)?);
+        }
+        Ok(least)
     }
 
     /// Writes in a row, from the end of the device on at its start again.
@@ -270,21 +293,28 @@ fn deep_writes(disk: &mut Disk<'_, '_>) -> Result<Rate, ProbeError> {
     Ok(Rate { depth, per_second: interval(&rates) })
 }
 
+/// Rows that are written to find the buffer.
+const BUFFER_TRIES: u64 = 3;
+
+/// Bytes of all rows that are written to find the buffer.
+pub(super) fn buffer_bytes(disk: &Disk<'_, '_>) -> u64 {
+    const MOST: u64 = 128 << 20;
+    BUFFER_TRIES * (disk.sectors() * 512 / 64).min(MOST)
+}
+
 /// The buffer, from writes in a row: they go in at the rate of the bus until it is full, and then at that of the cells.
 /// The line of the later ones, drawn back to the first, begins at the size of the buffer.
 pub(super) fn buffer(
     disk: &mut Disk<'_, '_>,
     sector_ns: f64,
 ) -> Result<Option<Interval>, ProbeError> {
-    const MOST: u64 = 128 << 20;
-    const TRIES: u64 = 3;
     let length = disk.pen.long();
-    let bytes = (disk.sectors() * 512 / 16).min(MOST);
-    if disk.left_bytes() < TRIES * bytes {
+    let bytes = buffer_bytes(disk) / BUFFER_TRIES;
+    if disk.left_bytes() < BUFFER_TRIES * bytes {
         return Ok(None);
     }
     let mut found = Vec::new();
-    for _ in 0..TRIES {
+    for _ in 0..BUFFER_TRIES {
         disk.pen.rest()?;
         let row = disk.row(bytes, length);
         let depth = disk.depth();
@@ -368,7 +398,10 @@ fn shape(
         return Ok(Shape::default());
     }
     let block = u64::from(BLOCK);
-    let conflict_ns = read_ns + 0.5 * (read_ns - buffered_ns).max(0.0);
+    let cells_ns = (read_ns - buffered_ns).max(0.0);
+    let conflict_ns = apart_ns(disk, (first, sectors), read_ns + 0.7 * cells_ns)?
+        .unwrap_or(read_ns)
+        + 0.5 * cells_ns;
     let scanned = SCANNED.min(sectors / block / 2);
     let begin = first + (sectors / 4) / block * block;
     let mut ends = Vec::new();
@@ -397,6 +430,24 @@ fn shape(
     Ok(Shape { stripe: Some(between(stripe)), dies, page })
 }
 
+/// Two blocks at once on different dies: the lower quartile of random pairs, as most are. `None` when these take longer
+/// than `most_ns`, so that there is one die.
+fn apart_ns(
+    disk: &mut Disk<'_, '_>,
+    region: Region,
+    most_ns: f64,
+) -> Result<Option<f64>, ProbeError> {
+    const PAIRS: usize = 32;
+    let mut times = Vec::with_capacity(PAIRS);
+    for _ in 0..PAIRS {
+        let [one, other] = [(); 2].map(|()| blocks(disk, region, 1));
+        let lba = |spans: &[Span]| spans.first().map_or(0, |span| span.lba);
+        times.push(disk.pair(lba(&one), lba(&other))?);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times.get(PAIRS / 4).copied().filter(|ns| *ns < most_ns))
+}
+
 /// The most frequent of some numbers, with the bounds of those between the first and the last tenth.
 fn usual(mut numbers: Vec<u64>) -> Option<[u64; 3]> {
     numbers.sort_unstable();
@@ -420,11 +471,11 @@ fn page(
     for start in starts.iter().copied().take(9) {
         let mut took = Vec::new();
         for nth in 0..(stripe / block).saturating_sub(1) {
-            took.push(disk.read(start + nth * block, 2 * BLOCK)?);
+            took.push(disk.least(start + nth * block, 2 * BLOCK)?);
         }
         let least = took.iter().copied().fold(f64::INFINITY, f64::min);
         // One block to a page makes every read of two a read of two pages.
-        let alone = disk.read(start, BLOCK)?;
+        let alone = disk.least(start, BLOCK)?;
         let base = if least > alone + 0.7 * cells_ns { alone } else { least };
         let crossing = took.iter().position(|took| *took > base + 0.5 * cells_ns);
         lengths.push(crossing.map_or(stripe, |nth| (nth as u64 + 1) * block));
@@ -480,7 +531,10 @@ pub(super) fn erases(disk: &mut Disk<'_, '_>, solid: &Solid) -> Result<Option<Er
                 took.push(disk.synced(length)?);
             }
         }
-        if let Some(found) = of_dies(&took, length, dies) {
+        // A period of one round of the dies is that of their programs.
+        let round = solid.dies.map_or(1, |[_, high]| u64::from(high)) * u64::from(length) * 512;
+        let is_erase = |found: &Erases| found.superblock_bytes.low > 1.5 * round as f64;
+        if let Some(found) = of_dies(&took, length, dies).filter(is_erase) {
             return Ok(Some(found));
         }
     }
@@ -489,11 +543,11 @@ pub(super) fn erases(disk: &mut Disk<'_, '_>, solid: &Solid) -> Result<Option<Er
 
 /// Periods of the erases on each die, together; `None` until every die has shown some.
 fn of_dies(took: &[f64], length: u32, dies: usize) -> Option<Erases> {
-    const LEAST: usize = 4;
+    const LEAST: usize = 6;
     let all = u64::from(length) * dies as u64 * 512;
     let of_die = |die: usize| {
         let took: Vec<f64> = took.iter().skip(die).step_by(dies).copied().collect();
-        steps(&took, all).filter(|found| found.count >= LEAST)
+        steps(&took, all).filter(|found| found.count >= LEAST && found.regular >= REGULAR)
     };
     let found: Option<Vec<Steps>> = (0..dies).map(of_die).collect();
     let found = found?;

@@ -9,6 +9,9 @@ mod tests;
 /// Fewest periods that count.
 const LEAST: usize = 3;
 
+/// Part of the periods that must be as long as the usual one before they count as regular.
+pub(super) const REGULAR: f64 = 0.75;
+
 /// Periods of a row of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Steps {
@@ -20,6 +23,8 @@ pub(super) struct Steps {
     pub(super) above_ns: Interval,
     /// Periods seen.
     pub(super) count: usize,
+    /// Part of them that is as long as the usual one.
+    pub(super) regular: f64,
 }
 
 /// The periods of a row of requests of `length` each, from their times in nanoseconds. Long requests closer to one
@@ -30,13 +35,22 @@ pub(super) fn steps(took: &[f64], length: u64) -> Option<Steps> {
     sorted.sort_by(|one, other| other.total_cmp(one));
     let third = sorted.get(LEAST - 1).copied()?;
     let is_clear = |limit: f64| took.iter().filter(|took| **took > limit).count() > LEAST;
-    let mut limit = usual * 1.4 + 20_000.0;
-    if !is_clear(limit) {
-        limit = f64::midpoint(usual, third);
-        if third < usual * 1.1 || !is_clear(limit) {
-            return None;
-        }
+    let [low, high] = [usual * 1.4 + 20_000.0, f64::midpoint(usual, third)];
+    let at = |limit: f64| of_limit(took, length, usual, limit);
+    let of_low = is_clear(low).then(|| at(low)).flatten();
+    if of_low.is_some_and(|found| found.regular >= REGULAR) {
+        return of_low;
     }
+    // Late answers of the host are long, too, but shorter than the steps, and follow no period.
+    let of_high = (third >= usual * 1.1 && is_clear(high)).then(|| at(high)).flatten();
+    [of_low, of_high]
+        .into_iter()
+        .flatten()
+        .reduce(|one, other| if other.regular > one.regular { other } else { one })
+}
+
+/// The periods of the requests that took longer than `limit`.
+fn of_limit(took: &[f64], length: u64, usual: f64, limit: f64) -> Option<Steps> {
     let places = starts(took, limit);
     let mut gaps: Vec<u64> =
         places.iter().zip(places.iter().skip(1)).map(|(one, next)| (next - one) as u64).collect();
@@ -45,7 +59,10 @@ pub(super) fn steps(took: &[f64], length: u64) -> Option<Steps> {
         return None;
     }
     let at = |part: usize| gaps.get((gaps.len() - 1) * part / 10).copied().unwrap_or_default();
-    let [low, period, high] = [1, 5, 9].map(|part| at(part) * length);
+    let [low, middle, high] = [1, 5, 9].map(at);
+    let is_usual = |gap: &&u64| gap.abs_diff(middle) <= 1 + middle / 16;
+    let regular = gaps.iter().filter(is_usual).count() as f64 / gaps.len() as f64;
+    let [low, period, high] = [low, middle, high].map(|gap| gap * length);
     let mut above: Vec<f64> =
         places.iter().filter_map(|place| Some(took.get(*place)? - usual)).collect();
     above.sort_by(f64::total_cmp);
@@ -55,6 +72,7 @@ pub(super) fn steps(took: &[f64], length: u64) -> Option<Steps> {
         between: Interval { value: period as f64, low: low as f64, high: high as f64 },
         above_ns: Interval { value: ns(5), low: ns(1), high: ns(9) },
         count: gaps.len(),
+        regular,
     })
 }
 

@@ -3,6 +3,7 @@ use super::{
 };
 use crate::file::{DeviceFile, Parameters};
 use crate::flash::FlashParameters;
+use crate::probe::tests::noisy::Noisy;
 use crate::probe::{ClassAccuracy, Label, Simulated};
 use crate::withheld::Withheld;
 use crate::{build, catalogue, load};
@@ -196,4 +197,47 @@ fn a_flash_device_too_small_is_refused() {
         refused.to_string(),
         "the device has 2048 sectors; probing needs at least 65536; name the whole disk, not a small partition"
     );
+}
+
+/// Probes the small disk through the noise of a host.
+fn noisy(more: &str) -> FlashFindings {
+    let mut target = Noisy::new(Simulated::new(build(&small(more, ""), 7)));
+    probe_flash(&mut target, 11, 2 * GIB, &mut |_| {}).unwrap()
+}
+
+#[test]
+fn a_solid_state_disk_is_found_through_the_noise_of_a_host() {
+    let findings = noisy("power_loss_protection = false");
+    let found = solid(&findings);
+    assert_eq!(found.stripe_sectors.unwrap().value, 64.0);
+    assert_eq!(found.page_sectors.unwrap().value, 32.0);
+    assert_eq!(found.dies, Some([4, 4]));
+    let superblock = found.erases.as_ref().unwrap().superblock_bytes;
+    assert_eq!(superblock.value, f64::from(4 * 16 * 32 * 1024), "{superblock:?}");
+    let buffer = found.buffer_bytes.unwrap().value / f64::from(1 << 20);
+    assert!((buffer - 1.0).abs() < 0.1, "{buffer} MiB");
+    let program_us = found.program_ns().unwrap().value / 1e3;
+    let program_us = program_us - found.stripe_over_channel_ns().value / 1e3;
+    assert!((program_us / 600.0 - 1.0).abs() < 0.05, "{program_us} us");
+}
+
+#[test]
+fn an_erase_block_that_noise_hides_is_a_range() {
+    let findings = noisy("power_loss_protection = true");
+    let found = solid(&findings);
+    assert_eq!((found.dies, found.stripe_sectors.unwrap().value), (Some([4, 4]), 64.0));
+    let mine = load(&flash_file(label(), &findings, None)).unwrap();
+    let Parameters::Ssd(parameters) = mine.parameters() else { panic!("{}", mine.name()) };
+    let exact = [f64::from(parameters.pages_per_block); 2];
+    let [low, high] = mine.ranges().get("ssd.pages_per_block").copied().unwrap_or(exact);
+    assert!((low..=high).contains(&16.0), "{low} to {high} pages, {:?}", found.erases);
+}
+
+#[test]
+fn a_probed_file_knows_discards_as_its_device_does() {
+    let file = catalogue().unwrap().remove("ssd-sata-250gb").unwrap();
+    let (_, findings) = probed(&file, GIB);
+    let mine = load(&flash_file(label(), &findings, None)).unwrap();
+    assert_eq!(mine.presented.max_discard_kib, file.presented.max_discard_kib);
+    assert_eq!(mine.presented.max_write_zeroes_kib, file.presented.max_write_zeroes_kib);
 }

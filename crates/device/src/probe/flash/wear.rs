@@ -3,7 +3,7 @@
 
 use super::super::head::BLOCK;
 use super::super::{Interval, News, ProbeError, Stage};
-use super::solid::{Disk, Solid, buffer, elapsed_ns, erases, of};
+use super::solid::{Disk, Solid, buffer, buffer_bytes, elapsed_ns, erases, of};
 
 /// Windows into which the writing is divided.
 const WINDOWS: u64 = 256;
@@ -85,14 +85,24 @@ pub(super) fn find(
     tell: &mut dyn FnMut(News),
 ) -> Result<(), ProbeError> {
     tell(News::Begins(Stage::FasterCells));
-    let capacity = disk.sectors() * 512;
+    let (capacity, all_bytes) = (disk.sectors() * 512, disk.budget_bytes);
     let window = (capacity / WINDOWS).clamp(WINDOW_BYTES[0], WINDOW_BYTES[1]);
     disk.next = 0;
     // What the experiments before have left in faster cells goes elsewhere meanwhile.
     disk.pen.wait(EMPTY_NS);
-    let windows = pour(disk, solid, window, capacity)?;
-    solid.row_mb_per_s = of(&windows.iter().map(|window| window.mb_per_s).collect::<Vec<_>>());
+    // The rows that tell the buffer have to be paid for, too.
+    let kept = buffer_bytes(disk);
+    disk.budget_bytes -= kept.min(disk.left_bytes() / 2);
+    let begun_bytes = disk.written_bytes;
+    // Erased cells tell the buffer best; where they are as fast as the bus, those behind the faster ones may not be.
     solid.buffer_bytes = buffer(disk, solid.sector_ns.value)?;
+    let before = disk.written_bytes - begun_bytes;
+    let windows = pour(disk, solid, [before, window, capacity])?;
+    disk.budget_bytes = all_bytes;
+    solid.row_mb_per_s = of(&windows.iter().map(|window| window.mb_per_s).collect::<Vec<_>>());
+    if solid.buffer_bytes.is_none() {
+        solid.buffer_bytes = buffer(disk, solid.sector_ns.value)?;
+    }
     if let Some(at) = fall(&windows) {
         let mut faster = faster(&windows, at, window);
         faster.refill_mb_per_s = refill(disk, solid, window, &faster)?;
@@ -114,18 +124,18 @@ pub(super) fn find(
     Ok(())
 }
 
-/// Writes in a row until the device is full, the bytes are used up, or the rate has fallen for good.
+/// Writes in a row until the device is full, the bytes are used up, or the rate has fallen for good: bytes written before,
+/// of a window, and of all.
 fn pour(
     disk: &mut Disk<'_, '_>,
     solid: &Solid,
-    window: u64,
-    most_bytes: u64,
+    [before, window, most_bytes]: [u64; 3],
 ) -> Result<Vec<Window>, ProbeError> {
     let length = disk.pen.target.geometry().max_request_bytes / 512 / BLOCK * BLOCK;
     let stripe = solid.stripe_sectors.map_or(0.0, |stripe| stripe.value * 512.0);
     let depth = disk.depth();
     let mut windows: Vec<Window> = Vec::new();
-    let mut written = 0.0;
+    let mut written = before as f64;
     while (written as u64) + window <= most_bytes && disk.left_bytes() > window {
         let row = disk.row(window, length.max(BLOCK));
         let begun_ns = disk.pen.target.now_ns();
@@ -189,7 +199,7 @@ fn refill(
 ) -> Result<Option<Interval>, ProbeError> {
     disk.pen.wait(REFILL_NS);
     let fine = (window / 8).max(WINDOW_BYTES[0]);
-    let windows = pour(disk, solid, fine, faster.bytes.value as u64)?;
+    let windows = pour(disk, solid, [0, fine, faster.bytes.value as u64])?;
     let is_fast = |window: &&Window| {
         let middle = f64::midpoint(faster.synced_before_ns.value, faster.synced_after_ns.value);
         let rate = f64::midpoint(faster.before_mb_per_s.value, faster.after_mb_per_s.value);

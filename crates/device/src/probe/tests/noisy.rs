@@ -7,13 +7,13 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A model whose requests take time on their way there and back, a few of them much.
-struct Noisy {
+pub(in crate::probe) struct Noisy {
     device: Simulated,
     random: Xoshiro256PlusPlus,
 }
 
 impl Noisy {
-    fn new(device: Simulated) -> Self {
+    pub(in crate::probe) fn new(device: Simulated) -> Self {
         Self { device, random: Xoshiro256PlusPlus::seed_from_u64(5) }
     }
 
@@ -45,6 +45,18 @@ impl Noisy {
     }
 }
 
+impl Noisy {
+    /// Requests at depth, each with its way there and back.
+    fn later(&mut self, mut times: Vec<Timed>) -> Vec<Timed> {
+        for time in &mut times {
+            time.end_ns += self.way_ns(25.0, 5.0) + self.way_ns(25.0, 8.0);
+        }
+        let last_ns = times.iter().map(|time| time.end_ns).max().unwrap_or(0);
+        self.wait_until(last_ns.max(self.now_ns()));
+        times
+    }
+}
+
 impl Target for Noisy {
     fn geometry(&self) -> Geometry {
         self.device.geometry()
@@ -60,7 +72,8 @@ impl Target for Noisy {
 
     fn read_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, ReadFailed> {
         if depth > 1 {
-            return self.device.read_all(requests, depth);
+            let times = self.device.read_all(requests, depth)?;
+            return Ok(self.later(times));
         }
         let read = |device: &mut Simulated, span| device.read_all(&[span], 1);
         requests.iter().map(|span| self.noisy(|device| read(device, *span))).collect()
@@ -70,7 +83,8 @@ impl Target for Noisy {
 impl WriteTarget for Noisy {
     fn write_all(&mut self, requests: &[Span], depth: u32) -> Result<Vec<Timed>, WriteFailed> {
         if depth > 1 {
-            return self.device.write_all(requests, depth);
+            let times = self.device.write_all(requests, depth)?;
+            return Ok(self.later(times));
         }
         let write = |device: &mut Simulated, span| device.write_all(&[span], 1);
         requests.iter().map(|span| self.noisy(|device| write(device, *span))).collect()
