@@ -112,20 +112,21 @@ impl ProbedDevice {
         // Disks behind the SCSI layer tell the commands that they take; for others the queue of the host is all there is.
         let depth_file = system.block(&whole).join("device/queue_depth");
         let depth = sysfs::read_number::<u32>(&depth_file)?.or(settings.nr_requests);
+        let zeroes = system.queue(&name)?.join("write_zeroes_max_bytes");
         let longest_kib = settings.max_sectors_kb.unwrap_or(LONGEST_KIB).clamp(4, LONGEST_KIB);
         let geometry = Geometry {
             sectors_512: bytes / 512,
             logical_block: settings.logical_block_bytes.unwrap_or(512),
             physical_block: settings.physical_block_bytes.unwrap_or(512),
-            queue_depth: depth.unwrap_or(1).clamp(1, MOST_DEPTH),
+            queue_depth: depth.unwrap_or(1).max(1),
             max_request_bytes: longest_kib * 1024,
             rotational: settings.rotational.unwrap_or(false),
             write_cache: settings.write_cache.as_deref() == Some("write back"),
-            max_discard_sectors: None,
-            max_write_zeroes_sectors: None,
+            max_discard_sectors: sectors_of(settings.discard_max_bytes),
+            max_write_zeroes_sectors: sectors_of(sysfs::read_number(&zeroes)?),
         };
         let buffer = |_| Aligned::zeroed(geometry.max_request_bytes.into());
-        let buffers = (0..geometry.queue_depth).map(buffer).collect();
+        let buffers = (0..geometry.queue_depth.min(MOST_DEPTH)).map(buffer).collect();
         let stat = system.block(&whole).join("stat");
         let begun = counters(&stat)?;
         let (scheduler, own) = (settings.scheduler, Own::default());
@@ -270,6 +271,12 @@ impl WriteTarget for ProbedWrites {
         self.device.file.sync_data().map_err(failed)?;
         Ok(Timed { start_ns, end_ns: MonotonicClock.now_ns() })
     }
+}
+
+/// A limit in bytes as sectors; `None` when the device does not know the command.
+fn sectors_of(bytes: Option<u64>) -> Option<u32> {
+    let sectors = bytes.filter(|bytes| *bytes > 0)? / 512;
+    Some(u32::try_from(sectors).unwrap_or(u32::MAX))
 }
 
 fn sectors(requests: &[Span]) -> u64 {
