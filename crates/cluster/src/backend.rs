@@ -1,9 +1,9 @@
 //! The backend of a run on a cluster: puts trials into the shared folder and waits for their records.
 
+use crate::beat::{BEAT, beat_interval};
 use crate::error::ClusterError;
 use crate::queue::{JobId, Live, Queue};
 use crate::spool::{Delivery, Outcome, Share, Sheet, Spool, Work};
-use crate::work::{BEAT, beat_interval};
 use seekwell_model::backend::{Backend, BackendError};
 use seekwell_model::plan::{Plan, PlannedTrial};
 use seekwell_model::record::Record;

@@ -11,6 +11,7 @@
 //! so it does not matter which worker runs it, nor whether two do.
 
 mod backend;
+mod beat;
 mod clients;
 mod error;
 #[cfg(test)]

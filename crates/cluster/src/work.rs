@@ -1,6 +1,7 @@
 //! A worker: takes trials out of the shared folder until the session has no more.
 
 use crate::backend::Unit;
+use crate::beat::beat_interval;
 use crate::error::ClusterError;
 use crate::spool::{Line, Outcome, Share, Sheet, Spool};
 use seekwell_model::backend::BackendError;
@@ -22,15 +23,6 @@ const LOOKS: u32 = 4;
 /// nodes.
 const MOST_DOUBLINGS: u32 = 3;
 
-/// Time between two heartbeats of a session, and of each of a few workers.
-pub(crate) const BEAT: Duration = Duration::from_secs(2);
-
-/// Share of that time for each worker, so that the heartbeats of many are no more than 100 a second.
-const BEAT_EACH: Duration = Duration::from_millis(10);
-
-/// Longest time between two heartbeats of a worker.
-const SLOWEST_BEAT: Duration = Duration::from_secs(15);
-
 /// Time after which a session without a heartbeat is believed dead. Its next one continues the run.
 const SESSION_SILENT: Duration = Duration::from_secs(60);
 
@@ -41,11 +33,6 @@ pub struct Worked {
     pub trials: u64,
     /// True if its session died before the end of the run.
     pub is_orphan: bool,
-}
-
-/// Time between two heartbeats of each of so many workers.
-pub(crate) fn beat_interval(workers: u32) -> Duration {
-    (BEAT_EACH * workers).clamp(BEAT, SLOWEST_BEAT)
 }
 
 /// Runs trials until the session stops its workers, removes the folder, or dies. By trial, each result is in the folder

@@ -1,6 +1,7 @@
 //! From a trace to a lab: the axes that can matter for a recorded load.
 
 use crate::error::SessionError;
+use crate::load_folder::{self, percent};
 use crate::tried::{duration, quoted};
 use seekwell_model::filesystems::{FilesystemDefinition, filesystem};
 use seekwell_model::units::{Bytes, Nanos};
@@ -10,7 +11,6 @@ use seekwell_trace::{Trace, TraceError};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-pub(crate) mod folder;
 #[cfg(test)]
 mod tests;
 
@@ -72,7 +72,7 @@ impl Advised {
         sentences.extend(between.and_then(|between| between.sentence(&summary)));
         let filesystems = self.drafted(matters);
         let stacks = (filesystems.len() * schedulers.len()) as u64;
-        sentences.extend(folder::sentence(&summary, &plan, only.as_deref()));
+        sentences.extend(load_folder::sentence(&summary, &plan, only.as_deref()));
         let rounds = if self.time.is_some() { ROUNDS } else { ROUNDS_DRAFTED };
         let trials = stacks * rounds;
         sentences.push(cost(stacks, rounds, &plan));
@@ -86,7 +86,7 @@ impl Advised {
     fn read(&self) -> Result<(Summary, Option<String>, Plan), ReplayError> {
         let trace = Trace::open(&self.trace)?;
         let summary = Summary::of(&trace)?;
-        let (only, plan) = folder::chosen(&trace, &summary, self.only.as_ref())?;
+        let (only, plan) = load_folder::chosen(&trace, &summary, self.only.as_ref())?;
         Ok((summary, only, plan))
     }
 
@@ -211,11 +211,6 @@ fn room(summary: &Summary, plan: &Plan) -> Bytes {
     let used = plan.tree_bytes().saturating_add(summary.writes.bytes);
     let needed = used.saturating_mul(2).max(LEAST_BYTES);
     Bytes(needed.checked_next_multiple_of(LEAST_BYTES).unwrap_or(needed))
-}
-
-#[allow(clippy::cast_precision_loss, reason = "shown in whole seconds and per cent")]
-fn percent(part: u64, whole: u64) -> String {
-    format!("{:.0} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
 /// The sentence about a load that storage does not hold back.

@@ -30,6 +30,7 @@ mod guests;
 mod host;
 mod kept;
 mod leftovers;
+mod load_folder;
 mod loaded;
 mod machine;
 mod manifest;

@@ -1,7 +1,7 @@
 //! A lab from a few arguments, for a question that does not need a lab file.
 
-use crate::advised::folder::chosen;
 use crate::error::SessionError;
+use crate::load_folder::chosen;
 use crate::loaded::Session;
 use crate::options::Options;
 use crate::resolved::{LabText, Resolved};

@@ -99,7 +99,7 @@ pub fn flash_file(label: Label, findings: &FlashFindings, accuracy: Option<&Accu
     text
 }
 
-/// What the device says of requests without data, below the other facts that it presents.
+/// Limits that the device presents for requests without data.
 fn limits(text: &mut String, found: &Geometry) {
     const MOST_KIB: u32 = 4_194_304;
     for (key, sectors) in [

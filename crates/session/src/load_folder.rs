@@ -1,6 +1,5 @@
 //! The folder that a replay is limited to, told from the recorded calls.
 
-use super::percent;
 use crate::traces;
 use seekwell_replay::{Plan, ReplayError};
 use seekwell_trace::Trace;
@@ -67,7 +66,7 @@ fn busiest(summary: &Summary, walked: Option<&str>) -> Option<String> {
 }
 
 /// A sentence about a folder with less than half of the time in calls.
-pub(super) fn sentence(summary: &Summary, plan: &Plan, only: Option<&str>) -> Option<String> {
+pub(crate) fn sentence(summary: &Summary, plan: &Plan, only: Option<&str>) -> Option<String> {
     let only = only?;
     let inside_ns = plan.recorded().inside_ns.min(summary.in_calls_ns);
     let share = ratio(inside_ns, summary.in_calls_ns);
@@ -86,6 +85,12 @@ pub(super) fn sentence(summary: &Summary, plan: &Plan, only: Option<&str>) -> Op
 #[allow(clippy::cast_precision_loss, reason = "a share")]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
+}
+
+/// A share as people read it.
+#[allow(clippy::cast_precision_loss, reason = "shown in whole seconds and per cent")]
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    format!("{:.0} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
 #[cfg(test)]
