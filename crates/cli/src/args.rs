@@ -159,7 +159,7 @@ impl BackendArgs {
 
     /// The options of a session.
     pub fn options(&self) -> Options {
-        let usual = if self.is_elsewhere() { "virtual" } else { "host" };
+        let usual = if self.on.is_empty() { "host" } else { "virtual" };
         let place = self.place.as_deref().unwrap_or(usual);
         Options {
             backend: place.to_owned(),

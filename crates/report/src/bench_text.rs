@@ -52,6 +52,8 @@ fn beyond(steps: &[BenchStep]) -> String {
         ("thread_mb_per_s_min", "slowest thread"),
         ("thread_mb_per_s_max", "fastest thread"),
         ("imbalance", "imbalance"),
+        ("checked_bytes", "written and read back"),
+        ("wrong_bytes", "with wrong content"),
     ];
     let mut out = String::new();
     for step in steps {

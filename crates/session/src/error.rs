@@ -294,6 +294,14 @@ pub enum SessionError {
         /// The file.
         named: String,
     },
+    /// A manifest of a lab on a device of the host.
+    #[error(
+        "{device} is a device of the host, and pods run trials in guests; write model = \"NAME\" into the lab (seekwell device list), or add --model NAME to the manifest's options"
+    )]
+    ManifestDevice {
+        /// The device.
+        device: String,
+    },
     /// An old run file cannot be renamed.
     #[error("cannot rename {}: {source}", path.display())]
     SetAside {
@@ -332,7 +340,8 @@ impl SessionError {
             | Self::TraceRoom { .. }
             | Self::Sbatch { .. }
             | Self::HostApart
-            | Self::ManifestFile { .. } => Kind::Usage,
+            | Self::ManifestFile { .. }
+            | Self::ManifestDevice { .. } => Kind::Usage,
             Self::Refused(_) | Self::NotSeen { .. } => Kind::Refused,
             _ => Kind::Failed,
         }

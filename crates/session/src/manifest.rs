@@ -5,7 +5,7 @@ use crate::error::SessionError;
 use crate::resolved::LabText;
 use seekwell_cluster::Manifest;
 use seekwell_model::lab::Lab;
-use seekwell_model::stack::Backing;
+use seekwell_model::stack::{Backing, Device};
 use seekwell_model::workloads::WorkloadParams;
 
 #[cfg(test)]
@@ -34,6 +34,12 @@ pub fn manifest(lab: &LabText<'_>, pods: InCluster) -> Result<String, SessionErr
     let file = seekwell_spec::read_lab_bytes(&lab.bytes, &lab.name)?;
     if let Some(named) = named_file(&file.lab) {
         return Err(SessionError::ManifestFile { named });
+    }
+    let replaced =
+        pods.options.iter().any(|word| word.starts_with("--model") || word.starts_with("--on"));
+    let of_host = |device: &&Device| !matches!(device.backing, Backing::Model { .. });
+    if let Some(device) = file.lab.devices.iter().find(of_host).filter(|_| !replaced) {
+        return Err(SessionError::ManifestDevice { device: device.name.clone() });
     }
     let InCluster { image, workers, claim, storage_class, options } = pods;
     let text = String::from_utf8_lossy(&lab.bytes).into_owned();

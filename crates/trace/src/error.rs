@@ -63,6 +63,16 @@ pub enum TraceError {
         /// Folder.
         path: PathBuf,
     },
+    /// The imported file has no call on a file and no request.
+    #[error("{} has no call on files and no request: {other} records of other kinds, {damaged} unreadable; check that it was recorded with the options that the how-to names, and that the format is right", path.display())]
+    Nothing {
+        /// Imported file.
+        path: PathBuf,
+        /// Records of other kinds.
+        other: u64,
+        /// Records that could not be read.
+        damaged: u64,
+    },
     /// The imported text is not what it should be.
     #[error("{}, line {line}: {problem}", path.display())]
     Import {

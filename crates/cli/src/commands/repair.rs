@@ -24,9 +24,10 @@ pub fn run(arguments: &RepairArgs) -> Result<Exit, Failure> {
         terminal::talk(&format!("lost: {lost}"));
     }
     terminal::data(&format!(
-        "{} trials saved; wrote {}. Plan and environment of a damaged file have no checksum: read \
+        "{} trials saved, {} planned; wrote {}. Plan and environment of a damaged file have no checksum: read \
          them. Run what is missing with: {}",
         done.saved,
+        done.plan.trials.len(),
         target.display(),
         run::continuing_plan(&target, &done.plan, &done.environment)
     ));

@@ -12,7 +12,7 @@ use seekwell_model::metrics::Unit;
 use seekwell_report::{LoadPage, LoadPicture};
 use seekwell_trace::export::{self, Table as Exporting};
 use seekwell_trace::filter::Filter;
-use seekwell_trace::import::{self, Table};
+use seekwell_trace::import::{self, Imported, Table};
 use seekwell_trace::info::{Summary, Timeline, text};
 use seekwell_trace::split::By;
 use seekwell_trace::{Trace, TraceError, merge};
@@ -140,7 +140,7 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
         let here = folder.as_os_str().is_empty();
         reach = reach.reading(if here { Path::new(".") } else { folder });
     }
-    let imported = filling(reach, output, || match arguments.format {
+    let read = || match arguments.format {
         TraceFormat::Strace => import::strace(input, output),
         TraceFormat::Perf => import::perf(input, output),
         TraceFormat::Blktrace => import::blktrace(input, output),
@@ -153,6 +153,12 @@ fn import(arguments: &TraceImportArgs) -> Result<Exit, Failure> {
         TraceFormat::Mqsim => import::table(Table::Mqsim, input, output),
         TraceFormat::Systor => import::table(Table::Systor, input, output),
         TraceFormat::Fiu => import::table(Table::Fiu, input, output),
+    };
+    let imported = filling(reach, output, || match read()? {
+        Imported { events: 0, other, damaged } => {
+            Err(TraceError::Nothing { path: input.clone(), other, damaged })
+        }
+        imported => Ok(imported),
     })?;
     terminal::talk(&terminal::harmless(&format!(
         "wrote {}: {} events; {} records of other kinds, {} unreadable",

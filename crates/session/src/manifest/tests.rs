@@ -1,12 +1,16 @@
 use super::*;
 
 fn manifest_of(lab: &str) -> Result<String, SessionError> {
+    manifest_with(lab, &[])
+}
+
+fn manifest_with(lab: &str, options: &[&str]) -> Result<String, SessionError> {
     let pods = InCluster {
         image: "seekwell:1".to_owned(),
         workers: 2,
         claim: Some("shared".to_owned()),
         storage_class: None,
-        options: vec![],
+        options: options.iter().map(|&word| word.to_owned()).collect(),
     };
     manifest(&LabText::new("lab.toml", lab), pods)
 }
@@ -50,4 +54,16 @@ fn a_lab_that_names_files_is_refused() {
     );
     let wrong = message("[lab]\n");
     assert!(wrong.contains("lab.toml"), "{wrong}");
+}
+
+#[test]
+fn a_lab_on_a_device_of_the_host_needs_a_model() {
+    let lab = LAB.replace("model = \"maxtor-6y080l0\"", "loop = \"1GiB\"");
+    assert_eq!(
+        manifest_of(&lab).unwrap_err().to_string(),
+        "disk is a device of the host, and pods run trials in guests; write model = \"NAME\" into the lab \
+         (seekwell device list), or add --model NAME to the manifest's options"
+    );
+    let replaced = manifest_with(&lab, &["--model", "maxtor-6y080l0"]).unwrap();
+    assert!(replaced.contains("maxtor-6y080l0"), "{replaced}");
 }

@@ -116,7 +116,7 @@ fn check_sizes(lab: &Lab, positions: &Positions) -> Result<(), Problem> {
                     kind.name, definition.minimum
                 );
                 let remedy =
-                    format!("write size = \"{}\" or more, or exclude the pair", definition.minimum);
+                    format!("make it \"{}\" or more, or exclude the pair", definition.minimum);
                 return Err(Problem::new(place, message, remedy));
             }
             for workload in &lab.workloads {
@@ -131,7 +131,7 @@ fn check_sizes(lab: &Lab, positions: &Positions) -> Result<(), Problem> {
                     let enough =
                         Bytes::mib(needed.0.saturating_mul(5).div_ceil(4 * Bytes::mib(1).0));
                     let remedy =
-                        format!("write size = \"{enough}\" or more, or make the workload smaller");
+                        format!("make it \"{enough}\" or more, or make the workload smaller");
                     return Err(Problem::new(place, message, remedy));
                 }
             }

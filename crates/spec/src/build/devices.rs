@@ -133,7 +133,7 @@ fn image_size(table: &Checked) -> Result<Bytes, Problem> {
     }
     let message = format!("an image of {size} does not end at a block of 4096 bytes");
     let whole = Bytes(size.0.next_multiple_of(4096));
-    Err(Problem::new(table.place("size"), message, format!("write size = \"{whole}\"")))
+    Err(Problem::new(table.place("size"), message, format!("make it \"{whole}\"")))
 }
 
 fn sector(table: &Checked) -> Result<Bytes, Problem> {
