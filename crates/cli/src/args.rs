@@ -406,8 +406,6 @@ impl TryArgs {
     }
 }
 
-/// Filesystems that `advise` compares unless told otherwise.
-pub const ADVISED_FILESYSTEMS: &str = "ext4,xfs,btrfs";
 /// I/O schedulers that `advise` compares unless told otherwise.
 pub const ADVISED_SCHEDULERS: &str = "none,mq-deadline";
 
@@ -428,7 +426,7 @@ pub struct AdviseArgs {
         long = "fs",
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = ADVISED_FILESYSTEMS
+        default_value = "ext4,xfs,btrfs"
     )]
     pub filesystems: Vec<String>,
     /// I/O schedulers to compare where they can matter; the first one is used elsewhere

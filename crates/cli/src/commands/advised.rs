@@ -1,10 +1,11 @@
 //! `seekwell advise`: from a trace to an answer.
 
-use crate::args::{ADVISED_FILESYSTEMS, ADVISED_SCHEDULERS, AdviseArgs};
+use crate::args::{ADVISED_SCHEDULERS, AdviseArgs};
 use crate::commands::deadline::Deadline;
 use crate::commands::{report, run, tried};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
+use seekwell_model::filesystems::USUAL_FILESYSTEMS;
 use seekwell_model::units::Nanos;
 use seekwell_report::shell_word;
 use seekwell_session::{Session, Tried};
@@ -51,15 +52,12 @@ fn again(arguments: &AdviseArgs, time: Nanos) -> String {
     if let Some(only) = &arguments.only {
         add("--only", only);
     }
-    let lists = [
-        ("--fs", &arguments.filesystems, ADVISED_FILESYSTEMS),
-        ("--sched", &arguments.schedulers, ADVISED_SCHEDULERS),
-    ];
-    for (option, names, usual) in lists {
-        let names = names.join(",");
-        if names != usual {
-            add(option, &names);
-        }
+    if arguments.filesystems != USUAL_FILESYSTEMS {
+        add("--fs", &arguments.filesystems.join(","));
+    }
+    let schedulers = arguments.schedulers.join(",");
+    if schedulers != ADVISED_SCHEDULERS {
+        add("--sched", &schedulers);
     }
     add("--for", &format!("{}min", time.0.div_ceil(60_000_000_000)));
     let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
