@@ -58,7 +58,7 @@ fn a_trace_that_cannot_be_replayed_is_said_once_and_before_any_trial() {
         "seekwell: usage: workload load: DIR/t is not a trace: trace.json not found; give the folder \
          that capture or import wrote, or the file of `trace pack`\n"
     );
-    import(path, "7 1700000000.000100 getpid() = 7 <0.000020>\n");
+    import(path, "7 1700000000.000100 read(3<pipe:[7]>, \"x\", 1) = 1 <0.000020>\n");
     assert!(
         said(&lab(path, "64MiB")).contains("no call on a file"),
         "{}",
