@@ -20,7 +20,9 @@ pub(crate) fn chosen(
     only: Option<&String>,
 ) -> Result<(Option<String>, Plan), ReplayError> {
     let (walked, plan) = traces::chosen(trace, only)?;
-    match busiest(summary, walked.as_deref()).filter(|_| only.is_none()) {
+    // Several trees were chosen when the load was recorded.
+    let is_chosen = only.is_some() || trace.meta().initial.len() > 1;
+    match busiest(summary, walked.as_deref()).filter(|_| !is_chosen) {
         Some(folder) => traces::chosen(trace, Some(&folder)),
         None => Ok((walked, plan)),
     }

@@ -35,8 +35,9 @@ pub fn manifest(lab: &LabText<'_>, pods: InCluster) -> Result<String, SessionErr
     if let Some(named) = named_file(&file.lab) {
         return Err(SessionError::ManifestFile { named });
     }
-    let replaced =
-        pods.options.iter().any(|word| word.starts_with("--model") || word.starts_with("--on"));
+    let is_on_host = pods.options.iter().any(|word| word == "host" || word == "--place=host");
+    let replaced = is_on_host
+        || pods.options.iter().any(|word| word.starts_with("--model") || word.starts_with("--on"));
     let of_host = |device: &&Device| !matches!(device.backing, Backing::Model { .. });
     if let Some(device) = file.lab.devices.iter().find(of_host).filter(|_| !replaced) {
         return Err(SessionError::ManifestDevice { device: device.name.clone() });

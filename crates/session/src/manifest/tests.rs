@@ -66,4 +66,5 @@ fn a_lab_on_a_device_of_the_host_needs_a_model() {
     );
     let replaced = manifest_with(&lab, &["--model", "maxtor-6y080l0"]).unwrap();
     assert!(replaced.contains("maxtor-6y080l0"), "{replaced}");
+    assert!(manifest_with(&lab, &["--place", "host"]).is_ok(), "the disks of the nodes");
 }
