@@ -43,7 +43,9 @@ fn a_recorded_command_is_summarized() {
     let shown = seekwell(directory.path()).args(["trace", "info", "t.trace"]).output().unwrap();
     let shown = data(&shown);
     assert!(shown.contains("\nA device without any delay would save at most "), "{shown}");
-    assert!(shown.contains(" of that time in "), "{shown}");
+    // A slow machine starts programs for so long that files hardly matter; then no cause is named.
+    let hardly_waits = shown.starts_with("It hardly waits for files: ");
+    assert!(hardly_waits || shown.contains(" of that time in "), "{shown}");
     let greeting = directory.path().canonicalize().unwrap().join("greeting");
     assert!(shown.contains(&*greeting.to_string_lossy()), "{shown}");
     let mut json = seekwell(directory.path());
