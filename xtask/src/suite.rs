@@ -43,6 +43,7 @@ const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 /// When cargo cannot be started or the machine's state cannot be read.
 pub fn command(root: &Path) -> Result<bool> {
     let mut tally = Tally::default();
+    let mut kernel = headed("lab kernel", || kernel::begin(root))?;
     // Where the output goes to a file, rustfmt alone would colour it all the same.
     let colour = if io::stdout().is_terminal() { "auto" } else { "never" };
     let fmt = ["fmt", "--all", "--check", "--", "--color", colour];
@@ -59,7 +60,6 @@ pub fn command(root: &Path) -> Result<bool> {
             tally.fail(name, "see above");
         }
     }
-    headed("lab kernel", || kernel::provide(root))?;
     let show = &mut io::stdout();
     let run = TestRun {
         root,
@@ -67,6 +67,7 @@ pub fn command(root: &Path) -> Result<bool> {
         environment: environment(),
         look: Machine::look,
         settle: SETTLE,
+        ready: || kernel.finish(),
         show,
     };
     headed("cargo test", || run.run(&mut tally))?;
@@ -104,7 +105,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<bool> {
 }
 
 /// A run of the tests.
-struct TestRun<'a, L> {
+struct TestRun<'a, L, R> {
     root: &'a Path,
     /// Arguments of cargo that select the packages.
     selection: &'a [&'a str],
@@ -113,17 +114,20 @@ struct TestRun<'a, L> {
     look: L,
     /// Time within which things must disappear.
     settle: Duration,
+    /// Provides what the tests need in addition to their programs.
+    ready: R,
     /// Gets what the tests print, each test program's output in one piece.
     show: &'a mut (dyn Write + Send),
 }
 
-impl<L: Fn() -> Result<Machine>> TestRun<'_, L> {
+impl<L: Fn() -> Result<Machine>, R: FnMut() -> Result<()>> TestRun<'_, L, R> {
     /// Runs all tests, with a temporary folder and a skip log of their own.
     fn run(mut self, tally: &mut Tally) -> Result<()> {
         let Some(programs) = programs::build(self.root, self.selection, &self.environment)? else {
             tally.fail("cargo test", "a test did not build");
             return Ok(());
         };
+        (self.ready)()?;
         let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
         let temporary = scratch.path().join("tmp");
         fs::create_dir(&temporary)?;

@@ -1,7 +1,8 @@
 //! The kernel that tests of the virtual backend run: one that was built before, or the reduced one, built
-//! now. Without either, those tests are skipped and counted.
+//! during the checks and the compilation of the tests. Without either, those tests are skipped and counted.
 
 use std::path::Path;
+use std::process::Child;
 
 use anyhow::Result;
 
@@ -17,23 +18,48 @@ const PROGRAM: [&str; 8] =
 /// Marks kernels that another version of the program made.
 const OLD: &str = "made by another version";
 
-/// Says which kernel the tests will run, and builds the reduced one when there is none.
+/// A kernel that is being built, if one is.
+#[derive(Debug)]
+pub struct Building(Option<Child>);
+
+/// Says which kernel the tests will run, and begins to build the reduced one when there is none.
 ///
 /// # Errors
 ///
 /// When cargo cannot be started.
-pub fn provide(root: &Path) -> Result<bool> {
+pub fn begin(root: &Path) -> Result<Building> {
     let list = cargo_command(root).args(PROGRAM).args(["kernel", "list"]).output()?;
     if let Some(kernel) = current(&String::from_utf8_lossy(&list.stdout)) {
         eprintln!("built before: {kernel}");
-        return Ok(true);
+        return Ok(Building(None));
     }
     let build = ["kernel", "build", "--set", "reduced"];
-    let built = cargo_command(root).args(PROGRAM).args(build).status()?;
-    if !built.success() {
-        eprintln!("there is no lab kernel, so tests of the virtual backend will be skipped");
+    Ok(Building(Some(cargo_command(root).args(PROGRAM).args(build).spawn()?)))
+}
+
+impl Building {
+    /// Waits until it is built.
+    ///
+    /// # Errors
+    ///
+    /// When the process cannot be waited for.
+    pub fn finish(&mut self) -> Result<()> {
+        let Some(mut build) = self.0.take() else { return Ok(()) };
+        if !build.wait()?.success() {
+            eprintln!("there is no lab kernel, so tests of the virtual backend will be skipped");
+        }
+        Ok(())
     }
-    Ok(built.success())
+}
+
+/// A check that ends early leaves no compilers behind.
+impl Drop for Building {
+    fn drop(&mut self) {
+        if let Some(mut build) = self.0.take() {
+            // It ends when the compilation does; a kernel that is built is not lost.
+            let _ = build.wait();
+        }
+    }
 }
 
 /// The first line of a list of kernels that names one of this version.

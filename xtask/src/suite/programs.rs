@@ -53,6 +53,8 @@ impl Program {
             ("bench", "agreement") => true,
             // Reads kept files.
             ("cli", "kept_verdicts") => false,
+            // Draws made runs in a browser; runs guests.
+            ("cli", "page" | "virtual") => false,
             (room, _) => !ASIDE.contains(&room),
         }
     }

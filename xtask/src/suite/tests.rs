@@ -26,7 +26,8 @@ fn run(tests: &str) -> Tally {
     let mut shown = Vec::new();
     let show = &mut shown;
     let selection = &["--offline"];
-    TestRun { root, selection, environment, look, settle: Duration::ZERO, show }
+    let ready = || Ok(());
+    TestRun { root, selection, environment, look, settle: Duration::ZERO, ready, show }
         .run(&mut tally)
         .unwrap();
     assert!(String::from_utf8(shown).unwrap().contains("running"));

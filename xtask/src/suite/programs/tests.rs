@@ -31,5 +31,6 @@ fn only_tests_that_are_known_to_leave_the_machine_alone_run_beside_others() {
     assert!(found("crates/bench", "agreement").touches_the_machine());
     assert!(!found("crates/bench", "noise").touches_the_machine());
     assert!(!found("crates/cli", "kept_verdicts").touches_the_machine());
+    assert!(!found("crates/cli", "virtual").touches_the_machine());
     assert!(!found("crates/stats", "seekwell_stats").touches_the_machine());
 }
