@@ -18,7 +18,7 @@ pub use traces::{
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use seekwell_model::units::{Bytes, Nanos};
+use seekwell_model::units::{Bytes, Nanos, UnitError};
 use seekwell_session::{Advised, Change, CpuCharge, More, Options, Price, Tried, backends};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -274,14 +274,15 @@ pub struct RunArgs {
         long = "for",
         value_name = "TIME",
         requires = "resume",
-        conflicts_with = "until_decided"
+        conflicts_with = "until_decided",
+        value_parser = some_time
     )]
     pub time: Option<Nanos>,
     /// With --resume: add rounds until the verdict is clear, even to a finished run
     #[arg(long, requires = "resume", requires = "at_most")]
     pub until_decided: bool,
     /// Longest time of --until-decided, which it implies
-    #[arg(long, value_name = "TIME", requires = "resume", conflicts_with = "time")]
+    #[arg(long, value_name = "TIME", requires = "resume", conflicts_with = "time", value_parser = some_time)]
     pub at_most: Option<Nanos>,
     /// Backend.
     #[command(flatten)]
@@ -369,7 +370,7 @@ pub struct TryArgs {
     #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "none")]
     pub schedulers: Vec<String>,
     /// Time limit for all trials together; the run ends earlier if the verdict is clear
-    #[arg(long = "for", value_name = "TIME", default_value = "2min")]
+    #[arg(long = "for", value_name = "TIME", default_value = "2min", value_parser = some_time)]
     pub time: Nanos,
     /// Size of the scratch image
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
@@ -419,7 +420,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "DIR")]
     pub only: Option<String>,
     /// Run the lab for at most this time; without it the lab is shown
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
     pub time: Option<Nanos>,
     /// Filesystems to compare
     #[arg(
@@ -498,11 +499,11 @@ pub struct ReportArgs {
 pub struct WatchArgs {
     /// Disk or partition; it is not opened, and nothing is written to it
     pub device: PathBuf,
-    /// Length of an interval
-    #[arg(short, long, value_name = "TIME", default_value = "1s")]
+    /// Length of an interval, 10ms or more
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub interval: Nanos,
     /// End after this number of intervals
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Keep the timeline and the requests as a run file, for `seekwell report`
     #[arg(long, value_name = "FILE")]
@@ -542,6 +543,34 @@ pub struct CompareArgs {
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// A time in which something can happen.
+///
+/// # Errors
+/// A message when it is no time, or zero.
+pub fn some_time(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error: UnitError| error.to_string())?;
+    match time.0 {
+        0 => Err("nothing can happen in no time; write a longer one, such as 2min".to_owned()),
+        _ => Ok(time),
+    }
+}
+
+/// Shorter intervals tell nothing: the kernel counts busy time in milliseconds.
+const SHORTEST_INTERVAL: Nanos = Nanos(10_000_000);
+
+/// The length of an interval of `watch`.
+///
+/// # Errors
+/// A message when it is no time, or too short.
+fn interval(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error: UnitError| error.to_string())?;
+    if time < SHORTEST_INTERVAL {
+        return Err("the kernel counts busy time in milliseconds; write 10ms or more, such as 1s"
+            .to_owned());
+    }
+    Ok(time)
 }
 
 /// A share as people write it: `5%` or `0.05`.

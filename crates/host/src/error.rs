@@ -44,7 +44,7 @@ pub enum Error {
     },
     /// An image does not fit.
     #[error(
-        "an image of {needed} does not fit into {place}: {available} are free; \
+        "an image of {needed} does not fit into {place}: it can have {available} there; \
          free some space, make the device smaller or name another directory"
     )]
     NoSpace {

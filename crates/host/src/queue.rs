@@ -214,7 +214,10 @@ impl Setter<'_> {
         Error::Setting {
             device: self.device.to_owned(),
             what: format!("the kernel rejects the scheduler '{wanted}' ({error})"),
-            remedy: format!("choose one of {}", offered.join(", ")),
+            remedy: match offered.iter().any(|name| name == wanted) {
+                true => "it offers that one, so look at the kernel's log".to_owned(),
+                false => format!("choose one of {}", offered.join(", ")),
+            },
         }
     }
 

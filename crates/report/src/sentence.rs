@@ -73,6 +73,9 @@ pub fn decision_word(kind: VerdictKind, decision: Option<Decision>) -> &'static 
 }
 
 fn evidence(verdict: &Verdict) -> String {
+    if verdict.rounds == 0 {
+        return "no complete round".to_owned();
+    }
     let rounds = if verdict.rounds == 1 { "round" } else { "rounds" };
     format!("{} confidence, {} {rounds}", exact_percent(verdict.confidence), verdict.rounds)
 }

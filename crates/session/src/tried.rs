@@ -12,6 +12,7 @@ use seekwell_spec::Diagnostic;
 use seekwell_trace::Trace;
 use seekwell_trace::info::Summary;
 use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
@@ -84,6 +85,17 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
+/// The reason for which a path without a recording is no program either.
+fn no_work(path: &Path) -> Option<String> {
+    let shown = path.display();
+    let Ok(found) = path.metadata() else { return Some(format!("there is no '{shown}'")) };
+    if found.is_dir() {
+        return Some(format!("the folder '{shown}' holds no recording"));
+    }
+    let is_program = found.permissions().mode() & 0o111 != 0;
+    (!is_program).then(|| format!("'{shown}' is neither a recording nor a program"))
+}
+
 impl Tried {
     fn kind(&self) -> Option<&'static Kind> {
         KINDS.iter().find(|kind| kind.name == self.work)
@@ -115,6 +127,11 @@ impl Tried {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
         let problem = if self.kind().is_some() || self.trace.is_some() {
             return Ok(());
+        } else if work.contains('/') && work.chars().all(|c| c == '/' || is_name(c)) {
+            match no_work(Path::new(work)) {
+                None => return Ok(()),
+                Some(problem) => format!("{problem}; write {known}, a command or a recording"),
+            }
         } else if workload_kind(work).is_some() {
             format!("try has no kind '{work}'; write {known} or a command, or write a lab")
         } else if work.chars().all(is_name) && !is_program(work) {

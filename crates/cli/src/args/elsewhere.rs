@@ -136,7 +136,7 @@ pub struct ClientsArgs {
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     pub transfer: Bytes,
     /// End making and writing after this time; what is there by then is read
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = super::some_time)]
     pub stonewall: Option<Nanos>,
     /// Print JSON, with the figures of each client
     #[arg(long)]

@@ -36,7 +36,7 @@ pub struct CaptureArgs {
     #[arg(long = "path", value_name = "DIR")]
     pub paths: Vec<PathBuf>,
     /// End after this time [default: with the command or process, or at Ctrl-C]
-    #[arg(long = "for", alias = "time", value_name = "TIME")]
+    #[arg(long = "for", alias = "time", value_name = "TIME", value_parser = super::some_time)]
     pub time: Option<Nanos>,
     /// Leave out block requests
     #[arg(long)]

@@ -26,8 +26,6 @@ use std::time::Duration;
 const LINES_PER_TITLE: u64 = 20;
 /// Time between two checks for keys and signals.
 const LOOK: Duration = Duration::from_millis(100);
-/// Shorter intervals tell nothing: the kernel counts busy time in milliseconds.
-const SHORTEST: Duration = Duration::from_millis(10);
 
 /// Watches a device until `--count` intervals passed, `q` or Ctrl-C.
 ///
@@ -73,7 +71,7 @@ impl Watch {
         origin_ns: u64,
         keep_events: bool,
     ) -> Result<Self, Failure> {
-        let interval = arguments.interval.to_duration().max(SHORTEST);
+        let interval = arguments.interval.to_duration();
         let mut events = match arguments.counters_only {
             true => Events::none("counters only, as requested"),
             false => Events::open(&watched, origin_ns),

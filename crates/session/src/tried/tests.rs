@@ -75,6 +75,24 @@ fn a_kind_without_an_amount_is_refused_and_a_word_may_be_a_command() {
 }
 
 #[test]
+fn a_path_is_that_of_a_program_or_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("notes"), "").unwrap();
+    let told = |work: &str| {
+        let told = tried(work).check(|_| false).unwrap_err().to_string();
+        let (problem, hint) = told.split_once("; ").unwrap();
+        assert_eq!(hint, "write mail, seek, stream, a command or a recording");
+        problem.replace(&*folder.path().to_string_lossy(), "DIR")
+    };
+    assert_eq!(told(&at("none.trace")), "there is no 'DIR/none.trace'");
+    assert_eq!(told(&at("")), "the folder 'DIR/' holds no recording");
+    assert_eq!(told(&at("notes")), "'DIR/notes' is neither a recording nor a program");
+    tried("/bin/sync").check(|_| false).unwrap();
+    tried("/none/sync {dir}/x").check(|_| false).unwrap();
+}
+
+#[test]
 fn a_mistake_names_the_option_that_it_came_from() {
     let told = |tried: Tried| {
         let text = tried.lab_text("try", None);
